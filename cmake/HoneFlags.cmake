@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# HoneFlags.cmake - the compiler flags of every C file of the project, as the target hone_flags.
+find_package(Threads REQUIRED)
+find_path(HONE_XXHASH_INCLUDE xxhash.h)
+mark_as_advanced(HONE_XXHASH_INCLUDE)
+if(NOT HONE_XXHASH_INCLUDE)
+  message(FATAL_ERROR "xxhash.h not found: install libxxhash-dev (tools/install_deps.sh does)")
+endif()
+
+add_library(hone_flags INTERFACE)
+target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(hone_flags SYSTEM INTERFACE ${HONE_XXHASH_INCLUDE})
+target_compile_definitions(hone_flags INTERFACE _GNU_SOURCE HONE_VERSION_STRING="${PROJECT_VERSION}")
+target_compile_options(hone_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-std=c17> -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden)
+if(HONE_WERROR)
+  target_compile_options(hone_flags INTERFACE -Werror)
+endif()
+if(HONE_NO_AVX)
+  target_compile_definitions(hone_flags INTERFACE HONE_NO_AVX)
+endif()
+if(HONE_SANITIZE)
+  target_compile_options(hone_flags INTERFACE
+    -fsanitize=${HONE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # its own instrumentation makes gcc see uninitialised reads that are none
+    target_compile_options(hone_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
+  target_link_options(hone_flags INTERFACE -fsanitize=${HONE_SANITIZE})
+endif()
+if(HONE_FUZZ)
+  target_compile_options(hone_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# HoneInstall.cmake - headers, libraries, the tool, and how other builds find them: find_package(hone) and pkg-config.
+include(CMakePackageConfigHelpers)
+set(hone_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
+
+install(TARGETS hone_shared hone_static hone_runtime_shared hone_runtime_static EXPORT hone-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET hone)
+  install(TARGETS hone RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/hone)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
+endif()
+
+install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${hone_package_folder})
+configure_package_config_file(cmake/hone-config.cmake.in ${PROJECT_BINARY_DIR}/hone-config.cmake
+  INSTALL_DESTINATION ${hone_package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hone-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
+  DESTINATION ${hone_package_folder})
+
+# Writes and installs FILE.pc for -lLIBRARY.
+function(hone_install_pkgconfig file library description)
+  set(pc_name ${file})
+  set(pc_library ${library})
+  set(pc_description ${description})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/hone.pc.in ${PROJECT_BINARY_DIR}/${file}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+hone_install_pkgconfig(hone hone "Optimises, runs and profiles trained neural networks")
+hone_install_pkgconfig(hone-runtime hone_runtime "Loads and runs engines that hone has built")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# HoneLibraries.cmake - libhone_runtime (loads and runs engines) and libhone (that and the compiler),
+# each shared and static, from the same objects.
+
+# A folder may still be empty; an object library may not.
+function(hone_add_objects target)
+  if(ARGN)
+    add_library(${target} OBJECT ${ARGN})
+  else()
+    file(WRITE ${PROJECT_BINARY_DIR}/${target}_empty.c "typedef int hn_${target}_is_empty;\n")
+    add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/${target}_empty.c)
+  endif()
+  target_link_libraries(${target} PRIVATE hone_flags)
+  target_compile_definitions(${target} PRIVATE HONE_BUILDING)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+hone_add_objects(hone_runtime_objects ${hone_runtime_sources})
+hone_add_objects(hone_compile_objects ${hone_compile_sources})
+hone_add_objects(hone_kernel_objects ${hone_kernel_sources})
+# Reference values must not depend on the compiler's taste for fused multiply-add; kernels want it.
+target_compile_options(hone_runtime_objects PRIVATE -ffp-contract=off)
+target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
+target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(hone_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(hone_kernel_objects PRIVATE -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+
+# Makes NAME_shared and NAME_static, both libNAME on disk, from the objects named after it.
+function(hone_add_library name)
+  set(objects ${ARGN})
+  list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  add_library(${name}_shared SHARED ${objects})
+  add_library(${name}_static STATIC ${objects})
+  set_target_properties(${name}_shared PROPERTIES
+    OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINKER_LANGUAGE C EXPORT_NAME ${name})
+  set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C)
+  foreach(kind shared static)
+    target_include_directories(${name}_${kind} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${name}_${kind} PRIVATE $<BUILD_INTERFACE:hone_flags> Threads::Threads ${CMAKE_DL_LIBS} m)
+    add_library(hone::${name}_${kind} ALIAS ${name}_${kind})
+  endforeach()
+  add_library(hone::${name} ALIAS ${name}_shared)
+  if(NOT HONE_SANITIZE) # a sanitizer's own symbols come from the program
+    target_link_options(${name}_shared PRIVATE -Wl,--no-undefined)
+  endif()
+endfunction()
+
+hone_add_library(hone_runtime hone_runtime_objects hone_kernel_objects)
+hone_add_library(hone hone_runtime_objects hone_kernel_objects hone_compile_objects)
