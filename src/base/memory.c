@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.c - the default allocator and arenas.
+ * Invariants: a block of 0 bytes is kept as one of 1; an arena's newest chunk is the one with room, full ones and
+ * those made for one big block hang behind it. */
+#include "base/memory.h"
+#include "base/checked.h"
+#include <assert.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  BLOCK_ALIGNMENT = 64,
+  CHUNK_FIRST_BYTES = 4 << 10,
+  CHUNK_LAST_BYTES = 1 << 20,
+  ALIGNMENT_LIMIT = 4096,
+};
+
+static size_t at_least_one(size_t bytes) { return bytes == 0 ? 1 : bytes; }
+
+/* The C library's realloc keeps no alignment beyond 16, so moving is done here. */
+static void *default_resize(void *self, void *old, size_t old_bytes, size_t new_bytes) {
+  (void)self;
+  if (new_bytes == 0) {
+    free(old);
+    return NULL;
+  }
+  void *block = NULL;
+  if (posix_memalign(&block, BLOCK_ALIGNMENT, new_bytes) != 0) return NULL;
+  if (old) {
+    memcpy(block, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+    free(old);
+  }
+  return block;
+}
+
+hn_allocator hn_allocator_default(void) { return (hn_allocator){.resize = default_resize}; }
+
+void *hn_alloc(const hn_allocator *allocator, size_t bytes) {
+  return allocator->resize(allocator->self, NULL, 0, at_least_one(bytes));
+}
+
+void *hn_alloc_zero(const hn_allocator *allocator, size_t bytes) {
+  void *block = hn_alloc(allocator, bytes);
+  if (block) memset(block, 0, at_least_one(bytes));
+  return block;
+}
+
+void *hn_resize(const hn_allocator *allocator, void *old, size_t old_bytes, size_t new_bytes) {
+  if (!old) return hn_alloc(allocator, new_bytes);
+  return allocator->resize(allocator->self, old, at_least_one(old_bytes), at_least_one(new_bytes));
+}
+
+void hn_free(const hn_allocator *allocator, void *block, size_t bytes) {
+  if (block) allocator->resize(allocator->self, block, at_least_one(bytes), 0);
+}
+
+struct hn_arena_chunk {
+  hn_arena_chunk *next; /* older */
+  size_t bytes;         /* of the whole chunk, this header included */
+  size_t used;          /* from the chunk's start */
+};
+
+void hn_arena_init(hn_arena *arena, hn_allocator allocator) { *arena = (hn_arena){.allocator = allocator}; }
+
+void hn_arena_deinit(hn_arena *arena) {
+  hn_arena_chunk *chunk = arena->chunk;
+  while (chunk) {
+    hn_arena_chunk *next = chunk->next;
+    hn_free(&arena->allocator, chunk, chunk->bytes);
+    chunk = next;
+  }
+  arena->chunk = NULL;
+  arena->used_bytes = 0;
+}
+
+/* Takes bytes from a chunk, or NULL when they do not fit. Alignment is of the address: a user's allocator may give
+ * chunks that are less aligned than ours. */
+static void *take(hn_arena *arena, hn_arena_chunk *chunk, size_t bytes, size_t alignment) {
+  const uintptr_t free_at = (uintptr_t)chunk + chunk->used;
+  const size_t padding = (size_t)(-free_at & (alignment - 1));
+  const size_t room = chunk->bytes - chunk->used;
+  if (padding > room || bytes > room - padding) return NULL;
+  void *block = (char *)chunk + chunk->used + padding;
+  chunk->used += padding + bytes;
+  arena->used_bytes += bytes;
+  return block;
+}
+
+static size_t next_chunk_bytes(const hn_arena *arena) {
+  if (!arena->chunk || arena->chunk->bytes < CHUNK_FIRST_BYTES) return CHUNK_FIRST_BYTES;
+  return arena->chunk->bytes >= CHUNK_LAST_BYTES / 2 ? CHUNK_LAST_BYTES : arena->chunk->bytes * 2;
+}
+
+void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment) {
+  assert(alignment > 0 && alignment <= ALIGNMENT_LIMIT && (alignment & (alignment - 1)) == 0);
+  bytes = at_least_one(bytes);
+  size_t total;
+  if (!hn_add_size(arena->used_bytes, bytes, &total)) return NULL;
+  if (arena->limit_bytes != 0 && total > arena->limit_bytes) return NULL;
+  if (arena->chunk) {
+    void *block = take(arena, arena->chunk, bytes, alignment);
+    if (block) return block;
+  }
+  size_t needed; /* with the worst padding, so that taking from the new chunk cannot fail */
+  if (!hn_add_size(bytes, sizeof(hn_arena_chunk) + alignment, &needed)) return NULL;
+  const size_t usual = next_chunk_bytes(arena);
+  const bool big = needed > usual / 2;
+  hn_arena_chunk *chunk = hn_alloc(&arena->allocator, big ? needed : usual);
+  if (!chunk) return NULL;
+  *chunk = (hn_arena_chunk){.bytes = big ? needed : usual, .used = sizeof *chunk};
+  if (big && arena->chunk) { /* the current chunk still has room: it stays the newest */
+    chunk->next = arena->chunk->next;
+    arena->chunk->next = chunk;
+  } else {
+    chunk->next = arena->chunk;
+    arena->chunk = chunk;
+  }
+  return take(arena, chunk, bytes, alignment);
+}
+
+void *hn_arena_zero(hn_arena *arena, size_t count, size_t size) {
+  size_t bytes;
+  if (!hn_mul_size(count, size, &bytes)) return NULL;
+  void *block = hn_arena_alloc(arena, bytes, 16);
+  if (block) memset(block, 0, at_least_one(bytes));
+  return block;
+}
+
+void *hn_arena_copy(hn_arena *arena, const void *bytes, size_t count) {
+  void *block = hn_arena_alloc(arena, count, 16);
+  if (block && count > 0) memcpy(block, bytes, count);
+  return block;
+}
+
+char *hn_arena_text(hn_arena *arena, const char *text) {
+  if (!text) return NULL;
+  const size_t bytes = strlen(text) + 1;
+  char *copy = hn_arena_alloc(arena, bytes, 1);
+  if (copy) memcpy(copy, text, bytes);
+  return copy;
+}
+
+char *hn_arena_printf(hn_arena *arena, const char *format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  char *text = length < 0 ? NULL : hn_arena_alloc(arena, (size_t)length + 1, 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
+bool hn_arena_grow(hn_arena *arena, void **items, int *capacity, int need, size_t item_bytes) {
+  if (need <= *capacity) return true;
+  int wanted = *capacity > INT_MAX / 2 ? INT_MAX : *capacity * 2;
+  if (wanted < 8) wanted = 8;
+  if (wanted < need) wanted = need;
+  size_t bytes;
+  if (!hn_mul_size((size_t)wanted, item_bytes, &bytes)) return false;
+  void *moved = hn_arena_alloc(arena, bytes, 16);
+  if (!moved) return false;
+  void *old; /* by memcpy: callers pass the address of a pointer of their own type */
+  memcpy(&old, items, sizeof old);
+  if (*capacity > 0) memcpy(moved, old, (size_t)*capacity * item_bytes);
+  memcpy(items, &moved, sizeof moved);
+  *capacity = wanted;
+  return true;
+}

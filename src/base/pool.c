@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.c - parallel loops with a dispatch of about a microsecond.
+ *
+ * One word, the gate, tells everything: a loop's number, whether it is open, and how many threads are inside.
+ *   caller   writes the loop's fields, opens the gate, works, closes the gate, waits until nobody is inside
+ *   worker   adds itself; inside an open gate it claims ranges; subtracts itself
+ * The fields are written only while the gate is closed and empty, and read only by who came in while it was open.
+ * A thread that wakes too late finds the gate closed and has cost the caller nothing: nobody waits for sleepers. */
+#include "base/pool.h"
+#include "base/checked.h"
+#include "base/clock.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define GATE_INSIDE UINT64_C(0x7fff) /* the count of threads inside */
+#define GATE_OPEN UINT64_C(0x8000)
+#define GATE_LOOP UINT64_C(0x10000) /* one in the loop's number, which is all bits above */
+
+enum {
+  THREAD_LIMIT = 1024,
+  RANGES_PER_THREAD = 4, /* few enough to be cheap, enough that a slow core delays by a quarter of its share */
+  SPIN_DEFAULT_US = 100,
+  PAUSES_PER_CLOCK = 32,
+  PAUSES_BEFORE_YIELD = 4096, /* some 50 us: then another process probably has the worker's core */
+};
+
+typedef struct worker {
+  hn_pool *pool;
+  pthread_t thread;
+  int number; /* 1 and up; the caller is 0 */
+} worker;
+
+struct hn_pool {
+  hn_allocator allocator;
+  worker *workers; /* threads - 1 of them */
+  int threads, started;
+  int64_t spin_ns;
+  pthread_mutex_t mutex; /* only around sleeping */
+  pthread_cond_t wake;
+  atomic_int sleepers;
+  atomic_bool stop;
+  atomic_bool busy; /* a loop is running */
+
+  /* Of the running loop. */
+  hn_pool_body body;
+  void *arg;
+  int64_t count, range_items, range_count;
+
+  _Alignas(64) atomic_uint_fast64_t gate;
+  _Alignas(64) atomic_int_fast64_t next_range;
+};
+
+static void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void claim_ranges(hn_pool *pool, int number) {
+  const int64_t last = pool->range_count - 1;
+  for (;;) {
+    const int64_t range = atomic_fetch_add_explicit(&pool->next_range, 1, memory_order_relaxed);
+    if (range > last) return;
+    const int64_t begin = range * pool->range_items;
+    pool->body(pool->arg, number, begin, range == last ? pool->count : begin + pool->range_items);
+  }
+}
+
+static bool is_news(uint64_t gate, uint64_t loop_done) { return (gate & GATE_OPEN) && gate / GATE_LOOP != loop_done; }
+
+/* Sleeps until somebody opens the gate. The sleeper is counted before it looks at the gate and the caller opens the
+ * gate before it looks at the count, both in one total order: one of the two sees the other. */
+static void sleep_once(hn_pool *pool, uint64_t loop_done) {
+  pthread_mutex_lock(&pool->mutex);
+  atomic_fetch_add(&pool->sleepers, 1);
+  if (!is_news(atomic_load(&pool->gate), loop_done) && !atomic_load(&pool->stop))
+    pthread_cond_wait(&pool->wake, &pool->mutex); /* one wake-up is enough: the caller of this goes back to spinning */
+  atomic_fetch_sub(&pool->sleepers, 1);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* True when an open gate was seen before the spin time ran out. */
+static bool spin(hn_pool *pool, uint64_t loop_done) {
+  const int64_t end_ns = pool->spin_ns > 0 ? hn_clock_ns() + pool->spin_ns : 0;
+  do {
+    for (int i = 0; i < PAUSES_PER_CLOCK; ++i) {
+      if (is_news(atomic_load_explicit(&pool->gate, memory_order_relaxed), loop_done)) return true;
+      if (pool->spin_ns > 0) pause_briefly();
+    }
+    if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) return false;
+  } while (end_ns != 0 && hn_clock_ns() < end_ns);
+  return false;
+}
+
+static void *worker_main(void *arg) {
+  const worker *self = arg;
+  hn_pool *pool = self->pool;
+  uint64_t loop_done = 0;
+  while (!atomic_load(&pool->stop)) {
+    if (!spin(pool, loop_done)) {
+      sleep_once(pool, loop_done);
+      continue;
+    }
+    const uint64_t gate = atomic_fetch_add_explicit(&pool->gate, 1, memory_order_acquire);
+    if (gate & GATE_OPEN) {
+      loop_done = gate / GATE_LOOP;
+      claim_ranges(pool, self->number);
+    }
+    atomic_fetch_sub_explicit(&pool->gate, 1, memory_order_release);
+  }
+  return NULL;
+}
+
+/* Workers take no signals: the program's handlers run in the program's own threads. */
+static int start_worker(worker *self, const int *cpus, int cpu_count) {
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error != 0) return error;
+  if (cpus && cpu_count > 0) { /* cpus[0] is left to the caller, which is worker 0 */
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpus[self->number % cpu_count], &set);
+    error = pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  if (error == 0) error = pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (error == 0) {
+    error = pthread_create(&self->thread, &attributes, worker_main, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+void hn_pool_destroy(hn_pool *pool) {
+  if (!pool) return;
+  const hn_allocator allocator = pool->allocator;
+  pthread_mutex_lock(&pool->mutex);
+  atomic_store(&pool->stop, true);
+  pthread_cond_broadcast(&pool->wake);
+  pthread_mutex_unlock(&pool->mutex);
+  for (int i = 0; i < pool->started; ++i) pthread_join(pool->workers[i].thread, NULL);
+  pthread_cond_destroy(&pool->wake);
+  pthread_mutex_destroy(&pool->mutex);
+  hn_free(&allocator, pool->workers, (size_t)(pool->threads - 1) * sizeof(worker));
+  hn_free(&allocator, pool, sizeof *pool);
+}
+
+static hone_status check_arguments(hone_diagnostics *diag, int threads, const int *cpus, int cpu_count) {
+  if (threads < 1 || threads > THREAD_LIMIT)
+    return HN_FAIL(diag, HONE_INVALID, "%d threads; 1 to %d are possible", threads, THREAD_LIMIT);
+  for (int i = 0; cpus && i < cpu_count; ++i) {
+    if (cpus[i] < 0 || cpus[i] >= CPU_SETSIZE)
+      return HN_FAIL(diag, HONE_INVALID, "CPU %d to pin a thread to; 0 to %d are possible", cpus[i], CPU_SETSIZE - 1);
+  }
+  return HONE_OK;
+}
+
+hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int threads, const int *cpus, int cpu_count,
+                           int spin_microseconds, hn_pool **out) {
+  *out = NULL;
+  HN_TRY(check_arguments(diag, threads, cpus, cpu_count));
+  hn_pool *pool = hn_alloc_zero(&allocator, sizeof *pool);
+  if (!pool) return HN_FAIL_MEMORY(diag);
+  pool->allocator = allocator;
+  pool->threads = threads;
+  pool->spin_ns = spin_microseconds < 0 ? 0 : 1000 * (int64_t)(spin_microseconds ? spin_microseconds : SPIN_DEFAULT_US);
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->wake, NULL);
+  pool->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
+  if (!pool->workers) {
+    hn_pool_destroy(pool);
+    return HN_FAIL_MEMORY(diag);
+  }
+  for (int i = 0; i < threads - 1; ++i) {
+    pool->workers[i] = (worker){.pool = pool, .number = i + 1};
+    const int error = start_worker(&pool->workers[i], cpus, cpu_count);
+    if (error != 0) {
+      hn_pool_destroy(pool);
+      return HN_FAIL(diag, HONE_DEVICE, "cannot start thread %d of %d: %s", i + 2, threads, strerror(error));
+    }
+    pool->started = i + 1;
+  }
+  *out = pool;
+  return HONE_OK;
+}
+
+int hn_pool_threads(const hn_pool *pool) { return pool ? pool->threads : 1; }
+
+static void run_open(hn_pool *pool) {
+  atomic_fetch_add(&pool->gate, GATE_LOOP | GATE_OPEN); /* a new number, and the open bit, which was clear */
+  if (atomic_load(&pool->sleepers) > 0) {
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+  }
+  claim_ranges(pool, 0);
+  uint64_t gate = atomic_fetch_and_explicit(&pool->gate, ~GATE_OPEN, memory_order_acq_rel);
+  for (int pauses = 0; gate & GATE_INSIDE; gate = atomic_load_explicit(&pool->gate, memory_order_acquire)) {
+    if (pauses < PAUSES_BEFORE_YIELD) {
+      ++pauses;
+      pause_briefly();
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
+  if (count <= 0) return;
+  if (grain < 1) grain = 1;
+  const int64_t grains = (count - 1) / grain + 1;
+  if (!pool || pool->threads == 1 || grains == 1 || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+    body(arg, 0, 0, count);
+    return;
+  }
+  const int64_t range_grains = (grains - 1) / ((int64_t)pool->threads * RANGES_PER_THREAD) + 1;
+  pool->body = body;
+  pool->arg = arg;
+  pool->count = count;
+  pool->range_items = range_grains * grain;
+  pool->range_count = (grains - 1) / range_grains + 1;
+  atomic_store_explicit(&pool->next_range, 0, memory_order_relaxed);
+  run_open(pool);
+  atomic_store_explicit(&pool->busy, false, memory_order_release);
+}
