@@ -26,6 +26,7 @@ function(hone_install_pkgconfig file library description)
   set(pc_name ${file})
   set(pc_library ${library})
   set(pc_description ${description})
+  file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the file's own folder: an install can be moved
   configure_file(${PROJECT_SOURCE_DIR}/cmake/hone.pc.in ${PROJECT_BINARY_DIR}/${file}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()

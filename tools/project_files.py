@@ -2,6 +2,7 @@
 """project_files.py - what the checks have in common: which files to look at, and C text without its comments."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -12,11 +13,12 @@ def listed(arguments):
     """The files named on the command line, else all that git tracks, as paths below the project's root."""
     if arguments:
         return [os.path.relpath(os.path.abspath(name), ROOT) for name in arguments]
-    git = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=False)
-    if git.returncode == 0:
-        names = git.stdout.decode().split("\0")
-        return sorted(name for name in names if name and os.path.isfile(os.path.join(ROOT, name)))
-    found = []  # an unpacked archive
+    if shutil.which("git"):
+        git = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=False)
+        if git.returncode == 0:
+            names = git.stdout.decode().split("\0")
+            return sorted(name for name in names if name and os.path.isfile(os.path.join(ROOT, name)))
+    found = []  # no git, or an unpacked archive
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in ("build", ".git", "__pycache__")]
         found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in files]
