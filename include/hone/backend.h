@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* backend.h - the backend row: a kind of device as a table of functions. */
+#ifndef HONE_BACKEND_H
+#define HONE_BACKEND_H
+
+#include <hone/tactic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_BACKEND_API 1
+
+/* Services that the library gives to backends and tactics; all thread-safe. */
+typedef struct hone_host {
+  uint32_t struct_size;
+  void *self;
+  /* Like realloc with the old size told; 64-aligned. resize(self, p, n, 0) frees. NULL when there is no memory. */
+  void *(*resize)(void *self, void *old, size_t old_bytes, size_t new_bytes);
+  const hone_op *(*find_op)(void *self, const char *name);
+} hone_host;
+
+typedef struct hone_driver hone_driver;
+typedef struct hone_replay hone_replay;
+
+typedef struct hone_device_options {
+  uint32_t struct_size;
+  int threads;     /* 0: one for each core this process may use */
+  const int *cpus; /* pin thread i to cpus[i]; NULL: no pinning */
+  int cpu_count;
+  int spin_microseconds; /* how long an idle pool thread spins before it sleeps; 0: the default, -1: none */
+} hone_device_options;
+
+typedef struct hone_memory {
+  void *data; /* host address, or NULL */
+  uint64_t address;
+  size_t bytes;
+  int kind;
+} hone_memory;
+
+typedef struct hone_slice {
+  const hone_memory *memory;
+  size_t offset, bytes;
+} hone_slice;
+
+/* The measured time of one tagged step. */
+typedef struct hone_span {
+  int step;
+  double begin_ns, end_ns;
+} hone_span;
+
+/* Every function may be called from any thread; a stream is used by one thread at a time. `out` pointers are NULL
+ * after a failure. Optional entries are NULL: record..forget all or none, tag and spans both or none. */
+typedef struct hone_backend {
+  uint32_t struct_size, api;
+  const char *name; /* "cpu", "cuda", "ref", "null" */
+
+  hone_status (*load)(const hone_host *host, hone_driver **out, hone_diagnostics *diagnostics);
+  void (*unload)(hone_driver *driver);
+  int (*count)(hone_driver *driver);
+  hone_status (*open)(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
+                      hone_diagnostics *diagnostics);
+  void (*close)(hone_unit *unit);
+  void (*facts)(const hone_unit *unit, hone_facts *out);
+
+  hone_status (*alloc)(hone_unit *unit, int kind, size_t bytes, hone_memory *out);
+  void (*free)(hone_unit *unit, hone_memory *memory);
+
+  hone_status (*stream)(hone_unit *unit, int mark_count, hone_stream **out);
+  void (*drop)(hone_stream *stream);
+  hone_status (*copy)(hone_stream *stream, hone_slice to, hone_slice from);
+  hone_status (*mark)(hone_stream *stream, int slot);
+  hone_status (*after)(hone_stream *stream, hone_stream *other, int slot);
+  hone_status (*wait)(hone_stream *stream);
+  hone_status (*poll)(hone_stream *stream, bool *out_done);
+  hone_status (*between)(hone_stream *stream, int from, int to, double *out_elapsed_ns);
+
+  hone_status (*record)(hone_stream *stream);
+  hone_status (*keep)(hone_stream *stream, hone_replay **out);
+  hone_status (*replay)(hone_stream *stream, const hone_replay *replay);
+  hone_status (*rebind)(hone_replay *replay, int binding, hone_slice slice);
+  void (*forget)(hone_replay *replay);
+
+  hone_status (*tag)(hone_stream *stream, int step);
+  hone_status (*spans)(hone_stream *stream, hone_span *out, int *inout_count);
+
+  const hone_tactic *const *tactics; /* ends with NULL */
+} hone_backend;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

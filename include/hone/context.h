@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.h - the library's state: allocator, messages, log, limits. One thread uses a context at a time. */
+#ifndef HONE_CONTEXT_H
+#define HONE_CONTEXT_H
+
+#include <hone/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_context hone_context;
+
+typedef enum hone_log_level {
+  HONE_LOG_OFF = 0,
+  HONE_LOG_WARN = 1,
+  HONE_LOG_INFO = 2,
+  HONE_LOG_VERBOSE = 3
+} hone_log_level;
+typedef void (*hone_log_fn)(void *user, hone_log_level level, const char *line);
+
+/* All zero is a good default. */
+typedef struct hone_context_options {
+  uint32_t struct_size;
+  /* The one allocator: resize(user, NULL, 0, n) allocates, (user, p, n, 0) frees, else moves. Thread-safe, 64-aligned
+   * (or NULL for the C library's). Engines and sessions keep using it after the context is gone. */
+  void *(*resize)(void *user, void *old, size_t old_bytes, size_t new_bytes);
+  void *resize_user;
+  hone_log_fn log;
+  void *log_user;
+  hone_log_level log_level;
+  const char *cache_dir; /* for compiled GPU kernels; NULL: none. Copied. */
+  int64_t deadline_ms;   /* a call running longer ends with LIMIT; 0: none */
+  const void *cancel;    /* const atomic_bool *: set by any thread to end the running call with CANCELLED */
+  int64_t max_nodes, max_tensors, max_string_bytes, max_fold_bytes; /* limits on model files; 0: the defaults */
+} hone_context_options;
+
+/* Errors: INVALID (options->struct_size is not one we know), NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_context_create(const hone_context_options *options, hone_context **out_context);
+HONE_API void hone_context_destroy(hone_context *context); /* NULL is fine */
+
+/* The messages of the last failing calls, oldest first. Borrowed until the next call with this context. */
+HONE_API int hone_context_message_count(const hone_context *context);
+HONE_API const char *hone_context_message(const hone_context *context, int index, hone_status *out_status);
+HONE_API void hone_context_clear_messages(hone_context *context);
+
+/* "1.2.3", and the numbers in one: major * 10000 + minor * 100 + patch. */
+HONE_API const char *hone_version(void);
+HONE_API int hone_version_number(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

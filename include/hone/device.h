@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.h - opening the devices that engines are built for and run on. */
+#ifndef HONE_DEVICE_H
+#define HONE_DEVICE_H
+
+#include <hone/backend.h>
+#include <hone/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An opened device with its thread pool. Any number of engines and sessions share it, from any thread. */
+typedef struct hone_device hone_device;
+
+/* kind   "cpu"; "ref" (slow, right); "null" (a fake clock, for tests).
+ * index  which one of that kind.
+ * Errors: INVALID (no such kind or index; the message lists what there is), DEVICE (it is there but does not open). */
+HONE_API HONE_CHECKED hone_status hone_device_open(hone_context *context, const char *kind, int index,
+                                                   const hone_device_options *options, hone_device **out_device);
+/* Drops the caller's hold; engines built on it keep it open until they are released. NULL is fine. */
+HONE_API void hone_device_close(hone_device *device);
+HONE_API void hone_device_facts(const hone_device *device, hone_facts *out_facts);
+HONE_API const char *hone_device_kind(const hone_device *device); /* borrowed */
+/* Measures peak_flops and peak_bytes of facts (about 100 ms); they stay with the device. */
+HONE_API HONE_CHECKED hone_status hone_device_measure(hone_device *device, hone_diagnostics *diagnostics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

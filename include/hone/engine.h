@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.h - building, saving and loading engines. An engine is immutable and shared by sessions and threads. */
+#ifndef HONE_ENGINE_H
+#define HONE_ENGINE_H
+
+#include <hone/device.h>
+#include <hone/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_engine hone_engine;
+
+/* The range of one input's shape. A static input needs none; a free dim without a profile is 1, with a warning. */
+typedef struct hone_profile_shape {
+  const char *input;
+  hone_shape min, opt, max;
+} hone_profile_shape;
+
+/* Called from the building thread, often; done of total in abstract units, what names the present work. */
+typedef void (*hone_progress_fn)(void *user, const char *what, int64_t done, int64_t total);
+
+typedef struct hone_build_options {
+  uint32_t struct_size;
+  const hone_profile_shape *shapes;
+  int shape_count;
+  const hone_pass_options *passes; /* NULL: the whole pipeline */
+  bool reference_only;             /* every step by the reference backend */
+  int level;                       /* tuning effort 1..5 (0: the default, 3); -1: no timing, estimates only */
+  int timing_runs;                 /* timed runs a candidate; 0: by level */
+  const char *timing_cache_path;   /* read and updated; NULL: none */
+  const char *lock_path;           /* read when it exists: its choices are taken; else written. NULL: none */
+  uint64_t seed;                   /* of the data that tuning and error measuring use */
+  int64_t scratch_limit_bytes;     /* tactics that need more are rejected; 0: 1 GiB */
+  const char *const *tactics;      /* "NODE=TACTIC": allow only this tactic for that node */
+  int tactic_count;
+  hone_progress_fn progress;
+  void *progress_user;
+} hone_build_options;
+
+/* Builds an engine from a graph.
+ *
+ * Runs the pass pipeline on a copy, asks every tactic of the devices about every node, times those that accept, and
+ * keeps the fastest whose measured error against the reference is within its bound.
+ *
+ * Ownership  one reference is the caller's: hone_engine_release().
+ * Cost       seconds to minutes.
+ * Errors     UNSUPPORTED   no tactic accepts some node, or the lock names one that does not; all are in the messages
+ *            INVALID       a profile that does not fit the graph; NO_MEMORY, DEVICE, CANCELLED, LIMIT */
+HONE_API HONE_CHECKED hone_status hone_engine_build(hone_context *context, const hone_graph *graph,
+                                                    hone_device *const *devices, int device_count,
+                                                    const hone_build_options *options, hone_engine **out_engine);
+/* Writes the engine (format in docs/ENGINE.md), and beside it PATH.ledger when the engine was built in this process. */
+HONE_API HONE_CHECKED hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag);
+/* The file is mapped and must not change underneath. Errors: IO, MALFORMED (damaged; nothing of it was executed),
+ * INCOMPATIBLE (made for another CPU feature set, format or tactic version; the message says which). */
+HONE_API HONE_CHECKED hone_status hone_engine_load(hone_context *context, const char *path, hone_device *const *devices,
+                                                   int device_count, hone_engine **out_engine);
+/* The bytes are copied: for storage that cannot be trusted to stay as it is. */
+HONE_API HONE_CHECKED hone_status hone_engine_load_memory(hone_context *context, const void *bytes, size_t count,
+                                                          hone_device *const *devices, int device_count,
+                                                          hone_engine **out_engine);
+HONE_API void hone_engine_retain(hone_engine *engine);
+HONE_API void hone_engine_release(hone_engine *engine); /* NULL is fine; sessions hold their engine */
+
+typedef struct hone_port_info {
+  const char *name;         /* borrowed from the engine */
+  hone_type type;           /* free dims are -1 */
+  hone_shape min, opt, max; /* inputs */
+} hone_port_info;
+HONE_API int hone_engine_input_count(const hone_engine *engine);
+HONE_API int hone_engine_output_count(const hone_engine *engine);
+HONE_API hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info);
+HONE_API hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_info *out_info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

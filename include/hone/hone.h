@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone.h - everything: a model in, an engine out, runs and reports. Start with docs/ARCHITECTURE.md. */
+#ifndef HONE_HONE_H
+#define HONE_HONE_H
+#include <hone/context.h>
+#include <hone/device.h>
+#include <hone/engine.h>
+#include <hone/graph.h>
+#include <hone/report.h>
+#include <hone/session.h>
+#include <hone/tensor_io.h>
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - what people and machines read: tables and JSON of graphs, engines, runs and decisions. */
+#ifndef HONE_REPORT_H
+#define HONE_REPORT_H
+
+#include <hone/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_report_options {
+  uint32_t struct_size;
+  bool json, color;
+  int top;           /* rows of the candidates list; 0: 5 */
+  const char *node;  /* explain: only this node; NULL: all */
+  double idle_ns[2]; /* host-to-device and device-to-host time of a run, 0 on CPUs */
+} hone_report_options;
+
+/* The layer profile of a session that ran with profiling on: layer, type, time, % of total; total, FPS; top
+ * optimisation candidates; shares by class; what fell back to the reference. INVALID when nothing was profiled. */
+HONE_API HONE_CHECKED hone_status hone_report_profile(const hone_session *session, const hone_report_options *options,
+                                                      hone_write_fn write, void *user, hone_diagnostics *diag);
+/* What an engine holds: inputs, outputs, steps with tactics, formats, measured errors, memory. */
+HONE_API HONE_CHECKED hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *options,
+                                                     hone_write_fn write, void *user, hone_diagnostics *diag);
+/* The decision ledger: of an engine built in this process, or read from text (PATH.ledger). */
+HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path,
+                                                      const hone_report_options *options, hone_write_fn write,
+                                                      void *user, hone_diagnostics *diag);
+/* Per-step numbers of a profiled session, for programs. Borrowed pointers. */
+typedef struct hone_step_profile {
+  const char *name, *op, *provider, *tactic;
+  double mean_ns, min_ns, max_ns, median_ns;
+  hone_cost cost;
+  bool reference; /* ran on the reference backend */
+} hone_step_profile;
+HONE_API int hone_session_step_count(const hone_session *session);
+HONE_API hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile);
+
+/* Runs every step again against the reference on seeded data and reports the errors (4,096 elements each, or all). */
+typedef struct hone_verify_options {
+  uint32_t struct_size;
+  bool full, json;
+  uint64_t seed;
+} hone_verify_options;
+HONE_API HONE_CHECKED hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
+                                              hone_write_fn write, void *user, bool *out_within_bounds,
+                                              hone_diagnostics *diag);
+
+/* ONNX coverage of a model file before a build: operators, opsets, what is missing and where. */
+HONE_API HONE_CHECKED hone_status hone_report_check(hone_context *context, const char *onnx_path,
+                                                    const hone_report_options *options, hone_write_fn write,
+                                                    void *user);
+HONE_API HONE_CHECKED hone_status hone_report_operators(hone_context *context, const hone_report_options *options,
+                                                        hone_write_fn write, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - running an engine. A session is used by one thread at a time (a second entry is refused with INVALID). */
+#ifndef HONE_SESSION_H
+#define HONE_SESSION_H
+
+#include <hone/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_session hone_session;
+
+typedef struct hone_session_options {
+  uint32_t struct_size;
+  bool trust_weights;        /* skip the hash check of the engine's weights */
+  bool profile;              /* measure every step from the start; see hone_session_set_profile */
+  int instance_cache;        /* prepared shapes kept; 0: 4 */
+  uint64_t heap_limit_bytes; /* for extents known only after running; 0: 1 GiB */
+  /* Called after every run while profiling, in step order. Must not call back into the session. */
+  void (*on_step)(void *user, const char *step_name, double elapsed_ns);
+  void *on_step_user;
+} hone_session_options;
+
+/* Allocates everything a run needs at the profile's opt shapes. Errors: NO_MEMORY, MALFORMED (weights are damaged). */
+HONE_API HONE_CHECKED hone_status hone_session_create(hone_engine *engine, const hone_session_options *options,
+                                                      hone_session **out_session, hone_diagnostics *diag);
+HONE_API void hone_session_destroy(hone_session *session);
+
+/* The shape of an input for the next runs. Takes effect at the next bind, copy or run, which then may allocate.
+ * INVALID names the input, dim, value and allowed range. */
+HONE_API HONE_CHECKED hone_status hone_session_set_shape(hone_session *session, const char *input, int rank,
+                                                         const int64_t *dims);
+/* Uses the caller's memory for an input or output from the next run on (borrowed; 64-aligned is fastest; for outputs it
+ * must hold the output's bytes). tensor->type must equal the port's. data NULL: back to the session's own buffer. */
+HONE_API HONE_CHECKED hone_status hone_session_bind(hone_session *session, const char *name, const hone_tensor *tensor);
+/* Copies into an input's buffer; sets the input's shape from the tensor when it differs. */
+HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, const char *input,
+                                                       const hone_tensor *tensor);
+/* Runs. No allocation, except what the engine's description says of extents known only after running. */
+HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
+/* A view of an output (or input) after a run; valid until the next run or shape change. */
+HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor);
+
+/* Messages of the last failing call. */
+HONE_API int hone_session_message_count(const hone_session *session);
+HONE_API const char *hone_session_message(const hone_session *session, int index, hone_status *out_status);
+
+HONE_API void hone_session_set_profile(hone_session *session, bool on);
+/* Bytes the session holds, by kind. */
+typedef struct hone_session_stats {
+  uint64_t arena_bytes, scratch_bytes, io_bytes, state_bytes, heap_bytes, weights_bytes;
+  int64_t runs, instances;
+} hone_session_stats;
+HONE_API void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.h - what every fallible call returns: one code for each thing a caller can do about it. */
+#ifndef HONE_STATUS_H
+#define HONE_STATUS_H
+
+#if defined(_WIN32)
+#define HONE_API
+#else
+#define HONE_API __attribute__((visibility("default")))
+#endif
+#define HONE_CHECKED __attribute__((warn_unused_result))
+#define HONE_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hone_status {
+  HONE_OK = 0,
+  HONE_INVALID = 1,      /* fix your call */
+  HONE_MALFORMED = 2,    /* fix the file */
+  HONE_UNSUPPORTED = 3,  /* choose another device, or add an op */
+  HONE_INCOMPATIBLE = 4, /* rebuild the engine */
+  HONE_NO_MEMORY = 5,    /* on the host or the device */
+  HONE_IO = 6,           /* the operating system refused a file */
+  HONE_DEVICE = 7,       /* close the device and open it again */
+  HONE_LIMIT = 8,        /* raise the limit or the deadline */
+  HONE_CANCELLED = 9,    /* the cancel flag was set */
+  HONE_INTERNAL = 10     /* our bug */
+} hone_status;
+
+/* The code's name in lower case words, e.g. "malformed". Static storage. */
+HONE_API const char *hone_status_name(hone_status status);
+
+/* A list of messages with a fixed capacity; adding one never allocates. Later messages than fit are counted only. */
+typedef struct hone_diagnostics hone_diagnostics;
+
+/* Adds one message and returns status, so that a function can end with `return hone_fail(...)`.
+ * diagnostics  may be NULL: the message is dropped, the code stays. */
+HONE_API hone_status hone_fail(hone_diagnostics *diagnostics, hone_status status, const char *format, ...)
+    HONE_PRINTF(3, 4);
+
+/* Adds a line that says where the newest message happened, e.g. "in node prob (softmax)". Returns status. */
+HONE_API hone_status hone_note(hone_diagnostics *diagnostics, hone_status status, const char *format, ...)
+    HONE_PRINTF(3, 4);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

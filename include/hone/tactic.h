@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tactic.h - the tactic row: one way to run one operator on one kind of device. */
+#ifndef HONE_TACTIC_H
+#define HONE_TACTIC_H
+
+#include <hone/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_unit hone_unit; /* one opened unit of a backend: a CPU, a GPU */
+typedef struct hone_stream hone_stream;
+
+/* What a device says of itself. Peaks are measured (not from a data sheet); 0 means not measured. */
+typedef struct hone_facts {
+  char name[96];
+  char version[64]; /* of the driver or of the kernel library: part of the timing cache's key */
+  uint32_t isa;     /* bit set of hone_isa for CPUs; compute capability x 10 for GPUs */
+  int threads;
+  double peak_flops; /* f32, all threads, per second */
+  double peak_bytes; /* main memory, all threads, per second */
+  size_t l1_bytes, l2_bytes, l3_bytes;
+  bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
+} hone_facts;
+
+/* Named parameters of a variant, e.g. {"oc_blocks", 4}. Stored in engines, locks and timing caches. */
+#define HONE_MAX_PARAMS 6
+typedef struct hone_param {
+  char name[24];
+  int64_t value;
+} hone_param;
+typedef struct hone_params {
+  int count;
+  hone_param items[HONE_MAX_PARAMS];
+} hone_params;
+
+/* What is asked of a tactic. All dims are known numbers; in[i].type.format and out[i].type.format are the formats in
+ * question; in[i].constant is set while building for inputs that are constants, and NULL at run time, where
+ * constant_mask alone says which inputs are. */
+typedef struct hone_query {
+  const hone_op *op;
+  const hone_attrs *attrs;
+  int in_count, out_count;
+  const hone_fact *in, *out;
+  uint32_t constant_mask;
+  const hone_facts *facts;
+  const hone_params *params; /* NULL in reject() and variants() */
+} hone_query;
+
+/* A way of laying out the activations: every input and output that can carry a blocked format (rank >= 3, not a
+ * PARAM port) has this one. Tensors that cannot are plain. */
+typedef struct hone_format_pair {
+  hone_format in, out;
+} hone_format_pair;
+#define HONE_MAX_FORMAT_PAIRS 4
+
+/* Memory of one launch. Pointers are host or device addresses, as the device's memory is. */
+typedef struct hone_launch {
+  int in_count, out_count;
+  const hone_tensor *in; /* inputs consumed by pack have data NULL */
+  hone_tensor *out;
+  const void *packed; /* what pack wrote, aligned to 64 */
+  void *scratch;      /* scratch() bytes, aligned to 64 */
+  void *host;         /* of the session: for after-run extents */
+  hone_status (*resize)(void *host, int output, int rank, const int64_t *dims); /* NULL unless HONE_AFTER_RUN */
+  hone_diagnostics *diagnostics;
+} hone_launch;
+
+enum {                             /* flags */
+       HONE_TACTIC_REPEATABLE = 1, /* same bits every time, at any thread count */
+       HONE_TACTIC_CAPTURABLE = 2,
+       HONE_TACTIC_OVERLAP = 4,
+       HONE_TACTIC_REFERENCE = 8, /* the last resort: never timed against others when one of them accepts */
+       HONE_TACTIC_IN_PLACE = 16  /* output 0 may be the memory of any input of the same type and byte size */
+};
+
+typedef struct hone_tactic {
+  uint32_t struct_size;
+  const char *name; /* stored in engines and timing caches: never renamed */
+  uint32_t version; /* raised when its results, parameters or packing change */
+  const char *op;   /* the op's name; "*" for any, "*elementwise" for any with that trait */
+  uint32_t isa;     /* needed bits of hone_facts.isa */
+  uint32_t flags;
+  double bound;       /* largest relative L2 error against ref that is acceptable; 0 means 1e-5 for f32 */
+  uint32_t pack_mask; /* inputs that pack consumes: they must be constants and are not given to launch */
+  hone_format_pair formats[HONE_MAX_FORMAT_PAIRS]; /* ends at a repeated {PLAIN, PLAIN}; the first may be it */
+
+  /* NULL when accepted, else the reason in words (static storage). */
+  const char *(*reject)(const hone_query *query);
+  /* Writes at most room variants and returns how many; NULL: one without parameters. */
+  int (*variants)(const hone_query *query, hone_params *out, int room);
+  size_t (*pack_bytes)(const hone_query *query);
+  hone_status (*pack)(const hone_query *query, void *to); /* reads query->in[i].constant */
+  size_t (*scratch)(const hone_query *query);
+  /* The state launch reads: made with a session or shape instance. state_bytes of zeroed, 64-aligned memory are given
+   * by the caller; prepare fills it and may hold more, which release drops. */
+  size_t (*state_bytes)(const hone_query *query);
+  hone_status (*prepare)(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics);
+  void (*release)(void *state);
+  /* Never allocates, compiles, or fails for lack of anything that prepare could have found. */
+  hone_status (*launch)(void *state, hone_stream *stream, const hone_launch *launch);
+} hone_tactic;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.h - what every compile-side call is given: memory, messages, limits, the op list. Used by one thread. */
+#ifndef HN_BASE_CONTEXT_H
+#define HN_BASE_CONTEXT_H
+
+#include "base/diag.h"
+#include "base/memory.h"
+#include <hone/context.h>
+#include <stdatomic.h>
+
+struct hn_op_list; /* ops/registry.h */
+
+/* Limits on what a file may make us do. Zero at creation means the default in hn_limits_default(). */
+typedef struct hn_limits {
+  int64_t max_nodes, max_tensors, max_string_bytes, max_fold_bytes;
+} hn_limits;
+hn_limits hn_limits_default(void);
+
+struct hone_context {
+  hn_allocator allocator;
+  hone_diagnostics diag;
+  hone_log_fn log;
+  void *log_user;
+  hone_log_level log_level;
+  const atomic_bool *cancel;  /* borrowed; NULL: never */
+  int64_t deadline_ns;        /* on hn_clock_ns(); 0: none */
+  char *cache_dir;            /* NULL: no cache */
+  hn_limits limits;
+  const struct hn_op_list *ops;
+};
+
+/* Text for people, in order of importance; never called below the context's level. */
+void hn_log(hone_context *context, hone_log_level level, const char *format, ...) HONE_PRINTF(3, 4);
+/* CANCELLED or LIMIT (with a message) when the caller wants to stop, else OK. Cheap; call it in long loops. */
+hone_status hn_check_stop(hone_context *context);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.h - a thread pool for short parallel loops. The caller works too; idle threads spin briefly, then sleep.
+ * Several sessions may share a pool: one loop runs at a time, a second caller then runs its loop alone, in its own thread. */
+#ifndef HN_BASE_POOL_H
+#define HN_BASE_POOL_H
+
+#include "base/diag.h"
+#include "base/memory.h"
+
+typedef struct hn_pool hn_pool;
+
+/* threads >= 1 counts the caller. cpus may be NULL; the caller's own thread is never pinned.
+ * spin_microseconds: 0 means the default (about 100), -1 none. */
+hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int threads, const int *cpus, int cpu_count,
+                           int spin_microseconds, hn_pool **out);
+void hn_pool_destroy(hn_pool *pool);
+int hn_pool_threads(const hn_pool *pool); /* 1 for NULL */
+
+/* Calls body(arg, worker, begin, end) over [0, count) in contiguous ranges whose borders are multiples of grain, each
+ * index exactly once; worker < threads is unique among running calls. Returns when all are done. Never allocates.
+ * Threads claim ranges from a shared counter, so slow cores do less. pool NULL: one call with the whole range. */
+typedef void (*hn_pool_body)(void *arg, int worker, int64_t begin, int64_t end);
+void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg);
+
+#endif

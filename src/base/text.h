@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.h - a growing byte string. Errors stick: after a failed append, failed is true and appends do nothing, so that
+ * a writer checks once at its end. */
+#ifndef HN_BASE_TEXT_H
+#define HN_BASE_TEXT_H
+
+#include "base/memory.h"
+#include <hone/status.h>
+
+typedef struct hn_text {
+  hn_allocator allocator;
+  char *data; /* always ends with a zero byte once something was appended */
+  size_t length, capacity;
+  bool failed;
+} hn_text;
+
+void hn_text_init(hn_text *text, hn_allocator allocator);
+void hn_text_deinit(hn_text *text);
+void hn_text_clear(hn_text *text);
+void hn_text_add(hn_text *text, const char *string);
+void hn_text_add_bytes(hn_text *text, const void *bytes, size_t count);
+void hn_text_printf(hn_text *text, const char *format, ...) HONE_PRINTF(2, 3);
+/* Shortest decimal that reads back as the same double (or float), with "inf", "-inf", "nan". */
+void hn_text_double(hn_text *text, double value);
+void hn_text_float(hn_text *text, float value);
+/* "..." with \" \\ \n \t \u00XX escapes: JSON's form, also used by graph text. */
+void hn_text_quoted(hn_text *text, const char *string, size_t length);
+const char *hn_text_string(const hn_text *text); /* "" when nothing was appended; borrowed */
+
+bool hn_name_equal(const char *a, const char *b); /* strcmp == 0, NULL equals NULL only */
+/* snprintf into a fixed array, always terminated. */
+void hn_copy_text(char *to, size_t room, const char *from);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.h - the backend table's wrappers: each entry is called here once and nowhere else, with its arguments checked.
+ */
+#ifndef HN_DEVICE_DEVICE_H
+#define HN_DEVICE_DEVICE_H
+
+#include "base/context.h"
+#include "base/memory.h"
+#include <hone/device.h>
+#include <stdatomic.h>
+
+struct hone_device {
+  const hone_backend *backend;
+  hone_driver *driver;
+  hone_unit *unit;
+  hone_facts facts;
+  hone_host host;
+  hn_allocator allocator;
+  const struct hn_op_list *ops; /* host.find_op's list; static or of the context's plug-ins */
+  atomic_int references;
+};
+
+const hone_backend *const *hn_builtin_backends(void); /* cpu, ref, null; ends with NULL */
+const hone_backend *hn_backend_find(const char *name);
+
+hone_status hn_device_open(hone_context *context, const hone_backend *backend, int index,
+                           const hone_device_options *options, hone_device **out);
+void hn_device_retain(hone_device *device);
+void hn_device_release(hone_device *device);
+
+/* The tactic of a provider (a backend's name) by name; version 0 finds any. NULL when absent. */
+const hone_tactic *hn_tactic_find(const char *provider, const char *name, uint32_t version);
+/* May this row be asked about this op: its name, "*", or "*elementwise" for ops with that trait. */
+bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
+/* Fills formats of a query's facts from a pair: every port that can block takes in/out, the others are plain. */
+void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
+                            hone_fact *out, int out_count);
+double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype);
+
+hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
+void hn_memory_free(hone_device *device, hone_memory *memory);
+hone_status hn_stream_open(hone_device *device, int mark_count, hone_stream **out, hone_diagnostics *diag);
+void hn_stream_close(hone_device *device, hone_stream *stream);
+hone_status hn_stream_mark(hone_device *device, hone_stream *stream, int slot);
+hone_status hn_stream_wait(hone_device *device, hone_stream *stream, hone_diagnostics *diag);
+hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from, int to, double *out_elapsed_ns);
+hone_status hn_stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from);
+
+/* One tactic made ready for one query: state memory, prepare, release. */
+typedef struct hn_prepared {
+  const hone_tactic *tactic;
+  void *state;
+  size_t state_bytes;
+  const hn_allocator *allocator;
+} hn_prepared;
+hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
+                       hone_diagnostics *diag);
+void hn_unprepare(hn_prepared *prepared);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h - the plan: blocks of steps over tensors, with every byte stated. What an engine file holds and run executes.
+ * No compiler pointer survives in it: tactics are named by (provider, name, version, parameters). Everything lives in
+ * the plan's arena or in its weights (mapped or owned). */
+#ifndef HN_PLAN_PLAN_H
+#define HN_PLAN_PLAN_H
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "tensor/attrs.h"
+#include "tensor/dims.h"
+
+typedef enum hn_place {
+  HN_PLACE_ARENA,    /* offset in the session's arena */
+  HN_PLACE_INPUT,    /* the bound buffer of input number index */
+  HN_PLACE_OUTPUT,   /* the bound buffer of output number index */
+  HN_PLACE_CONSTANT, /* offset in the weights */
+  HN_PLACE_HEAP      /* extents known only after running: session heap */
+} hn_place;
+
+typedef struct hn_plan_tensor {
+  const char *name;
+  hone_type type; /* dims may be codes in plan->dims */
+  hn_place place;
+  int index;       /* INPUT, OUTPUT */
+  int alias_of;    /* shares the storage of this tensor (same bytes or fewer, offset 0); -1: its own */
+  uint64_t offset; /* ARENA (when all dims are numbers), CONSTANT */
+  int device;
+} hn_plan_tensor;
+
+typedef enum hn_step_kind { HN_STEP_CALL, HN_STEP_COPY, HN_STEP_WAIT, HN_STEP_BRANCH, HN_STEP_LOOP } hn_step_kind;
+
+typedef struct hn_plan_step {
+  hn_step_kind kind;
+  const char *name;  /* the node's name; reformats: "NODE/reformat_0" */
+  const hone_op *op; /* resolved at build and at load by name */
+  hone_attrs attrs;
+  const char *provider;      /* backend's name */
+  const hone_tactic *tactic; /* resolved */
+  hone_params params;
+  int in_count, out_count;
+  int *in, *out; /* tensor numbers, -1 for absent ones */
+  uint32_t constant_mask;
+  uint64_t packed_offset, packed_bytes; /* in the weights; bytes 0: none */
+  uint64_t scratch_bytes;               /* at the build's opt shapes (verified when static) */
+  int device, stream;
+  int after_count;
+  int *after;      /* steps on other streams that must have finished */
+  int block_count; /* BRANCH, LOOP: block numbers */
+  int *blocks;
+  const char *caused_by; /* reformats and copies: the step that needed it; else NULL */
+  int origin_count;
+  const char *const *origins;
+  double error_rel_l2, error_bound; /* measured at build; -1: not measured (the reason is in the ledger) */
+  double time_ns;                   /* measured at build, 0: not measured */
+  hone_cost cost;                   /* at opt shapes */
+} hn_plan_step;
+
+typedef struct hn_plan_block {
+  int first_step, step_count;
+  int param_count, result_count;
+  int *params, *results; /* tensor numbers */
+} hn_plan_block;
+
+typedef struct hn_plan_port {
+  const char *name;
+  int tensor;
+  hone_shape min, opt, max; /* inputs: the profile; equal when static. Outputs: unused. */
+} hn_plan_port;
+
+typedef struct hn_plan_weight { /* where bytes of the weights came from, for refit and strip */
+  uint64_t offset, bytes;
+  const char *how; /* "copy" or the packing tactic's name */
+  int from_count;
+  const char *const *from; /* initializer names */
+} hn_plan_weight;
+
+typedef struct hn_plan {
+  hn_allocator allocator;
+  hn_arena arena;
+  hone_dims dims;
+  const char *name;
+  const char *built_by;    /* "hone 0.1.0" */
+  const char *device_name; /* facts.name at build */
+  uint32_t device_isa;     /* union of what the chosen tactics need */
+  uint64_t model_hash;
+  int tensor_count, step_count, block_count, input_count, output_count, weight_count, device_count;
+  hn_plan_tensor *tensors;
+  hn_plan_step *steps;
+  hn_plan_block *blocks; /* block 0 is the main one */
+  hn_plan_port *inputs, *outputs;
+  hn_plan_weight *weights_table;
+  const char **device_kinds;           /* "cpu" */
+  bool dynamic;                        /* some dim is symbolic */
+  bool after_run;                      /* some extent is known only after running: the session uses a heap */
+  uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
+  double max_error_rel_l2;
+  const uint8_t *weights; /* borrowed from blob or owned */
+  uint64_t weights_bytes;
+  uint8_t *owned_weights; /* NULL when mapped */
+  hn_blob file;
+  uint64_t *weight_hashes; /* XXH3-64 of each MiB */
+  int weight_hash_count;
+  bool weights_checked;
+} hn_plan;
+
+hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnostics *diag);
+void hn_plan_destroy(hn_plan *plan);
+
+/* ---- memory plan (plan/memory.c) ----
+ * Greedy by size (Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference"): the largest
+ * tensor first, at the lowest offset that is free during its life. Deterministic. Life is in steps of the main block,
+ * derived from the steps, aliases included; reuse needs the later step to be ordered after the earlier one. */
+typedef struct hn_life {
+  int first, last; /* steps, inclusive; first > last: never used */
+} hn_life;
+void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */
+/* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. lives and order are caller's scratch. */
+hone_status hn_memory_place(int count, const size_t *bytes, const hn_life *lives, int *order, size_t *offsets,
+                            size_t *out_total);
+
+/* ---- resolving and checking (plan/check.c): the same for a built plan and for a file's ----
+ * Every offset, size, interval, ordering, index, name and parameter is derived again: shapes by the ops' own infer,
+ * packed and scratch bytes by the tactics, lives from the steps. INCOMPATIBLE: a provider, tactic, version or ISA that
+ * is not here. MALFORMED: anything that contradicts itself. */
+hone_status hn_plan_check(const hn_plan *plan, hone_diagnostics *diag);
+/* Facts of a step's inputs or outputs with dims evaluated under symbol values (NULL: all dims are numbers). */
+hone_status hn_plan_step_facts(const hn_plan *plan, const hn_plan_step *step, const int64_t *symbols, hone_fact *in,
+                               hone_fact *out, hone_diagnostics *diag);
+void hn_plan_step_query(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts, const hone_fact *in,
+                        const hone_fact *out, hone_query *query);
+/* Symbol values from input shapes; INVALID names input, dim, value and range when out of the profile. */
+hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, int64_t *symbols,
+                                 hone_diagnostics *diag);
+
+/* ---- engine file (plan/write.c, plan/read.c): layout at the top of write.c ---- */
+hone_status hn_plan_write(const hn_plan *plan, const char *path, hone_diagnostics *diag);
+hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, uint8_t **out_bytes, size_t *out_count,
+                                 hone_diagnostics *diag);
+/* Reads structure and meaning; weights are not touched. ops: for resolving. */
+hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hn_blob *take_blob, const char *what,
+                         hn_plan **out, hone_diagnostics *diag);
+hone_status hn_plan_check_weights(hn_plan *plan, hone_diagnostics *diag); /* every MiB's hash; once */
+
+#endif

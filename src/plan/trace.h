@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace.h - the trace: what happened in runs of a session, step by step. */
+#ifndef HN_PLAN_TRACE_H
+#define HN_PLAN_TRACE_H
+
+#include "base/memory.h"
+
+typedef struct hn_trace_step {
+  int step; /* of the plan */
+  int64_t runs;
+  double total_ns, min_ns, max_ns, median_ns;
+} hn_trace_step;
+
+typedef struct hn_trace {
+  int64_t runs;
+  int step_count;
+  hn_trace_step *steps;
+  double total_ns;  /* host time of all runs, end to end */
+  double median_ns; /* of one run */
+} hn_trace;
+
+#endif
