@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.c - whole files: mapped, read, opened beneath a model's folder, and replaced.
+ * Invariant: a writer that failed holds nothing: its descriptor is closed and its temporary file is gone. */
+#include "base/file.h"
+#include "base/clock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+/* NONBLOCK so that opening a pipe by mistake is an error and not a wait; regular files ignore it. */
+enum { OPEN_TO_READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+
+static hone_status check_regular(hone_diagnostics *diag, int fd, const char *path, struct stat *about) {
+  if (fstat(fd, about) != 0) return HN_FAIL(diag, HONE_IO, "%s: cannot find its size: %m", path);
+  if (S_ISDIR(about->st_mode)) return HN_FAIL(diag, HONE_IO, "%s: is a folder", path);
+  if (!S_ISREG(about->st_mode)) return HN_FAIL(diag, HONE_IO, "%s: not a regular file", path);
+  return HONE_OK;
+}
+
+/* Nothing can be mapped or allocated for an empty file; the pointer is still valid. */
+static const hn_blob empty_blob = {.data = (const uint8_t *)""};
+
+static hone_status map_descriptor(hone_diagnostics *diag, int fd, const char *path, size_t bytes, hn_blob *out) {
+  if (bytes == 0) {
+    *out = empty_blob;
+    return HONE_OK;
+  }
+  void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED)
+    return HN_FAIL(diag, errno == ENOMEM ? HONE_NO_MEMORY : HONE_IO, "%s: cannot map %zu bytes: %m", path, bytes);
+  *out = (hn_blob){.data = data, .bytes = bytes, .mapped = true, .owned = true};
+  return HONE_OK;
+}
+
+hone_status hn_file_map(hone_diagnostics *diag, const char *path, hn_blob *out) {
+  *out = (hn_blob){0};
+  const int fd = open(path, OPEN_TO_READ);
+  if (fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open: %m", path);
+  struct stat about;
+  hone_status status = check_regular(diag, fd, path, &about);
+  if (status == HONE_OK) status = map_descriptor(diag, fd, path, (size_t)about.st_size, out);
+  close(fd);
+  return status;
+}
+
+static hone_status read_exactly(hone_diagnostics *diag, int fd, const char *path, uint8_t *data, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t count = read(fd, data + done, bytes - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot read: %m", path);
+    if (count == 0) return HN_FAIL(diag, HONE_IO, "%s: became shorter while it was read", path);
+    done += (size_t)count;
+  }
+  return HONE_OK;
+}
+
+static hone_status read_descriptor(hone_diagnostics *diag, hn_allocator allocator, int fd, const char *path,
+                                   hn_blob *out) {
+  struct stat about;
+  HN_TRY(check_regular(diag, fd, path, &about));
+  const size_t bytes = (size_t)about.st_size;
+  if (bytes == 0) {
+    *out = empty_blob;
+    return HONE_OK;
+  }
+  uint8_t *data = hn_alloc(&allocator, bytes);
+  if (!data) return HN_FAIL(diag, HONE_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
+  const hone_status status = read_exactly(diag, fd, path, data, bytes);
+  if (status != HONE_OK) {
+    hn_free(&allocator, data, bytes);
+    return status;
+  }
+  *out = (hn_blob){.data = data, .bytes = bytes, .owned = true, .allocator = allocator};
+  return HONE_OK;
+}
+
+hone_status hn_file_read(hone_diagnostics *diag, hn_allocator allocator, const char *path, hn_blob *out) {
+  *out = (hn_blob){0};
+  const int fd = open(path, OPEN_TO_READ);
+  if (fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open: %m", path);
+  const hone_status status = read_descriptor(diag, allocator, fd, path, out);
+  close(fd);
+  return status;
+}
+
+void hn_blob_close(hn_blob *blob) {
+  if (blob->mapped) {
+    munmap((void *)(uintptr_t)blob->data, blob->bytes);
+  } else if (blob->owned) {
+    hn_free(&blob->allocator, (void *)(uintptr_t)blob->data, blob->bytes);
+  }
+  *blob = (hn_blob){0};
+}
+
+/* The folder part of a path, "." when it has none; false when it does not fit. */
+static bool folder_of(const char *path, char *folder, size_t room) {
+  const char *slash = strrchr(path, '/');
+  const char *from = slash ? path : ".";
+  size_t length = slash ? (size_t)(slash - path) : 1;
+  if (slash == path) length = 1; /* the root */
+  if (length >= room) return false;
+  memcpy(folder, from, length);
+  folder[length] = 0;
+  return true;
+}
+
+/* Why a name must not be followed at all, or NULL. */
+static const char *name_problem(const char *name) {
+  if (!name[0]) return "an empty name";
+  if (name[0] == '/') return "an absolute path";
+  if (strlen(name) >= 4096) return "a path that is too long";
+  for (const char *part = name; part; part = strchr(part, '/')) {
+    part += *part == '/';
+    const size_t length = strcspn(part, "/");
+    if (length == 2 && memcmp(part, "..", 2) == 0) return "a path with \"..\"";
+  }
+  return NULL;
+}
+
+/* One folder after the other, none of which may be a link. As strict as openat2, for kernels and sandboxes without. */
+static int open_step_by_step(int folder, const char *name) {
+  int at = dup(folder);
+  while (at >= 0) {
+    name += strspn(name, "/");
+    const size_t length = strcspn(name, "/");
+    char part[256]; /* NAME_MAX and the end */
+    if (length >= sizeof part) {
+      close(at);
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    memcpy(part, name, length);
+    part[length] = 0;
+    name += length;
+    const bool last = *name == 0;
+    const int next = openat(at, part, last ? OPEN_TO_READ | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int error = errno;
+    close(at);
+    errno = error;
+    if (last) return next;
+    at = next;
+  }
+  return -1;
+}
+
+static int open_beneath(int folder, const char *name) {
+#if defined(SYS_openat2)
+  const struct open_how how = {
+      .flags = OPEN_TO_READ,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+  };
+  const long fd = syscall(SYS_openat2, folder, name, &how, sizeof how);
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return (int)fd; /* sandboxes answer EPERM for calls unknown */
+#endif
+  return open_step_by_step(folder, name);
+}
+
+static hone_status map_beneath(hone_diagnostics *diag, int folder, const char *name, hn_blob *out) {
+  const int fd = open_beneath(folder, name);
+  if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EXDEV))
+    return HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": a link or a file where a folder should be", name);
+  if (fd < 0) return HN_FAIL(diag, HONE_IO, "external data \"%s\": cannot open: %m", name);
+  struct stat about;
+  hone_status status = check_regular(diag, fd, name, &about);
+  if (status == HONE_OK && about.st_nlink != 1) { /* a hard link could lead out of the folder unseen */
+    status = HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": the file has %ju names, must have one", name,
+                     (uintmax_t)about.st_nlink);
+  }
+  if (status == HONE_OK) status = map_descriptor(diag, fd, name, (size_t)about.st_size, out);
+  close(fd);
+  return status;
+}
+
+hone_status hn_file_map_beside(hone_diagnostics *diag, const char *model_path, const char *name, hn_blob *out) {
+  *out = (hn_blob){0};
+  const char *problem = name_problem(name);
+  if (problem)
+    return HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": %s; only files beneath the model's folder are read",
+                   name, problem);
+  char path[4096];
+  if (!folder_of(model_path, path, sizeof path)) return HN_FAIL(diag, HONE_IO, "%s: the path is too long", model_path);
+  const int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open the folder: %m", path);
+  const hone_status status = map_beneath(diag, folder, name, out);
+  close(folder);
+  return status;
+}
+
+/* Created with the umask's permissions, which mkstemp would not do. */
+static int create_temporary(hn_file_writer *writer) {
+  uint64_t tag = (uint64_t)hn_clock_ns() ^ (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)writer;
+  for (int attempt = 0; attempt < 100; ++attempt, tag += UINT64_C(0x9e3779b97f4a7c15)) {
+    snprintf(writer->temporary, sizeof writer->temporary, "%s.%016" PRIx64 ".part", writer->path, tag);
+    const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+hone_status hn_file_begin(hone_diagnostics *diag, hn_file_writer *writer, const char *path) {
+  writer->fd = -1;
+  writer->offset = 0;
+  writer->temporary[0] = 0;
+  const size_t length = strlen(path);
+  if (length >= sizeof writer->path) return HN_FAIL(diag, HONE_IO, "%s: the path is too long", path);
+  memcpy(writer->path, path, length + 1);
+  struct stat about; /* renaming over a device or a pipe would replace it */
+  if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+    return HN_FAIL(diag, HONE_IO, "%s: exists and is not a regular file", path);
+  writer->fd = create_temporary(writer);
+  if (writer->fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot create: %m", path);
+  return HONE_OK;
+}
+
+void hn_file_abandon(hn_file_writer *writer) {
+  if (writer->fd < 0) return;
+  close(writer->fd);
+  unlink(writer->temporary);
+  writer->fd = -1;
+}
+
+static hone_status fail_writing(hone_diagnostics *diag, hn_file_writer *writer, const char *what) {
+  const hone_status status = HN_FAIL(diag, HONE_IO, "%s: cannot %s: %m", writer->path, what);
+  hn_file_abandon(writer);
+  return status;
+}
+
+hone_status hn_file_write(hone_diagnostics *diag, hn_file_writer *writer, const void *bytes, size_t count) {
+  if (writer->fd < 0) return HN_FAIL(diag, HONE_INVALID, "writing to a file that is not open");
+  const char *from = bytes;
+  while (count > 0) {
+    const ssize_t done = write(writer->fd, from, count);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return fail_writing(diag, writer, "write");
+    from += done;
+    count -= (size_t)done;
+    writer->offset += (uint64_t)done;
+  }
+  return HONE_OK;
+}
+
+hone_status hn_file_pad(hone_diagnostics *diag, hn_file_writer *writer, size_t alignment) {
+  static const char zeros[4096];
+  const size_t over = alignment > 0 ? (size_t)(writer->offset % alignment) : 0;
+  for (size_t left = over == 0 ? 0 : alignment - over; left > 0;) {
+    const size_t count = left < sizeof zeros ? left : sizeof zeros;
+    HN_TRY(hn_file_write(diag, writer, zeros, count));
+    left -= count;
+  }
+  return HONE_OK;
+}
+
+/* Makes the new name survive a power cut. The file is complete already, so a refusal (some file systems) is no error.
+ */
+static void sync_folder(const char *path) {
+  char folder[4096];
+  if (!folder_of(path, folder, sizeof folder)) return;
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)fsync(fd);
+  close(fd);
+}
+
+hone_status hn_file_commit(hone_diagnostics *diag, hn_file_writer *writer) {
+  if (writer->fd < 0) return HN_FAIL(diag, HONE_INVALID, "completing a file that is not open");
+  if (fsync(writer->fd) != 0) return fail_writing(diag, writer, "sync");
+  if (rename(writer->temporary, writer->path) != 0) return fail_writing(diag, writer, "rename to it");
+  const int fd = writer->fd;
+  writer->fd = -1; /* from here on there is no temporary file */
+  if (close(fd) != 0) return HN_FAIL(diag, HONE_IO, "%s: cannot close: %m", writer->path);
+  sync_folder(writer->path);
+  return HONE_OK;
+}
+
+hone_status hn_file_replace(hone_diagnostics *diag, const char *path, const void *bytes, size_t count) {
+  hn_file_writer writer;
+  HN_TRY(hn_file_begin(diag, &writer, path));
+  HN_TRY(hn_file_write(diag, &writer, bytes, count));
+  return hn_file_commit(diag, &writer);
+}
