@@ -22,9 +22,9 @@ struct hone_context {
   hone_log_fn log;
   void *log_user;
   hone_log_level log_level;
-  const atomic_bool *cancel;  /* borrowed; NULL: never */
-  int64_t deadline_ns;        /* on hn_clock_ns(); 0: none */
-  char *cache_dir;            /* NULL: no cache */
+  const atomic_bool *cancel; /* borrowed; NULL: never */
+  int64_t deadline_ns;       /* on hn_clock_ns(); 0: none */
+  char *cache_dir;           /* NULL: no cache */
   hn_limits limits;
   const struct hn_op_list *ops;
 };

@@ -34,16 +34,16 @@ hone_status hn_diag_add(hone_diagnostics *diag, hone_status status, const char *
 #define HN_FAIL_MEMORY(diag) HN_FAIL((diag), HONE_NO_MEMORY, "out of memory")
 
 /* Propagates anything but OK. */
-#define HN_TRY(call)                                                                                               \
-  do {                                                                                                             \
-    const hone_status hn_try_status = (call);                                                                      \
-    if (hn_try_status != HONE_OK) return hn_try_status;                                                            \
+#define HN_TRY(call)                                                                                                   \
+  do {                                                                                                                 \
+    const hone_status hn_try_status = (call);                                                                          \
+    if (hn_try_status != HONE_OK) return hn_try_status;                                                                \
   } while (0)
 /* The same, adding where it happened: HN_TRY_NOTE(diag, call, "in node %s", name). */
-#define HN_TRY_NOTE(diag, call, ...)                                                                               \
-  do {                                                                                                             \
-    const hone_status hn_try_status = (call);                                                                      \
-    if (hn_try_status != HONE_OK) return hone_note((diag), hn_try_status, __VA_ARGS__);                            \
+#define HN_TRY_NOTE(diag, call, ...)                                                                                   \
+  do {                                                                                                                 \
+    const hone_status hn_try_status = (call);                                                                          \
+    if (hn_try_status != HONE_OK) return hone_note((diag), hn_try_status, __VA_ARGS__);                                \
   } while (0)
 
 #define HN_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -10,12 +10,13 @@
 typedef struct hn_blob {
   const uint8_t *data;
   size_t bytes;
-  bool mapped;            /* else allocated with allocator when owned */
+  bool mapped; /* else allocated with allocator when owned */
   bool owned;
   hn_allocator allocator;
 } hn_blob;
 
-hone_status hn_file_map(hone_diagnostics *diag, const char *path, hn_blob *out); /* read-only, shared; empty files are OK */
+hone_status hn_file_map(hone_diagnostics *diag, const char *path,
+                        hn_blob *out); /* read-only, shared; empty files are OK */
 hone_status hn_file_read(hone_diagnostics *diag, hn_allocator allocator, const char *path, hn_blob *out);
 /* Opens `name` beneath the folder of `model_path` for external tensor data: relative, no "..", no links on the way,
  * a regular file with one link; the range must lie inside. Maps the whole file. */

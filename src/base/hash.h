@@ -12,7 +12,10 @@ uint64_t hn_hash_join(uint64_t a, uint64_t b); /* order matters */
 /* Maps strings (borrowed, must outlive the table) to pointers; open addressing in an arena. */
 typedef struct hn_table {
   hn_arena *arena;
-  struct hn_table_slot { const char *key; void *value; } *slots;
+  struct hn_table_slot {
+    const char *key;
+    void *value;
+  } * slots;
   size_t count, capacity;
 } hn_table;
 void hn_table_init(hn_table *table, hn_arena *arena);

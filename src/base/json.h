@@ -9,16 +9,22 @@
 #include "base/text.h"
 
 typedef enum hn_json_kind {
-  HN_JSON_NULL, HN_JSON_BOOL, HN_JSON_INT, HN_JSON_REAL, HN_JSON_STRING, HN_JSON_ARRAY, HN_JSON_OBJECT
+  HN_JSON_NULL,
+  HN_JSON_BOOL,
+  HN_JSON_INT,
+  HN_JSON_REAL,
+  HN_JSON_STRING,
+  HN_JSON_ARRAY,
+  HN_JSON_OBJECT
 } hn_json_kind;
 
 typedef struct hn_json {
   hn_json_kind kind;
-  const char *key;    /* inside an object, else NULL */
-  int64_t i;          /* BOOL, INT; for REAL the truncated value is not given */
-  double real;        /* REAL and INT */
-  const char *string; /* terminated; length may count embedded zeros */
-  size_t length;      /* of the string, or number of items */
+  const char *key;       /* inside an object, else NULL */
+  int64_t i;             /* BOOL, INT; for REAL the truncated value is not given */
+  double real;           /* REAL and INT */
+  const char *string;    /* terminated; length may count embedded zeros */
+  size_t length;         /* of the string, or number of items */
   struct hn_json *items; /* ARRAY, OBJECT: length of them, contiguous */
 } hn_json;
 

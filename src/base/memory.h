@@ -16,7 +16,7 @@ typedef struct hn_allocator {
 } hn_allocator;
 
 hn_allocator hn_allocator_default(void);
-void *hn_alloc(const hn_allocator *allocator, size_t bytes);      /* bytes 0 gives a valid, unique block of 1 */
+void *hn_alloc(const hn_allocator *allocator, size_t bytes); /* bytes 0 gives a valid, unique block of 1 */
 void *hn_alloc_zero(const hn_allocator *allocator, size_t bytes);
 void *hn_resize(const hn_allocator *allocator, void *old, size_t old_bytes, size_t new_bytes);
 void hn_free(const hn_allocator *allocator, void *block, size_t bytes); /* bytes as allocated; NULL is fine */
@@ -33,9 +33,9 @@ typedef struct hn_arena {
 void hn_arena_init(hn_arena *arena, hn_allocator allocator);
 void hn_arena_deinit(hn_arena *arena); /* frees everything; the arena may be used again */
 void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment); /* not zeroed; NULL when out of memory */
-void *hn_arena_zero(hn_arena *arena, size_t count, size_t size);      /* zeroed, 16-aligned, count * size checked */
+void *hn_arena_zero(hn_arena *arena, size_t count, size_t size);       /* zeroed, 16-aligned, count * size checked */
 void *hn_arena_copy(hn_arena *arena, const void *bytes, size_t count); /* 16-aligned */
-char *hn_arena_text(hn_arena *arena, const char *text);               /* a copy; NULL stays NULL */
+char *hn_arena_text(hn_arena *arena, const char *text);                /* a copy; NULL stays NULL */
 char *hn_arena_printf(hn_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Zeroed storage for count objects of a type in an arena, NULL when out of memory. */

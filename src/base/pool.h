@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h - a thread pool for short parallel loops. The caller works too; idle threads spin briefly, then sleep.
- * Several sessions may share a pool: one loop runs at a time, a second caller then runs its loop alone, in its own thread. */
+ * Several sessions may share a pool: one loop runs at a time, a second caller then runs its loop alone, in its own
+ * thread. */
 #ifndef HN_BASE_POOL_H
 #define HN_BASE_POOL_H
 
