@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_tile_f32.inc.h - what the blocked convolutions share: work units, and the tile's way out. */
+#ifndef HN_KERNELS_CPU_CONV_TILE_F32_INC_H
+#define HN_KERNELS_CPU_CONV_TILE_F32_INC_H
+
+#include "kernels/cpu/conv/conv.h"
+#include "kernels/cpu/tile_f32.inc.h"
+
+/* What holds for all units of a call; strides in floats. */
+typedef struct conv_plan {
+  int64_t rows, row_units; /* rows (or flat pixels) of an image, and the units they make */
+  int64_t group_blocks;    /* output blocks of one group */
+  int64_t group_sets;      /* units they make */
+  int64_t in_per_group;    /* channels */
+  int64_t in_plane, out_plane, in_image, out_image;
+  int64_t weight_block; /* all weights of one output block */
+} conv_plan;
+
+typedef struct conv_unit {
+  int64_t image, row_begin, row_end, first_block, group;
+  int blocks;
+  int64_t out_offset; /* of the image's and first block's first pixel */
+} conv_unit;
+
+/* One tile. offset is the first output float's distance from output and residual. */
+typedef struct conv_tile {
+  const float *in, *weights, *bias, *residual;
+  float *out;
+  int64_t in_channels, in_plane, out_plane, weight_stride, offset;
+  float low, high;
+  int pixels, blocks;
+  const hn_conv_f32 *conv;
+  int64_t first_channel; /* of the tile */
+  int32_t y, x;          /* the first pixel's output coordinates, where the kernel needs them */
+} conv_tile;
+
+HN_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Outputs [*begin, *end) along one axis whose taps all lie inside; reach is the last tap's distance. */
+static inline void inside_range(int64_t out, int64_t stride, int64_t pad, int64_t reach, int64_t in, int64_t *begin,
+                                int64_t *end) {
+  const int64_t last = in + pad - reach; /* outputs with x * stride < last */
+  *begin = ceil_div(pad, stride) < out ? ceil_div(pad, stride) : out;
+  *end = last <= 0 ? 0 : ceil_div(last, stride) < out ? ceil_div(last, stride) : out;
+  if (*end < *begin) *end = *begin;
+}
+
+/* Taps [*begin, *end) whose position first + tap * step lies in 0..size; empty ones give begin == end. */
+static inline void tap_range(int64_t first, int64_t step, int64_t count, int64_t size, int64_t *begin, int64_t *end) {
+  *begin = first < 0 ? ceil_div(-first, step) : 0;
+  *end = size > first ? ceil_div(size - first, step) : 0;
+  if (*end > count) *end = count;
+  if (*begin > *end) *begin = *end;
+}
+
+static inline conv_plan conv_plan_make(const hn_conv_f32 *c, int flat_pixels) {
+  conv_plan p;
+  const int64_t in_blocks = ceil_div(c->in_channels, HN_BLOCK), out_blocks = ceil_div(c->out_channels, HN_BLOCK);
+  p.rows = flat_pixels ? c->out_height * c->out_width : c->out_height;
+  p.row_units = ceil_div(p.rows, c->unit_rows);
+  p.group_blocks = c->groups > 1 ? c->out_channels / c->groups / HN_BLOCK : out_blocks;
+  p.group_sets = ceil_div(p.group_blocks, c->oc_blocks);
+  p.in_per_group = c->in_channels / c->groups;
+  p.in_plane = c->in_height * c->in_width * HN_BLOCK;
+  p.out_plane = c->out_height * c->out_width * HN_BLOCK;
+  p.in_image = c->in_batch_stride ? c->in_batch_stride : in_blocks * p.in_plane;
+  p.out_image = c->out_batch_stride ? c->out_batch_stride : out_blocks * p.out_plane;
+  p.weight_block = ceil_div(p.in_per_group, HN_BLOCK) * HN_BLOCK * HN_BLOCK;
+  if (!flat_pixels) p.weight_block *= c->kernel_height * c->kernel_width;
+  return p;
+}
+
+static inline conv_unit conv_unit_at(const hn_conv_f32 *c, const conv_plan *p, int64_t at) {
+  conv_unit u;
+  const int64_t sets = p->group_sets * c->groups;
+  const int64_t in_image = at % (sets * p->row_units);
+  const int64_t set = c->pixels_first ? in_image / p->row_units : in_image % sets;
+  const int64_t chunk = c->pixels_first ? in_image % p->row_units : in_image / sets;
+  const int64_t in_group = set % p->group_sets * c->oc_blocks;
+  u.image = at / (sets * p->row_units);
+  u.group = set / p->group_sets;
+  u.first_block = u.group * p->group_blocks + in_group;
+  u.blocks = (int)(p->group_blocks - in_group < c->oc_blocks ? p->group_blocks - in_group : c->oc_blocks);
+  u.row_begin = chunk * c->unit_rows;
+  u.row_end = p->rows - u.row_begin < c->unit_rows ? p->rows : u.row_begin + c->unit_rows;
+  u.out_offset = u.image * p->out_image + u.first_block * p->out_plane;
+  return u;
+}
+
+/* The unit's first tile with in at the image's (and group's) first pixel. */
+static inline conv_tile conv_tile_make(const hn_conv_f32 *c, const conv_plan *p, const conv_unit *u) {
+  conv_tile t = {.conv = c, .blocks = u->blocks, .out = c->output, .residual = c->epilogue.residual};
+  t.in = c->input + u->image * p->in_image + u->group * (p->in_per_group / HN_BLOCK) * p->in_plane;
+  t.weights = c->weights + u->first_block * p->weight_block;
+  t.first_channel = u->first_block * HN_BLOCK;
+  t.bias = c->epilogue.bias ? c->epilogue.bias + t.first_channel : NULL;
+  t.in_channels = p->in_per_group;
+  t.in_plane = p->in_plane;
+  t.out_plane = p->out_plane;
+  t.weight_stride = p->weight_block;
+  t.offset = u->out_offset;
+  activation_bounds(&c->epilogue, &t.low, &t.high);
+  return t;
+}
+
+/* Bias, residual and bounds, then the store. */
+HN_INLINE void conv_tile_store(vf *acc, const int blocks, const int pixels, const conv_tile *t) {
+  const int vectors = blocks * HN_BLOCK_VECTORS;
+  const vf low = v_set(t->low), high = v_set(t->high);
+  if (t->bias) {
+    HN_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      const vf b = v_load(t->bias + v * HN_LANES);
+      HN_UNROLL
+      for (int p = 0; p < pixels; ++p) acc[p * vectors + v] += b;
+    }
+  }
+  if (t->residual) {
+    HN_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      const float *r = t->residual + t->offset + v / HN_BLOCK_VECTORS * t->out_plane + v % HN_BLOCK_VECTORS * HN_LANES;
+      HN_UNROLL
+      for (int p = 0; p < pixels; ++p) acc[p * vectors + v] += v_load(r + p * HN_BLOCK);
+    }
+  }
+  HN_UNROLL
+  for (int v = 0; v < vectors; ++v) {
+    float *o = t->out + t->offset + v / HN_BLOCK_VECTORS * t->out_plane + v % HN_BLOCK_VECTORS * HN_LANES;
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) v_store(o + p * HN_BLOCK, v_min(high, v_max(low, acc[p * vectors + v])));
+  }
+}
+
+/* After the store: activations that need more than bounds, and zeros in the lanes beyond the last channel. */
+HN_INLINE void conv_tile_finish(const conv_tile *t) {
+  const hn_epilogue_f32 *e = &t->conv->epilogue;
+  const int64_t past = t->conv->out_channels - t->first_channel - (t->blocks - 1) * HN_BLOCK;
+  float *o = t->out + t->offset;
+  if (!activation_is_bounds(e))
+    for (int b = 0; b < t->blocks; ++b) activate(o + b * t->out_plane, (int64_t)t->pixels * HN_BLOCK, e);
+  if (past >= HN_BLOCK || e->activation <= HN_ACTIVATION_RELU) return;
+  o += (t->blocks - 1) * t->out_plane;
+  for (int p = 0; p < t->pixels; ++p)
+    for (int64_t lane = past; lane < HN_BLOCK; ++lane) o[p * HN_BLOCK + lane] = 0.0f;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm.h - C = activation(A B + bias + residual) in f32, B packed beforehand.
+ *
+ *   A  m x k, element (i, p) at a[i * a_row_stride + p * a_column_stride]; a transposed A swaps the strides
+ *   B  k x n, packed in panels of W columns: [ceil(n / W)][k][W], columns beyond n zero.
+ *      W = 16 for *_avx512, 8 for *_avx2 and *_c
+ *   C  m x n, element (i, j) at c[i * c_row_stride + j]
+ *
+ * Every element is one chain of products over p upward, then bias, residual, activation: the result depends
+ * neither on the block sizes nor on the range a call is given.
+ *
+ * Work units: a call does rows [row_begin, row_end) x panels [panel_begin, panel_end). Calls on disjoint ranges
+ * are independent; each needs its own scratch. C must not overlap anything else (not even the residual: C holds
+ * partial sums between blocks of k). */
+#ifndef HN_KERNELS_CPU_GEMM_H
+#define HN_KERNELS_CPU_GEMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cpu/epilogue.h"
+
+typedef struct hn_gemm_f32 {
+  int64_t m, n, k;
+  const float *a;
+  int64_t a_row_stride, a_column_stride; /* floats */
+  const float *b_packed;
+  float *c;
+  int64_t c_row_stride; /* floats */
+
+  hn_epilogue_f32 epilogue; /* bias: n floats, or m with bias_per_row; residual: m x n, residual_stride */
+  int32_t bias_per_row;
+
+  int32_t tile_panels; /* panels of a tile: 1..4 (avx512: 1x14 2x14 3x8 4x6 panels x rows), 1..3 (avx2: 1x10 2x6
+                          3x4), 1..2 (c: 1x4 2x2) */
+  int64_t block_m, block_n, block_k; /* rows of A packed at once; columns (a multiple of W) and depth (a multiple of
+                                        W) of the part of B that is walked meanwhile */
+} hn_gemm_f32;
+
+#define HN_GEMM_F32_PANEL_AVX512 16
+#define HN_GEMM_F32_PANEL_AVX2 8
+#define HN_GEMM_F32_PANEL_C 8
+
+/* Rows up to which an untransposed A is read in place, without scratch. */
+#define HN_GEMM_F32_DIRECT_ROWS 4
+
+/* Fills tile_panels and the blocks with a fair first choice for panels of the given width: B's slice of a tile in
+ * half of L1, A's block in half of L2. */
+void hn_gemm_f32_choose(hn_gemm_f32 *gemm, int panel, size_t l1_bytes, size_t l2_bytes);
+
+/* Floats of scratch that a call needs for a packed block of A; depends on k, block_m and block_k only. */
+int64_t hn_gemm_f32_scratch_floats(const hn_gemm_f32 *gemm);
+
+/* Panels of B, their floats, and packing of panels [begin, end) from element (p, j) at
+ * b[p * row_stride + j * column_stride]: column_stride 1 for k x n, row_stride 1 for a transposed n x k. */
+int64_t hn_gemm_f32_panels(int64_t n, int panel);
+int64_t hn_gemm_f32_packed_floats(int64_t k, int64_t n, int panel);
+void hn_gemm_f32_pack_b_c(const float *b, int64_t row_stride, int64_t column_stride, int64_t k, int64_t n, int panel,
+                          int64_t begin, int64_t end, float *packed);
+
+/* scratch: hn_gemm_f32_scratch_floats() floats, written before they are read. */
+void hn_gemm_f32_14x32_avx512(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin,
+                              int64_t panel_end, float *scratch);
+void hn_gemm_f32_6x16_avx2(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin,
+                           int64_t panel_end, float *scratch);
+void hn_gemm_f32_4x8_c(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin,
+                       int64_t panel_end, float *scratch);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tile_f32.inc.h - the register tile shared by GEMM and convolution: vectors of outputs x pixels (or rows).
+ *
+ * acc[p * vectors + v] += in[p][k] * w[v][k], k upward in one chain for each output, so that no blocking and
+ * no tile shape changes a result. The counts are compile-time constants after inlining, all loops over them
+ * are unrolled, and acc lives in registers.
+ * A weight block is [k][HN_BLOCK]; HN_BLOCK is HN_LANES or a multiple of it. */
+#ifndef HN_KERNELS_CPU_TILE_F32_INC_H
+#define HN_KERNELS_CPU_TILE_F32_INC_H
+
+#include "kernels/cpu/vec_f32.inc.h"
+
+#define HN_BLOCK_VECTORS (HN_BLOCK / HN_LANES)
+#define HN_TILE_VECTORS_MAX 32 /* accumulators of the largest tile */
+
+/* The tile shapes of an ISA: X(blocks, pixels). Blocks x pixels fills the register file less what the weights
+ * and one broadcast need; every smaller pixel count has its own instance. */
+#define HN_UP_TO_1(X, b) X(b, 1)
+#define HN_UP_TO_2(X, b) HN_UP_TO_1(X, b) X(b, 2)
+#define HN_UP_TO_4(X, b) HN_UP_TO_2(X, b) X(b, 3) X(b, 4)
+#define HN_UP_TO_6(X, b) HN_UP_TO_4(X, b) X(b, 5) X(b, 6)
+#define HN_UP_TO_8(X, b) HN_UP_TO_6(X, b) X(b, 7) X(b, 8)
+#define HN_UP_TO_10(X, b) HN_UP_TO_8(X, b) X(b, 9) X(b, 10)
+#define HN_UP_TO_14(X, b) HN_UP_TO_10(X, b) X(b, 11) X(b, 12) X(b, 13) X(b, 14)
+
+#if HN_LANES == 16
+#define HN_TILE_BLOCKS 4
+#define HN_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_14(X, 2) HN_UP_TO_8(X, 3) HN_UP_TO_6(X, 4)
+#define HN_LARGEST_TILES(X) X(1, 14) X(2, 14) X(3, 8) X(4, 6)
+#define HN_TILE_PIXELS                                                                                                 \
+  { 0, 14, 14, 8, 6 }
+#elif HN_LANES == 8
+#define HN_TILE_BLOCKS 3
+#define HN_TILES(X) HN_UP_TO_10(X, 1) HN_UP_TO_6(X, 2) HN_UP_TO_4(X, 3)
+#define HN_LARGEST_TILES(X) X(1, 10) X(2, 6) X(3, 4)
+#define HN_TILE_PIXELS                                                                                                 \
+  { 0, 10, 6, 4 }
+#else
+#define HN_TILE_BLOCKS 2
+#define HN_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_2(X, 2)
+#define HN_LARGEST_TILES(X) X(1, 4) X(2, 2)
+#define HN_TILE_PIXELS                                                                                                 \
+  { 0, 4, 2 }
+#endif
+
+static const int tile_pixels[HN_TILE_BLOCKS + 1] = HN_TILE_PIXELS;
+
+/* The next tile's width when left pixels remain: full tiles, and the last two alike rather than one full and
+ * one thin, because a thin tile has too few independent sums to hide the FMA's latency. */
+HN_INLINE int tile_width(int64_t left, int most) {
+  if (left <= most) return (int)left;
+  return left >= 2 * most ? most : (int)((left + 1) / 2);
+}
+
+HN_INLINE void tile_clear(vf *acc, const int count) {
+  HN_UNROLL
+  for (int i = 0; i < count; ++i) acc[i] = v_set(0.0f);
+}
+
+/* Weights of one k: blocks x HN_BLOCK_VECTORS vectors. */
+HN_INLINE void tile_weights(vf *weight, const int vectors, const float *w, ptrdiff_t block_stride) {
+  HN_UNROLL
+  for (int v = 0; v < vectors; ++v)
+    weight[v] = v_load(w + v / HN_BLOCK_VECTORS * block_stride + v % HN_BLOCK_VECTORS * HN_LANES);
+}
+
+/* One k; in points at the first pixel, the next is pixel_stride floats further. */
+HN_INLINE void tile_step(vf *acc, const int vectors, const int pixels, const float *in, const ptrdiff_t pixel_stride,
+                         const float *w, ptrdiff_t block_stride) {
+  vf weight[HN_TILE_VECTORS_MAX];
+  tile_weights(weight, vectors, w, block_stride);
+  HN_UNROLL
+  for (int p = 0; p < pixels; ++p) {
+    const vf x = v_set(in[p * pixel_stride]);
+    HN_UNROLL
+    for (int v = 0; v < vectors; ++v) acc[p * vectors + v] = v_fma(x, weight[v], acc[p * vectors + v]);
+  }
+}
+
+/* depth consecutive k of one block. */
+HN_INLINE void tile_run(vf *acc, const int vectors, const int pixels, const float *in, const ptrdiff_t pixel_stride,
+                        const float *w, ptrdiff_t block_stride, int64_t depth) {
+  for (; depth >= 4; depth -= 4, in += 4, w += 4 * HN_BLOCK) {
+    tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
+    tile_step(acc, vectors, pixels, in + 1, pixel_stride, w + HN_BLOCK, block_stride);
+    tile_step(acc, vectors, pixels, in + 2, pixel_stride, w + 2 * HN_BLOCK, block_stride);
+    tile_step(acc, vectors, pixels, in + 3, pixel_stride, w + 3 * HN_BLOCK, block_stride);
+  }
+  for (; depth > 0; --depth, ++in, w += HN_BLOCK) tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
+}
+
+/* The same for pixels anywhere: pixel p's channels begin at at[p]. */
+HN_INLINE void tile_run_at(vf *acc, const int vectors, const int pixels, const float *const *at, const float *w,
+                           ptrdiff_t block_stride, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k, w += HN_BLOCK) {
+    vf weight[HN_TILE_VECTORS_MAX];
+    tile_weights(weight, vectors, w, block_stride);
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) {
+      const vf x = v_set(at[p][k]);
+      HN_UNROLL
+      for (int v = 0; v < vectors; ++v) acc[p * vectors + v] = v_fma(x, weight[v], acc[p * vectors + v]);
+    }
+  }
+}
+
+#endif
