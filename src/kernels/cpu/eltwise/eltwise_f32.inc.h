@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eltwise_f32.inc.h - the interpreter's body for one ISA.
+ *
+ * A block is run directly on the tensors' memory where it is one piece of one row in whole vectors, and otherwise
+ * on staged copies; short rows are staged several at a time, so that decoding stays cheap for them too. */
+#include "kernels/cpu/vecmath.inc.h"
+
+enum { BLOCK = HN_ELTWISE_BLOCK, REGISTERS = HN_ELTWISE_REGISTERS };
+
+/* Where a register's current value lies. A value that is the same everywhere is one vector with step 0. */
+typedef struct {
+  const float *at;
+  int64_t step; /* HN_LANES or 0 */
+} operand;
+
+typedef struct {
+  operand in[HN_ELTWISE_INPUTS];
+  float *out[HN_ELTWISE_OUTPUTS];
+  int64_t count; /* elements, a multiple of HN_LANES */
+} block;
+
+typedef struct {
+  _Alignas(64) float value[REGISTERS][BLOCK];
+  _Alignas(64) float same[REGISTERS][HN_LANES];
+  _Alignas(64) float in[HN_ELTWISE_INPUTS][BLOCK];
+  _Alignas(64) float in_same[HN_ELTWISE_INPUTS][HN_LANES];
+  _Alignas(64) float out[HN_ELTWISE_OUTPUTS][BLOCK];
+} bank;
+
+/* The place among the outer dimensions, and what it means for each tensor. */
+typedef struct {
+  int64_t index[HN_ELTWISE_OUTER_RANK];
+  int64_t in[HN_ELTWISE_INPUTS], out[HN_ELTWISE_OUTPUTS];
+} place;
+
+static void place_set(place *p, const hn_eltwise_args *a, int64_t row) {
+  memset(p, 0, sizeof *p);
+  for (int32_t d = a->outer_rank - 1; d >= 0; --d) {
+    p->index[d] = row % a->outer_dim[d];
+    row /= a->outer_dim[d];
+    for (int32_t i = 0; i < a->input_count; ++i) p->in[i] += p->index[d] * a->input[i].outer_stride[d];
+    for (int32_t i = 0; i < a->output_count; ++i) p->out[i] += p->index[d] * a->output[i].outer_stride[d];
+  }
+}
+
+static void place_next(place *p, const hn_eltwise_args *a) {
+  for (int32_t d = a->outer_rank - 1; d >= 0; --d) {
+    const int64_t by = ++p->index[d] < a->outer_dim[d] ? 1 : 1 - a->outer_dim[d];
+    for (int32_t i = 0; i < a->input_count; ++i) p->in[i] += by * a->input[i].outer_stride[d];
+    for (int32_t i = 0; i < a->output_count; ++i) p->out[i] += by * a->output[i].outer_stride[d];
+    if (by == 1) return;
+    p->index[d] = 0;
+  }
+}
+
+HN_INLINE vf truth(vm m) { return v_select(m, v_set(1.0F), v_set(0.0F)); }
+HN_INLINE vm is_true(vf a) { return v_ne(a, v_set(0.0F)); }
+HN_INLINE vf sign_of(vf a) {
+  const vf zero = v_set(0.0F);
+  return v_select(v_lt(zero, a), v_set(1.0F), v_select(v_lt(a, zero), v_set(-1.0F), a));
+}
+
+#define EACH(result)                                                                                                   \
+  for (int64_t i = 0; i < n; i += HN_LANES, pa += sa, pb += sb, pc += sc) v_store(to + i, (result))
+#define A v_load(pa)
+#define B v_load(pb)
+#define C v_load(pc)
+#define ROW1(op, result)                                                                                               \
+  case HN_ELTWISE_##op:                                                                                                \
+    EACH(result);                                                                                                      \
+    break
+#define ROW_LIBM(op, call)                                                                                             \
+  case HN_ELTWISE_##op:                                                                                                \
+    for (int64_t i = 0; i < n; i += HN_LANES, pa += sa, pb += sb)                                                      \
+      for (int j = 0; j < HN_LANES; ++j) to[i + j] = call;                                                             \
+    break
+
+/* One arithmetic instruction over a block of n elements. */
+static void compute(const hn_eltwise_instruction *ins, const operand *r, float *to, int64_t n) {
+  const float *pa = r[ins->a].at, *pb = r[ins->b].at, *pc = r[ins->c].at;
+  const int64_t sa = r[ins->a].step, sb = r[ins->b].step, sc = r[ins->c].step;
+  const vf imm = v_set(ins->imm);
+  switch (ins->op) {
+    ROW1(ADD, A + B);
+    ROW1(SUB, A - B);
+    ROW1(MUL, A * B);
+    ROW1(DIV, A / B);
+    ROW1(MIN, v_min_nan(A, B));
+    ROW1(MAX, v_max_nan(A, B));
+    ROW1(POW, v_pow(A, B));
+    ROW_LIBM(FMOD, fmodf(pa[j], pb[j]));
+    ROW1(FMA, A * B + C);
+    ROW1(NEG, v_negate(A));
+    ROW1(ABS, v_abs(A));
+    ROW1(SIGN, sign_of(A));
+    ROW1(SQRT, v_sqrt(A));
+    ROW1(RECIPROCAL, v_set(1.0F) / A);
+    ROW1(EXP, v_exp(A));
+    ROW1(EXPM1, v_expm1(A));
+    ROW1(LOG, v_log(A));
+    ROW1(LOG1P, v_log1p(A));
+    ROW1(ERF, v_erf(A));
+    ROW1(TANH, v_tanh(A));
+    ROW1(SIGMOID, v_sigmoid(A));
+    ROW1(SIN, v_sin(A));
+    ROW1(COS, v_cos(A));
+    ROW_LIBM(TAN, tanf(pa[j]));
+    ROW_LIBM(ASIN, asinf(pa[j]));
+    ROW_LIBM(ACOS, acosf(pa[j]));
+    ROW_LIBM(ATAN, atanf(pa[j]));
+    ROW_LIBM(SINH, sinhf(pa[j]));
+    ROW_LIBM(COSH, coshf(pa[j]));
+    ROW_LIBM(ASINH, asinhf(pa[j]));
+    ROW_LIBM(ACOSH, acoshf(pa[j]));
+    ROW_LIBM(ATANH, atanhf(pa[j]));
+    ROW1(FLOOR, v_floor(A));
+    ROW1(CEIL, v_ceil(A));
+    ROW1(ROUND, v_round(A));
+    ROW1(LT, truth(v_lt(A, B)));
+    ROW1(LE, truth(v_le(A, B)));
+    ROW1(EQ, truth(v_eq(A, B)));
+    ROW1(NE, truth(v_ne(A, B)));
+    ROW1(GT, truth(v_lt(B, A)));
+    ROW1(GE, truth(v_le(B, A)));
+    ROW1(NOT, truth(vm_not(is_true(A))));
+    ROW1(AND, truth(vm_and(is_true(A), is_true(B))));
+    ROW1(OR, truth(vm_or(is_true(A), is_true(B))));
+    ROW1(XOR, truth(v_ne(truth(is_true(A)), truth(is_true(B)))));
+    ROW1(IS_NAN, truth(v_ne(A, A)));
+    ROW1(IS_INF, truth(v_eq(v_abs(A), v_set(INFINITY))));
+    ROW1(SELECT, v_select(is_true(A), B, C));
+    ROW1(RELU, v_max(v_set(0.0F), A));
+    ROW1(LEAKY_RELU, v_select(v_lt(A, v_set(0.0F)), A * imm, A));
+    ROW1(CLIP, v_min_nan(v_max_nan(A, B), C));
+    ROW1(ADD_IMM, A + imm);
+    ROW1(MUL_IMM, A * imm);
+    ROW1(MIN_IMM, v_min_nan(A, imm));
+    ROW1(MAX_IMM, v_max_nan(A, imm));
+  default: break;
+  }
+}
+
+static void copy_block(float *to, operand from, int64_t n) {
+  for (int64_t i = 0; i < n; i += HN_LANES, from.at += from.step) v_store(to + i, v_load(from.at));
+}
+
+static void run_block(const hn_eltwise_args *a, bank *k, const block *b) {
+  operand r[REGISTERS];
+  for (int i = 0; i < REGISTERS; ++i) r[i] = (operand){k->same[i], 0};
+  for (int32_t i = 0; i < a->code_count; ++i) {
+    const hn_eltwise_instruction *ins = a->code + i;
+    switch (ins->op) {
+    case HN_ELTWISE_LOAD: r[ins->dst] = b->in[ins->a]; break;
+    case HN_ELTWISE_STORE: copy_block(b->out[ins->dst], r[ins->a], b->count); break;
+    case HN_ELTWISE_CONST:
+      v_store(k->same[ins->dst], v_set(ins->imm));
+      r[ins->dst] = (operand){k->same[ins->dst], 0};
+      break;
+    default: {
+      const hn_eltwise_instruction *next = ins + 1;
+      const int stored = i + 1 < a->code_count && next->op == HN_ELTWISE_STORE && next->a == ins->dst;
+      float *to = stored ? b->out[next->dst] : k->value[ins->dst];
+      compute(ins, r, to, b->count);
+      r[ins->dst] = (operand){to, HN_LANES};
+      i += stored;
+      break;
+    }
+    }
+  }
+}
+
+/* Whether inputs may be read where they lie: a store must not change what a later instruction still reads. */
+static int may_run_direct(const hn_eltwise_args *a) {
+  for (int32_t i = 0; i + 1 < a->code_count; ++i) {
+    if (a->code[i].op != HN_ELTWISE_STORE) continue;
+    for (int32_t j = 0; j < a->input_count; ++j)
+      if (a->input[j].data == a->output[a->code[i].dst].data) return 0;
+  }
+  return 1;
+}
+
+static void run_direct(const hn_eltwise_args *a, bank *k, const place *p, int64_t first, int64_t n) {
+  block b = {.count = n};
+  for (int32_t i = 0; i < a->input_count; ++i) {
+    const float *at = a->input[i].data + p->in[i];
+    if (a->input[i].inner_stride) {
+      b.in[i] = (operand){at + first, HN_LANES};
+    } else {
+      v_store(k->in_same[i], v_set(*at));
+      b.in[i] = (operand){k->in_same[i], 0};
+    }
+  }
+  for (int32_t i = 0; i < a->output_count; ++i) b.out[i] = a->output[i].data + p->out[i] + first;
+  run_block(a, k, &b);
+}
+
+/* Elements [first, first + n) of each of `rows` rows, side by side in one block. Leaves p behind the last row. */
+static void run_staged(const hn_eltwise_args *a, bank *k, place *p, int64_t rows, int64_t first, int64_t n) {
+  const int64_t count = rows * n, padded = (count + HN_LANES - 1) / HN_LANES * HN_LANES;
+  block b = {.count = padded};
+  place here = *p;
+  for (int64_t row = 0; row < rows; ++row, place_next(&here, a)) {
+    for (int32_t i = 0; i < a->input_count; ++i) {
+      const float *from = a->input[i].data + here.in[i];
+      float *to = k->in[i] + row * n;
+      if (a->input[i].inner_stride)
+        memcpy(to, from + first, (size_t)n * sizeof *to);
+      else
+        for (int64_t j = 0; j < n; ++j) to[j] = *from;
+    }
+  }
+  for (int32_t i = 0; i < a->input_count; ++i) {
+    memset(k->in[i] + count, 0, (size_t)(padded - count) * sizeof(float));
+    b.in[i] = (operand){k->in[i], HN_LANES};
+  }
+  for (int32_t i = 0; i < a->output_count; ++i) b.out[i] = k->out[i];
+  run_block(a, k, &b);
+  for (int64_t row = 0; row < rows; ++row, place_next(p, a))
+    for (int32_t i = 0; i < a->output_count; ++i)
+      memcpy(a->output[i].data + p->out[i] + first, k->out[i] + row * n, (size_t)n * sizeof(float));
+}
+
+void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64_t end) {
+  if (begin >= end || a->inner <= 0) return;
+  bank k;
+  place p;
+  memset(k.same, 0, sizeof k.same);
+  const int64_t part = a->part > 0 && a->part < a->inner ? a->part : a->inner;
+  const int64_t parts = (a->inner + part - 1) / part;
+  const int direct = may_run_direct(a);
+  place_set(&p, a, begin / parts);
+  for (int64_t unit = begin; unit < end;) {
+    if (parts == 1 && a->inner <= BLOCK / 2) {
+      const int64_t fit = BLOCK / a->inner, rows = end - unit < fit ? end - unit : fit;
+      run_staged(a, &k, &p, rows, 0, a->inner);
+      unit += rows;
+      continue;
+    }
+    const int64_t first = unit % parts * part, last = first + part < a->inner ? first + part : a->inner;
+    int64_t i = first;
+    for (; direct && last - i >= HN_LANES;) {
+      const int64_t n = last - i < BLOCK ? (last - i) / HN_LANES * HN_LANES : BLOCK;
+      run_direct(a, &k, &p, i, n);
+      i += n;
+    }
+    for (; i < last; i += BLOCK) {
+      place here = p;
+      run_staged(a, &k, &here, 1, i, last - i < BLOCK ? last - i : BLOCK);
+    }
+    if (++unit % parts == 0) place_next(&p, a);
+  }
+}

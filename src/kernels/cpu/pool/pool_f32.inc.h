@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool_f32.inc.h - pooling's body for one ISA.
+ *
+ * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
+ * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra. */
+#include "kernels/cpu/fold.inc.h"
+
+/* The taps of one dimension that lie inside the input, and the position that tap 0 would read. */
+typedef struct {
+  int64_t first, last, origin;
+  int64_t padded; /* taps inside the padded input */
+} taps;
+
+HN_INLINE int64_t up_div(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+HN_INLINE int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+HN_INLINE taps taps_at(int64_t out, int64_t stride, int64_t pad, int64_t dilation, int64_t kernel, int64_t size,
+                       int64_t pad_behind) {
+  const int64_t origin = out * stride - pad;
+  taps t = {.first = up_div(-origin, dilation), .origin = origin};
+  t.last = at_most(kernel, up_div(size - origin, dilation));
+  t.padded = at_most(kernel, up_div(size + pad_behind - origin, dilation));
+  if (t.last < t.first) t.last = t.first;
+  return t;
+}
+
+HN_INLINE float divisor(const hn_pool_args *a, taps y, taps x) {
+  const int64_t n = a->count_include_pad ? y.padded * x.padded : (y.last - y.first) * (x.last - x.first);
+  return n > 0 ? (float)n : 1.0F;
+}
+
+/* Folds the window of n neighbouring outputs; step: floats between their first taps. */
+HN_INLINE vf window(int fold, const hn_pool_args *a, const float *plane, taps ty, taps tx, int64_t block, int64_t lane,
+                    int64_t step, int64_t n) {
+  vf v = v_set(fold_identity(fold));
+  for (int64_t ky = ty.first; ky < ty.last; ++ky) {
+    const float *row = plane + ((ty.origin + ky * a->dilation_h) * a->in_w + tx.origin) * block + lane;
+    for (int64_t kx = tx.first; kx < tx.last; ++kx)
+      v = fold_take(fold, v, v_load_strided(row + kx * a->dilation_w * block, step, n));
+  }
+  return v;
+}
+
+HN_INLINE void put(float *to, int64_t n, vf v) {
+  if (n == HN_LANES)
+    v_store(to, v);
+  else
+    v_store_part(to, n, v);
+}
+
+HN_INLINE taps taps_x(const hn_pool_args *a, int64_t ox) {
+  return taps_at(ox, a->stride_w, a->pad_left, a->dilation_w, a->kernel_w, a->in_w, a->pad_right);
+}
+
+HN_INLINE void plain_row(int fold, const hn_pool_args *a, const float *plane, float *y, taps ty) {
+  /* Columns [inside, outside) read no tap left or right of the input. */
+  const int64_t reach = a->in_w - 1 - (a->kernel_w - 1) * a->dilation_w + a->pad_left;
+  const int64_t inside = at_most(up_div(a->pad_left, a->stride_w), a->out_w);
+  int64_t outside = reach < 0 ? 0 : at_most(reach / a->stride_w + 1, a->out_w);
+  if (outside < inside) outside = inside;
+  for (int64_t ox = 0; ox < a->out_w;) {
+    const taps tx = taps_x(a, ox);
+    const int whole = ox >= inside && ox < outside;
+    const int64_t n = whole ? at_most(outside - ox, HN_LANES) : 1;
+    vf v;
+    if (n == HN_LANES && a->stride_w == 1)
+      v = window(fold, a, plane, ty, tx, 1, 0, 1, HN_LANES);
+    else if (n == HN_LANES && a->stride_w == 2)
+      v = window(fold, a, plane, ty, tx, 1, 0, 2, HN_LANES);
+    else
+      v = window(fold, a, plane, ty, tx, 1, 0, a->stride_w, n);
+    put(y + ox, n, fold == FOLD_SUM ? v / v_set(divisor(a, ty, tx)) : v);
+    ox += n;
+  }
+}
+
+HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const float *plane, float *y, taps ty, int64_t block) {
+  for (int64_t ox = 0; ox < a->out_w; ++ox) {
+    const taps tx = taps_x(a, ox);
+    const vf count = v_set(divisor(a, ty, tx));
+    for (int64_t lane = 0; lane < block; lane += HN_LANES) {
+      const int64_t n = at_most(block - lane, HN_LANES);
+      const vf v = window(fold, a, plane, ty, tx, block, lane, 1, n);
+      put(y + ox * block + lane, n, fold == FOLD_SUM ? v / count : v);
+    }
+  }
+}
+
+HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const float *plane = a->x + unit / a->out_h * a->in_h * a->in_w * a->block;
+    float *y = a->y + unit * a->out_w * a->block;
+    const taps ty =
+        taps_at(unit % a->out_h, a->stride_h, a->pad_top, a->dilation_h, a->kernel_h, a->in_h, a->pad_bottom);
+    if (a->block == 16)
+      blocked_row(fold, a, plane, y, ty, 16);
+    else if (a->block == 8)
+      blocked_row(fold, a, plane, y, ty, 8);
+    else
+      plain_row(fold, a, plane, y, ty);
+  }
+}
+
+void HN_SIMD_NAME(hn_pool_max_f32)(const hn_pool_args *args, int64_t begin, int64_t end) {
+  pool_rows(FOLD_MAX, args, begin, end);
+}
+
+void HN_SIMD_NAME(hn_pool_average_f32)(const hn_pool_args *args, int64_t begin, int64_t end) {
+  pool_rows(FOLD_SUM, args, begin, end);
+}
+
+HN_INLINE vf fold_pixels(int fold, const float *x, int64_t pixels, int64_t block, int64_t n) {
+  const vf start = v_set(fold_identity(fold));
+  fold_total t = {start, v_set(0.0F)};
+  for (int64_t p = 0; p < pixels;) {
+    const int64_t last = at_most(pixels, p + FOLD_CHUNK);
+    vf v = start;
+    for (; p < last; ++p) v = fold_take(fold, v, v_load_strided(x + p * block, 1, n));
+    fold_total_add(fold, &t, v);
+  }
+  return t.total;
+}
+
+HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin, int64_t end) {
+  const vf count = v_set((float)a->pixels);
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const float *x = a->x + plane * a->pixels * a->block;
+    for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
+      const int64_t n = at_most(a->block - lane, HN_LANES);
+      const vf v = a->block == 1 ? v_set(fold_row(fold, x, a->pixels, 0.0F))
+                                 : fold_pixels(fold, x + lane, a->pixels, a->block, n);
+      put(a->y + plane * a->block + lane, n, fold == FOLD_SUM ? v / count : v);
+    }
+  }
+}
+
+void HN_SIMD_NAME(hn_pool_global_max_f32)(const hn_pool_global_args *args, int64_t begin, int64_t end) {
+  pool_planes(FOLD_MAX, args, begin, end);
+}
+
+void HN_SIMD_NAME(hn_pool_global_average_f32)(const hn_pool_global_args *args, int64_t begin, int64_t end) {
+  pool_planes(FOLD_SUM, args, begin, end);
+}

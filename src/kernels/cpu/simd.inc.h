@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simd.inc.h - one float vector type and its operations, for whichever ISA includes this.
+ *
+ * A kernel's body is written once against these names. Each ISA file defines exactly one of HN_SIMD_AVX512,
+ * HN_SIMD_AVX2 or HN_SIMD_C, and so gets HN_LANES lanes:
+ *
+ *   macro            lanes  vf (float)  vm (lane mask)        symbol suffix
+ *   HN_SIMD_AVX512   16     64 bytes    __mmask16             _avx512
+ *   HN_SIMD_AVX2     8      32 bytes    vf, all ones          _avx2
+ *   HN_SIMD_C        4      16 bytes    int vector, all ones  _c
+ *
+ * Arithmetic on vf uses the operators of the GNU vector extension. A remainder is always handled by the partial
+ * forms, with the same arithmetic as a whole vector: an element's result never depends on which lane held it. */
+#ifndef HN_KERNELS_CPU_SIMD_INC_H
+#define HN_KERNELS_CPU_SIMD_INC_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define HN_SIMD_PASTE_(name, suffix) name##suffix
+#define HN_SIMD_PASTE(name, suffix) HN_SIMD_PASTE_(name, suffix)
+#define HN_SIMD_NAME(name) HN_SIMD_PASTE(name, HN_SIMD_SUFFIX)
+#define HN_INLINE static inline __attribute__((always_inline, unused))
+
+#if defined(HN_SIMD_AVX512)
+#include <immintrin.h>
+#define HN_LANES 16
+#define HN_SIMD_SUFFIX _avx512
+typedef float vf __attribute__((vector_size(64)));
+typedef __m512i vi;
+typedef __mmask16 vm;
+
+HN_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
+HN_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+HN_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
+HN_INLINE __mmask16 v_lanes_below(int64_t n) { return (__mmask16)((1U << n) - 1U); }
+/* The partial forms touch p[0 .. n), 0 < n < HN_LANES; the lanes behind are zero, or `other`. */
+HN_INLINE vf v_load_part(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_lanes_below(n), p); }
+HN_INLINE void v_store_part(float *p, int64_t n, vf v) { _mm512_mask_storeu_ps(p, v_lanes_below(n), v); }
+HN_INLINE vf v_load_part_or(const float *p, int64_t n, float other) {
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(other), v_lanes_below(n), p);
+}
+HN_INLINE vf v_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
+HN_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+HN_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+HN_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+HN_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 0x08); }
+HN_INLINE vf v_floor(vf a) { return _mm512_roundscale_ps(a, 0x09); }
+HN_INLINE vf v_ceil(vf a) { return _mm512_roundscale_ps(a, 0x0a); }
+HN_INLINE vm v_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+HN_INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+HN_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+HN_INLINE vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+HN_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
+HN_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
+HN_INLINE vm vm_not(vm a) { return (vm)~a; }
+HN_INLINE int vm_any(vm a) { return a != 0; }
+HN_INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+HN_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+HN_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+HN_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+HN_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
+HN_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+#define vi_left(a, n) _mm512_slli_epi32((a), (n))
+#define vi_right(a, n) _mm512_srai_epi32((a), (n))
+HN_INLINE vi vi_of(vf a) { return _mm512_castps_si512(a); }
+HN_INLINE vf vf_of(vi a) { return _mm512_castsi512_ps(a); }
+HN_INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
+HN_INLINE vi vi_from(vf a) { return _mm512_cvttps_epi32(a); }
+HN_INLINE vi vi_load(const int32_t *p) { return _mm512_loadu_si512((const void *)p); }
+HN_INLINE void vi_store(int32_t *p, vi v) { _mm512_storeu_si512((void *)p, v); }
+HN_INLINE vf v_gather(const float *p, vi at) { return _mm512_i32gather_ps(at, p, 4); }
+/* p[0], p[2], ...: reads nothing behind the last element that it returns. */
+HN_INLINE vf v_load_even(const float *p) {
+  const vi at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(v_load(p), at, v_load(p + 15));
+}
+
+#elif defined(HN_SIMD_AVX2)
+#include <immintrin.h>
+#define HN_LANES 8
+#define HN_SIMD_SUFFIX _avx2
+typedef float vf __attribute__((vector_size(32)));
+typedef __m256i vi;
+typedef vf vm;
+
+HN_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
+HN_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
+HN_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
+HN_INLINE __m256i v_lanes_below(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+HN_INLINE vf v_load_part(const float *p, int64_t n) { return _mm256_maskload_ps(p, v_lanes_below(n)); }
+HN_INLINE void v_store_part(float *p, int64_t n, vf v) { _mm256_maskstore_ps(p, v_lanes_below(n), v); }
+HN_INLINE vf v_load_part_or(const float *p, int64_t n, float other) {
+  const __m256i m = v_lanes_below(n);
+  return _mm256_blendv_ps(_mm256_set1_ps(other), _mm256_maskload_ps(p, m), _mm256_castsi256_ps(m));
+}
+HN_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+HN_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+HN_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+HN_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+HN_INLINE vf v_round(vf a) { return _mm256_round_ps(a, 0x08); }
+HN_INLINE vf v_floor(vf a) { return _mm256_round_ps(a, 0x09); }
+HN_INLINE vf v_ceil(vf a) { return _mm256_round_ps(a, 0x0a); }
+HN_INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+HN_INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+HN_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+HN_INLINE vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+HN_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
+HN_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
+HN_INLINE vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
+HN_INLINE int vm_any(vm a) { return _mm256_movemask_ps(a) != 0; }
+HN_INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+HN_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+HN_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+HN_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
+HN_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
+HN_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+#define vi_left(a, n) _mm256_slli_epi32((a), (n))
+#define vi_right(a, n) _mm256_srai_epi32((a), (n))
+HN_INLINE vi vi_of(vf a) { return _mm256_castps_si256(a); }
+HN_INLINE vf vf_of(vi a) { return _mm256_castsi256_ps(a); }
+HN_INLINE vf vf_from(vi a) { return _mm256_cvtepi32_ps(a); }
+HN_INLINE vi vi_from(vf a) { return _mm256_cvttps_epi32(a); }
+HN_INLINE vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }
+HN_INLINE void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((void *)p, v); }
+HN_INLINE vf v_gather(const float *p, vi at) { return _mm256_i32gather_ps(p, at, 4); }
+HN_INLINE vf v_load_even(const float *p) {
+  const __m256 mixed = _mm256_shuffle_ps(v_load(p), v_load(p + 7), _MM_SHUFFLE(3, 1, 2, 0));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
+}
+
+#else
+#define HN_LANES 4
+#define HN_SIMD_SUFFIX _c
+typedef float vf __attribute__((vector_size(16)));
+typedef int32_t vi __attribute__((vector_size(16)));
+typedef vi vm;
+
+HN_INLINE vf v_load(const float *p) {
+  vf v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+HN_INLINE void v_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+HN_INLINE vf v_set(float x) { return (vf){x, x, x, x}; }
+HN_INLINE vf v_load_part(const float *p, int64_t n) {
+  return (vf){n > 0 ? p[0] : 0.0F, n > 1 ? p[1] : 0.0F, n > 2 ? p[2] : 0.0F, n > 3 ? p[3] : 0.0F};
+}
+HN_INLINE vf v_load_part_or(const float *p, int64_t n, float other) {
+  return (vf){n > 0 ? p[0] : other, n > 1 ? p[1] : other, n > 2 ? p[2] : other, n > 3 ? p[3] : other};
+}
+HN_INLINE void v_store_part(float *p, int64_t n, vf v) {
+  for (int i = 0; i < HN_LANES && i < n; ++i) p[i] = v[i];
+}
+HN_INLINE vi vi_of(vf a) { return (vi)a; }
+HN_INLINE vf vf_of(vi a) { return (vf)a; }
+HN_INLINE vf v_select(vm m, vf a, vf b) { return (vf)((m & (vi)a) | (~m & (vi)b)); }
+HN_INLINE vm v_lt(vf a, vf b) { return (vm)(a < b); }
+HN_INLINE vm v_le(vf a, vf b) { return (vm)(a <= b); }
+HN_INLINE vm v_eq(vf a, vf b) { return (vm)(a == b); }
+HN_INLINE vm v_ne(vf a, vf b) { return (vm)(a != b); }
+HN_INLINE vf v_min(vf a, vf b) { return v_select(v_lt(a, b), a, b); }
+HN_INLINE vf v_max(vf a, vf b) { return v_select(v_lt(b, a), a, b); }
+HN_INLINE vm vm_and(vm a, vm b) { return a & b; }
+HN_INLINE vm vm_or(vm a, vm b) { return a | b; }
+HN_INLINE vm vm_not(vm a) { return ~a; }
+HN_INLINE int vm_any(vm a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
+HN_INLINE vi vi_set(int32_t x) { return (vi){x, x, x, x}; }
+HN_INLINE vi vi_add(vi a, vi b) { return a + b; }
+HN_INLINE vi vi_sub(vi a, vi b) { return a - b; }
+HN_INLINE vi vi_and(vi a, vi b) { return a & b; }
+HN_INLINE vi vi_or(vi a, vi b) { return a | b; }
+HN_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+HN_INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
+HN_INLINE vi vi_load(const int32_t *p) {
+  vi v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+HN_INLINE void vi_store(int32_t *p, vi v) { memcpy(p, &v, sizeof v); }
+HN_INLINE vf v_gather(const float *p, vi at) { return (vf){p[at[0]], p[at[1]], p[at[2]], p[at[3]]}; }
+HN_INLINE vf v_load_even(const float *p) { return (vf){p[0], p[2], p[4], p[6]}; }
+HN_INLINE vf v_sqrt(vf a) {
+  return (vf){__builtin_sqrtf(a[0]), __builtin_sqrtf(a[1]), __builtin_sqrtf(a[2]), __builtin_sqrtf(a[3])};
+}
+/* Adding and taking away 2^23 leaves the nearest even integer; from 2^23 on every float is one already. */
+HN_INLINE vf v_round(vf a) {
+  const vi sign = vi_of(a) & vi_set(INT32_MIN);
+  const vf size = vf_of(vi_of(a) & vi_set(INT32_MAX));
+  const vf whole = vf_of(vi_of((size + v_set(8388608.0F)) - v_set(8388608.0F)) | sign);
+  return v_select(v_lt(size, v_set(8388608.0F)), whole, a);
+}
+HN_INLINE vf v_floor(vf a) {
+  const vf r = v_round(a);
+  return v_select(v_lt(a, r), r - v_set(1.0F), r);
+}
+HN_INLINE vf v_ceil(vf a) {
+  const vf r = v_round(a);
+  return v_select(v_lt(r, a), vf_of(vi_of(r + v_set(1.0F)) | (vi_of(a) & vi_set(INT32_MIN))), r);
+}
+/* What x86 gives for a value outside the type, so that the portable code agrees with it. */
+HN_INLINE vi vi_from(vf a) {
+  const vm fits = vm_and(v_le(v_set(-2147483648.0F), a), v_lt(a, v_set(2147483648.0F)));
+  const vf safe = v_select(fits, a, v_set(0.0F));
+  return (fits & __builtin_convertvector(safe, vi)) | (~fits & vi_set(INT32_MIN));
+}
+#endif
+
+/* v_min and v_max return b where a or b is NaN (x86's rule). These return NaN whichever of the two it was in. */
+HN_INLINE vf v_min_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_min(a, b)); }
+HN_INLINE vf v_max_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_max(a, b)); }
+HN_INLINE vf v_abs(vf a) { return vf_of(vi_and(vi_of(a), vi_set(INT32_MAX))); }
+HN_INLINE vf v_negate(vf a) { return vf_of(vi_xor(vi_of(a), vi_set(INT32_MIN))); }
+HN_INLINE vf v_copy_sign(vf size, vf sign) {
+  return vf_of(vi_or(vi_and(vi_of(size), vi_set(INT32_MAX)), vi_and(vi_of(sign), vi_set(INT32_MIN))));
+}
+/* Element i is p[i * stride]; lanes from n on are zero. */
+HN_INLINE vf v_load_strided(const float *p, int64_t stride, int64_t n) {
+  if (stride == 1) return n == HN_LANES ? v_load(p) : v_load_part(p, n);
+  if (stride == 2 && n == HN_LANES) return v_load_even(p);
+  float lane[HN_LANES] = {0};
+  for (int64_t i = 0; i < n; ++i) lane[i] = p[i * stride];
+  return v_load(lane);
+}
+
+/* Lanes are combined pairwise, halves first: the order is part of a kernel's result. */
+HN_INLINE float v_sum(vf v) {
+  float lane[HN_LANES];
+  v_store(lane, v);
+  for (int half = HN_LANES / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
+  return lane[0];
+}
+HN_INLINE float v_product(vf v) {
+  float lane[HN_LANES];
+  v_store(lane, v);
+  for (int half = HN_LANES / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] *= lane[i + half];
+  return lane[0];
+}
+/* A NaN in any lane is returned. */
+HN_INLINE float v_largest(vf v) {
+  float lane[HN_LANES];
+  v_store(lane, v);
+  for (int i = 1; i < HN_LANES; ++i)
+    if (lane[i] > lane[0] || lane[i] != lane[i]) lane[0] = lane[i];
+  return lane[0];
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tile.inc.h - transposes of small tiles of 4-byte elements.
+ *
+ * tile_full turns HN_LANES x HN_LANES elements in registers (log2(HN_LANES) rounds of shuffles); tile_part serves
+ * what is left at the edges. Elements are moved as bits: a signalling NaN comes out as it went in. */
+#ifndef HN_KERNELS_CPU_TILE_INC_H
+#define HN_KERNELS_CPU_TILE_INC_H
+
+#include "kernels/cpu/simd.inc.h"
+
+/* to[c * to_stride + r] = from[r * from_stride + c]; strides in elements. */
+HN_INLINE void tile_part(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                         int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = 0; r < rows; ++r) memcpy(to + c * to_stride + r, from + r * from_stride + c, sizeof *to);
+}
+
+#if defined(HN_SIMD_AVX512)
+HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+  __m512 r[16], t[16];
+  for (int i = 0; i < 16; ++i) r[i] = v_load(from + i * from_stride);
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    for (int h = 0; h < 2; ++h) {
+      const __m512d a = _mm512_castps_pd(t[i + h]), b = _mm512_castps_pd(t[i + h + 2]);
+      r[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+      r[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    }
+  }
+  /* r[4g + j] now holds, in its 128-bit lane l, rows 4g .. 4g+3 of column 4l + j. */
+  for (int j = 0; j < 4; ++j) {
+    const __m512 a = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44), b = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
+    const __m512 c = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee), d = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
+    t[j] = _mm512_shuffle_f32x4(a, b, 0x88);
+    t[4 + j] = _mm512_shuffle_f32x4(a, b, 0xdd);
+    t[8 + j] = _mm512_shuffle_f32x4(c, d, 0x88);
+    t[12 + j] = _mm512_shuffle_f32x4(c, d, 0xdd);
+  }
+  for (int i = 0; i < 16; ++i) v_store(to + i * to_stride, t[i]);
+}
+#elif !defined(HN_SIMD_AVX2)
+HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+  uint32_t r[HN_LANES][HN_LANES], t[HN_LANES][HN_LANES];
+  for (int i = 0; i < HN_LANES; ++i) memcpy(r[i], from + i * from_stride, sizeof r[i]);
+  for (int i = 0; i < HN_LANES; ++i)
+    for (int j = 0; j < HN_LANES; ++j) t[j][i] = r[i][j];
+  for (int i = 0; i < HN_LANES; ++i) memcpy(to + i * to_stride, t[i], sizeof t[i]);
+}
+#endif
+
+#if !defined(HN_SIMD_C)
+HN_INLINE void tile_eight(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+  __m256 r[8], t[8];
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(from + i * from_stride);
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int h = 0; h < 2; ++h) {
+      const __m256d a = _mm256_castps_pd(t[i + h]), b = _mm256_castps_pd(t[i + h + 2]);
+      r[i + 2 * h] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+      r[i + 2 * h + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+    }
+  }
+  for (int j = 0; j < 4; ++j) {
+    _mm256_storeu_ps(to + j * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
+    _mm256_storeu_ps(to + (4 + j) * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+  }
+}
+#endif
+#if defined(HN_SIMD_AVX2)
+#define tile_full tile_eight
+#endif
+
+/* What the full tiles left over; on AVX-512 that may still hold 8 x 8 tiles. */
+HN_INLINE void tile_rest(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                         int64_t columns) {
+  int64_t r = 0;
+#if defined(HN_SIMD_AVX512)
+  for (; rows - r >= 8; r += 8) {
+    int64_t c = 0;
+    for (; columns - c >= 8; c += 8)
+      tile_eight(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    tile_part(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, 8, columns - c);
+  }
+#endif
+  tile_part(from + r * from_stride, from_stride, to + r, to_stride, rows - r, columns);
+}
+
+/* Any number of rows and columns. */
+HN_INLINE void tile_any(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                        int64_t columns) {
+  int64_t r = 0;
+  for (; rows - r >= HN_LANES; r += HN_LANES) {
+    int64_t c = 0;
+    for (; columns - c >= HN_LANES; c += HN_LANES)
+      tile_full(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    tile_rest(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, HN_LANES, columns - c);
+  }
+  tile_rest(from + r * from_stride, from_stride, to + r, to_stride, rows - r, columns);
+}
+
+#endif

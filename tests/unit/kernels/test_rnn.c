@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rnn.c - LSTM and GRU cells against their equations in double, with strides, peepholes and clipping. */
+#include "kernels/cpu/rnn/rnn.h"
+
+#include "kernel_test.h"
+
+static hn_lstm_cell_f32_fn *const lstm[] = VARIANTS_OF(hn_lstm_cell_f32);
+static hn_gru_cell_f32_fn *const gru[] = VARIANTS_OF(hn_gru_cell_f32);
+static hn_gru_cell_f32_fn *const gru_gates[] = VARIANTS_OF(hn_gru_gates_f32);
+static hn_gru_cell_f32_fn *const gru_output[] = VARIANTS_OF(hn_gru_output_f32);
+
+enum { ROWS = 3, GAP = 5 }; /* GAP: floats between rows that must stay as they are */
+static const double bound = 1.5e-6;
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double clipped(double x, double clip) { return clip > 0 ? fmax(-clip, fmin(clip, x)) : x; }
+
+static void check_lstm(const hn_lstm_cell_args *a, const float *c_prev, const char *what) {
+  for (int64_t i = 0; i < ROWS * a->hidden; ++i) {
+    const int64_t row = i / a->hidden, j = i % a->hidden, n = a->hidden;
+    const float *g = a->gates + row * a->gates_stride + j, *p = a->peephole;
+    const double before = c_prev[row * a->c_prev_stride + j];
+    const double in = sigmoid(clipped(g[0] + (p ? p[j] * before : 0), a->clip));
+    const double forget =
+        a->input_forget ? 1 - in : sigmoid(clipped(g[2 * n] + (p ? p[2 * n + j] * before : 0), a->clip));
+    const double c = forget * before + in * tanh(clipped(g[3 * n], a->clip));
+    const double out = sigmoid(clipped(g[n] + (p ? p[n + j] * c : 0), a->clip));
+    CHECK_NEAR(a->c[row * a->c_stride + j], c, bound, "%s c, hidden %d", what, (int)n);
+    CHECK_NEAR(a->h[row * a->h_stride + j], out * tanh(c), bound, "%s h, hidden %d", what, (int)n);
+  }
+}
+
+/* What lies between the rows must still be what memset put there. */
+static void check_gaps(const guarded *g, int64_t hidden) {
+  for (int64_t row = 0; row + 1 < ROWS; ++row)
+    for (int64_t i = 0; i < GAP * 4; ++i) assert_int_equal(g->data[(row * (hidden + GAP) + hidden) * 4 + i], 0x5a);
+}
+
+static guarded gapped(int64_t hidden) {
+  guarded g = guarded_new((size_t)(ROWS * (hidden + GAP) - GAP) * 4);
+  memset(g.data, 0x5a, g.bytes);
+  return g;
+}
+
+static void test_lstm(void **state) {
+  (void)state;
+  uint64_t seed = 13;
+  for (int64_t n = 1; n < 70; ++n) {
+    guarded gates = random_floats(&seed, ROWS * 4 * n, 6.0F), c_prev = random_floats(&seed, ROWS * n, 2.0F);
+    guarded peephole = random_floats(&seed, 3 * n, 1.0F), c = gapped(n), h = gapped(n);
+    for (int v = 0; v < VARIANTS; ++v) {
+      for (int options = 0; options < 8 && variant_runs(v); ++options) {
+        const hn_lstm_cell_args a = {.gates = floats(&gates),
+                                     .c_prev = floats(&c_prev),
+                                     .c = floats(&c),
+                                     .h = floats(&h),
+                                     .hidden = n,
+                                     .gates_stride = 4 * n,
+                                     .c_prev_stride = n,
+                                     .c_stride = n + GAP,
+                                     .h_stride = n + GAP,
+                                     .peephole = options & 1 ? floats(&peephole) : NULL,
+                                     .clip = options & 2 ? 1.5F : 0.0F,
+                                     .input_forget = options & 4};
+        IN_PIECES(&seed, ROWS, lstm[v](&a, begin, end))
+        check_lstm(&a, a.c_prev, variant_name[v]);
+        check_gaps(&c, n);
+        check_gaps(&h, n);
+      }
+    }
+    guarded *all[] = {&gates, &c_prev, &peephole, &c, &h};
+    for (size_t i = 0; i < COUNT(all); ++i) guarded_free(all[i]);
+  }
+}
+
+static void check_gru(const hn_gru_cell_args *a, int reset_before, const char *what) {
+  for (int64_t i = 0; i < ROWS * a->hidden; ++i) {
+    const int64_t row = i / a->hidden, j = i % a->hidden, n = a->hidden;
+    const float *x = a->x_gates + row * a->x_gates_stride + j, *g = a->h_gates + row * a->h_gates_stride + j;
+    const double before = a->h_prev[row * a->h_prev_stride + j];
+    const double z = sigmoid(clipped((double)x[0] + g[0], a->clip));
+    const double r = sigmoid(clipped((double)x[n] + g[n], a->clip));
+    const double next = tanh(clipped(x[2 * n] + (reset_before ? 1 : r) * g[2 * n], a->clip));
+    CHECK_NEAR(a->h[row * a->h_stride + j], (1 - z) * next + z * before, bound, "%s h, hidden %d", what, (int)n);
+    if (!reset_before) continue;
+    CHECK_NEAR(a->z[row * a->z_stride + j], z, bound, "%s z", what);
+    CHECK_NEAR(a->reset[row * a->reset_stride + j], r * before, bound, "%s reset", what);
+  }
+}
+
+static void test_gru(void **state) {
+  (void)state;
+  uint64_t seed = 14;
+  for (int64_t n = 1; n < 70; ++n) {
+    guarded x = random_floats(&seed, ROWS * 3 * n, 3.0F), g = random_floats(&seed, ROWS * 3 * n, 3.0F);
+    guarded h_prev = random_floats(&seed, ROWS * n, 1.0F), h = gapped(n), z = gapped(n), reset = gapped(n);
+    for (int v = 0; v < VARIANTS * 2; ++v) {
+      if (!variant_runs(v / 2)) continue;
+      hn_gru_cell_args a = {.x_gates = floats(&x),
+                            .h_gates = floats(&g),
+                            .h_prev = floats(&h_prev),
+                            .h = floats(&h),
+                            .z = floats(&z),
+                            .reset = floats(&reset),
+                            .hidden = n,
+                            .x_gates_stride = 3 * n,
+                            .h_gates_stride = 3 * n,
+                            .h_prev_stride = n,
+                            .h_stride = n + GAP,
+                            .z_stride = n + GAP,
+                            .reset_stride = n + GAP,
+                            .clip = v % 2 ? 1.0F : 0.0F};
+      IN_PIECES(&seed, ROWS, gru[v / 2](&a, begin, end))
+      check_gru(&a, 0, variant_name[v / 2]);
+      memset(h.data, 0x5a, h.bytes);
+      IN_PIECES(&seed, ROWS, gru_gates[v / 2](&a, begin, end))
+      IN_PIECES(&seed, ROWS, gru_output[v / 2](&a, begin, end))
+      check_gru(&a, 1, variant_name[v / 2]);
+      check_gaps(&h, n);
+      check_gaps(&z, n);
+      check_gaps(&reset, n);
+    }
+    guarded *all[] = {&x, &g, &h_prev, &h, &z, &reset};
+    for (size_t i = 0; i < COUNT(all); ++i) guarded_free(all[i]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm), cmocka_unit_test(test_gru)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
