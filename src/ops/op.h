@@ -48,6 +48,9 @@ void hn_window_range(const hone_eval *eval, const hone_window *window, int outpu
 bool hn_eval_given(const hone_eval *eval, int input);
 int64_t hn_eval_dim(const hone_tensor *tensor, int axis);   /* negative axes count from the end */
 void hn_copy_bytes(hone_eval *eval, int output, int input); /* same bytes, other shape */
+/* Runs the row's infer on the actual inputs (with the values of small integer ones) and calls resize for every output
+ * whose data is NULL. MALFORMED when infer refuses them, UNSUPPORTED when the extents still are not known. */
+hone_status hn_eval_reinfer(hone_eval *eval);
 
 /* Rows along an axis: shape = [outer, len, inner]; row r of outer * inner rows. */
 typedef struct hn_rows {
