@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tile_f32.inc.h - the register tile shared by GEMM and convolution: vectors of outputs x pixels (or rows).
  *
- * acc[p * vectors + v] += in[p][k] * w[v][k], k upward in one chain for each output, so that no blocking and
- * no tile shape changes a result. The counts are compile-time constants after inlining, all loops over them
- * are unrolled, and acc lives in registers.
- * A weight block is [k][HN_BLOCK]; HN_BLOCK is HN_LANES or a multiple of it. */
+ * acc[p * vectors + v] += in[p][k] * w[v][k], from the bias, k upward, in one chain for each output, so that no
+ * blocking and no tile shape changes a result. The counts are compile-time constants after inlining, all loops over
+ * them are unrolled, and acc lives in registers. A weight block is [k][HN_BLOCK]; HN_BLOCK is HN_LANES or a multiple of
+ * it. */
 #ifndef HN_KERNELS_CPU_TILE_F32_INC_H
 #define HN_KERNELS_CPU_TILE_F32_INC_H
 
@@ -55,6 +55,31 @@ HN_INLINE int tile_width(int64_t left, int most) {
 HN_INLINE void tile_clear(vf *acc, const int count) {
   HN_UNROLL
   for (int i = 0; i < count; ++i) acc[i] = v_set(0.0f);
+}
+
+/* All pixels begin with the bias of their channel, or zero. */
+HN_INLINE void tile_start(vf *acc, const int vectors, const int pixels, const float *bias) {
+  if (!bias) {
+    tile_clear(acc, vectors * pixels);
+    return;
+  }
+  HN_UNROLL
+  for (int v = 0; v < vectors; ++v) {
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) acc[p * vectors + v] = v_load(bias + v * HN_LANES);
+  }
+}
+
+/* Bounds that bind nothing cost nothing: with a short k the tile's way out is a good part of its time. */
+HN_INLINE void tile_bound(vf *acc, const int count, float low, float high) {
+  if (low > -__builtin_inff()) {
+    HN_UNROLL
+    for (int i = 0; i < count; ++i) acc[i] = v_max(v_set(low), acc[i]);
+  }
+  if (high < __builtin_inff()) {
+    HN_UNROLL
+    for (int i = 0; i < count; ++i) acc[i] = v_min(v_set(high), acc[i]);
+  }
 }
 
 /* Weights of one k: blocks x HN_BLOCK_VECTORS vectors. */

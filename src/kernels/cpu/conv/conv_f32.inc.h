@@ -8,7 +8,8 @@
  * The including file defines HN_LANES, HN_BLOCK and HN_CONV, the function's name. */
 #include "kernels/cpu/conv/conv_tile_f32.inc.h"
 
-#define HN_POINTERS 16 /* more than the widest tile, and whole vectors */
+#define HN_TAPS_KEPT 26 /* 5x5 and one */
+#define HN_POINTERS 16  /* more than the widest tile, and whole vectors */
 
 static const float zeros[HN_BLOCK];
 
@@ -21,7 +22,7 @@ HN_INLINE void tile_inside(const conv_tile *t, const int blocks, const int pixel
       ((t->y * c->stride_height - c->pad_top) * c->in_width + (t->x * c->stride_width - c->pad_left)) * HN_BLOCK;
   const float *w = t->weights;
   vf acc[HN_TILE_VECTORS_MAX];
-  tile_clear(acc, vectors * pixels);
+  tile_start(acc, vectors, pixels, t->bias);
   for (int64_t left = t->in_channels; left > 0; left -= HN_BLOCK, plane += t->in_plane) {
     const int64_t depth = left < HN_BLOCK ? left : HN_BLOCK;
     const float *row = plane;
@@ -34,40 +35,57 @@ HN_INLINE void tile_inside(const conv_tile *t, const int blocks, const int pixel
   conv_tile_store(acc, blocks, pixels, t);
 }
 
-/* Where each pixel's channels are for the tap at (dy, dx) of the plane. */
-HN_INLINE void tap_pointers(const float **at, const int32_t *y, const int32_t *x, int32_t dy, int32_t dx,
-                            const hn_conv_f32 *c, const float *plane) {
+/* Where the pixels of a tile are for one tap of the first input block, and what moves them to the next blocks. */
+typedef struct tap {
+  uintptr_t at[HN_POINTERS];
+  uintptr_t moves[HN_POINTERS]; /* all ones inside the image, zero in the padding */
+} tap;
+
+HN_INLINE void tap_find(tap *found, const int32_t *y, const int32_t *x, int32_t dy, int32_t dx, const hn_conv_f32 *c,
+                        const float *plane) {
   const uint32_t height = (uint32_t)c->in_height, width = (uint32_t)c->in_width;
   const uintptr_t base = (uintptr_t)plane, outside = (uintptr_t)zeros;
-  HN_UNROLL
   for (int p = 0; p < HN_POINTERS; ++p) {
     const uint32_t py = (uint32_t)(y[p] + dy), px = (uint32_t)(x[p] + dx);
-    const uint64_t offset = (uint64_t)(py * width + px) * (HN_BLOCK * sizeof(float));
-    at[p] = (const float *)(((py < height) & (px < width)) ? base + offset : outside);
+    const uintptr_t is_inside = (uintptr_t)0 - (uintptr_t)((py < height) & (px < width));
+    const uintptr_t at = base + (uintptr_t)(py * width + px) * (HN_BLOCK * sizeof(float));
+    found->at[p] = (at & is_inside) | (outside & ~is_inside);
+    found->moves[p] = is_inside;
   }
 }
 
-HN_INLINE void tile_anywhere(const conv_tile *t, const int blocks, const int pixels) {
+HN_OUTLINE void taps_find(tap *taps, int64_t begin, int64_t end, const conv_tile *t) {
   const hn_conv_f32 *c = t->conv;
-  const int vectors = blocks * HN_BLOCK_VECTORS;
-  const float *at[HN_POINTERS];
-  int32_t y[HN_POINTERS], x[HN_POINTERS];
-  const float *plane = t->in, *w = t->weights;
-  int32_t oy = t->y, ox = t->x;
-  vf acc[HN_TILE_VECTORS_MAX];
+  int32_t y[HN_POINTERS], x[HN_POINTERS], oy = t->y, ox = t->x;
   for (int p = 0; p < HN_POINTERS; ++p) {
     y[p] = oy * (int32_t)c->stride_height - (int32_t)c->pad_top;
     x[p] = ox * (int32_t)c->stride_width - (int32_t)c->pad_left;
     if (++ox == c->out_width) ox = 0, ++oy;
   }
-  tile_clear(acc, vectors * pixels);
-  for (int64_t left = t->in_channels; left > 0; left -= HN_BLOCK, plane += t->in_plane) {
+  for (int64_t i = begin; i < end; ++i)
+    tap_find(taps++, y, x, (int32_t)(i / c->kernel_width * c->dilation_height),
+             (int32_t)(i % c->kernel_width * c->dilation_width), c, t->in);
+}
+
+HN_INLINE void tile_anywhere(const conv_tile *t, const int blocks, const int pixels) {
+  const int vectors = blocks * HN_BLOCK_VECTORS;
+  const int64_t tap_count = t->conv->kernel_height * t->conv->kernel_width;
+  const int64_t kept = tap_count < HN_TAPS_KEPT ? tap_count : HN_TAPS_KEPT - 1;
+  const float *w = t->weights;
+  uintptr_t move = 0;
+  tap taps[HN_TAPS_KEPT]; /* the last is for the taps that are too many to keep */
+  vf acc[HN_TILE_VECTORS_MAX];
+  taps_find(taps, 0, kept, t);
+  tile_start(acc, vectors, pixels, t->bias);
+  for (int64_t left = t->in_channels; left > 0; left -= HN_BLOCK, move += (uintptr_t)t->in_plane * sizeof(float)) {
     const int64_t depth = left < HN_BLOCK ? left : HN_BLOCK;
-    for (int64_t ky = 0; ky < c->kernel_height; ++ky)
-      for (int64_t kx = 0; kx < c->kernel_width; ++kx, w += HN_BLOCK * HN_BLOCK) {
-        tap_pointers(at, y, x, (int32_t)(ky * c->dilation_height), (int32_t)(kx * c->dilation_width), c, plane);
-        tile_run_at(acc, vectors, pixels, at, w, t->weight_stride, depth);
-      }
+    for (int64_t i = 0; i < tap_count; ++i, w += HN_BLOCK * HN_BLOCK) {
+      const float *at[HN_POINTERS];
+      const tap *now = &taps[i < kept ? i : kept];
+      if (i >= kept) taps_find(&taps[kept], i, i + 1, t);
+      for (int p = 0; p < HN_POINTERS; ++p) at[p] = (const float *)(now->at[p] + (move & now->moves[p]));
+      tile_run_at(acc, vectors, pixels, at, w, t->weight_stride, depth);
+    }
   }
   conv_tile_store(acc, blocks, pixels, t);
 }

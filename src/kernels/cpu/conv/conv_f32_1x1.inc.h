@@ -7,7 +7,7 @@ HN_INLINE void tile_1x1(const conv_tile *t, const int blocks, const int pixels) 
   const int vectors = blocks * HN_BLOCK_VECTORS;
   vf acc[HN_TILE_VECTORS_MAX];
   const float *in = t->in, *w = t->weights;
-  tile_clear(acc, vectors * pixels);
+  tile_start(acc, vectors, pixels, t->bias);
   for (int64_t left = t->in_channels; left > 0; left -= HN_BLOCK, in += t->in_plane, w += HN_BLOCK * HN_BLOCK)
     tile_run(acc, vectors, pixels, in, HN_BLOCK, w, t->weight_stride, left < HN_BLOCK ? left : HN_BLOCK);
   conv_tile_store(acc, blocks, pixels, t);

@@ -25,8 +25,7 @@ typedef struct dw_row {
   float low, high;
 } dw_row;
 
-HN_INLINE void dw_store(const dw_row *r, vf sum, vf bias, ptrdiff_t at) {
-  sum += bias;
+HN_INLINE void dw_store(const dw_row *r, vf sum, ptrdiff_t at) {
   if (r->residual) sum += v_load(r->residual + at);
   v_store(r->out + at, v_min(v_set(r->high), v_max(v_set(r->low), sum)));
 }
@@ -36,7 +35,7 @@ HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const
                        const int pixels) {
   vf acc[HN_DW_PIXELS];
   const float *in = r->in + in_x * HN_BLOCK + lane, *w = r->weights + lane;
-  tile_clear(acc, pixels);
+  tile_start(acc, 1, pixels, r->bias ? r->bias + lane : NULL);
   for (int64_t ky = 0; ky < r->ky_count; ++ky, in += r->in_step, w += r->weight_step) {
     HN_UNROLL
     for (int kx = 0; kx < kernel; ++kx) {
@@ -45,9 +44,8 @@ HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const
       for (int p = 0; p < pixels; ++p) acc[p] = v_fma(v_load(in + (p * stride + kx) * HN_BLOCK), weight, acc[p]);
     }
   }
-  const vf bias = r->bias ? v_load(r->bias + lane) : v_set(0.0f);
   HN_UNROLL
-  for (int p = 0; p < pixels; ++p) dw_store(r, acc[p], bias, (x + p) * HN_BLOCK + lane);
+  for (int p = 0; p < pixels; ++p) dw_store(r, acc[p], (x + p) * HN_BLOCK + lane);
 }
 
 #define HN_DEFINE_DW(k, s, p)                                                                                          \
@@ -63,13 +61,13 @@ static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {HN_DW_TILES(HN_ENT
 /* One output at x: taps kx in [begin, end), the first of them at in. */
 static void dw_pixel(const dw_row *r, int64_t x, const float *in, ptrdiff_t tap_step, int64_t begin, int64_t end) {
   for (int lane = 0; lane < HN_BLOCK; lane += HN_LANES) {
-    vf acc = v_set(0.0f);
+    vf acc = r->bias ? v_load(r->bias + lane) : v_set(0.0f);
     for (int64_t ky = 0; ky < r->ky_count; ++ky) {
       const float *from = in + ky * r->in_step + lane, *w = r->weights + ky * r->weight_step + begin * HN_BLOCK + lane;
       for (int64_t kx = begin; kx < end; ++kx, from += tap_step, w += HN_BLOCK)
         acc = v_fma(v_load(from), v_load(w), acc);
     }
-    dw_store(r, acc, r->bias ? v_load(r->bias + lane) : v_set(0.0f), x * HN_BLOCK + lane);
+    dw_store(r, acc, x * HN_BLOCK + lane);
   }
 }
 

@@ -27,7 +27,7 @@ HN_INLINE void tile_first(const conv_tile *t, const taps *k, const int blocks, c
   const int vectors = blocks * HN_BLOCK_VECTORS;
   const int64_t y = t->y * c->stride_height - c->pad_top, x = t->x * c->stride_width - c->pad_left;
   vf acc[HN_TILE_VECTORS_MAX];
-  tile_clear(acc, vectors * pixels);
+  tile_start(acc, vectors, pixels, t->bias);
   for (int64_t i = 0; i < c->in_channels; ++i)
     for (int64_t ky = k->ky_begin; ky < k->ky_end; ++ky) {
       const float *in =

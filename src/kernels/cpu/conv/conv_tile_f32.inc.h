@@ -103,18 +103,9 @@ static inline conv_tile conv_tile_make(const hn_conv_f32 *c, const conv_plan *p,
   return t;
 }
 
-/* Bias, residual and bounds, then the store. */
+/* Residual and bounds, then the store. */
 HN_INLINE void conv_tile_store(vf *acc, const int blocks, const int pixels, const conv_tile *t) {
   const int vectors = blocks * HN_BLOCK_VECTORS;
-  const vf low = v_set(t->low), high = v_set(t->high);
-  if (t->bias) {
-    HN_UNROLL
-    for (int v = 0; v < vectors; ++v) {
-      const vf b = v_load(t->bias + v * HN_LANES);
-      HN_UNROLL
-      for (int p = 0; p < pixels; ++p) acc[p * vectors + v] += b;
-    }
-  }
   if (t->residual) {
     HN_UNROLL
     for (int v = 0; v < vectors; ++v) {
@@ -123,11 +114,12 @@ HN_INLINE void conv_tile_store(vf *acc, const int blocks, const int pixels, cons
       for (int p = 0; p < pixels; ++p) acc[p * vectors + v] += v_load(r + p * HN_BLOCK);
     }
   }
+  tile_bound(acc, vectors * pixels, t->low, t->high);
   HN_UNROLL
   for (int v = 0; v < vectors; ++v) {
     float *o = t->out + t->offset + v / HN_BLOCK_VECTORS * t->out_plane + v % HN_BLOCK_VECTORS * HN_LANES;
     HN_UNROLL
-    for (int p = 0; p < pixels; ++p) v_store(o + p * HN_BLOCK, v_min(high, v_max(low, acc[p * vectors + v])));
+    for (int p = 0; p < pixels; ++p) v_store(o + p * HN_BLOCK, acc[p * vectors + v]);
   }
 }
 

@@ -6,7 +6,7 @@
  *      W = 16 for *_avx512, 8 for *_avx2 and *_c
  *   C  m x n, element (i, j) at c[i * c_row_stride + j]
  *
- * Every element is one chain of products over p upward, then bias, residual, activation: the result depends
+ * Every element is one chain: bias, products over p upward, residual, activation. So the result depends
  * neither on the block sizes nor on the range a call is given.
  *
  * Work units: a call does rows [row_begin, row_end) x panels [panel_begin, panel_end). Calls on disjoint ranges

@@ -38,17 +38,20 @@ typedef struct gemm_tile {
   float low, high;
 } gemm_tile;
 
-HN_INLINE void tile_finish(vf *acc, const int panels, const int rows, const gemm_tile *t) {
-  const int vectors = panels * HN_BLOCK_VECTORS;
-  const vf low = v_set(t->low), high = v_set(t->high);
-  if (t->bias) {
-    HN_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      HN_UNROLL
-      for (int v = 0; v < vectors; ++v)
-        acc[r * vectors + v] += t->bias_per_row ? v_set(t->bias[r]) : v_load(t->bias + v * HN_LANES);
-    }
+HN_INLINE void tile_begin(vf *acc, const int vectors, const int rows, const gemm_tile *t) {
+  if (t->is_first && !(t->bias && t->bias_per_row)) {
+    tile_start(acc, vectors, rows, t->bias);
+    return;
   }
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int v = 0; v < vectors; ++v)
+      acc[r * vectors + v] = t->is_first ? v_set(t->bias[r]) : v_load(t->c + r * t->c_stride + v * HN_LANES);
+  }
+}
+
+HN_INLINE void tile_finish(vf *acc, const int vectors, const int rows, const gemm_tile *t) {
   if (t->residual) {
     HN_UNROLL
     for (int r = 0; r < rows; ++r) {
@@ -57,26 +60,17 @@ HN_INLINE void tile_finish(vf *acc, const int panels, const int rows, const gemm
         acc[r * vectors + v] += v_load(t->residual + r * t->residual_stride + v * HN_LANES);
     }
   }
-  HN_UNROLL
-  for (int i = 0; i < rows * vectors; ++i) acc[i] = v_min(high, v_max(low, acc[i]));
+  tile_bound(acc, rows * vectors, t->low, t->high);
 }
 
 HN_INLINE void tile_gemm(const gemm_tile *t, const int panels, const int rows, const ptrdiff_t row_stride) {
   const int vectors = panels * HN_BLOCK_VECTORS;
   vf acc[HN_TILE_VECTORS_MAX];
   const float *a = t->a, *b = t->b;
-  if (t->is_first) {
-    tile_clear(acc, rows * vectors);
-  } else {
-    HN_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      HN_UNROLL
-      for (int v = 0; v < vectors; ++v) acc[r * vectors + v] = v_load(t->c + r * t->c_stride + v * HN_LANES);
-    }
-  }
+  tile_begin(acc, vectors, rows, t);
   for (int64_t left = t->depth; left > 0; left -= HN_BLOCK, a += t->a_block_stride, b += HN_BLOCK * HN_BLOCK)
     tile_run(acc, vectors, rows, a, row_stride, b, t->b_stride, left < HN_BLOCK ? left : HN_BLOCK);
-  if (t->is_last) tile_finish(acc, panels, rows, t);
+  if (t->is_last) tile_finish(acc, vectors, rows, t);
   HN_UNROLL
   for (int r = 0; r < rows; ++r) {
     HN_UNROLL
