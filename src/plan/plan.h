@@ -16,7 +16,7 @@ typedef enum hn_place {
   HN_PLACE_INPUT,    /* the bound buffer of input number index */
   HN_PLACE_OUTPUT,   /* the bound buffer of output number index */
   HN_PLACE_CONSTANT, /* offset in the weights */
-  HN_PLACE_HEAP      /* extents known only after running: session heap */
+  HN_PLACE_HEAP      /* extents known only after running, sequences, loop bodies: session heap */
 } hn_place;
 
 typedef struct hn_plan_tensor {
@@ -29,7 +29,14 @@ typedef struct hn_plan_tensor {
   int device;
 } hn_plan_tensor;
 
-typedef enum hn_step_kind { HN_STEP_CALL, HN_STEP_COPY, HN_STEP_WAIT, HN_STEP_BRANCH, HN_STEP_LOOP } hn_step_kind;
+typedef enum hn_step_kind {
+  HN_STEP_CALL,
+  HN_STEP_VIEW, /* output 0 is input 0's bytes under another shape: nothing runs, but facts flow through it */
+  HN_STEP_COPY, /* between devices */
+  HN_STEP_WAIT,
+  HN_STEP_BRANCH,
+  HN_STEP_LOOP
+} hn_step_kind;
 
 typedef struct hn_plan_step {
   hn_step_kind kind;

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.c - a checked plan on opened devices; shared by sessions through a count of references. */
+#include "run/engine.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+/* The opened device that serves a plan device of this kind; the reference runs beside any device on the host. */
+static hone_device *device_for(const char *kind, hone_device *const *devices, int device_count) {
+  for (int i = 0; i < device_count; ++i)
+    if (strcmp(devices[i]->backend->name, kind) == 0) return devices[i];
+  return NULL;
+}
+
+static hone_status take_devices(hone_engine *engine, hone_device *const *devices, int device_count,
+                                hone_diagnostics *diag) {
+  const hn_plan *plan = engine->plan;
+  engine->devices = hn_alloc_zero(&engine->allocator, (size_t)plan->device_count * sizeof(hone_device *));
+  if (!engine->devices) return HN_FAIL_MEMORY(diag);
+  engine->device_count = plan->device_count;
+  for (int d = 0; d < plan->device_count; ++d) {
+    hone_device *device = device_for(plan->device_kinds[d], devices, device_count);
+    if (!device)
+      return HN_FAIL(diag, HONE_INVALID, "the engine runs on a %s device, and none was given", plan->device_kinds[d]);
+    hn_device_retain(device);
+    engine->devices[d] = device;
+  }
+  return HONE_OK;
+}
+
+/* Do the devices here have what the chosen tactics need? */
+static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) {
+  const hn_plan *plan = engine->plan;
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    if (step->kind != HN_STEP_CALL) continue;
+    const uint32_t have = engine->devices[step->device]->facts.isa, need = step->tactic->isa;
+    if ((have & need) != need)
+      return HN_FAIL(
+          diag, HONE_INCOMPATIBLE,
+          "step %s uses tactic %s, which needs CPU features that %s does not have; build the engine again here",
+          step->name, step->tactic->name, engine->devices[step->device]->facts.name);
+  }
+  return HONE_OK;
+}
+
+hone_status hn_engine_create(hn_allocator allocator, hn_plan *take_plan, hone_device *const *devices, int device_count,
+                             hone_engine **out, hone_diagnostics *diag) {
+  *out = NULL;
+  hone_engine *engine = hn_alloc_zero(&allocator, sizeof *engine);
+  if (!engine) {
+    hn_plan_destroy(take_plan);
+    return HN_FAIL_MEMORY(diag);
+  }
+  engine->allocator = allocator;
+  engine->plan = take_plan;
+  atomic_init(&engine->references, 1);
+  atomic_init(&engine->weights_state, 0);
+  hone_status status = take_devices(engine, devices, device_count, diag);
+  if (status == HONE_OK) status = check_isa(engine, diag);
+  if (status != HONE_OK) {
+    hone_engine_release(engine);
+    return status;
+  }
+  *out = engine;
+  return HONE_OK;
+}
+
+void hone_engine_retain(hone_engine *engine) { atomic_fetch_add(&engine->references, 1); }
+
+void hone_engine_release(hone_engine *engine) {
+  if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
+  const hn_allocator allocator = engine->allocator;
+  hn_plan_destroy(engine->plan);
+  for (int d = 0; d < engine->device_count; ++d) hn_device_release(engine->devices[d]);
+  hn_free(&allocator, engine->devices, (size_t)engine->device_count * sizeof(hone_device *));
+  hn_free(&allocator, engine->ledger, engine->ledger_bytes);
+  hn_free(&allocator, engine, sizeof *engine);
+}
+
+int hone_engine_input_count(const hone_engine *engine) { return engine->plan->input_count; }
+int hone_engine_output_count(const hone_engine *engine) { return engine->plan->output_count; }
+
+static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_info *out) {
+  *out = (hone_port_info){.name = port->name,
+                          .type = plan->tensors[port->tensor].type,
+                          .min = port->min,
+                          .opt = port->opt,
+                          .max = port->max};
+  for (int i = 0; i < out->type.shape.rank; ++i)
+    if (HONE_SYMBOLIC(out->type.shape.dim[i])) out->type.shape.dim[i] = -1;
+}
+
+hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info) {
+  if (index < 0 || index >= engine->plan->input_count) return HONE_INVALID;
+  describe(engine->plan, &engine->plan->inputs[index], out_info);
+  return HONE_OK;
+}
+
+hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_info *out_info) {
+  if (index < 0 || index >= engine->plan->output_count) return HONE_INVALID;
+  describe(engine->plan, &engine->plan->outputs[index], out_info);
+  return HONE_OK;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* instance.c - shape instances: what a run needs at one set of input shapes, made before it. */
+#include "run/session.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+/* Evaluates every tensor's shape; those that wait for a run get bytes 0 and no data. */
+static hone_status resolve_tensors(hone_session *session, hn_instance *instance) {
+  const hn_plan *plan = session->engine->plan;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *planned = &plan->tensors[t];
+    hone_tensor *tensor = &instance->tensors[t];
+    tensor->type = planned->type;
+    if (planned->type.kind != HONE_TENSOR) continue;
+    const bool known = hn_shape_eval(&plan->dims, &planned->type.shape, instance->symbols, plan->dims.symbol_count,
+                                     &tensor->type.shape) &&
+                       hn_type_bytes(&tensor->type, &tensor->bytes);
+    if (!known && planned->place != HN_PLACE_HEAP)
+      return HN_FAIL(&session->diag, HONE_INVALID, "the shape of %s cannot be computed from the input shapes",
+                     planned->name);
+    if (!known || planned->place == HN_PLACE_HEAP) tensor->bytes = 0;
+  }
+  return HONE_OK;
+}
+
+/* Bytes of each tensor that owns a place in the arena of one device. */
+static void arena_sizes(const hn_plan *plan, const hn_instance *instance, int device, size_t *bytes) {
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *planned = &plan->tensors[t];
+    const bool owns = planned->place == HN_PLACE_ARENA && planned->alias_of < 0 && planned->device == device;
+    bytes[t] = owns ? instance->tensors[t].bytes : 0;
+  }
+}
+
+/* Offsets in the arenas: the plan's when every dim is a number, else placed anew. *out_bytes has one entry a device. */
+static hone_status place_arena(hone_session *session, hn_instance *instance, size_t *offsets, size_t *out_bytes) {
+  const hn_plan *plan = session->engine->plan;
+  if (!plan->dynamic) {
+    for (int t = 0; t < plan->tensor_count; ++t) offsets[t] = (size_t)plan->tensors[t].offset;
+    for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = d == 0 ? (size_t)plan->arena_bytes : 0;
+    return HONE_OK;
+  }
+  hn_life *lives = HN_NEW(&instance->arena, hn_life, plan->tensor_count);
+  int *order = HN_NEW(&instance->arena, int, plan->tensor_count);
+  size_t *bytes = HN_NEW(&instance->arena, size_t, plan->tensor_count);
+  size_t *placed = HN_NEW(&instance->arena, size_t, plan->tensor_count);
+  if (!lives || !order || !bytes || !placed) return HN_FAIL_MEMORY(&session->diag);
+  hn_plan_lives(plan, lives);
+  for (int d = 0; d < plan->device_count; ++d) {
+    arena_sizes(plan, instance, d, bytes);
+    if (hn_memory_place(plan->tensor_count, bytes, lives, order, placed, &out_bytes[d]) != HONE_OK)
+      return HN_FAIL(&session->diag, HONE_NO_MEMORY, "the activations are larger than memory can be");
+    for (int t = 0; t < plan->tensor_count; ++t)
+      if (bytes[t]) offsets[t] = placed[t];
+  }
+  return HONE_OK;
+}
+
+static hone_status allocate_buffers(hone_session *session, hn_instance *instance, const size_t *arena_bytes) {
+  const hn_plan *plan = session->engine->plan;
+  for (int d = 0; d < plan->device_count; ++d)
+    HN_TRY(hn_memory_alloc(session->engine->devices[d], arena_bytes[d], &instance->device_arena[d], &session->diag));
+  for (int i = 0; i < plan->input_count; ++i) {
+    const int t = plan->inputs[i].tensor;
+    HN_TRY(hn_memory_alloc(session->engine->devices[plan->tensors[t].device], instance->tensors[t].bytes,
+                           &instance->inputs[i], &session->diag));
+    memset(instance->inputs[i].data, 0, instance->inputs[i].bytes);
+  }
+  for (int i = 0; i < plan->output_count; ++i) {
+    const int t = plan->outputs[i].tensor;
+    if (plan->tensors[t].place != HN_PLACE_OUTPUT) continue; /* on the heap */
+    HN_TRY(hn_memory_alloc(session->engine->devices[plan->tensors[t].device], instance->tensors[t].bytes,
+                           &instance->outputs[i], &session->diag));
+  }
+  return HONE_OK;
+}
+
+/* Addresses of what never moves: the arena's tensors and the constants. */
+static void point_fixed(const hone_session *session, hn_instance *instance, const size_t *offsets) {
+  const hn_plan *plan = session->engine->plan;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *planned = &plan->tensors[t];
+    hone_tensor *tensor = &instance->tensors[t];
+    if (planned->alias_of >= 0) continue;
+    if (planned->place == HN_PLACE_ARENA)
+      tensor->data = (char *)instance->device_arena[planned->device].data + offsets[t];
+    if (planned->place == HN_PLACE_CONSTANT) tensor->data = (void *)(uintptr_t)(plan->weights + planned->offset);
+  }
+}
+
+static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0 && plan->tensors[step->in[i]].place == HN_PLACE_HEAP) return true;
+  for (int i = 0; i < step->out_count; ++i)
+    if (step->out[i] >= 0 && plan->tensors[step->out[i]].place == HN_PLACE_HEAP) return true;
+  return false;
+}
+
+/* Makes one call ready: its tactic's state and its launch arrays. */
+static hone_status prepare_step(hone_session *session, hn_instance *instance, int s, size_t *scratch_bytes) {
+  const hn_plan *plan = session->engine->plan;
+  const hn_plan_step *step = &plan->steps[s];
+  hn_step_state *state = &instance->steps[s];
+  hone_device *device = session->engine->devices[step->device];
+  hone_tensor *ports = HN_NEW(&instance->arena, hone_tensor, step->in_count + step->out_count);
+  hone_fact *facts = HN_NEW(&instance->arena, hone_fact, step->in_count + step->out_count);
+  if (!ports || !facts) return HN_FAIL_MEMORY(&session->diag);
+  state->late = touches_late(plan, step);
+  state->launch = (hone_launch){.in_count = step->in_count,
+                                .out_count = step->out_count,
+                                .in = ports,
+                                .out = ports + step->in_count,
+                                .packed = step->packed_bytes ? plan->weights + step->packed_offset : NULL,
+                                .diagnostics = &session->diag};
+  if (step->kind != HN_STEP_CALL) return HONE_OK;
+  hone_query query;
+  if (!state->late)
+    HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
+  hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);
+  if (!state->late) {
+    const char *reason = plan->dynamic && step->tactic->reject ? step->tactic->reject(&query) : NULL;
+    if (reason)
+      return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "%s: tactic %s does not take these shapes: %s", step->name,
+                     step->tactic->name, reason);
+    const size_t need = step->tactic->scratch ? step->tactic->scratch(&query) : 0;
+    if (need > *scratch_bytes) *scratch_bytes = need;
+  }
+  HN_TRY(hn_prepare(device, step->tactic, &query, &state->prepared, &session->diag));
+  instance->state_bytes += state->prepared.state_bytes;
+  return HONE_OK;
+}
+
+static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
+  const hn_plan *plan = session->engine->plan;
+  size_t *scratch_bytes = HN_NEW(&instance->arena, size_t, plan->device_count);
+  if (!scratch_bytes) return HN_FAIL_MEMORY(&session->diag);
+  for (int s = 0; s < plan->step_count; ++s)
+    HN_TRY_NOTE(&session->diag, prepare_step(session, instance, s, &scratch_bytes[plan->steps[s].device]),
+                "while preparing step %s", plan->steps[s].name);
+  for (int d = 0; d < plan->device_count; ++d)
+    HN_TRY(
+        hn_memory_alloc(session->engine->devices[d], scratch_bytes[d], &instance->device_scratch[d], &session->diag));
+  for (int s = 0; s < plan->step_count; ++s)
+    instance->steps[s].launch.scratch = instance->device_scratch[plan->steps[s].device].data;
+  return HONE_OK;
+}
+
+static hone_status allocate_arrays(hone_session *session, hn_instance *instance) {
+  const hn_plan *plan = session->engine->plan;
+  hn_arena *arena = &instance->arena;
+  const int symbols = plan->dims.symbol_count ? plan->dims.symbol_count : 1;
+  instance->shapes = HN_NEW(arena, hone_shape, plan->input_count);
+  instance->symbols = HN_NEW(arena, int64_t, symbols);
+  instance->symbols_at_start = HN_NEW(arena, int64_t, symbols);
+  instance->tensors = HN_NEW(arena, hone_tensor, plan->tensor_count);
+  instance->steps = HN_NEW(arena, hn_step_state, plan->step_count);
+  instance->device_arena = HN_NEW(arena, hone_memory, plan->device_count);
+  instance->device_scratch = HN_NEW(arena, hone_memory, plan->device_count);
+  instance->inputs = HN_NEW(arena, hone_memory, plan->input_count);
+  instance->outputs = HN_NEW(arena, hone_memory, plan->output_count);
+  const bool all = instance->shapes && instance->symbols && instance->symbols_at_start && instance->tensors &&
+                   instance->steps && instance->device_arena && instance->device_scratch && instance->inputs &&
+                   instance->outputs;
+  return all ? HONE_OK : HN_FAIL_MEMORY(&session->diag);
+}
+
+static hone_status build_instance(hone_session *session, const hone_shape *shapes, hn_instance *instance) {
+  const hn_plan *plan = session->engine->plan;
+  HN_TRY(allocate_arrays(session, instance));
+  memcpy(instance->shapes, shapes, (size_t)plan->input_count * sizeof *shapes);
+  HN_TRY(hn_plan_bind_symbols(plan, shapes, instance->symbols, &session->diag));
+  memcpy(instance->symbols_at_start, instance->symbols, (size_t)plan->dims.symbol_count * sizeof(int64_t));
+  HN_TRY(resolve_tensors(session, instance));
+  size_t *offsets = HN_NEW(&instance->arena, size_t, plan->tensor_count);
+  size_t *arena_bytes = HN_NEW(&instance->arena, size_t, plan->device_count);
+  if (!offsets || !arena_bytes) return HN_FAIL_MEMORY(&session->diag);
+  HN_TRY(place_arena(session, instance, offsets, arena_bytes));
+  HN_TRY(allocate_buffers(session, instance, arena_bytes));
+  point_fixed(session, instance, offsets);
+  return prepare_steps(session, instance);
+}
+
+void hn_instance_rebind(hone_session *session, hn_instance *instance) {
+  const hn_plan *plan = session->engine->plan;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *planned = &plan->tensors[t];
+    hone_tensor *tensor = &instance->tensors[t];
+    if (planned->alias_of >= 0) continue;
+    if (planned->place == HN_PLACE_INPUT) {
+      void *bound = session->bound_in[planned->index].data;
+      tensor->data = bound ? bound : instance->inputs[planned->index].data;
+    } else if (planned->place == HN_PLACE_OUTPUT) {
+      void *bound = session->bound_out[planned->index].data;
+      tensor->data = bound ? bound : instance->outputs[planned->index].data;
+    }
+  }
+  for (int t = 0; t < plan->tensor_count; ++t) { /* aliases point at earlier tensors' roots */
+    int root = t;
+    while (plan->tensors[root].alias_of >= 0) root = plan->tensors[root].alias_of;
+    if (root != t) instance->tensors[t].data = instance->tensors[root].data;
+  }
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    hone_launch *launch = &instance->steps[s].launch;
+    hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
+    for (int i = 0; i < step->in_count; ++i)
+      if (step->in[i] >= 0) in[i] = instance->tensors[step->in[i]];
+    for (int i = 0; i < step->out_count; ++i)
+      if (step->out[i] >= 0) launch->out[i] = instance->tensors[step->out[i]];
+  }
+}
+
+void hn_instance_destroy(hone_session *session, hn_instance *instance) {
+  if (!instance) return;
+  const hn_plan *plan = session->engine->plan;
+  hone_device *const *devices = session->engine->devices;
+  for (int s = 0; instance->steps && s < plan->step_count; ++s) hn_unprepare(&instance->steps[s].prepared);
+  for (int d = 0; instance->device_arena && d < plan->device_count; ++d)
+    hn_memory_free(devices[d], &instance->device_arena[d]);
+  for (int d = 0; instance->device_scratch && d < plan->device_count; ++d)
+    hn_memory_free(devices[d], &instance->device_scratch[d]);
+  for (int i = 0; instance->inputs && i < plan->input_count; ++i)
+    hn_memory_free(devices[plan->tensors[plan->inputs[i].tensor].device], &instance->inputs[i]);
+  for (int i = 0; instance->outputs && i < plan->output_count; ++i)
+    hn_memory_free(devices[plan->tensors[plan->outputs[i].tensor].device], &instance->outputs[i]);
+  hn_arena_deinit(&instance->arena);
+  hn_free(&session->allocator, instance, sizeof *instance);
+}
+
+hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, hn_instance **out) {
+  *out = NULL;
+  hn_instance *instance = hn_alloc_zero(&session->allocator, sizeof *instance);
+  if (!instance) return HN_FAIL_MEMORY(&session->diag);
+  hn_arena_init(&instance->arena, session->allocator);
+  const hone_status status = build_instance(session, shapes, instance);
+  if (status != HONE_OK) {
+    hn_instance_destroy(session, instance);
+    return status;
+  }
+  *out = instance;
+  return HONE_OK;
+}

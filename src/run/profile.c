@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile.c - times of steps: marks around each, read after the run; medians over the latest samples. */
+#include "run/session.h"
+#include <stdlib.h>
+#include <string.h>
+
+hone_status hn_profile_start(hone_session *session) {
+  const int count = session->engine->plan->step_count + 1;
+  if (!session->samples) {
+    session->samples = HN_NEW(&session->arena, hn_step_samples, count);
+    if (!session->samples) return HN_FAIL_MEMORY(&session->diag);
+  }
+  memset(session->samples, 0, (size_t)count * sizeof *session->samples);
+  session->profiling = true;
+  return HONE_OK;
+}
+
+void hn_profile_stop(hone_session *session) { session->profiling = false; }
+
+static void add_sample(hn_step_samples *samples, double elapsed_ns) {
+  if (samples->runs == 0 || elapsed_ns < samples->min_ns) samples->min_ns = elapsed_ns;
+  if (samples->runs == 0 || elapsed_ns > samples->max_ns) samples->max_ns = elapsed_ns;
+  samples->latest_ns[samples->runs % HN_PROFILE_SAMPLES] = (float)elapsed_ns;
+  samples->total_ns += elapsed_ns;
+  ++samples->runs;
+}
+
+hone_status hn_profile_collect(hone_session *session, double run_ns) {
+  const hn_plan *plan = session->engine->plan;
+  for (int s = 0; s < plan->blocks[0].step_count; ++s) {
+    const int at = plan->blocks[0].first_step + s, device = plan->steps[at].device;
+    double elapsed_ns = 0;
+    HN_TRY(
+        hn_stream_between(session->engine->devices[device], session->streams[device], 2 * at, 2 * at + 1, &elapsed_ns));
+    add_sample(&session->samples[at], elapsed_ns);
+    if (session->options.on_step)
+      session->options.on_step(session->options.on_step_user, plan->steps[at].name, elapsed_ns);
+  }
+  add_sample(&session->samples[plan->step_count], run_ns);
+  return HONE_OK;
+}
+
+static int compare_floats(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(const hn_step_samples *samples, float *sorted) {
+  const int64_t count = samples->runs < HN_PROFILE_SAMPLES ? samples->runs : HN_PROFILE_SAMPLES;
+  if (count == 0) return 0;
+  memcpy(sorted, samples->latest_ns, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, compare_floats);
+  return count % 2 ? (double)sorted[count / 2] : ((double)sorted[count / 2 - 1] + (double)sorted[count / 2]) / 2;
+}
+
+hone_status hn_session_trace(const hone_session *session, hn_arena *arena, hn_trace *out, hone_diagnostics *diag) {
+  const hn_plan *plan = session->engine->plan;
+  *out = (hn_trace){0};
+  if (!session->samples || session->samples[plan->step_count].runs == 0)
+    return HN_FAIL(diag, HONE_INVALID, "nothing was profiled: turn profiling on and run first");
+  float sorted[HN_PROFILE_SAMPLES];
+  hn_trace_step *steps = HN_NEW(arena, hn_trace_step, plan->step_count);
+  if (!steps) return HN_FAIL_MEMORY(diag);
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_step_samples *samples = &session->samples[s];
+    steps[s] = (hn_trace_step){.step = s,
+                               .runs = samples->runs,
+                               .total_ns = samples->total_ns,
+                               .min_ns = samples->min_ns,
+                               .max_ns = samples->max_ns,
+                               .median_ns = median_of(samples, sorted)};
+  }
+  const hn_step_samples *whole = &session->samples[plan->step_count];
+  *out = (hn_trace){.runs = whole->runs,
+                    .step_count = plan->step_count,
+                    .steps = steps,
+                    .total_ns = whole->total_ns,
+                    .median_ns = median_of(whole, sorted)};
+  return HONE_OK;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c - sessions: shapes, buffers and runs. A run allocates nothing; whatever a changed shape needs is made
+ * before it, and instances of earlier shapes are kept (least recently used first out). */
+#include "run/session.h"
+#include "base/clock.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+enum { DEFAULT_INSTANCES = 4 };
+static const uint64_t default_heap_bytes = (uint64_t)1 << 30;
+
+/* One entry at a time; a second thread is refused. */
+static hone_status enter(hone_session *session) {
+  if (atomic_flag_test_and_set_explicit(&session->busy, memory_order_acquire)) return HONE_INVALID;
+  hn_diag_clear(&session->diag);
+  return HONE_OK;
+}
+
+static hone_status leave(hone_session *session, hone_status status) {
+  atomic_flag_clear_explicit(&session->busy, memory_order_release);
+  return status;
+}
+
+static int find_port(const hn_plan_port *ports, int count, const char *name) {
+  for (int i = 0; i < count; ++i)
+    if (strcmp(ports[i].name, name) == 0) return i;
+  return -1;
+}
+
+static hone_status fail_name(hone_session *session, const char *name) {
+  const hn_plan *plan = session->engine->plan;
+  hn_text list;
+  hn_text_init(&list, session->allocator);
+  for (int i = 0; i < plan->input_count; ++i) hn_text_printf(&list, " %s", plan->inputs[i].name);
+  hn_text_add(&list, "; outputs:");
+  for (int i = 0; i < plan->output_count; ++i) hn_text_printf(&list, " %s", plan->outputs[i].name);
+  const hone_status status =
+      HN_FAIL(&session->diag, HONE_INVALID, "no input or output is called %s; inputs:%s", name, hn_text_string(&list));
+  hn_text_deinit(&list);
+  return status;
+}
+
+static hn_instance *find_instance(const hone_session *session) {
+  const int inputs = session->engine->plan->input_count;
+  for (int i = 0; i < session->instance_count; ++i) {
+    bool same = true;
+    for (int k = 0; same && k < inputs; ++k)
+      same = hn_shape_equal(&session->instances[i]->shapes[k], &session->shapes[k]);
+    if (same) return session->instances[i];
+  }
+  return NULL;
+}
+
+/* Room for one more instance: drops the least recently used when the cache is full. */
+static void make_room(hone_session *session) {
+  if (session->instance_count < session->instance_capacity) return;
+  int oldest = 0;
+  for (int i = 1; i < session->instance_count; ++i)
+    if (session->instances[i]->used_at < session->instances[oldest]->used_at) oldest = i;
+  hn_instance_destroy(session, session->instances[oldest]);
+  session->instances[oldest] = session->instances[--session->instance_count];
+}
+
+/* Makes current the instance of the wanted shapes. On failure the old one stays. */
+static hone_status select_instance(hone_session *session) {
+  if (!session->shapes_changed && session->current) return HONE_OK;
+  hn_instance *instance = find_instance(session);
+  if (!instance) {
+    HN_TRY(hn_instance_create(session, session->shapes, &instance));
+    if (session->instance_count == session->instance_capacity) session->current = NULL;
+    make_room(session);
+    session->instances[session->instance_count++] = instance;
+  }
+  session->current = instance;
+  session->shapes_changed = false;
+  session->bindings_changed = true;
+  return HONE_OK;
+}
+
+static hone_status check_weights(hone_session *session) {
+  hone_engine *engine = session->engine;
+  if (session->options.trust_weights || atomic_load(&engine->weights_state) == 1) return HONE_OK;
+  const hone_status status = hn_plan_check_weights(engine->plan, &session->diag);
+  atomic_store(&engine->weights_state, status == HONE_OK ? 1 : 2);
+  return status;
+}
+
+static hone_status allocate_session(hone_session *session) {
+  const hn_plan *plan = session->engine->plan;
+  hn_arena *arena = &session->arena;
+  session->instance_capacity =
+      session->options.instance_cache > 0 ? session->options.instance_cache : DEFAULT_INSTANCES;
+  session->streams = HN_NEW(arena, hone_stream *, plan->device_count);
+  session->shapes = HN_NEW(arena, hone_shape, plan->input_count);
+  session->bound_in = HN_NEW(arena, hone_tensor, plan->input_count);
+  session->bound_out = HN_NEW(arena, hone_tensor, plan->output_count);
+  session->instances = HN_NEW(arena, hn_instance *, session->instance_capacity);
+  if (!session->streams || !session->shapes || !session->bound_in || !session->bound_out || !session->instances)
+    return HN_FAIL_MEMORY(&session->diag);
+  for (int d = 0; d < plan->device_count; ++d)
+    HN_TRY(hn_stream_open(session->engine->devices[d], 2 * plan->step_count + 2, &session->streams[d], &session->diag));
+  for (int i = 0; i < plan->input_count; ++i) session->shapes[i] = plan->inputs[i].opt;
+  session->shapes_changed = true;
+  if (session->options.profile) HN_TRY(hn_profile_start(session));
+  return select_instance(session);
+}
+
+/* Copies the session's messages to the caller's list: the session is gone after a failure. */
+static void hand_over_messages(const hone_diagnostics *from, hone_diagnostics *to) {
+  for (int i = 0; i < from->count; ++i)
+    (void)hn_diag_add(to, from->entries[i].status, from->entries[i].file, from->entries[i].line, "%s",
+                      from->entries[i].text);
+}
+
+hone_status hone_session_create(hone_engine *engine, const hone_session_options *options, hone_session **out_session,
+                                hone_diagnostics *diag) {
+  *out_session = NULL;
+  if (options && options->struct_size != sizeof *options)
+    return HN_FAIL(diag, HONE_INVALID, "session options have struct_size %u; this library knows %zu",
+                   options->struct_size, sizeof *options);
+  hone_session *session = hn_alloc_zero(&engine->allocator, sizeof *session);
+  if (!session) return HN_FAIL_MEMORY(diag);
+  session->engine = engine;
+  session->allocator = engine->allocator;
+  if (options) session->options = *options;
+  hn_diag_init(&session->diag, session->entries, HN_SESSION_MESSAGES);
+  hn_arena_init(&session->arena, session->allocator);
+  hn_arena_init(&session->heap, session->allocator);
+  session->heap.limit_bytes =
+      (size_t)(session->options.heap_limit_bytes ? session->options.heap_limit_bytes : default_heap_bytes);
+  atomic_flag_clear(&session->busy);
+  hone_engine_retain(engine);
+  hone_status status = check_weights(session);
+  if (status == HONE_OK) status = allocate_session(session);
+  if (status != HONE_OK) {
+    hand_over_messages(&session->diag, diag);
+    hone_session_destroy(session);
+    return status;
+  }
+  *out_session = session;
+  return HONE_OK;
+}
+
+void hone_session_destroy(hone_session *session) {
+  if (!session) return;
+  const hn_allocator allocator = session->allocator;
+  hone_engine *engine = session->engine;
+  for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
+  for (int d = 0; session->streams && d < engine->plan->device_count; ++d)
+    hn_stream_close(engine->devices[d], session->streams[d]);
+  hn_arena_deinit(&session->heap);
+  hn_arena_deinit(&session->arena);
+  hn_free(&allocator, session, sizeof *session);
+  hone_engine_release(engine);
+}
+
+/* Checks one input shape against its profile before it is kept. */
+static hone_status check_shape(hone_session *session, int input, const hone_shape *shape) {
+  const hn_plan_port *port = &session->engine->plan->inputs[input];
+  if (shape->rank != port->opt.rank)
+    return HN_FAIL(&session->diag, HONE_INVALID, "input %s has rank %d, not %d", port->name, port->opt.rank,
+                   shape->rank);
+  for (int i = 0; i < shape->rank; ++i)
+    if (shape->dim[i] < port->min.dim[i] || shape->dim[i] > port->max.dim[i])
+      return HN_FAIL(&session->diag, HONE_INVALID, "input %s: dim %d is %lld; allowed: %lld to %lld", port->name, i,
+                     (long long)shape->dim[i], (long long)port->min.dim[i], (long long)port->max.dim[i]);
+  return HONE_OK;
+}
+
+static hone_status set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
+  const hn_plan *plan = session->engine->plan;
+  const int at = find_port(plan->inputs, plan->input_count, input);
+  if (at < 0) return fail_name(session, input);
+  if (rank < 0 || rank > HONE_MAX_RANK)
+    return HN_FAIL(&session->diag, HONE_INVALID, "rank is %d; allowed: 0 to %d", rank, HONE_MAX_RANK);
+  const hone_shape shape = hn_shape(rank, dims);
+  HN_TRY(check_shape(session, at, &shape));
+  if (hn_shape_equal(&shape, &session->shapes[at])) return HONE_OK;
+  session->shapes[at] = shape;
+  session->bound_in[at].data = NULL; /* a buffer bound for another shape is no longer right */
+  for (int i = 0; i < plan->output_count; ++i) session->bound_out[i].data = NULL;
+  session->shapes_changed = true;
+  return HONE_OK;
+}
+
+hone_status hone_session_set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
+  HN_TRY(enter(session));
+  return leave(session, set_shape(session, input, rank, dims));
+}
+
+static hone_status check_type(hone_session *session, const char *name, const hone_tensor *given,
+                              const hone_tensor *want) {
+  if (given->type.dtype != want->type.dtype)
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s is %s, not %s", name, hone_dtype_name(want->type.dtype),
+                   hone_dtype_name(given->type.dtype));
+  if (!hn_shape_equal(&given->type.shape, &want->type.shape) || given->type.format != HONE_PLAIN)
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s: the tensor's shape or format is not the one that is set", name);
+  if (given->bytes < want->bytes)
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s needs %zu bytes, and %zu were given", name, want->bytes,
+                   given->bytes);
+  return HONE_OK;
+}
+
+static hone_status bind(hone_session *session, const char *name, const hone_tensor *tensor) {
+  const hn_plan *plan = session->engine->plan;
+  const int in = find_port(plan->inputs, plan->input_count, name);
+  const int out = in < 0 ? find_port(plan->outputs, plan->output_count, name) : -1;
+  if (in < 0 && out < 0) return fail_name(session, name);
+  if (tensor->data && in >= 0) HN_TRY(set_shape(session, name, tensor->type.shape.rank, tensor->type.shape.dim));
+  HN_TRY(select_instance(session));
+  const int t = in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor;
+  if (tensor->data) {
+    if (out >= 0 && plan->tensors[t].place != HN_PLACE_OUTPUT)
+      return HN_FAIL(&session->diag, HONE_INVALID, "output %s has extents known only after running and cannot be bound",
+                     name);
+    HN_TRY(check_type(session, name, tensor, &session->current->tensors[t]));
+  }
+  if (in >= 0)
+    session->bound_in[in] = *tensor;
+  else
+    session->bound_out[out] = *tensor;
+  session->bindings_changed = true;
+  return HONE_OK;
+}
+
+hone_status hone_session_bind(hone_session *session, const char *name, const hone_tensor *tensor) {
+  HN_TRY(enter(session));
+  return leave(session, bind(session, name, tensor));
+}
+
+static hone_status copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
+  const hn_plan *plan = session->engine->plan;
+  const int at = find_port(plan->inputs, plan->input_count, input);
+  if (at < 0) return fail_name(session, input);
+  HN_TRY(set_shape(session, input, tensor->type.shape.rank, tensor->type.shape.dim));
+  HN_TRY(select_instance(session));
+  const hone_tensor *want = &session->current->tensors[plan->inputs[at].tensor];
+  HN_TRY(check_type(session, input, tensor, want));
+  void *to = session->bound_in[at].data ? session->bound_in[at].data : session->current->inputs[at].data;
+  memcpy(to, tensor->data, want->bytes);
+  return HONE_OK;
+}
+
+hone_status hone_session_copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
+  HN_TRY(enter(session));
+  return leave(session, copy_in(session, input, tensor));
+}
+
+static hone_status run(hone_session *session) {
+  const hn_plan *plan = session->engine->plan;
+  HN_TRY(select_instance(session));
+  hn_instance *instance = session->current;
+  instance->used_at = (uint64_t)++session->runs;
+  if (session->bindings_changed) {
+    hn_instance_rebind(session, instance);
+    session->bindings_changed = false;
+  }
+  if (plan->after_run) {
+    hn_arena_deinit(&session->heap);
+    memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
+  }
+  const int64_t begin_ns = hn_clock_ns();
+  HN_TRY(hn_interpret(session, instance, 0));
+  for (int d = 0; d < plan->device_count; ++d)
+    HN_TRY(hn_stream_wait(session->engine->devices[d], session->streams[d], &session->diag));
+  return session->profiling ? hn_profile_collect(session, (double)(hn_clock_ns() - begin_ns)) : HONE_OK;
+}
+
+hone_status hone_session_run(hone_session *session) {
+  HN_TRY(enter(session));
+  return leave(session, run(session));
+}
+
+static hone_status get_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+  const hn_plan *plan = session->engine->plan;
+  const int in = find_port(plan->inputs, plan->input_count, name);
+  const int out = in < 0 ? find_port(plan->outputs, plan->output_count, name) : -1;
+  if (in < 0 && out < 0) return fail_name(session, name);
+  HN_TRY(select_instance(session));
+  if (session->bindings_changed) {
+    hn_instance_rebind(session, session->current);
+    session->bindings_changed = false;
+  }
+  *out_tensor = session->current->tensors[in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor];
+  return HONE_OK;
+}
+
+hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+  *out_tensor = (hone_tensor){0};
+  HN_TRY(enter(session));
+  return leave(session, get_tensor(session, name, out_tensor));
+}
+
+int hone_session_message_count(const hone_session *session) { return session->diag.count; }
+
+const char *hone_session_message(const hone_session *session, int index, hone_status *out_status) {
+  if (index < 0 || index >= session->diag.count) return NULL;
+  if (out_status) *out_status = session->diag.entries[index].status;
+  return session->diag.entries[index].text;
+}
+
+void hone_session_set_profile(hone_session *session, bool on) {
+  if (enter(session) != HONE_OK) return;
+  if (!on)
+    hn_profile_stop(session);
+  else
+    (void)hn_profile_start(session);
+  (void)leave(session, HONE_OK);
+}
+
+void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
+  const hn_plan *plan = session->engine->plan;
+  *out_stats = (hone_session_stats){.runs = session->runs,
+                                    .instances = session->instance_count,
+                                    .heap_bytes = session->heap.used_bytes,
+                                    .weights_bytes = plan->weights_bytes};
+  for (int k = 0; k < session->instance_count; ++k) {
+    const hn_instance *instance = session->instances[k];
+    out_stats->state_bytes += instance->state_bytes;
+    for (int d = 0; d < plan->device_count; ++d) {
+      out_stats->arena_bytes += instance->device_arena[d].bytes;
+      out_stats->scratch_bytes += instance->device_scratch[d].bytes;
+    }
+    for (int i = 0; i < plan->input_count; ++i) out_stats->io_bytes += instance->inputs[i].bytes;
+    for (int i = 0; i < plan->output_count; ++i) out_stats->io_bytes += instance->outputs[i].bytes;
+  }
+}
+
+const hone_engine *hn_session_engine(const hone_session *session) { return session->engine; }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - inside of run/: sessions and their shape instances. */
+#ifndef HN_RUN_SESSION_H
+#define HN_RUN_SESSION_H
+
+#include "run/engine.h"
+
+enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
+
+/* One tensor port of a step, in the launch's arrays. */
+typedef struct hn_step_state {
+  hn_prepared prepared;
+  hone_launch launch;
+  bool late; /* touches extents known only after running: resolved when its turn comes */
+} hn_step_state;
+
+/* Everything that depends on the input shapes. Made once, cached, used by one session. */
+typedef struct hn_instance {
+  hn_arena arena;     /* of the arrays below */
+  hone_shape *shapes; /* the key: one an input */
+  int64_t *symbols;   /* values; -1: not known before running */
+  int64_t *symbols_at_start;
+  hone_tensor *tensors; /* resolved types; data as bound now */
+  hn_step_state *steps;
+  hone_memory *device_arena, *device_scratch; /* one a device */
+  hone_memory *inputs, *outputs;              /* the session's own buffers */
+  uint64_t state_bytes, used_at;
+} hn_instance;
+
+/* Samples of one step: totals over all runs, and the latest few for the median. */
+typedef struct hn_step_samples {
+  int64_t runs;
+  double total_ns, min_ns, max_ns;
+  float latest_ns[HN_PROFILE_SAMPLES];
+} hn_step_samples;
+
+struct hone_session {
+  hone_engine *engine;
+  hn_allocator allocator;
+  hone_session_options options;
+  hone_diagnostics diag;
+  hn_diag_entry entries[HN_SESSION_MESSAGES];
+  atomic_flag busy;
+  hn_arena arena;                    /* of the arrays below, for the session's life */
+  hone_stream **streams;             /* one a device */
+  hone_shape *shapes;                /* wanted for the next run */
+  hone_tensor *bound_in, *bound_out; /* data NULL: the session's own buffer */
+  bool shapes_changed, bindings_changed;
+  hn_instance **instances;
+  int instance_count, instance_capacity;
+  hn_instance *current;
+  hn_arena heap; /* of the latest run; extents known only after running */
+  int64_t runs;
+  bool profiling;
+  hn_step_samples *samples; /* one a step, then one for whole runs; NULL until profiling was on */
+};
+
+hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, hn_instance **out);
+void hn_instance_destroy(hone_session *session, hn_instance *instance);
+/* Points tensors and launches at the buffers bound now. Never allocates. */
+void hn_instance_rebind(hone_session *session, hn_instance *instance);
+
+/* Runs one block of steps (run/interpret.c). */
+hone_status hn_interpret(hone_session *session, hn_instance *instance, int block);
+
+hone_status hn_profile_start(hone_session *session);
+void hn_profile_stop(hone_session *session);
+/* Reads the marks of the run that just ended. */
+hone_status hn_profile_collect(hone_session *session, double run_ns);
+
+#endif
