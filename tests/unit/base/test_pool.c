@@ -3,6 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/pool.h"
+#include "unit/base/faults.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -254,40 +255,24 @@ static void test_refusals(void **state) {
   }
 }
 
-typedef struct counting {
-  int countdown, live;
-} counting;
-
-static void *counting_resize(void *self, void *old, size_t old_bytes, size_t new_bytes) {
-  counting *c = self;
-  const hn_allocator plain = hn_allocator_default();
-  if (new_bytes == 0) {
-    --c->live;
-    return plain.resize(NULL, old, old_bytes, 0);
-  }
-  if (c->countdown-- == 0) return NULL;
-  if (!old) ++c->live;
-  return plain.resize(NULL, old, old_bytes, new_bytes);
-}
-
 static void test_allocation_faults(void **state) {
   (void)state;
   for (int at = 0;; ++at) {
-    counting c = {.countdown = at};
+    faults f = {.countdown = at};
     hn_pool *pool = NULL;
-    const hone_status got = hn_pool_create(NULL, (hn_allocator){counting_resize, &c}, 3, NULL, 0, 0, &pool);
+    const hone_status got = hn_pool_create(NULL, faults_allocator(&f), 3, NULL, 0, 0, &pool);
     if (got == HONE_OK) {
-      c.countdown = 0; /* running must not allocate: the next one would fail */
+      const long before = f.calls;
       check_loop(pool, 1000, 1);
-      assert_int_equal(c.countdown, 0);
+      assert_int_equal(f.calls, before); /* running does not allocate */
       hn_pool_destroy(pool);
-      assert_int_equal(c.live, 0);
+      assert_int_equal(f.live, 0);
       assert_true(at >= 2);
       return;
     }
     assert_int_equal(got, HONE_NO_MEMORY);
     assert_null(pool);
-    assert_int_equal(c.live, 0);
+    assert_int_equal(f.live, 0);
   }
 }
 
