@@ -16,6 +16,7 @@ typedef enum hn_place {
   HN_PLACE_INPUT,    /* the bound buffer of input number index */
   HN_PLACE_OUTPUT,   /* the bound buffer of output number index */
   HN_PLACE_CONSTANT, /* offset in the weights */
+  HN_PLACE_PACKED,   /* a constant whose bytes are only in its step's packed weights: no data at run time */
   HN_PLACE_HEAP      /* extents known only after running, sequences, loop bodies: session heap */
 } hn_place;
 
@@ -137,6 +138,10 @@ hone_status hn_plan_step_facts(const hn_plan *plan, const hn_plan_step *step, co
                                hone_fact *out, hone_diagnostics *diag);
 void hn_plan_step_query(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts, const hone_fact *in,
                         const hone_fact *out, hone_query *query);
+/* A constant tensor of the plan as a view of the weights; false for other tensors. Small integers also come as values,
+ * in the caller's room of HONE_MAX_FACT_VALUES (may be NULL). */
+bool hn_plan_constant(const hn_plan *plan, int t, hone_tensor *out, int64_t *room, const int64_t **out_value,
+                      int64_t *out_count);
 /* Symbol values from input shapes; INVALID names input, dim, value and range when out of the profile. */
 hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, int64_t *symbols,
                                  hone_diagnostics *diag);

@@ -116,6 +116,9 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   hone_query query;
   if (!state->late)
     HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0 && plan->tensors[step->in[i]].place == HN_PLACE_CONSTANT)
+      facts[i].constant = &instance->tensors[step->in[i]];
   hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);
   if (!state->late) {
     const char *reason = plan->dynamic && step->tactic->reject ? step->tactic->reject(&query) : NULL;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.h - the same logical tensor in another format, for constants and for tests. Not for speed. */
+#ifndef HN_TENSOR_LAYOUT_H
+#define HN_TENSOR_LAYOUT_H
+
+#include <hone/types.h>
+
+/* Writes `from` into `to`: same dtype and dims, any two formats, whole-byte elements; the channel tail becomes zeros.
+ * false when dtypes or dims differ or the buffers are too small. */
+bool hn_layout_convert(const hone_tensor *from, hone_tensor *to);
+
+#endif
