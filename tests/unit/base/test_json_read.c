@@ -2,6 +2,7 @@
 /* test_json_read.c - what the reader takes, what it refuses and where it says so, in bounded memory. */
 #include "base/json.h"
 #include "base/random.h"
+#include "unit/base/comma.h"
 #include "unit/base/faults.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,6 +165,23 @@ static void test_numbers(void **state) {
     assert_memory_equal(&out->real, &row[i].real, sizeof(double));
     hn_arena_deinit(&b.arena);
   }
+}
+
+static void test_decimal_comma(void **state) {
+  (void)state;
+  if (!comma_begin()) {
+    print_message("no locale with a decimal comma can be had\n");
+    skip();
+  }
+  bench b;
+  begin(&b);
+  hn_json *out;
+  const hone_status got = read_text(&b, "[0.5,1]", 7, &out);
+  comma_end();
+  assert_int_equal(got, HONE_OK);
+  assert_int_equal(out->length, 2);
+  assert_true(out->items[0].real == 0.5);
+  hn_arena_deinit(&b.arena);
 }
 
 static void test_strings(void **state) {
@@ -403,12 +421,19 @@ static void test_damaged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refused),   cmocka_unit_test(test_zero_bytes),
-      cmocka_unit_test(test_numbers),   cmocka_unit_test(test_strings),
-      cmocka_unit_test(test_depth),     cmocka_unit_test(test_document),
-      cmocka_unit_test(test_getters),   cmocka_unit_test(test_int_range),
-      cmocka_unit_test(test_many_keys), cmocka_unit_test(test_memory_in_proportion),
-      cmocka_unit_test(test_faults),    cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_zero_bytes),
+      cmocka_unit_test(test_numbers),
+      cmocka_unit_test(test_strings),
+      cmocka_unit_test(test_decimal_comma),
+      cmocka_unit_test(test_depth),
+      cmocka_unit_test(test_document),
+      cmocka_unit_test(test_getters),
+      cmocka_unit_test(test_int_range),
+      cmocka_unit_test(test_many_keys),
+      cmocka_unit_test(test_memory_in_proportion),
+      cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_damaged),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
