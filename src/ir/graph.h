@@ -4,7 +4,8 @@
  * Everything lives in the graph's arena; nothing is freed piecemeal. A value has one definition (a node's output, a
  * block's parameter, a graph input or a constant) and a list of uses. Nodes of a block form a list that is kept in a
  * valid order: a node stands after the nodes that make its inputs. A block's inputs from outside are explicit: its
- * parameters are bound to the owning node's inputs as the op's row says (captures last). */
+ * parameters are bound to the owning node's inputs as the op's row says (captures last). Constants belong to no block:
+ * nodes of every block may use them. */
 #ifndef HN_IR_GRAPH_H
 #define HN_IR_GRAPH_H
 
@@ -17,6 +18,8 @@
 typedef struct hn_value hn_value;
 typedef struct hn_node hn_node;
 typedef struct hn_block hn_block;
+typedef struct hn_mapping hn_mapping; /* bytes that constants borrow, counted by the graphs that use them */
+struct hn_blob;                       /* base/file.h */
 
 /* Names of ONNX nodes that a node came from: sorted, no duplicates, shared between nodes (immutable). */
 typedef struct hn_origins {
@@ -25,10 +28,10 @@ typedef struct hn_origins {
 } hn_origins;
 
 typedef struct hn_use {
-  hn_node *node;   /* NULL: a block result */
-  hn_block *block; /* of a block result, else NULL */
-  int index;       /* input number, or result number */
-  struct hn_use *next;
+  hn_node *node;              /* NULL: a block result */
+  hn_block *block;            /* of a block result, else NULL */
+  int index;                  /* input number, or result number */
+  struct hn_use *prev, *next; /* in the value's list, oldest first */
 } hn_use;
 
 struct hn_value {
@@ -38,8 +41,10 @@ struct hn_value {
   hn_node *node;    /* producer; NULL for parameters, graph inputs and constants */
   int out_index;
   hn_block *param_of; /* block (the main block for graph inputs) whose parameter it is; else NULL */
-  hn_use *uses;
-  uint64_t content_hash; /* of a constant's bytes and type, 0 when not computed yet */
+  hn_use *uses, *last_use;
+  int use_count;
+  bool in_arena;         /* a constant whose bytes lie in the graph's arena (small ones, strings): clones copy them */
+  uint64_t content_hash; /* hn_constant_hash() keeps it here; 0 when not computed yet */
 };
 
 struct hn_node {
@@ -47,9 +52,10 @@ struct hn_node {
   const hone_op *op;
   const char *name; /* unique among nodes; used in reports, locks and logs */
   hone_attrs attrs; /* complete: defaults filled in */
-  int in_count, out_count;
-  hn_value **in;  /* NULL for an absent optional input */
-  hn_value **out; /* NULL for an optional output that nobody asked for */
+  int in_count, in_capacity, out_count;
+  hn_value **in;   /* NULL for an absent optional input */
+  hn_use **in_use; /* in_use[i] is this node's use of in[i]: made with the node, so that editing never allocates */
+  hn_value **out;  /* NULL for an optional output that nobody asked for */
   int block_count;
   hn_block **blocks;
   hn_origins origins;
@@ -58,11 +64,13 @@ struct hn_node {
   hn_node *prev, *next; /* in the owner's list */
 };
 
+/* In parts, an absent input's param has kind ABSENT, and the result of an output that nobody asked for is NULL. */
 struct hn_block {
   hone_graph *graph;
   hn_node *parent; /* NULL for the main block and for parts */
-  int param_count, result_count;
+  int param_count, param_capacity, result_count, result_capacity;
   hn_value **params, **results;
+  hn_use **result_use;
   hn_node *first, *last;
 };
 
@@ -73,12 +81,14 @@ struct hone_graph {
   const char *name;
   const char *source_path;   /* of the model file, for messages; NULL when built by hand */
   hn_block *main;            /* params: graph inputs; results: graph outputs */
-  const char **output_names; /* results' public names (a value may be two outputs) */
+  const char **output_names; /* results' public names, unique (a value may be two outputs) */
+  int output_name_capacity;
   hn_value **values;
   int value_count, value_capacity, next_node_id;
-  hn_table value_names; /* name -> hn_value */
-  hn_table node_names;
-  struct hn_blob *mappings; /* files that constants borrow from; closed with the graph */
+  hn_table value_names;                   /* name -> hn_value; NULL for a name that is free again */
+  hn_table node_names;                    /* name -> hn_node; likewise */
+  hn_table value_counters, node_counters; /* name -> int64_t: the last number given to a name made from it */
+  hn_mapping **mappings;
   int mapping_count, mapping_capacity;
   uint64_t model_hash; /* of the bytes it was read from; 0 when built by hand */
   int opset;           /* of the ai.onnx domain, for messages and export */
@@ -87,20 +97,33 @@ struct hone_graph {
 /* ---- building; every function leaves messages in graph->context->diag ---- */
 hone_status hn_graph_create(hone_context *context, const char *name, hone_graph **out);
 void hn_graph_destroy(hone_graph *graph);
-hone_status hn_graph_clone(
-    const hone_graph *graph,
-    hone_graph **out); /* constants are borrowed from the original's mappings, which it shares by reference counting */
+/* Same names, ids and dim codes. Large constants are shared with the original by reference counting, not copied. */
+hone_status hn_graph_clone(const hone_graph *graph, hone_graph **out);
+/* The graph takes the blob (also when it fails) and closes it with the last clone that shares it. */
+hone_status hn_graph_add_mapping(hone_graph *graph, struct hn_blob *blob);
+
+/* The functions that return a pointer return NULL after NO_MEMORY was reported. Name NULL or taken: a unique one is
+ * made from it ("conv", "conv_1", "conv_2", ...). */
+/* For parts, with parent NULL: nodes make their own blocks. */
 hn_block *hn_block_create(hone_graph *graph, hn_node *parent);
-/* NULL when out of memory. name NULL or taken: a unique one is made from it. */
-hn_value *hn_value_create(hone_graph *graph, const char *name, const hone_type *type);
 hn_value *hn_block_add_param(hn_block *block, const char *name, const hone_type *type);
+/* public_name NULL: the value's name. It counts for the main block only; INVALID when it is taken. */
 hone_status hn_block_add_result(hn_block *block, hn_value *value, const char *public_name);
 void hn_block_set_result(hn_block *block, int index, hn_value *value);
-/* A constant over bytes that outlive the graph (borrow) or are copied into the arena. */
+
+/* A constant over bytes that outlive the graph and its clones (borrow: the caller's or a mapping's), or a copy. */
 hn_value *hn_constant_create(hone_graph *graph, const char *name, const hone_tensor *tensor, bool borrow);
-hn_value *hn_constant_int(hone_graph *graph, const char *name, int rank, int64_t count,
-                          const int64_t *values); /* i64 */
+/* i64, rank 0 or 1 */
+hn_value *hn_constant_int(hone_graph *graph, const char *name, int rank, int64_t count, const int64_t *values);
 hn_value *hn_constant_scalar(hone_graph *graph, hone_dtype dtype, double value);
+uint64_t hn_constant_hash(hn_value *value); /* of type and bytes; computed on first use, never 0 */
+static inline bool hn_value_is_constant(const hn_value *value) {
+  return !value->node && !value->param_of && value->fact.constant;
+}
+/* Its node was removed: it stays in graph->values, without a name or uses. */
+static inline bool hn_value_is_dead(const hn_value *value) {
+  return !value->node && !value->param_of && !value->fact.constant;
+}
 
 typedef struct hn_node_spec {
   const hone_op *op;
@@ -111,104 +134,34 @@ typedef struct hn_node_spec {
   const char *const *out_names; /* NULL, or entries NULL: made; "" : not wanted */
   hn_origins origins;
   hn_node *before; /* insert in front of it; NULL: at the block's end */
-  int block_count; /* blocks are filled by the caller afterwards */
+  int block_count; /* empty blocks are made; the caller fills them */
 } hn_node_spec;
-/* Checks ports and attributes, makes the outputs and infers their facts (not for nodes with blocks: the caller runs
- * hn_infer_node when the blocks are filled). On failure the graph is as before. */
+/* Checks ports, attributes and that the inputs are visible in the block, drops absent inputs at the end, makes the
+ * outputs and infers their facts. A node with blocks is inferred later: the caller adds each block's params, runs
+ * hn_infer_params, adds its nodes and results, and last runs hn_infer_node. On failure the graph is as before.
+ * Errors: INVALID (ports, attributes), UNSUPPORTED (a dtype the row does not take), MALFORMED (types do not fit). */
 hone_status hn_node_create(hn_block *block, const hn_node_spec *spec, hn_node **out);
-hone_status hn_infer_node(hone_graph *graph, hn_node *node); /* facts of its outputs (and blocks) again */
+/* Facts of a block's params, as the op's row says. */
+hone_status hn_infer_params(hone_graph *graph, hn_node *node, int block);
+hone_status hn_infer_node(hone_graph *graph, hn_node *node); /* facts of its outputs (and of its blocks) again */
 hone_status hn_infer_graph(hone_graph *graph);               /* everything in order; all errors at once */
 
-/* ---- editing; uses are kept right ---- */
+/* ---- editing; uses are kept right, nothing allocates but add_input ---- */
 void hn_node_set_input(hn_node *node, int index, hn_value *value);
 hone_status hn_node_add_input(hn_node *node, hn_value *value); /* appends */
 void hn_value_replace(hn_value *old, hn_value *by);            /* every use, block results included */
-void hn_node_remove(hn_node *node);                            /* its outputs have no uses */
-void hn_node_move_before(hn_node *node, hn_node *before);
+void hn_node_remove(hn_node *node); /* with blocks and parts; its outputs have no uses, their names become free */
+void hn_node_move_before(hn_node *node, hn_node *before); /* within its block; before NULL: to the end */
+/* A replacement takes the name of what it replaces. */
+void hn_value_swap_names(hone_graph *graph, hn_value *a, hn_value *b);
+void hn_node_swap_names(hone_graph *graph, hn_node *a, hn_node *b);
 int hn_value_use_count(const hn_value *value);
 bool hn_value_is_result(const hn_value *value); /* of any block */
 hone_status hn_origins_union(hone_graph *graph, const hn_origins *a, const hn_origins *b, hn_origins *out);
 hone_status hn_origins_one(hone_graph *graph, const char *name, hn_origins *out);
 
-/* The graph reads as text and back: `hn_graph_parse(hn_graph_print(g))` gives the same graph (ir/print.c, ir/parse.c).
- * graph "name" {
- *   in %x: f32[N,3,224,224]
- *   const %w: f32[2,2] = [1, 2, 3, 4]            small ones; big ones: = #9f86d081884c7d65 (hash; data from a side
- * file) %y, %z = split(%x, %s) [axis=1] @"split_node" from("Split_3") %r = if(%c, %x) @"If_1" { (%a: f32[2]) { ...
- * yield %b } (%a2: f32[2]) { ... yield %b2 } } out %y as "probabilities"
- * }
- * Absent inputs print as `_`. Types are printed after results as comments only when with_types. */
-typedef struct hn_print_options {
-  bool with_types, with_origins;
-  int64_t constant_elements; /* print constants up to this many elements in full; default 64 */
-  hn_text *constant_bytes;   /* NULL, or where the bytes of the others go, for hn_graph_parse */
-} hn_print_options;
-hone_status hn_graph_print(const hone_graph *graph, const hn_print_options *options, hn_text *out);
-hone_status hn_graph_parse(hone_context *context, const char *text, size_t length, const void *constant_bytes,
-                           size_t constant_byte_count, hone_graph **out);
-
 /* Every structural and typing rule; INTERNAL names each broken one (ir/verify.c). */
 hone_status hn_graph_verify(const hone_graph *graph);
-int hn_graph_node_count(const hone_graph *graph); /* blocks' nodes included, parts not */
-
-/* Expression notation (ir/notation.c), used by op rows' `as` and by rewrites' find and put:
- *   expr   := name ":" expr                     binds the node (or value) to a name
- *           | op "[" attr=value,... "]"? "(" args ")"   an op, or a bound node's name: a copy with changed
- * attributes/inputs | name | name "." number            a bound value, n-th output of a bound node | number a scalar
- * constant | "any" "[" trait "]" "(" args ")" args   := expr ("," expr)* | "..."          "xs..." binds the rest of a
- * variadic list name ":const" binds a constant roots  := expr | "(" expr ("," expr)+ ")" Attribute values: number,
- * "text", [list], $attribute (of the composite), name.attr (of a bound node). */
-typedef enum hn_term_kind {
-  HN_TERM_OP,
-  HN_TERM_NAME,
-  HN_TERM_NUMBER,
-  HN_TERM_REST,
-  HN_TERM_ELLIPSIS,
-  HN_TERM_ABSENT
-} hn_term_kind;
-typedef struct hn_term_attr {
-  const char *name;
-  hone_attr value;  /* kind NONE when it is a reference */
-  const char *from; /* "$axis" -> from = NULL, attr = "axis"; "c.act" -> from = "c", attr = "act" */
-  const char *attr;
-} hn_term_attr;
-typedef struct hn_term {
-  hn_term_kind kind;
-  const char *name; /* bound name or NULL; for NAME and REST the name referred to or bound */
-  const char *op;   /* OP: the op's name, "any", or in put a bound node's name */
-  bool is_const;    /* NAME in find: must be a constant */
-  int output;       /* NAME "y.1": 1 */
-  double number;
-  int attr_count, arg_count;
-  hn_term_attr *attrs;
-  struct hn_term **args;
-  uint32_t trait; /* any[...] */
-} hn_term;
-typedef struct hn_roots {
-  int count;
-  hn_term **terms;
-} hn_roots;
-hone_status hn_notation_parse(hn_arena *arena, hone_diagnostics *diag, const char *what, const char *text,
-                              hn_roots *out);
-
-/* Builds the nodes of parsed `as`/`put` text. lookup resolves names; attrs resolves $attributes. New nodes go before
- * `before` with the given origins. results[] receives one value a root. */
-typedef struct hn_binding {
-  const char *name;
-  hn_value *value; /* for a bound value, or a bound node's first output */
-  hn_node *node;   /* for a bound node */
-  int rest_count;  /* for "xs..." */
-  hn_value *const *rest;
-} hn_binding;
-typedef struct hn_build {
-  hn_block *block;
-  hn_node *before;
-  const hn_binding *bindings;
-  int binding_count;
-  const hone_attrs *attrs;
-  hn_origins origins;
-  const char *name; /* base of new nodes' names */
-} hn_build;
-hone_status hn_notation_build(const hn_build *build, const hn_roots *roots, hn_value **results);
+int hn_graph_node_count(const hone_graph *graph); /* blocks' nodes included, parts' not */
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ir/build.h - what graph.c, clone.c, node.c, infer.c and verify.c share and nobody else needs. */
+#ifndef HN_IR_BUILD_H
+#define HN_IR_BUILD_H
+
+#include "ir/graph.h"
+
+/* A copy of wanted, or when that is taken wanted_1, wanted_2, ...: the first number not given yet. NULL: no memory. */
+const char *hn_name_unique(hn_arena *arena, const hn_table *taken, hn_table *counters, const char *wanted);
+
+/* A value without a definition; the caller gives it one. NULL after a message. */
+hn_value *hn_value_create(hone_graph *graph, const char *name, const hone_fact *fact);
+void hn_value_forget(hn_value *value);                  /* its definition is gone: the name becomes free */
+void hn_value_know(hone_graph *graph, hn_value *value); /* fills fact.value of a small integer constant */
+/* A view in the arena of the same bytes (borrow) or of a copy. NULL after a message. */
+hone_tensor *hn_tensor_keep(hone_graph *graph, const hone_tensor *tensor, bool borrow, bool *out_in_arena);
+
+void hn_use_link(hn_value *value, hn_use *use); /* value may be NULL */
+void hn_use_unlink(hn_value *value, hn_use *use);
+
+/* Inserts a node into a block's list; before NULL: at the end. */
+void hn_node_link(hn_block *block, hn_node *node, hn_node *before);
+
+/* Ports (ports.c). Counts of inputs and outputs against the row, INVALID in words. */
+const hone_port *hn_port_at(const hone_port *ports, int index); /* the variadic last one stands for the rest; or NULL */
+hone_status hn_ports_check_counts(hone_diagnostics *diag, const hone_op *op, int in_count, hn_value *const *in,
+                                  int out_count, const bool *out_wanted);
+/* Dtypes of the inputs against sets and letters; fills kind and dtype of the outputs, rank -1. */
+hone_status hn_ports_bind(hone_diagnostics *diag, const hone_op *op, int in_count, const hone_fact *in, int out_count,
+                          hone_fact *out);
+
+/* Runs the row's infer and checks what it says. out has room for max(out_count, HONE_MAX_PORTS) facts. */
+hone_status hn_infer_outputs(hone_graph *graph, const hn_node *node, hn_arena *arena, hone_fact *out);
+
+#endif
