@@ -2,7 +2,8 @@
 /* dims.h - dims as expressions over named symbols. A dim is an int64_t: a number, or (HONE_SYMBOLIC) the code of an
  * expression in a table. Expressions are hash-consed and kept canonical (sums sorted with like terms joined, products
  * flattened, exact quotients cancelled), so that equal expressions have equal codes.
- * Errors stick in the table (failed): memory, or more than 2^31 nodes. */
+ * Errors stick in the table (failed) and give 0: memory, overflow, or an expression beyond a bound on its size.
+ * A table without an arena is fine for arithmetic on numbers. */
 #ifndef HN_TENSOR_DIMS_H
 #define HN_TENSOR_DIMS_H
 
@@ -24,6 +25,7 @@ typedef enum hn_dim_op {
 /* a and b are dims (numbers or codes). For SYMBOL, a is the symbol's number. */
 typedef struct hn_dim_node {
   hn_dim_op op;
+  int weight; /* nodes of the tree, shared ones counted every time; bounded, so that walks are */
   int64_t a, b;
 } hn_dim_node;
 

@@ -7,7 +7,9 @@
  *   add sub mul div mod fmod pow min max  neg abs sign recip sqrt exp log erf tanh sigmoid
  *   sin cos tan asin acos atan sinh cosh asinh acosh atanh  floor ceil round(to even)
  *   lt le gt ge eq ne  and or xor not  select(c,a,b)  isnan isinf
- *   bit_and bit_or bit_xor bit_not shift_left shift_right (integers) */
+ *   bit_and bit_or bit_xor bit_not shift_left shift_right (integers)
+ * A shared part may be written once, ahead: `t0=exp(x0);div(t0,add(t0,1))`. Printing does so, which keeps the text's
+ * length linear in the number of instructions. */
 #ifndef HN_TENSOR_EXPR_H
 #define HN_TENSOR_EXPR_H
 
@@ -99,7 +101,9 @@ const hn_expr_row *hn_expr_row_of(hn_expr_op op);
  * joined. MALFORMED names the column and what was expected. */
 hone_status hn_expr_parse(hone_diagnostics *diag, const char *text, const char *const *names, int in_count,
                           const hone_attrs *attrs, hn_expr *out);
-/* The op's own expression for a node with these inputs and attributes; optional absent inputs may not be used. */
+/* The op's own expression for a node with these inputs and attributes; optional absent inputs may not be used.
+ * expr "$name" stands for the text in that attribute, over x0, x1, ... Of a row with a variadic port the expression
+ * tells how x0 and x1 are joined, and is folded over all inputs from the left. */
 hone_status hn_expr_of_op(hone_diagnostics *diag, const hone_op *op, const hone_attrs *attrs, int in_count,
                           hn_expr *out);
 void hn_text_expr(hn_text *text, const hn_expr *expr); /* canonical text with x0, x1, ...; reads back to the same */
@@ -112,6 +116,11 @@ bool hn_expr_inline(const hn_expr *outer, int at, const hn_expr *inner, const in
 double hn_expr_eval_real(const hn_expr *expr, const double *in);
 /* wide_unsigned: u64 arithmetic for division, comparison and shifts; results wrap. */
 int64_t hn_expr_eval_int(const hn_expr *expr, const int64_t *in, bool wide_unsigned);
+/* The same for several elements at once: row i of values is instruction i's result, INPUT rows are the caller's to
+ * fill. lanes <= HN_EXPR_LANES. */
+enum { HN_EXPR_LANES = 32 };
+void hn_expr_run_reals(const hn_expr *expr, int lanes, double (*values)[HN_EXPR_LANES]);
+void hn_expr_run_ints(const hn_expr *expr, int lanes, bool wide_unsigned, int64_t (*values)[HN_EXPR_LANES]);
 double hn_expr_flops(const hn_expr *expr);
 
 #endif
