@@ -137,6 +137,7 @@ HN_INLINE vf v_load_even(const float *p) {
 #define HN_SIMD_SUFFIX _c
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
+typedef uint32_t vu __attribute__((vector_size(16))); /* wraps where int would overflow */
 typedef vi vm;
 
 HN_INLINE vf v_load(const float *p) {
@@ -169,12 +170,12 @@ HN_INLINE vm vm_or(vm a, vm b) { return a | b; }
 HN_INLINE vm vm_not(vm a) { return ~a; }
 HN_INLINE int vm_any(vm a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
 HN_INLINE vi vi_set(int32_t x) { return (vi){x, x, x, x}; }
-HN_INLINE vi vi_add(vi a, vi b) { return a + b; }
-HN_INLINE vi vi_sub(vi a, vi b) { return a - b; }
+HN_INLINE vi vi_add(vi a, vi b) { return (vi)((vu)a + (vu)b); }
+HN_INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }
 HN_INLINE vi vi_and(vi a, vi b) { return a & b; }
 HN_INLINE vi vi_or(vi a, vi b) { return a | b; }
 HN_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
-#define vi_left(a, n) ((a) << (n))
+#define vi_left(a, n) ((vi)((vu)(a) << (n)))
 #define vi_right(a, n) ((a) >> (n))
 HN_INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
 HN_INLINE vi vi_load(const int32_t *p) {

@@ -22,7 +22,7 @@
 enum { VARIANTS = 3 };
 static const char *const variant_name[VARIANTS] = {"c", "avx2", "avx512"};
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(HONE_NO_AVX)
 #define VARIANTS_OF(f)                                                                                                 \
   { f##_c, f##_avx2, f##_avx512 }
 static inline int variant_runs(int v) {

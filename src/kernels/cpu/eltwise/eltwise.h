@@ -81,7 +81,8 @@ typedef enum {
   HN_ELTWISE_OP_COUNT
 } hn_eltwise_op;
 
-/* dst, a, b, c: registers, except where the op's line says otherwise. dst may be one of the operands. */
+/* dst, a, b, c: registers, except where the op's line says otherwise. dst may be one of the operands.
+ * A register never written is 0. Each output is stored exactly once. */
 typedef struct {
   uint8_t op; /* hn_eltwise_op */
   uint8_t dst, a, b, c;

@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
   _Alignas(64) float value[REGISTERS][BLOCK];
   _Alignas(64) float same[REGISTERS][HN_LANES];
+  _Alignas(64) float zero[HN_LANES];
   _Alignas(64) float in[HN_ELTWISE_INPUTS][BLOCK];
   _Alignas(64) float in_same[HN_ELTWISE_INPUTS][HN_LANES];
   _Alignas(64) float out[HN_ELTWISE_OUTPUTS][BLOCK];
@@ -146,7 +147,7 @@ static void copy_block(float *to, operand from, int64_t n) {
 
 static void run_block(const hn_eltwise_args *a, bank *k, const block *b) {
   operand r[REGISTERS];
-  for (int i = 0; i < REGISTERS; ++i) r[i] = (operand){k->same[i], 0};
+  for (int i = 0; i < REGISTERS; ++i) r[i] = (operand){k->zero, 0};
   for (int32_t i = 0; i < a->code_count; ++i) {
     const hn_eltwise_instruction *ins = a->code + i;
     switch (ins->op) {
@@ -224,7 +225,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
   if (begin >= end || a->inner <= 0) return;
   bank k;
   place p;
-  memset(k.same, 0, sizeof k.same);
+  v_store(k.zero, v_set(0.0F));
   const int64_t part = a->part > 0 && a->part < a->inner ? a->part : a->inner;
   const int64_t parts = (a->inner + part - 1) / part;
   const int direct = may_run_direct(a);
