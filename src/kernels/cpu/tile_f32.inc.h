@@ -114,7 +114,7 @@ HN_INLINE void tile_run(vf *acc, const int vectors, const int pixels, const floa
   for (; depth > 0; --depth, ++in, w += HN_BLOCK) tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
 }
 
-/* The same for pixels anywhere: pixel p's channels begin at at[p]. */
+/* The same for pixels anywhere: pixel p's channels begin at at[p]. Not unrolled: the pointers need the registers. */
 HN_INLINE void tile_run_at(vf *acc, const int vectors, const int pixels, const float *const *at, const float *w,
                            ptrdiff_t block_stride, int64_t depth) {
   for (int64_t k = 0; k < depth; ++k, w += HN_BLOCK) {

@@ -75,7 +75,7 @@ static void check_shape(const variant *v, const shape *s, uint32_t seed) {
   hn_gemm_f32_pack_b_c(b.data, s->transpose_b ? 1 : s->n, s->transpose_b ? s->k : 1, s->k, s->n, v->panel, panels / 2,
                        panels, packed.data);
 
-  hn_gemm_f32_choose(&g, v->panel, 48 << 10, 2 << 20);
+  hn_gemm_f32_choose(&g, v->panel, 2 << 20);
   guarded scratch = guarded_new(hn_gemm_f32_scratch_floats(&g));
   v->run(&g, 0, s->m, 0, panels, scratch.data);
   guarded_free(scratch);
@@ -158,7 +158,7 @@ static void test_activation_accuracy(void **state) {
       g.a_row_stride = g.a_column_stride = 1;
       g.c_row_stride = N;
       g.epilogue = (hn_epilogue_f32){.activation = (hn_activation)kind, .alpha = 0.2f, .beta = 0.5f};
-      hn_gemm_f32_choose(&g, v[i].panel, 48 << 10, 2 << 20);
+      hn_gemm_f32_choose(&g, v[i].panel, 2 << 20);
       v[i].run(&g, 0, 1, 0, N / v[i].panel, NULL);
       for (int j = 0; j < N; ++j) {
         const double x = (double)b.data[j], want = reference_activation(x, &g.epilogue);

@@ -13,9 +13,9 @@
  *
  * Work units: a kernel does units [begin, end) of hn_conv_f32_units(). A unit is unit_rows output rows (pixels
  * of the flattened image for 1x1) of one image x oc_blocks blocks of output channels (1 for depthwise). Units
- * are independent, in any order and on any thread; results do not depend on the split, on oc_blocks or on
- * unit_rows. No pointer needs an alignment, 64 bytes are faster. The output must not overlap input or weights;
- * the residual may be the output itself. */
+ * are independent, in any order and on any thread; results (for finite weights) do not depend on the split,
+ * on oc_blocks or on unit_rows. No pointer needs an alignment, 64 bytes are faster. The output must not overlap input
+ * or weights; the residual may be the output itself. */
 #ifndef HN_KERNELS_CPU_CONV_H
 #define HN_KERNELS_CPU_CONV_H
 

@@ -1,38 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv_f32.inc.h - general direct convolution on nChwBc.
  *
- * Full tiles inside the image read their pixels at a constant stride. All others - borders, remainders, tiles
- * over several rows of a narrow image, odd strides - read through a pointer for each pixel, which points at
- * zeros where the tap falls into the padding: one more load for each broadcast, no branch in the inner loop.
- * Both add in the same order: input block, ky, kx, channel.
+ * A row tile lies in one row of the output and reads its pixels at a constant stride; taps above and below the
+ * image are skipped, and a tap may miss the image at the tile's first or last pixel. All other tiles - larger
+ * kernels' borders, several rows of a narrow image, odd strides - read through a pointer for each pixel, which
+ * points at zeros where the tap falls into the padding: no branch in the inner loop, but about 8 % slower.
+ * Both add in the same order: input block, ky, kx, channel; a zero added or left out is the same sum.
  * The including file defines HN_LANES, HN_BLOCK and HN_CONV, the function's name. */
 #include "kernels/cpu/conv/conv_tile_f32.inc.h"
 
 #define HN_TAPS_KEPT 26 /* 5x5 and one */
 #define HN_POINTERS 16  /* more than the widest tile, and whole vectors */
 
+/* Row tiles at stride 1: the largest, and what remainders of common widths need; at stride 2 the largest. */
+#if HN_LANES == 16
+#define HN_ROW_TILES(X) X(1, 14) X(2, 7) X(2, 8) X(2, 10) X(2, 11) X(2, 12) X(2, 13) X(2, 14) X(3, 8) X(4, 6)
+#elif HN_LANES == 8
+#define HN_ROW_TILES(X) X(1, 10) X(2, 4) X(2, 5) X(2, 6) X(3, 4)
+#else
+#define HN_ROW_TILES(X) X(1, 3) X(1, 4) X(2, 2)
+#endif
+
 static const float zeros[HN_BLOCK];
 
-HN_INLINE void tile_inside(const conv_tile *t, const int blocks, const int pixels, const ptrdiff_t pixel_stride) {
+/* One tap of a row tile: all pixels, or without the first or the last, which is in the padding. */
+HN_INLINE void row_tap(vf *acc, const int vectors, const int pixels, const float *in, const ptrdiff_t pixel_stride,
+                       const float *w, ptrdiff_t block_stride, int64_t depth, int misses_first, int misses_last) {
+  if (misses_first)
+    tile_run(acc + vectors, vectors, pixels - 1, in + pixel_stride, pixel_stride, w, block_stride, depth);
+  else if (misses_last)
+    tile_run(acc, vectors, pixels - 1, in, pixel_stride, w, block_stride, depth);
+  else
+    tile_run(acc, vectors, pixels, in, pixel_stride, w, block_stride, depth);
+}
+
+HN_INLINE void tile_row(const conv_tile *t, const int blocks, const int pixels, const int stride) {
   const hn_conv_f32 *c = t->conv;
   const int vectors = blocks * HN_BLOCK_VECTORS;
-  const ptrdiff_t row_step = c->dilation_height * c->in_width * HN_BLOCK, tap_step = c->dilation_width * HN_BLOCK;
-  const float *plane =
-      t->in +
-      ((t->y * c->stride_height - c->pad_top) * c->in_width + (t->x * c->stride_width - c->pad_left)) * HN_BLOCK;
-  const float *w = t->weights;
+  const int64_t y0 = t->y * c->stride_height - c->pad_top, x0 = t->x * stride - c->pad_left;
+  const float *plane = t->in, *w = t->weights;
   vf acc[HN_TILE_VECTORS_MAX];
   tile_start(acc, vectors, pixels, t->bias);
   for (int64_t left = t->in_channels; left > 0; left -= HN_BLOCK, plane += t->in_plane) {
     const int64_t depth = left < HN_BLOCK ? left : HN_BLOCK;
-    const float *row = plane;
-    for (int64_t ky = 0; ky < c->kernel_height; ++ky, row += row_step) {
-      const float *in = row;
-      for (int64_t kx = 0; kx < c->kernel_width; ++kx, in += tap_step, w += HN_BLOCK * HN_BLOCK)
-        tile_run(acc, vectors, pixels, in, pixel_stride, w, t->weight_stride, depth);
+    for (int64_t ky = 0; ky < c->kernel_height; ++ky) {
+      const int64_t y = y0 + ky * c->dilation_height;
+      if (y < 0 || y >= c->in_height) {
+        w += c->kernel_width * HN_BLOCK * HN_BLOCK;
+        continue;
+      }
+      for (int64_t kx = 0; kx < c->kernel_width; ++kx, w += HN_BLOCK * HN_BLOCK) {
+        const int64_t x = x0 + kx * c->dilation_width;
+        row_tap(acc, vectors, pixels, plane + (y * c->in_width + x) * HN_BLOCK, stride * HN_BLOCK, w, t->weight_stride,
+                depth, x < 0, x + (pixels - 1) * stride >= c->in_width);
+      }
     }
   }
   conv_tile_store(acc, blocks, pixels, t);
+}
+
+/* Whether tile_row can: no tap misses more than one pixel, and none misses both ends. */
+static int is_row_tile(const hn_conv_f32 *c, int64_t ox, int pixels) {
+  const int64_t stride = c->stride_width, x = ox * stride - c->pad_left;
+  return stride <= 2 && pixels > 1 && ox + pixels <= c->out_width && x >= -stride &&
+         x + (c->kernel_width - 1) * c->dilation_width + (pixels - 2) * stride < c->in_width &&
+         (pixels - 1) * stride < c->in_width;
 }
 
 /* Where the pixels of a tile are for one tap of the first input block, and what moves them to the next blocks. */
@@ -84,6 +116,7 @@ HN_INLINE void tile_anywhere(const conv_tile *t, const int blocks, const int pix
       const tap *now = &taps[i < kept ? i : kept];
       if (i >= kept) taps_find(&taps[kept], i, i + 1, t);
       for (int p = 0; p < HN_POINTERS; ++p) at[p] = (const float *)(now->at[p] + (move & now->moves[p]));
+      __asm__("" : "+m"(at)); /* keeps them an array: in registers they would not fit, and spill one by one */
       tile_run_at(acc, vectors, pixels, at, w, t->weight_stride, depth);
     }
   }
@@ -92,24 +125,21 @@ HN_INLINE void tile_anywhere(const conv_tile *t, const int blocks, const int pix
 
 #define HN_DEFINE_ANYWHERE(b, p)                                                                                       \
   HN_OUTLINE void tile_anywhere_##b##_##p(const conv_tile *t) { tile_anywhere(t, b, p); }
-#define HN_DEFINE_INSIDE(b, p)                                                                                         \
-  HN_OUTLINE void tile_inside_1_##b(const conv_tile *t) { tile_inside(t, b, p, HN_BLOCK); }                            \
-  HN_OUTLINE void tile_inside_2_##b(const conv_tile *t) { tile_inside(t, b, p, 2 * HN_BLOCK); }
+#define HN_DEFINE_ROW_1(b, p)                                                                                          \
+  HN_OUTLINE void tile_row_1_##b##_##p(const conv_tile *t) { tile_row(t, b, p, 1); }
+#define HN_DEFINE_ROW_2(b, p)                                                                                          \
+  HN_OUTLINE void tile_row_2_##b##_##p(const conv_tile *t) { tile_row(t, b, p, 2); }
 HN_TILES(HN_DEFINE_ANYWHERE)
-HN_LARGEST_TILES(HN_DEFINE_INSIDE)
+HN_ROW_TILES(HN_DEFINE_ROW_1)
+HN_LARGEST_TILES(HN_DEFINE_ROW_2)
 
 typedef void tile_function(const conv_tile *);
-#define HN_ENTRY_ANYWHERE(b, p) [b][p] = tile_anywhere_##b##_##p,
-#define HN_ENTRY_INSIDE(b, p) [b] = {NULL, tile_inside_1_##b, tile_inside_2_##b},
-static tile_function *const anywhere[HN_TILE_BLOCKS + 1][15] = {HN_TILES(HN_ENTRY_ANYWHERE)};
-static tile_function *const inside[HN_TILE_BLOCKS + 1][3] = {HN_LARGEST_TILES(HN_ENTRY_INSIDE)};
-
-static int is_inside(const hn_conv_f32 *c, int64_t y, int64_t x, int pixels) {
-  const int64_t top = y * c->stride_height - c->pad_top, left = x * c->stride_width - c->pad_left;
-  return c->stride_width <= 2 && x + pixels <= c->out_width && top >= 0 && left >= 0 &&
-         top + (c->kernel_height - 1) * c->dilation_height < c->in_height &&
-         left + (pixels - 1) * c->stride_width + (c->kernel_width - 1) * c->dilation_width < c->in_width;
-}
+#define HN_ENTRY_ANYWHERE(b, p) [0][b][p] = tile_anywhere_##b##_##p,
+#define HN_ENTRY_ROW_1(b, p) [1][b][p] = tile_row_1_##b##_##p,
+#define HN_ENTRY_ROW_2(b, p) [2][b][p] = tile_row_2_##b##_##p,
+/* [stride, 0 for any][blocks][pixels]; a missing row tile is done by the one that can do any. */
+static tile_function *const tiles[3][HN_TILE_BLOCKS + 1][15] = {HN_TILES(HN_ENTRY_ANYWHERE) HN_ROW_TILES(HN_ENTRY_ROW_1)
+                                                                    HN_LARGEST_TILES(HN_ENTRY_ROW_2)};
 
 void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
   const conv_plan plan = conv_plan_make(conv, 0);
@@ -124,10 +154,9 @@ void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
       t.x = (int32_t)(pixel % width);
       t.pixels = tile_width(width >= most ? width - t.x : stop - pixel, most);
       t.offset = u.out_offset + pixel * HN_BLOCK;
-      if (t.pixels == most && is_inside(conv, t.y, t.x, most))
-        inside[u.blocks][conv->stride_width](&t);
-      else
-        anywhere[u.blocks][t.pixels](&t);
+      tile_function *run = is_row_tile(conv, t.x, t.pixels) ? tiles[conv->stride_width][u.blocks][t.pixels] : NULL;
+      if (!run) run = tiles[0][u.blocks][t.pixels];
+      run(&t);
       conv_tile_finish(&t);
     }
   }

@@ -44,9 +44,9 @@ typedef struct hn_gemm_f32 {
 /* Rows up to which an untransposed A is read in place, without scratch. */
 #define HN_GEMM_F32_DIRECT_ROWS 4
 
-/* Fills tile_panels and the blocks with a fair first choice for panels of the given width: B's slice of a tile in
- * half of L1, A's block in half of L2. */
-void hn_gemm_f32_choose(hn_gemm_f32 *gemm, int panel, size_t l1_bytes, size_t l2_bytes);
+/* Fills tile_panels and the blocks with a fair first choice for panels of the given width: A's block in 5/8 of L2,
+ * B's slice of a tile in 1/8. */
+void hn_gemm_f32_choose(hn_gemm_f32 *gemm, int panel, size_t l2_bytes);
 
 /* Floats of scratch that a call needs for a packed block of A; depends on k, block_m and block_k only. */
 int64_t hn_gemm_f32_scratch_floats(const hn_gemm_f32 *gemm);

@@ -161,14 +161,14 @@ static void pack_a(const hn_gemm_f32 *g, int64_t row, int64_t count, int64_t beg
 static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t count, int64_t panel_begin,
                       int64_t panel_end, int64_t k_begin, const float *packed) {
   const int64_t padded = (t->depth + HN_BLOCK - 1) / HN_BLOCK * HN_BLOCK;
+  const int most = tile_pixels[g->tile_panels]; /* at the end fewer panels would allow more rows, but A is cut */
   int panels, rows;
   for (int64_t j = panel_begin; j < panel_end; j += panels) {
     panels = (int)lesser(g->tile_panels, panel_end - j);
     t->b = g->b_packed + (j * g->k + k_begin) * HN_BLOCK;
     t->a = packed;
     for (int64_t i = 0; i < count; i += rows, t->a += rows * padded) {
-      /* tiles of A were cut for tile_panels; fewer panels at the end allow as many rows or more */
-      rows = tile_width(count - i, tile_pixels[g->tile_panels]);
+      rows = tile_width(count - i, most);
       t->a_block_stride = (int64_t)rows * HN_BLOCK;
       run_tile(g, packed_tiles[panels][rows], t, row + i, rows, j, panels);
     }

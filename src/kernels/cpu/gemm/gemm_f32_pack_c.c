@@ -8,16 +8,22 @@ static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-void hn_gemm_f32_choose(hn_gemm_f32 *g, int panel, size_t l1_bytes, size_t l2_bytes) {
-  const int64_t floats = (int64_t)sizeof(float);
+/* n split into equal parts of at most most. */
+static int64_t even_part(int64_t n, int64_t most) {
+  const int64_t parts = n > most ? (n + most - 1) / most : 1;
+  return (n + parts - 1) / parts;
+}
+
+/* The tile reads 128 bytes of B in the time of 28 FMAs, which L2 can give; a long k saves passes over C. */
+void hn_gemm_f32_choose(hn_gemm_f32 *g, int panel, size_t l2_bytes) {
+  const int64_t floats = (int64_t)sizeof(float), l2 = (int64_t)l2_bytes;
   g->tile_panels = panel == 16 || g->n > panel ? 2 : 1;
-  const int64_t depth = (int64_t)(l1_bytes / 2) / (g->tile_panels * panel * floats) / panel * panel;
-  const int64_t slices = g->k > depth && depth > 0 ? (g->k + depth - 1) / depth : 1;
-  g->block_k = round_up((g->k + slices - 1) / slices, panel);
+  const int64_t depth = lesser(2048, l2 / 8 / (g->tile_panels * panel * floats));
+  g->block_k = round_up(even_part(g->k, depth > panel ? depth : panel), panel);
   if (g->block_k < panel) g->block_k = panel;
-  g->block_m = lesser((int64_t)(l2_bytes / 2) / (g->block_k * floats), g->m);
-  if (g->block_m < 14) g->block_m = 14;
-  g->block_n = round_up(lesser(g->n > 0 ? g->n : 1, 1024), panel);
+  const int64_t rows = l2 / 8 * 5 / (g->block_k * floats);
+  g->block_m = even_part(g->m, rows > 14 ? rows : 14);
+  g->block_n = 4096;
 }
 
 int64_t hn_gemm_f32_scratch_floats(const hn_gemm_f32 *g) {
