@@ -12,24 +12,6 @@ typedef struct copier {
   hn_arena *arena;
 } copier;
 
-static bool copy_dims(copier *c) {
-  const hone_dims *from = &c->from->dims;
-  hone_dims *to = &c->to->dims;
-  *to = *from;
-  to->arena = c->arena;
-  to->node_capacity = from->node_count;
-  to->symbol_capacity = from->symbol_count;
-  to->nodes = hn_arena_copy(c->arena, from->nodes, (size_t)from->node_count * sizeof *from->nodes);
-  to->symbols = hn_arena_copy(c->arena, from->symbols, (size_t)from->symbol_count * sizeof *from->symbols);
-  to->buckets = hn_arena_copy(c->arena, from->buckets, (size_t)from->bucket_count * sizeof *from->buckets);
-  if (!to->nodes || !to->symbols || !to->buckets) return false;
-  for (int i = 0; i < to->symbol_count; ++i) {
-    to->symbols[i].name = hn_arena_text(c->arena, from->symbols[i].name);
-    if (!to->symbols[i].name) return false;
-  }
-  return true;
-}
-
 static hn_value *mapped(const copier *c, const hn_value *value) { return value ? c->to->values[value->id] : NULL; }
 
 /* A param may know that it is bound to a constant: its fact points to the tensor of the owning node's input. */
@@ -201,8 +183,8 @@ hone_status hn_graph_clone(const hone_graph *graph, hone_graph **out) {
   *out = NULL;
   HN_TRY(hn_graph_create(graph->context, graph->name, &to));
   copier c = {graph, to, &to->arena};
-  if (!share_mappings(&c) || !copy_dims(&c) || !copy_values(&c) || !copy_block(&c, graph->main, to->main) ||
-      !copy_rest(&c)) {
+  if (!share_mappings(&c) || !hn_dims_copy(&to->dims, &graph->dims) || !copy_values(&c) ||
+      !copy_block(&c, graph->main, to->main) || !copy_rest(&c)) {
     hn_graph_destroy(to);
     return HN_FAIL_MEMORY(&graph->context->diag);
   }

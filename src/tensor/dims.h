@@ -47,6 +47,7 @@ struct hone_dims {
 };
 
 void hn_dims_init(hone_dims *dims, hn_arena *arena);
+bool hn_dims_copy(hone_dims *to, const hone_dims *from); /* into to's arena, with the same codes; false: no memory */
 int64_t hn_dim_named(hone_dims *dims,
                      const char *name); /* the symbol of that name, made on first use; bounds [0, 2^40] */
 int64_t hn_dim_fresh(hone_dims *dims, const char *prefix, bool after_run, int64_t high); /* a new symbol "prefix#n" */

@@ -36,6 +36,8 @@ typedef struct hn_choice {
   hn_node *node;
   hone_fact *in, *out;
   hone_cost cost;
+  bool view;   /* only the shape changes: nothing runs, no candidates */
+  bool late;   /* touches extents known only after running: the reference alone can run it */
   int same_as; /* an earlier choice with the same query: its measurements are shared; -1: none */
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lower.c - graph + choices -> plan. */
+#include "lower/lowering.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+static hone_status copy_shape_list(hn_lowering *lowering, const hone_shape *min, const hone_shape *opt,
+                                   const hone_shape *max) {
+  hn_plan *plan = lowering->plan;
+  const hn_block *main = lowering->graph->main;
+  plan->input_count = main->param_count;
+  plan->output_count = main->result_count;
+  plan->inputs = HN_NEW(&plan->arena, hn_plan_port, main->param_count ? main->param_count : 1);
+  plan->outputs = HN_NEW(&plan->arena, hn_plan_port, main->result_count ? main->result_count : 1);
+  if (!plan->inputs || !plan->outputs) return HN_FAIL_MEMORY(&lowering->context->diag);
+  for (int i = 0; i < main->param_count; ++i) {
+    const int t = hn_lowering_tensor(lowering, main->params[i], HONE_PLAIN);
+    if (t < 0) return HONE_NO_MEMORY;
+    plan->tensors[t].place = HN_PLACE_INPUT;
+    plan->tensors[t].index = i;
+    plan->inputs[i] =
+        (hn_plan_port){.name = plan->tensors[t].name, .tensor = t, .min = min[i], .opt = opt[i], .max = max[i]};
+  }
+  return HONE_OK;
+}
+
+static hone_status name_outputs(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  const hn_block *main = lowering->graph->main;
+  for (int i = 0; i < main->result_count; ++i) {
+    const hn_value *value = main->results[i];
+    const int t = lowering->tensor_of[value->id * HONE_FORMAT_COUNT + HONE_PLAIN];
+    if (t < 0 || (plan->tensors[t].place != HN_PLACE_ARENA && plan->tensors[t].place != HN_PLACE_HEAP) ||
+        plan->tensors[t].alias_of >= 0)
+      return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "output %s has no storage of its own", value->name);
+    if (plan->tensors[t].place == HN_PLACE_ARENA) {
+      plan->tensors[t].place = HN_PLACE_OUTPUT;
+      plan->tensors[t].index = i;
+    }
+    plan->outputs[i] =
+        (hn_plan_port){.name = hn_arena_text(&plan->arena, lowering->graph->output_names[i]), .tensor = t};
+    if (!plan->outputs[i].name) return HN_FAIL_MEMORY(&lowering->context->diag);
+  }
+  return HONE_OK;
+}
+
+/* A result that its producer writes in a blocked format is reformatted at the end. The passes gave every result a
+ * producer of its own; choosing formats keeps results plain, so this is checked, not mended. */
+static void describe(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    if (tensor->place == HN_PLACE_HEAP) plan->after_run = true;
+    for (int i = 0; i < tensor->type.shape.rank; ++i)
+      if (HONE_SYMBOLIC(tensor->type.shape.dim[i])) plan->dynamic = true;
+  }
+  for (int s = 0; s < plan->step_count; ++s) {
+    if (plan->steps[s].tactic) plan->device_isa |= plan->steps[s].tactic->isa;
+    if (plan->steps[s].error_rel_l2 > plan->max_error_rel_l2) plan->max_error_rel_l2 = plan->steps[s].error_rel_l2;
+  }
+}
+
+static hone_status start(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  const hone_graph *graph = lowering->graph;
+  const hn_choices *choices = lowering->choices;
+  const size_t slots = (size_t)(graph->value_count ? graph->value_count : 1);
+  lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_FORMAT_COUNT);
+  lowering->made_in = HN_NEW(&plan->arena, hone_format, slots);
+  plan->device_kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
+  plan->blocks = HN_NEW(&plan->arena, hn_plan_block, 1);
+  plan->name = hn_arena_text(&plan->arena, graph->name ? graph->name : "");
+  plan->device_name = hn_arena_text(&plan->arena, choices->devices[0]->facts.name);
+  plan->built_by = "hone " HONE_VERSION_STRING;
+  if (!lowering->tensor_of || !lowering->made_in || !plan->device_kinds || !plan->blocks || !plan->name ||
+      !plan->device_name || !hn_dims_copy(&plan->dims, &graph->dims))
+    return HN_FAIL_MEMORY(&lowering->context->diag);
+  memset(lowering->tensor_of, -1, slots * HONE_FORMAT_COUNT * sizeof *lowering->tensor_of);
+  plan->device_count = choices->device_count;
+  for (int d = 0; d < choices->device_count; ++d) plan->device_kinds[d] = choices->devices[d]->backend->name;
+  plan->model_hash = graph->model_hash;
+  plan->block_count = 1;
+  return HONE_OK;
+}
+
+static hone_status fill(hn_lowering *lowering, const hone_shape *min, const hone_shape *opt, const hone_shape *max) {
+  HN_TRY(start(lowering));
+  HN_TRY(copy_shape_list(lowering, min, opt, max));
+  HN_TRY(hn_lowering_steps(lowering));
+  HN_TRY(name_outputs(lowering));
+  lowering->plan->blocks[0] = (hn_plan_block){.first_step = 0, .step_count = lowering->plan->step_count};
+  HN_TRY(hn_lowering_storage(lowering));
+  describe(lowering);
+  HN_TRY(hn_lowering_weights(lowering));
+  return hn_plan_check(lowering->plan, &lowering->context->diag);
+}
+
+hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hone_shape *min,
+                     const hone_shape *opt, const hone_shape *max, hn_plan **out) {
+  *out = NULL;
+  hn_plan *plan;
+  HN_TRY(hn_plan_create(context->allocator, &plan, &context->diag));
+  hn_lowering lowering = {.context = context, .graph = graph, .choices = choices, .plan = plan};
+  const hone_status status = fill(&lowering, min, opt, max);
+  if (status != HONE_OK) {
+    hn_plan_destroy(plan);
+    return hone_note(&context->diag, status, "while lowering %s", graph->name ? graph->name : "the graph");
+  }
+  *out = plan;
+  return HONE_OK;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weights.c - the weights of a plan: constants and packed blobs, each once, 64-aligned, in the order of first use. */
+#include "lower/lowering.h"
+#include "base/checked.h"
+#include "base/hash.h"
+#include "tensor/layout.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static uint64_t tensor_key(const hone_tensor *tensor) {
+  return hn_hash_join(hn_hash(tensor->data, tensor->bytes), hn_hash(&tensor->type.shape, sizeof(int32_t)));
+}
+
+/* Equal keys mean equal bytes: dtype, dims, format, and for packed ones the tactic, its parameters and the constants.
+ */
+static uint64_t item_key(const hn_weight_item *item) {
+  uint64_t key = hn_hash_text(item->how);
+  if (!item->choice) {
+    key = hn_hash_join(key, tensor_key(item->constant));
+    key = hn_hash_join(key, (uint64_t)item->constant->type.dtype);
+    for (int i = 0; i < item->constant->type.shape.rank; ++i)
+      key = hn_hash_join(key, (uint64_t)item->constant->type.shape.dim[i]);
+    return hn_hash_join(key, (uint64_t)item->format);
+  }
+  const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
+  for (int p = 0; p < candidate->params.count; ++p) {
+    key = hn_hash_join(key, hn_hash_text(candidate->params.items[p].name));
+    key = hn_hash_join(key, (uint64_t)candidate->params.items[p].value);
+  }
+  hn_text attrs; /* group counts and the like decide the packing too */
+  hn_text_init(&attrs, hn_allocator_default());
+  hn_text_attrs(&attrs, &item->choice->node->attrs, NULL);
+  key = hn_hash_join(key, hn_hash_text(hn_text_string(&attrs)));
+  hn_text_deinit(&attrs);
+  for (int i = 0; i < item->choice->node->in_count; ++i) {
+    const hone_tensor *constant = item->choice->in[i].constant;
+    key = hn_hash_join(key, (uint64_t)i);
+    if (constant && (candidate->tactic->pack_mask >> i & 1)) {
+      key = hn_hash_join(key, tensor_key(constant));
+      for (int d = 0; d < constant->type.shape.rank; ++d)
+        key = hn_hash_join(key, (uint64_t)constant->type.shape.dim[d]);
+    }
+  }
+  return key;
+}
+
+hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out) {
+  const uint64_t key = item_key(item);
+  for (int i = 0; i < lowering->weight_count; ++i)
+    if (lowering->weights[i].key == key && lowering->weights[i].bytes == item->bytes) {
+      *out = i;
+      return HONE_OK;
+    }
+  if (!hn_arena_grow(&lowering->plan->arena, (void **)&lowering->weights, &lowering->weight_capacity,
+                     lowering->weight_count + 1, sizeof *lowering->weights))
+    return HN_FAIL_MEMORY(&lowering->context->diag);
+  lowering->weights[lowering->weight_count] = *item;
+  lowering->weights[lowering->weight_count].key = key;
+  *out = lowering->weight_count++;
+  return HONE_OK;
+}
+
+static hone_status lay_out(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  size_t total = 0;
+  for (int i = 0; i < lowering->weight_count; ++i) {
+    hn_weight_item *item = &lowering->weights[i];
+    item->offset = total;
+    if (!hn_add_size(total, (size_t)item->bytes, &total) || !hn_align_size(total, ALIGNMENT, &total))
+      return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the weights are larger than memory can be");
+  }
+  plan->weights_bytes = total;
+  for (int t = 0; t < plan->tensor_count; ++t)
+    if (plan->tensors[t].place == HN_PLACE_CONSTANT) {
+      plan->tensors[t].offset = lowering->weights[plan->tensors[t].index].offset;
+      plan->tensors[t].index = 0;
+    }
+  for (int s = 0; s < plan->step_count; ++s)
+    if (plan->steps[s].packed_bytes)
+      plan->steps[s].packed_offset = lowering->weights[plan->steps[s].packed_offset].offset;
+  return HONE_OK;
+}
+
+static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item, uint8_t *to) {
+  hone_diagnostics *diag = &lowering->context->diag;
+  if (item->choice) {
+    const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
+    const hn_node *node = item->choice->node;
+    hone_fact *facts = HN_NEW(&lowering->plan->arena, hone_fact, node->in_count + node->out_count);
+    if (!facts) return HN_FAIL_MEMORY(diag);
+    hone_query query;
+    hn_lowering_query(lowering->choices, item->choice, facts, facts + node->in_count, &query);
+    const hone_status status = candidate->tactic->pack(&query, to);
+    return status == HONE_OK ? status
+                             : HN_FAIL(diag, status, "tactic %s could not pack its weights", candidate->tactic->name);
+  }
+  hone_tensor copy = *item->constant;
+  copy.type.format = item->format;
+  copy.data = to;
+  copy.bytes = (size_t)item->bytes;
+  if (item->format == HONE_PLAIN) {
+    memcpy(to, item->constant->data, copy.bytes < item->constant->bytes ? copy.bytes : item->constant->bytes);
+    return HONE_OK;
+  }
+  return hn_layout_convert(item->constant, &copy) ? HONE_OK
+                                                  : HN_FAIL(diag, HONE_INTERNAL, "a constant does not fit its format");
+}
+
+hone_status hn_lowering_weights(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  HN_TRY(lay_out(lowering));
+  plan->owned_weights = hn_alloc_zero(&plan->allocator, (size_t)plan->weights_bytes);
+  if (!plan->owned_weights) {
+    plan->weights_bytes = 0;
+    return HN_FAIL_MEMORY(&lowering->context->diag);
+  }
+  plan->weights = plan->owned_weights;
+  plan->weights_checked = true; /* made here, not read */
+  plan->weights_table = HN_NEW(&plan->arena, hn_plan_weight, lowering->weight_count ? lowering->weight_count : 1);
+  if (!plan->weights_table) return HN_FAIL_MEMORY(&lowering->context->diag);
+  for (int i = 0; i < lowering->weight_count; ++i) {
+    const hn_weight_item *item = &lowering->weights[i];
+    HN_TRY(write_item(lowering, item, plan->owned_weights + item->offset));
+    plan->weights_table[i] = (hn_plan_weight){.offset = item->offset,
+                                              .bytes = item->bytes,
+                                              .how = item->how,
+                                              .from_count = item->from_count,
+                                              .from = item->from};
+    HN_TRY(hn_check_stop(lowering->context));
+  }
+  plan->weight_count = lowering->weight_count;
+  return HONE_OK;
+}
