@@ -212,6 +212,19 @@ HN_INLINE vi vi_from(vf a) {
 }
 #endif
 
+/* a * 2^n for |a| in [1/2, 2) and whole n in [-200, 200]: one rounding where the result is subnormal. */
+HN_INLINE vf v_scale(vf a, vf n) {
+#if defined(HN_SIMD_AVX512)
+  return _mm512_scalef_ps(a, n);
+#else
+  /* Two factors, each a normal float; 1.5 * 2^23 puts the integer in the low bits. */
+  const vi power = vi_sub(vi_of(n + v_set(12582912.0F)), vi_of(v_set(12582912.0F))), half = vi_right(power, 1);
+  const vf low = vf_of(vi_left(vi_add(half, vi_set(127)), 23));
+  const vf high = vf_of(vi_left(vi_add(vi_sub(power, half), vi_set(127)), 23));
+  return a * low * high;
+#endif
+}
+
 /* v_min and v_max return b where a or b is NaN (x86's rule). These return NaN whichever of the two it was in. */
 HN_INLINE vf v_min_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_min(a, b)); }
 HN_INLINE vf v_max_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_max(a, b)); }
@@ -229,28 +242,36 @@ HN_INLINE vf v_load_strided(const float *p, int64_t stride, int64_t n) {
   return v_load(lane);
 }
 
-/* Lanes are combined pairwise, halves first: the order is part of a kernel's result. */
-HN_INLINE float v_sum(vf v) {
-  float lane[HN_LANES];
-  v_store(lane, v);
-  for (int half = HN_LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
-  return lane[0];
-}
-HN_INLINE float v_product(vf v) {
-  float lane[HN_LANES];
-  v_store(lane, v);
-  for (int half = HN_LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] *= lane[i + half];
-  return lane[0];
-}
-/* A NaN in any lane is returned. */
-HN_INLINE float v_largest(vf v) {
-  float lane[HN_LANES];
-  v_store(lane, v);
-  for (int i = 1; i < HN_LANES; ++i)
-    if (lane[i] > lane[0] || lane[i] != lane[i]) lane[0] = lane[i];
-  return lane[0];
-}
+/* Joins the lanes pairwise, halves first: the order is part of a kernel's result. */
+#if defined(HN_SIMD_C)
+#define V_ACROSS(v, join_one)                                                                                          \
+  float lane[HN_LANES];                                                                                                \
+  v_store(lane, v);                                                                                                    \
+  for (int half = HN_LANES / 2; half > 0; half /= 2)                                                                   \
+    for (int i = 0; i < half; ++i) lane[i] = join_one(lane[i], lane[i + half]);                                        \
+  return lane[0]
+HN_INLINE float one_sum(float a, float b) { return a + b; }
+HN_INLINE float one_product(float a, float b) { return a * b; }
+HN_INLINE float one_max(float a, float b) { return a > b ? a : b; }
+HN_INLINE float v_sum(vf v) { V_ACROSS(v, one_sum); }
+HN_INLINE float v_product(vf v) { V_ACROSS(v, one_product); }
+HN_INLINE float v_largest_number(vf v) { V_ACROSS(v, one_max); }
+#else
+#if defined(HN_SIMD_AVX512)
+#define V_HALVES(v, join) join(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1))
+#else
+#define V_HALVES(v, join) (v)
+#endif
+#define V_ACROSS(v, join)                                                                                              \
+  const __m256 eight = V_HALVES(v, _mm256_##join##_ps);                                                                \
+  const __m128 four = _mm_##join##_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));                 \
+  const __m128 two = _mm_##join##_ps(four, _mm_movehl_ps(four, four));                                                 \
+  return _mm_cvtss_f32(_mm_##join##_ss(two, _mm_movehdup_ps(two)))
+HN_INLINE float v_sum(vf v) { V_ACROSS(v, add); }
+HN_INLINE float v_product(vf v) { V_ACROSS(v, mul); }
+HN_INLINE float v_largest_number(vf v) { V_ACROSS(v, max); }
+#endif
+/* NaN if any lane is. */
+HN_INLINE float v_largest(vf v) { return vm_any(v_ne(v, v)) ? NAN : v_largest_number(v); }
 
 #endif

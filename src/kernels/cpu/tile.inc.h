@@ -43,11 +43,14 @@ HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int6
 }
 #elif !defined(HN_SIMD_AVX2)
 HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
-  uint32_t r[HN_LANES][HN_LANES], t[HN_LANES][HN_LANES];
-  for (int i = 0; i < HN_LANES; ++i) memcpy(r[i], from + i * from_stride, sizeof r[i]);
-  for (int i = 0; i < HN_LANES; ++i)
-    for (int j = 0; j < HN_LANES; ++j) t[j][i] = r[i][j];
-  for (int i = 0; i < HN_LANES; ++i) memcpy(to + i * to_stride, t[i], sizeof t[i]);
+  const vf a = v_load(from), b = v_load(from + from_stride);
+  const vf c = v_load(from + 2 * from_stride), d = v_load(from + 3 * from_stride);
+  const vf ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const vf cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  v_store(to, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+  v_store(to + to_stride, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+  v_store(to + 2 * to_stride, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  v_store(to + 3 * to_stride, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 #endif
 

@@ -15,7 +15,7 @@
 
 #define V(x) v_set(x)
 
-/* 1.5 * 2^23: adding it leaves the nearest integer in the low bits of the sum. */
+/* 1.5 * 2^23: adding it and taking it away leaves the nearest integer. */
 #define V_ROUNDER 12582912.0F
 
 /* e^r - 1 on |r| <= ln(2)/2. */
@@ -28,35 +28,29 @@ HN_INLINE vf v_exp_core(vf r) {
   return p * (r * r) + r;
 }
 
-/* e^x = (p + 1) * scale[0] * scale[1]; returns p. Two factors, each a normal float, reach overflow and subnormal
- * results with one rounding. */
-HN_INLINE vf v_exp_parts(vf x, vf scale[2]) {
+/* e^x = (p + 1) * 2^n; returns p. */
+HN_INLINE vf v_exp_parts(vf x, vf *n) {
   /* The clamp keeps the exponent in range; the order of min's operands keeps a NaN. */
   x = v_max(V(-110.0F), v_min(V(100.0F), x));
-  const vf whole = x * V(1.44269504F) + V(V_ROUNDER);
-  const vf n = whole - V(V_ROUNDER);
-  vf r = x - n * V(0.693359375F);
-  r = r - n * V(-2.12194440e-4F);
-  const vi power = vi_sub(vi_of(whole), vi_of(V(V_ROUNDER)));
-  const vi half = vi_right(power, 1);
-  scale[0] = vf_of(vi_left(vi_add(half, vi_set(127)), 23));
-  scale[1] = vf_of(vi_left(vi_add(vi_sub(power, half), vi_set(127)), 23));
+  *n = (x * V(1.44269504F) + V(V_ROUNDER)) - V(V_ROUNDER);
+  vf r = x - *n * V(0.693359375F);
+  r = r - *n * V(-2.12194440e-4F);
   return v_exp_core(r);
 }
 
 HN_INLINE vf v_exp(vf x) {
-  vf scale[2];
-  const vf p = v_exp_parts(x, scale) + V(1.0F);
-  return p * scale[0] * scale[1];
+  vf n;
+  const vf p = v_exp_parts(x, &n);
+  return v_scale(p + V(1.0F), n);
 }
 
 HN_INLINE vf v_expm1(vf x) {
-  vf scale[2];
-  const vf p = v_exp_parts(x, scale);
+  vf n;
+  const vf p = v_exp_parts(x, &n);
   /* Near 0 the two halves cancel exactly; far from it the power alone would overflow before its product does. */
-  const vf power = scale[0] * scale[1];
+  const vf power = v_scale(V(1.0F), n);
   const vf near = p * power + (power - V(1.0F));
-  const vf far = (p + V(1.0F)) * scale[0] * scale[1] - V(1.0F);
+  const vf far = v_scale(p + V(1.0F), n) - V(1.0F);
   return v_select(v_eq(x, V(0.0F)), x, v_select(v_lt(v_abs(x), V(20.0F)), near, far));
 }
 

@@ -23,7 +23,7 @@ typedef struct {
   _Alignas(64) float value[REGISTERS][BLOCK];
   _Alignas(64) float same[REGISTERS][HN_LANES];
   _Alignas(64) float zero[HN_LANES];
-  _Alignas(64) float in[HN_ELTWISE_INPUTS][BLOCK];
+  _Alignas(64) float in[HN_ELTWISE_INPUTS][BLOCK + HN_LANES];
   _Alignas(64) float in_same[HN_ELTWISE_INPUTS][HN_LANES];
   _Alignas(64) float out[HN_ELTWISE_OUTPUTS][BLOCK];
 } bank;
@@ -195,30 +195,57 @@ static void run_direct(const hn_eltwise_args *a, bank *k, const place *p, int64_
   run_block(a, k, &b);
 }
 
-/* Elements [first, first + n) of each of `rows` rows, side by side in one block. Leaves p behind the last row. */
-static void run_staged(const hn_eltwise_args *a, bank *k, place *p, int64_t rows, int64_t first, int64_t n) {
+/* Whether the rows from p on follow one another without a gap, as one piece of memory. */
+static int rows_touch(const hn_eltwise_args *a, const place *p, const int64_t *stride, int64_t rows) {
+  const int32_t last = a->outer_rank - 1;
+  return rows > 1 && stride[last] == a->inner && p->index[last] + rows <= a->outer_dim[last];
+}
+
+static void gather_rows(const hn_eltwise_args *a, const place *p, int32_t input, int64_t rows, int64_t first, int64_t n,
+                        float *to) {
+  const hn_eltwise_input *in = &a->input[input];
+  if (in->inner_stride && rows_touch(a, p, in->outer_stride, rows)) {
+    memcpy(to, in->data + p->in[input], (size_t)(rows * n) * sizeof *to);
+    return;
+  }
+  place here = *p;
+  for (int64_t row = 0; row < rows; ++row, to += n) {
+    const float *from = in->data + here.in[input];
+    if (in->inner_stride)
+      memcpy(to, from + first, (size_t)n * sizeof *to);
+    else
+      for (int64_t j = 0; j < n; j += HN_LANES) /* runs into the next row's place, which is written after this one */
+        v_store(to + j, v_set(*from));
+    if (row + 1 < rows) place_next(&here, a);
+  }
+}
+
+static void scatter_rows(const hn_eltwise_args *a, const place *p, int32_t output, int64_t rows, int64_t first,
+                         int64_t n, const float *from) {
+  const hn_eltwise_output *out = &a->output[output];
+  if (rows_touch(a, p, out->outer_stride, rows)) {
+    memcpy(out->data + p->out[output], from, (size_t)(rows * n) * sizeof *from);
+    return;
+  }
+  place here = *p;
+  for (int64_t row = 0; row < rows; ++row, from += n) {
+    memcpy(out->data + here.out[output] + first, from, (size_t)n * sizeof *from);
+    if (row + 1 < rows) place_next(&here, a);
+  }
+}
+
+/* Elements [first, first + n) of each of `rows` rows, side by side in one block. */
+static void run_staged(const hn_eltwise_args *a, bank *k, const place *p, int64_t rows, int64_t first, int64_t n) {
   const int64_t count = rows * n, padded = (count + HN_LANES - 1) / HN_LANES * HN_LANES;
   block b = {.count = padded};
-  place here = *p;
-  for (int64_t row = 0; row < rows; ++row, place_next(&here, a)) {
-    for (int32_t i = 0; i < a->input_count; ++i) {
-      const float *from = a->input[i].data + here.in[i];
-      float *to = k->in[i] + row * n;
-      if (a->input[i].inner_stride)
-        memcpy(to, from + first, (size_t)n * sizeof *to);
-      else
-        for (int64_t j = 0; j < n; ++j) to[j] = *from;
-    }
-  }
   for (int32_t i = 0; i < a->input_count; ++i) {
+    gather_rows(a, p, i, rows, first, n, k->in[i]);
     memset(k->in[i] + count, 0, (size_t)(padded - count) * sizeof(float));
     b.in[i] = (operand){k->in[i], HN_LANES};
   }
   for (int32_t i = 0; i < a->output_count; ++i) b.out[i] = k->out[i];
   run_block(a, k, &b);
-  for (int64_t row = 0; row < rows; ++row, place_next(p, a))
-    for (int32_t i = 0; i < a->output_count; ++i)
-      memcpy(a->output[i].data + p->out[i] + first, k->out[i] + row * n, (size_t)n * sizeof(float));
+  for (int32_t i = 0; i < a->output_count; ++i) scatter_rows(a, p, i, rows, first, n, k->out[i]);
 }
 
 void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64_t end) {
@@ -234,6 +261,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
     if (parts == 1 && a->inner <= BLOCK / 2) {
       const int64_t fit = BLOCK / a->inner, rows = end - unit < fit ? end - unit : fit;
       run_staged(a, &k, &p, rows, 0, a->inner);
+      for (int64_t row = 0; row < rows; ++row) place_next(&p, a);
       unit += rows;
       continue;
     }
@@ -244,10 +272,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
       run_direct(a, &k, &p, i, n);
       i += n;
     }
-    for (; i < last; i += BLOCK) {
-      place here = p;
-      run_staged(a, &k, &here, 1, i, last - i < BLOCK ? last - i : BLOCK);
-    }
+    for (; i < last; i += BLOCK) run_staged(a, &k, &p, 1, i, last - i < BLOCK ? last - i : BLOCK);
     if (++unit % parts == 0) place_next(&p, a);
   }
 }

@@ -17,6 +17,8 @@ HN_INLINE int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 HN_INLINE taps taps_at(int64_t out, int64_t stride, int64_t pad, int64_t dilation, int64_t kernel, int64_t size,
                        int64_t pad_behind) {
   const int64_t origin = out * stride - pad;
+  /* Nearly every window; three divisions less. */
+  if (origin >= 0 && origin + (kernel - 1) * dilation < size) return (taps){0, kernel, origin, kernel};
   taps t = {.first = up_div(-origin, dilation), .origin = origin};
   t.last = at_most(kernel, up_div(size - origin, dilation));
   t.padded = at_most(kernel, up_div(size + pad_behind - origin, dilation));
@@ -59,16 +61,18 @@ HN_INLINE void plain_row(int fold, const hn_pool_args *a, const float *plane, fl
   int64_t outside = reach < 0 ? 0 : at_most(reach / a->stride_w + 1, a->out_w);
   if (outside < inside) outside = inside;
   for (int64_t ox = 0; ox < a->out_w;) {
-    const taps tx = taps_x(a, ox);
     const int whole = ox >= inside && ox < outside;
+    /* The last whole vector is moved left over outputs already there: cheaper than a partial one, same values. */
+    if (whole && outside - ox < HN_LANES && outside - inside >= HN_LANES) ox = outside - HN_LANES;
     const int64_t n = whole ? at_most(outside - ox, HN_LANES) : 1;
+    const taps tx = taps_x(a, ox);
     vf v;
     if (n == HN_LANES && a->stride_w == 1)
       v = window(fold, a, plane, ty, tx, 1, 0, 1, HN_LANES);
     else if (n == HN_LANES && a->stride_w == 2)
       v = window(fold, a, plane, ty, tx, 1, 0, 2, HN_LANES);
     else
-      v = window(fold, a, plane, ty, tx, 1, 0, a->stride_w, n);
+      v = window(fold, a, plane, ty, tx, 1, 0, n == 1 ? 1 : a->stride_w, n);
     put(y + ox, n, fold == FOLD_SUM ? v / v_set(divisor(a, ty, tx)) : v);
     ox += n;
   }
