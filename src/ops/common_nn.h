@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common_nn.h - what the neural-network rows share: shape checks in words, the fused epilogue, sliding windows, groups
+ * of elements that are normalised together. */
+#ifndef HN_OPS_COMMON_NN_H
+#define HN_OPS_COMMON_NN_H
+
+#include "ops/op.h"
+#include "tensor/sliding.h"
+
+/* ---- infer ---- */
+bool hn_dims_differ(int64_t a, int64_t b); /* both are numbers, and not the same */
+/* Fails when the input's rank is known and outside [low, high]. */
+hone_status hn_want_rank(hone_infer *infer, int input, int low, int high);
+/* Fails when the input's dim and `want` are known and differ; what: "the channels of x". Absent inputs pass. */
+hone_status hn_want_dim(hone_infer *infer, int input, int axis, int64_t want, const char *what);
+hone_status hn_want_int(hone_infer *infer, const char *attr, int64_t low,
+                        int64_t high); /* attr's range, both ends included */
+hone_status hn_want_text(hone_infer *infer, const char *attr, const char *allowed); /* allowed: words between spaces */
+bool hn_word_in(const char *word, const char *words);
+
+/* ---- eval ---- */
+/* First call of an eval whose indexing relies on how its inputs' shapes fit together: runs infer again on the actual
+ * shapes, since symbolic dims could not be compared before, and makes outputs that have no memory yet. */
+hone_status hn_eval_begin(hone_eval *eval);
+bool hn_eval_wanted(const hone_eval *eval, int output); /* an optional output that somebody reads */
+/* [*first, *last) when all outputs have the shape of output 0 and are computed together. */
+void hn_window_joint(const hone_eval *eval, const hone_window *window, int64_t *first, int64_t *last);
+
+hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+
+/* ---- the fused epilogue: act, act_alpha, act_beta (src/ops/common_epilogue.c) ---- */
+#define HN_EPILOGUE_ATTRS                                                                                              \
+  HONE_STRING_ATTR("act", ""), HONE_FLOAT_ATTR("act_alpha", 0.0), HONE_FLOAT_ATTR("act_beta", 0.0)
+typedef struct hn_epilogue {
+  double (*apply)(double x, double alpha, double beta);
+  double alpha, beta;
+} hn_epilogue;
+hone_status hn_epilogue_read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out);
+static inline double hn_epilogue_apply(const hn_epilogue *epilogue, double x) {
+  return epilogue->apply(x, epilogue->alpha, epilogue->beta);
+}
+
+/* ---- sliding windows (src/ops/common_sliding.c) ---- */
+#define HN_SLIDING_ATTRS                                                                                               \
+  HONE_STRING_ATTR("auto_pad", "NOTSET"), HONE_OPTIONAL_ATTR("dilations", HONE_ATTR_INTS),                             \
+      HONE_OPTIONAL_ATTR("pads", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("strides", HONE_ATTR_INTS)
+/* The kernel's extents: of the weights in input `weights` (dims 2...), or -1 for the attribute kernel_shape alone. Both
+ * are compared when both are given. false in *out_known: they are known only after running. */
+hone_status hn_sliding_kernel(hone_infer *infer, int spatial, int weights, int64_t *out_kernel, bool *out_known);
+/* infer of a pooling row: every output is [N, C, out...]. */
+hone_status hn_infer_pool(hone_infer *infer);
+/* infer of a convolution row: output 0 is [N, M, out...]; checks weights, groups and bias (-1: no such input). */
+hone_status hn_infer_conv(hone_infer *infer, int x, int weights, int bias);
+/* The geometry of one evaluation. kernel: the weights' shape, NULL to read kernel_shape. */
+hone_status hn_eval_sliding(const hone_eval *eval, const hone_tensor *x, const hone_shape *weights, hn_sliding *out);
+int64_t hn_sliding_taps(const hn_sliding *sliding);    /* product of the kernel's extents */
+int64_t hn_sliding_in_size(const hn_sliding *sliding); /* product of the input's extents */
+typedef enum hn_tap { HN_TAP_INSIDE, HN_TAP_ON_PAD, HN_TAP_BEYOND } hn_tap;
+/* Where tap number `tap` of the window at out_at lies: *out_offset is flat in the input's spatial plane when INSIDE.
+ * BEYOND: further out than the pads, as ceil_mode's last window may reach. */
+hn_tap hn_sliding_tap(const hn_sliding *sliding, const int64_t *out_at, int64_t tap, int64_t *out_offset);
+/* Reduces each spatial plane of x: infer ([N, C, 1...]) and cost of the global pools. */
+hone_status hn_infer_global_pool(hone_infer *infer);
+hone_cost hn_cost_pool(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+hone_cost hn_cost_conv(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+
+/* ---- moments of groups of elements ---- */
+typedef struct hn_moments {
+  double mean, variance; /* of the population */
+} hn_moments;
+/* Over `count` elements from `first` on, `step` apart; two passes. */
+hn_moments hn_moments_of(const hone_tensor *x, int64_t first, int64_t count, int64_t step);
+/* Ten flops an element: what a normalisation costs, to the precision that a choice needs. */
+hone_cost hn_cost_norm(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+
+#endif

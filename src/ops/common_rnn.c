@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common_rnn.c - recurrent layers: shapes, activations and the loop over time. Source: ONNX operators RNN, GRU, LSTM.
+ * States stay in double from step to step; only what is stored is rounded. */
+#include "ops/common_rnn.h"
+#include <math.h>
+#include <strings.h>
+
+#define ACT(name, expression)                                                                                          \
+  static double name(double x, double alpha, double beta) {                                                            \
+    (void)alpha, (void)beta;                                                                                           \
+    return expression;                                                                                                 \
+  }
+ACT(act_relu, x < 0 ? 0 : x)
+ACT(act_tanh, tanh(x))
+ACT(act_sigmoid, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)))
+ACT(act_affine, alpha *x + beta)
+ACT(act_leaky_relu, x < 0 ? alpha * x : x)
+ACT(act_thresholded_relu, x > alpha ? x : 0)
+ACT(act_scaled_tanh, alpha *tanh(beta *x))
+ACT(act_hard_sigmoid, fmin(fmax(alpha *x + beta, 0), 1))
+ACT(act_elu, x < 0 ? alpha * expm1(x) : x)
+ACT(act_softsign, x / (1 + fabs(x)))
+ACT(act_softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))
+
+static const struct act_row {
+  const char *name;
+  double (*apply)(double x, double alpha, double beta);
+  bool has_alpha, has_beta; /* takes the next number of activation_alpha, activation_beta */
+  double alpha, beta;       /* when that list has none left */
+} act_rows[] = {
+    {"Relu", act_relu, false, false, 0, 0},
+    {"Tanh", act_tanh, false, false, 0, 0},
+    {"Sigmoid", act_sigmoid, false, false, 0, 0},
+    {"Affine", act_affine, true, true, 1, 0},
+    {"LeakyRelu", act_leaky_relu, true, false, 0.01, 0},
+    {"ThresholdedRelu", act_thresholded_relu, true, false, 1, 0},
+    {"ScaledTanh", act_scaled_tanh, true, true, 1, 1},
+    {"HardSigmoid", act_hard_sigmoid, true, true, 0.2, 0.5},
+    {"Elu", act_elu, true, false, 1, 0},
+    {"Softsign", act_softsign, false, false, 0, 0},
+    {"Softplus", act_softplus, false, false, 0, 0},
+};
+
+static const struct act_row *act_find(const char *name) {
+  for (size_t i = 0; i < HN_COUNT(act_rows); ++i)
+    if (!strcasecmp(act_rows[i].name, name)) return &act_rows[i];
+  return NULL;
+}
+
+static double next_of(const hone_attr *list, int64_t *at, double otherwise) {
+  return list && *at < list->count ? list->floats[(*at)++] : otherwise;
+}
+
+static hone_status acts_read(hone_diagnostics *diag, const hone_attrs *attrs, int directions, int count,
+                             const char *const *defaults, hn_rnn_act *out) {
+  const hone_attr *names = hn_attr_find(attrs, "activations");
+  const hone_attr *alphas = hn_attr_find(attrs, "activation_alpha"), *betas = hn_attr_find(attrs, "activation_beta");
+  int64_t alpha_at = 0, beta_at = 0;
+  if (names && names->count < directions * count)
+    return HN_FAIL(diag, HONE_MALFORMED, "activations has %lld names, want %d", (long long)names->count,
+                   directions * count);
+  for (int i = 0; i < directions * count; ++i) {
+    const char *name = names ? names->strings[i] : defaults[i % count];
+    const struct act_row *row = act_find(name);
+    if (!row) return HN_FAIL(diag, HONE_MALFORMED, "activations[%d] is \"%.40s\", which is not known", i, name);
+    out[i].apply = row->apply;
+    out[i].alpha = row->has_alpha ? next_of(alphas, &alpha_at, row->alpha) : 0;
+    out[i].beta = row->has_beta ? next_of(betas, &beta_at, row->beta) : 0;
+  }
+  return HONE_OK;
+}
+
+static int direction_count(const hone_attrs *attrs) {
+  return hn_name_equal(hn_attr_text(attrs, "direction"), "bidirectional") ? 2 : 1;
+}
+
+/* All inputs against the sizes that x, r and the attributes say. */
+static hone_status check_inputs(hone_infer *infer, int gates, int64_t directions, int64_t batch, int64_t hidden) {
+  const bool batch_first = hn_attr_int(infer->attrs, "layout") == 1;
+  const int64_t rows = HONE_SYMBOLIC(hidden) ? hidden : gates * hidden, any = HONE_SYMBOL_BASE;
+  const int64_t state[3] = {batch_first ? batch : directions, batch_first ? directions : batch, hidden};
+  const int64_t x_input = hn_in_rank(infer, 0) == 3 ? hn_in_shape(infer, 0)->dim[2] : any;
+  const int64_t want[8][3] = {
+      {any, any, any},
+      {directions, HONE_SYMBOLIC(rows) ? any : rows, x_input},
+      {directions, HONE_SYMBOLIC(rows) ? any : rows, hidden},
+      {directions, HONE_SYMBOLIC(rows) ? any : 2 * rows, 0},
+      {batch, 0, 0},
+      {state[0], state[1], state[2]},
+      {state[0], state[1], state[2]},
+      {directions, HONE_SYMBOLIC(hidden) ? any : 3 * hidden, 0},
+  };
+  static const int ranks[8] = {3, 3, 3, 2, 1, 3, 3, 2};
+  for (int i = 0; i < infer->in_count && i < 8; ++i) {
+    HN_TRY(hn_want_rank(infer, i, ranks[i], ranks[i]));
+    for (int axis = 0; axis < ranks[i]; ++axis)
+      if (!HONE_SYMBOLIC(want[i][axis]))
+        HN_TRY(hn_want_dim(infer, i, axis, want[i][axis], "what the other inputs want"));
+  }
+  return HONE_OK;
+}
+
+hone_status hn_infer_rnn(hone_infer *infer, int gates, int acts, const char *const *act_defaults) {
+  hn_rnn_act ignored[HN_RNN_MAX_ACTS];
+  HN_TRY(hn_want_text(infer, "direction", "forward reverse bidirectional"));
+  HN_TRY(hn_want_int(infer, "layout", 0, 1));
+  const int64_t directions = direction_count(infer->attrs);
+  HN_TRY(acts_read(infer->diagnostics, infer->attrs, (int)directions, acts, act_defaults, ignored));
+  if (hn_attr_has(infer->attrs, "hidden_size")) HN_TRY(hn_want_int(infer, "hidden_size", 1, INT32_MAX));
+  const bool batch_first = hn_attr_int(infer->attrs, "layout") == 1;
+  const hone_shape *x = hn_in_shape(infer, 0), *r = hn_in_shape(infer, 2);
+  HN_TRY(hn_want_rank(infer, 0, 3, 3));
+  HN_TRY(hn_want_rank(infer, 2, 3, 3));
+  int64_t hidden = hn_attr_int(infer->attrs, "hidden_size");
+  if (!hidden && r->rank == 3) hidden = r->dim[2];
+  if (!hidden || x->rank < 0) return HONE_OK;
+  if (!HONE_SYMBOLIC(hidden) && hidden > INT32_MAX)
+    return HN_INFER_FAIL(infer, "a hidden size of %lld is too large", (long long)hidden);
+  const int64_t time = x->dim[batch_first ? 1 : 0], batch = x->dim[batch_first ? 0 : 1];
+  HN_TRY(check_inputs(infer, gates, directions, batch, hidden));
+  const int64_t all[4] = {batch_first ? batch : time, batch_first ? time : directions, batch_first ? directions : batch,
+                          hidden};
+  const int64_t state[3] = {batch_first ? batch : directions, batch_first ? directions : batch, hidden};
+  if (infer->out_count > 0) hn_out_shape(infer, 0, 4, all);
+  for (int i = 1; i < infer->out_count; ++i) hn_out_shape(infer, i, 3, state);
+  return HONE_OK;
+}
+
+double hn_rnn_input_dot(const hn_rnn *rnn, int direction, int64_t row, int64_t at) {
+  const int64_t w0 = (direction * rnn->gates * rnn->hidden + row) * rnn->input;
+  double sum = 0;
+  for (int64_t i = 0; i < rnn->input; ++i) sum += hn_real(rnn->x, at + i) * hn_real(rnn->w, w0 + i);
+  return sum;
+}
+
+double hn_rnn_state_dot(const hn_rnn *rnn, int direction, int64_t row, const double *h) {
+  const int64_t r0 = (direction * rnn->gates * rnn->hidden + row) * rnn->hidden;
+  double sum = 0;
+  for (int64_t i = 0; i < rnn->hidden; ++i) sum += h[i] * hn_real(rnn->r, r0 + i);
+  return sum;
+}
+
+double hn_rnn_bias(const hn_rnn *rnn, int direction, int64_t row, int half) {
+  return rnn->b ? hn_real(rnn->b, (direction * 2 + half) * rnn->gates * rnn->hidden + row) : 0;
+}
+
+double hn_rnn_apply(const hn_rnn *rnn, int act, double x) {
+  if (rnn->clipped) x = fmin(fmax(x, -rnn->clip), rnn->clip);
+  return rnn->acts[act].apply(x, rnn->acts[act].alpha, rnn->acts[act].beta);
+}
+
+/* Where [time, direction, batch, :] and [direction, batch, :] lie in y and in the states. */
+static int64_t y_at(const hn_rnn *rnn, int64_t time, int64_t direction, int64_t batch) {
+  return rnn->hidden * (rnn->batch_first ? (batch * rnn->time + time) * rnn->directions + direction
+                                         : (time * rnn->directions + direction) * rnn->batch + batch);
+}
+static int64_t state_at(const hn_rnn *rnn, int64_t direction, int64_t batch) {
+  return rnn->hidden * (rnn->batch_first ? batch * rnn->directions + direction : direction * rnn->batch + batch);
+}
+
+static hone_status run_sequence(hone_eval *eval, const hn_rnn *rnn, hn_rnn_cell cell, int direction, int64_t batch) {
+  double *h = eval->scratch, *c = h + rnn->hidden, *work = c + rnn->hidden;
+  const bool backwards = direction == 1 || hn_name_equal(hn_attr_text(eval->attrs, "direction"), "reverse");
+  const int64_t state = state_at(rnn, direction, batch);
+  const int64_t length = hn_eval_given(eval, 4) ? hn_int(&eval->in[4], batch) : rnn->time;
+  if (length < 0 || length > rnn->time)
+    return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "sequence_lens[%lld] is %lld, want 0 to %lld", (long long)batch,
+                   (long long)length, (long long)rnn->time);
+  for (int64_t i = 0; i < rnn->hidden; ++i) {
+    h[i] = hn_eval_given(eval, 5) ? hn_real(&eval->in[5], state + i) : 0;
+    c[i] = hn_eval_given(eval, 6) ? hn_real(&eval->in[6], state + i) : 0;
+  }
+  for (int64_t step = 0; step < rnn->time; ++step) {
+    const bool inside = step < length;
+    const int64_t time = inside && backwards ? length - 1 - step : step;
+    const int64_t x_row = rnn->batch_first ? batch * rnn->time + time : time * rnn->batch + batch;
+    if (inside) cell(rnn, eval, direction, x_row * rnn->input, h, c, work);
+    for (int64_t i = 0; hn_eval_wanted(eval, 0) && i < rnn->hidden; ++i)
+      hn_store_real(&eval->out[0], y_at(rnn, time, direction, batch) + i, inside ? h[i] : 0);
+  }
+  for (int64_t i = 0; i < rnn->hidden; ++i) {
+    if (hn_eval_wanted(eval, 1)) hn_store_real(&eval->out[1], state + i, h[i]);
+    if (hn_eval_wanted(eval, 2)) hn_store_real(&eval->out[2], state + i, c[i]);
+  }
+  return HONE_OK;
+}
+
+size_t hn_rnn_scratch(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
+  (void)attrs, (void)in_count, (void)out, (void)out_count;
+  return 7 * sizeof(double) * (size_t)in[2].type.shape.dim[2]; /* h, c, and five of work */
+}
+
+hone_cost hn_cost_rnn(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
+  (void)attrs;
+  const hone_shape *x = &in[0].type.shape; /* every weight meets every row of x; activations are small beside */
+  const double rows = (double)x->dim[0] * (double)x->dim[1];
+  const double weights = (double)hn_elems(&in[1].type.shape) + (double)hn_elems(&in[2].type.shape);
+  return hn_cost_work(2 * rows * weights, in, in_count, out, out_count);
+}
+
+hone_status hn_eval_rnn(hone_eval *eval, int gates, int acts, const char *const *act_defaults, hn_rnn_cell cell) {
+  HN_TRY(hn_eval_begin(eval));
+  const hone_tensor *x = &eval->in[0];
+  const bool batch_first = hn_attr_int(eval->attrs, "layout") == 1;
+  hn_rnn rnn = {.x = x,
+                .w = &eval->in[1],
+                .r = &eval->in[2],
+                .b = hn_eval_given(eval, 3) ? &eval->in[3] : NULL,
+                .time = hn_eval_dim(x, batch_first ? 1 : 0),
+                .batch = hn_eval_dim(x, batch_first ? 0 : 1),
+                .input = hn_eval_dim(x, 2),
+                .hidden = hn_eval_dim(&eval->in[2], 2),
+                .directions = direction_count(eval->attrs),
+                .gates = gates,
+                .batch_first = batch_first,
+                .clipped = hn_attr_has(eval->attrs, "clip"),
+                .clip = hn_attr_float(eval->attrs, "clip")};
+  HN_TRY(acts_read(eval->diagnostics, eval->attrs, (int)rnn.directions, acts, act_defaults, rnn.acts));
+  for (int direction = 0; direction < rnn.directions; ++direction)
+    for (int64_t batch = 0; batch < rnn.batch; ++batch) HN_TRY(run_sequence(eval, &rnn, cell, direction, batch));
+  return HONE_OK;
+}
