@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common_reduce.h - reductions over a set of axes: one loop, and a small description of each reduction. */
+#ifndef HN_OPS_COMMON_REDUCE_H
+#define HN_OPS_COMMON_REDUCE_H
+
+#include "ops/op.h"
+
+typedef enum hn_reduce_start { HN_START_ZERO, HN_START_ONE, HN_START_LOWEST, HN_START_HIGHEST } hn_reduce_start;
+
+typedef struct hn_reduction {
+  hn_reduce_start start; /* what nothing at all reduces to */
+  double (*real)(double total, double x);
+  int64_t (*integer)(int64_t total, int64_t x, bool is_unsigned); /* NULL: integers are reduced as reals */
+  double (*finish)(double total, int64_t count);                  /* NULL: the total itself */
+  bool shift_by_largest; /* real() sees x - max(x), finish()'s result gets max(x) back */
+} hn_reduction;
+
+/* Output 0's type, and its value when small integers are reduced to one; fold NULL: values are not followed. */
+hone_status hn_infer_reduce(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b));
+hone_status hn_eval_reduce(hone_eval *eval, const hone_window *window, const hn_reduction *reduction);
+hone_cost hn_cost_reduce(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                         int out_count);
+
+/* The rest of a reduction row: ports are data, axes -> reduced. */
+#define HN_REDUCE_ROW(op_name, op_doc, data_types)                                                                     \
+  .struct_size = sizeof(hone_op), .name = op_name, .doc = op_doc,                                                      \
+  .in = {{"data", 'T', data_types}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}}, .out = {{"reduced", 'T'}},   \
+  .attr = {HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("noop_with_empty_axes", 0)}, .infer = infer, .eval = eval,      \
+  .cost = hn_cost_reduce
+
+/* arg_max and arg_min: the first (or last) place of the element that no other beats. */
+hone_status hn_infer_arg(hone_infer *infer);
+hone_status hn_eval_arg(hone_eval *eval, const hone_window *window, bool largest);
+
+/* cum_sum and cum_prod. */
+hone_status hn_infer_cumulate(hone_infer *infer);
+hone_status hn_eval_cumulate(hone_eval *eval, const hone_window *window, bool multiply);
+
+#endif

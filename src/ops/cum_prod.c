@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cum_prod.c - the running product along one axis; exclusive leaves the element itself out. */
+#include "ops/common_reduce.h"
+
+static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_cumulate(eval, window, true); }
+
+const hone_op hn_op_cum_prod = {
+    .struct_size = sizeof(hone_op),
+    .name = "cum_prod",
+    .doc = "the running product along one axis",
+    .in = {{"x", 'T', HONE_TYPES_NUMBER}, {"axis", 0, HONE_TYPES_INDEX}},
+    .out = {{"y", 'T'}},
+    .attr = {HONE_INT_ATTR("exclusive", 0), HONE_INT_ATTR("reverse", 0)},
+    .infer = hn_infer_cumulate,
+    .eval = eval,
+    .cost = hn_cost_reduce,
+    .onnx = {{"CumProd", 26, HONE_LATEST}},
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* greater_or_equal.c - a >= b. */
+#include "ops/op.h"
+
+const hone_op hn_op_greater_or_equal = {
+    HN_ELEMENTWISE("greater_or_equal", "a >= b", "ge(a, b)"),
+    .traits = HONE_ELEMENTWISE,
+    .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
+    .out = {{"c", 0, HONE_TYPES_BOOL}},
+    .onnx = {{"GreaterOrEqual", 12, HONE_LATEST}},
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* identity.c - its input under another name; sequences and optionals pass through too. */
+#include "ops/common_move.h"
+
+static hone_status infer(hone_infer *infer) {
+  infer->out[0].type.kind = infer->in[0].type.kind;
+  hn_infer_keep_value(infer, 0, 0);
+  return hn_infer_same(infer);
+}
+
+const hone_op hn_op_identity = {
+    .struct_size = sizeof(hone_op),
+    .name = "identity",
+    .doc = "its input",
+    .in = {{"input", 'T', HONE_TYPES_ANY}},
+    .out = {{"output", 'T'}},
+    .traits = HONE_MOVES | HONE_ALIASES,
+    .infer = infer,
+    .eval = hn_eval_same_bytes,
+    .cost = hn_cost_copy,
+    .onnx = {{"Identity", 1, HONE_LATEST}},
+};

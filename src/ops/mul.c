@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mul.c - a * b. */
+#include "ops/op.h"
+
+const hone_op hn_op_mul = {
+    HN_ELEMENTWISE("mul", "a * b", "mul(a, b)"),
+    .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
+    .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
+    .out = {{"c", 'T'}},
+    .onnx = {{"Mul", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"}, {"Mul", 7, HONE_LATEST}},
+};

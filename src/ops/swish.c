@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* swish.c - x * sigmoid(alpha * x); alpha 1 is SiLU. */
+#include "ops/op.h"
+
+const hone_op hn_op_swish = {
+    HN_ELEMENTWISE("swish", "x * sigmoid(alpha * x); alpha 1 is SiLU", "mul(x, sigmoid(mul($alpha, x)))"),
+    .traits = HONE_ELEMENTWISE,
+    .in = {{"x", 'T', HONE_TYPES_FLOAT}},
+    .out = {{"y", 'T'}},
+    .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
+    .onnx = {{"Swish", 24, HONE_LATEST}},
+};
