@@ -32,7 +32,7 @@ static hone_status read_list(hone_diagnostics *diag, const hone_attrs *attrs, co
     return HN_FAIL(diag, HONE_MALFORMED, "%s has %d elements, not %d", name, given, count);
   for (int i = 0; i < count; ++i) {
     out[i] = given ? items[i] : otherwise;
-    if (out[i] < low || out[i] > attr_limit)
+    if (given && (out[i] < low || out[i] > attr_limit))
       return HN_FAIL(diag, HONE_MALFORMED, "%s[%d] is %lld, not in [%lld, %lld]", name, i, (long long)out[i],
                      (long long)low, (long long)attr_limit);
   }
