@@ -14,7 +14,7 @@
 
 /* Row tiles at stride 1: the largest, and what remainders of common widths need; at stride 2 the largest. */
 #if HN_LANES == 16
-#define HN_ROW_TILES(X) X(1, 14) X(2, 7) X(2, 8) X(2, 10) X(2, 11) X(2, 12) X(2, 13) X(2, 14) X(3, 8) X(4, 6)
+#define HN_ROW_TILES(X) X(1, 14) X(2, 7) X(2, 8) X(2, 10) X(2, 11) X(2, 12) X(2, 13) X(2, 14) X(3, 7) X(3, 8) X(4, 6)
 #elif HN_LANES == 8
 #define HN_ROW_TILES(X) X(1, 10) X(2, 4) X(2, 5) X(2, 6) X(3, 4)
 #else
@@ -141,6 +141,14 @@ typedef void tile_function(const conv_tile *);
 static tile_function *const tiles[3][HN_TILE_BLOCKS + 1][15] = {HN_TILES(HN_ENTRY_ANYWHERE) HN_ROW_TILES(HN_ENTRY_ROW_1)
                                                                     HN_LARGEST_TILES(HN_ENTRY_ROW_2)};
 
+/* Whether tiles should end with each row. Else they run over the rows' ends: for a narrow image, whose thinnest
+ * tile would have too few independent sums, and at stride 2 below a full tile, where row tiles gain nothing. */
+static int cuts_well(const hn_conv_f32 *c, int vectors, int most) {
+  const int64_t width = c->out_width, over = width % most;
+  const int64_t thinnest = width < most ? width : over ? (most + over) / 2 : most;
+  return (width >= most || c->stride_width == 1) && thinnest * vectors >= 7;
+}
+
 void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
   const conv_plan plan = conv_plan_make(conv, 0);
   const int64_t width = conv->out_width;
@@ -148,11 +156,12 @@ void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
     const conv_unit u = conv_unit_at(conv, &plan, at);
     conv_tile t = conv_tile_make(conv, &plan, &u);
     const int most = tile_pixels[u.blocks];
+    const int along_rows = cuts_well(conv, u.blocks * HN_BLOCK_VECTORS, most);
     const int64_t stop = u.row_end * width;
     for (int64_t pixel = u.row_begin * width; pixel < stop; pixel += t.pixels) {
       t.y = (int32_t)(pixel / width);
       t.x = (int32_t)(pixel % width);
-      t.pixels = tile_width(width >= most ? width - t.x : stop - pixel, most);
+      t.pixels = tile_width(along_rows ? width - t.x : stop - pixel, most);
       t.offset = u.out_offset + pixel * HN_BLOCK;
       tile_function *run = is_row_tile(conv, t.x, t.pixels) ? tiles[conv->stride_width][u.blocks][t.pixels] : NULL;
       if (!run) run = tiles[0][u.blocks][t.pixels];
