@@ -47,8 +47,9 @@ static inline void inside_range(int64_t out, int64_t stride, int64_t pad, int64_
 
 /* Taps [*begin, *end) whose position first + tap * step lies in 0..size; empty ones give begin == end. */
 static inline void tap_range(int64_t first, int64_t step, int64_t count, int64_t size, int64_t *begin, int64_t *end) {
-  *begin = first < 0 ? ceil_div(-first, step) : 0;
-  *end = size > first ? ceil_div(size - first, step) : 0;
+  const int is_dense = step == 1; /* the common case spares two divisions for each border pixel */
+  *begin = first >= 0 ? 0 : is_dense ? -first : ceil_div(-first, step);
+  *end = size <= first ? 0 : is_dense ? size - first : ceil_div(size - first, step);
   if (*end > count) *end = count;
   if (*begin > *end) *begin = *end;
 }
