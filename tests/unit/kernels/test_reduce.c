@@ -100,8 +100,32 @@ static void test_infinities_and_nothing(void **state) {
   }
 }
 
+/* Without the correction the error grows with the length: several times this bound at four million. */
+static void test_long_sum(void **state) {
+  (void)state;
+  enum { N = 1 << 22 };
+  uint64_t seed = 21;
+  guarded x = random_floats(&seed, N, 0.5F);
+  double want = 0;
+  for (int i = 0; i < N; ++i) {
+    floats(&x)[i] += 0.5F;
+    want += floats(&x)[i];
+  }
+  for (int v = 0; v < VARIANTS; ++v) {
+    if (!variant_runs(v)) continue;
+    float y = 0, columns[2];
+    hn_reduce_args a = {floats(&x), &y, 1, N, 1, HN_REDUCE_SUM};
+    reduce[v](&a, 0, 1);
+    CHECK_NEAR(y, want, 1.2e-7 * want, "%s row", variant_name[v]);
+    a = (hn_reduce_args){floats(&x), columns, 1, N / 2, 2, HN_REDUCE_SUM};
+    reduce[v](&a, 0, 1);
+    CHECK_NEAR((double)columns[0] + columns[1], want, 1.2e-7 * want, "%s columns", variant_name[v]);
+  }
+  guarded_free(&x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_nan_is_kept),
-                                     cmocka_unit_test(test_infinities_and_nothing)};
+                                     cmocka_unit_test(test_long_sum), cmocka_unit_test(test_infinities_and_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
