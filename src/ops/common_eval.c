@@ -139,7 +139,7 @@ hone_status hn_eval_reinfer(hone_eval *eval) {
 typedef struct walker {
   int rank;
   int64_t dim[HONE_MAX_RANK], index[HONE_MAX_RANK];
-  int64_t stride[HN_EXPR_MAX][HONE_MAX_RANK], offset[HN_EXPR_MAX];
+  int64_t stride[HN_EXPR_MAX_STEPS][HONE_MAX_RANK], offset[HN_EXPR_MAX_STEPS];
 } walker;
 
 static bool joins(const walker *walk, const hn_expr *expr, int axis) {
@@ -199,7 +199,7 @@ static void walk_on(walker *walk, const hn_expr *expr, int count) {
 }
 
 static void eval_reals(hone_eval *eval, const hn_expr *expr, walker *walk, int64_t first, int64_t last) {
-  double values[HN_EXPR_MAX][HN_EXPR_LANES];
+  double values[HN_EXPR_MAX_STEPS][HN_EXPR_LANES];
   while (first < last) {
     const int lanes = walk_run(walk, last - first);
     for (int i = 0; i < expr->count; ++i) {
@@ -216,7 +216,7 @@ static void eval_reals(hone_eval *eval, const hn_expr *expr, walker *walk, int64
 }
 
 static void eval_ints(hone_eval *eval, const hn_expr *expr, walker *walk, int64_t first, int64_t last) {
-  int64_t values[HN_EXPR_MAX][HN_EXPR_LANES];
+  int64_t values[HN_EXPR_MAX_STEPS][HN_EXPR_LANES];
   bool wide_unsigned = eval->out[0].type.dtype == HONE_U64;
   for (int i = 0; i < eval->in_count; ++i) wide_unsigned = wide_unsigned || eval->in[i].type.dtype == HONE_U64;
   while (first < last) {

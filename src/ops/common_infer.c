@@ -187,7 +187,7 @@ static bool step_on_dims(hone_dims *dims, const hn_expr_step *step, const int64_
 
 /* A value that is not known is no failure: the table forgets an overflow that happened here. */
 static bool eval_on_dims(hone_dims *dims, const hn_expr *expr, const int64_t *in, int64_t *out) {
-  int64_t values[HN_EXPR_MAX];
+  int64_t values[HN_EXPR_MAX_STEPS];
   bool known = true;
   if (dims->failed) return false;
   for (int i = 0; known && i < expr->count; ++i) {

@@ -75,7 +75,7 @@ typedef enum hn_expr_op {
   HN_EXPR_OP_COUNT
 } hn_expr_op;
 
-#define HN_EXPR_MAX 64 /* instructions; a longer chain is not fused */
+#define HN_EXPR_MAX_STEPS 64 /* instructions; a longer chain is not fused */
 
 typedef struct hn_expr_step {
   uint8_t op;
@@ -87,7 +87,7 @@ typedef struct hn_expr_step {
 typedef struct hn_expr {
   int count; /* the last instruction is the result */
   int in_count;
-  hn_expr_step steps[HN_EXPR_MAX];
+  hn_expr_step steps[HN_EXPR_MAX_STEPS];
 } hn_expr;
 
 typedef struct hn_expr_row {
@@ -109,7 +109,7 @@ hone_status hn_expr_of_op(hone_diagnostics *diag, const hone_op *op, const hone_
 void hn_text_expr(hn_text *text, const hn_expr *expr); /* canonical text with x0, x1, ...; reads back to the same */
 hone_status hn_expr_verify(hone_diagnostics *diag, const hn_expr *expr); /* INTERNAL names the first broken rule */
 /* Puts inner's result in place of outer's input `at`; inner input i becomes input map[i] of the result, outer input j
- * becomes outer_map[j]. false when it would be longer than HN_EXPR_MAX. */
+ * becomes outer_map[j]. false when it would be longer than HN_EXPR_MAX_STEPS. */
 bool hn_expr_inline(const hn_expr *outer, int at, const hn_expr *inner, const int *outer_map, const int *map,
                     int in_count, hn_expr *out);
 
