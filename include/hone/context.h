@@ -43,6 +43,8 @@ HONE_API void hone_context_destroy(hone_context *context); /* NULL is fine */
 HONE_API int hone_context_message_count(const hone_context *context);
 HONE_API const char *hone_context_message(const hone_context *context, int index, hone_status *out_status);
 HONE_API void hone_context_clear_messages(hone_context *context);
+/* The context's message list, for calls that take one. Borrowed. */
+HONE_API hone_diagnostics *hone_context_diagnostics(hone_context *context);
 
 /* "1.2.3", and the numbers in one: major * 10000 + minor * 100 + patch. */
 HONE_API const char *hone_version(void);

@@ -37,7 +37,8 @@ typedef struct hone_params {
 
 /* What is asked of a tactic. All dims are known numbers; in[i].type.format and out[i].type.format are the formats in
  * question; in[i].constant is set for inputs that are constants, except at run time for those that pack consumed;
- * constant_mask says which inputs are constants. op, attrs and constants outlive every state prepared from the query. */
+ * constant_mask says which inputs are constants. op, attrs and constants outlive every state prepared from the query.
+ */
 typedef struct hone_query {
   const hone_op *op;
   const hone_attrs *attrs;
@@ -62,7 +63,7 @@ typedef struct hone_launch {
   hone_tensor *out;
   const void *packed; /* what pack wrote, aligned to 64 */
   void *scratch;      /* scratch() bytes, aligned to 64 */
-  void *host; /* of the session: for after-run extents */
+  void *host;         /* of the session: for after-run extents */
   hone_status (*resize)(void *host, int output, int rank, const int64_t *dims); /* NULL unless HONE_AFTER_RUN */
   hone_diagnostics *diagnostics;
 } hone_launch;

@@ -37,8 +37,8 @@ static void sort_by_size(int count, const size_t *bytes, int *order) {
     for (int i = gap; i < count; ++i) {
       const int item = order[i];
       int k = i;
-      while (k >= gap && (bytes[order[k - gap]] < bytes[item] ||
-                          (bytes[order[k - gap]] == bytes[item] && order[k - gap] > item))) {
+      while (k >= gap &&
+             (bytes[order[k - gap]] < bytes[item] || (bytes[order[k - gap]] == bytes[item] && order[k - gap] > item))) {
         order[k] = order[k - gap];
         k -= gap;
       }

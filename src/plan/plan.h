@@ -110,7 +110,7 @@ typedef struct hn_plan {
   hn_blob file;
   uint64_t *weight_hashes; /* XXH3-64 of each MiB */
   int weight_hash_count;
-  bool weights_checked;
+  bool weights_checked; /* made in this process, so there are no hashes to check */
 } hn_plan;
 
 hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnostics *diag);
@@ -153,6 +153,6 @@ hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, ui
 /* Reads structure and meaning; weights are not touched. ops: for resolving. */
 hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hn_blob *take_blob, const char *what,
                          hn_plan **out, hone_diagnostics *diag);
-hone_status hn_plan_check_weights(hn_plan *plan, hone_diagnostics *diag); /* every MiB's hash; once */
+hone_status hn_plan_check_weights(const hn_plan *plan, hone_diagnostics *diag); /* every MiB's hash, unless made here */
 
 #endif

@@ -19,6 +19,9 @@ static hone_status resolve_tensors(hone_session *session, hn_instance *instance)
       return HN_FAIL(&session->diag, HONE_INVALID, "the shape of %s cannot be computed from the input shapes",
                      planned->name);
     if (!known || planned->place == HN_PLACE_HEAP) tensor->bytes = 0;
+    if (planned->alias_of >= 0 && tensor->bytes > instance->tensors[planned->alias_of].bytes)
+      return HN_FAIL(&session->diag, HONE_MALFORMED, "%s is larger than the tensor whose storage it shares",
+                     planned->name);
   }
   return HONE_OK;
 }

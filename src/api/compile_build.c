@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile_build.c - graph -> engine: passes, tuning, lowering, put together. */
+#include "api/engine.h"
+#include "lower/lower.h"
+#include "pass/pipeline.h"
+#include "tensor/shape.h"
+#include "tune/tune.h"
+#include <string.h>
+
+/* What the passes may ask: does a tactic of the devices, not the reference, accept this op with these facts? Shapes may
+ * be symbolic here, so only what reject says of types and attributes counts; unknown dims are taken as 64. */
+typedef struct build_target {
+  hone_device *const *devices;
+  int device_count;
+} build_target;
+
+static void guess_dims(hone_fact *fact) {
+  for (int i = 0; i < fact->type.shape.rank; ++i)
+    if (HONE_SYMBOLIC(fact->type.shape.dim[i])) fact->type.shape.dim[i] = i == 0 ? 1 : 64;
+}
+
+static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
+  if (tactic->flags & HONE_TACTIC_REFERENCE || !hn_tactic_covers(tactic, asked->op)) return false;
+  if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
+  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
+    const hone_format_pair *pair = &tactic->formats[f];
+    if (f > 0 && pair->in == HONE_PLAIN && pair->out == HONE_PLAIN) break;
+    hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
+    memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
+    memcpy(out, asked->out, (size_t)asked->out_count * sizeof *out);
+    hone_query query = *asked;
+    query.in = in;
+    query.out = out;
+    query.facts = &device->facts;
+    hn_query_apply_formats(asked->op, pair, in, query.in_count, out, query.out_count);
+    if (!tactic->reject || !tactic->reject(&query)) return true;
+  }
+  return false;
+}
+
+static bool target_accepts(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                           const hone_fact *out, int out_count) {
+  const build_target *target = user;
+  hone_fact in_copy[HONE_MAX_PORTS * 2], out_copy[HONE_MAX_PORTS];
+  if (in_count > HONE_MAX_PORTS * 2 || out_count > HONE_MAX_PORTS) return false;
+  hone_query query = {
+      .op = op, .attrs = attrs, .in_count = in_count, .out_count = out_count, .in = in_copy, .out = out_copy};
+  for (int i = 0; i < in_count; ++i) {
+    in_copy[i] = in[i];
+    guess_dims(&in_copy[i]);
+    if (in[i].constant && i < 32) query.constant_mask |= 1u << i;
+  }
+  for (int i = 0; i < out_count; ++i) {
+    out_copy[i] = out[i];
+    guess_dims(&out_copy[i]);
+  }
+  for (int d = 0; d < target->device_count; ++d)
+    for (const hone_tactic *const *row = target->devices[d]->backend->tactics; *row; ++row)
+      if (tactic_accepts(*row, target->devices[d], &query)) return true;
+  return false;
+}
+
+static const hone_profile_shape *find_shape(const hone_build_options *options, const char *input) {
+  for (int i = 0; i < options->shape_count; ++i)
+    if (strcmp(options->shapes[i].input, input) == 0) return &options->shapes[i];
+  return NULL;
+}
+
+static hone_status check_dim(hone_context *context, const char *input, int axis, int64_t given, int64_t fixed) {
+  if (!HONE_SYMBOLIC(fixed) && given != fixed)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld in the model, not %lld", input, axis,
+                   (long long)fixed, (long long)given);
+  if (given < 0)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld; it must be >= 0", input, axis,
+                   (long long)given);
+  return HONE_OK;
+}
+
+/* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1, with a warning. */
+static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                               const hn_value *value, hone_shape *min, hone_shape *opt, hone_shape *max) {
+  const hone_shape *shape = &value->fact.type.shape;
+  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0)
+    return HN_FAIL(&context->diag, HONE_UNSUPPORTED, "input %s is no tensor of known rank", value->name);
+  const hone_profile_shape *given = find_shape(options, value->name);
+  if (!given) {
+    *min = *shape;
+    for (int i = 0; i < shape->rank; ++i)
+      if (HONE_SYMBOLIC(shape->dim[i])) {
+        const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, shape->dim[i], NULL);
+        min->dim[i] = 1;
+        hn_log(context, HONE_LOG_WARN, "input %s: dim %d (%s) is free and has no profile; it is taken as 1",
+               value->name, i, symbol ? symbol->name : "?");
+      }
+    *opt = *max = *min;
+    return HONE_OK;
+  }
+  if (given->min.rank != shape->rank || given->opt.rank != shape->rank || given->max.rank != shape->rank)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s has rank %d in the model; the profile has another",
+                   value->name, shape->rank);
+  for (int i = 0; i < shape->rank; ++i) {
+    HN_TRY(check_dim(context, value->name, i, given->min.dim[i], shape->dim[i]));
+    HN_TRY(check_dim(context, value->name, i, given->max.dim[i], shape->dim[i]));
+    if (given->min.dim[i] > given->opt.dim[i] || given->opt.dim[i] > given->max.dim[i])
+      return HN_FAIL(&context->diag, HONE_INVALID,
+                     "input %s: dim %d of the profile is not min <= opt <= max (%lld, %lld, %lld)", value->name, i,
+                     (long long)given->min.dim[i], (long long)given->opt.dim[i], (long long)given->max.dim[i]);
+  }
+  *min = given->min;
+  *opt = given->opt;
+  *max = given->max;
+  return HONE_OK;
+}
+
+static hone_status check_names(hone_context *context, const hone_graph *graph, const hone_build_options *options) {
+  for (int k = 0; k < options->shape_count; ++k) {
+    bool found = false;
+    for (int i = 0; i < graph->main->param_count; ++i)
+      found = found || strcmp(graph->main->params[i]->name, options->shapes[k].input) == 0;
+    if (!found)
+      return HN_FAIL(&context->diag, HONE_INVALID, "the model has no input %s to give a shape to",
+                     options->shapes[k].input);
+  }
+  return HONE_OK;
+}
+
+/* Free dims whose profile is one number become that number: everything downstream is then static. */
+static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, const hone_shape *max) {
+  bool changed = false;
+  for (int i = 0; i < graph->main->param_count; ++i) {
+    hone_shape *shape = &graph->main->params[i]->fact.type.shape;
+    for (int d = 0; d < shape->rank; ++d)
+      if (HONE_SYMBOLIC(shape->dim[d]) && min[i].dim[d] == max[i].dim[d]) {
+        shape->dim[d] = min[i].dim[d];
+        changed = true;
+      }
+  }
+  return changed ? hn_infer_graph(graph) : HONE_OK;
+}
+
+typedef struct build_state {
+  hone_context *context;
+  hone_graph *graph; /* our copy */
+  hone_device *devices[16], *reference;
+  int device_count;
+  hn_arena arena;
+  hone_shape *min, *opt, *max;
+  hn_choices *choices;
+  hn_pass_log log;
+} build_state;
+
+static hone_status prepare(build_state *b, const hone_graph *graph, const hone_build_options *options) {
+  HN_TRY(hn_graph_clone(graph, &b->graph));
+  const int inputs = b->graph->main->param_count;
+  b->min = HN_NEW(&b->arena, hone_shape, inputs + 1);
+  b->opt = HN_NEW(&b->arena, hone_shape, inputs + 1);
+  b->max = HN_NEW(&b->arena, hone_shape, inputs + 1);
+  if (!b->min || !b->opt || !b->max) return HN_FAIL_MEMORY(&b->context->diag);
+  HN_TRY(check_names(b->context, b->graph, options));
+  for (int i = 0; i < inputs; ++i)
+    HN_TRY(input_shape(b->context, b->graph, options, b->graph->main->params[i], &b->min[i], &b->opt[i], &b->max[i]));
+  return fix_static_dims(b->graph, b->min, b->max);
+}
+
+static hone_status build(build_state *b, const hone_graph *graph, hone_device *const *devices, int device_count,
+                         const hone_build_options *options, hone_engine **out_engine) {
+  hone_context *context = b->context;
+  HN_TRY(hn_with_reference(context, devices, device_count, b->devices, &b->device_count, &b->reference));
+  HN_TRY(prepare(b, graph, options));
+  build_target asked = {.devices = devices, .device_count = device_count};
+  const hn_target target = {.user = &asked, .accepts = target_accepts};
+  b->log.arena = &b->arena;
+  hn_pass_run run = {
+      .context = context, .graph = b->graph, .target = options->reference_only ? NULL : &target, .log = &b->log};
+  const char *after = NULL;
+  if (options->passes) {
+    run.disable = options->passes->disable;
+    run.disable_count = options->passes->disable_count;
+    after = options->passes->after;
+  }
+  HN_TRY(hn_pipeline_run(&run, after));
+  HN_TRY(hn_tune(context, b->graph, b->devices, b->device_count, options, b->min, b->opt, b->max, &b->choices));
+  hn_plan *plan;
+  HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, &plan));
+  HN_TRY(hn_engine_create(context->allocator, plan, b->devices, b->device_count, out_engine, &context->diag));
+  hn_text ledger;
+  hn_text_init(&ledger, context->allocator);
+  const hone_status status = hn_ledger_write(b->choices, &b->log, &ledger);
+  if (status == HONE_OK) {
+    (*out_engine)->ledger = ledger.data; /* the engine frees it */
+    (*out_engine)->ledger_bytes = ledger.capacity;
+    return HONE_OK;
+  }
+  hn_text_deinit(&ledger);
+  hone_engine_release(*out_engine);
+  *out_engine = NULL;
+  return status;
+}
+
+hone_status hone_engine_build(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                              int device_count, const hone_build_options *options, hone_engine **out_engine) {
+  *out_engine = NULL;
+  static const hone_build_options defaults = {.struct_size = sizeof defaults};
+  if (!options) options = &defaults;
+  if (options->struct_size != sizeof *options)
+    return HN_FAIL(&context->diag, HONE_INVALID, "build options have struct_size %u; this library knows %zu",
+                   options->struct_size, sizeof *options);
+  build_state b = {.context = context};
+  hn_arena_init(&b.arena, context->allocator);
+  const hone_status status = build(&b, graph, devices, device_count, options, out_engine);
+  hn_choices_destroy(b.choices);
+  hn_graph_destroy(b.graph);
+  hn_device_release(b.reference);
+  hn_arena_deinit(&b.arena);
+  return status;
+}

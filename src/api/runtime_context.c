@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_context.c - creating contexts, and reading their messages. */
+#include "base/context.h"
+#include "base/clock.h"
+#include "ops/registry.h"
+#include <string.h>
+
+enum { MESSAGES = 64 };
+
+static void *resize_default_aligned(void *user, void *old, size_t old_bytes, size_t new_bytes) {
+  const hn_allocator standard = hn_allocator_default();
+  (void)user;
+  return standard.resize(standard.self, old, old_bytes, new_bytes);
+}
+
+static void take_limits(hn_limits *limits, const hone_context_options *options) {
+  *limits = hn_limits_default();
+  if (options->max_nodes > 0) limits->max_nodes = options->max_nodes;
+  if (options->max_tensors > 0) limits->max_tensors = options->max_tensors;
+  if (options->max_string_bytes > 0) limits->max_string_bytes = options->max_string_bytes;
+  if (options->max_fold_bytes > 0) limits->max_fold_bytes = options->max_fold_bytes;
+}
+
+static size_t cache_dir_bytes(const char *cache_dir) { return cache_dir ? strlen(cache_dir) + 1 : 0; }
+
+hone_status hone_context_create(const hone_context_options *options, hone_context **out_context) {
+  *out_context = NULL;
+  static const hone_context_options defaults = {.struct_size = sizeof defaults};
+  if (!options) options = &defaults;
+  if (options->struct_size != sizeof *options) return HONE_INVALID;
+  const hn_allocator allocator = {.resize = options->resize ? options->resize : resize_default_aligned,
+                                  .self = options->resize_user};
+  hone_context *context = hn_alloc_zero(&allocator, sizeof *context);
+  if (!context) return HONE_NO_MEMORY;
+  context->allocator = allocator;
+  hn_diag_entry *entries = hn_alloc(&allocator, MESSAGES * sizeof *entries);
+  context->cache_dir = options->cache_dir ? hn_alloc(&allocator, cache_dir_bytes(options->cache_dir)) : NULL;
+  if (entries) hn_diag_init(&context->diag, entries, MESSAGES);
+  if (!entries || (options->cache_dir && !context->cache_dir)) {
+    hone_context_destroy(context);
+    return HONE_NO_MEMORY;
+  }
+  if (options->cache_dir) memcpy(context->cache_dir, options->cache_dir, cache_dir_bytes(options->cache_dir));
+  context->log = options->log;
+  context->log_user = options->log_user;
+  context->log_level = options->log_level;
+  context->cancel = options->cancel;
+  context->deadline_ns = options->deadline_ms > 0 ? hn_clock_ns() + options->deadline_ms * 1000000 : 0;
+  context->ops = hn_builtin_ops();
+  take_limits(&context->limits, options);
+  *out_context = context;
+  return HONE_OK;
+}
+
+void hone_context_destroy(hone_context *context) {
+  if (!context) return;
+  const hn_allocator allocator = context->allocator;
+  hn_free(&allocator, context->cache_dir, cache_dir_bytes(context->cache_dir));
+  hn_free(&allocator, context->diag.entries, MESSAGES * sizeof *context->diag.entries);
+  hn_free(&allocator, context, sizeof *context);
+}
+
+int hone_context_message_count(const hone_context *context) { return context->diag.count; }
+
+const char *hone_context_message(const hone_context *context, int index, hone_status *out_status) {
+  if (index < 0 || index >= context->diag.count) return NULL;
+  if (out_status) *out_status = context->diag.entries[index].status;
+  return context->diag.entries[index].text;
+}
+
+void hone_context_clear_messages(hone_context *context) { hn_diag_clear(&context->diag); }
+
+hone_diagnostics *hone_context_diagnostics(hone_context *context) { return &context->diag; }
+
+const char *hone_version(void) { return HONE_VERSION_STRING; }
+
+int hone_version_number(void) {
+  int parts[3] = {0}, at = 0;
+  for (const char *c = HONE_VERSION_STRING; *c; ++c) {
+    if (*c == '.')
+      ++at;
+    else if (at < 3 && *c >= '0' && *c <= '9')
+      parts[at] = parts[at] * 10 + (*c - '0');
+  }
+  return parts[0] * 10000 + parts[1] * 100 + parts[2];
+}

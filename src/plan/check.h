@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.h - inside of plan/: one check in progress, in three parts. */
+#ifndef HN_PLAN_CHECK_H
+#define HN_PLAN_CHECK_H
+
+#include "plan/plan.h"
+
+typedef struct hn_plan_checker {
+  const hn_plan *plan;
+  hone_diagnostics *diag;
+  hn_arena arena;
+  hone_dims dims;   /* the plan's, for expressions that infer makes */
+  hone_fact *facts; /* one a tensor: type, small values, constants */
+  hone_tensor *constants;
+  int64_t *symbols; /* at the profile's opt shapes; -1: known only after running */
+  int *written_at;  /* step that writes a tensor; -1: none */
+} hn_plan_checker;
+
+hone_status hn_check_tensors(hn_plan_checker *checker); /* places, bytes, profiles (check_tensors.c) */
+hone_status hn_check_steps(hn_plan_checker *checker);   /* order, shapes by infer, tactics (check_steps.c) */
+hone_status hn_check_storage(hn_plan_checker *checker); /* lives, aliases, overlaps (check_storage.c) */
+int hn_plan_root(const hn_plan *plan, int t); /* the tensor whose storage t shares; t itself when it has its own */
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_steps.c - every step: what it reads is there, its outputs have the shapes that the operator's own infer gives,
+ * and its tactic accepts it with the parameters, packed bytes and scratch that are written down. */
+#include "base/checked.h"
+#include "ops/ports.h"
+#include "plan/check.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+enum { ALIGNMENT = 64, MAX_VARIANTS = 64 };
+
+#define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
+
+/* The inputs must have been made; their facts are what earlier steps' infer found. */
+static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *step, int s, hone_fact *in) {
+  const hn_plan *plan = checker->plan;
+  uint32_t mask = 0;
+  for (int i = 0; i < step->in_count; ++i) {
+    const int t = step->in[i];
+    if (t < 0) continue;
+    const hn_place place = plan->tensors[t].place;
+    const bool constant = place == HN_PLACE_CONSTANT || place == HN_PLACE_PACKED;
+    const bool given = constant || (place == HN_PLACE_INPUT && checker->written_at[t] < 0);
+    if (!given && (checker->written_at[t] < 0 || checker->written_at[t] >= s))
+      return BAD(checker, "input %d (%s) is read before it is written", i, plan->tensors[t].name);
+    if (constant && checker->written_at[t] < 0 && i < 32) mask |= 1u << i;
+    in[i] = checker->facts[t];
+  }
+  return mask == step->constant_mask ? HONE_OK : BAD(checker, "its mask of constant inputs is wrong");
+}
+
+static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *step, int s) {
+  const hn_plan *plan = checker->plan;
+  for (int i = 0; i < step->out_count; ++i) {
+    const int t = step->out[i];
+    if (t < 0) continue;
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    const bool fixed =
+        tensor->place == HN_PLACE_CONSTANT || tensor->place == HN_PLACE_PACKED || tensor->place == HN_PLACE_INPUT;
+    if (checker->written_at[t] >= 0 || (fixed && !(step->kind == HN_STEP_VIEW && tensor->alias_of >= 0)))
+      return BAD(checker, "output %d (%s) is not this step's to write", i, tensor->name);
+    checker->written_at[t] = s;
+  }
+  return HONE_OK;
+}
+
+static hone_status check_counts(hn_plan_checker *checker, const hn_plan_step *step) {
+  bool given[256] = {0}, wanted[256] = {0};
+  if (step->in_count > 256 || step->out_count > HONE_MAX_PORTS)
+    return BAD(checker, "it has too many inputs or outputs");
+  for (int i = 0; i < step->in_count; ++i) given[i] = step->in[i] >= 0;
+  for (int i = 0; i < step->out_count; ++i) wanted[i] = step->out[i] >= 0;
+  return hn_ports_check_counts(checker->diag, step->op, step->in_count, given, step->out_count, wanted) == HONE_OK
+             ? HONE_OK
+             : BAD(checker, "its inputs or outputs do not fit operator %s", step->op->name);
+}
+
+/* A recorded type against an inferred one. Extents known only after running are fresh symbols on both sides. */
+static bool same_type(const hn_plan_checker *checker, const hone_type *recorded, const hone_type *inferred) {
+  if (recorded->kind != inferred->kind || recorded->dtype != inferred->dtype) return false;
+  if (recorded->kind != HONE_TENSOR) return true;
+  if (recorded->shape.rank != inferred->shape.rank) return recorded->shape.rank < 0;
+  for (int i = 0; i < recorded->shape.rank; ++i) {
+    const int64_t a = recorded->shape.dim[i], b = inferred->shape.dim[i];
+    const bool both_late = HONE_SYMBOLIC(a) && HONE_SYMBOLIC(b) && hn_dim_is_after_run(&checker->dims, a) &&
+                           hn_dim_is_after_run(&checker->dims, b);
+    if (a != b && !both_late) return false;
+  }
+  return true;
+}
+
+static hone_status check_shapes(hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in) {
+  hone_fact out[HONE_MAX_PORTS];
+  HN_TRY(hn_ports_bind(checker->diag, step->op, step->in_count, in, step->out_count, out));
+  hone_infer infer = {.op = step->op,
+                      .attrs = &step->attrs,
+                      .in_count = step->in_count,
+                      .out_count = step->out_count,
+                      .in = in,
+                      .out = out,
+                      .dims = &checker->dims,
+                      .diagnostics = checker->diag,
+                      .arena = &checker->arena};
+  HN_TRY(step->op->infer(&infer));
+  if (checker->dims.failed) return HN_FAIL_MEMORY(checker->diag);
+  for (int i = 0; i < step->out_count; ++i) {
+    const int t = step->out[i];
+    if (t < 0) continue;
+    hone_type recorded = checker->plan->tensors[t].type;
+    if (!same_type(checker, &recorded, &out[i].type)) {
+      hn_text wrote, found;
+      hn_text_init(&wrote, checker->plan->allocator);
+      hn_text_init(&found, checker->plan->allocator);
+      hn_text_type(&wrote, &recorded, &checker->dims);
+      hn_text_type(&found, &out[i].type, &checker->dims);
+      const hone_status status =
+          BAD(checker, "output %d is written down as %s, but is %s", i, hn_text_string(&wrote), hn_text_string(&found));
+      hn_text_deinit(&wrote);
+      hn_text_deinit(&found);
+      return status;
+    }
+    checker->facts[t].value = out[i].value;
+    checker->facts[t].value_count = out[i].value_count;
+  }
+  return HONE_OK;
+}
+
+static hone_status check_view(hn_plan_checker *checker, const hn_plan_step *step) {
+  const hn_plan *plan = checker->plan;
+  if (!(step->op->traits & HONE_ALIASES) || step->in_count < 1 || step->in[0] < 0 || step->out_count != 1 ||
+      step->out[0] < 0)
+    return BAD(checker, "operator %s is no view", step->op->name);
+  const hn_plan_tensor *in = &plan->tensors[step->in[0]], *out = &plan->tensors[step->out[0]];
+  if (out->alias_of != step->in[0] || in->type.format != HONE_PLAIN || out->type.format != HONE_PLAIN)
+    return BAD(checker, "its output does not share the bytes of its plain input");
+  return HONE_OK;
+}
+
+/* The numbers of a step's shapes at opt; false when some are known only after running. */
+static bool facts_at_opt(const hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in,
+                         hone_fact *in_at, hone_fact *out_at) {
+  const hn_plan *plan = checker->plan;
+  for (int i = 0; i < step->in_count; ++i) {
+    in_at[i] = in[i];
+    if (step->in[i] < 0) continue;
+    in_at[i].type = plan->tensors[step->in[i]].type;
+    if (!hn_shape_eval(&plan->dims, &in_at[i].type.shape, checker->symbols, plan->dims.symbol_count,
+                       &in_at[i].type.shape))
+      return false;
+  }
+  for (int i = 0; i < step->out_count; ++i) {
+    out_at[i] = (hone_fact){0};
+    if (step->out[i] < 0) continue;
+    out_at[i].type = plan->tensors[step->out[i]].type;
+    if (!hn_shape_eval(&plan->dims, &out_at[i].type.shape, checker->symbols, plan->dims.symbol_count,
+                       &out_at[i].type.shape))
+      return false;
+  }
+  return true;
+}
+
+static bool known_params(const hone_tactic *tactic, const hone_query *query, const hone_params *params) {
+  if (!tactic->variants) return params->count == 0;
+  hone_params rows[MAX_VARIANTS];
+  const int count = tactic->variants(query, rows, MAX_VARIANTS);
+  for (int v = 0; v < count; ++v) {
+    bool same = rows[v].count == params->count;
+    for (int p = 0; same && p < params->count; ++p)
+      same =
+          rows[v].items[p].value == params->items[p].value && strcmp(rows[v].items[p].name, params->items[p].name) == 0;
+    if (same) return true;
+  }
+  return false;
+}
+
+static hone_status check_packed(hn_plan_checker *checker, const hn_plan_step *step, const hone_query *query) {
+  const hone_tactic *tactic = step->tactic;
+  const size_t want = tactic->pack_bytes ? tactic->pack_bytes(query) : 0;
+  size_t end;
+  if (want != step->packed_bytes)
+    return BAD(checker, "tactic %s packs %zu bytes, and %llu are written down", tactic->name, want,
+               (unsigned long long)step->packed_bytes);
+  if (want && (step->packed_offset % ALIGNMENT || !hn_add_size((size_t)step->packed_offset, want, &end) ||
+               end > checker->plan->weights_bytes))
+    return BAD(checker, "its packed bytes do not lie in the weights");
+  for (int i = 0; i < step->in_count; ++i) {
+    const bool packs = tactic->pack_mask >> i & 1;
+    const bool is_packed = step->in[i] >= 0 && checker->plan->tensors[step->in[i]].place == HN_PLACE_PACKED;
+    if (is_packed && !packs) return BAD(checker, "tactic %s reads input %d, which has no bytes", tactic->name, i);
+  }
+  return HONE_OK;
+}
+
+static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in) {
+  const hn_plan *plan = checker->plan;
+  const hone_tactic *tactic = step->tactic;
+  if (strcmp(step->provider, plan->device_kinds[step->device]) != 0)
+    return BAD(checker, "tactic %s:%s stands on a %s device", step->provider, tactic->name,
+               plan->device_kinds[step->device]);
+  if (!hn_tactic_covers(tactic, step->op))
+    return BAD(checker, "tactic %s is not for operator %s", tactic->name, step->op->name);
+  hone_fact *in_at = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
+  hone_fact out_at[HONE_MAX_PORTS];
+  if (!in_at) return HN_FAIL_MEMORY(checker->diag);
+  if (!facts_at_opt(checker, step, in, in_at, out_at)) {
+    if (!(tactic->flags & HONE_TACTIC_REFERENCE) || step->packed_bytes)
+      return BAD(checker, "only the reference runs steps whose extents are known only after running");
+    return HONE_OK;
+  }
+  hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = true};
+  hone_query query;
+  hn_plan_step_query(plan, step, &facts, in_at, out_at, &query);
+  if (!known_params(tactic, &query, &step->params))
+    return BAD(checker, "tactic %s does not know these parameters", tactic->name);
+  const char *reason = tactic->reject ? tactic->reject(&query) : NULL;
+  if (reason) return BAD(checker, "tactic %s does not accept the step: %s", tactic->name, reason);
+  return check_packed(checker, step, &query);
+}
+
+static hone_status check_step(hn_plan_checker *checker, int s) {
+  const hn_plan_step *step = &checker->plan->steps[s];
+  for (int i = 0; i < step->after_count; ++i)
+    if (step->after[i] >= s) return BAD(checker, "it waits for step %d, which comes later", step->after[i]);
+  if (step->kind != HN_STEP_CALL && step->kind != HN_STEP_VIEW)
+    return HN_FAIL(checker->diag, HONE_INCOMPATIBLE, "this library does not run such steps");
+  HN_TRY(check_counts(checker, step));
+  hone_fact *in = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
+  if (!in) return HN_FAIL_MEMORY(checker->diag);
+  HN_TRY(gather_inputs(checker, step, s, in));
+  HN_TRY(check_shapes(checker, step, in));
+  HN_TRY(step->kind == HN_STEP_VIEW ? check_view(checker, step) : check_call(checker, step, in));
+  return claim_outputs(checker, step, s);
+}
+
+hone_status hn_check_steps(hn_plan_checker *checker) {
+  const hn_plan *plan = checker->plan;
+  for (int s = 0; s < plan->step_count; ++s)
+    HN_TRY_NOTE(checker->diag, check_step(checker, s), "in step %d (%s)", s, plan->steps[s].name);
+  for (int i = 0; i < plan->output_count; ++i)
+    if (checker->written_at[plan->outputs[i].tensor] < 0)
+      return BAD(checker, "output %s is never written", plan->outputs[i].name);
+  if (plan->block_count != 1 || plan->blocks[0].first_step != 0 || plan->blocks[0].step_count != plan->step_count)
+    return BAD(checker, "the steps do not form one block");
+  return HONE_OK;
+}

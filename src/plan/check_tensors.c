@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_tensors.c - every tensor's place and bytes, and the inputs' profiles. */
+#include "base/checked.h"
+#include "plan/check.h"
+#include "tensor/shape.h"
+
+enum { ALIGNMENT = 64 };
+
+#define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
+
+int hn_plan_root(const hn_plan *plan, int t) {
+  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
+  return t;
+}
+
+static bool has_late_dims(const hn_plan *plan, const hone_shape *shape) {
+  for (int i = 0; i < shape->rank; ++i)
+    if (hn_dim_is_after_run(&plan->dims, shape->dim[i])) return true;
+  return shape->rank < 0;
+}
+
+static hone_status check_place(hn_plan_checker *checker, int t) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_tensor *tensor = &plan->tensors[t];
+  size_t bytes = 0, end;
+  const bool known = hn_type_bytes(&tensor->type, &bytes);
+  if (tensor->place == HN_PLACE_HEAP) return HONE_OK;
+  if (tensor->type.kind != HONE_TENSOR || tensor->type.dtype == HONE_STRING)
+    return BAD(checker, "only the heap can hold sequences and strings");
+  if (has_late_dims(plan, &tensor->type.shape))
+    return BAD(checker, "its extents are known only after running, but its place is fixed");
+  switch (tensor->place) {
+  case HN_PLACE_INPUT:
+    return tensor->index < plan->input_count && plan->inputs[tensor->index].tensor == hn_plan_root(plan, t)
+               ? HONE_OK
+               : BAD(checker, "it is no input number %d", tensor->index);
+  case HN_PLACE_OUTPUT:
+    return tensor->index < plan->output_count && plan->outputs[tensor->index].tensor == t && tensor->alias_of < 0
+               ? HONE_OK
+               : BAD(checker, "it is no output number %d", tensor->index);
+  case HN_PLACE_CONSTANT:
+    if (!known || tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
+        end > plan->weights_bytes)
+      return BAD(checker, "its bytes do not lie in the weights");
+    return HONE_OK;
+  case HN_PLACE_ARENA:
+    if (known && (tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
+                  (!plan->dynamic && end > plan->arena_bytes)))
+      return BAD(checker, "its bytes do not lie in the arena");
+    return HONE_OK;
+  default: return HONE_OK;
+  }
+}
+
+static hone_status check_alias(hn_plan_checker *checker, int t) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_tensor *tensor = &plan->tensors[t];
+  if (tensor->alias_of < 0) return HONE_OK;
+  const hn_plan_tensor *root = &plan->tensors[hn_plan_root(plan, t)];
+  if (root->place != tensor->place || root->place == HN_PLACE_PACKED || root->device != tensor->device)
+    return BAD(checker, "it shares the storage of %s, which lies elsewhere", root->name);
+  size_t bytes, root_bytes;
+  if (hn_type_bytes(&tensor->type, &bytes) && hn_type_bytes(&root->type, &root_bytes) && bytes > root_bytes)
+    return BAD(checker, "it is larger than %s, whose storage it shares", root->name);
+  return HONE_OK;
+}
+
+static hone_status check_profile(hn_plan_checker *checker, int i) {
+  const hn_plan_port *port = &checker->plan->inputs[i];
+  const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
+  if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 ||
+      tensor->type.format != HONE_PLAIN)
+    return BAD(checker, "its tensor is no plain input");
+  const hone_shape *shape = &tensor->type.shape;
+  if (!hn_shape_known(&port->min) || !hn_shape_known(&port->opt) || !hn_shape_known(&port->max) ||
+      port->min.rank != shape->rank || port->opt.rank != shape->rank || port->max.rank != shape->rank)
+    return BAD(checker, "its profile has other ranks than its tensor");
+  for (int d = 0; d < shape->rank; ++d) {
+    if (port->min.dim[d] > port->opt.dim[d] || port->opt.dim[d] > port->max.dim[d])
+      return BAD(checker, "its profile is not min <= opt <= max in dim %d", d);
+    if (!HONE_SYMBOLIC(shape->dim[d]) && (port->min.dim[d] != shape->dim[d] || port->max.dim[d] != shape->dim[d]))
+      return BAD(checker, "its profile changes dim %d, which is fixed", d);
+    if (HONE_SYMBOLIC(shape->dim[d]) && !hn_dim_symbol_at(&checker->plan->dims, shape->dim[d], NULL))
+      return BAD(checker, "its dim %d is an expression; inputs have symbols", d);
+  }
+  return HONE_OK;
+}
+
+static hone_status check_output(hn_plan_checker *checker, int i) {
+  const hn_plan_port *port = &checker->plan->outputs[i];
+  const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
+  if (!(tensor->place == HN_PLACE_OUTPUT && tensor->index == i) && tensor->place != HN_PLACE_HEAP)
+    return BAD(checker, "its tensor is no output");
+  return tensor->type.format == HONE_PLAIN ? HONE_OK : BAD(checker, "its format is not plain");
+}
+
+hone_status hn_check_tensors(hn_plan_checker *checker) {
+  const hn_plan *plan = checker->plan;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    if (tensor->type.format != HONE_PLAIN && !hn_can_block(&tensor->type))
+      return BAD(checker, "tensor %d (%s) cannot have format %s", t, tensor->name,
+                 hone_format_name(tensor->type.format));
+    HN_TRY_NOTE(checker->diag, check_alias(checker, t), "in tensor %d (%s)", t, tensor->name);
+    HN_TRY_NOTE(checker->diag, check_place(checker, t), "in tensor %d (%s)", t, tensor->name);
+  }
+  for (int i = 0; i < plan->input_count; ++i)
+    HN_TRY_NOTE(checker->diag, check_profile(checker, i), "in input %s", plan->inputs[i].name);
+  for (int i = 0; i < plan->output_count; ++i)
+    HN_TRY_NOTE(checker->diag, check_output(checker, i), "in output %s", plan->outputs[i].name);
+  return HONE_OK;
+}

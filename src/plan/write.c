@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* write.c - plan -> engine bytes. No time, date or host name: the same plan gives the same bytes. */
+#include "plan/plan.h"
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "plan/format.h"
+#include "plan/words.h"
+#include "tensor/element.h"
+#include "tensor/shape.h"
+#include <stdio.h>
+#include <string.h>
+
+static void put_dim(hn_json_writer *w, const hn_plan *plan, int64_t dim, hn_text *scratch) {
+  if (!HONE_SYMBOLIC(dim)) {
+    hn_json_put_int(w, NULL, dim);
+    return;
+  }
+  hn_text_clear(scratch);
+  hn_text_dim(scratch, dim, &plan->dims);
+  hn_json_put_text(w, NULL, hn_text_string(scratch));
+  if (scratch->failed) w->text->failed = true;
+}
+
+static void put_shape(hn_json_writer *w, const char *key, const hn_plan *plan, const hone_shape *shape,
+                      hn_text *scratch) {
+  if (shape->rank < 0) {
+    hn_json_put_text(w, key, NULL);
+    return;
+  }
+  hn_json_open_flat(w, key, '[');
+  for (int i = 0; i < shape->rank; ++i) put_dim(w, plan, shape->dim[i], scratch);
+  hn_json_close(w, ']');
+}
+
+static void put_hash(hn_json_writer *w, const char *key, uint64_t hash) {
+  char hex[24];
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
+  hn_json_put_text(w, key, hex);
+}
+
+static void put_ints(hn_json_writer *w, const char *key, const int *items, int count) {
+  hn_json_open_flat(w, key, '[');
+  for (int i = 0; i < count; ++i) hn_json_put_int(w, NULL, items[i]);
+  hn_json_close(w, ']');
+}
+
+static void put_names(hn_json_writer *w, const char *key, const char *const *items, int count) {
+  hn_json_open_flat(w, key, '[');
+  for (int i = 0; i < count; ++i) hn_json_put_text(w, NULL, items[i]);
+  hn_json_close(w, ']');
+}
+
+static void put_symbols(hn_json_writer *w, const hn_plan *plan) {
+  hn_json_open(w, "symbols", '[');
+  for (int i = 0; i < plan->dims.symbol_count; ++i) {
+    const hn_dim_symbol *symbol = &plan->dims.symbols[i];
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_text(w, "name", symbol->name);
+    hn_json_put_int(w, "low", symbol->low);
+    hn_json_put_int(w, "high", symbol->high);
+    hn_json_put_bool(w, "after_run", symbol->after_run);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+}
+
+static void put_tensor(hn_json_writer *w, const hn_plan *plan, const hn_plan_tensor *tensor, hn_text *scratch) {
+  hn_json_open_flat(w, NULL, '{');
+  hn_json_put_text(w, "name", tensor->name);
+  if (tensor->type.kind != HONE_TENSOR) hn_json_put_int(w, "kind", (int)tensor->type.kind);
+  hn_json_put_text(w, "dtype", hone_dtype_name(tensor->type.dtype));
+  put_shape(w, "shape", plan, &tensor->type.shape, scratch);
+  if (tensor->type.format != HONE_PLAIN) hn_json_put_text(w, "format", hone_format_name(tensor->type.format));
+  hn_json_put_text(w, "place", hn_place_name(tensor->place));
+  if (tensor->place == HN_PLACE_INPUT || tensor->place == HN_PLACE_OUTPUT) hn_json_put_int(w, "index", tensor->index);
+  if (tensor->alias_of >= 0) hn_json_put_int(w, "alias_of", tensor->alias_of);
+  if (tensor->offset) hn_json_put_int(w, "offset", (int64_t)tensor->offset);
+  if (tensor->device) hn_json_put_int(w, "device", tensor->device);
+  hn_json_close(w, '}');
+}
+
+static void put_tensor_attr(hn_json_writer *w, const char *key, const hone_tensor *tensor) {
+  hn_json_open_flat(w, key, '{');
+  hn_json_put_text(w, "dtype", hone_dtype_name(tensor->type.dtype));
+  hn_json_open_flat(w, "shape", '[');
+  for (int i = 0; i < tensor->type.shape.rank; ++i) hn_json_put_int(w, NULL, tensor->type.shape.dim[i]);
+  hn_json_close(w, ']');
+  hn_json_open_flat(w, "values", '[');
+  const bool real = hn_dtype_is_float(tensor->type.dtype);
+  for (int64_t i = 0; i < hn_elems(&tensor->type.shape); ++i) {
+    if (real)
+      hn_json_put_real(w, NULL, hn_real(tensor, i));
+    else
+      hn_json_put_int(w, NULL, hn_int(tensor, i));
+  }
+  hn_json_close(w, ']');
+  hn_json_close(w, '}');
+}
+
+static void put_attr(hn_json_writer *w, const hone_attr *attr) {
+  switch (attr->kind) {
+  case HONE_ATTR_INT: hn_json_put_int(w, attr->name, attr->i); break;
+  case HONE_ATTR_FLOAT: hn_json_put_real(w, attr->name, attr->f); break;
+  case HONE_ATTR_STRING: hn_json_put_bytes(w, attr->name, attr->s, (size_t)attr->count); break;
+  case HONE_ATTR_TENSOR: put_tensor_attr(w, attr->name, attr->tensor); break;
+  case HONE_ATTR_INTS:
+    hn_json_open_flat(w, attr->name, '[');
+    for (int64_t i = 0; i < attr->count; ++i) hn_json_put_int(w, NULL, attr->ints[i]);
+    hn_json_close(w, ']');
+    break;
+  case HONE_ATTR_FLOATS:
+    hn_json_open_flat(w, attr->name, '[');
+    for (int64_t i = 0; i < attr->count; ++i) hn_json_put_real(w, NULL, attr->floats[i]);
+    hn_json_close(w, ']');
+    break;
+  case HONE_ATTR_STRINGS: put_names(w, attr->name, attr->strings, (int)attr->count); break;
+  case HONE_ATTR_NONE: break;
+  }
+}
+
+static void put_call(hn_json_writer *w, const hn_plan_step *step) {
+  hn_json_put_text(w, "provider", step->provider);
+  hn_json_put_text(w, "tactic", step->tactic->name);
+  hn_json_put_int(w, "version", step->tactic->version);
+  if (step->params.count) {
+    hn_json_open_flat(w, "params", '{');
+    for (int p = 0; p < step->params.count; ++p)
+      hn_json_put_int(w, step->params.items[p].name, step->params.items[p].value);
+    hn_json_close(w, '}');
+  }
+  if (step->packed_bytes) {
+    hn_json_put_int(w, "packed_offset", (int64_t)step->packed_offset);
+    hn_json_put_int(w, "packed_bytes", (int64_t)step->packed_bytes);
+  }
+  if (step->scratch_bytes) hn_json_put_int(w, "scratch_bytes", (int64_t)step->scratch_bytes);
+}
+
+static void put_step(hn_json_writer *w, const hn_plan_step *step) {
+  hn_json_open_flat(w, NULL, '{');
+  hn_json_put_text(w, "name", step->name);
+  hn_json_put_text(w, "kind", hn_step_kind_name(step->kind));
+  if (step->op) hn_json_put_text(w, "op", step->op->name);
+  if (step->kind == HN_STEP_CALL) put_call(w, step);
+  if (step->attrs.count) {
+    hn_json_open_flat(w, "attrs", '{');
+    for (int i = 0; i < step->attrs.count; ++i) put_attr(w, &step->attrs.items[i]);
+    hn_json_close(w, '}');
+  }
+  put_ints(w, "in", step->in, step->in_count);
+  put_ints(w, "out", step->out, step->out_count);
+  if (step->constant_mask) hn_json_put_int(w, "constants", step->constant_mask);
+  if (step->device) hn_json_put_int(w, "device", step->device);
+  if (step->stream) hn_json_put_int(w, "stream", step->stream);
+  if (step->after_count) put_ints(w, "after", step->after, step->after_count);
+  if (step->block_count) put_ints(w, "blocks", step->blocks, step->block_count);
+  if (step->caused_by) hn_json_put_text(w, "caused_by", step->caused_by);
+  if (step->origin_count) put_names(w, "origins", step->origins, step->origin_count);
+  hn_json_put_real(w, "error", step->error_rel_l2);
+  hn_json_put_real(w, "bound", step->error_bound);
+  hn_json_put_real(w, "flops", step->cost.flops);
+  hn_json_put_real(w, "bytes_read", step->cost.bytes_read);
+  hn_json_put_real(w, "bytes_written", step->cost.bytes_written);
+  hn_json_close(w, '}');
+}
+
+static void put_ports(hn_json_writer *w, const char *key, const hn_plan *plan, const hn_plan_port *ports, int count,
+                      bool with_profile, hn_text *scratch) {
+  hn_json_open(w, key, '[');
+  for (int i = 0; i < count; ++i) {
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_text(w, "name", ports[i].name);
+    hn_json_put_int(w, "tensor", ports[i].tensor);
+    if (with_profile) {
+      put_shape(w, "min", plan, &ports[i].min, scratch);
+      put_shape(w, "opt", plan, &ports[i].opt, scratch);
+      put_shape(w, "max", plan, &ports[i].max, scratch);
+    }
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+}
+
+static void put_weights(hn_json_writer *w, const hn_plan *plan) {
+  hn_json_open(w, "weights", '[');
+  for (int i = 0; i < plan->weight_count; ++i) {
+    const hn_plan_weight *weight = &plan->weights_table[i];
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_int(w, "offset", (int64_t)weight->offset);
+    hn_json_put_int(w, "bytes", (int64_t)weight->bytes);
+    hn_json_put_text(w, "how", weight->how);
+    put_names(w, "from", weight->from, weight->from_count);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+  hn_json_open(w, "weight_hashes", '[');
+  for (uint64_t at = 0; at < plan->weights_bytes; at += HN_WEIGHT_PAGE_BYTES) {
+    const uint64_t left = plan->weights_bytes - at;
+    put_hash(w, NULL, hn_hash(plan->weights + at, (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES)));
+  }
+  hn_json_close(w, ']');
+}
+
+static void put_blocks(hn_json_writer *w, const hn_plan *plan) {
+  hn_json_open(w, "blocks", '[');
+  for (int b = 0; b < plan->block_count; ++b) {
+    const hn_plan_block *block = &plan->blocks[b];
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_int(w, "first_step", block->first_step);
+    hn_json_put_int(w, "step_count", block->step_count);
+    put_ints(w, "params", block->params, block->param_count);
+    put_ints(w, "results", block->results, block->result_count);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+}
+
+static void put_header(hn_text *text, const hn_plan *plan, hn_text *scratch) {
+  hn_json_writer writer, *w = &writer;
+  hn_json_begin(w, text);
+  hn_json_open(w, NULL, '{');
+  hn_json_put_text(w, "name", plan->name);
+  hn_json_put_text(w, "built_by", plan->built_by);
+  hn_json_put_text(w, "built_for", plan->device_name);
+  put_names(w, "devices", plan->device_kinds, plan->device_count);
+  hn_json_put_int(w, "isa", plan->device_isa);
+  put_hash(w, "model_hash", plan->model_hash);
+  hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
+  hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
+  hn_json_put_real(w, "max_error", plan->max_error_rel_l2);
+  put_symbols(w, plan);
+  hn_json_open(w, "tensors", '[');
+  for (int t = 0; t < plan->tensor_count; ++t) put_tensor(w, plan, &plan->tensors[t], scratch);
+  hn_json_close(w, ']');
+  put_ports(w, "inputs", plan, plan->inputs, plan->input_count, true, scratch);
+  put_ports(w, "outputs", plan, plan->outputs, plan->output_count, false, scratch);
+  hn_json_open(w, "steps", '[');
+  for (int s = 0; s < plan->step_count; ++s) put_step(w, &plan->steps[s]);
+  hn_json_close(w, ']');
+  put_blocks(w, plan);
+  put_weights(w, plan);
+  hn_json_close(w, '}');
+  hn_text_add(text, "\n");
+}
+
+/* The header's text and the fixed part; the caller frees the text. */
+static hone_status make_header(const hn_plan *plan, hn_text *header, hn_engine_fixed *fixed, hone_diagnostics *diag) {
+  hn_text scratch;
+  hn_text_init(&scratch, plan->allocator);
+  hn_text_init(header, plan->allocator);
+  put_header(header, plan, &scratch);
+  hn_text_deinit(&scratch);
+  if (header->failed) return HN_FAIL_MEMORY(diag);
+  size_t weights_offset;
+  if (!hn_align_size(HN_ENGINE_FIXED_BYTES + header->length, HN_ENGINE_ALIGNMENT, &weights_offset))
+    return HN_FAIL(diag, HONE_LIMIT, "the engine is larger than a file can be");
+  *fixed = (hn_engine_fixed){.version = HN_ENGINE_VERSION,
+                             .features = HN_ENGINE_FEATURES,
+                             .header_bytes = header->length,
+                             .header_hash = hn_hash(header->data, header->length),
+                             .weights_offset = weights_offset,
+                             .weights_bytes = plan->weights_bytes,
+                             .file_bytes = weights_offset + plan->weights_bytes};
+  memcpy(fixed->magic, HN_ENGINE_MAGIC, sizeof fixed->magic);
+  fixed->fixed_hash = hn_hash(fixed, HN_ENGINE_FIXED_BYTES - sizeof fixed->fixed_hash);
+  return HONE_OK;
+}
+
+hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, uint8_t **out_bytes, size_t *out_count,
+                                 hone_diagnostics *diag) {
+  *out_bytes = NULL;
+  *out_count = 0;
+  hn_text header;
+  hn_engine_fixed fixed;
+  hone_status status = make_header(plan, &header, &fixed, diag);
+  uint8_t *bytes = status == HONE_OK ? hn_alloc_zero(&allocator, (size_t)fixed.file_bytes) : NULL;
+  if (status == HONE_OK && !bytes) status = HN_FAIL_MEMORY(diag);
+  if (bytes) {
+    memcpy(bytes, &fixed, sizeof fixed);
+    memcpy(bytes + sizeof fixed, header.data, header.length);
+    if (plan->weights_bytes) memcpy(bytes + fixed.weights_offset, plan->weights, (size_t)plan->weights_bytes);
+    *out_bytes = bytes;
+    *out_count = (size_t)fixed.file_bytes;
+  }
+  hn_text_deinit(&header);
+  return status;
+}
+
+hone_status hn_plan_write(const hn_plan *plan, const char *path, hone_diagnostics *diag) {
+  hn_text header;
+  hn_engine_fixed fixed;
+  hn_file_writer writer = {.fd = -1};
+  hone_status status = make_header(plan, &header, &fixed, diag);
+  if (status == HONE_OK) status = hn_file_begin(diag, &writer, path);
+  if (status == HONE_OK) status = hn_file_write(diag, &writer, &fixed, sizeof fixed);
+  if (status == HONE_OK) status = hn_file_write(diag, &writer, header.data, header.length);
+  if (status == HONE_OK) status = hn_file_pad(diag, &writer, HN_ENGINE_ALIGNMENT);
+  if (status == HONE_OK) status = hn_file_write(diag, &writer, plan->weights, (size_t)plan->weights_bytes);
+  if (status == HONE_OK) status = hn_file_commit(diag, &writer);
+  if (writer.fd >= 0 || status != HONE_OK) hn_file_abandon(&writer);
+  hn_text_deinit(&header);
+  return status;
+}
