@@ -9,7 +9,7 @@
  *            first      [ceil(O / B)][I][kh][kw][B out]
  *            depthwise  [ceil(C / B)][kh][kw][B]
  *            lanes beyond O, I or C are zero; the pack functions below write them from OIHW
- *   bias     ceil(O / B) * B floats; residual: as the output
+ *   bias     ceil(O / B) * B floats, zero beyond O; residual: as the output, its lanes beyond O zero too
  *
  * Work units: a kernel does units [begin, end) of hn_conv_f32_units(). A unit is unit_rows output rows (pixels
  * of the flattened image for 1x1) of one image x oc_blocks blocks of output channels (1 for depthwise). Units

@@ -58,7 +58,8 @@ int64_t hn_gemm_f32_packed_floats(int64_t k, int64_t n, int panel);
 void hn_gemm_f32_pack_b_c(const float *b, int64_t row_stride, int64_t column_stride, int64_t k, int64_t n, int panel,
                           int64_t begin, int64_t end, float *packed);
 
-/* scratch: hn_gemm_f32_scratch_floats() floats, written before they are read. */
+/* scratch: hn_gemm_f32_scratch_floats() floats, written before they are read; NULL will do for ranges of up to
+ * HN_GEMM_F32_DIRECT_ROWS rows with a_column_stride 1. */
 void hn_gemm_f32_14x32_avx512(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin,
                               int64_t panel_end, float *scratch);
 void hn_gemm_f32_6x16_avx2(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin,
