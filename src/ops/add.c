@@ -7,7 +7,5 @@ const hone_op hn_op_add = {
     .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
     .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
     .out = {{"c", 'T'}},
-    .onnx = {{"Add", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"},
-             {"Add", 7, HONE_LATEST},
-             {"Sum", 1, HONE_LATEST, .drop = "consumed_inputs", .adapt = "chain"}},
+    .onnx = {{"Add", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"}, {"Add", 7, HONE_LATEST}},
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* min.c - the smaller of two. The adapter turns ONNX's list of inputs into a chain, so that every
- * link is an operation that fuses. */
+/* min.c - the smallest of any number of tensors, broadcast together. The expression joins two; the rest follow from
+ * left to right. */
 #include "ops/op.h"
 
 const hone_op hn_op_min = {
-    HN_ELEMENTWISE("min", "the smaller of two", "min(a, b)"),
+    HN_ELEMENTWISE("min", "the smallest of any number of tensors", "min(x0, x1)"),
     .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
-    .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
-    .out = {{"c", 'T'}},
-    .onnx = {{"Min", 1, HONE_LATEST, .drop = "consumed_inputs", .adapt = "chain"}},
+    .in = {{"data_0", 'T', HONE_TYPES_NUMBER, HONE_PORT_VARIADIC}},
+    .out = {{"min", 'T'}},
+    .onnx = {{"Min", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };
