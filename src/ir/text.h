@@ -12,11 +12,12 @@
  *     out %y as "probabilities"
  *   }
  *
- * `_` is an absent input or an output that nobody asked for. Names of other than letters, digits and _ . / - are
- * quoted:
- * %"a b"; in quoted text \u00XX is the byte XX. Constants that nobody uses are not printed. In hand-written text a
- * constant's value may also be `splat 0.5` (all elements alike) or `random 7` (seed; uniform in [-1, 1), small whole
- * numbers for integer types), and a NaN or a complex number is written by its bits: #7fc00001. */
+ * `_` is an absent input or an output that nobody asked for, `none = op(...)` a node without outputs. Symbols come
+ * first: `dim N in [1, 32]`, `dim "found#0" in [0, 100] after_run`; bounds that are not given are 0 and 2^40. Names of
+ * other than letters, digits and _ . / - are quoted: %"a b"; in quoted text \u00XX is the byte XX. Constants that
+ * nobody uses are not printed. In hand-written text a constant's value may also be `splat 0.5` (all elements alike) or
+ * `random 7` (seed; uniform in [-1, 1), small whole numbers for integer types). A NaN with a payload and a complex
+ * number are written by their bits: #7fc00001. */
 #ifndef HN_IR_TEXT_H
 #define HN_IR_TEXT_H
 
