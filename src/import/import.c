@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import.c - a whole model: file, messages, graph. */
+#include "import/import.h"
+#include "base/file.h"
+#include "import/importer.h"
+#include <inttypes.h>
+
+static hone_status check_model(hn_importer *importer) {
+  const hn_onnx_model *model = importer->model;
+  if (!model->graph) return HN_FAIL(importer->diag, HONE_MALFORMED, "the file is not an ONNX model: it has no graph");
+  if (model->ir_version >= 3 && model->opsets.count == 0)
+    return HN_FAIL(importer->diag, HONE_MALFORMED, "the model does not say which opsets it uses");
+  return HONE_OK;
+}
+
+/* Inputs that are initializers too are constants: old files listed them all. */
+static hone_status import_inputs(hn_importer *importer, hn_scope *scope, const hn_onnx_graph *graph) {
+  const hn_onnx_tensor *tensors = graph->initializers.items;
+  hn_table initial;
+  hn_table_init(&initial, &importer->arena);
+  for (int64_t i = 0; i < graph->initializers.count; ++i) {
+    if (!hn_table_put(&initial, tensors[i].name, importer)) return HN_FAIL_MEMORY(importer->diag);
+  }
+  const hn_onnx_value_info *inputs = graph->inputs.items;
+  for (int64_t i = 0; i < graph->inputs.count; ++i) {
+    if (hn_table_get(&initial, inputs[i].name)) continue;
+    const int from = hn_import_mark(importer);
+    hone_type type;
+    hone_status status = hn_import_type(importer, inputs[i].type, false, &type);
+    if (status == HONE_OK && type.dtype == HONE_NONE)
+      status = HN_FAIL(importer->diag, HONE_MALFORMED, "it has no element type");
+    hn_value *value = &importer->bad;
+    if (status == HONE_OK) {
+      value = hn_block_add_param(scope->block, inputs[i].name, &type);
+      if (!value) return HONE_NO_MEMORY;
+      status = hn_scope_bind(importer, scope, inputs[i].name, value);
+    } else {
+      (void)hn_scope_bind(importer, scope, inputs[i].name, value);
+    }
+    HN_TRY(hn_import_problem(importer, status, from, "input \"%s\": ", inputs[i].name));
+  }
+  return HONE_OK;
+}
+
+static hone_status import_main(hn_importer *importer) {
+  const hn_onnx_model *model = importer->model;
+  hn_scope scope;
+  HN_TRY(hn_scope_init(importer, &scope, NULL, importer->graph->main));
+  scope.opsets = &model->opsets;
+  HN_TRY(import_inputs(importer, &scope, model->graph));
+  HN_TRY(hn_import_initializers(importer, &scope, model->graph));
+  HN_TRY(hn_import_nodes(importer, &scope, &model->graph->nodes));
+  HN_TRY(hn_import_results(importer, &scope, model->graph));
+  if (model->graph->outputs.count == 0)
+    HN_TRY(hn_import_problem(importer, HN_FAIL(importer->diag, HONE_MALFORMED, "the graph has no outputs"),
+                             importer->diag->count, "%s", ""));
+  return importer->worst;
+}
+
+static hone_status import_bytes(hn_importer *importer, const void *bytes, size_t count, hone_graph **out) {
+  hn_onnx_model *model;
+  HN_TRY(hn_onnx_decode(importer->context, &importer->arena, bytes, count, &model));
+  importer->model = model;
+  HN_TRY(check_model(importer));
+  HN_TRY(hn_graph_create(importer->context, model->graph->name, &importer->graph));
+  hone_graph *graph = importer->graph;
+  graph->model_hash = hn_hash(bytes, count);
+  const int64_t opset = hn_onnx_opset_of(&model->opsets, "");
+  graph->opset = opset > 0 && opset <= INT32_MAX ? (int)opset : HN_ONNX_FIRST_OPSET;
+  if (importer->path) {
+    graph->source_path = hn_arena_text(&graph->arena, importer->path);
+    if (!graph->source_path) return HN_FAIL_MEMORY(importer->diag);
+  }
+  HN_TRY(import_main(importer));
+  *out = graph;
+  return HONE_OK;
+}
+
+hone_status hn_import_onnx_memory(hone_context *context, const void *bytes, size_t count, const char *path,
+                                  hone_graph **out) {
+  *out = NULL;
+  hn_importer importer = {.context = context, .diag = &context->diag, .path = path};
+  hn_arena_init(&importer.arena, context->allocator);
+  hn_table_init(&importer.params, &importer.arena);
+  const hone_status status = import_bytes(&importer, bytes, count, out);
+  if (status != HONE_OK) hn_graph_destroy(importer.graph);
+  hn_arena_deinit(&importer.arena);
+  return status;
+}
+
+hone_status hn_import_onnx(hone_context *context, const char *path, hone_graph **out) {
+  *out = NULL;
+  hn_blob blob;
+  HN_TRY(hn_file_map(&context->diag, path, &blob));
+  hone_graph *graph;
+  const hone_status status = hn_import_onnx_memory(context, blob.data, blob.bytes, path, &graph);
+  if (status != HONE_OK) {
+    hn_blob_close(&blob);
+    return hone_note(&context->diag, status, "in %s", path);
+  }
+  const hone_status kept = hn_graph_add_mapping(graph, &blob);
+  if (kept != HONE_OK) {
+    hn_graph_destroy(graph);
+    return kept;
+  }
+  *out = graph;
+  return HONE_OK;
+}
