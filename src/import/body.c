@@ -94,14 +94,30 @@ static hone_status fill_blocks(hn_import_call *call, hn_node *node, const hn_cap
   return *out_bad ? HONE_OK : hn_infer_node(importer->graph, node);
 }
 
+/* Captured values follow the inputs of the ONNX node; an attribute of that name tells the row how many there are. */
+static hone_status add_captures(hn_import_call *call, hn_captures *captures) {
+  hn_importer *importer = call->importer;
+  for (int i = 0; i < call->body_count; ++i) {
+    if (!call->bodies[i]) return HN_FAIL(importer->diag, HONE_MALFORMED, "one of its graphs is missing");
+    HN_TRY(hn_import_captures(importer, call->scope, call->bodies[i], captures));
+  }
+  if (call->body_count == 0) return HONE_OK;
+  for (int i = call->in_count; i < HONE_MAX_PORTS && call->op->in[i].name; ++i) {
+    if (call->op->in[i].flags & HONE_PORT_VARIADIC) break;
+    HN_TRY(hn_import_set_input(call, i, NULL)); /* optional inputs left out at the end keep their places */
+  }
+  for (int i = 0; i < captures->count; ++i) HN_TRY(hn_import_set_input(call, call->in_count, captures->values[i]));
+  const hone_attr count = {.name = "captures", .kind = HONE_ATTR_INT, .i = captures->count};
+  for (int i = 0; i < HONE_MAX_ATTRS && call->op->attr[i].name; ++i) {
+    if (hn_name_equal(call->op->attr[i].name, count.name)) return hn_import_add_attr(call, &count);
+  }
+  return HONE_OK;
+}
+
 hone_status hn_import_create(hn_import_call *call) {
   hn_importer *importer = call->importer;
   hn_captures captures = {0};
-  for (int i = 0; i < call->body_count; ++i) {
-    if (!call->bodies[i]) return HN_FAIL(importer->diag, HONE_MALFORMED, "one of its graphs is missing");
-    HN_TRY(hn_import_captures(importer, call->scope, call->bodies[i], &captures));
-  }
-  for (int i = 0; i < captures.count; ++i) HN_TRY(hn_import_set_input(call, call->in_count, captures.values[i]));
+  HN_TRY(add_captures(call, &captures));
   const hn_node_spec spec = {.op = call->op,
                              .name = call->name,
                              .attrs = {.count = call->attr_count, .items = call->attrs},

@@ -54,7 +54,6 @@ static hone_status prepare_outputs(hn_import_call *call) {
   if (call->node->outputs.count > INT32_MAX) return HN_FAIL(importer->diag, HONE_LIMIT, "too many outputs");
   call->out_names = call->node->outputs.items;
   call->out_count = (int)call->node->outputs.count;
-  while (call->out_count > 1 && !*call->out_names[call->out_count - 1]) --call->out_count;
   call->out = HN_NEW(&importer->arena, hn_value *, call->out_count);
   return call->out ? HONE_OK : HN_FAIL_MEMORY(importer->diag);
 }
@@ -63,7 +62,11 @@ static hone_status find_row(hn_import_call *call) {
   bool known = false;
   call->op = hn_op_find_onnx(call->importer->context->ops, call->domain, call->node->op_type, (int)call->opset,
                              (const hone_onnx_row **)&call->row, &known);
-  if (call->op) return HONE_OK;
+  if (call->op) {
+    while (!(call->op->traits & HONE_HAS_BLOCKS) && call->out_count > 1 && !*call->out_names[call->out_count - 1])
+      --call->out_count;
+    return HONE_OK;
+  }
   const char *in_domain = *call->domain ? call->domain : "ai.onnx";
   if (known)
     return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "the operator is not supported in this opset of %s",
