@@ -19,14 +19,14 @@ void hn_choices_destroy(hn_choices *choices);
  */
 hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *options, const int64_t *min_symbols,
                               const int64_t *max_symbols);
-/* Times and error of one candidate on seeded data (tune/measure.c). budget: see there. */
-hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_build_options *options);
+/* Times and errors of a choice's candidates on seeded data (tune/measure.c). only >= 0: just that candidate's error. */
+typedef struct hn_timing_cache hn_timing_cache;
+hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_build_options *options,
+                            hn_timing_cache *cache, int only);
 /* Formats and tactics together: PBQP (Scholz and Eckstein 2002), degree-1 and -2 reductions exact, local search for the
  * rest, never worse than the best uniform assignment (tune/pbqp.c over tune/assign.c). */
 hone_status hn_tune_assign(hn_choices *choices);
 
-/* Timing cache: text lines `key<TAB>median low high error`, key = hash of all that decides (tune/cache.c). */
-typedef struct hn_timing_cache hn_timing_cache;
 /* Lock: one line a step that a person can diff and edit (tune/lock.c):
  * NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2 */
 hone_status hn_lock_write(const hn_choices *choices, hn_text *out);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.c - one node on the bench: seeded inputs in every format that is asked for, reference values of 4,096 sampled
+ * elements (first, last and random runs, so that borders and tile remainders are among them), candidates made ready. */
+#include "base/random.h"
+#include "tensor/element.h"
+#include "tensor/layout.h"
+#include "tensor/shape.h"
+#include "tune/tuning.h"
+#include <math.h>
+#include <string.h>
+
+enum { RUNS = 16, RUN_ELEMENTS = 256 };
+
+typedef struct ready {
+  hn_candidate *candidate;
+  hn_prepared prepared;
+  hone_launch launch;
+  hone_stream *stream;
+  void *packed, *scratch;
+  size_t packed_bytes, scratch_bytes;
+} ready;
+
+struct hn_bench {
+  hn_choices *choices;
+  const hn_choice *choice;
+  hn_arena arena;
+  hone_tensor *in;                             /* plain */
+  hone_tensor (*formatted)[HONE_FORMAT_COUNT]; /* the same in other formats, made on demand */
+  hone_tensor *want, *got;                     /* plain outputs: reference and candidate */
+  ready slots[HN_BENCH_SLOTS];
+};
+
+static hone_status no_memory(const hn_bench *bench) { return HN_FAIL_MEMORY(&bench->choices->context->diag); }
+
+static void fill_random(hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
+  const int64_t count = hn_elems(&tensor->type.shape);
+  const hone_dtype dtype = tensor->type.dtype;
+  for (int64_t i = 0; i < count; ++i) {
+    if (fact->value && i < fact->value_count)
+      hn_store_int(tensor, i, fact->value[i]);
+    else if (dtype == HONE_BOOL)
+      hn_store_int(tensor, i, (int64_t)(hn_random_u64(random) & 1));
+    else if (hn_dtype_is_float(dtype))
+      hn_store_real(tensor, i, hn_random_unit(random) * 2 - 1);
+    else if (hone_dtype_bits(dtype) <= 8)
+      hn_store_int(tensor, i, (int64_t)(hn_random_u64(random) % 128));
+    else
+      hn_store_int(tensor, i, 0); /* wide integers are mostly indices and shapes */
+  }
+}
+
+static bool new_tensor(hn_bench *bench, const hone_type *type, hone_tensor *out) {
+  *out = (hone_tensor){.type = *type};
+  if (!hn_type_bytes(type, &out->bytes)) return false;
+  out->data = hn_arena_alloc(&bench->arena, out->bytes + 64, 64);
+  if (out->data) memset(out->data, 0, out->bytes + 64);
+  return out->data != NULL;
+}
+
+static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
+  const hn_choice *choice = bench->choice;
+  hn_random random = {.state = seed};
+  for (int i = 0; i < choice->node->in_count; ++i) {
+    const hone_fact *fact = &choice->in[i];
+    if (fact->type.kind == HONE_ABSENT) continue;
+    if (fact->constant) {
+      bench->in[i] = *fact->constant;
+    } else {
+      if (!new_tensor(bench, &fact->type, &bench->in[i])) return no_memory(bench);
+      fill_random(&bench->in[i], fact, &random);
+    }
+    bench->formatted[i][HONE_PLAIN] = bench->in[i];
+  }
+  return HONE_OK;
+}
+
+/* Runs [first, last) of an output whose elements are compared; the same for every candidate. */
+static void sampled_run(int64_t count, int run, hone_window *out) {
+  const int64_t last_start = count > RUN_ELEMENTS ? count - RUN_ELEMENTS : 0;
+  hn_random random = {.state = (uint64_t)run * 7919 + 17};
+  int64_t first = last_start ? (int64_t)(hn_random_u64(&random) % (uint64_t)(last_start + 1)) : 0;
+  if (run == 0) first = 0;
+  if (run == 1) first = last_start;
+  out->first = first;
+  out->last = first + RUN_ELEMENTS < count ? first + RUN_ELEMENTS : count;
+}
+
+static int run_count(int64_t count) { return count <= RUN_ELEMENTS ? 1 : RUNS; }
+
+static hone_status make_reference(hn_bench *bench) {
+  const hn_choice *choice = bench->choice;
+  const hn_node *node = choice->node;
+  for (int o = 0; o < node->out_count; ++o) {
+    if (choice->out[o].type.kind == HONE_ABSENT || !node->out[o]) continue;
+    if (!new_tensor(bench, &choice->out[o].type, &bench->want[o]) ||
+        !new_tensor(bench, &choice->out[o].type, &bench->got[o]))
+      return no_memory(bench);
+  }
+  size_t scratch_bytes = 0;
+  if (node->op->eval_scratch)
+    scratch_bytes = node->op->eval_scratch(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
+  hone_eval eval = {.op = node->op,
+                    .attrs = &node->attrs,
+                    .in_count = node->in_count,
+                    .out_count = node->out_count,
+                    .in = bench->in,
+                    .out = bench->want,
+                    .scratch = hn_arena_alloc(&bench->arena, scratch_bytes + 64, 64),
+                    .diagnostics = &bench->choices->context->diag};
+  if (!eval.scratch) return no_memory(bench);
+  for (int o = 0; o < node->out_count; ++o) {
+    const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
+    for (int run = 0; count && run < run_count(count); ++run) {
+      hone_window window = {.output = o};
+      sampled_run(count, run, &window);
+      HN_TRY(node->op->eval(&eval, &window));
+    }
+  }
+  return HONE_OK;
+}
+
+hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, hn_bench **out) {
+  *out = NULL;
+  const hn_allocator *allocator = &choices->context->allocator;
+  hn_bench *bench = hn_alloc_zero(allocator, sizeof *bench);
+  if (!bench) return HN_FAIL_MEMORY(&choices->context->diag);
+  bench->choices = choices;
+  bench->choice = choice;
+  hn_arena_init(&bench->arena, *allocator);
+  const int in_count = choice->node->in_count + 1, out_count = choice->node->out_count + 1;
+  bench->in = HN_NEW(&bench->arena, hone_tensor, in_count);
+  bench->formatted =
+      (hone_tensor(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, hone_tensor, in_count * HONE_FORMAT_COUNT);
+  bench->want = HN_NEW(&bench->arena, hone_tensor, out_count);
+  bench->got = HN_NEW(&bench->arena, hone_tensor, out_count);
+  hone_status status = bench->in && bench->formatted && bench->want && bench->got ? HONE_OK : no_memory(bench);
+  if (status == HONE_OK) status = make_inputs(bench, seed);
+  if (status == HONE_OK) status = make_reference(bench);
+  if (status != HONE_OK) {
+    hn_bench_close(bench);
+    return hone_note(&choices->context->diag, status, "while measuring node %s (%s)", choice->node->name,
+                     choice->node->op->name);
+  }
+  *out = bench;
+  return HONE_OK;
+}
+
+static hone_device *device_of(const hn_bench *bench, const hn_candidate *candidate) {
+  return bench->choices->devices[candidate->device];
+}
+
+static void drop_slot(hn_bench *bench, ready *slot) {
+  if (!slot->candidate) return;
+  hn_stream_close(device_of(bench, slot->candidate), slot->stream);
+  hn_unprepare(&slot->prepared);
+  hn_free(&bench->choices->context->allocator, slot->packed, slot->packed_bytes);
+  hn_free(&bench->choices->context->allocator, slot->scratch, slot->scratch_bytes);
+  *slot = (ready){0};
+}
+
+void hn_bench_close(hn_bench *bench) {
+  if (!bench) return;
+  const hn_allocator allocator = bench->choices->context->allocator;
+  for (int s = 0; s < HN_BENCH_SLOTS; ++s) drop_slot(bench, &bench->slots[s]);
+  hn_arena_deinit(&bench->arena);
+  hn_free(&allocator, bench, sizeof *bench);
+}
+
+/* The input in the format that the candidate wants. */
+static hone_status formatted_input(hn_bench *bench, int i, hone_format format, hone_tensor *out) {
+  hone_tensor *slot = &bench->formatted[i][format];
+  if (!slot->data) {
+    hone_type type = bench->in[i].type;
+    type.format = format;
+    if (!new_tensor(bench, &type, slot)) return no_memory(bench);
+    if (!hn_layout_convert(&bench->in[i], slot))
+      return HN_FAIL(&bench->choices->context->diag, HONE_INTERNAL, "input %d cannot be laid out as %s", i,
+                     hone_format_name(format));
+  }
+  *out = *slot;
+  return HONE_OK;
+}
+
+static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *query) {
+  const hn_node *node = bench->choice->node;
+  hone_tensor *ports = HN_NEW(&bench->arena, hone_tensor, node->in_count + node->out_count + 1);
+  if (!ports) return no_memory(bench);
+  for (int i = 0; i < node->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) continue;
+    HN_TRY(formatted_input(bench, i, query->in[i].type.format, &ports[i]));
+    if ((slot->candidate->tactic->pack_mask >> i & 1) && query->in[i].constant) ports[i].data = NULL;
+  }
+  for (int o = 0; o < node->out_count; ++o)
+    if (bench->want[o].data && !new_tensor(bench, &query->out[o].type, &ports[node->in_count + o]))
+      return no_memory(bench);
+  slot->launch = (hone_launch){.in_count = node->in_count,
+                               .out_count = node->out_count,
+                               .in = ports,
+                               .out = ports + node->in_count,
+                               .packed = slot->packed,
+                               .scratch = slot->scratch,
+                               .diagnostics = &bench->choices->context->diag};
+  return HONE_OK;
+}
+
+/* Errors are taken over all sampled elements of all outputs together. */
+typedef struct error_sum {
+  double difference, reference;
+  bool broken;
+} error_sum;
+
+static void add_run(const hone_tensor *got, const hone_tensor *want, const hone_window *window, error_sum *sum) {
+  const bool real = hn_dtype_is_float(want->type.dtype);
+  for (int64_t i = window->first; i < window->last; ++i) {
+    if (!real) {
+      if (hn_int(got, i) != hn_int(want, i)) sum->broken = true;
+      continue;
+    }
+    const double a = hn_real(got, i), b = hn_real(want, i);
+    if (isnan(a) || isnan(b) || isinf(a) || isinf(b)) {
+      if (!((isnan(a) && isnan(b)) || a == b)) sum->broken = true;
+      continue;
+    }
+    sum->difference += (a - b) * (a - b);
+    sum->reference += b * b;
+  }
+}
+
+static hone_status measure_error(hn_bench *bench, ready *slot) {
+  const hn_node *node = bench->choice->node;
+  error_sum sum = {0};
+  for (int o = 0; o < node->out_count; ++o) {
+    if (!bench->want[o].data) continue;
+    const hone_tensor *made = &slot->launch.out[o];
+    hone_tensor plain = bench->got[o];
+    if (made->type.format == HONE_PLAIN)
+      plain = *made;
+    else if (!hn_layout_convert(made, &plain))
+      return HONE_INTERNAL;
+    const int64_t count = hn_elems(&plain.type.shape);
+    for (int run = 0; count && run < run_count(count); ++run) {
+      hone_window window = {.output = o};
+      sampled_run(count, run, &window);
+      add_run(&plain, &bench->want[o], &window, &sum);
+    }
+  }
+  slot->candidate->error_rel_l2 = sum.reference > 0 ? sqrt(sum.difference / sum.reference) : sqrt(sum.difference);
+  if (sum.broken) slot->candidate->error_rel_l2 = HUGE_VAL;
+  return HONE_OK;
+}
+
+static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *query) {
+  hn_choices *choices = bench->choices;
+  hone_diagnostics *diag = &choices->context->diag;
+  const hone_tactic *tactic = slot->candidate->tactic;
+  const hn_allocator *allocator = &choices->context->allocator;
+  slot->scratch_bytes = slot->candidate->scratch_bytes + 64;
+  slot->packed_bytes = slot->candidate->packed_bytes + 64;
+  slot->scratch = hn_alloc(allocator, slot->scratch_bytes);
+  slot->packed = hn_alloc_zero(allocator, slot->packed_bytes);
+  if (!slot->scratch || !slot->packed) return no_memory(bench);
+  if (slot->candidate->packed_bytes) HN_TRY(tactic->pack(query, slot->packed));
+  HN_TRY(make_launch(bench, slot, query));
+  HN_TRY(hn_stream_open(device_of(bench, slot->candidate), 2, &slot->stream, diag));
+  HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
+  HN_TRY(tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
+  HN_TRY(hn_stream_wait(device_of(bench, slot->candidate), slot->stream, diag));
+  return measure_error(bench, slot);
+}
+
+hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_index) {
+  ready *slot = &bench->slots[slot_index];
+  drop_slot(bench, slot);
+  slot->candidate = candidate;
+  hone_fact *facts =
+      HN_NEW(&bench->arena, hone_fact, bench->choice->node->in_count + bench->choice->node->out_count + 1);
+  if (!facts) return no_memory(bench);
+  hone_query query;
+  hn_candidate_query(bench->choices, bench->choice, candidate, facts, facts + bench->choice->node->in_count, &query);
+  return make_ready(bench, slot, &query);
+}
+
+hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, double *out_elapsed_ns) {
+  ready *slot = &bench->slots[slot_index];
+  hone_device *device = device_of(bench, slot->candidate);
+  HN_TRY(hn_stream_mark(device, slot->stream, 0));
+  for (int i = 0; i < repeat; ++i)
+    HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
+  HN_TRY(hn_stream_mark(device, slot->stream, 1));
+  HN_TRY(hn_stream_wait(device, slot->stream, &bench->choices->context->diag));
+  return hn_stream_between(device, slot->stream, 0, 1, out_elapsed_ns);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* enumerate.c - asks every tactic of every device about every node, for every format pair and variant. Reasons for
+ * declining are kept: they are what `hone explain` prints. */
+#include "tune/tuning.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+bool hn_candidate_usable(const hn_candidate *candidate) {
+  return candidate->state == HN_CANDIDATE_ESTIMATED || candidate->state == HN_CANDIDATE_TIMED;
+}
+
+void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate,
+                        hone_fact *in, hone_fact *out, hone_query *query) {
+  const hn_node *node = choice->node;
+  uint32_t mask = 0;
+  for (int i = 0; i < node->in_count; ++i) {
+    in[i] = choice->in[i];
+    if (in[i].constant && i < 32) mask |= 1u << i;
+  }
+  memcpy(out, choice->out, (size_t)node->out_count * sizeof *out);
+  hn_query_apply_formats(node->op, &candidate->formats, in, node->in_count, out, node->out_count);
+  *query = (hone_query){.op = node->op,
+                        .attrs = &node->attrs,
+                        .in_count = node->in_count,
+                        .out_count = node->out_count,
+                        .in = in,
+                        .out = out,
+                        .constant_mask = mask,
+                        .facts = &choices->devices[candidate->device]->facts,
+                        .params = &candidate->params};
+}
+
+typedef struct asking {
+  hn_choices *choices;
+  const hone_build_options *options;
+  const int64_t *min_symbols, *max_symbols;
+  hn_choice *choice;
+  hone_fact *in, *out; /* room */
+  const char *wanted;  /* the only tactic allowed for this node; NULL: any */
+} asking;
+
+static hn_candidate *add(asking *a, const hn_candidate *candidate) {
+  hn_choice *choice = a->choice;
+  if (!hn_arena_grow(&a->choices->arena, (void **)&choice->candidates, &choice->candidate_capacity,
+                     choice->candidate_count + 1, sizeof *choice->candidates))
+    return NULL;
+  choice->candidates[choice->candidate_count] = *candidate;
+  return &choice->candidates[choice->candidate_count++];
+}
+
+/* The facts at another corner of the profile. */
+static bool move_facts(const hn_choices *choices, hn_value *const *values, int count, const int64_t *symbols,
+                       hone_fact *facts) {
+  for (int i = 0; i < count; ++i)
+    if (values[i] && !hn_shape_eval(&choices->graph->dims, &values[i]->fact.type.shape, symbols,
+                                    choices->graph->dims.symbol_count, &facts[i].type.shape))
+      return false;
+  return true;
+}
+
+/* Accepted at opt, and with a range of shapes at both ends of it too. */
+static const char *ask(asking *a, const hn_candidate *candidate) {
+  const hn_node *node = a->choice->node;
+  hone_query query;
+  hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
+  query.params = NULL;
+  const char *reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
+  if (reason) return reason;
+  const int64_t *corners[2] = {a->min_symbols, a->max_symbols};
+  for (int c = 0; c < 2 && !a->choice->late; ++c) {
+    if (!move_facts(a->choices, node->in, node->in_count, corners[c], a->in) ||
+        !move_facts(a->choices, node->out, node->out_count, corners[c], a->out))
+      return "its extents cannot be computed at the ends of the profile";
+    reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
+    if (reason) return reason;
+  }
+  return NULL;
+}
+
+static const char *decline(const asking *a, const hone_tactic *tactic, const hone_device *device) {
+  const bool reference = tactic->flags & HONE_TACTIC_REFERENCE;
+  if (a->options->reference_only && !reference) return "only the reference was allowed";
+  if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
+  if (a->wanted && strcmp(a->wanted, tactic->name) != 0 && !reference) return "another tactic was asked for";
+  if (a->choice->late && !reference) return "its extents are known only after running";
+  return NULL;
+}
+
+/* A lower bound of the time: the roof for this instruction set, plus a launch. */
+static double estimate(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate) {
+  const hone_facts *facts = &choices->devices[candidate->device]->facts;
+  if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) /* one element at a time, in double */
+    return 1e6 + 20 * (choice->cost.flops + choice->cost.bytes_read + choice->cost.bytes_written);
+  const double threads = facts->threads > 0 ? facts->threads : 1;
+  const double flops = facts->peak_flops > 0 ? facts->peak_flops : 150e9 * threads;
+  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 30e9 * threads;
+  uint32_t best = 0; /* a tactic that needs less of the machine can use less of it */
+  for (const hone_tactic *const *row = choices->devices[candidate->device]->backend->tactics; *row; ++row)
+    if (((*row)->isa & facts->isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
+  double share = 1;
+  for (uint32_t isa = best; isa > candidate->tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
+  const double compute = choice->cost.flops / (flops * share) * 1e9;
+  const double move = (choice->cost.bytes_read + choice->cost.bytes_written) / bytes * 1e9;
+  return 500 + (compute > move ? compute : move);
+}
+
+static hone_status ask_variants(asking *a, hn_candidate *candidate) {
+  const hone_tactic *tactic = candidate->tactic;
+  hone_params rows[HN_MAX_VARIANTS] = {0};
+  hone_query query;
+  hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
+  query.params = NULL;
+  const int count = tactic->variants ? tactic->variants(&query, rows, HN_MAX_VARIANTS) : 1;
+  const int64_t limit = a->options->scratch_limit_bytes > 0 ? a->options->scratch_limit_bytes : (int64_t)1 << 30;
+  for (int v = 0; v < count; ++v) {
+    candidate->params = rows[v];
+    query.params = &candidate->params;
+    candidate->scratch_bytes = tactic->scratch && !a->choice->late ? tactic->scratch(&query) : 0;
+    candidate->packed_bytes = tactic->pack_bytes ? tactic->pack_bytes(&query) : 0;
+    candidate->state = HN_CANDIDATE_ESTIMATED;
+    candidate->reason = NULL;
+    if ((int64_t)candidate->scratch_bytes > limit) {
+      candidate->state = HN_CANDIDATE_REJECTED;
+      candidate->reason = "it needs more scratch memory than is allowed";
+    }
+    candidate->estimate_ns = estimate(a->choices, a->choice, candidate);
+    if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
+  }
+  return HONE_OK;
+}
+
+static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
+  const hone_device *device = a->choices->devices[d];
+  const hone_dtype out_dtype = a->choice->node->out_count ? a->choice->out[0].type.dtype : HONE_NONE;
+  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
+    if (f > 0 && tactic->formats[f].in == HONE_PLAIN && tactic->formats[f].out == HONE_PLAIN) break;
+    hn_candidate candidate = {.tactic = tactic,
+                              .provider = device->backend->name,
+                              .device = d,
+                              .formats = tactic->formats[f],
+                              .error_rel_l2 = -1,
+                              .error_bound = hn_tactic_bound(tactic, out_dtype)};
+    candidate.reason = decline(a, tactic, device);
+    if (!candidate.reason) candidate.reason = ask(a, &candidate);
+    if (candidate.reason) {
+      candidate.state = HN_CANDIDATE_REJECTED;
+      if (!add(a, &candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
+    } else {
+      HN_TRY(ask_variants(a, &candidate));
+    }
+  }
+  return HONE_OK;
+}
+
+/* "NODE=TACTIC" of the options that names this node. */
+static const char *wanted_tactic(const hone_build_options *options, const char *node) {
+  const size_t length = strlen(node);
+  for (int i = 0; i < options->tactic_count; ++i)
+    if (strncmp(options->tactics[i], node, length) == 0 && options->tactics[i][length] == '=')
+      return options->tactics[i] + length + 1;
+  return NULL;
+}
+
+/* All that no tactic accepts are reported, not the first. */
+static hone_status report_missing(hn_choices *choices, const hn_choice *choice) {
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (hn_candidate_usable(&choice->candidates[c])) return HONE_OK;
+  hn_text reasons;
+  hn_text_init(&reasons, choices->context->allocator);
+  for (int c = 0; c < choice->candidate_count && c < 6; ++c)
+    hn_text_printf(&reasons, "\n  %s: %s", choice->candidates[c].tactic->name, choice->candidates[c].reason);
+  const hone_status status = HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "node %s (%s): no tactic accepts it%s",
+                                     choice->node->name, choice->node->op->name, hn_text_string(&reasons));
+  hn_text_deinit(&reasons);
+  return status;
+}
+
+hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *options, const int64_t *min_symbols,
+                              const int64_t *max_symbols) {
+  asking a = {.choices = choices, .options = options, .min_symbols = min_symbols, .max_symbols = max_symbols};
+  hone_status status = HONE_OK;
+  for (int i = 0; i < choices->count; ++i) {
+    a.choice = &choices->items[i];
+    if (a.choice->view) continue;
+    a.wanted = wanted_tactic(options, a.choice->node->name);
+    a.in = HN_NEW(&choices->arena, hone_fact, a.choice->node->in_count + 1);
+    a.out = HN_NEW(&choices->arena, hone_fact, a.choice->node->out_count + 1);
+    if (!a.in || !a.out) return HN_FAIL_MEMORY(&choices->context->diag);
+    for (int d = 0; d < choices->device_count; ++d)
+      for (const hone_tactic *const *row = choices->devices[d]->backend->tactics; *row; ++row)
+        if (hn_tactic_covers(*row, a.choice->node->op)) HN_TRY(ask_tactic(&a, d, *row));
+    const hone_status one = report_missing(choices, a.choice);
+    if (one != HONE_OK) status = one;
+  }
+  return status;
+}
