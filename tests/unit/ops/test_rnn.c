@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rnn.c - recurrent layers and resampling: what infer says, and small results worked out by hand. */
+#include "unit/ops/op_case.h"
+
+extern const hone_op hn_op_rnn, hn_op_gru, hn_op_lstm, hn_op_resize, hn_op_upsample, hn_op_grid_sample;
+#define LINEAR(n)                                                                                                      \
+  { .name = "activations", .kind = HONE_ATTR_STRINGS, .count = (n), .strings = linear }
+static const char *const linear[] = {"Affine", "affine", "Affine", "Affine", "Affine", "Affine"};
+static const char *const unknown[] = {"Sideways"};
+
+static const op_infer_row infer_rows[] = {
+    {"rnn", &hn_op_rnn, "f32[T,N,3] f32[1,4,3] f32[1,4,4]", {{0}}, HONE_OK, "f32[T,1,N,4]"},
+    {"lstm, both ways, batch first",
+     &hn_op_lstm,
+     "f32[N,T,3] f32[2,16,3] f32[2,16,4]",
+     {OP_TEXT("direction", "bidirectional"), OP_INT("layout", 1)},
+     HONE_OK,
+     "f32[N,T,2,4]"},
+    {"gru, rows of w", &hn_op_gru, "f32[5,2,3] f32[1,8,3] f32[1,12,4]", {{0}}, HONE_MALFORMED, ""},
+    {"hidden_size contradicts",
+     &hn_op_gru,
+     "f32[5,2,3] f32[1,12,3] f32[1,12,4]",
+     {OP_INT("hidden_size", 5)},
+     HONE_MALFORMED,
+     ""},
+    {"state of another batch",
+     &hn_op_gru,
+     "f32[5,2,3] f32[1,12,3] f32[1,12,4] - - f32[1,3,4]",
+     {{0}},
+     HONE_MALFORMED,
+     ""},
+    {"direction not known",
+     &hn_op_rnn,
+     "f32[5,2,3] f32[1,4,3] f32[1,4,4]",
+     {OP_TEXT("direction", "up")},
+     HONE_MALFORMED,
+     ""},
+    {"activation not known",
+     &hn_op_rnn,
+     "f32[5,2,3] f32[1,4,3] f32[1,4,4]",
+     {{.name = "activations", .kind = HONE_ATTR_STRINGS, .count = 1, .strings = unknown}},
+     HONE_MALFORMED,
+     ""},
+    {"too few activations", &hn_op_lstm, "f32[5,2,3] f32[1,16,3] f32[1,16,4]", {LINEAR(2)}, HONE_MALFORMED, ""},
+    {"resize wants something", &hn_op_resize, "f32[1,1,2,2]", {{0}}, HONE_MALFORMED, ""},
+    {"resize, mode not known", &hn_op_resize, "f32[1,2] - f32[2]", {OP_TEXT("mode", "sharp")}, HONE_MALFORMED, ""},
+    {"resize, scales too few", &hn_op_resize, "f32[1,1,2,2] - f32[3]", {{0}}, HONE_MALFORMED, ""},
+    {"resize, axis twice", &hn_op_resize, "f32[1,1,2,2] - f32[2]", {OP_INTS("axes", 2, -2)}, HONE_MALFORMED, ""},
+    {"grid_sample", &hn_op_grid_sample, "f32[N,3,8,8] f32[N,5,6,2]", {{0}}, HONE_OK, "f32[N,3,5,6]"},
+    {"grid_sample, grid of other axes", &hn_op_grid_sample, "f32[N,3,8,8] f32[N,5,6,3]", {{0}}, HONE_MALFORMED, ""},
+};
+
+static const op_eval_row eval_rows[] = {
+    {"rnn adds up: h = x + h",
+     &hn_op_rnn,
+     "f32[3,1,1] f32[1,1,1] f32[1,1,1]",
+     {LINEAR(1)},
+     {{1, 2, 3}, {1}, {1}},
+     0,
+     {1, 3, 6},
+     0},
+    {"rnn backwards",
+     &hn_op_rnn,
+     "f32[3,1,1] f32[1,1,1] f32[1,1,1]",
+     {LINEAR(1), OP_TEXT("direction", "reverse")},
+     {{1, 2, 3}, {1}, {1}},
+     0,
+     {6, 5, 3},
+     0},
+    {"rnn, a short sequence backwards",
+     &hn_op_rnn,
+     "f32[3,1,1] f32[1,1,1] f32[1,1,1] - i32[1]",
+     {LINEAR(1), OP_TEXT("direction", "reverse")},
+     {{1, 2, 3}, {1}, {1}, {0}, {2}},
+     0,
+     {3, 2, 0},
+     0},
+    {"rnn's last state of a short sequence",
+     &hn_op_rnn,
+     "f32[3,1,1] f32[1,1,1] f32[1,1,1] - i32[1]",
+     {LINEAR(1)},
+     {{1, 2, 3}, {1}, {1}, {0}, {2}},
+     1,
+     {3},
+     0},
+    {"gru: z = 1 keeps, z = 0 replaces",
+     &hn_op_gru,
+     "f32[1,1,1] f32[1,3,1] f32[1,3,1] f32[1,6] - f32[1,1,1]",
+     {LINEAR(2)},
+     {{4}, {0, 0, 1}, {0, 0, 1}, {0.25, 1, 0, 0, 0, 0}, {0}, {8}},
+     1,
+     {0.75 * 12 + 0.25 * 8},
+     1e-6},
+    {"lstm's cell: c = f c + i g",
+     &hn_op_lstm,
+     "f32[1,1,1] f32[1,4,1] f32[1,4,1] f32[1,8] - f32[1,1,1] f32[1,1,1]",
+     {LINEAR(3)},
+     {{3}, {0, 0, 0, 1}, {0, 0, 0, 0}, {2, 1, 0.5, 0, 0, 0, 0, 0}, {0}, {0}, {10}},
+     2,
+     {0.5 * 10 + 2 * 3},
+     1e-6},
+    {"lstm, input and forget coupled",
+     &hn_op_lstm,
+     "f32[1,1,1] f32[1,4,1] f32[1,4,1] f32[1,8] - f32[1,1,1] f32[1,1,1]",
+     {LINEAR(3), OP_INT("input_forget", 1)},
+     {{3}, {0, 0, 0, 1}, {0, 0, 0, 0}, {0.25, 1, 0.5, 0, 0, 0, 0, 0}, {0}, {0}, {10}},
+     2,
+     {0.75 * 10 + 0.25 * 3},
+     1e-6},
+    {"resize, nearest", &hn_op_resize, "f32[1,2] - f32[2]", {{0}}, {{1, 2}, {0}, {1, 2}}, 0, {1, 1, 2, 2}, 0},
+    {"resize, linear",
+     &hn_op_resize,
+     "f32[2] - f32[1]",
+     {OP_TEXT("mode", "linear")},
+     {{0, 4}, {0}, {2}},
+     0,
+     {0, 1, 3, 4},
+     1e-6},
+    {"resize, linear from corner to corner",
+     &hn_op_resize,
+     "f32[2] - - i64[1]",
+     {OP_TEXT("mode", "linear"), OP_TEXT("coordinate_transformation_mode", "align_corners")},
+     {{0, 4}, {0}, {0}, {5}},
+     0,
+     {0, 1, 2, 3, 4},
+     1e-6},
+    {"upsample", &hn_op_upsample, "f32[1,2] f32[2]", {{0}}, {{1, 2}, {2, 1.5}}, 0, {1, 1, 2, 1, 1, 2}, 0},
+    {"grid_sample: the middle of four, and outside",
+     &hn_op_grid_sample,
+     "f32[1,1,2,2] f32[1,1,2,2]",
+     {{0}},
+     {{0, 2, 4, 6}, {0, 0, 9, 9}},
+     0,
+     {3, 0},
+     1e-6},
+};
+
+static void test_infer(void **state) {
+  (void)state;
+  op_check_infer(infer_rows, HN_COUNT(infer_rows));
+}
+static void test_eval(void **state) {
+  (void)state;
+  op_check_eval(eval_rows, HN_COUNT(eval_rows));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_infer), cmocka_unit_test(test_eval)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
