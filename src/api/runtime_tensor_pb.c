@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_tensor_pb.c - a file that is one ONNX TensorProto, as test data comes. */
+#include "api/tensor_files.h"
+#include "base/context.h"
+#include "ops/onnx_tensor.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+/* Strings and their text in one block, so that one free returns both: tensor->bytes counts both. */
+static hone_status read_strings(hone_context *context, const hn_onnx_tensor *message, const hone_type *type,
+                                hone_tensor *out) {
+  const hn_proto_bytes *from = message->string_data.items;
+  const size_t count = (size_t)message->string_data.count;
+  size_t bytes = count * sizeof(hone_string);
+  for (size_t i = 0; i < count; ++i) bytes += from[i].length + 1; /* at most a few times the file */
+  hone_string *strings = hn_alloc_zero(&context->allocator, bytes);
+  if (!strings) return HN_FAIL_MEMORY(&context->diag);
+  char *text = (char *)(strings + count);
+  for (size_t i = 0; i < count; ++i) {
+    if (from[i].length > 0) memcpy(text, from[i].data, from[i].length);
+    strings[i] = (hone_string){text, from[i].length};
+    text += from[i].length + 1;
+  }
+  *out = (hone_tensor){.type = *type, .data = strings, .bytes = bytes};
+  return HONE_OK;
+}
+
+static hone_status read_message(hone_context *context, hn_arena *arena, const hn_blob *file, hone_tensor *out) {
+  hone_diagnostics *diag = &context->diag;
+  const hn_proto_limits limits = {
+      .text_bytes = context->limits.max_string_bytes,
+      .counts = {{"nodes", context->limits.max_nodes}, {"tensors", context->limits.max_tensors}}};
+  void *decoded;
+  HN_TRY(hn_proto_decode(diag, arena, &limits, &hn_onnx_tensor_message, file->data, file->bytes, &decoded));
+  const hn_onnx_tensor *message = decoded;
+  hone_type type;
+  size_t bytes;
+  HN_TRY(hn_onnx_tensor_type(diag, message, &type, &bytes));
+  if (message->data_location == HN_ONNX_EXTERNAL)
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "its elements are in another file");
+  HN_TRY(hn_onnx_tensor_check(diag, message, &type));
+  if (type.dtype == HONE_STRING) return read_strings(context, message, &type, out);
+  HN_TRY(hone_tensor_alloc(context, &type, out));
+  hn_onnx_tensor_fill(message, &type, out->data);
+  return HONE_OK;
+}
+
+hone_status hn_tensor_pb_read(hone_context *context, const char *path, const hn_blob *file, hone_tensor *out) {
+  hn_arena arena;
+  hn_arena_init(&arena, context->allocator);
+  const hone_status status = read_message(context, &arena, file, out);
+  hn_arena_deinit(&arena);
+  if (status != HONE_OK) return hone_note(&context->diag, status, "in %s, read as an ONNX tensor (.pb)", path);
+  return HONE_OK;
+}
