@@ -1,40 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rewrite.h - the rewrite engine. A rule is one row of text in the notation of ir/graph.h: find -> put, when, because.
+/* rewrite.h - the rewrite engine. A rule is one row of text in the notation of ir/notation.h: find -> put, when,
+ * because.
  *
  * The engine owns what holds for all rules: every use of an inner node lies inside the match; inner nodes are not
  * outputs of a block; commutative ops match both ways; the root keeps dtype and shape; origins are united; firing is
- * logged by name; work is bounded and indexed by the root's op. A fused node keeps its parts. */
+ * logged by name; work is bounded and indexed by the root's op. A fused node keeps its parts.
+ *
+ * In find, an op without "..." has no other inputs than those written; a number matches a constant all of whose
+ * elements are that number; an attribute's number matches INT and FLOAT. With several roots, the later ones are looked
+ * for among the users of what the earlier ones bound. */
 #ifndef HN_PASS_REWRITE_H
 #define HN_PASS_REWRITE_H
 
+#include "ir/notation.h"
 #include "pass/pipeline.h"
 
-/* A match in progress: what the names in find are bound to. */
+enum { HN_MATCH_NODES = 24, HN_MATCH_BINDINGS = 32, HN_MATCH_ROOTS = 4 };
+
+/* A match: what the names in find are bound to. */
 typedef struct hn_match {
   hn_pass_run *run;
-  hn_node *root;
-  const hn_binding *bindings;
+  hn_node *root; /* of the first root */
+  hn_binding bindings[HN_MATCH_BINDINGS];
   int binding_count;
+  hn_node *nodes[HN_MATCH_NODES]; /* all matched ones, the first root first */
+  int node_count;
+  hn_value *roots[HN_MATCH_ROOTS]; /* the values that will be replaced */
+  int root_count;
 } hn_match;
 
 typedef struct hn_rewrite {
   const char *name;
   const char *find, *put;
-  /* NULL when the condition holds, else the first unmet one in words (static); logged for `hone explain`. */
+  /* NULL when the condition holds, else the first unmet one in words (static); logged for `hone explain`, unless it is
+   * "": then the rule was not meant. */
   const char *(*when)(const hn_match *match);
-  /* Fills computed attributes of the node named by `into` in put, after it is built and before it is inferred again. */
+  /* Binds more values, constants that put computes with, by hn_bind. */
+  hone_status (*bind)(hn_match *match);
+  /* Fills computed attributes of the first root, or of its inputs' nodes, after put is built; what was built is
+   * inferred again afterwards. */
   hone_status (*make)(const hn_match *match, hn_node *built);
   const char *why;
   bool fuses; /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
+  bool keeps; /* inner nodes may have other uses: they stay for those */
 } hn_rewrite;
 
 hn_value *hn_bound(const hn_match *match, const char *name); /* NULL when not bound */
 hn_node *hn_bound_node(const hn_match *match, const char *name);
 const hone_type *hn_bound_type(const hn_match *match, const char *name);
+/* One more binding, or the same name bound to another value. value NULL: NO_MEMORY was reported already. */
+hone_status hn_bind(hn_match *match, const char *name, hn_value *value);
+/* Replaces or adds an attribute; the caller infers the node again. */
+hone_status hn_set_attr(hn_node *node, const hone_attr *attr);
 /* Does the constant vary along this axis of `like` only (size 1 elsewhere, right-aligned broadcasting)? */
 bool hn_varies_only_along(const hone_type *constant, const hone_type *like, int axis);
+/* A constant with one element. */
+bool hn_is_scalar_constant(const hn_value *value);
 
-/* Applies rules until none fires (when repeat) or one sweep is done. */
+/* Applies rules until none fires (when repeat) or one sweep is done. INTERNAL: a rule's text is wrong. LIMIT: the rules
+ * would go on for ever. */
 hone_status hn_rewrite_run(hn_pass_run *run, const hn_rewrite *rules, bool repeat, const char *pass_name);
 
 #endif

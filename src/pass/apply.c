@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apply.c - a rule's put in place of a match. Everything that could forbid it is asked first or undone: a rule that
+ * does not apply leaves no trace but its reason. */
+#include "pass/apply.h"
+#include "pass/parts.h"
+#include <string.h>
+
+static bool is_root_value(const hn_match *match, const hn_value *value) {
+  for (int i = 0; i < match->root_count; ++i)
+    if (match->roots[i] == value) return true;
+  return false;
+}
+
+/* The uses that would be lost: of outputs that are not replaced, by nodes outside the match. */
+static const char *check_uses(const hn_rewrite *row, const hn_match *match) {
+  for (int n = 0; n < match->node_count; ++n) {
+    const hn_node *node = match->nodes[n];
+    bool is_root = false;
+    for (int i = 0; i < node->out_count; ++i) is_root = is_root || (node->out[i] && is_root_value(match, node->out[i]));
+    for (int i = 0; i < node->out_count; ++i) {
+      if (!node->out[i] || is_root_value(match, node->out[i])) continue;
+      for (const hn_use *use = node->out[i]->uses; use && !(row->keeps && !is_root); use = use->next) {
+        if (is_root) return "another output of the root is used";
+        if (use->block) return "an inner value is an output";
+        if (!hn_match_holds(match, use->node)) return "an inner value has another use";
+      }
+    }
+  }
+  return NULL;
+}
+
+static bool stands_before(const hn_node *node, const hn_node *other) {
+  for (const hn_node *at = node->next; at; at = at->next)
+    if (at == other) return true;
+  return false;
+}
+
+/* Where new nodes go: in front of the first root. With several roots, whatever is bound must stand before that. */
+static const char *find_place(const hn_match *match, hn_node **out) {
+  hn_node *first = match->root;
+  for (int i = 1; i < match->root_count; ++i)
+    if (match->roots[i]->node != first && stands_before(match->roots[i]->node, first)) first = match->roots[i]->node;
+  *out = first;
+  if (match->root_count == 1) return NULL;
+  for (int i = 0; i < match->binding_count; ++i) {
+    const hn_value *value = match->bindings[i].value;
+    if (!value || !value->node || hn_match_holds(match, value->node)) continue;
+    if (!stands_before(value->node, first)) return "an input of one root depends on another root";
+  }
+  return NULL;
+}
+
+static hone_status unite_origins(const hn_match *match, hn_origins *out) {
+  *out = match->nodes[0]->origins;
+  for (int i = 1; i < match->node_count; ++i)
+    HN_TRY(hn_origins_union(match->root->owner->graph, out, &match->nodes[i]->origins, out));
+  return HONE_OK;
+}
+
+/* The nodes made by one attempt: those between `after` and `before` in the block. */
+typedef struct attempt {
+  hn_block *block;
+  hn_node *after, *before;
+  hn_value *results[HN_MATCH_ROOTS];
+} attempt;
+
+static hn_node *first_made(const attempt *try) {
+  hn_node *node = try->after ? try->after->next : try->block->first;
+  return node == try->before ? NULL : node;
+}
+
+static void undo(const attempt *try) {
+  while (first_made(try)) hn_node_remove(try->before->prev);
+}
+
+static bool was_made(const attempt *try, const hn_node *node) {
+  for (const hn_node *at = first_made(try); at && at != try->before; at = at->next)
+    if (at == node) return true;
+  return false;
+}
+
+/* Text that does not fit the ops is our bug; shapes that do not fit are a condition that the row did not state. */
+static hone_status forgive(hone_diagnostics *diag, int count, int dropped, const hn_rewrite *row, hone_status status,
+                           const char **out_unmet) {
+  if (status == HONE_OK) return HONE_OK;
+  if (status == HONE_MALFORMED || status == HONE_UNSUPPORTED) {
+    diag->count = count;
+    diag->dropped = dropped;
+    *out_unmet = "the replacement does not fit the shapes";
+    return HONE_OK;
+  }
+  if (status == HONE_INVALID) status = HN_FAIL(diag, HONE_INTERNAL, "what it puts is not valid");
+  return hone_note(diag, status, "in rule %s", row->name);
+}
+
+static hone_status build(const hn_rule *rule, hn_match *match, attempt *try) {
+  hone_graph *graph = match->root->owner->graph;
+  if (rule->row->bind) HN_TRY(rule->row->bind(match));
+  hn_build build = {
+      .block = try->block, .before = try->before, .bindings = match->bindings, .binding_count = match->binding_count};
+  HN_TRY(unite_origins(match, &build.origins));
+  HN_TRY(hn_notation_build(&build, &rule->put, try->results));
+  if (!rule->row->make) return HONE_OK;
+  if (!was_made(try, try->results[0]->node))
+    return HN_FAIL(&graph->context->diag, HONE_INTERNAL, "there is nothing to fill the attributes of");
+  HN_TRY(rule->row->make(match, try->results[0]->node));
+  for (hn_node *node = first_made(try); node && node != try->before; node = node->next)
+    HN_TRY(hn_infer_node(graph, node));
+  return HONE_OK;
+}
+
+static const char *check_types(const hn_match *match, const attempt *try) {
+  for (int i = 0; i < match->root_count; ++i) {
+    const hone_type *old = &match->roots[i]->fact.type, *now = &try->results[i]->fact.type;
+    if (old->kind != now->kind || old->dtype != now->dtype) return "the element type would change";
+    if (!hn_shape_equal(&old->shape, &now->shape)) return "the shape would change";
+    if (try->results[i] == match->roots[i]) return "";
+  }
+  return NULL;
+}
+
+static hone_status ask_target(const hn_match *match, const hn_node *node, bool *out_accepted) {
+  const hn_target *target = match->run->target;
+  *out_accepted = true;
+  if (!target || !target->accepts) return HONE_OK;
+  hone_graph *graph = node->owner->graph;
+  const hn_allocator *allocator = &graph->context->allocator;
+  const size_t bytes = (size_t)(node->in_count + node->out_count) * sizeof(hone_fact);
+  hone_fact *facts = hn_alloc_zero(allocator, bytes);
+  if (!facts) return HN_FAIL_MEMORY(&graph->context->diag);
+  for (int i = 0; i < node->in_count; ++i)
+    if (node->in[i]) facts[i] = node->in[i]->fact;
+  for (int i = 0; i < node->out_count; ++i)
+    if (node->out[i]) facts[node->in_count + i] = node->out[i]->fact;
+  *out_accepted = target->accepts(target->user, node->op, &node->attrs, facts, node->in_count, facts + node->in_count,
+                                  node->out_count);
+  hn_free(allocator, facts, bytes);
+  return HONE_OK;
+}
+
+/* The node whose name the new root takes: the one that put rebuilds, else the old root. */
+static hn_node *namesake(const hn_rule *rule, const hn_match *match) {
+  const hn_term *term = rule->put.terms[0];
+  hn_node *bound = term->kind == HN_TERM_OP ? hn_bound_node(match, term->op) : NULL;
+  return bound ? bound : match->root;
+}
+
+static hone_status keep_parts(const hn_match *match, const attempt *try) {
+  hn_node *fused = try->results[0]->node;
+  hn_value **outputs = HN_NEW(&try->block->graph->arena, hn_value *, fused->out_count);
+  if (!outputs) return HN_FAIL_MEMORY(&try->block->graph->context->diag);
+  for (int i = 0; i < match->root_count; ++i)
+    if (try->results[i]->node == fused) outputs[try->results[i]->out_index] = match->roots[i];
+  return hn_parts_attach(fused, match->nodes, match->node_count, outputs);
+}
+
+static bool is_unused(const hn_node *node) {
+  for (int i = 0; i < node->out_count; ++i)
+    if (node->out[i] && node->out[i]->uses) return false;
+  return true;
+}
+
+static void remove_matched(hn_match *match) {
+  for (int left = match->node_count; left > 0;) {
+    const int before = left;
+    for (int i = 0; i < left; ++i) {
+      if (!is_unused(match->nodes[i])) continue;
+      hn_node_remove(match->nodes[i]);
+      match->nodes[i--] = match->nodes[--left];
+    }
+    if (left == before) return; /* kept for others */
+  }
+}
+
+static hone_status commit(const hn_rule *rule, hn_match *match, const attempt *try, hn_node **out_next) {
+  hone_graph *graph = try->block->graph;
+  hn_node *next = match->root->next;
+  while (next && hn_match_holds(match, next)) next = next->next;
+  const bool made = was_made(try, try->results[0]->node);
+  if (made) hn_node_swap_names(graph, try->results[0]->node, namesake(rule, match));
+  if (rule->row->fuses) HN_TRY(keep_parts(match, try));
+  for (int i = 0; i < match->root_count; ++i) {
+    if (was_made(try, try->results[i]->node)) hn_value_swap_names(graph, try->results[i], match->roots[i]);
+    hn_value_replace(match->roots[i], try->results[i]);
+  }
+  *out_next = first_made(try) ? first_made(try) : next;
+  remove_matched(match);
+  return HONE_OK;
+}
+
+hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out_unmet, hn_node **out_next) {
+  const hn_rewrite *row = rule->row;
+  hone_diagnostics *diag = &match->run->context->diag;
+  attempt try = {.block = match->root->owner};
+  const int count = diag->count, dropped = diag->dropped;
+  bool accepted = true;
+  *out_unmet = row->when ? row->when(match) : NULL; /* first, as it may say that the rule was not meant */
+  if (!*out_unmet) *out_unmet = check_uses(row, match);
+  if (!*out_unmet) *out_unmet = find_place(match, &try.before);
+  if (*out_unmet) return HONE_OK;
+  try.after = try.before->prev;
+  HN_TRY(forgive(diag, count, dropped, row, build(rule, match, &try), out_unmet));
+  if (!*out_unmet) *out_unmet = check_types(match, &try);
+  if (!*out_unmet && row->fuses) {
+    if (!was_made(&try, try.results[0]->node))
+      return HN_FAIL(diag, HONE_INTERNAL, "rule %s fuses, but makes no node", row->name);
+    HN_TRY(ask_target(match, try.results[0]->node, &accepted));
+    if (!accepted) *out_unmet = "no device has a kernel for the fused form";
+  }
+  if (*out_unmet) {
+    undo(&try);
+    return HONE_OK;
+  }
+  return commit(rule, match, &try, out_next);
+}

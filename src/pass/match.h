@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* match.h - finding a rule's pattern at a node. */
+#ifndef HN_PASS_MATCH_H
+#define HN_PASS_MATCH_H
+
+#include "pass/rewrite.h"
+
+enum { HN_MATCH_CHOICES = 12 };
+
+/* A search through the orders of commutative inputs: each further call of hn_match_next tries other orders. */
+typedef struct hn_matcher {
+  const hn_roots *find;
+  hn_node *root;
+  hn_match match;
+  bool swapped[HN_MATCH_CHOICES]; /* for each commutative term, as it was met */
+  int choice_count;               /* decided for the next try */
+  int choices_met;                /* in this try */
+  bool done;
+} hn_matcher;
+
+void hn_match_begin(hn_matcher *matcher, hn_pass_run *run, const hn_roots *find, hn_node *root);
+bool hn_match_next(hn_matcher *matcher); /* false: no further match */
+
+bool hn_match_holds(const hn_match *match, const hn_node *node); /* is the node matched? */
+
+#endif
