@@ -252,7 +252,7 @@ static void check_node(verifier *v, const hn_block *block, const hn_node *node) 
     check_block(v, node->parts);
     check_parts(v, node);
   }
-  if (node->block_count == 0) check_inference(v, node);
+  if (!(node->op->traits & HONE_HAS_BLOCKS)) check_inference(v, node);
   check_outputs(v, node);
 }
 

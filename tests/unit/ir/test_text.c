@@ -110,80 +110,81 @@ static void test_types_and_origins(void **state) {
 
 #define IN_X "graph \"g\" {\n  in %x: f32[2,3]\n  "
 
+static const struct {
+  const char *text, *message;
+  hone_status want;
+} wrong_texts[] = {
+    {"", "line 1, column 1: expected graph", HONE_MALFORMED},
+    {"graph x {}", "column 7: expected a quoted name", HONE_MALFORMED},
+    {"graph \"g\" {", "column 12: expected", HONE_MALFORMED},
+    {"graph \"g\" {} more", "column 14: expected the end of the text", HONE_MALFORMED},
+    {"graph \"g\" opset 9999 {}", "expected an opset", HONE_MALFORMED},
+    {"graph \"g", "column 7: a quote that is not closed", HONE_MALFORMED},
+    {"graph \"\\x\" {}", "no such escape", HONE_MALFORMED},
+    {"graph \"g\" { in %x: f33[2] }", "column 20: expected a type", HONE_MALFORMED},
+    {"graph \"g\" { in %x: f32[2,] }", "expected a dim", HONE_MALFORMED},
+    {"graph \"g\" { in %x: f32[-1] }", "expected a dim that is not negative", HONE_MALFORMED},
+    {"graph \"g\" { in %x: f32[1,1,1,1,1,1,1,1,1] }", "expected at most 8 dims", HONE_MALFORMED},
+    {"graph \"g\" { in %x: f32[2", "expected a dim", HONE_MALFORMED},
+    {"graph \"g\" { in %: f32[2] }", "a value without a name", HONE_MALFORMED},
+    {"graph \"g\" { in %\"a\\u0000b\": f32[2] }", "a name with a zero byte", HONE_MALFORMED},
+    {"graph \"g\" { in %x: absent }", "a type other than absent", HONE_MALFORMED},
+    {"graph \"g\" { dim N in [5, 2] }", "bounds in order", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[2] = [1] }", "expected ','", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[1] = [1, 2] }", "expected ']'", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[N] = [1] }", "dims are numbers", HONE_MALFORMED},
+    {"graph \"g\" { const %c: i8[1] = [128] }", "a number that fits the type", HONE_MALFORMED},
+    {"graph \"g\" { const %c: i64[1] = [9223372036854775808] }", "of 64 bits", HONE_MALFORMED},
+    {"graph \"g\" { const %c: u64[1] = [-1] }", "that is not negative", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[1] = [1x] }", "expected a number", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[1] = [#7fc] }", "as many hexadecimal digits", HONE_MALFORMED},
+    {"graph \"g\" { const %c: c64[1] = [1] }", "bits of a complex number", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[99999999999] = [1] }", "as many elements", HONE_MALFORMED},
+    {"graph \"g\" { const %c: f32[99999999999] = splat 1 }", "more bytes than the limit", HONE_LIMIT},
+    {IN_X "in %x: f32[1] }", "line 3, column 6: expected a name that no value above has", HONE_MALFORMED},
+    {IN_X "%y = nothing(%x) }", "column 8: expected an operator that is known", HONE_MALFORMED},
+    {IN_X "%y = relu(%z) }", "expected a value that is defined above", HONE_MALFORMED},
+    {IN_X "%y = relu(%x, %x) }", "2 inputs, but there are 1", HONE_MALFORMED},
+    {IN_X "%y = relu() }", "input x is needed", HONE_MALFORMED},
+    {IN_X "_ = relu(%x) }", "cannot be left out", HONE_MALFORMED},
+    {IN_X "none = relu(%x) }", "output y is needed", HONE_MALFORMED},
+    {IN_X "%y, %y2 = relu(%x) }", "2 outputs, but there are 1", HONE_MALFORMED},
+    {IN_X "%y, %y = test_two(%x) }", "two results are named y", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) [alpha=1] }", "an attribute that the operator has", HONE_MALFORMED},
+    {IN_X "%y = test_attrs(%x) }", "i", HONE_MALFORMED},
+    {IN_X "%y = test_attrs(%x) [i=1, i=2] }", "each attribute once", HONE_MALFORMED},
+    {IN_X "%y = test_attrs(%x) [i=1.5] }", "a whole number", HONE_MALFORMED},
+    {IN_X "%y = test_attrs(%x) [i=1, strings=[1]] }", "quoted text", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) @\"a\" %z = relu(%y) @\"a\" }", "a name that no node above has", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) from(\"b\", \"a\") }", "sorted origins", HONE_MALFORMED},
+    {IN_X "%y: f32[2,4] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
+    {IN_X "%y: f16[2,3] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
+    {IN_X "%y = test_negative(%x) }", "extent -3", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = add(%x, %c) }", "input b is bool", HONE_UNSUPPORTED},
+    {IN_X "in %h: f16[] %y = add(%x, %h) }", "but another input of the same type is f32", HONE_MALFORMED},
+    {IN_X "in %h: f32[4] %y = add(%x, %h) }", "in node", HONE_MALFORMED},
+    {IN_X "out %x out %x }", "two outputs are named x", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) parts () { yield } }", "a param for each input", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c) }", "expected '('", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c) () { yield %x } }", "a value of this block", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c) () { %z = relu(%x) yield %z } }", "belongs to another block", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c, %x) () { yield } }", "block 0 takes 0 values", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c) () { yield } }", "returns too little", HONE_MALFORMED},
+    {IN_X "in %c: bool[] %y = test_if(%c, %x) (%p: f32[2,3]) { yield %p } out %p }", "not of a block", HONE_MALFORMED},
+};
+
 static void test_messages(void **state) {
   (void)state;
-  static const struct {
-    const char *text, *message;
-    hone_status want;
-  } rows[] = {
-      {"", "line 1, column 1: expected graph", HONE_MALFORMED},
-      {"graph x {}", "column 7: expected a quoted name", HONE_MALFORMED},
-      {"graph \"g\" {", "column 12: expected", HONE_MALFORMED},
-      {"graph \"g\" {} more", "column 14: expected the end of the text", HONE_MALFORMED},
-      {"graph \"g\" opset 9999 {}", "expected an opset", HONE_MALFORMED},
-      {"graph \"g", "column 7: a quote that is not closed", HONE_MALFORMED},
-      {"graph \"\\x\" {}", "no such escape", HONE_MALFORMED},
-      {"graph \"g\" { in %x: f33[2] }", "column 20: expected a type", HONE_MALFORMED},
-      {"graph \"g\" { in %x: f32[2,] }", "expected a dim", HONE_MALFORMED},
-      {"graph \"g\" { in %x: f32[-1] }", "expected a dim that is not negative", HONE_MALFORMED},
-      {"graph \"g\" { in %x: f32[1,1,1,1,1,1,1,1,1] }", "expected at most 8 dims", HONE_MALFORMED},
-      {"graph \"g\" { in %x: f32[2", "expected a dim", HONE_MALFORMED},
-      {"graph \"g\" { in %: f32[2] }", "a value without a name", HONE_MALFORMED},
-      {"graph \"g\" { in %\"a\\u0000b\": f32[2] }", "a name with a zero byte", HONE_MALFORMED},
-      {"graph \"g\" { in %x: absent }", "a type other than absent", HONE_MALFORMED},
-      {"graph \"g\" { dim N in [5, 2] }", "bounds in order", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[2] = [1] }", "expected ','", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[1] = [1, 2] }", "expected ']'", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[N] = [1] }", "dims are numbers", HONE_MALFORMED},
-      {"graph \"g\" { const %c: i8[1] = [128] }", "a number that fits the type", HONE_MALFORMED},
-      {"graph \"g\" { const %c: i64[1] = [9223372036854775808] }", "of 64 bits", HONE_MALFORMED},
-      {"graph \"g\" { const %c: u64[1] = [-1] }", "that is not negative", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[1] = [1x] }", "expected a number", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[1] = [#7fc] }", "as many hexadecimal digits", HONE_MALFORMED},
-      {"graph \"g\" { const %c: c64[1] = [1] }", "bits of a complex number", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[99999999999] = [1] }", "as many elements", HONE_MALFORMED},
-      {"graph \"g\" { const %c: f32[99999999999] = splat 1 }", "more bytes than the limit", HONE_LIMIT},
-      {IN_X "in %x: f32[1] }", "line 3, column 6: expected a name that no value above has", HONE_MALFORMED},
-      {IN_X "%y = nothing(%x) }", "column 8: expected an operator that is known", HONE_MALFORMED},
-      {IN_X "%y = relu(%z) }", "expected a value that is defined above", HONE_MALFORMED},
-      {IN_X "%y = relu(%x, %x) }", "2 inputs, but there are 1", HONE_MALFORMED},
-      {IN_X "%y = relu() }", "input x is needed", HONE_MALFORMED},
-      {IN_X "_ = relu(%x) }", "cannot be left out", HONE_MALFORMED},
-      {IN_X "none = relu(%x) }", "output y is needed", HONE_MALFORMED},
-      {IN_X "%y, %y2 = relu(%x) }", "2 outputs, but there are 1", HONE_MALFORMED},
-      {IN_X "%y, %y = test_two(%x) }", "two results are named y", HONE_MALFORMED},
-      {IN_X "%y = relu(%x) [alpha=1] }", "an attribute that the operator has", HONE_MALFORMED},
-      {IN_X "%y = test_attrs(%x) }", "i", HONE_MALFORMED},
-      {IN_X "%y = test_attrs(%x) [i=1, i=2] }", "each attribute once", HONE_MALFORMED},
-      {IN_X "%y = test_attrs(%x) [i=1.5] }", "a whole number", HONE_MALFORMED},
-      {IN_X "%y = test_attrs(%x) [i=1, strings=[1]] }", "quoted text", HONE_MALFORMED},
-      {IN_X "%y = relu(%x) @\"a\" %z = relu(%y) @\"a\" }", "a name that no node above has", HONE_MALFORMED},
-      {IN_X "%y = relu(%x) from(\"b\", \"a\") }", "sorted origins", HONE_MALFORMED},
-      {IN_X "%y: f32[2,4] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
-      {IN_X "%y: f16[2,3] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
-      {IN_X "%y = test_negative(%x) }", "extent -3", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = add(%x, %c) }", "input b is bool", HONE_UNSUPPORTED},
-      {IN_X "in %h: f16[] %y = add(%x, %h) }", "but another input of the same type is f32", HONE_MALFORMED},
-      {IN_X "in %h: f32[4] %y = add(%x, %h) }", "in node", HONE_MALFORMED},
-      {IN_X "out %x out %x }", "two outputs are named x", HONE_MALFORMED},
-      {IN_X "%y = relu(%x) parts () { yield } }", "a param for each input", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c) }", "expected '('", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c) () { yield %x } }", "a value of this block", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c) () { %z = relu(%x) yield %z } }", "belongs to another block",
-       HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c, %x) () { yield } }", "block 0 takes 0 values", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c) () { yield } }", "returns too little", HONE_MALFORMED},
-      {IN_X "in %c: bool[] %y = test_if(%c, %x) (%p: f32[2,3]) { yield %p } out %p }", "not of a block",
-       HONE_MALFORMED},
-  };
-  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+  for (size_t i = 0; i < HN_COUNT(wrong_texts); ++i) {
     ir_fixture f;
     ir_begin(&f);
     hone_graph *graph = NULL;
-    const hone_status got = hn_graph_parse(&f.context, rows[i].text, strlen(rows[i].text), NULL, 0, &graph);
-    if (got != rows[i].want) fail_msg("%s\ngot %s: %s", rows[i].text, hone_status_name(got), ir_message(&f));
+    const hone_status got =
+        hn_graph_parse(&f.context, wrong_texts[i].text, strlen(wrong_texts[i].text), NULL, 0, &graph);
+    if (got != wrong_texts[i].want)
+      fail_msg("%s\ngot %s: %s", wrong_texts[i].text, hone_status_name(got), ir_message(&f));
     assert_null(graph);
-    ir_expect_message(&f, rows[i].message);
+    ir_expect_message(&f, wrong_texts[i].message);
     ir_end(&f);
   }
 }
