@@ -6,21 +6,23 @@
 /* What is left for -1, given the other extents; a fresh symbol when that cannot be said yet. */
 static hone_status infer_rest(hone_infer *infer, int count, int64_t *dims, int rest) {
   const hone_shape *from = hn_in_shape(infer, 0);
-  int64_t others = 1, total, known_total;
-  if (hn_in_rank(infer, 0) < 0) {
-    dims[rest] = hn_dim_fresh(infer->dims, "reshape", true, INT64_MAX);
-    return HONE_OK;
-  }
   dims[rest] = 1;
   const hone_shape kept = hn_shape(count, dims);
-  others = hn_dim_product(infer->dims, count, dims);
-  total = hn_dim_product(infer->dims, from->rank, from->dim);
-  if (hn_elems_checked(&kept, &others) && others == 0)
-    return HN_INFER_FAIL(infer, "shape has -1 beside an extent of 0, so that it says nothing");
-  if (hn_shape_known(&kept) && hn_elems_checked(from, &known_total) && known_total % others != 0)
-    return HN_INFER_FAIL(infer, "%lld elements do not divide into the shape's other extents, %lld",
-                         (long long)known_total, (long long)others);
-  dims[rest] = hn_dim_floor_div(infer->dims, total, others);
+  int64_t others = 1, total;
+  if (hn_shape_known(&kept)) {
+    if (!hn_elems_checked(&kept, &others)) return HN_INFER_FAIL(infer, "shape has more elements than any tensor");
+    if (others == 0) return HN_INFER_FAIL(infer, "shape has -1 beside an extent of 0, so that it says nothing");
+    if (hn_elems_checked(from, &total) && total % others != 0)
+      return HN_INFER_FAIL(infer, "%lld elements do not divide into the shape's other extents, %lld", (long long)total,
+                           (long long)others);
+  } else {
+    others = hn_dim_product(infer->dims, count, dims);
+    if (others == 0) return HN_INFER_FAIL(infer, "shape has -1 beside an extent of 0, so that it says nothing");
+  }
+  if (hn_in_rank(infer, 0) < 0)
+    dims[rest] = hn_dim_fresh(infer->dims, "reshape", true, INT64_MAX);
+  else
+    dims[rest] = hn_dim_floor_div(infer->dims, hn_dim_product(infer->dims, from->rank, from->dim), others);
   return HONE_OK;
 }
 
