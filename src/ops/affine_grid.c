@@ -69,5 +69,5 @@ const hone_op hn_op_affine_grid = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"AffineGrid", 20, HONE_LATEST}},
+    .onnx = {{.name = "AffineGrid", .first = 20, .last = HONE_LATEST}},
 };

@@ -259,5 +259,5 @@ const hone_op hn_op_attention = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
-    .onnx = {{"Attention", 23, HONE_LATEST}},
+    .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST}},
 };

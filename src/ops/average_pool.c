@@ -38,5 +38,5 @@ const hone_op hn_op_average_pool = {
     .infer = hn_infer_pool,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"AveragePool", 1, HONE_LATEST}},
+    .onnx = {{.name = "AveragePool", .first = 1, .last = HONE_LATEST}},
 };

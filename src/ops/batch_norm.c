@@ -89,6 +89,10 @@ const hone_op hn_op_batch_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"BatchNormalization", 9, HONE_LATEST},
-             {"BatchNormalization", 1, 8, .drop = "consumed_inputs is_test spatial", .adapt = "legacy_batch_norm"}},
+    .onnx = {{.name = "BatchNormalization", .first = 9, .last = HONE_LATEST},
+             {.name = "BatchNormalization",
+              .first = 1,
+              .last = 8,
+              .drop = "consumed_inputs is_test spatial",
+              .adapt = "legacy_batch_norm"}},
 };

@@ -69,5 +69,5 @@ const hone_op hn_op_causal_conv_with_state = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"CausalConvWithState", 27, HONE_LATEST}},
+    .onnx = {{.name = "CausalConvWithState", .first = 27, .last = HONE_LATEST}},
 };

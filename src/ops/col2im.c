@@ -116,5 +116,5 @@ const hone_op hn_op_col2im = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"Col2Im", 18, HONE_LATEST}},
+    .onnx = {{.name = "Col2Im", .first = 18, .last = HONE_LATEST}},
 };

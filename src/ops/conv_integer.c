@@ -36,5 +36,5 @@ const hone_op hn_op_conv_integer = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
-    .onnx = {{"ConvInteger", 10, HONE_LATEST}},
+    .onnx = {{.name = "ConvInteger", .first = 10, .last = HONE_LATEST}},
 };

@@ -95,5 +95,5 @@ const hone_op hn_op_conv_transpose = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"ConvTranspose", 1, HONE_LATEST}},
+    .onnx = {{.name = "ConvTranspose", .first = 1, .last = HONE_LATEST}},
 };

@@ -44,5 +44,5 @@ const hone_op hn_op_dequantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"DequantizeLinear", 10, HONE_LATEST}},
+    .onnx = {{.name = "DequantizeLinear", .first = 10, .last = HONE_LATEST}},
 };

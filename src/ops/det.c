@@ -67,5 +67,5 @@ const hone_op hn_op_det = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
-    .onnx = {{"Det", 11, HONE_LATEST}},
+    .onnx = {{.name = "Det", .first = 11, .last = HONE_LATEST}},
 };

@@ -111,5 +111,6 @@ const hone_op hn_op_dft = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"DFT", 20, HONE_LATEST}, {"DFT", 17, 19, .to_input = "axis=2", .set = "default_axis=1"}},
+    .onnx = {{.name = "DFT", .first = 20, .last = HONE_LATEST},
+             {.name = "DFT", .first = 17, .last = 19, .to_input = "axis=2", .set = "default_axis=1"}},
 };

@@ -47,5 +47,5 @@ const hone_op hn_op_dynamic_quantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"DynamicQuantizeLinear", 11, HONE_LATEST}},
+    .onnx = {{.name = "DynamicQuantizeLinear", .first = 11, .last = HONE_LATEST}},
 };

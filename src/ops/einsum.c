@@ -208,5 +208,5 @@ const hone_op hn_op_einsum = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"Einsum", 12, HONE_LATEST}},
+    .onnx = {{.name = "Einsum", .first = 12, .last = HONE_LATEST}},
 };

@@ -70,5 +70,6 @@ const hone_op hn_op_gemm = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"Gemm", 7, HONE_LATEST}, {"Gemm", 1, 6, .drop = "broadcast"}},
+    .onnx = {{.name = "Gemm", .first = 7, .last = HONE_LATEST},
+             {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"}},
 };

@@ -27,5 +27,5 @@ const hone_op hn_op_global_average_pool = {
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"GlobalAveragePool", 1, HONE_LATEST}},
+    .onnx = {{.name = "GlobalAveragePool", .first = 1, .last = HONE_LATEST}},
 };

@@ -33,5 +33,5 @@ const hone_op hn_op_global_lp_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"GlobalLpPool", 2, HONE_LATEST}},
+    .onnx = {{.name = "GlobalLpPool", .first = 2, .last = HONE_LATEST}},
 };

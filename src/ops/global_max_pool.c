@@ -32,5 +32,5 @@ const hone_op hn_op_global_max_pool = {
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"GlobalMaxPool", 1, HONE_LATEST}},
+    .onnx = {{.name = "GlobalMaxPool", .first = 1, .last = HONE_LATEST}},
 };

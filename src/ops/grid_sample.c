@@ -124,5 +124,5 @@ const hone_op hn_op_grid_sample = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"GridSample", 16, HONE_LATEST}},
+    .onnx = {{.name = "GridSample", .first = 16, .last = HONE_LATEST}},
 };

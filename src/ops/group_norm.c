@@ -56,5 +56,5 @@ const hone_op hn_op_group_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"GroupNormalization", 18, HONE_LATEST}},
+    .onnx = {{.name = "GroupNormalization", .first = 18, .last = HONE_LATEST}},
 };

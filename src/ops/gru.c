@@ -47,5 +47,5 @@ const hone_op hn_op_gru = {
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
-    .onnx = {{"GRU", 1, HONE_LATEST, .drop = "output_sequence"}},
+    .onnx = {{.name = "GRU", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

@@ -43,5 +43,5 @@ const hone_op hn_op_instance_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"InstanceNormalization", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{.name = "InstanceNormalization", .first = 1, .last = HONE_LATEST, .drop = "consumed_inputs"}},
 };

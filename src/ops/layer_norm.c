@@ -86,5 +86,5 @@ const hone_op hn_op_layer_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"LayerNormalization", 17, HONE_LATEST}},
+    .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST}},
 };

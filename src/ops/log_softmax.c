@@ -45,5 +45,6 @@ const hone_op hn_op_log_softmax = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"LogSoftmax", 13, HONE_LATEST}, {"LogSoftmax", 1, 12, .adapt = "legacy_softmax"}},
+    .onnx = {{.name = "LogSoftmax", .first = 13, .last = HONE_LATEST},
+             {.name = "LogSoftmax", .first = 1, .last = 12, .adapt = "legacy_softmax"}},
 };

@@ -44,5 +44,5 @@ const hone_op hn_op_lp_normalization = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"LpNormalization", 1, HONE_LATEST}},
+    .onnx = {{.name = "LpNormalization", .first = 1, .last = HONE_LATEST}},
 };

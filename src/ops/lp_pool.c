@@ -42,5 +42,5 @@ const hone_op hn_op_lp_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"LpPool", 2, HONE_LATEST}},
+    .onnx = {{.name = "LpPool", .first = 2, .last = HONE_LATEST}},
 };

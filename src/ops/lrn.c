@@ -50,5 +50,5 @@ const hone_op hn_op_lrn = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"LRN", 1, HONE_LATEST}},
+    .onnx = {{.name = "LRN", .first = 1, .last = HONE_LATEST}},
 };

@@ -50,5 +50,5 @@ const hone_op hn_op_lstm = {
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
-    .onnx = {{"LSTM", 1, HONE_LATEST, .drop = "output_sequence"}},
+    .onnx = {{.name = "LSTM", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

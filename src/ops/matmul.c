@@ -40,5 +40,5 @@ const hone_op hn_op_matmul = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
-    .onnx = {{"MatMul", 1, HONE_LATEST}},
+    .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST}},
 };

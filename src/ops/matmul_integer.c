@@ -40,5 +40,5 @@ const hone_op hn_op_matmul_integer = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
-    .onnx = {{"MatMulInteger", 10, HONE_LATEST}},
+    .onnx = {{.name = "MatMulInteger", .first = 10, .last = HONE_LATEST}},
 };

@@ -62,5 +62,5 @@ const hone_op hn_op_max_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
-    .onnx = {{"MaxPool", 1, HONE_LATEST}},
+    .onnx = {{.name = "MaxPool", .first = 1, .last = HONE_LATEST}},
 };

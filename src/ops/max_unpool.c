@@ -94,5 +94,5 @@ const hone_op hn_op_max_unpool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
-    .onnx = {{"MaxUnpool", 9, HONE_LATEST}},
+    .onnx = {{.name = "MaxUnpool", .first = 9, .last = HONE_LATEST}},
 };

@@ -73,5 +73,5 @@ const hone_op hn_op_mean_variance_normalization = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"MeanVarianceNormalization", 9, HONE_LATEST}},
+    .onnx = {{.name = "MeanVarianceNormalization", .first = 9, .last = HONE_LATEST}},
 };

@@ -30,5 +30,5 @@ const hone_op hn_op_negative_log_likelihood_loss = {
     .infer = hn_infer_loss,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"NegativeLogLikelihoodLoss", 12, HONE_LATEST}},
+    .onnx = {{.name = "NegativeLogLikelihoodLoss", .first = 12, .last = HONE_LATEST}},
 };

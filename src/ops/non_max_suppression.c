@@ -122,5 +122,5 @@ const hone_op hn_op_non_max_suppression = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
-    .onnx = {{"NonMaxSuppression", 10, HONE_LATEST}},
+    .onnx = {{.name = "NonMaxSuppression", .first = 10, .last = HONE_LATEST}},
 };

@@ -59,5 +59,5 @@ const hone_op hn_op_qlinear_conv = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"QLinearConv", 10, HONE_LATEST}},
+    .onnx = {{.name = "QLinearConv", .first = 10, .last = HONE_LATEST}},
 };

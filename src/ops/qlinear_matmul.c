@@ -55,5 +55,5 @@ const hone_op hn_op_qlinear_matmul = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
-    .onnx = {{"QLinearMatMul", 10, HONE_LATEST}},
+    .onnx = {{.name = "QLinearMatMul", .first = 10, .last = HONE_LATEST}},
 };

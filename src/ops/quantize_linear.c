@@ -60,5 +60,5 @@ const hone_op hn_op_quantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"QuantizeLinear", 10, HONE_LATEST}},
+    .onnx = {{.name = "QuantizeLinear", .first = 10, .last = HONE_LATEST}},
 };

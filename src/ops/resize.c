@@ -177,5 +177,5 @@ const hone_op hn_op_resize = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,
-    .onnx = {{"Resize", 11, HONE_LATEST}},
+    .onnx = {{.name = "Resize", .first = 11, .last = HONE_LATEST}},
 };

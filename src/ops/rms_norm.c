@@ -51,5 +51,5 @@ const hone_op hn_op_rms_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
-    .onnx = {{"RMSNormalization", 23, HONE_LATEST}},
+    .onnx = {{.name = "RMSNormalization", .first = 23, .last = HONE_LATEST}},
 };

@@ -33,5 +33,5 @@ const hone_op hn_op_rnn = {
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
-    .onnx = {{"RNN", 1, HONE_LATEST, .drop = "output_sequence"}},
+    .onnx = {{.name = "RNN", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

@@ -100,5 +100,5 @@ const hone_op hn_op_rotary_embedding = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"RotaryEmbedding", 23, HONE_LATEST}},
+    .onnx = {{.name = "RotaryEmbedding", .first = 23, .last = HONE_LATEST}},
 };

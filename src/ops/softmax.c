@@ -44,5 +44,6 @@ const hone_op hn_op_softmax = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"Softmax", 13, HONE_LATEST}, {"Softmax", 1, 12, .adapt = "legacy_softmax"}},
+    .onnx = {{.name = "Softmax", .first = 13, .last = HONE_LATEST},
+             {.name = "Softmax", .first = 1, .last = 12, .adapt = "legacy_softmax"}},
 };

@@ -48,5 +48,5 @@ const hone_op hn_op_softmax_cross_entropy_loss = {
     .infer = hn_infer_loss,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"SoftmaxCrossEntropyLoss", 12, HONE_LATEST}},
+    .onnx = {{.name = "SoftmaxCrossEntropyLoss", .first = 12, .last = HONE_LATEST}},
 };

@@ -76,5 +76,5 @@ const hone_op hn_op_stft = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
-    .onnx = {{"STFT", 17, HONE_LATEST}},
+    .onnx = {{.name = "STFT", .first = 17, .last = HONE_LATEST}},
 };

@@ -48,5 +48,7 @@ const hone_op hn_op_upsample = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,
-    .onnx = {{"Upsample", 9, 10}, {"Upsample", 7, 8, .to_input = "scales=1"}, {"Resize", 10, 10}},
+    .onnx = {{.name = "Upsample", .first = 9, .last = 10},
+             {.name = "Upsample", .first = 7, .last = 8, .to_input = "scales=1"},
+             {.name = "Resize", .first = 10, .last = 10}},
 };
