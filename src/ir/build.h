@@ -4,6 +4,7 @@
 #define HN_IR_BUILD_H
 
 #include "ir/graph.h"
+#include "ops/ports.h"
 
 /* A copy of wanted, or when that is taken wanted_1, wanted_2, ...: the first number not given yet. NULL: no memory. */
 const char *hn_name_unique(hn_arena *arena, const hn_table *taken, hn_table *counters, const char *wanted);
@@ -22,12 +23,10 @@ void hn_use_unlink(hn_value *value, hn_use *use);
 void hn_node_link(hn_block *block, hn_node *node, hn_node *before);
 
 /* Ports (ports.c). Counts of inputs and outputs against the row, INVALID in words. */
-const hone_port *hn_port_at(const hone_port *ports, int index); /* the variadic last one stands for the rest; or NULL */
-hone_status hn_ports_check_counts(hone_diagnostics *diag, const hone_op *op, int in_count, hn_value *const *in,
-                                  int out_count, const bool *out_wanted);
-/* Dtypes of the inputs against sets and letters; fills kind and dtype of the outputs, rank -1. */
-hone_status hn_ports_bind(hone_diagnostics *diag, const hone_op *op, int in_count, const hone_fact *in, int out_count,
-                          hone_fact *out);
+static inline hone_status hn_ports_check_counts(hone_diagnostics *diag, const hone_op *op, int in_count,
+                                                hn_value *const *in, int out_count, const bool *out_wanted) {
+  return hn_ports_check(diag, op, in_count, (const void *const *)in, out_count, out_wanted);
+}
 
 /* Runs the row's infer and checks what it says. out has room for max(out_count, HONE_MAX_PORTS) facts. */
 hone_status hn_infer_outputs(hone_graph *graph, const hn_node *node, hn_arena *arena, hone_fact *out);

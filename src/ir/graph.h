@@ -160,7 +160,7 @@ bool hn_value_is_result(const hn_value *value); /* of any block */
 hone_status hn_origins_union(hone_graph *graph, const hn_origins *a, const hn_origins *b, hn_origins *out);
 hone_status hn_origins_one(hone_graph *graph, const char *name, hn_origins *out);
 
-/* Every structural and typing rule; INTERNAL names each broken one (ir/verify.c). */
+/* Every structural and typing rule; INTERNAL names each broken one (ir/verify.c). NO_MEMORY. */
 hone_status hn_graph_verify(const hone_graph *graph);
 int hn_graph_node_count(const hone_graph *graph); /* blocks' nodes included, parts' not */
 

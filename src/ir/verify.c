@@ -15,6 +15,7 @@ typedef struct verifier {
   int *use_count; /* by value id: uses that were seen */
   bool *node_ids;
   int broken;
+  bool no_memory; /* then what was found says little */
 } verifier;
 
 static void broken(verifier *v, const char *format, ...) HONE_PRINTF(2, 3);
@@ -26,6 +27,11 @@ static void broken(verifier *v, const char *format, ...) {
   va_end(arguments);
   (void)HN_FAIL(&v->graph->context->diag, HONE_INTERNAL, "verify: %s", text);
   ++v->broken;
+}
+
+static void run_out(verifier *v) {
+  (void)HN_FAIL_MEMORY(&v->graph->context->diag);
+  v->no_memory = true;
 }
 
 static const char *name_of(const hn_value *value) { return value && value->name ? value->name : "(no name)"; }
@@ -155,7 +161,7 @@ static void check_attrs(verifier *v, const hn_node *node) {
 static void check_ports(verifier *v, const hn_node *node) {
   bool *wanted = HN_NEW(&v->scratch, bool, node->out_count);
   if (!wanted) {
-    broken(v, "no memory to go on");
+    run_out(v);
     return;
   }
   for (int i = 0; i < node->out_count; ++i) wanted[i] = node->out[i] != NULL;
@@ -186,7 +192,13 @@ static void check_inference(verifier *v, const hn_node *node) {
   for (int i = 0; i < node->in_count; ++i) {
     if (node->in[i] && !is_known(v, node->in[i])) return; /* reported */
   }
-  if (!facts || hn_infer_outputs(&v->shadow, node, &v->scratch, facts) != HONE_OK) {
+  if (!facts) {
+    run_out(v);
+    return;
+  }
+  const hone_status status = hn_infer_outputs(&v->shadow, node, &v->scratch, facts);
+  if (status == HONE_NO_MEMORY) v->no_memory = true;
+  if (status != HONE_OK) {
     broken(v, "node %s (%s): inference does not accept its inputs", node->name, node->op->name);
     return;
   }
@@ -304,7 +316,7 @@ static void check_output_names(verifier *v) {
     if (!name || hn_table_get(&names, name)) {
       broken(v, "output %d has no name of its own", i);
     } else if (!hn_table_put(&names, name, graph->main)) {
-      broken(v, "no memory to go on");
+      run_out(v);
     }
   }
 }
@@ -337,5 +349,6 @@ hone_status hn_graph_verify(const hone_graph *graph) {
       broken(&v, "value %s is defined by something outside the graph", name_of(value));
   }
   hn_arena_deinit(&v.scratch);
+  if (v.no_memory) return HONE_NO_MEMORY;
   return v.broken == 0 ? HONE_OK : HONE_INTERNAL;
 }

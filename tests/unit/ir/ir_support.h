@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 #include "ir/text.h"
-#include "../base/faults.h"
+#include "unit/base/faults.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
