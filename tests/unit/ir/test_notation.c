@@ -111,52 +111,53 @@ typedef struct built {
   const char *text, *want; /* the lines after those of base_text, without the outputs */
 } built;
 
+static const built builds[] = {
+    {"x", ""},
+    {"relu(x)", "%new = relu(%x) @\"new\"\n"},
+    {"add(mul(x, 2), 1)", "const %c: f32[] = [2]\nconst %c_1: f32[] = [1]\n"
+                          "%new = mul(%x, %c) @\"new\"\n%new_1 = add(%new, %c_1) @\"new_1\"\n"},
+    {"mul(0.5, h)", "const %c: f16[] = [0.5]\n%new = mul(%c, %h) @\"new\"\n"},
+    {"mul(3, i)", "const %c: i64[] = [3]\n%new = mul(%c, %i) @\"new\"\n"},
+    {"gather(x, 1)", "const %c: i64[] = [1]\n%new = gather(%x, %c) @\"new\"\n"},
+    {"where(equal(x, 0), 0, x)", "const %c: f32[] = [0]\nconst %c_1: f32[] = [0]\n"
+                                 "%new = equal(%x, %c) @\"new\"\n%new_1 = where(%new, %c_1, %x) @\"new_1\"\n"},
+    {"t(h)", "%new = test_two(%h) @\"new\"\n"},
+    {"t(h, h, ...)", NULL}, /* f16 and f32 under one letter */
+    {"t(x, x, ...)", "%new = test_two(%x, %x, %x) @\"new\"\n"},
+    {"t(relu(x), ...)", "%new = relu(%x) @\"new\"\n%new_1 = test_two(%new, _, %x) @\"new_1\"\n"},
+    {"a[i=4]", "%new = test_attrs(%x) [i=4, f=2.0] @\"new\"\n"},
+    {"a[f=1](h)", "%new = test_attrs(%h) [i=3, f=1.0] @\"new\"\n"},
+    {"test_attrs[i=$axis, s=$absent](x)", "%new = test_attrs(%x) [i=7] @\"new\"\n"},
+    {"test_attrs[i=a.i, f=a.f, floats=[1,2], strings=[]](x)",
+     "%new = test_attrs(%x) [i=3, f=2.0, floats=[1.0,2.0], strings=[]] @\"new\"\n"},
+    {"concat[axis=0](xs...)", "%new = concat(%x, %t) [axis=0] @\"new\"\n"},
+    {"concat[axis=0](x, xs...)", "%new = concat(%x, %x, %t) [axis=0] @\"new\"\n"},
+    {"test_two(x, none, x)", "%new = test_two(%x, _, %x) @\"new\"\n"},
+    {"test_two(x, _, x)", "%new = test_two(%x, _, %x) @\"new\"\n"},
+    {"(y:test_two(x), y.2)", "%new, _, %new_1 = test_two(%x) @\"new\"\n"},
+    {"(r:relu(x), add(r, r))", "%new = relu(%x) @\"new\"\n%new_1 = add(%new, %new) @\"new_1\"\n"},
+    {"(s:2, relu(x))", "const %c: f32[] = [2]\n%new = relu(%x) @\"new\"\n"},
+    {"nothing(x)", NULL},
+    {"relu(nothing)", NULL},
+    {"relu(...)", NULL},
+    {"relu", NULL},
+    {"x.1", NULL},
+    {"t.1", NULL},
+    {"relu[alpha=1](x)", NULL},
+    {"relu[alpha=x.i](x)", NULL},
+    {"add(relu(x), h)", NULL},
+    {"concat[axis=0](ys...)", NULL},
+};
+
 static void test_build(void **state) {
   (void)state;
-  static const built rows[] = {
-      {"x", ""},
-      {"relu(x)", "%new = relu(%x) @\"new\"\n"},
-      {"add(mul(x, 2), 1)", "const %c: f32[] = [2]\nconst %c_1: f32[] = [1]\n"
-                            "%new = mul(%x, %c) @\"new\"\n%new_1 = add(%new, %c_1) @\"new_1\"\n"},
-      {"mul(0.5, h)", "const %c: f16[] = [0.5]\n%new = mul(%c, %h) @\"new\"\n"},
-      {"mul(3, i)", "const %c: i64[] = [3]\n%new = mul(%c, %i) @\"new\"\n"},
-      {"gather(x, 1)", "const %c: i64[] = [1]\n%new = gather(%x, %c) @\"new\"\n"},
-      {"where(equal(x, 0), 0, x)", "const %c: f32[] = [0]\nconst %c_1: f32[] = [0]\n"
-                                   "%new = equal(%x, %c) @\"new\"\n%new_1 = where(%new, %c_1, %x) @\"new_1\"\n"},
-      {"t(h)", "%new = test_two(%h) @\"new\"\n"},
-      {"t(h, h, ...)", NULL}, /* f16 and f32 under one letter */
-      {"t(x, x, ...)", "%new = test_two(%x, %x, %x) @\"new\"\n"},
-      {"t(relu(x), ...)", "%new = relu(%x) @\"new\"\n%new_1 = test_two(%new, _, %x) @\"new_1\"\n"},
-      {"a[i=4]", "%new = test_attrs(%x) [i=4, f=2.0] @\"new\"\n"},
-      {"a[f=1](h)", "%new = test_attrs(%h) [i=3, f=1.0] @\"new\"\n"},
-      {"test_attrs[i=$axis, s=$absent](x)", "%new = test_attrs(%x) [i=7] @\"new\"\n"},
-      {"test_attrs[i=a.i, f=a.f, floats=[1,2], strings=[]](x)",
-       "%new = test_attrs(%x) [i=3, f=2.0, floats=[1.0,2.0], strings=[]] @\"new\"\n"},
-      {"concat[axis=0](xs...)", "%new = concat(%x, %t) [axis=0] @\"new\"\n"},
-      {"concat[axis=0](x, xs...)", "%new = concat(%x, %x, %t) [axis=0] @\"new\"\n"},
-      {"test_two(x, none, x)", "%new = test_two(%x, _, %x) @\"new\"\n"},
-      {"test_two(x, _, x)", "%new = test_two(%x, _, %x) @\"new\"\n"},
-      {"(y:test_two(x), y.2)", "%new, _, %new_1 = test_two(%x) @\"new\"\n"},
-      {"(r:relu(x), add(r, r))", "%new = relu(%x) @\"new\"\n%new_1 = add(%new, %new) @\"new_1\"\n"},
-      {"(s:2, relu(x))", "const %c: f32[] = [2]\n%new = relu(%x) @\"new\"\n"},
-      {"nothing(x)", NULL},
-      {"relu(nothing)", NULL},
-      {"relu(...)", NULL},
-      {"relu", NULL},
-      {"x.1", NULL},
-      {"t.1", NULL},
-      {"relu[alpha=1](x)", NULL},
-      {"relu[alpha=x.i](x)", NULL},
-      {"add(relu(x), h)", NULL},
-      {"concat[axis=0](ys...)", NULL},
-  };
-  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+  for (size_t i = 0; i < HN_COUNT(builds); ++i) {
     ir_fixture f;
     ir_begin(&f);
     hone_graph *graph = ir_parse(&f, base_text);
     hn_arena arena;
     hn_arena_init(&arena, f.context.allocator);
-    const hn_roots roots = read(&f, &arena, rows[i].text);
+    const hn_roots roots = read(&f, &arena, builds[i].text);
     hn_node *t = ir_node(graph, "t"), *a = ir_node(graph, "a");
     hn_value *const rest[2] = {ir_value(graph, "x"), t->out[0]};
     const hn_binding bindings[] = {{"x", ir_value(graph, "x"), NULL, 0, NULL},
@@ -176,7 +177,7 @@ static void test_build(void **state) {
     hn_value *results[8];
     char *before = ir_print(&f, graph);
     const hone_status status = hn_notation_build(&build, &roots, results);
-    if ((status == HONE_OK) != (rows[i].want != NULL)) fail_msg("%s: %s", rows[i].text, ir_message(&f));
+    if ((status == HONE_OK) != (builds[i].want != NULL)) fail_msg("%s: %s", builds[i].text, ir_message(&f));
     assert_int_equal(status == HONE_OK, f.context.diag.count == 0);
     hn_diag_clear(&f.context.diag);
     if (status == HONE_OK) {
@@ -188,11 +189,11 @@ static void test_build(void **state) {
     char *after = ir_print(&f, graph);
     if (status != HONE_OK) assert_string_equal(before, after);
     /* Every wanted line is there, indented as lines of the graph are. */
-    for (const char *line = rows[i].want; line && *line; line = strchr(line, '\n') + 1) {
+    for (const char *line = builds[i].want; line && *line; line = strchr(line, '\n') + 1) {
       char expected[256];
       snprintf(expected, sizeof expected, "\n  %.*s\n", (int)(strchr(line, '\n') - line), line);
-      if (strcmp(rows[i].text, "(s:2, relu(x))") == 0 && strncmp(line, "const", 5) == 0) continue; /* unused */
-      if (!strstr(after, expected)) fail_msg("%s: want%sin\n%s", rows[i].text, expected, after);
+      if (strcmp(builds[i].text, "(s:2, relu(x))") == 0 && strncmp(line, "const", 5) == 0) continue; /* unused */
+      if (!strstr(after, expected)) fail_msg("%s: want%sin\n%s", builds[i].text, expected, after);
     }
     free(before);
     free(after);
