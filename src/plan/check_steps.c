@@ -45,12 +45,13 @@ static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *s
 }
 
 static hone_status check_counts(hn_plan_checker *checker, const hn_plan_step *step) {
-  bool given[256] = {0}, wanted[256] = {0};
+  const void *given[256] = {0};
+  bool wanted[HONE_MAX_PORTS] = {0};
   if (step->in_count > 256 || step->out_count > HONE_MAX_PORTS)
     return BAD(checker, "it has too many inputs or outputs");
-  for (int i = 0; i < step->in_count; ++i) given[i] = step->in[i] >= 0;
+  for (int i = 0; i < step->in_count; ++i) given[i] = step->in[i] >= 0 ? step : NULL;
   for (int i = 0; i < step->out_count; ++i) wanted[i] = step->out[i] >= 0;
-  return hn_ports_check_counts(checker->diag, step->op, step->in_count, given, step->out_count, wanted) == HONE_OK
+  return hn_ports_check(checker->diag, step->op, step->in_count, given, step->out_count, wanted) == HONE_OK
              ? HONE_OK
              : BAD(checker, "its inputs or outputs do not fit operator %s", step->op->name);
 }

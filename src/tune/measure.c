@@ -17,7 +17,7 @@ typedef struct tuning_effort {
 
 static tuning_effort effort_of(const hone_build_options *options) {
   static const tuning_effort rows[] = {{3, 10e3, 1.9}, {3, 10e3, 1.9}, {5, 20e3, 3},
-                                {9, 30e3, 3},   {15, 50e3, 9},  {31, 100e3, 99}};
+                                       {9, 30e3, 3},   {15, 50e3, 9},  {31, 100e3, 99}};
   int level = options->level == 0 ? 3 : options->level;
   if (level < 0) level = 0;
   tuning_effort chosen = rows[level > 5 ? 5 : level];

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ports.h - inputs and outputs against the ports of an op's row: counts, dtypes, letters. For the graph and for plans.
+ */
+#ifndef HN_OPS_PORTS_H
+#define HN_OPS_PORTS_H
+
+#include <hone/op.h>
+
+const hone_port *hn_port_at(const hone_port *ports, int index); /* the variadic last one stands for the rest; or NULL */
+/* in: anything not NULL for an input that is given. INVALID names the port. */
+hone_status hn_ports_check(hone_diagnostics *diag, const hone_op *op, int in_count, const void *const *in,
+                           int out_count, const bool *out_wanted);
+/* Checks dtypes against the ports and their letters, and fills out[] with kind, dtype and rank -1 for infer. out has
+ * room for max(out_count, HONE_MAX_PORTS). */
+hone_status hn_ports_bind(hone_diagnostics *diag, const hone_op *op, int in_count, const hone_fact *in, int out_count,
+                          hone_fact *out);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger.c - the decision ledger: every candidate with its time, interval or reason, and every fusion tried with its
+ * first unmet condition, as JSON for `hone explain` and for people's own tools. */
+#include "base/json.h"
+#include "tune/tuning.h"
+#include <math.h>
+
+static const char *const states[] = {"rejected", "estimated", "timed", "inexact"};
+
+static void put_candidate(hn_json_writer *w, const hn_candidate *candidate) {
+  hn_json_open_flat(w, NULL, '{');
+  hn_json_put_text(w, "tactic", candidate->tactic->name);
+  hn_json_put_text(w, "provider", candidate->provider);
+  hn_json_put_text(w, "in", hone_format_name(candidate->formats.in));
+  hn_json_put_text(w, "out", hone_format_name(candidate->formats.out));
+  if (candidate->params.count) {
+    hn_json_open_flat(w, "params", '{');
+    for (int p = 0; p < candidate->params.count; ++p)
+      hn_json_put_int(w, candidate->params.items[p].name, candidate->params.items[p].value);
+    hn_json_close(w, '}');
+  }
+  hn_json_put_text(w, "state", states[candidate->state]);
+  if (candidate->reason) hn_json_put_text(w, "reason", candidate->reason);
+  if (candidate->state != HN_CANDIDATE_REJECTED) hn_json_put_real(w, "estimate_ns", candidate->estimate_ns);
+  if (candidate->state == HN_CANDIDATE_TIMED) {
+    hn_json_put_real(w, "time_ns", candidate->time_ns);
+    hn_json_put_real(w, "low_ns", candidate->time_low_ns);
+    hn_json_put_real(w, "high_ns", candidate->time_high_ns);
+    hn_json_put_int(w, "runs", candidate->runs);
+    if (candidate->from_cache) hn_json_put_bool(w, "from_cache", true);
+  }
+  if (candidate->error_rel_l2 >= 0) {
+    hn_json_put_real(w, "error", candidate->error_rel_l2);
+    hn_json_put_real(w, "bound", candidate->error_bound);
+  }
+  hn_json_close(w, '}');
+}
+
+static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_choice *choice) {
+  hn_json_open(w, NULL, '{');
+  hn_json_put_text(w, "node", choice->node->name);
+  hn_json_put_text(w, "op", choice->node->op->name);
+  hn_json_open_flat(w, "origins", '[');
+  for (int i = 0; i < choice->node->origins.count; ++i) hn_json_put_text(w, NULL, choice->node->origins.names[i]);
+  hn_json_close(w, ']');
+  if (choice->view) {
+    hn_json_put_text(w, "why", "only the shape changes: nothing runs");
+  } else {
+    hn_json_put_int(w, "chosen", choice->chosen);
+    hn_json_put_text(w, "why", choice->why);
+    hn_json_put_real(w, "flops", choice->cost.flops);
+    hn_json_put_real(w, "bytes", choice->cost.bytes_read + choice->cost.bytes_written);
+    if (choice->same_as >= 0) hn_json_put_text(w, "measured_with", choices->items[choice->same_as].node->name);
+    hn_json_open(w, "candidates", '[');
+    for (int k = 0; k < choice->candidate_count; ++k) put_candidate(w, &choice->candidates[k]);
+    hn_json_close(w, ']');
+  }
+  hn_json_close(w, '}');
+}
+
+hone_status hn_ledger_write(const hn_choices *choices, const hn_pass_log *passes, hn_text *out) {
+  hn_json_writer writer, *w = &writer;
+  const hone_facts *facts = &choices->devices[0]->facts;
+  hn_json_begin(w, out);
+  hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "ledger", 1);
+  hn_json_put_text(w, "device", facts->name);
+  hn_json_put_int(w, "threads", facts->threads);
+  hn_json_put_bool(w, "formats_proved_best", choices->optimal);
+  hn_json_put_real(w, "expected_ns", choices->total_ns);
+  hn_json_open(w, "nodes", '[');
+  for (int i = 0; i < choices->count; ++i) put_choice(w, choices, &choices->items[i]);
+  hn_json_close(w, ']');
+  hn_json_open(w, "passes", '[');
+  for (int i = 0; i < passes->count; ++i) {
+    const hn_pass_event *event = &passes->events[i];
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_text(w, "pass", event->pass);
+    hn_json_put_text(w, "rule", event->rule);
+    hn_json_put_text(w, "node", event->node);
+    hn_json_put_bool(w, "fired", event->fired);
+    if (event->unmet) hn_json_put_text(w, "unmet", event->unmet);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+  hn_json_close(w, '}');
+  hn_text_add(out, "\n");
+  return out->failed ? HN_FAIL_MEMORY(&choices->context->diag) : HONE_OK;
+}

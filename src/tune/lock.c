@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lock.c - the lock: one line a step, tab between the node's name and what runs it:
+ *   NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
+ * Lines that begin with # are comments. A node without a line is tuned; a line without a node is an error. */
+#include "base/hash.h"
+#include "tune/tuning.h"
+#include <string.h>
+
+static void put_candidate(hn_text *out, const hn_candidate *candidate) {
+  hn_text_printf(out, "%s:%s@%u", candidate->provider, candidate->tactic->name, candidate->tactic->version);
+  if (candidate->params.count) {
+    hn_text_add(out, "{");
+    for (int p = 0; p < candidate->params.count; ++p)
+      hn_text_printf(out, "%s%s=%lld", p ? "," : "", candidate->params.items[p].name,
+                     (long long)candidate->params.items[p].value);
+    hn_text_add(out, "}");
+  }
+  hn_text_printf(out, " in=%s out=%s", hone_format_name(candidate->formats.in),
+                 hone_format_name(candidate->formats.out));
+}
+
+hone_status hn_lock_write(const hn_choices *choices, hn_text *out) {
+  hn_text_add(out,
+              "# hone lock 1: what runs each node. Edit a line to force another tactic; delete it to tune again.\n");
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    if (choice->view) continue;
+    const hn_candidate *candidate = &choice->candidates[choice->chosen];
+    hn_text_printf(out, "%s\t", choice->node->name);
+    put_candidate(out, candidate);
+    if (candidate->error_rel_l2 >= 0) hn_text_printf(out, " error=%.3g", candidate->error_rel_l2);
+    hn_text_add(out, "\n");
+  }
+  return out->failed ? HN_FAIL_MEMORY(&choices->context->diag) : HONE_OK;
+}
+
+/* Where the wanted text ends: before " error=", which only informs. */
+static size_t wanted_length(const char *line, size_t length) {
+  static const char mark[] = " error=";
+  for (size_t i = 0; i + sizeof mark - 1 <= length; ++i)
+    if (memcmp(line + i, mark, sizeof mark - 1) == 0) return i;
+  while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\r')) --length;
+  return length;
+}
+
+/* The candidate that a line names: the same text as would be written for it. The formats may be left out. */
+static int find_candidate(const hn_choices *choices, const hn_choice *choice, const char *wanted, size_t length) {
+  hn_text text;
+  hn_text_init(&text, choices->context->allocator);
+  int found = -1, by_name = -1;
+  for (int k = 0; k < choice->candidate_count; ++k) {
+    hn_text_clear(&text);
+    put_candidate(&text, &choice->candidates[k]);
+    const char *shown = hn_text_string(&text);
+    if (text.length == length && memcmp(shown, wanted, length) == 0) found = k;
+    const size_t stem = strcspn(shown, "{ ");
+    if (by_name < 0 && length >= stem && memcmp(shown, wanted, stem) == 0 &&
+        !hn_candidate_usable(&choice->candidates[k]))
+      by_name = k; /* rejected before variants were asked for */
+  }
+  hn_text_deinit(&text);
+  return found >= 0 ? found : by_name;
+}
+
+static hone_status apply_line(hn_choices *choices, hn_choice *choice, const char *what, int line_number,
+                              const char *wanted, size_t length) {
+  hone_diagnostics *diag = &choices->context->diag;
+  const int k = find_candidate(choices, choice, wanted, length);
+  if (k < 0)
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "%s:%d: node %s has no tactic %.*s here", what, line_number,
+                   choice->node->name, (int)length, wanted);
+  if (!hn_candidate_usable(&choice->candidates[k]))
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "%s:%d: node %s cannot run on %s: %s", what, line_number, choice->node->name,
+                   choice->candidates[k].tactic->name, choice->candidates[k].reason);
+  choice->chosen = k;
+  choice->why = "lock";
+  return HONE_OK;
+}
+
+static hone_status apply_text(hn_choices *choices, const hn_table *table, const char *what, const char *text,
+                              size_t length) {
+  hone_status status = HONE_OK;
+  int line_number = 0;
+  for (size_t at = 0; at < length;) {
+    const char *line = text + at;
+    const char *end = memchr(line, '\n', length - at);
+    const size_t line_length = end ? (size_t)(end - line) : length - at;
+    at += line_length + 1;
+    ++line_number;
+    if (line_length == 0 || line[0] == '#' || line[0] == '\r') continue;
+    const char *tab = memchr(line, '\t', line_length);
+    char name[512];
+    if (!tab || (size_t)(tab - line) >= sizeof name)
+      return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: a line is NODE, a tab, and a tactic", what,
+                     line_number);
+    memcpy(name, line, (size_t)(tab - line));
+    name[tab - line] = 0;
+    hn_choice *choice = hn_table_get(table, name);
+    if (!choice)
+      return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: the graph has no node %s", what, line_number, name);
+    const size_t rest = line_length - (size_t)(tab + 1 - line);
+    const hone_status one = apply_line(choices, choice, what, line_number, tab + 1, wanted_length(tab + 1, rest));
+    if (one != HONE_OK) status = one;
+  }
+  return status;
+}
+
+hone_status hn_lock_apply(hn_choices *choices, const char *what, const char *text, size_t length) {
+  hn_table table;
+  hn_table_init(&table, &choices->arena);
+  for (int i = 0; i < choices->count; ++i)
+    if (!choices->items[i].view && !hn_table_put(&table, choices->items[i].node->name, &choices->items[i]))
+      return HN_FAIL_MEMORY(&choices->context->diag);
+  return apply_text(choices, &table, what, text, length);
+}
