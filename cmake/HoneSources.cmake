@@ -20,7 +20,7 @@ endfunction()
 # Operators: one file for each row of ops.inc, and the helpers that they share.
 function(hone_add_operators list_name)
   set(rows ${hone_src}/ops/ops.inc)
-  file(GLOB helpers CONFIGURE_DEPENDS ${hone_src}/ops/common_*.c)
+  file(GLOB helpers CONFIGURE_DEPENDS ${hone_src}/ops/common_*.c ${hone_src}/ops/registry.c)
   file(GLOB rows_found CONFIGURE_DEPENDS ${rows})
   set(sources "")
   if(rows_found)
