@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common.c - what the CPU's tactics share. */
+#include "backend/cpu/cpu.h"
+
+static bool is_sized(const hone_fact *fact) {
+  size_t bytes;
+  return fact->type.kind == HONE_ABSENT || (fact->type.kind == HONE_TENSOR && hn_type_bytes(&fact->type, &bytes));
+}
+
+const char *hn_cpu_check(const hone_query *query, int least, int most, int outs) {
+  if (query->in_count < least || query->in_count > most) return "it has another number of inputs";
+  if (query->out_count < 1 || query->out_count > outs) return "it has another number of outputs";
+  for (int i = 0; i < query->in_count; ++i) {
+    if (i < least && query->in[i].type.kind == HONE_ABSENT) return "an input is absent";
+    if (!is_sized(&query->in[i])) return "an input's extents are not known";
+  }
+  if (query->out[0].type.kind == HONE_ABSENT) return "the output is absent";
+  for (int i = 0; i < query->out_count; ++i)
+    if (!is_sized(&query->out[i])) return "an output's extents are not known";
+  return NULL;
+}
+
+bool hn_cpu_given(const hone_query *query, int input) {
+  return input < query->in_count && query->in[input].type.kind != HONE_ABSENT;
+}
+
+int hn_cpu_axis(const hone_query *query, const char *attr, int rank) {
+  const int64_t axis = hn_attr_int(query->attrs, attr);
+  if (axis < -rank || axis >= rank) return -1;
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis) {
+  hn_cpu_rows rows = {.outer = 1, .axis = shape->dim[axis], .inner = 1};
+  for (int i = 0; i < axis; ++i) rows.outer *= shape->dim[i];
+  for (int i = axis + 1; i < shape->rank; ++i) rows.inner *= shape->dim[i];
+  return rows;
+}
+
+int64_t hn_cpu_stored(const hone_type *type) {
+  const size_t bits = hone_dtype_bits(type->dtype);
+  return bits < 8 ? 0 : (int64_t)(hn_bytes(type) / (bits / 8));
+}
+
+bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format) {
+  return fact->type.kind == HONE_TENSOR && fact->type.dtype == dtype && fact->type.format == format;
+}
+
+int64_t hn_cpu_grain(int64_t units, double total_ns) {
+  if (units < 2 || total_ns < 20e3) return units < 1 ? 1 : units;
+  const double grain = (double)units * 10e3 / total_ns;
+  return grain < 1 ? 1 : (int64_t)grain;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
+ * network's first layer from plain images, and depthwise. Packed are the weights, then the bias. */
+#include "backend/cpu/conv_common.h"
+
+typedef enum kind { GENERAL, POINTWISE, FIRST, DEPTHWISE } kind;
+
+/* One row's kernel: how it blocks channels, the widest unit, and about how fast a thread is. */
+typedef struct kernel {
+  void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+  kind kind;
+  int block, most;
+  double flops_per_ns;
+} kernel;
+
+typedef struct state {
+  const kernel *kernel;
+  hn_conv_f32 conv; /* without pointers */
+  int64_t units, grain, weight_floats;
+  bool has_bias, has_residual;
+} state;
+
+enum { MOST_FIRST_CHANNELS = 8, DEFAULT_L2_BYTES = 1 << 20 };
+
+static bool is_depthwise(const hn_conv_f32 *c) { return c->groups == c->in_channels && c->groups == c->out_channels; }
+
+static bool is_pointwise(const hn_conv_f32 *c) {
+  return c->kernel_height * c->kernel_width == 1 && c->stride_height * c->stride_width == 1 &&
+         c->out_height == c->in_height && c->out_width == c->in_width && c->pad_top + c->pad_left == 0;
+}
+
+static const char *reject_shape(const hn_conv_f32 *c, const kernel *kernel) {
+  const bool whole_groups = c->groups == 1 || (c->in_channels / c->groups % kernel->block == 0 &&
+                                               c->out_channels / c->groups % kernel->block == 0);
+  switch (kernel->kind) {
+  case DEPTHWISE: return is_depthwise(c) ? NULL : "it is not depthwise";
+  case FIRST:
+    if (c->groups != 1 || c->in_channels > MOST_FIRST_CHANNELS) return "it has groups or more than 8 input channels";
+    return NULL;
+  case POINTWISE:
+    if (!is_pointwise(c)) return "it is not 1x1 with stride 1 and no pads";
+    break;
+  case GENERAL:
+    if (is_pointwise(c)) return "the row for 1x1 convolutions does the same in less time";
+    break;
+  }
+  return whole_groups ? NULL : "a group's channels do not fill whole blocks";
+}
+
+static const char *reject(const hone_query *query, const kernel *kernel) {
+  hn_conv_f32 conv;
+  const char *reason = hn_cpu_conv_read(query, &conv);
+  if (reason) return reason;
+  const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
+  if (query->out[0].type.format != blocked) return "the output has another format";
+  if (query->in[0].type.format != (kernel->kind == FIRST ? HONE_PLAIN : blocked)) return "the input has another format";
+  if (!(query->constant_mask & 2)) return "the weights are not constant";
+  if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
+  return reject_shape(&conv, kernel);
+}
+
+static int64_t weight_floats(const hn_conv_f32 *c, const kernel *kernel) {
+  const int64_t taps = c->kernel_height * c->kernel_width;
+  if (kernel->kind == DEPTHWISE) return hn_conv_f32_dw_packed_floats(c->out_channels, taps, kernel->block);
+  if (kernel->kind == FIRST)
+    return hn_conv_f32_first_packed_floats(c->out_channels, c->in_channels, taps, kernel->block);
+  return hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
+}
+
+static int64_t bias_floats(const hone_query *query, const hn_conv_f32 *c, int block) {
+  return hn_cpu_given(query, 2) ? hn_ceil_div(c->out_channels, block) * block : 0;
+}
+
+static size_t pack_bytes(const hone_query *query, const kernel *kernel) {
+  hn_conv_f32 c;
+  if (hn_cpu_conv_read(query, &c)) return 0;
+  return (size_t)(weight_floats(&c, kernel) + bias_floats(query, &c, kernel->block)) * sizeof(float);
+}
+
+static hone_status pack(const hone_query *query, float *to, const kernel *kernel) {
+  hn_conv_f32 c;
+  if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
+  const float *w = query->in[1].constant->data;
+  const int64_t taps = c.kernel_height * c.kernel_width, in_group = c.in_channels / c.groups;
+  if (kernel->kind == DEPTHWISE)
+    hn_conv_f32_dw_pack_c(w, c.out_channels, taps, kernel->block, to);
+  else if (kernel->kind == FIRST)
+    hn_conv_f32_first_pack_c(w, c.out_channels, c.in_channels, taps, kernel->block, to);
+  else
+    hn_conv_f32_pack_c(w, c.out_channels, in_group, taps, kernel->block, 0, hn_ceil_div(c.out_channels, kernel->block),
+                       to);
+  const int64_t padded = bias_floats(query, &c, kernel->block);
+  if (!padded) return HONE_OK;
+  const float *bias = query->in[2].constant->data;
+  to += weight_floats(&c, kernel);
+  for (int64_t i = 0; i < padded; ++i) to[i] = i < c.out_channels ? bias[i] : 0;
+  return HONE_OK;
+}
+
+/* The first guess leads; the guess depends on the channels alone. */
+static int variants(const hone_query *query, hone_params *out, int room, const kernel *kernel) {
+  hn_conv_f32 c;
+  if (kernel->kind == DEPTHWISE || hn_cpu_conv_read(query, &c)) {
+    if (room > 0) out[0] = (hone_params){0};
+    return room > 0;
+  }
+  const int64_t blocks = hn_ceil_div(c.out_channels / c.groups, kernel->block);
+  int count = 0;
+  hn_conv_f32_choose(&c, kernel->block, kernel->most, kernel->kind == POINTWISE, DEFAULT_L2_BYTES, 1);
+  for (int at = 0; at <= kernel->most && count < room; ++at) {
+    const int oc_blocks = at == 0 ? c.oc_blocks : at;
+    if (at > 0 && (at == c.oc_blocks || at > blocks || at == 1)) continue;
+    out[count++] = (hone_params){.count = 1, .items = {{"oc_blocks", oc_blocks}}};
+  }
+  return count;
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, const kernel *kernel) {
+  hn_conv_f32 *c = &s->conv;
+  if (hn_cpu_conv_read(query, c)) return HONE_INTERNAL;
+  const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
+  s->kernel = kernel;
+  hn_conv_f32_choose(c, kernel->block, kernel->most, kernel->kind == POINTWISE, l2, query->facts->threads);
+  if (query->params && query->params->count == 1) {
+    const int64_t wanted = query->params->items[0].value;
+    if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
+  }
+  s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
+                                       : hn_conv_f32_units(c, kernel->block, kernel->kind == POINTWISE);
+  s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
+  s->weight_floats = weight_floats(c, kernel);
+  s->has_bias = hn_cpu_given(query, 2);
+  s->has_residual = hn_cpu_given(query, 3);
+  return HONE_OK;
+}
+
+typedef struct job {
+  const kernel *kernel;
+  hn_conv_f32 conv;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel->run(&j->conv, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->conv};
+  j.conv.input = launch->in[0].data;
+  j.conv.weights = launch->packed;
+  j.conv.output = launch->out[0].data;
+  if (s->has_bias) j.conv.epilogue.bias = j.conv.weights + s->weight_floats;
+  if (s->has_residual) j.conv.epilogue.residual = launch->in[3].data;
+  hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
+  return HONE_OK;
+}
+
+/* The functions that a row needs of its own, each handing its kernel to those above. */
+#define ROW_OF(symbol, format, way, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                           \
+  static const kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                      \
+  static const char *reject_##symbol##_##suffix(const hone_query *query) {                                             \
+    return reject(query, &kernel_##symbol##_##suffix);                                                                 \
+  }                                                                                                                    \
+  static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
+    return variants(query, out, room, &kernel_##symbol##_##suffix);                                                    \
+  }                                                                                                                    \
+  static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) {                                              \
+    return pack_bytes(query, &kernel_##symbol##_##suffix);                                                             \
+  }                                                                                                                    \
+  static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) {                                     \
+    return pack(query, to, &kernel_##symbol##_##suffix);                                                               \
+  }                                                                                                                    \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit, (void)diag;                                                                                            \
+    return prepare(query, s, &kernel_##symbol##_##suffix);                                                             \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_conv_f32_##symbol##_##suffix = {                                                     \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.conv.f32." format "." way "." #suffix,                                                              \
+      .version = 1,                                                                                                    \
+      .op = "conv",                                                                                                    \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .pack_mask = 6,                                                                                                  \
+      .formats = {{FORMAT_IN, FORMAT_OUT}},                                                                            \
+      .reject = reject_##symbol##_##suffix,                                                                            \
+      .variants = variants_##symbol##_##suffix,                                                                        \
+      .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
+      .pack = pack_##symbol##_##suffix,                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
+  };
+#define ROWS(format, FORMAT, kernel_format, suffix, ISA, block, most, speed)                                           \
+  ROW_OF(direct, format, "direct", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_##kernel_format##_##suffix, GENERAL,       \
+         block, most, speed)                                                                                           \
+  ROW_OF(1x1, format, "1x1", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_1x1_##kernel_format##_##suffix, POINTWISE,       \
+         block, most, speed)                                                                                           \
+  ROW_OF(first, format, "first", HONE_PLAIN, FORMAT, suffix, ISA, hn_conv_f32_first_##kernel_format##_##suffix, FIRST, \
+         block, 2, (speed) / 2)                                                                                        \
+  ROW_OF(dw, format, "dw", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_dw_##kernel_format##_##suffix, DEPTHWISE, block,   \
+         1, (speed) / 4)
+
+ROWS("nchw8c", HONE_NCHW8C, nchw8c, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
+#ifndef HONE_NO_AVX
+ROWS("nchw8c", HONE_NCHW8C, nchw8c, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
+ROWS("nchw16c", HONE_NCHW16C, nchw16c, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_common.h - a query about a convolution as the kernels see it. */
+#ifndef HN_BACKEND_CPU_CONV_COMMON_H
+#define HN_BACKEND_CPU_CONV_COMMON_H
+
+#include "kernels/cpu/conv/conv.h"
+#include "backend/cpu/epilogue.h"
+
+/* Fills extents, strides, pads and the activation, no pointers and no units; one spatial axis becomes a height of 1.
+ * Returns the reason why not: everything about shapes and dtypes is checked, formats and constants are the caller's. */
+const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out);
+
+/* The same for conv_transpose: in_* is its input, out_* its output, weights are [in_channels, out per group, kernel].
+ */
+const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out);
+
+double hn_cpu_conv_flops(const hn_conv_f32 *conv);
+
+#endif

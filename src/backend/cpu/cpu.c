@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.c - the CPU backend: the host's memory and threads, and every tactic that tactics.inc lists. */
+#include "backend/cpu/cpu.h"
+
+#ifdef HONE_NO_AVX
+#define HN_TACTIC_AVX(name)
+#define HN_TACTIC_EACH(name) HN_TACTIC(name##_c)
+#else
+#define HN_TACTIC_AVX(name) HN_TACTIC(name)
+#define HN_TACTIC_EACH(name) HN_TACTIC(name##_avx512) HN_TACTIC(name##_avx2) HN_TACTIC(name##_c)
+#endif
+
+#define HN_TACTIC(name) extern const hone_tactic hn_tactic_cpu_##name;
+#include "backend/cpu/tactics.inc"
+#undef HN_TACTIC
+
+#define HN_TACTIC(name) &hn_tactic_cpu_##name,
+static const hone_tactic *const tactics[] = {
+#include "backend/cpu/tactics.inc"
+    NULL};
+#undef HN_TACTIC
+
+static hone_status open_cpu(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
+                            hone_diagnostics *diagnostics) {
+  HN_TRY(hn_host_open(driver, index, options, out, diagnostics));
+  hn_cpu_facts(&(*out)->facts);
+  return HONE_OK;
+}
+
+const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES, .name = "cpu", .load = hn_host_load, .open = open_cpu,
+                                     .tactics = tactics};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.h - what the CPU's tactics share: what reject must check before launch may trust a query, how work is cut for
+ * the pool, and the rows of one family over all instruction sets. */
+#ifndef HN_BACKEND_CPU_CPU_H
+#define HN_BACKEND_CPU_CPU_H
+
+#include "base/diag.h"
+#include "device/host_unit.h"
+#include "device/isa.h"
+#include "tensor/attrs.h"
+#include "tensor/shape.h"
+#include <hone/tactic.h>
+
+/* Facts of this machine; needs no privileges and no files. */
+void hn_cpu_facts(hone_facts *facts);
+/* Measures peak_flops and peak_bytes (about 100 ms). */
+hone_status hn_cpu_measure(hone_unit *unit);
+
+/* NULL when the query has between least and most inputs and `outs` outputs at most, all tensors known in size; absent
+ * inputs and outputs are fine. */
+const char *hn_cpu_check(const hone_query *query, int least, int most, int outs);
+bool hn_cpu_given(const hone_query *query, int input); /* there, and not absent */
+/* The axis attribute as 0 .. rank - 1; -1 when it is out of range. */
+int hn_cpu_axis(const hone_query *query, const char *attr, int rank);
+/* Elements before, along and behind an axis. */
+typedef struct hn_cpu_rows {
+  int64_t outer, axis, inner;
+} hn_cpu_rows;
+hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis);
+/* Elements of a tensor with the padding of its format. */
+int64_t hn_cpu_stored(const hone_type *type);
+bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format);
+
+/* Units that one claim of a pool's thread takes when all of them take total_ns on one thread: a range is worth about
+ * 10 us, and what takes less than 20 us stays in one thread. */
+int64_t hn_cpu_grain(int64_t units, double total_ns);
+
+/* Rough speeds of one thread, for grains alone. */
+#define HN_CPU_NS_PER_BYTE 0.08
+#define HN_CPU_NS_PER_FLOP 0.05
+
+/* Formats of a row by the suffix of its instruction set: plain, and the block that fills its vectors. */
+#define HN_CPU_PLAIN_ONLY                                                                                              \
+  {                                                                                                                    \
+    { HONE_PLAIN, HONE_PLAIN }                                                                                         \
+  }
+#define HN_CPU_FORMATS_c                                                                                               \
+  {                                                                                                                    \
+    {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW8C, HONE_NCHW8C }                                                             \
+  }
+#define HN_CPU_FORMATS_avx2 HN_CPU_FORMATS_c
+#define HN_CPU_FORMATS_avx512                                                                                          \
+  {                                                                                                                    \
+    {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW16C, HONE_NCHW16C }                                                           \
+  }
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eltwise.c - every elementwise op on f32, plain or blocked, as one program over its operands. */
+#include "backend/cpu/eltwise.h"
+#include <string.h>
+
+typedef struct state {
+  hn_eltwise_f32_fn *kernel;
+  hn_eltwise_program program;
+  hn_eltwise_places places;
+  int in_count;
+  int64_t grain;
+} state;
+
+static const char *plan(const hone_query *query, state *s) {
+  hn_expr expr;
+  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+  if (reason) return reason;
+  for (int i = 0; i < query->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
+    if (query->in[i].type.dtype != HONE_F32) return "an input is not f32";
+  }
+  if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
+  if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
+  reason = hn_eltwise_compile(&expr, &s->program);
+  if (!reason) reason = hn_eltwise_place(query->in, query->in_count, &query->out[0].type, &s->places);
+  if (reason) return reason;
+  s->in_count = query->in_count;
+  const hn_eltwise_places *p = &s->places;
+  const double elements = (double)hn_cpu_stored(&query->out[0].type);
+  int64_t units = p->part ? hn_ceil_div(p->inner, p->part) : 1;
+  for (int d = 0; d < p->outer_rank; ++d) units *= p->outer_dim[d];
+  s->grain = hn_cpu_grain(
+      units, elements * (4 * (query->in_count + 1) * HN_CPU_NS_PER_BYTE + hn_expr_flops(&expr) * HN_CPU_NS_PER_FLOP));
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  state s = {0};
+  return plan(query, &s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_eltwise_f32_fn *kernel,
+                           hone_diagnostics *diagnostics) {
+  const char *reason = plan(query, s);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  s->kernel = kernel;
+  return HONE_OK;
+}
+
+typedef struct job {
+  const state *state;
+  hn_eltwise_args args;
+} job;
+
+/* The lanes behind the last channel become zeros again, whatever the program makes of them. */
+static void clear_tail(const job *j, int64_t begin, int64_t end) {
+  const hn_eltwise_places *p = &j->state->places;
+  const int64_t parts = p->part ? hn_ceil_div(p->inner, p->part) : 1, part = p->part ? p->part : p->inner;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t row = unit / parts, first = unit % parts * part;
+    if (row / p->rows_per_block % p->blocks != p->blocks - 1) continue;
+    const int64_t last = first + part < p->inner ? first + part : p->inner;
+    float *y = j->args.output->data + row * p->inner;
+    for (int64_t at = first; at < last; at += p->block)
+      memset(y + at + p->tail, 0, sizeof(float) * (size_t)(p->block - p->tail));
+  }
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->state->kernel(&j->args, begin, end);
+  if (j->state->places.tail) clear_tail(j, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  const hn_eltwise_places *p = &s->places;
+  hn_eltwise_input in[HN_ELTWISE_INPUTS];
+  hn_eltwise_output out = {.data = launch->out[0].data};
+  job j = {.state = s,
+           .args = {.code = s->program.code,
+                    .input = in,
+                    .output = &out,
+                    .code_count = s->program.count,
+                    .input_count = s->in_count,
+                    .output_count = 1,
+                    .outer_rank = p->outer_rank,
+                    .inner = p->inner,
+                    .part = p->part}};
+  memcpy(j.args.outer_dim, p->outer_dim, sizeof p->outer_dim);
+  memcpy(out.outer_stride, p->out_stride, sizeof p->out_stride);
+  for (int i = 0; i < s->in_count; ++i) {
+    in[i] = (hn_eltwise_input){.data = launch->in[i].data, .inner_stride = p->in_inner[i]};
+    memcpy(in[i].outer_stride, p->in_stride[i], sizeof p->in_stride[i]);
+  }
+  hn_pool_run(hn_stream_pool(stream), hn_eltwise_units(&j.args), s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, hn_eltwise_f32_##suffix, diag);                                                           \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_elementwise_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.elementwise.f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = "*elementwise",                                                                                            \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = launch,                                                                                                \
+  };
+HN_EACH_ISA(ROW)

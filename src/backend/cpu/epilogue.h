@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* epilogue.h - what convolution and linear layers do before they store, from attributes and inputs to kernels. */
+#ifndef HN_BACKEND_CPU_EPILOGUE_H
+#define HN_BACKEND_CPU_EPILOGUE_H
+
+#include "kernels/cpu/epilogue.h"
+#include "backend/cpu/cpu.h"
+
+/* Activation, alpha and beta from the attributes act, act_alpha, act_beta; false for a name that is not known. */
+bool hn_cpu_activation(const hone_attrs *attrs, hn_epilogue_f32 *out);
+
+/* NULL when the activation is known, the bias absent or `channels` plain numbers, the residual absent or of the
+ * output's shape and format. */
+const char *hn_cpu_epilogue_reject(const hone_query *query, int bias, int residual, int64_t channels);
+
+#endif

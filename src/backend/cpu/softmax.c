@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* softmax.c - softmax and log-softmax along any axis of plain f32. */
+#include "kernels/cpu/softmax/softmax.h"
+#include "backend/cpu/cpu.h"
+
+#define NS_PER_ELEMENT 1.5
+
+typedef struct state {
+  hn_softmax_f32_fn *kernel;
+  hn_softmax_args args; /* without pointers */
+  int64_t grain;
+} state;
+
+static const char *reject(const hone_query *query) {
+  const char *reason = hn_cpu_check(query, 1, 1, 1);
+  if (reason) return reason;
+  const hone_fact *in = &query->in[0], *out = &query->out[0];
+  if (!hn_cpu_is(in, HONE_F32, HONE_PLAIN) || !hn_cpu_is(out, HONE_F32, HONE_PLAIN)) return "it is not plain f32";
+  if (!hn_shape_equal(&in->type.shape, &out->type.shape)) return "the output has another shape";
+  if (hn_cpu_axis(query, "axis", in->type.shape.rank) < 0) return "the axis is out of range";
+  return NULL;
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_softmax_f32_fn *kernel) {
+  const hone_shape *shape = &query->in[0].type.shape;
+  const hn_cpu_rows rows = hn_cpu_rows_along(shape, hn_cpu_axis(query, "axis", shape->rank));
+  s->kernel = kernel;
+  s->args = (hn_softmax_args){.outer = rows.outer, .axis = rows.axis, .inner = rows.inner};
+  s->grain = hn_cpu_grain(hn_softmax_units(&s->args), (double)hn_elems(shape) * NS_PER_ELEMENT);
+  return HONE_OK;
+}
+
+typedef struct job {
+  hn_softmax_f32_fn *kernel;
+  hn_softmax_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->args};
+  j.args.x = launch->in[0].data;
+  j.args.y = launch->out[0].data;
+  if (j.args.axis > 0) hn_pool_run(hn_stream_pool(stream), hn_softmax_units(&j.args), s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit, (void)diag;                                                                                            \
+    return prepare(query, s, kernel);                                                                                  \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." op_name ".f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  ROW_OF("softmax", softmax, hn_softmax_f32_##suffix, suffix, ISA)                                                     \
+  ROW_OF("log_softmax", log_softmax, hn_log_softmax_f32_##suffix, suffix, ISA)
+HN_EACH_ISA(ROW)
