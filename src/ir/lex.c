@@ -133,7 +133,7 @@ static hone_status read_value(hn_lexer *lexer) {
 static hone_status read_number(hn_lexer *lexer) {
   if (peek(lexer, 0) == '-') ++lexer->at;
   for (;;) {
-    const char c = peek(lexer, 0), before = lexer->at[-1];
+    const char c = peek(lexer, 0), before = lexer->at > lexer->token.from ? lexer->at[-1] : 0;
     const bool sign = (c == '-' || c == '+') && (before == 'e' || before == 'E');
     const bool point = c == '.' && is_digit(peek(lexer, 1));
     if (!is_digit(c) && !is_letter(c) && !sign && !point) break;

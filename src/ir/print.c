@@ -42,9 +42,10 @@ static void put_value(printer *p, const hn_value *value) {
   }
 }
 
-/* A word, or quoted. */
+/* A word, or quoted when it would read as something else. */
 static void put_word(printer *p, const char *name) {
-  if (is_plain(name, "") && !(name[0] >= '0' && name[0] <= '9')) {
+  const bool number = (name[0] >= '0' && name[0] <= '9') || strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+  if (is_plain(name, "") && !number) {
     hn_text_add(p->text, name);
   } else {
     hn_text_quoted(p->text, name, strlen(name));

@@ -120,19 +120,24 @@ static int compare_rows(const void *a, const void *b) {
   return strcmp((*x)->name, (*y)->name);
 }
 
-static void ir_begin(ir_fixture *f) {
+/* Without operators. */
+static inline void ir_begin_plain(ir_fixture *f) {
   memset(f, 0, sizeof *f);
-  const hn_op_list *builtin = hn_builtin_ops();
-  assert_true((size_t)builtin->count + HN_COUNT(test_rows) <= HN_COUNT(f->rows));
-  for (int i = 0; i < builtin->count; ++i) f->rows[f->ops.count++] = builtin->rows[i];
-  for (size_t i = 0; i < HN_COUNT(test_rows); ++i) f->rows[f->ops.count++] = &test_rows[i];
-  qsort(f->rows, (size_t)f->ops.count, sizeof f->rows[0], compare_rows);
   f->ops.rows = f->rows;
   f->memory.countdown = -1;
   f->context.allocator = faults_allocator(&f->memory);
   f->context.limits = hn_limits_default();
   f->context.ops = &f->ops;
   hn_diag_init(&f->context.diag, f->entries, (int)HN_COUNT(f->entries));
+}
+
+static inline void ir_begin(ir_fixture *f) {
+  ir_begin_plain(f);
+  const hn_op_list *builtin = hn_builtin_ops();
+  assert_true((size_t)builtin->count + HN_COUNT(test_rows) <= HN_COUNT(f->rows));
+  for (int i = 0; i < builtin->count; ++i) f->rows[f->ops.count++] = builtin->rows[i];
+  for (size_t i = 0; i < HN_COUNT(test_rows); ++i) f->rows[f->ops.count++] = &test_rows[i];
+  qsort(f->rows, (size_t)f->ops.count, sizeof f->rows[0], compare_rows);
 }
 
 static inline void ir_end(ir_fixture *f) {

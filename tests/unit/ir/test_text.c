@@ -215,6 +215,23 @@ static void test_limits(void **state) {
   ir_end(&f);
 }
 
+/* Nothing is read before or behind the text: each lies alone in a block of its size. */
+static void test_short_texts(void **state) {
+  (void)state;
+  for (int pair = 0; pair < 256 * 257; ++pair) {
+    const size_t length = pair < 256 ? 1 : 2;
+    char *text = malloc(length);
+    text[0] = (char)pair;
+    if (length == 2) text[1] = (char)(pair / 256 - 1);
+    ir_fixture f;
+    hone_graph *graph = NULL;
+    ir_begin_plain(&f);
+    assert_int_equal(hn_graph_parse(&f.context, text, length, NULL, 0, &graph), HONE_MALFORMED);
+    ir_end(&f);
+    free(text);
+  }
+}
+
 /* Whatever single change is made to a good text, it is read or refused with a message; what is read can be printed and
  * read again, and holds every rule. */
 static void test_changed_bytes(void **state) {
@@ -264,7 +281,8 @@ static void test_symbol_order(void **state) {
   ir_begin(&f);
   hone_graph *graph = NULL;
   ir_expect(&f, hn_graph_create(&f.context, "g", &graph), HONE_OK);
-  const int64_t n = hn_dim_named(&graph->dims, "N"), m = hn_dim_named(&graph->dims, "batch size");
+  hn_dim_named(&graph->dims, "unused");
+  const int64_t n = hn_dim_named(&graph->dims, "nan"), m = hn_dim_named(&graph->dims, "batch size");
   const int64_t dims[3] = {m, hn_dim_add(&graph->dims, m, n), hn_dim_floor_div(&graph->dims, n, 2)};
   const hone_type type = hn_tensor_type(HONE_F32, 3, dims);
   assert_non_null(hn_block_add_param(graph->main, "x", &type));
@@ -287,6 +305,7 @@ int main(void) {
       cmocka_unit_test(test_types_and_origins),
       cmocka_unit_test(test_messages),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_short_texts),
       cmocka_unit_test(test_changed_bytes),
       cmocka_unit_test(test_symbol_order),
   };
