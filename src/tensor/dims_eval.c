@@ -121,11 +121,12 @@ bool hn_dim_eval(const hone_dims *dims, int64_t dim, const int64_t *values, int 
 
 bool hn_shape_eval(const hone_dims *dims, const hone_shape *shape, const int64_t *values, int value_count,
                    hone_shape *out) {
-  hone_shape known = {.rank = shape->rank};
+  const hone_shape from = *shape; /* out may be shape itself */
+  hone_shape known = {.rank = from.rank};
   *out = (hone_shape){.rank = -1};
-  if (shape->rank < 0 || shape->rank > HONE_MAX_RANK) return false;
-  for (int i = 0; i < shape->rank; ++i)
-    if (!hn_dim_eval(dims, shape->dim[i], values, value_count, &known.dim[i]) || known.dim[i] < 0) return false;
+  if (from.rank < 0 || from.rank > HONE_MAX_RANK) return false;
+  for (int i = 0; i < from.rank; ++i)
+    if (!hn_dim_eval(dims, from.dim[i], values, value_count, &known.dim[i]) || known.dim[i] < 0) return false;
   *out = known;
   return true;
 }
