@@ -94,19 +94,15 @@ static hone_status forgive(hone_diagnostics *diag, int count, int dropped, const
 }
 
 static hone_status build(const hn_rule *rule, hn_match *match, attempt *try) {
-  hone_graph *graph = match->root->owner->graph;
-  if (rule->row->bind) HN_TRY(rule->row->bind(match));
-  hn_build build = {
-      .block = try->block, .before = try->before, .bindings = match->bindings, .binding_count = match->binding_count};
+  if (rule->row->make) HN_TRY(rule->row->make(match));
+  const hone_attrs attrs = {match->attr_count, match->attrs};
+  hn_build build = {.block = try->block,
+                    .before = try->before,
+                    .bindings = match->bindings,
+                    .binding_count = match->binding_count,
+                    .attrs = &attrs};
   HN_TRY(unite_origins(match, &build.origins));
-  HN_TRY(hn_notation_build(&build, &rule->put, try->results));
-  if (!rule->row->make) return HONE_OK;
-  if (!was_made(try, try->results[0]->node))
-    return HN_FAIL(&graph->context->diag, HONE_INTERNAL, "there is nothing to fill the attributes of");
-  HN_TRY(rule->row->make(match, try->results[0]->node));
-  for (hn_node *node = first_made(try); node && node != try->before; node = node->next)
-    HN_TRY(hn_infer_node(graph, node));
-  return HONE_OK;
+  return hn_notation_build(&build, &rule->put, try->results);
 }
 
 static const char *check_types(const hn_match *match, const attempt *try) {

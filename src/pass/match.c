@@ -171,7 +171,7 @@ static bool match_further_root(hn_matcher *matcher, const hn_term *term) {
 
 static bool try_once(hn_matcher *matcher) {
   hn_match *match = &matcher->match;
-  match->binding_count = match->node_count = match->root_count = 0;
+  match->binding_count = match->node_count = match->root_count = match->attr_count = 0;
   matcher->choices_met = 0;
   if (!matcher->root->out[0] || !match_node(matcher, matcher->find->terms[0], matcher->root)) return false;
   match->roots[match->root_count++] = matcher->root->out[0];

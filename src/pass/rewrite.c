@@ -39,13 +39,18 @@ hone_status hn_bind(hn_match *match, const char *name, hn_value *value) {
   return HONE_OK;
 }
 
-hone_status hn_set_attr(hn_node *node, const hone_attr *attr) {
-  hone_graph *graph = node->owner->graph;
-  hone_attrs with, complete;
-  if (hn_attrs_with(&graph->arena, &node->attrs, attr, &with) != HONE_OK) return HN_FAIL_MEMORY(&graph->context->diag);
-  HN_TRY(hn_attrs_complete(&graph->arena, &graph->context->diag, node->op, &with, &complete));
-  node->attrs = complete;
+hone_status hn_bind_attr(hn_match *match, const hone_attr *attr) {
+  hone_diagnostics *diag = &match->run->context->diag;
+  hone_attrs copy;
+  if (match->attr_count == HN_MATCH_ATTRS)
+    return HN_FAIL(diag, HONE_INTERNAL, "a rule computes more than %d attributes", HN_MATCH_ATTRS);
+  if (hn_attrs_copy(&match->run->graph->arena, &(hone_attrs){1, attr}, &copy) != HONE_OK) return HN_FAIL_MEMORY(diag);
+  match->attrs[match->attr_count++] = copy.items[0];
   return HONE_OK;
+}
+
+hone_status hn_bind_float(hn_match *match, const char *name, double value) {
+  return hn_bind_attr(match, &(hone_attr){.name = name, .kind = HONE_ATTR_FLOAT, .f = value});
 }
 
 bool hn_varies_only_along(const hone_type *constant, const hone_type *like, int axis) {

@@ -15,7 +15,7 @@
 #include "ir/notation.h"
 #include "pass/pipeline.h"
 
-enum { HN_MATCH_NODES = 24, HN_MATCH_BINDINGS = 32, HN_MATCH_ROOTS = 4 };
+enum { HN_MATCH_NODES = 24, HN_MATCH_BINDINGS = 32, HN_MATCH_ROOTS = 4, HN_MATCH_ATTRS = 4 };
 
 /* A match: what the names in find are bound to. */
 typedef struct hn_match {
@@ -27,6 +27,8 @@ typedef struct hn_match {
   int node_count;
   hn_value *roots[HN_MATCH_ROOTS]; /* the values that will be replaced */
   int root_count;
+  hone_attr attrs[HN_MATCH_ATTRS]; /* what $name in put stands for */
+  int attr_count;
 } hn_match;
 
 typedef struct hn_rewrite {
@@ -35,11 +37,8 @@ typedef struct hn_rewrite {
   /* NULL when the condition holds, else the first unmet one in words (static); logged for `hone explain`, unless it is
    * "": then the rule was not meant. */
   const char *(*when)(const hn_match *match);
-  /* Binds more values, constants that put computes with, by hn_bind. */
-  hone_status (*bind)(hn_match *match);
-  /* Fills computed attributes of the first root, or of its inputs' nodes, after put is built; what was built is
-   * inferred again afterwards. */
-  hone_status (*make)(const hn_match *match, hn_node *built);
+  /* Computes what put needs and text cannot say: constants by hn_bind, attributes ($name) by hn_bind_attr. */
+  hone_status (*make)(hn_match *match);
   const char *why;
   bool fuses; /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
   bool keeps; /* inner nodes may have other uses: they stay for those */
@@ -50,8 +49,8 @@ hn_node *hn_bound_node(const hn_match *match, const char *name);
 const hone_type *hn_bound_type(const hn_match *match, const char *name);
 /* One more binding, or the same name bound to another value. value NULL: NO_MEMORY was reported already. */
 hone_status hn_bind(hn_match *match, const char *name, hn_value *value);
-/* Replaces or adds an attribute; the caller infers the node again. */
-hone_status hn_set_attr(hn_node *node, const hone_attr *attr);
+hone_status hn_bind_attr(hn_match *match, const hone_attr *attr); /* lists are copied */
+hone_status hn_bind_float(hn_match *match, const char *name, double value);
 /* Does the constant vary along this axis of `like` only (size 1 elsewhere, right-aligned broadcasting)? */
 bool hn_varies_only_along(const hone_type *constant, const hone_type *like, int axis);
 /* A constant with one element. */

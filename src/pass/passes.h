@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* passes.h - the passes that the pipeline lists: functions, and lists of rules (which end with name NULL). */
+#ifndef HN_PASS_PASSES_H
+#define HN_PASS_PASSES_H
+
+#include "pass/rewrite.h"
+
+extern const hn_rewrite hn_rules_cleanup[], hn_rules_recognise[], hn_rules_transposes[],
+    hn_rules_transpose_views[], hn_rules_conv[], hn_rules_linear[];
+
+hone_status hn_pass_fold_constants(hn_pass_run *run);
+hone_status hn_pass_fold_shapes(hn_pass_run *run);
+hone_status hn_pass_eliminate_dead(hn_pass_run *run);
+hone_status hn_pass_merge_common(hn_pass_run *run);
+hone_status hn_pass_group_elementwise(hn_pass_run *run);
+hone_status hn_pass_own_outputs(hn_pass_run *run);
+
+/* A fact for `hone explain`; unmet NULL: it fired. */
+hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node *node, const char *unmet);
+
+#endif

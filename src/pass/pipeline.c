@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline.c - the passes, in order. Recognising and moving transposes come before fusing, which needs neighbours to be
+ * next to each other; folding follows whatever computes on constants; a pass may stand here more than once. */
+#include "pass/pipeline.h"
+#include "pass/passes.h"
+#include <stdio.h>
+#include <string.h>
+
+#if defined(HN_VERIFY_PASSES) || !defined(NDEBUG)
+enum { VERIFIES = 1 };
+#else
+enum { VERIFIES = 0 };
+#endif
+
+#define FOLD {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants}
+#define SHAPES {.name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes}
+#define DEAD {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead}
+#define COMMON {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common}
+
+static const hn_pass passes[] = {
+    {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
+    FOLD,
+    SHAPES,
+    DEAD,
+    COMMON,
+    {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
+    {.name = "transposes", .doc = "merges, moves and cancels transposes", .rewrites = hn_rules_transposes,
+     .repeat = true},
+    {.name = "transposes", .doc = "those that move nothing become views", .rewrites = hn_rules_transpose_views},
+    FOLD,
+    {.name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true},
+    {.name = "fuse_linear", .doc = "matrix products with weights, and what they may absorb",
+     .rewrites = hn_rules_linear, .repeat = true},
+    FOLD,
+    SHAPES,
+    DEAD,
+    COMMON,
+    {.name = "group_elementwise", .doc = "joins elementwise nodes that feed each other",
+     .run = hn_pass_group_elementwise},
+    DEAD,
+    {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
+};
+
+const hn_pass *hn_pipeline(int *out_count) {
+  *out_count = (int)HN_COUNT(passes);
+  return passes;
+}
+
+bool hn_pass_disabled(const hn_pass_run *run, const char *name) {
+  for (int i = 0; i < run->disable_count; ++i)
+    if (hn_name_equal(run->disable[i], name)) return true;
+  return false;
+}
+
+hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node *node, const char *unmet) {
+  if (run->log && !hn_pass_log_add(run->log, pass, pass, node->name, unmet)) return HN_FAIL_MEMORY(&run->context->diag);
+  return HONE_OK;
+}
+
+/* ---- names given by users ---- */
+
+/* Calls see(user, name) for every pass and, when wanted, every rule. */
+static void each_name(bool rules, void (*see)(void *user, const char *name), void *user) {
+  for (size_t i = 0; i < HN_COUNT(passes); ++i) {
+    see(user, passes[i].name);
+    for (const hn_rewrite *rule = rules ? passes[i].rewrites : NULL; rule && rule->name; ++rule) see(user, rule->name);
+  }
+}
+
+/* How many letters one has to change, add or drop (Levenshtein); names are short, longer ones are far from all. */
+static int distance(const char *a, const char *b) {
+  enum { LONGEST = 48 };
+  int row[LONGEST + 1];
+  const int a_length = (int)strnlen(a, LONGEST + 1), b_length = (int)strnlen(b, LONGEST + 1);
+  if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
+  for (int j = 0; j <= b_length; ++j) row[j] = j;
+  for (int i = 1; i <= a_length; ++i) {
+    int corner = row[0];
+    row[0] = i;
+    for (int j = 1; j <= b_length; ++j) {
+      const int change = corner + (a[i - 1] != b[j - 1]);
+      corner = row[j];
+      int least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      row[j] = change < least ? change : least;
+    }
+  }
+  return row[b_length];
+}
+
+typedef struct search {
+  const char *wanted;
+  bool found;
+  char near[256]; /* "a, b, c" */
+  int nearness, count;
+} search;
+
+static void look(void *user, const char *name) {
+  search *s = user;
+  s->found = s->found || strcmp(s->wanted, name) == 0;
+}
+
+static bool is_near(const char *wanted, const char *name) {
+  const int allowed = (int)strlen(wanted) / 3 + 1;
+  return distance(wanted, name) <= allowed || (strlen(wanted) >= 3 && strstr(name, wanted));
+}
+
+static void collect_near(void *user, const char *name) {
+  search *s = user;
+  enum { MOST = 6 };
+  if (s->count >= MOST || !is_near(s->wanted, name) || strstr(s->near, name)) return;
+  const size_t length = strlen(s->near);
+  snprintf(s->near + length, sizeof s->near - length, "%s%s", length ? ", " : "", name);
+  ++s->count;
+}
+
+static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
+  search s = {.wanted = name ? name : ""};
+  each_name(rules, look, &s);
+  if (s.found) return HONE_OK;
+  each_name(rules, collect_near, &s);
+  if (s.count == 0)
+    return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"", rules ? " or rule" : "",
+                   s.wanted);
+  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"; near it: %s", rules ? " or rule" : "",
+                 s.wanted, s.near);
+}
+
+static hone_status check_names(hn_pass_run *run, const char *after) {
+  for (int i = 0; i < run->disable_count; ++i) {
+    HN_TRY(check_name(run, run->disable[i], true));
+    if (hn_name_equal(run->disable[i], "own_outputs"))
+      return HN_FAIL(&run->context->diag, HONE_INVALID, "own_outputs cannot be disabled: what follows relies on it");
+  }
+  return after ? check_name(run, after, false) : HONE_OK;
+}
+
+/* ---- running ---- */
+
+static hone_status run_pass(hn_pass_run *run, const hn_pass *pass) {
+  const int64_t total = run->changes;
+  run->changes = 0;
+  HN_TRY(hn_check_stop(run->context));
+  const hone_status status =
+      pass->rewrites ? hn_rewrite_run(run, pass->rewrites, pass->repeat, pass->name) : pass->run(run);
+  if (status != HONE_OK) return hone_note(&run->context->diag, status, "in pass %s", pass->name);
+  if (VERIFIES) HN_TRY_NOTE(&run->context->diag, hn_graph_verify(run->graph), "after pass %s", pass->name);
+  hn_log(run->context, HONE_LOG_VERBOSE, "%s: %lld %s", pass->name, (long long)run->changes,
+         pass->rewrites ? "rules fired" : "changes");
+  run->changes += total;
+  return HONE_OK;
+}
+
+hone_status hn_pipeline_run(hn_pass_run *run, const char *after) {
+  HN_TRY(check_names(run, after));
+  for (size_t i = 0; i < HN_COUNT(passes); ++i) {
+    if (!hn_pass_disabled(run, passes[i].name)) HN_TRY(run_pass(run, &passes[i]));
+    if (hn_name_equal(passes[i].name, after)) break; /* where it stands first */
+  }
+  return HONE_OK;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules_cleanup.c - nodes that do nothing, as exporters leave them. The engine's own condition, the root keeps dtype and
+ * shape, is what makes most of these right. */
+#include "pass/passes.h"
+#include "pass/rule_help.h"
+
+/* Rules that are right whenever the type stays; anything else is not worth a line in the log. */
+static const char *when_type_stays(const hn_match *match) {
+  return hn_when_same_type(hn_bound_type(match, "x"), &match->roots[0]->fact.type, "");
+}
+
+static const char *when_in_order(const hn_match *match) {
+  const int64_t *perm;
+  const int count = hn_attr_ints(&match->root->attrs, "perm", &perm);
+  const int rank = hn_bound_type(match, "x")->shape.rank;
+  if (count == 0 && (rank > 1 || rank < 0)) return "";
+  for (int i = 0; i < count; ++i)
+    if (perm[i] != i) return "";
+  return when_type_stays(match);
+}
+
+/* The value of an input is known and every element of it is at least `least`. */
+static bool all_at_least(const hn_value *value, int64_t least) {
+  if (!value || !value->fact.value) return false;
+  for (int64_t i = 0; i < value->fact.value_count; ++i)
+    if (HONE_SYMBOLIC(value->fact.value[i]) || value->fact.value[i] < least) return false;
+  return true;
+}
+
+/* Pads may be negative: they cancel in the shape, but not in what is copied. */
+static const char *when_no_pads(const hn_match *match) {
+  return all_at_least(hn_input(match->root, 1), 0) ? when_type_stays(match) : "";
+}
+
+/* A slice of the same shape with steps forward starts at 0. */
+static const char *when_forward(const hn_match *match) {
+  const hn_value *steps = hn_input(match->root, 4);
+  return !steps || all_at_least(steps, 1) ? when_type_stays(match) : "";
+}
+
+static const char *when_scalar_slope(const hn_match *match) {
+  return hn_is_scalar_constant(hn_bound(match, "k")) ? NULL : "";
+}
+
+static hone_status make_slope(hn_match *match) {
+  return hn_bind_float(match, "slope", hn_real(hn_bound(match, "k")->fact.constant, 0));
+}
+
+#define NOTHING(rule, find_text, when_function, because)                                                               \
+  { .name = rule, .find = find_text, .put = "x", .when = when_function, .why = because }
+
+const hn_rewrite hn_rules_cleanup[] = {
+    NOTHING("drop_identity", "identity(x)", NULL, "it does nothing"),
+    NOTHING("drop_dropout", "dropout(x, ...)", NULL, "it does nothing in inference"),
+    NOTHING("drop_cast", "cast(x)", when_type_stays, "the elements have that type already"),
+    NOTHING("drop_reshape", "reshape(x, s)", when_type_stays, "it has that shape already"),
+    NOTHING("drop_flatten", "flatten(x)", when_type_stays, "it has that shape already"),
+    NOTHING("drop_squeeze", "squeeze(x, ...)", when_type_stays, "it has that shape already"),
+    NOTHING("drop_expand", "expand(x, s)", when_type_stays, "it has that shape already"),
+    NOTHING("drop_tile", "tile(x, s)", when_type_stays, "every axis is repeated once"),
+    NOTHING("drop_transpose", "transpose(x)", when_in_order, "the axes stay in order"),
+    NOTHING("drop_pad", "pad(x, ...)", when_no_pads, "nothing is added"),
+    NOTHING("drop_slice", "slice(x, ...)", when_forward, "everything is kept"),
+    NOTHING("drop_concat", "concat(x)", when_type_stays, "it joins one tensor"),
+    NOTHING("drop_max", "max(x)", when_type_stays, "the maximum of one"),
+    NOTHING("drop_min", "min(x)", when_type_stays, "the minimum of one"),
+    NOTHING("mul_by_one", "mul(x, 1)", when_type_stays, "x * 1 = x"),
+    NOTHING("div_by_one", "div(x, 1)", when_type_stays, "x / 1 = x"),
+    NOTHING("add_zero", "add(x, 0)", when_type_stays, "x + 0 = x"),
+    NOTHING("sub_zero", "sub(x, 0)", when_type_stays, "x - 0 = x"),
+    NOTHING("pow_one", "pow(x, 1)", when_type_stays, "x to the power 1 is x"),
+    {.name = "square", .find = "pow(x, 2)", .put = "mul(x, x)", .why = "a product costs less than a power"},
+    {.name = "reciprocal", .find = "div(1, x)", .put = "reciprocal(x)", .why = "one operand less"},
+    {.name = "clip_to_relu", .find = "clip(x, 0)", .put = "relu(x)", .why = "cut off at 0 below and not above"},
+    {.name = "max_to_relu", .find = "max(x, 0)", .put = "relu(x)", .why = "the larger of x and 0"},
+    {.name = "prelu_to_leaky_relu",
+     .find = "prelu(x, k:const)",
+     .put = "leaky_relu[alpha=$slope](x)",
+     .when = when_scalar_slope,
+     .make = make_slope,
+     .why = "one slope for all is an attribute"},
+    {0}};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules_conv.c - what a convolution may absorb. Read a row as: find -> put, when, because.
+ * Normalisation is affine in each channel, so the op itself, applied to the weights without its shift and to the bias
+ * as it is, gives those of the merged convolution with one rounding (Jacob et al., arXiv:1712.05877, section 3.2). */
+#include "pass/passes.h"
+#include "pass/rule_help.h"
+
+/* Output channels: the first extent of conv's weights, the second of conv_transpose's. */
+static int64_t channels(const hn_match *match, int axis) {
+  const hone_type *weights = hn_bound_type(match, "w");
+  return weights->shape.rank > axis ? weights->shape.dim[axis] : -1;
+}
+
+static hone_status make_conv(hn_match *match) {
+  static const int64_t column[HONE_MAX_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
+  HN_TRY(hn_bind_ints(match, "column", hn_bound_type(match, "w")->shape.rank, column));
+  HN_TRY(hn_bind_ints(match, "first", 1, (const int64_t[]){0}));
+  return hn_bind_bias(match, channels(match, 0));
+}
+
+static hone_status make_transposed(hn_match *match) {
+  static const int64_t column[HONE_MAX_RANK] = {1, -1, 1, 1, 1, 1, 1, 1};
+  HN_TRY(hn_bind_ints(match, "column", hn_bound_type(match, "w")->shape.rank, column));
+  HN_TRY(hn_bind_ints(match, "first", 1, (const int64_t[]){0}));
+  return hn_bind_bias(match, channels(match, 1));
+}
+
+static const char *when_channel(const hn_match *match) {
+  const char *unmet = hn_when_affine(match);
+  return unmet ? unmet : hn_when_along(match, 1);
+}
+
+static const char *when_one_group(const hn_match *match) {
+  if (hn_attr_int(&hn_bound_node(match, "c")->attrs, "group") != 1) return "the convolution has groups";
+  return hn_bound(match, "k") ? when_channel(match) : hn_when_affine(match);
+}
+
+/* x * s + t: what is left of a normalisation that no layer takes. */
+static const char *when_channels_known(const hn_match *match) {
+  const hone_shape *shape = &hn_bound_type(match, "x")->shape;
+  if (shape->rank < 2) return "the input has no channels";
+  return HONE_SYMBOLIC(shape->dim[1]) ? "the number of channels is not known" : NULL;
+}
+
+static hone_status make_affine(hn_match *match) {
+  const hone_type *x = hn_bound_type(match, "x");
+  const int64_t row[2] = {1, x->shape.dim[1]};
+  const int64_t column[HONE_MAX_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
+  HN_TRY(hn_bind_filled(match, "one", x->dtype, 2, row, 1));
+  HN_TRY(hn_bind_filled(match, "zero", x->dtype, 2, row, 0));
+  return hn_bind_ints(match, "column", x->shape.rank - 1, column);
+}
+
+#define BN_CONSTANTS "scale:const, bias:const, mean:const, var:const"
+#define BN_SCALED(x) "batch_norm[epsilon=n.epsilon](" x ", scale, sub(bias, bias), sub(mean, mean), var)"
+#define BN(x) "batch_norm[epsilon=n.epsilon](" x ", scale, bias, mean, var)"
+
+const hn_rewrite hn_rules_conv[] = {
+    {.name = "bn_into_conv",
+     .find = "n:batch_norm[training_mode=0](c:conv[act=\"\"](x, w:const, ...), " BN_CONSTANTS ")",
+     .put = "c(x, squeeze(" BN_SCALED("unsqueeze(w, first)") ", first), squeeze(" BN("unsqueeze(b, first)") ", first))",
+     .when = hn_when_affine,
+     .make = make_conv,
+     .why = "a normalisation with fixed moments is a scale and a shift of each channel"},
+    {.name = "bn_into_conv_transpose",
+     .find = "n:batch_norm[training_mode=0](c:conv_transpose(x, w:const, ...), " BN_CONSTANTS ")",
+     .put = "c(x, " BN_SCALED("w") ", squeeze(" BN("unsqueeze(b, first)") ", first))",
+     .when = when_one_group,
+     .make = make_transposed,
+     .why = "a normalisation with fixed moments is a scale and a shift of each channel"},
+    {.name = "bias_into_conv",
+     .find = "add(c:conv[act=\"\"](x, w, ...), k:const)",
+     .put = "c(x, w, add(b, reshape(k, flat)))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "the bias is added while the tile is still in registers"},
+    {.name = "minus_into_conv",
+     .find = "sub(c:conv[act=\"\"](x, w, ...), k:const)",
+     .put = "c(x, w, sub(b, reshape(k, flat)))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "a constant taken off each channel is a bias"},
+    {.name = "from_constant_into_conv",
+     .find = "sub(k:const, c:conv[act=\"\"](x, w:const, ...))",
+     .put = "c(x, neg(w), sub(reshape(k, flat), b))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "k - (w x + b) = -w x + (k - b)"},
+    {.name = "scale_into_conv",
+     .find = "mul(c:conv[act=\"\"](x, w:const), k:const)",
+     .put = "c(x, mul(w, reshape(k, column)))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "a factor of each channel can be the weights' own"},
+    {.name = "scale_into_biased_conv",
+     .find = "mul(c:conv[act=\"\"](x, w:const, b:const), k:const)",
+     .put = "c(x, mul(w, reshape(k, column)), mul(b, reshape(k, flat)))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "a factor of each channel can be the weights' own"},
+    {.name = "divisor_into_conv",
+     .find = "div(c:conv[act=\"\"](x, w:const, ...), k:const)",
+     .put = "c(x, div(w, reshape(k, column)), div(b, reshape(k, flat)))",
+     .when = when_channel,
+     .make = make_conv,
+     .why = "a divisor of each channel can be the weights' own"},
+    {.name = "bias_into_conv_transpose",
+     .find = "add(c:conv_transpose(x, w, ...), k:const)",
+     .put = "c(x, w, add(b, reshape(k, flat)))",
+     .when = when_one_group,
+     .make = make_transposed,
+     .why = "the bias is added while the tile is still in registers"},
+    {.name = "scale_into_conv_transpose",
+     .find = "mul(c:conv_transpose(x, w:const, ...), k:const)",
+     .put = "c(x, mul(w, reshape(k, column)), mul(b, reshape(k, flat)))",
+     .when = when_one_group,
+     .make = make_transposed,
+     .why = "a factor of each channel can be the weights' own"},
+    {.name = "bn_to_affine",
+     .find = "n:batch_norm[training_mode=0](x, " BN_CONSTANTS ")",
+     .put = "add(mul(x, reshape(" BN_SCALED("one") ", column)), reshape(" BN("zero") ", column))",
+     .when = when_channels_known,
+     .make = make_affine,
+     .why = "a factor and a summand of each channel can join elementwise neighbours"},
+    HN_EPILOGUE_RULES("conv"),
+    {0}};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules_linear.c - matrix products with constant weights become linear layers, and what those may absorb. */
+#include "pass/passes.h"
+#include "pass/rule_help.h"
+
+static const char *when_matrix(const hn_match *match) {
+  if (hn_bound_type(match, "w")->shape.rank != 2) return "the weights are no matrix";
+  return hn_bound_type(match, "a")->shape.rank < 1 ? "the rank of the input is not known" : NULL;
+}
+
+static int64_t gemm_outputs(const hn_match *match) {
+  return hn_bound_type(match, "w")->shape.dim[hn_attr_int(&match->root->attrs, "transB") == 0];
+}
+
+/* The addend is one row for all. */
+static const char *when_row(const hn_match *match) {
+  const hone_type *y = &match->roots[0]->fact.type;
+  if (y->shape.rank != 2) return "the rank of the output is not known";
+  return hn_varies_only_along(hn_bound_type(match, "k"), y, 1) ? NULL : "the addend differs from row to row";
+}
+
+static const char *when_addend(const hn_match *match) {
+  return hn_when_same_type(hn_bound_type(match, "r"), &match->roots[0]->fact.type,
+                           "the addend has not the shape of the output");
+}
+
+static hone_status make_gemm(hn_match *match) {
+  const hone_dtype dtype = hn_bound_type(match, "w")->dtype;
+  const int64_t outputs = gemm_outputs(match);
+  hone_graph *graph = match->run->graph;
+  const hone_attrs *attrs = &match->root->attrs;
+  HN_TRY(hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}));
+  HN_TRY(hn_bind(match, "alpha", hn_constant_scalar(graph, dtype, hn_attr_float(attrs, "alpha"))));
+  HN_TRY(hn_bind(match, "beta", hn_constant_scalar(graph, dtype, hn_attr_float(attrs, "beta"))));
+  return hn_bind_filled(match, "b", dtype, 1, &outputs, 0);
+}
+
+static const char *when_feature(const hn_match *match) {
+  const char *unmet = hn_when_affine(match);
+  return unmet ? unmet : hn_when_along(match, hn_bound_type(match, "c")->shape.rank - 1);
+}
+
+static hone_status make_linear(hn_match *match) {
+  static const int64_t column[2] = {-1, 1};
+  const int transposed = hn_attr_int(&hn_bound_node(match, "c")->attrs, "transpose_w") != 0;
+  HN_TRY(hn_bind_ints(match, "along", transposed ? 2 : 1, column));
+  return hn_bind_bias(match, hn_bound_type(match, "w")->shape.dim[!transposed]);
+}
+
+const hn_rewrite hn_rules_linear[] = {
+    {.name = "matmul_to_linear",
+     .find = "matmul(a, w:const)",
+     .put = "linear(a, w)",
+     .when = when_matrix,
+     .fuses = true,
+     .why = "constant weights can be packed once"},
+    {.name = "gemm_to_linear",
+     .find = "g:gemm[alpha=1, beta=1, transA=0](a, w:const)",
+     .put = "linear[transpose_w=g.transB](a, w)",
+     .fuses = true,
+     .why = "constant weights can be packed once"},
+    {.name = "gemm_bias_to_linear",
+     .find = "g:gemm[alpha=1, beta=1, transA=0](a, w:const, k:const)",
+     .put = "linear[transpose_w=g.transB](a, w, add(b, reshape(k, flat)))",
+     .when = when_row,
+     .make = make_gemm,
+     .fuses = true,
+     .why = "constant weights can be packed once"},
+    {.name = "gemm_addend_to_linear",
+     .find = "g:gemm[alpha=1, beta=1, transA=0](a, w:const, r)",
+     .put = "linear[transpose_w=g.transB](a, w, _, r)",
+     .when = when_addend,
+     .fuses = true,
+     .why = "constant weights can be packed once"},
+    {.name = "scaled_gemm_to_linear",
+     .find = "g:gemm[transA=0](a, w:const)",
+     .put = "linear[transpose_w=g.transB](a, mul(w, alpha))",
+     .make = make_gemm,
+     .fuses = true,
+     .why = "constant weights can be packed once, and scaled once"},
+    {.name = "scaled_gemm_bias_to_linear",
+     .find = "g:gemm[transA=0](a, w:const, k:const)",
+     .put = "linear[transpose_w=g.transB](a, mul(w, alpha), add(b, mul(reshape(k, flat), beta)))",
+     .when = when_row,
+     .make = make_gemm,
+     .fuses = true,
+     .why = "constant weights can be packed once, and scaled once"},
+    {.name = "bias_into_linear",
+     .find = "add(c:linear[act=\"\"](x, w, ...), k:const)",
+     .put = "c(x, w, add(b, reshape(k, flat)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "the bias is added while the tile is still in registers"},
+    {.name = "minus_into_linear",
+     .find = "sub(c:linear[act=\"\"](x, w, ...), k:const)",
+     .put = "c(x, w, sub(b, reshape(k, flat)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "a constant taken off each feature is a bias"},
+    {.name = "scale_into_linear",
+     .find = "mul(c:linear[act=\"\"](x, w:const), k:const)",
+     .put = "c(x, mul(w, reshape(k, along)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "a factor of each feature can be the weights' own"},
+    {.name = "scale_into_biased_linear",
+     .find = "mul(c:linear[act=\"\"](x, w:const, b:const), k:const)",
+     .put = "c(x, mul(w, reshape(k, along)), mul(b, reshape(k, flat)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "a factor of each feature can be the weights' own"},
+    {.name = "divisor_into_linear",
+     .find = "div(c:linear[act=\"\"](x, w:const), k:const)",
+     .put = "c(x, div(w, reshape(k, along)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "a divisor of each feature can be the weights' own"},
+    {.name = "divisor_into_biased_linear",
+     .find = "div(c:linear[act=\"\"](x, w:const, b:const), k:const)",
+     .put = "c(x, div(w, reshape(k, along)), div(b, reshape(k, flat)))",
+     .when = when_feature,
+     .make = make_linear,
+     .why = "a divisor of each feature can be the weights' own"},
+    HN_EPILOGUE_RULES("linear"),
+    {0}};
