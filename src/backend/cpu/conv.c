@@ -6,15 +6,15 @@
 typedef enum kind { GENERAL, POINTWISE, FIRST, DEPTHWISE } kind;
 
 /* One row's kernel: how it blocks channels, the widest unit, and about how fast a thread is. */
-typedef struct kernel {
+typedef struct conv_kernel {
   void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
   kind kind;
   int block, most;
   double flops_per_ns;
-} kernel;
+} conv_kernel;
 
 typedef struct state {
-  const kernel *kernel;
+  const conv_kernel *kernel;
   hn_conv_f32 conv; /* without pointers */
   int64_t units, grain, weight_floats;
   bool has_bias, has_residual;
@@ -29,7 +29,7 @@ static bool is_pointwise(const hn_conv_f32 *c) {
          c->out_height == c->in_height && c->out_width == c->in_width && c->pad_top + c->pad_left == 0;
 }
 
-static const char *reject_shape(const hn_conv_f32 *c, const kernel *kernel) {
+static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel) {
   const bool whole_groups = c->groups == 1 || (c->in_channels / c->groups % kernel->block == 0 &&
                                                c->out_channels / c->groups % kernel->block == 0);
   switch (kernel->kind) {
@@ -47,7 +47,7 @@ static const char *reject_shape(const hn_conv_f32 *c, const kernel *kernel) {
   return whole_groups ? NULL : "a group's channels do not fill whole blocks";
 }
 
-static const char *reject(const hone_query *query, const kernel *kernel) {
+static const char *reject(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 conv;
   const char *reason = hn_cpu_conv_read(query, &conv);
   if (reason) return reason;
@@ -59,7 +59,7 @@ static const char *reject(const hone_query *query, const kernel *kernel) {
   return reject_shape(&conv, kernel);
 }
 
-static int64_t weight_floats(const hn_conv_f32 *c, const kernel *kernel) {
+static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   const int64_t taps = c->kernel_height * c->kernel_width;
   if (kernel->kind == DEPTHWISE) return hn_conv_f32_dw_packed_floats(c->out_channels, taps, kernel->block);
   if (kernel->kind == FIRST)
@@ -71,13 +71,13 @@ static int64_t bias_floats(const hone_query *query, const hn_conv_f32 *c, int bl
   return hn_cpu_given(query, 2) ? hn_ceil_div(c->out_channels, block) * block : 0;
 }
 
-static size_t pack_bytes(const hone_query *query, const kernel *kernel) {
+static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 c;
   if (hn_cpu_conv_read(query, &c)) return 0;
   return (size_t)(weight_floats(&c, kernel) + bias_floats(query, &c, kernel->block)) * sizeof(float);
 }
 
-static hone_status pack(const hone_query *query, float *to, const kernel *kernel) {
+static hone_status pack(const hone_query *query, float *to, const conv_kernel *kernel) {
   hn_conv_f32 c;
   if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
   const float *w = query->in[1].constant->data;
@@ -98,7 +98,7 @@ static hone_status pack(const hone_query *query, float *to, const kernel *kernel
 }
 
 /* The first guess leads; the guess depends on the channels alone. */
-static int variants(const hone_query *query, hone_params *out, int room, const kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room, const conv_kernel *kernel) {
   hn_conv_f32 c;
   if (kernel->kind == DEPTHWISE || hn_cpu_conv_read(query, &c)) {
     if (room > 0) out[0] = (hone_params){0};
@@ -120,7 +120,7 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-static hone_status prepare(const hone_query *query, state *s, const kernel *kernel) {
+static hone_status prepare(const hone_query *query, state *s, const conv_kernel *kernel) {
   hn_conv_f32 *c = &s->conv;
   if (hn_cpu_conv_read(query, c)) return HONE_INTERNAL;
   const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
@@ -140,7 +140,7 @@ static hone_status prepare(const hone_query *query, state *s, const kernel *kern
 }
 
 typedef struct job {
-  const kernel *kernel;
+  const conv_kernel *kernel;
   hn_conv_f32 conv;
 } job;
 
@@ -164,7 +164,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 /* The functions that a row needs of its own, each handing its kernel to those above. */
 #define ROW_OF(symbol, format, way, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                           \
-  static const kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                      \
+  static const conv_kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                 \
   static const char *reject_##symbol##_##suffix(const hone_query *query) {                                             \
     return reject(query, &kernel_##symbol##_##suffix);                                                                 \
   }                                                                                                                    \

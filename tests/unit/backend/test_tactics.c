@@ -14,6 +14,7 @@ extern const hone_backend hn_backend_cpu;
 enum { MAX_ROWS = 1024, MAX_VARIANTS = 16, SHAPES = 3, DEVICES = 2 };
 
 static const case_row rows[] = {
+#include "cases_gemm_conv.inc"
 #include "cases_move.inc"
 #include "cases_nn.inc"
 #include "cases_scalar.inc"
@@ -79,8 +80,9 @@ static void fill_inputs(const run *r, buffers *b) {
 }
 
 static void pack(const run *r, buffers *b) {
-  if (!r->tactic->pack) return;
-  b->packed = guarded_new(r->tactic->pack_bytes(&r->query));
+  const size_t bytes = r->tactic->pack ? r->tactic->pack_bytes(&r->query) : 0;
+  if (!bytes) return;
+  b->packed = guarded_new(bytes);
   if (r->tactic->pack(&r->query, b->packed.data) != HONE_OK) fail_msg("%s: pack fails", r->what);
 }
 
@@ -92,13 +94,14 @@ static void launch(const run *r, buffers *b, hone_device *device, int in_place) 
   hone_tensor in[CASE_PORTS] = {0}, out[CASE_PORTS] = {0};
   fill_inputs(r, b);
   pack(r, b);
-  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&r->query) : 0);
   hone_query query = r->query;
+  query.facts = &device->facts;
+  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&query) : 0);
   hone_fact facts[CASE_PORTS]; /* at run time packed constants are gone */
   memcpy(facts, r->in, sizeof facts);
   for (int i = 0; i < query.in_count; ++i) {
     in[i] = (hone_tensor){.type = r->in[i].type, .data = b->in[i].data, .bytes = b->in[i].bytes};
-    if (!(r->tactic->pack_mask & (1u << i))) continue;
+    if (!(r->tactic->pack_mask & query.constant_mask & (1u << i))) continue;
     facts[i].constant = NULL;
     in[i].data = NULL;
   }
@@ -205,7 +208,7 @@ static void run_everywhere(const run *r) {
   for (int i = 0; (r->tactic->flags & HONE_TACTIC_IN_PLACE) && i < r->c->in_count; ++i) {
     const hone_type *in = &r->in[i].type, *out = &r->out[0].type;
     if (in->kind == HONE_ABSENT || in->dtype != out->dtype || hn_bytes(in) != hn_bytes(out)) continue;
-    if (r->tactic->pack_mask & (1u << i)) continue;
+    if (r->tactic->pack_mask & r->query.constant_mask & (1u << i)) continue;
     launch(r, &two, devices[1], i);
     check_guards(r, &two, i);
     if (memcmp(one.out[0].data, two.in[i].data, one.out[0].bytes) != 0)
@@ -234,7 +237,7 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
                          .constant_mask = constants,
                          .facts = &devices[0]->facts};
   *reason = tactic->reject ? tactic->reject(&r.query) : NULL;
-  if (*reason || (constants & tactic->pack_mask) != tactic->pack_mask) return 0;
+  if (*reason) return 0;
   const int count = tactic->variants ? tactic->variants(&r.query, variants, MAX_VARIANTS) : 1;
   for (int v = 0; v < count; ++v) {
     hn_text text;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_plain.c - convolution of plain f32 as a matrix product: weights [O x K] times columns [K x pixels], K = input
+ * channels of a group x kernel. A unit is a run of pixel panels of one group: its worker gathers the columns straight
+ * into packed panels, so nothing of the size of the whole column matrix is ever written. */
+#include "backend/cpu/conv_common.h"
+#include "backend/cpu/gemm_common.h"
+#include <string.h>
+
+enum { DEFAULT_L2_BYTES = 1 << 20, FLOATS_PER_LINE = 16, MOST_PANEL = 16, LEAST_PANELS = 4 };
+static const int64_t units_per_thread = 4;
+
+typedef struct state {
+  const hn_cpu_gemm_kernel *kernel;
+  hn_conv_f32 conv;
+  hn_gemm_f32 gemm; /* m, k, strides, epilogue, tiles; no pointers */
+  int64_t panels, chunk, chunks;
+  int64_t units, grain;
+  int64_t column_floats, worker_floats; /* of one worker: columns, then a packed block of A */
+  bool has_bias, has_residual;
+} state;
+
+static const char *reject(const hone_query *query) {
+  hn_conv_f32 conv;
+  const char *reason = hn_cpu_conv_read(query, &conv);
+  if (reason) return reason;
+  if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
+  return NULL;
+}
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
+static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s) {
+  hn_conv_f32 *c = &s->conv;
+  hn_gemm_f32 *g = &s->gemm;
+  if (hn_cpu_conv_read(query, c)) return HONE_INTERNAL;
+  const int64_t pixels = c->out_height * c->out_width, panel = kernel->panel;
+  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
+  const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
+  s->kernel = kernel;
+  s->has_bias = hn_cpu_given(query, 2);
+  s->has_residual = hn_cpu_given(query, 3);
+  *g = (hn_gemm_f32){.m = c->out_channels / c->groups, .epilogue = c->epilogue, .bias_per_row = 1};
+  g->k = c->in_channels / c->groups * c->kernel_height * c->kernel_width;
+  g->a_row_stride = g->k;
+  g->a_column_stride = 1;
+  g->c_row_stride = g->epilogue.residual_stride = pixels;
+  s->panels = hn_gemm_f32_panels(pixels, kernel->panel);
+  const int64_t fitting = (int64_t)(l2 / 2) / (g->k * panel * (int64_t)sizeof(float));
+  const int64_t images = c->batch * c->groups;
+  const int64_t shared = hn_ceil_div(s->panels, hn_ceil_div(threads * units_per_thread, images));
+  s->chunk = lesser(s->panels, greater(LEAST_PANELS, lesser(fitting, threads > 1 ? shared : s->panels)));
+  s->chunks = hn_ceil_div(s->panels, s->chunk);
+  s->units = images * s->chunks;
+  g->n = lesser(pixels, s->chunk * panel);
+  hn_gemm_f32_choose(g, kernel->panel, l2);
+  s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
+  s->column_floats = s->chunk * g->k * panel;
+  const int64_t floats = s->column_floats + hn_gemm_f32_scratch_floats(g);
+  s->worker_floats = hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE;
+  return HONE_OK;
+}
+
+static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
+  state s = {0};
+  if (describe(query, kernel, &s) != HONE_OK) return 0;
+  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
+  return (size_t)(threads * s.worker_floats) * sizeof(float);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+/* Where the pixels of a panel meet one tap of the kernel. */
+typedef struct tap_places {
+  int64_t at[MOST_PANEL]; /* in the input's plane; -1 in the padding */
+  bool is_run;            /* they lie next to each other, none in the padding */
+} tap_places;
+
+static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t ky, int64_t kx,
+                        tap_places *places) {
+  int64_t oy = pixel / c->out_width, ox = pixel % c->out_width;
+  places->is_run = count == width;
+  for (int i = 0; i < width; ++i) {
+    const int64_t y = oy * c->stride_height + ky * c->dilation_height - c->pad_top;
+    const int64_t x = ox * c->stride_width + kx * c->dilation_width - c->pad_left;
+    const bool is_inside = i < count && y >= 0 && y < c->in_height && x >= 0 && x < c->in_width;
+    places->at[i] = is_inside ? y * c->in_width + x : -1;
+    places->is_run = places->is_run && is_inside && (i == 0 || places->at[i] == places->at[i - 1] + 1);
+    if (++ox == c->out_width) ox = 0, ++oy;
+  }
+}
+
+/* One packed panel of columns: row (channel * kh + ky) * kw + kx, `width` pixels each. */
+static void gather_panel(const hn_conv_f32 *c, const float *image, int64_t pixel, int width, float *to) {
+  const int64_t taps = c->kernel_height * c->kernel_width, plane = c->in_height * c->in_width;
+  const int64_t channels = c->in_channels / c->groups;
+  const int count = (int)lesser(width, c->out_height * c->out_width - pixel);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    tap_places places;
+    find_places(c, pixel, count, width, tap / c->kernel_width, tap % c->kernel_width, &places);
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      const float *from = image + channel * plane;
+      float *row = to + (channel * taps + tap) * width;
+      if (places.is_run)
+        memcpy(row, from + places.at[0], (size_t)width * sizeof(float));
+      else
+        for (int i = 0; i < width; ++i) row[i] = places.at[i] < 0 ? 0 : from[places.at[i]];
+    }
+  }
+}
+
+typedef struct job {
+  const state *s;
+  const float *x, *w, *bias, *residual;
+  float *y, *scratch;
+} job;
+
+static void run_unit(const job *j, int64_t unit, float *memory) {
+  const state *s = j->s;
+  const hn_conv_f32 *c = &s->conv;
+  const int width = s->kernel->panel;
+  const int64_t pixels = c->out_height * c->out_width, image = unit / s->chunks, group = image % c->groups;
+  const int64_t first = unit % s->chunks * s->chunk, last = lesser(s->panels, first + s->chunk);
+  const float *in = j->x + image * (c->in_channels / c->groups) * c->in_height * c->in_width;
+  for (int64_t panel = first; panel < last; ++panel)
+    gather_panel(c, in, panel * width, width, memory + (panel - first) * s->gemm.k * width);
+  hn_gemm_f32 g = s->gemm;
+  const int64_t at = image * g.m * pixels + first * width;
+  g.n = lesser(pixels - first * width, (last - first) * width);
+  g.a = j->w + group * g.m * g.k;
+  g.b_packed = memory;
+  g.c = j->y + at;
+  g.epilogue.bias = j->bias ? j->bias + group * g.m : NULL;
+  g.epilogue.residual = j->residual ? j->residual + at : NULL;
+  s->kernel->run(&g, 0, g.m, 0, last - first, memory + s->column_floats);
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  float *memory = j->scratch + (int64_t)worker * j->s->worker_floats;
+  for (int64_t unit = begin; unit < end; ++unit) run_unit(j, unit, memory);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {.s = s,
+           .x = launch->in[0].data,
+           .w = launch->in[1].data,
+           .bias = s->has_bias ? launch->in[2].data : NULL,
+           .residual = s->has_residual ? launch->in[3].data : NULL,
+           .y = launch->out[0].data,
+           .scratch = launch->scratch};
+  hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit, (void)diag;                                                                                            \
+    return describe(query, &hn_cpu_gemm_##suffix, s);                                                                  \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_conv_f32_nchw_##suffix = {                                                           \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.conv.f32.nchw." HN_CPU_TILE_##suffix,                                                               \
+      .version = 1,                                                                                                    \
+      .op = "conv",                                                                                                    \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .reject = reject,                                                                                                \
+      .scratch = scratch_##suffix,                                                                                     \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = launch,                                                                                                \
+  };
+HN_EACH_ISA(ROW)

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_common.c - cutting matrix products into units. Rows or panels: every row chunk reads all of B again, every panel
+ * chunk packs all of A again, so the cheaper cut depends on which of the two is large. */
+#include "backend/cpu/gemm_common.h"
+#include <string.h>
+
+const hn_cpu_gemm_kernel hn_cpu_gemm_c = {hn_gemm_f32_4x8_c, HN_GEMM_F32_PANEL_C, 10};
+#ifndef HONE_NO_AVX
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {hn_gemm_f32_6x16_avx2, HN_GEMM_F32_PANEL_AVX2, 70};
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 140};
+#endif
+
+enum { DEFAULT_L2_BYTES = 1 << 20, LEAST_ROWS = 28, FLOATS_PER_LINE = 16 };
+static const double ns_per_b_byte = 0.03; /* B from the last cache level */
+static const double ns_per_a_float = 0.2; /* packing A */
+static const double unit_ns = 10e3;       /* least work of a unit */
+static const double size_limit = 1e13;    /* floats of any operand */
+static const int64_t units_per_thread = 4;
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+const char *hn_cpu_product_reject(const hn_cpu_product *p) {
+  const hn_gemm_f32 *g = &p->gemm;
+  double batches = 1;
+  if (g->m < 1 || g->n < 1 || g->k < 1) return "an extent is 0";
+  for (int i = 0; i < p->batch_rank; ++i) {
+    if (p->batch_dim[i] < 1) return "an extent is 0";
+    batches *= (double)p->batch_dim[i];
+  }
+  const double m = (double)g->m + 16, n = (double)g->n + 16, k = (double)g->k + 16;
+  if ((double)p->b_matrices * k * n > size_limit || batches * m * n > size_limit || batches * m * k > size_limit)
+    return "the matrices are too large";
+  return NULL;
+}
+
+static double product_flops(const hn_cpu_product *p) {
+  return 2.0 * (double)p->batches * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k;
+}
+
+static bool reads_a_in_place(const hn_gemm_f32 *g) {
+  return g->m <= HN_GEMM_F32_DIRECT_ROWS && g->a_column_stride == 1;
+}
+
+/* Row chunks and panel chunks of one matrix, about `wanted` units together. */
+static void cut(hn_cpu_product *p, int64_t wanted) {
+  const hn_gemm_f32 *g = &p->gemm;
+  const int64_t pairs = hn_ceil_div(p->panels, 2), most_rows = greater(1, g->m / LEAST_ROWS);
+  const double b_ns = (double)(g->k * p->panels * p->kernel->panel) * sizeof(float) * ns_per_b_byte;
+  const double a_ns = reads_a_in_place(g) ? 0 : (double)(g->m * g->k) * ns_per_a_float;
+  double best = -1;
+  for (int64_t rows = 1;; rows = lesser(2 * rows, most_rows)) {
+    const int64_t columns = lesser(pairs, hn_ceil_div(wanted, rows));
+    const double short_by = (double)wanted / (double)lesser(wanted, rows * columns);
+    const double cost = short_by * ((double)rows * b_ns + (double)columns * a_ns +
+                                    product_flops(p) / (double)p->batches / p->kernel->flops_per_ns);
+    if (best < 0 || cost < best) {
+      best = cost;
+      p->row_chunk = hn_ceil_div(g->m, rows);
+      p->panel_chunk = lesser(p->panels, 2 * hn_ceil_div(pairs, columns));
+    }
+    if (rows >= most_rows || rows >= wanted) break;
+  }
+  p->row_chunks = hn_ceil_div(g->m, p->row_chunk);
+  p->panel_chunks = hn_ceil_div(p->panels, p->panel_chunk);
+}
+
+void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
+  hn_gemm_f32 *g = &p->gemm;
+  const int panel = p->kernel->panel;
+  p->workers = facts->threads > 0 ? facts->threads : 1;
+  p->batches = 1;
+  for (int i = 0; i < p->batch_rank; ++i) p->batches *= p->batch_dim[i];
+  p->panels = hn_gemm_f32_panels(g->n, panel);
+  p->packed_floats = hn_gemm_f32_packed_floats(g->k, g->n, panel);
+  const double total_ns = product_flops(p) / p->kernel->flops_per_ns;
+  const int64_t units = p->workers == 1 ? 1 : lesser(p->workers * units_per_thread, (int64_t)(total_ns / unit_ns) + 1);
+  cut(p, hn_ceil_div(units, p->batches));
+  const int64_t rows = g->m;
+  g->m = p->row_chunk;
+  hn_gemm_f32_choose(g, panel, facts->l2_bytes ? facts->l2_bytes : DEFAULT_L2_BYTES);
+  g->m = rows;
+  p->worker_floats = reads_a_in_place(g) ? 0 : round_up(hn_gemm_f32_scratch_floats(g), FLOATS_PER_LINE);
+  p->grain = hn_cpu_grain(p->batches * p->row_chunks * p->panel_chunks, total_ns);
+  p->pack_grain = hn_cpu_grain(p->b_matrices * p->panels, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
+}
+
+size_t hn_cpu_product_packed_bytes(const hn_cpu_product *p) {
+  return (size_t)(p->b_matrices * hn_gemm_f32_packed_floats(p->gemm.k, p->gemm.n, p->kernel->panel)) * sizeof(float);
+}
+
+static int64_t packed_scratch_floats(const hn_cpu_product *p) {
+  return p->b_packed_before ? 0 : round_up(p->b_matrices * p->packed_floats, FLOATS_PER_LINE);
+}
+
+size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *p) {
+  return (size_t)(packed_scratch_floats(p) + p->workers * p->worker_floats) * sizeof(float);
+}
+
+typedef struct job {
+  const hn_cpu_product *product;
+  hn_cpu_product_data data;
+  float *packed; /* where this launch packs B */
+} job;
+
+static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int64_t begin, int64_t end) {
+  const hn_gemm_f32 *g = &p->gemm;
+  while (begin < end) {
+    const int64_t panels = hn_gemm_f32_panels(g->n, p->kernel->panel), matrix = begin / panels;
+    const int64_t first = begin % panels, last = lesser(panels, first + end - begin);
+    hn_gemm_f32_pack_b_c(b + matrix * g->k * g->n, p->b_row_stride, p->b_column_stride, g->k, g->n, p->kernel->panel,
+                         first, last, to + matrix * hn_gemm_f32_packed_floats(g->k, g->n, p->kernel->panel));
+    begin += last - first;
+  }
+}
+
+void hn_cpu_product_pack(const hn_cpu_product *p, const float *b, float *to) {
+  pack_panels(p, b, to, 0, p->b_matrices * hn_gemm_f32_panels(p->gemm.n, p->kernel->panel));
+}
+
+static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  pack_panels(j->product, j->data.b, j->packed, begin, end);
+}
+
+/* Points a product at matrix number `batch` of the output. */
+static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_f32 *g) {
+  int64_t a = 0, b = 0, left = batch;
+  for (int i = p->batch_rank - 1; i >= 0; --i) {
+    const int64_t at = left % p->batch_dim[i];
+    left /= p->batch_dim[i];
+    a += at * p->a_step[i];
+    b += at * p->b_step[i];
+  }
+  g->a = j->data.a + a;
+  g->b_packed = (p->b_packed_before ? j->data.b : j->packed) + b * p->packed_floats;
+  g->c = j->data.c + batch * g->m * g->c_row_stride;
+  g->epilogue.bias = j->data.bias;
+  g->epilogue.residual = j->data.residual ? j->data.residual + batch * g->m * g->epilogue.residual_stride : NULL;
+}
+
+/* Units next to each other in a row chunk become one call, which then packs A once. */
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const hn_cpu_product *p = j->product;
+  float *scratch =
+      p->worker_floats ? j->data.scratch + packed_scratch_floats(p) + (int64_t)worker * p->worker_floats : NULL;
+  hn_gemm_f32 g = p->gemm;
+  while (begin < end) {
+    const int64_t chunk = begin % p->panel_chunks, row = begin / p->panel_chunks % p->row_chunks;
+    const int64_t count = lesser(p->panel_chunks - chunk, end - begin);
+    point(p, j, begin / p->panel_chunks / p->row_chunks, &g);
+    p->kernel->run(&g, row * p->row_chunk, lesser(g.m, (row + 1) * p->row_chunk), chunk * p->panel_chunk,
+                   lesser(p->panels, (chunk + count) * p->panel_chunk), scratch);
+    begin += count;
+  }
+}
+
+void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_product_data *data) {
+  job j = {.product = p, .data = *data, .packed = data->scratch};
+  if (!p->b_packed_before) hn_pool_run(pool, p->b_matrices * p->panels, p->pack_grain, pack_body, &j);
+  hn_pool_run(pool, p->batches * p->row_chunks * p->panel_chunks, p->grain, body, &j);
+}
+
+const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_read *read,
+                                        const hn_cpu_gemm_kernel *kernel) {
+  hn_cpu_product product = {.kernel = kernel};
+  hn_cpu_product_ports ports = {-1, -1};
+  const char *reason = read(query, &product, &ports);
+  return reason ? reason : hn_cpu_product_reject(&product);
+}
+
+/* What read gives, for queries that reject accepted. */
+static hone_status describe(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel,
+                            hn_cpu_product_state *s) {
+  *s = (hn_cpu_product_state){.product = {.kernel = kernel}, .ports = {-1, -1}};
+  if (read(query, &s->product, &s->ports) || hn_cpu_product_reject(&s->product)) return HONE_INTERNAL;
+  s->product.b_packed_before = query->constant_mask & 2;
+  hn_cpu_product_plan(&s->product, query->facts);
+  return HONE_OK;
+}
+
+size_t hn_cpu_product_pack_bytes(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
+  hn_cpu_product_state s;
+  if (!(query->constant_mask & 2) || describe(query, read, kernel, &s) != HONE_OK) return 0;
+  return hn_cpu_product_packed_bytes(&s.product);
+}
+
+hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_product_read *read,
+                                      const hn_cpu_gemm_kernel *kernel) {
+  hn_cpu_product_state s;
+  if (!(query->constant_mask & 2)) return HONE_OK; /* every launch packs it */
+  HN_TRY(describe(query, read, kernel, &s));
+  hn_cpu_product_pack(&s.product, query->in[1].constant->data, to);
+  return HONE_OK;
+}
+
+size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
+  hn_cpu_product_state s;
+  return describe(query, read, kernel, &s) == HONE_OK ? hn_cpu_product_scratch_bytes(&s.product) : 0;
+}
+
+size_t hn_cpu_product_state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(hn_cpu_product_state);
+}
+
+hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
+                                   const hn_cpu_gemm_kernel *kernel) {
+  return describe(query, read, kernel, state);
+}
+
+hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const hn_cpu_product_state *s = state;
+  const hn_cpu_product_data data = {
+      .a = launch->in[0].data,
+      .b = s->product.b_packed_before ? launch->packed : launch->in[1].data,
+      .bias = s->ports.bias >= 0 ? launch->in[s->ports.bias].data : NULL,
+      .residual = s->ports.residual >= 0 ? launch->in[s->ports.residual].data : NULL,
+      .c = launch->out[0].data,
+      .scratch = launch->scratch,
+  };
+  hn_cpu_product_run(&s->product, hn_stream_pool(stream), &data);
+  return HONE_OK;
+}

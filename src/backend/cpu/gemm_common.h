@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_common.h - matrix products as gemm, linear, matmul and the recurrent layers run them: how a product, or a batch
+ * of them, is cut into units, and where packed panels of B come from. */
+#ifndef HN_BACKEND_CPU_GEMM_COMMON_H
+#define HN_BACKEND_CPU_GEMM_COMMON_H
+
+#include "kernels/cpu/gemm/gemm.h"
+#include "backend/cpu/epilogue.h"
+
+/* A register tile's kernel; name: as it stands in tactics' names. */
+typedef struct hn_cpu_gemm_kernel {
+  void (*run)(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end,
+              float *scratch);
+  int panel;
+  double flops_per_ns; /* of one thread, about: for grains alone */
+} hn_cpu_gemm_kernel;
+extern const hn_cpu_gemm_kernel hn_cpu_gemm_c, hn_cpu_gemm_avx2, hn_cpu_gemm_avx512;
+#define HN_CPU_TILE_c "4x8.c"
+#define HN_CPU_TILE_avx2 "6x16.avx2"
+#define HN_CPU_TILE_avx512 "14x32.avx512"
+
+/* `batches` products of m x k and k x n matrices; C's lie one after the other. The results do not depend on how the
+ * work is cut. Filled by the caller down to b_packed_before, then by hn_cpu_product_plan. */
+typedef struct hn_cpu_product {
+  const hn_cpu_gemm_kernel *kernel;
+  hn_gemm_f32 gemm; /* m, n, k, strides, residual_stride, activation, bias_per_row; no pointers */
+  int batch_rank;
+  int64_t batch_dim[HONE_MAX_RANK];
+  int64_t a_step[HONE_MAX_RANK]; /* floats */
+  int64_t b_step[HONE_MAX_RANK]; /* matrices */
+  int64_t b_matrices, b_row_stride, b_column_stride;
+  bool b_packed_before; /* else every launch packs it into scratch */
+
+  int64_t batches, packed_floats; /* of one matrix */
+  int64_t panels, row_chunk, row_chunks, panel_chunk, panel_chunks;
+  int64_t grain, pack_grain, workers, worker_floats;
+} hn_cpu_product;
+
+/* NULL when sizes are within what index arithmetic can carry. */
+const char *hn_cpu_product_reject(const hn_cpu_product *product);
+void hn_cpu_product_plan(hn_cpu_product *product, const hone_facts *facts);
+size_t hn_cpu_product_packed_bytes(const hn_cpu_product *product);  /* of all of B's matrices */
+size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *product); /* of a planned one */
+void hn_cpu_product_pack(const hn_cpu_product *product, const float *b, float *to);
+
+/* Memory of one run. b: packed panels when packed before, else the plain matrices. */
+typedef struct hn_cpu_product_data {
+  const float *a, *b, *bias, *residual;
+  float *c, *scratch;
+} hn_cpu_product_data;
+void hn_cpu_product_run(const hn_cpu_product *product, hn_pool *pool, const hn_cpu_product_data *data);
+
+/* What the rows of gemm, linear and matmul share: their ports 0 and 1 are the operands. read fills the product down to
+ * b_packed_before and says why not; bias and residual are numbers of ports, -1 for none. */
+typedef struct hn_cpu_product_ports {
+  int bias, residual;
+} hn_cpu_product_ports;
+typedef const char *hn_cpu_product_read(const hone_query *query, hn_cpu_product *product, hn_cpu_product_ports *ports);
+
+typedef struct hn_cpu_product_state {
+  hn_cpu_product product;
+  hn_cpu_product_ports ports;
+} hn_cpu_product_state;
+const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_read *read,
+                                        const hn_cpu_gemm_kernel *kernel);
+size_t hn_cpu_product_pack_bytes(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
+hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_product_read *read,
+                                      const hn_cpu_gemm_kernel *kernel);
+size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
+size_t hn_cpu_product_state_bytes(const hone_query *query);
+hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
+                                   const hn_cpu_gemm_kernel *kernel);
+hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch);
+
+/* The row cpu.OP.f32.TILE for one instruction set; `read` is the file's own. */
+#define HN_CPU_PRODUCT_ROW(op_name, suffix, ISA)                                                                       \
+  static const char *reject_##suffix(const hone_query *query) {                                                        \
+    return hn_cpu_product_reject_query(query, read, &hn_cpu_gemm_##suffix);                                            \
+  }                                                                                                                    \
+  static size_t pack_bytes_##suffix(const hone_query *query) {                                                         \
+    return hn_cpu_product_pack_bytes(query, read, &hn_cpu_gemm_##suffix);                                              \
+  }                                                                                                                    \
+  static hone_status pack_##suffix(const hone_query *query, void *to) {                                                \
+    return hn_cpu_product_pack_query(query, to, read, &hn_cpu_gemm_##suffix);                                          \
+  }                                                                                                                    \
+  static size_t scratch_##suffix(const hone_query *query) {                                                            \
+    return hn_cpu_product_scratch(query, read, &hn_cpu_gemm_##suffix);                                                 \
+  }                                                                                                                    \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
+    (void)unit, (void)diag;                                                                                            \
+    return hn_cpu_product_prepare(query, state, read, &hn_cpu_gemm_##suffix);                                          \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." #op_name ".f32." HN_CPU_TILE_##suffix,                                                            \
+      .version = 1,                                                                                                    \
+      .op = #op_name,                                                                                                  \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .pack_mask = 2,                                                                                                  \
+      .reject = reject_##suffix,                                                                                       \
+      .pack_bytes = pack_bytes_##suffix,                                                                               \
+      .pack = pack_##suffix,                                                                                           \
+      .scratch = scratch_##suffix,                                                                                     \
+      .state_bytes = hn_cpu_product_state_bytes,                                                                       \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = hn_cpu_product_launch,                                                                                 \
+  };
+
+#endif
