@@ -2,6 +2,7 @@
 /* expand.c - fused nodes back into pieces: the parts that a node was made of when it has them; else convolution,
  * residual and activation by the names of ports and attributes; else an elementwise op by its expression. */
 #include "export/expand.h"
+#include "ir/notation.h"
 #include "tensor/attrs.h"
 #include "tensor/expr.h"
 #include <inttypes.h>
@@ -235,7 +236,7 @@ static hone_status expand_expression(const expansion *e) {
   const hn_node *node = e->node;
   const hone_dtype dtype = node->in[0]->fact.type.dtype;
   hn_expr expr;
-  hn_value *done[HN_EXPR_MAX];
+  hn_value *done[HN_EXPR_MAX_STEPS];
   HN_TRY(hn_expr_of_op(&e->graph->context->diag, node->op, &node->attrs, node->in_count, &expr));
   for (int i = 0; i < expr.count; ++i) {
     const hn_expr_step *step = &expr.steps[i];
@@ -257,13 +258,51 @@ static bool is_expandable(const hn_node *node) {
          node->in[0] && (HONE_BIT(node->in[0]->fact.type.dtype) & HONE_TYPES_FLOAT);
 }
 
+/* ---- operators that later opsets say otherwise ---- */
+
+static const struct form_row {
+  const char *op, *as;
+} forms[] = {
+    {"upsample",
+     "resize[mode=$mode, coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\"](x, _, scales)"},
+};
+
+static const struct form_row *form_of(const hone_op *op) {
+  for (size_t i = 0; i < HN_COUNT(forms); ++i)
+    if (hn_name_equal(forms[i].op, op->name)) return &forms[i];
+  return NULL;
+}
+
+static hone_status expand_form(const expansion *e, const struct form_row *form) {
+  const hn_node *node = e->node;
+  hn_binding bindings[HONE_MAX_PORTS];
+  int count = 0;
+  for (; count < node->in_count && count < HONE_MAX_PORTS && node->op->in[count].name; ++count)
+    bindings[count] = (hn_binding){.name = node->op->in[count].name, .value = node->in[count]};
+  hn_roots roots;
+  HN_TRY(hn_notation_parse(&e->graph->arena, &e->graph->context->diag, form->op, form->as, &roots));
+  const hn_build build = {.block = node->owner,
+                          .before = e->node,
+                          .bindings = bindings,
+                          .binding_count = count,
+                          .attrs = &node->attrs,
+                          .origins = node->origins};
+  hn_value *result;
+  HN_TRY(hn_notation_build(&build, &roots, &result));
+  finish(e, result);
+  return HONE_OK;
+}
+
 static hone_status expand_block(hone_graph *graph, hn_block *block) {
   for (hn_node *node = block->first, *next; node; node = next) {
     hn_node *const before = node->prev;
     const expansion e = {graph, node};
-    const bool split = node->parts || has_epilogue(node) || is_expandable(node);
+    const struct form_row *form = hn_export_row(node->op) ? NULL : form_of(node->op);
+    const bool split = node->parts || form || has_epilogue(node) || is_expandable(node);
     if (node->parts) {
       HN_TRY(expand_parts(&e));
+    } else if (form) {
+      HN_TRY(expand_form(&e, form));
     } else if (has_epilogue(node)) {
       HN_TRY(expand_epilogue(&e));
     } else if (is_expandable(node)) {

@@ -42,7 +42,7 @@ static bool is_default(const hone_op *op, const hone_attr *attr) {
   for (int i = 0; i < HONE_MAX_ATTRS && op->attr[i].name; ++i) {
     const hone_attr_decl *decl = &op->attr[i];
     if (!hn_name_equal(decl->name, attr->name)) continue;
-    if (!decl->has_default) return false;
+    if (!decl->has_default || hn_name_equal(attr->name, "axis")) return false; /* concat's has none in ONNX */
     return decl->kind == HONE_ATTR_INT     ? decl->i == attr->i
            : decl->kind == HONE_ATTR_FLOAT ? (float)decl->f == (float)attr->f
                                            : hn_name_equal(decl->s, attr->s);
@@ -87,6 +87,27 @@ static const char *onnx_attr_name(hn_exporter *exporter, const hone_onnx_row *ro
   return name;
 }
 
+/* Attributes that only our rows have, to tell forms of an operator apart, and the output that they matter to (-1: to
+ * all). At another value than the default, ONNX cannot say them. */
+static const struct {
+  const char *name;
+  int output;
+} internal_attrs[] = {{"mask_like_data", 1}, {"default_axis", -1}};
+
+/* Is the attribute one of those? Reports it when it matters. */
+static bool is_internal(hn_exporter *exporter, const hn_node *node, const char *name) {
+  for (size_t i = 0; i < HN_COUNT(internal_attrs); ++i) {
+    if (!hn_name_equal(internal_attrs[i].name, name)) continue;
+    const int output = internal_attrs[i].output;
+    const bool matters = output < 0 || (output < node->out_count && node->out[output]);
+    if (matters)
+      exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d cannot say %s of %s", node->name,
+                                HN_EXPORT_OPSET, name, node->op->name);
+    return true;
+  }
+  return false;
+}
+
 static hone_status add_attrs(hn_exporter *exporter, hn_text *out, const hn_node *node, const hone_onnx_row *row) {
   hn_text attribute, tensor;
   hn_text_init(&attribute, out->allocator);
@@ -95,7 +116,7 @@ static hone_status add_attrs(hn_exporter *exporter, hn_text *out, const hn_node 
   for (int i = 0; i < node->attrs.count; ++i) {
     const hone_attr *attr = &node->attrs.items[i];
     const bool counts_captures = node->block_count > 0 && hn_name_equal(attr->name, "captures");
-    if (is_default(node->op, attr) || counts_captures) continue;
+    if (is_default(node->op, attr) || counts_captures || is_internal(exporter, node, attr->name)) continue;
     const char *name = onnx_attr_name(exporter, row, attr->name);
     if (!name) status = HN_FAIL_MEMORY(exporter->diag);
     if (!name) break;

@@ -93,28 +93,6 @@ static hone_status legacy_batch_norm(hn_import_call *call) {
   return HONE_OK;
 }
 
-/* Any number of inputs for an operator of two: from the left. */
-static hone_status chain(hn_import_call *call) {
-  hn_importer *importer = call->importer;
-  if (call->in_count == 0) return HN_FAIL(importer->diag, HONE_MALFORMED, "it has no input");
-  for (int i = 0; i < call->in_count; ++i) {
-    if (!call->in[i]) return HN_FAIL(importer->diag, HONE_MALFORMED, "input %d is empty", i);
-  }
-  if (call->in_count == 1) {
-    call->op = hn_op_find(importer->context->ops, "identity");
-    return call->op ? HONE_OK : HN_FAIL(importer->diag, HONE_UNSUPPORTED, "the operator identity is missing");
-  }
-  hn_value *pair[2] = {call->in[0], NULL};
-  for (int i = 1; i < call->in_count - 1; ++i) {
-    pair[1] = call->in[i];
-    HN_TRY(hn_import_make(call, call->op->name, 2, pair, 0, NULL, &pair[0]));
-  }
-  call->in[0] = pair[0];
-  call->in[1] = call->in[call->in_count - 1];
-  call->in_count = 2;
-  return HONE_OK;
-}
-
 /* Opsets 1 to 5 name the element type in words: TensorProto.DataType, in the order of its numbers from 1 on. */
 static hone_status legacy_cast(hn_import_call *call) {
   static const char *const names[] = {"FLOAT",  "UINT8", "INT8",    "UINT16", "INT16",  "INT32",  "INT64",
@@ -141,7 +119,6 @@ static hone_status gelu(hn_import_call *call) {
 }
 
 static const hn_adapter adapters[] = {
-    {"chain", "", chain},
     {"gelu", "approximate", gelu},
     {"legacy_batch_norm", "spatial", legacy_batch_norm},
     {"legacy_broadcast", "axis broadcast", legacy_broadcast},
