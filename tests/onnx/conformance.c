@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conformance.c - runs the ONNX backend tests: each in a child process, by the reference alone and by an engine tuned
+ * for the CPU. |a - b| <= 1e-7 + 1e-3 |b|, NaN equals NaN, element types and shapes must be the same, strings exactly.
+ * usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs N] */
+#include "support/model_case.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_TESTS = 4096, MAX_JOBS = 16, TIME_LIMIT_S = 60, MAX_REASONS = 512 };
+/* Models that cost more are not run by the reference as well: it is right, not fast. */
+static const double reference_flops_limit = 5e8;
+
+typedef enum outcome { PASSED, UNSUPPORTED, FAILED, CRASHED, OUTCOME_COUNT } outcome;
+typedef enum how_run { ALL_TUNED, SOME_TUNED, REFERENCE_ONLY, NO_STEPS, HOW_COUNT } how_run;
+static const char *const outcome_names[] = {"passed", "unsupported", "failed", "crashed"};
+static const char *const how_names[] = {"every step tuned", "some steps tuned", "reference only", "folded, no step"};
+
+typedef struct test {
+  char *name, *model, *prefix;
+  bool flat;
+} test;
+
+/* What a child writes to its parent, whole or not at all. */
+typedef struct result {
+  outcome outcome;
+  how_run how;
+  bool reference_skipped;
+  char text[480];
+} result;
+
+typedef struct job {
+  pid_t pid;
+  int pipe, test;
+} job;
+
+typedef struct suite {
+  const char *root, *only;
+  bool verbose;
+  int jobs, count;
+  test tests[MAX_TESTS];
+  result results[MAX_TESTS];
+} suite;
+
+/* ---- in the child ---- */
+
+static void set(result *r, outcome o, const char *stage, const char *text) {
+  r->outcome = o;
+  snprintf(r->text, sizeof r->text, "%s: %s", stage, text);
+  for (char *at = r->text; *at; ++at)
+    if (*at == '\n') *at = ' ';
+}
+
+/* Unsupported is clean only with a message that says what, where and in which opset. */
+static void set_status(result *r, hone_status status, const char *stage, const char *message) {
+  char text[400];
+  snprintf(text, sizeof text, "%s: %s", hone_status_name(status), message ? message : "(no message)");
+  if (status != HONE_UNSUPPORTED || !message)
+    set(r, FAILED, stage, text);
+  else if (!strstr(message, "node \"") || !strstr(message, ", opset "))
+    set(r, FAILED, "a message without node, operator or opset", text);
+  else
+    set(r, UNSUPPORTED, stage, text);
+}
+
+static void set_from_context(result *r, hone_status status, const char *stage, const hone_context *context) {
+  const char *message = NULL;
+  for (int i = 0; i < hone_context_message_count(context); ++i) {
+    hone_status one;
+    const char *text = hone_context_message(context, i, &one);
+    if (one == status || !message) message = text;
+    if (one == status) break;
+  }
+  set_status(r, status, stage, message);
+}
+
+static bool compare_all(const model_case *c, hone_session *session, const char *stage, result *r) {
+  for (int j = 0; j < c->want_count; ++j) {
+    if (!c->want[j].data) continue;
+    model_case_error error;
+    model_case_compare(c, session, j, 1e-7, 1e-3, &error);
+    if (!error.comparable || error.comparison.mismatches) {
+      set(r, FAILED, stage, error.why);
+      return false;
+    }
+  }
+  return true;
+}
+
+static how_run steps_of(const hone_session *session, double *flops) {
+  int tuned = 0, reference = 0;
+  for (int s = 0; s < hone_session_step_count(session); ++s) {
+    hone_step_profile step;
+    if (hone_session_step(session, s, &step) != HONE_OK || !step.tactic) continue;
+    ++*(step.reference ? &reference : &tuned);
+    *flops += step.cost.flops;
+  }
+  if (tuned + reference == 0) return NO_STEPS;
+  return reference == 0 ? ALL_TUNED : tuned ? SOME_TUNED : REFERENCE_ONLY;
+}
+
+/* Builds, runs and compares once. False: r says why not. */
+static bool run_once(const model_case *c, hone_device *device, bool reference, double *flops, result *r) {
+  const char *stage = reference ? "by the reference" : "tuned";
+  const hone_build_options options = {
+      .struct_size = sizeof options, .reference_only = reference, .level = reference ? -1 : 1};
+  hone_engine *engine;
+  hone_status status = model_case_build(c, device, &options, &engine);
+  if (status != HONE_OK) {
+    set_from_context(r, status, stage, c->context);
+    return false;
+  }
+  const hone_session_options session_options = {.struct_size = sizeof session_options, .profile = true};
+  hone_session *session;
+  status = hone_session_create(engine, &session_options, &session, hone_context_diagnostics(c->context));
+  hone_engine_release(engine);
+  if (status != HONE_OK) {
+    set_from_context(r, status, stage, c->context);
+    return false;
+  }
+  status = model_case_feed(c, session);
+  if (status == HONE_OK) status = hone_session_run(session);
+  bool same = false;
+  if (status != HONE_OK) {
+    set_status(r, status, stage, hone_session_message_count(session) ? hone_session_message(session, 0, NULL) : NULL);
+  } else {
+    const how_run how = steps_of(session, flops);
+    if (!reference) r->how = how;
+    same = compare_all(c, session, stage, r);
+  }
+  hone_session_destroy(session);
+  return same;
+}
+
+static void run_case(const model_case *c, hone_device *device, result *r) {
+  double flops = 0;
+  if (!run_once(c, device, false, &flops, r)) return;
+  r->reference_skipped = flops > reference_flops_limit;
+  if (!r->reference_skipped && !run_once(c, device, true, &flops, r)) return;
+  r->outcome = PASSED;
+}
+
+static void run_test(const test *t, result *r) {
+  const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
+  hone_context *context;
+  hone_device *device;
+  model_case c;
+  if (hone_context_create(NULL, &context) != HONE_OK) return;
+  if (hone_device_open(context, "cpu", 0, &one_thread, &device) != HONE_OK) {
+    set_from_context(r, HONE_DEVICE, "cpu", context);
+    return;
+  }
+  const hone_status status = model_case_open(context, t->model, t->prefix, t->flat, &c);
+  if (status != HONE_OK) {
+    set_from_context(r, status, "import", context);
+  } else {
+    run_case(&c, device, r);
+    model_case_close(&c);
+  }
+  hone_device_close(device);
+  hone_context_destroy(context);
+}
+
+/* ---- in the parent ---- */
+
+static job start(const test *tests, int at) {
+  int ends[2];
+  if (pipe(ends) != 0) exit(2);
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid < 0) exit(2);
+  if (pid == 0) {
+    close(ends[0]);
+    alarm(TIME_LIMIT_S);
+    const struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    result r = {.outcome = FAILED, .text = "no result"};
+    run_test(&tests[at], &r);
+    _exit(write(ends[1], &r, sizeof r) == sizeof r ? 0 : 2);
+  }
+  close(ends[1]);
+  return (job){.pid = pid, .pipe = ends[0], .test = at};
+}
+
+static void finish(suite *s, const job *j, int wait_status) {
+  result *r = &s->results[j->test];
+  const bool whole = read(j->pipe, r, sizeof *r) == sizeof *r;
+  close(j->pipe);
+  if (WIFSIGNALED(wait_status)) {
+    r->outcome = CRASHED;
+    const int number = WTERMSIG(wait_status);
+    snprintf(r->text, sizeof r->text, number == SIGALRM ? "it ran longer than %d s" : "signal %d",
+             number == SIGALRM ? TIME_LIMIT_S : number);
+  } else if (!whole || WEXITSTATUS(wait_status) != 0) {
+    r->outcome = CRASHED;
+    snprintf(r->text, sizeof r->text, "the process ended without a result");
+  }
+  if (s->verbose || r->outcome == FAILED || r->outcome == CRASHED)
+    printf("%-11s %s%s%s%s\n", outcome_names[r->outcome], s->tests[j->test].name, r->outcome == PASSED ? " - " : ": ",
+           r->outcome == PASSED ? how_names[r->how] : r->text,
+           r->reference_skipped ? ", too big for the reference" : "");
+}
+
+static void run_all(suite *s) {
+  job jobs[MAX_JOBS];
+  int running = 0, next = 0;
+  while (next < s->count || running > 0) {
+    while (running < s->jobs && next < s->count) jobs[running++] = start(s->tests, next++);
+    int status;
+    const pid_t pid = wait(&status);
+    for (int i = 0; i < running; ++i) {
+      if (jobs[i].pid != pid) continue;
+      finish(s, &jobs[i], status);
+      jobs[i] = jobs[--running];
+      break;
+    }
+  }
+}
+
+static int compare_tests(const void *a, const void *b) {
+  return strcmp(((const test *)a)->name, ((const test *)b)->name);
+}
+
+static char *joined(const char *a, const char *b, const char *c, const char *d) {
+  const size_t room = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
+  char *text = malloc(room);
+  if (!text) exit(2);
+  snprintf(text, room, "%s%s%s%s", a, b, c, d);
+  return text;
+}
+
+/* A test is FOLDER/NAME/model.onnx, or FOLDER/NAME.onnx with FOLDER/NAME_output_0.pb. */
+static void find_tests(suite *s, const char *folder) {
+  char *path = joined(s->root, "/", folder, "/");
+  DIR *dir = opendir(path);
+  for (const struct dirent *entry; dir && (entry = readdir(dir)) && s->count < MAX_TESTS;) {
+    const size_t length = strlen(entry->d_name);
+    const bool flat = length > 5 && strcmp(entry->d_name + length - 5, ".onnx") == 0;
+    test t = {.flat = flat};
+    if (flat) {
+      char *stem = joined(entry->d_name, "", "", "");
+      stem[length - 5] = 0;
+      t.name = joined(folder, "/", stem, "");
+      t.model = joined(path, entry->d_name, "", "");
+      t.prefix = joined(path, stem, "_", "");
+      free(stem);
+    } else {
+      t.name = joined(folder, "/", entry->d_name, "");
+      t.model = joined(path, entry->d_name, "/model.onnx", "");
+      t.prefix = joined(path, entry->d_name, "/test_data_set_0/", "");
+    }
+    if (access(t.model, R_OK) == 0 && (!s->only || strstr(t.name, s->only))) s->tests[s->count++] = t;
+  }
+  if (dir) closedir(dir);
+  free(path);
+}
+
+/* The operator that "(Conv, opset 11)" names. */
+static void operator_of(const char *text, char *out, size_t room) {
+  const char *end = strstr(text, ", opset ");
+  const char *begin = end;
+  while (begin && begin > text && begin[-1] != '(') --begin;
+  snprintf(out, room, "%.*s", begin ? (int)(end - begin) : 1, begin ? begin : "?");
+}
+
+typedef struct reason {
+  char name[64];
+  const char *example;
+  int count;
+} reason;
+
+static int compare_reasons(const void *a, const void *b) {
+  const reason *x = a, *y = b;
+  return x->count != y->count ? y->count - x->count : strcmp(x->name, y->name);
+}
+
+static void print_reasons(const suite *s) {
+  static reason reasons[MAX_REASONS];
+  int count = 0;
+  for (int i = 0; i < s->count; ++i) {
+    if (s->results[i].outcome != UNSUPPORTED) continue;
+    char name[64];
+    operator_of(s->results[i].text, name, sizeof name);
+    int at = 0;
+    while (at < count && strcmp(reasons[at].name, name) != 0) ++at;
+    if (at == MAX_REASONS) continue;
+    if (at == count) {
+      memcpy(reasons[count].name, name, sizeof name);
+      reasons[count++].example = s->results[i].text;
+    }
+    ++reasons[at].count;
+  }
+  qsort(reasons, (size_t)count, sizeof *reasons, compare_reasons);
+  if (count) printf("\nunsupported, by operator:\n");
+  for (int i = 0; i < count; ++i)
+    printf("  %4d  %-28s %.150s\n", reasons[i].count, reasons[i].name, reasons[i].example);
+}
+
+static bool is_expanded(const char *name) { return strstr(name, "_expanded") != NULL; }
+
+static void print_table(const suite *s, int totals[OUTCOME_COUNT]) {
+  int by_kind[2][OUTCOME_COUNT] = {0}, by_how[2][HOW_COUNT] = {0}, skipped = 0;
+  for (int i = 0; i < s->count; ++i) {
+    const result *r = &s->results[i];
+    const bool expanded = is_expanded(s->tests[i].name);
+    ++totals[r->outcome];
+    ++by_kind[expanded][r->outcome];
+    skipped += r->reference_skipped;
+    if (r->outcome == PASSED) ++by_how[expanded][r->how];
+  }
+  printf("\n%-22s %9s %9s\n", "", "plain", "_expanded");
+  for (int o = 0; o < OUTCOME_COUNT; ++o) printf("%-22s %9d %9d\n", outcome_names[o], by_kind[0][o], by_kind[1][o]);
+  printf("of those passed:\n");
+  for (int h = 0; h < HOW_COUNT; ++h) printf("  %-20s %9d %9d\n", how_names[h], by_how[0][h], by_how[1][h]);
+  printf("run tuned, but too big to be run by the reference as well: %d\n", skipped);
+}
+
+int main(int argc, char **argv) {
+  static suite s = {.jobs = 2};
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--verbose") == 0)
+      s.verbose = true;
+    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      s.only = argv[++i];
+    else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc)
+      s.jobs = atoi(argv[++i]);
+    else
+      s.root = argv[i];
+  }
+  if (!s.root || s.jobs < 1 || s.jobs > MAX_JOBS) {
+    fprintf(stderr, "usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs 1..%d]\n", MAX_JOBS);
+    return 2;
+  }
+  static const char *const folders[] = {"node", "simple", "pytorch-converted", "pytorch-operator", "light"};
+  for (size_t f = 0; f < sizeof folders / sizeof *folders; ++f) find_tests(&s, folders[f]);
+  qsort(s.tests, (size_t)s.count, sizeof *s.tests, compare_tests);
+  run_all(&s);
+  int totals[OUTCOME_COUNT] = {0};
+  print_table(&s, totals);
+  print_reasons(&s);
+  printf("conformance: %d passed, %d unsupported, %d failed, %d crashed of %d\n", totals[PASSED], totals[UNSUPPORTED],
+         totals[FAILED], totals[CRASHED], s.count);
+  return s.count == 0 || totals[FAILED] || totals[CRASHED] ? 1 : 0;
+}
