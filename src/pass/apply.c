@@ -3,6 +3,7 @@
  * does not apply leaves no trace but its reason. */
 #include "pass/apply.h"
 #include "pass/parts.h"
+#include "pass/passes.h"
 #include <string.h>
 
 static bool is_root_value(const hn_match *match, const hn_value *value) {
@@ -173,6 +174,7 @@ static hone_status commit(const hn_rule *rule, hn_match *match, const attempt *t
   hn_node *next = match->root->next;
   while (next && hn_match_holds(match, next)) next = next->next;
   const bool made = was_made(try, try->results[0]->node);
+  if (made) HN_TRY(hn_fold_made(match->run, first_made(try), try->results[0]->node));
   if (made) hn_node_swap_names(graph, try->results[0]->node, namesake(rule, match));
   if (rule->row->fuses) HN_TRY(keep_parts(match, try));
   for (int i = 0; i < match->root_count; ++i) {

@@ -80,6 +80,18 @@ static bool is_used(const hn_node *node) {
   return false;
 }
 
+hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end) {
+  if (hn_pass_disabled(run, "fold_constants")) return HONE_OK;
+  for (hn_node *node = first, *next; node && node != end; node = next) {
+    bool folded = false;
+    next = node->next;
+    if (!is_foldable(node, run->context->limits.max_fold_bytes)) continue;
+    HN_TRY(fold_node(run, node, &folded));
+    if (folded) hn_node_remove(node);
+  }
+  return HONE_OK;
+}
+
 static hone_status fold_block(hn_pass_run *run, hn_block *block) {
   for (hn_node *node = block->first, *next; node; node = next) {
     next = node->next;

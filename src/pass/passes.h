@@ -5,8 +5,8 @@
 
 #include "pass/rewrite.h"
 
-extern const hn_rewrite hn_rules_cleanup[], hn_rules_recognise[], hn_rules_transposes[],
-    hn_rules_transpose_views[], hn_rules_conv[], hn_rules_linear[];
+extern const hn_rewrite hn_rules_cleanup[], hn_rules_recognise[], hn_rules_transposes[], hn_rules_transpose_views[],
+    hn_rules_conv[], hn_rules_linear[];
 
 hone_status hn_pass_fold_constants(hn_pass_run *run);
 hone_status hn_pass_fold_shapes(hn_pass_run *run);
@@ -14,6 +14,9 @@ hone_status hn_pass_eliminate_dead(hn_pass_run *run);
 hone_status hn_pass_merge_common(hn_pass_run *run);
 hone_status hn_pass_group_elementwise(hn_pass_run *run);
 hone_status hn_pass_own_outputs(hn_pass_run *run);
+
+/* Folds nodes that a rule has made, [first, end), so that other rules see constants. */
+hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end);
 
 /* A fact for `hone explain`; unmet NULL: it fired. */
 hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node *node, const char *unmet);

@@ -12,10 +12,14 @@ enum { VERIFIES = 1 };
 enum { VERIFIES = 0 };
 #endif
 
-#define FOLD {.name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants}
-#define SHAPES {.name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes}
-#define DEAD {.name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead}
-#define COMMON {.name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common}
+#define FOLD                                                                                                           \
+  { .name = "fold_constants", .doc = "evaluates what depends on constants only", .run = hn_pass_fold_constants }
+#define SHAPES                                                                                                         \
+  { .name = "fold_shapes", .doc = "turns reshape and its kin into views", .run = hn_pass_fold_shapes }
+#define DEAD                                                                                                           \
+  { .name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead }
+#define COMMON                                                                                                         \
+  { .name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common }
 
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
@@ -24,18 +28,23 @@ static const hn_pass passes[] = {
     DEAD,
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
-    {.name = "transposes", .doc = "merges, moves and cancels transposes", .rewrites = hn_rules_transposes,
+    {.name = "transposes",
+     .doc = "merges, moves and cancels transposes",
+     .rewrites = hn_rules_transposes,
      .repeat = true},
     {.name = "transposes", .doc = "those that move nothing become views", .rewrites = hn_rules_transpose_views},
     FOLD,
     {.name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true},
-    {.name = "fuse_linear", .doc = "matrix products with weights, and what they may absorb",
-     .rewrites = hn_rules_linear, .repeat = true},
+    {.name = "fuse_linear",
+     .doc = "matrix products with weights, and what they may absorb",
+     .rewrites = hn_rules_linear,
+     .repeat = true},
     FOLD,
     SHAPES,
     DEAD,
     COMMON,
-    {.name = "group_elementwise", .doc = "joins elementwise nodes that feed each other",
+    {.name = "group_elementwise",
+     .doc = "joins elementwise nodes that feed each other",
      .run = hn_pass_group_elementwise},
     DEAD,
     {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
@@ -121,8 +130,8 @@ static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
   if (s.count == 0)
     return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"", rules ? " or rule" : "",
                    s.wanted);
-  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"; near it: %s", rules ? " or rule" : "",
-                 s.wanted, s.near);
+  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"; near it: %s",
+                 rules ? " or rule" : "", s.wanted, s.near);
 }
 
 static hone_status check_names(hn_pass_run *run, const char *after) {

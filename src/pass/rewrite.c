@@ -7,7 +7,7 @@
 #include "pass/apply.h"
 #include <string.h>
 
-enum { MAX_SWEEPS = 64, FIRINGS_A_NODE = 16, SPARE_FIRINGS = 256 };
+enum { MAX_SWEEPS = 64, FIRINGS_A_NODE = 16, SPARE_FIRINGS = 256, CONSTANT_DEPTH = 8 };
 
 hn_value *hn_bound(const hn_match *match, const char *name) {
   for (int i = 0; i < match->binding_count; ++i)
@@ -154,10 +154,22 @@ static hone_status try_rule(sweeper *sweep, const hn_rule *rule, hn_node *node, 
   return first_unmet ? note_miss(sweep, rule->row, node, first_unmet) : HONE_OK;
 }
 
+/* Does it depend on constants alone? What put computes on those is for folding to finish, not for rules. */
+static bool is_constant_expression(const hn_node *node, int depth) {
+  if (node->in_count == 0 || depth == 0 || (node->op->traits & HONE_IMPURE)) return false;
+  for (int i = 0; i < node->in_count; ++i) {
+    const hn_value *in = node->in[i];
+    if (!in || hn_value_is_constant(in)) continue;
+    if (!in->node || !is_constant_expression(in->node, depth - 1)) return false;
+  }
+  return true;
+}
+
 static hone_status visit(sweeper *sweep, hn_node *node, hn_node **out_next) {
   const int *list = rules_of(sweep, node->op);
   if (!list) return HN_FAIL_MEMORY(&sweep->run->context->diag);
   *out_next = node->next;
+  if (is_constant_expression(node, CONSTANT_DEPTH)) return HONE_OK;
   for (; *list >= 0; ++list) {
     bool fired = false;
     HN_TRY(try_rule(sweep, &sweep->rules[*list], node, &fired, out_next));

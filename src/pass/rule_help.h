@@ -13,7 +13,7 @@ hone_status hn_bind_filled(hn_match *match, const char *name, hone_dtype dtype, 
 hone_status hn_bind_ints(hn_match *match, const char *name, int count, const int64_t *values); /* i64, rank 1 */
 
 hone_status hn_bind_list(hn_match *match, const char *name, int count, const int64_t *values); /* an attribute */
-hn_value *hn_input(const hn_node *node, int index); /* NULL when absent */
+hn_value *hn_input(const hn_node *node, int index);                                            /* NULL when absent */
 
 /* Conditions: NULL or the reason. */
 const char *hn_when_same_type(const hone_type *a, const hone_type *b, const char *reason);
@@ -36,8 +36,9 @@ hone_status hn_bind_bias(hn_match *match, int64_t outputs);
   }
 #define HN_CLIP(layer, rule, find_text)                                                                                \
   {                                                                                                                    \
-    .name = rule "_into_" layer, .find = find_text, .put = "c[act=\"clip\", act_alpha=$low, act_beta=$high]", \
-    .when = hn_when_bounds, .make = hn_make_bounds, .fuses = true, .why = "saves one read and one write of the whole output"                   \
+    .name = rule "_into_" layer, .find = find_text, .put = "c[act=\"clip\", act_alpha=$low, act_beta=$high]",          \
+    .when = hn_when_bounds, .make = hn_make_bounds, .fuses = true,                                                     \
+    .why = "saves one read and one write of the whole output"                                                          \
   }
 #define HN_EPILOGUE_RULES(layer)                                                                                       \
   {.name = "residual_into_" layer,                                                                                     \

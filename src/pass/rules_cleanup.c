@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_cleanup.c - nodes that do nothing, as exporters leave them. The engine's own condition, the root keeps dtype and
- * shape, is what makes most of these right. */
+/* rules_cleanup.c - nodes that do nothing, as exporters leave them. The engine's own condition, the root keeps dtype
+ * and shape, is what makes most of these right. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
 

@@ -121,10 +121,10 @@ static hone_status make_pads(hn_match *match) {
 static const char *when_all_transposed(const hn_match *match) {
   const hn_node *concat = match->root;
   const hn_node *first = concat->in[0]->node;
+  const hone_op *transpose = hn_op_find(match->run->context->ops, "transpose");
   for (int i = 0; i < concat->in_count; ++i) {
     const hn_node *node = concat->in[i]->node;
-    if (!node || !first || node->op != first->op || node->in_count != 1 || !hn_attrs_equal(&node->attrs, &first->attrs))
-      return "";
+    if (!node || node->op != transpose || !hn_attrs_equal(&node->attrs, &first->attrs)) return "";
     if (hn_value_use_count(node->out[0]) != 1) return "a transpose has another use";
   }
   return first->out[0]->fact.type.shape.rank > 0 ? NULL : "the rank is not known";
@@ -137,11 +137,12 @@ static hone_status make_concat(hn_match *match) {
   int rank;
   hn_value **rest = HN_NEW(&match->run->graph->arena, hn_value *, concat->in_count);
   if (!rest) return HN_FAIL_MEMORY(&match->run->context->diag);
+  if (match->binding_count == HN_MATCH_BINDINGS) return HN_FAIL(&match->run->context->diag, HONE_INTERNAL, "no room");
   (void)perm_of(first, perm, &rank);
   for (int i = 0; i < concat->in_count; ++i) rest[i] = concat->in[i]->node->in[0];
   match->bindings[match->binding_count++] = (hn_binding){.name = "ys", .rest_count = concat->in_count, .rest = rest};
-  HN_TRY(hn_bind_attr(
-      match, &(hone_attr){.name = "axis", .kind = HONE_ATTR_INT, .i = perm[axis < 0 ? axis + rank : axis]}));
+  HN_TRY(hn_bind_attr(match,
+                      &(hone_attr){.name = "axis", .kind = HONE_ATTR_INT, .i = perm[axis < 0 ? axis + rank : axis]}));
   return hn_bind_list(match, "perm", rank, perm);
 }
 

@@ -149,7 +149,8 @@ static bool has_own_producer(const hn_block *main, int index, const hone_op *ide
   for (int i = 0; i < index; ++i)
     if (main->results[i] == value) return false;
   if (!value->node) return false;
-  return !(value->node->op->traits & HONE_ALIASES) || value->node->op == identity; /* an identity that stays is a copy */
+  return !(value->node->op->traits & HONE_ALIASES) ||
+         value->node->op == identity; /* an identity that stays is a copy */
 }
 
 hone_status hn_pass_own_outputs(hn_pass_run *run) {
@@ -160,9 +161,12 @@ hone_status hn_pass_own_outputs(hn_pass_run *run) {
     hn_value *value = main->results[i];
     if (has_own_producer(main, i, identity)) continue;
     hn_node *copy;
-    const hn_node_spec spec = {
-        .op = identity, .name = run->graph->output_names[i], .in_count = 1, .out_count = 1, .in = &value,
-        .origins = value->node ? value->node->origins : (hn_origins){0}};
+    const hn_node_spec spec = {.op = identity,
+                               .name = run->graph->output_names[i],
+                               .in_count = 1,
+                               .out_count = 1,
+                               .in = &value,
+                               .origins = value->node ? value->node->origins : (hn_origins){0}};
     HN_TRY(hn_node_create(main, &spec, &copy));
     hn_block_set_result(main, i, copy->out[0]);
     ++run->changes;

@@ -55,8 +55,7 @@ static hone_status create_view(const hn_pass_run *run, hn_node *before, hn_value
 /* The value whose bytes a chain of views shows. */
 static hn_value *look_through(const hone_graph *graph, hn_value *x) {
   while (x->node && (x->node->op->traits & HONE_ALIASES) && x->node->in_count > 0 && x->node->in[0] &&
-         x->node->in[0]->fact.type.dtype == x->fact.type.dtype &&
-         hn_view_possible(graph, &x->node->in[0]->fact.type))
+         x->node->in[0]->fact.type.dtype == x->fact.type.dtype && hn_view_possible(graph, &x->node->in[0]->fact.type))
     x = x->node->in[0];
   return x;
 }
