@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* norm_rows.c - LayerNorm and RMSNorm over the last axes of plain f32. */
+#include "kernels/cpu/norm/norm.h"
+#include "backend/cpu/cpu.h"
+
+#define NS_PER_ELEMENT 0.4
+
+typedef struct state {
+  hn_norm_rows_f32_fn *kernel;
+  int64_t rows, n, grain;
+  float epsilon;
+} state;
+
+/* The kernel wants one number for each element of a row. */
+static const char *check_operand(const hone_fact *operand, const hone_shape *x, int axis) {
+  const hone_shape *shape = &operand->type.shape;
+  if (!hn_cpu_is(operand, HONE_F32, HONE_PLAIN)) return "scale or bias is not plain f32";
+  if (shape->rank < x->rank - axis || shape->rank > x->rank) return "scale or bias is broadcast along a row";
+  for (int i = 0; i < shape->rank; ++i) {
+    const int at = x->rank - shape->rank + i;
+    if (shape->dim[i] != (at < axis ? 1 : x->dim[at])) return "scale or bias is broadcast along a row";
+  }
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  const char *reason = hn_cpu_check(query, 2, 3, 3);
+  if (reason) return reason;
+  const hone_fact *x = &query->in[0];
+  const hone_shape *shape = &x->type.shape;
+  if (!hn_cpu_is(x, HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
+    return "it is not plain f32";
+  if (!hn_shape_equal(shape, &query->out[0].type.shape)) return "the output has another shape";
+  const int axis = hn_cpu_axis(query, "axis", shape->rank);
+  if (axis < 0) return "the axis is out of range";
+  int64_t rows = 1;
+  for (int i = 0; i < axis; ++i) rows *= shape->dim[i];
+  for (int i = axis; i < shape->rank; ++i)
+    if (shape->dim[i] == 0) return "the rows are empty";
+  for (int i = 1; i < query->in_count && !reason; ++i)
+    if (hn_cpu_given(query, i)) reason = check_operand(&query->in[i], shape, axis);
+  for (int i = 1; i < query->out_count && !reason; ++i) {
+    const hone_fact *moments = &query->out[i];
+    if (moments->type.kind == HONE_ABSENT) continue;
+    if (!hn_cpu_is(moments, HONE_F32, HONE_PLAIN)) return "mean and deviation are not plain f32";
+    if (hn_elems(&moments->type.shape) != rows) return "mean and deviation have another shape";
+  }
+  return reason;
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_norm_rows_f32_fn *kernel) {
+  const hone_shape *shape = &query->in[0].type.shape;
+  const int axis = hn_cpu_axis(query, "axis", shape->rank);
+  s->kernel = kernel;
+  s->rows = s->n = 1;
+  for (int i = 0; i < shape->rank; ++i) *(i < axis ? &s->rows : &s->n) *= shape->dim[i];
+  s->epsilon = (float)hn_attr_float(query->attrs, "epsilon");
+  s->grain = hn_cpu_grain(s->rows, (double)s->rows * (double)s->n * NS_PER_ELEMENT);
+  return HONE_OK;
+}
+
+typedef struct job {
+  hn_norm_rows_f32_fn *kernel;
+  hn_norm_rows_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, {.n = s->n, .epsilon = s->epsilon}};
+  j.args.x = launch->in[0].data;
+  j.args.scale = launch->in[1].data;
+  j.args.bias = launch->in_count > 2 ? launch->in[2].data : NULL;
+  j.args.y = launch->out[0].data;
+  j.args.mean = launch->out_count > 1 ? launch->out[1].data : NULL;
+  j.args.inv_std = launch->out_count > 2 ? launch->out[2].data : NULL;
+  hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit, (void)diag;                                                                                            \
+    return prepare(query, s, kernel);                                                                                  \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." op_name ".f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  ROW_OF("layer_norm", layer_norm, hn_layer_norm_f32_##suffix, suffix, ISA)                                            \
+  ROW_OF("rms_norm", rms_norm, hn_rms_norm_f32_##suffix, suffix, ISA)
+HN_EACH_ISA(ROW)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.c - maximum and average pooling of f32 under sliding windows of one or two dimensions, plain or blocked. */
+#include "kernels/cpu/pool/pool.h"
+#include "backend/cpu/cpu.h"
+#include "tensor/sliding.h"
+
+#define NS_PER_TAP 0.15
+
+typedef struct state {
+  hn_pool_f32_fn *kernel;
+  hn_pool_args args; /* without pointers */
+  int64_t rows, grain;
+} state;
+
+/* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
+static bool has_empty_windows(const hn_sliding *sliding) {
+  for (int i = 0; i < sliding->spatial; ++i)
+    if (sliding->dilation[i] != 1 || sliding->pad_begin[i] >= sliding->kernel[i] ||
+        sliding->pad_end[i] >= sliding->kernel[i])
+      return true;
+  return false;
+}
+
+static const char *plan(const hone_query *query, hn_sliding *sliding) {
+  const char *reason = hn_cpu_check(query, 1, 1, 2);
+  if (reason) return reason;
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  const int64_t *kernel;
+  if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the places of the maxima are wanted";
+  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  if (x->format != y->format) return "input and output have different formats";
+  if (x->shape.rank < 3 || x->shape.rank > 4) return "it has more than two spatial dimensions";
+  if (hn_attr_ints(query->attrs, "kernel_shape", &kernel) != x->shape.rank - 2) return "kernel_shape has another rank";
+  if (hn_sliding_make(NULL, NULL, query->attrs, &x->shape, kernel, sliding) != HONE_OK)
+    return "its windows do not fit the input";
+  hone_shape shape = x->shape;
+  for (int i = 0; i < sliding->spatial; ++i) shape.dim[2 + i] = sliding->out[i];
+  if (!hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
+  const int block = hn_format_block(x->format);
+  if (block > 1 && x->shape.dim[1] % block != 0 && has_empty_windows(sliding))
+    return "a window may lie in the padding alone";
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  hn_sliding sliding;
+  return plan(query, &sliding);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_pool_f32_fn *kernel, hone_diagnostics *diagnostics) {
+  hn_sliding sliding;
+  const char *reason = plan(query, &sliding);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  const hone_type *x = &query->in[0].type;
+  const int w = sliding.spatial - 1, h = w - 1, block = hn_format_block(x->format); /* h -1: one row */
+  s->kernel = kernel;
+  s->args = (hn_pool_args){.in_h = 1, .out_h = 1, .kernel_h = 1, .stride_h = 1, .dilation_h = 1};
+  s->args.block = block;
+  s->args.count_include_pad = hn_attr_int(query->attrs, "count_include_pad") != 0;
+  s->args.in_w = sliding.in[w], s->args.out_w = sliding.out[w], s->args.kernel_w = sliding.kernel[w];
+  s->args.stride_w = sliding.stride[w], s->args.dilation_w = sliding.dilation[w];
+  s->args.pad_left = sliding.pad_begin[w], s->args.pad_right = sliding.pad_end[w];
+  if (h >= 0) {
+    s->args.in_h = sliding.in[h], s->args.out_h = sliding.out[h], s->args.kernel_h = sliding.kernel[h];
+    s->args.stride_h = sliding.stride[h], s->args.dilation_h = sliding.dilation[h];
+    s->args.pad_top = sliding.pad_begin[h], s->args.pad_bottom = sliding.pad_end[h];
+  }
+  s->rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * s->args.out_h;
+  const double taps = (double)s->args.kernel_h * (double)s->args.kernel_w;
+  s->grain = hn_cpu_grain(s->rows, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
+  return HONE_OK;
+}
+
+typedef struct job {
+  hn_pool_f32_fn *kernel;
+  hn_pool_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->args};
+  j.args.x = launch->in[0].data;
+  j.args.y = launch->out[0].data;
+  if (s->args.out_w > 0) hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, kernel, diag);                                                                            \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." op_name ".f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  ROW_OF("max_pool", max_pool, hn_pool_max_f32_##suffix, suffix, ISA)                                                  \
+  ROW_OF("average_pool", average_pool, hn_pool_average_f32_##suffix, suffix, ISA)
+HN_EACH_ISA(ROW)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked. */
+#include "kernels/cpu/pool/pool.h"
+#include "backend/cpu/cpu.h"
+
+typedef struct state {
+  hn_pool_global_f32_fn *kernel;
+  hn_pool_global_args args; /* without pointers */
+  int64_t planes, grain;
+} state;
+
+static const char *reject(const hone_query *query) {
+  const char *reason = hn_cpu_check(query, 1, 1, 1);
+  if (reason) return reason;
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  if (x->format != y->format) return "input and output have different formats";
+  hone_shape shape = x->shape;
+  for (int i = 2; i < shape.rank; ++i) shape.dim[i] = 1;
+  if (shape.rank < 3 || !hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
+  for (int i = 2; i < shape.rank; ++i)
+    if (x->shape.dim[i] == 0) return "the planes are empty";
+  return NULL;
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_pool_global_f32_fn *kernel) {
+  const hone_type *x = &query->in[0].type;
+  s->kernel = kernel;
+  s->args = (hn_pool_global_args){.pixels = 1, .block = hn_format_block(x->format)};
+  for (int i = 2; i < x->shape.rank; ++i) s->args.pixels *= x->shape.dim[i];
+  s->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], s->args.block);
+  s->grain = hn_cpu_grain(s->planes, (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
+  return HONE_OK;
+}
+
+typedef struct job {
+  hn_pool_global_f32_fn *kernel;
+  hn_pool_global_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->args};
+  j.args.x = launch->in[0].data;
+  j.args.y = launch->out[0].data;
+  hn_pool_run(hn_stream_pool(stream), s->planes, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit, (void)diag;                                                                                            \
+    return prepare(query, s, kernel);                                                                                  \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." op_name ".f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  ROW_OF("global_max_pool", global_max_pool, hn_pool_global_max_f32_##suffix, suffix, ISA)                             \
+  ROW_OF("global_average_pool", global_average_pool, hn_pool_global_average_f32_##suffix, suffix, ISA)
+HN_EACH_ISA(ROW)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reduce.c - sums, products and extremes of f32 over axes that lie next to one another; blocked over all pixels. */
+#include "kernels/cpu/reduce/reduce.h"
+#include "backend/cpu/cpu.h"
+#include "tensor/element.h"
+
+#define NS_PER_ELEMENT 0.25
+
+typedef struct state {
+  hn_reduce_f32_fn *kernel;
+  hn_reduce_args args; /* without pointers */
+  int64_t grain;
+} state;
+
+static const char *read_axes(const hone_query *query, bool *reduced) {
+  const int rank = query->in[0].type.shape.rank;
+  const hone_tensor *axes = hn_cpu_given(query, 1) ? query->in[1].constant : NULL;
+  if (hn_cpu_given(query, 1) && !axes) return "the axes are not known before the run";
+  if (axes && (axes->type.dtype != HONE_I64 || axes->type.shape.rank > 1)) return "the axes are not a list of i64";
+  const int64_t count = axes ? hn_elems(&axes->type.shape) : 0;
+  for (int d = 0; d < rank; ++d) reduced[d] = count == 0 && !hn_attr_int(query->attrs, "noop_with_empty_axes");
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t axis = hn_int(axes, i);
+    if (axis < -rank || axis >= rank) return "an axis is out of range";
+    reduced[axis < 0 ? axis + rank : axis] = true;
+  }
+  return NULL;
+}
+
+/* Blocked tensors keep their lanes apart: every pixel of a channel block becomes one. */
+static const char *plan_blocked(const hone_query *query, const bool *reduced, hn_reduce_args *args) {
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  const int block = hn_format_block(x->format);
+  if (y->format != x->format || x->shape.rank != y->shape.rank) return "the output is not blocked as the input is";
+  *args = (hn_reduce_args){.outer = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block), .axis = 1, .inner = block};
+  for (int d = 0; d < x->shape.rank; ++d) {
+    if (reduced[d] != (d >= 2)) return "blocked tensors are reduced over all their pixels only";
+    if (d >= 2) args->axis *= x->shape.dim[d];
+    if (y->shape.dim[d] != (d >= 2 ? 1 : x->shape.dim[d])) return "the output has another shape";
+  }
+  return args->axis > 0 ? NULL : "the planes are empty";
+}
+
+static const char *plan(const hone_query *query, hn_reduce_args *args) {
+  const char *reason = hn_cpu_check(query, 1, 2, 1);
+  bool reduced[HONE_MAX_RANK];
+  if (reason) return reason;
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  reason = read_axes(query, reduced);
+  if (reason) return reason;
+  if (x->format != HONE_PLAIN) return plan_blocked(query, reduced, args);
+  if (y->format != HONE_PLAIN) return "input and output have different formats";
+  *args = (hn_reduce_args){.outer = 1, .axis = 1, .inner = 1};
+  bool inside = false;
+  for (int d = 0; d < x->shape.rank; ++d) {
+    const int64_t dim = x->shape.dim[d];
+    if (dim == 1) continue;
+    if (reduced[d] && args->inner != 1) return "the axes do not lie next to one another";
+    inside = inside || reduced[d];
+    *(reduced[d] ? &args->axis : inside ? &args->inner : &args->outer) *= dim;
+  }
+  return hn_elems(&y->shape) == args->outer * args->inner ? NULL : "the output has another shape";
+}
+
+static const char *reject(const hone_query *query) {
+  hn_reduce_args args;
+  return plan(query, &args);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
+                           hone_diagnostics *diagnostics) {
+  const char *reason = plan(query, &s->args);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  s->kernel = kernel;
+  s->args.kind = kind;
+  s->grain = hn_cpu_grain(hn_reduce_units(&s->args), (double)hn_cpu_stored(&query->in[0].type) * NS_PER_ELEMENT);
+  return HONE_OK;
+}
+
+typedef struct job {
+  hn_reduce_f32_fn *kernel;
+  hn_reduce_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->args};
+  j.args.x = launch->in[0].data;
+  j.args.y = launch->out[0].data;
+  hn_pool_run(hn_stream_pool(stream), hn_reduce_units(&j.args), s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(name_of, kind, suffix, ISA)                                                                             \
+  static hone_status prepare_##name_of##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
+                                                  hone_diagnostics *diag) {                                            \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, hn_reduce_f32_##suffix, kind, diag);                                                      \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##name_of##_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." #name_of ".f32." #suffix,                                                                         \
+      .version = 1,                                                                                                    \
+      .op = #name_of,                                                                                                  \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##name_of##_##suffix,                                                                         \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  ROW_OF(reduce_sum, HN_REDUCE_SUM, suffix, ISA)                                                                       \
+  ROW_OF(reduce_mean, HN_REDUCE_MEAN, suffix, ISA)                                                                     \
+  ROW_OF(reduce_max, HN_REDUCE_MAX, suffix, ISA)                                                                       \
+  ROW_OF(reduce_min, HN_REDUCE_MIN, suffix, ISA)                                                                       \
+  ROW_OF(reduce_prod, HN_REDUCE_PRODUCT, suffix, ISA)                                                                  \
+  ROW_OF(reduce_sum_square, HN_REDUCE_SUM_SQUARE, suffix, ISA)                                                         \
+  ROW_OF(reduce_l1, HN_REDUCE_L1, suffix, ISA)                                                                         \
+  ROW_OF(reduce_l2, HN_REDUCE_L2, suffix, ISA)
+HN_EACH_ISA(ROW)
