@@ -28,6 +28,7 @@ static bool copy_value(copier *c, const hn_value *from, hn_value *to) {
   to->id = from->id;
   to->out_index = from->out_index;
   to->content_hash = from->content_hash;
+  to->refined = from->refined;
   to->name = hn_arena_text(c->arena, from->name);
   to->fact = from->fact;
   to->fact.constant = NULL;

@@ -43,7 +43,8 @@ struct hn_value {
   hn_block *param_of; /* block (the main block for graph inputs) whose parameter it is; else NULL */
   hn_use *uses, *last_use;
   int use_count;
-  bool in_arena;         /* a constant whose bytes lie in the graph's arena (small ones, strings): clones copy them */
+  bool refined;  /* the model or the text says more of its type than inference does: it stays when inferred again */
+  bool in_arena; /* a constant whose bytes lie in the graph's arena (small ones, strings): clones copy them */
   uint64_t content_hash; /* hn_constant_hash() keeps it here; 0 when not computed yet */
 };
 
@@ -145,6 +146,10 @@ hone_status hn_node_create(hn_block *block, const hn_node_spec *spec, hn_node **
 hone_status hn_infer_params(hone_graph *graph, hn_node *node, int block);
 hone_status hn_infer_node(hone_graph *graph, hn_node *node); /* facts of its outputs (and of its blocks) again */
 hone_status hn_infer_graph(hone_graph *graph);               /* everything in order; all errors at once */
+/* What a model states of a node's output: an unknown rank and extents that inference knows only after running are
+ * taken from said (numbers and symbols); what is known stays. MALFORMED when both know and differ; then it is as
+ * before. */
+hone_status hn_value_refine(hone_graph *graph, hn_value *value, const hone_type *said);
 
 /* ---- editing; uses are kept right, nothing allocates but add_input ---- */
 void hn_node_set_input(hn_node *node, int index, hn_value *value);

@@ -63,15 +63,19 @@ static hone_status check_output(hone_graph *graph, const hone_op *op, int index,
 }
 
 /* An op that makes a fresh after-run symbol at every call would give a value another extent each time it is inferred:
- * where the old extent was such a symbol with the same bounds, it stays. */
-static void keep_symbols(const hone_dims *dims, int symbols_before, const hone_type *old, hone_type *type) {
-  if (old->kind != type->kind || old->shape.rank != type->shape.rank) return;
+ * where the old extent was such a symbol with the same bounds, or was stated by the model, it stays. */
+static void keep_symbols(const hone_dims *dims, int symbols_before, const hn_value *value, hone_type *type) {
+  const hone_type *old = &value->fact.type;
+  if (old->kind != type->kind || old->dtype != type->dtype) return;
+  if (value->refined && type->shape.rank < 0) type->shape = old->shape;
+  if (old->shape.rank != type->shape.rank) return;
   for (int i = 0; i < type->shape.rank; ++i) {
     int number = 0, old_number = 0;
     const hn_dim_symbol *now = hn_dim_symbol_at(dims, type->shape.dim[i], &number);
     const hn_dim_symbol *then = hn_dim_symbol_at(dims, old->shape.dim[i], &old_number);
-    if (now && then && number >= symbols_before && now->after_run && then->after_run && now->high == then->high)
-      type->shape.dim[i] = old->shape.dim[i];
+    if (!now || number < symbols_before || !now->after_run) continue;
+    const bool stated = value->refined && (then || !HONE_SYMBOLIC(old->shape.dim[i]));
+    if (stated || (then && then->after_run && now->high == then->high)) type->shape.dim[i] = old->shape.dim[i];
   }
 }
 
@@ -109,7 +113,7 @@ static hone_status infer_with(hone_graph *graph, const hn_node *node, hn_arena *
   HN_TRY(run_row(graph, node, arena, in, out));
   for (int i = 0; i < node->out_count; ++i) {
     HN_TRY(check_output(graph, node->op, i, &out[i]));
-    if (node->out[i]) keep_symbols(&graph->dims, symbols_before, &node->out[i]->fact.type, &out[i].type);
+    if (node->out[i]) keep_symbols(&graph->dims, symbols_before, node->out[i], &out[i].type);
   }
   return HONE_OK;
 }
@@ -212,6 +216,29 @@ hone_status hn_infer_node(hone_graph *graph, hn_node *node) {
   if (out != small) hn_free(allocator, out, bytes);
   if (status != HONE_OK) hone_note(diag, status, "in node %s (%s)", node->name, node->op->name);
   return status;
+}
+
+hone_status hn_value_refine(hone_graph *graph, hn_value *value, const hone_type *said) {
+  hone_type type = value->fact.type;
+  bool fits = type.kind == said->kind && type.dtype == said->dtype, refined = value->refined;
+  if (fits && type.shape.rank < 0 && said->shape.rank >= 0) {
+    type.shape = said->shape;
+    refined = true;
+  }
+  fits = fits && (said->shape.rank < 0 || said->shape.rank == type.shape.rank);
+  for (int i = 0; fits && i < type.shape.rank && i < said->shape.rank; ++i) {
+    const int64_t old = type.shape.dim[i], now = said->shape.dim[i];
+    const hn_dim_symbol *found = hn_dim_symbol_at(&graph->dims, old, NULL);
+    const hn_dim_symbol *given = hn_dim_symbol_at(&graph->dims, now, NULL);
+    if (!HONE_SYMBOLIC(old)) fits = HONE_SYMBOLIC(now) || old == now;
+    if (old == now || !found || !found->after_run || (!given && HONE_SYMBOLIC(now))) continue;
+    type.shape.dim[i] = now;
+    refined = refined || !given || !given->after_run;
+  }
+  if (!fits) return HN_FAIL(&graph->context->diag, HONE_MALFORMED, "%s has another type than is stated", value->name);
+  value->fact.type = type;
+  value->refined = refined;
+  return HONE_OK;
 }
 
 hone_status hn_infer_graph(hone_graph *graph) { return infer_block(graph, graph->main); }

@@ -47,6 +47,9 @@ static hone_status check_inputs(hn_block *block, int in_count, hn_value *const *
     if (in[i] && !is_visible(block, in[i]))
       return HN_FAIL(&block->graph->context->diag, HONE_INVALID,
                      "input %d, %s, belongs to another block: a block's inputs are its parameters", i, in[i]->name);
+    if (in[i] && in[i]->fact.type.kind == HONE_ABSENT)
+      return HN_FAIL(&block->graph->context->diag, HONE_INVALID, "input %d, %s, stands for an absent value", i,
+                     in[i]->name);
   }
   return HONE_OK;
 }

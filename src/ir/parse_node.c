@@ -23,6 +23,7 @@ typedef struct draft {
   int out_count, out_capacity, in_count, in_capacity, attr_count, attr_capacity, origin_count, origin_capacity;
   const char *name;
   const hone_op *op;
+  int symbols_before; /* in the graph, when the results' types were read */
 } draft;
 
 static bool grow(hn_parser *parser, void **items, int *capacity, int count, size_t item_bytes) {
@@ -218,33 +219,23 @@ static hone_status make_node(hn_parser *parser, hn_block *block, const draft *d,
   return hn_node_create(block, &spec, out);
 }
 
-/* The text says more than inference found: numbers for symbols, and the names of symbols that inference made. A symbol
- * known after running takes the bounds of the one it replaces. */
-static hone_status refine(hn_parser *parser, hone_fact *fact, const hone_type *said) {
-  hone_dims *dims = &parser->graph->dims;
-  hone_type *type = &fact->type;
-  bool fits = type->kind == said->kind && type->dtype == said->dtype;
-  fits = fits && (type->shape.rank == -1 || type->shape.rank == said->shape.rank);
-  if (fits && type->shape.rank == -1) type->shape = said->shape;
-  for (int i = 0; fits && i < type->shape.rank; ++i) {
-    int number, old_number;
-    const int64_t old = type->shape.dim[i], now = said->shape.dim[i];
-    const hn_dim_symbol *found = hn_dim_symbol_at(dims, old, &old_number);
-    if (old == now) continue;
-    fits = HONE_SYMBOLIC(old);
-    if (found && found->after_run && hn_dim_symbol_at(dims, now, &number)) {
-      dims->symbols[number].after_run = true;
-      dims->symbols[number].high = found->high;
-    }
-    if (fits && (!HONE_SYMBOLIC(now) || (found && found->after_run))) type->shape.dim[i] = now;
+/* A symbol that a result's type was the first to name is the one that inference made, under another name. */
+static void name_symbols(hone_dims *dims, const hone_type *found, const hone_type *said, int symbols_before) {
+  for (int i = 0; i < found->shape.rank && i < said->shape.rank; ++i) {
+    int number;
+    const hn_dim_symbol *made = hn_dim_symbol_at(dims, found->shape.dim[i], NULL);
+    if (!made || !made->after_run || !hn_dim_symbol_at(dims, said->shape.dim[i], &number)) continue;
+    if (number < symbols_before) continue;
+    dims->symbols[number].after_run = true;
+    dims->symbols[number].high = made->high;
   }
-  if (fits) return HONE_OK;
-  return HN_FAIL(parser->lexer.diag, HONE_MALFORMED, "a result's type is not what the operator gives");
 }
 
 static hone_status refine_results(hn_parser *parser, hn_node *node, const draft *d) {
   for (int i = 0; i < d->out_count; ++i) {
-    if (d->results[i].typed && node->out[i]) HN_TRY(refine(parser, &node->out[i]->fact, &d->results[i].type));
+    if (!d->results[i].typed || !node->out[i]) continue;
+    name_symbols(&parser->graph->dims, &node->out[i]->fact.type, &d->results[i].type, d->symbols_before);
+    HN_TRY(hn_value_refine(parser->graph, node->out[i], &d->results[i].type));
   }
   return HONE_OK;
 }
@@ -303,14 +294,28 @@ static hone_status parse_block(hn_parser *parser, hn_block *block, hn_node *owne
   return HONE_OK;
 }
 
+static bool parts_fit(const hn_node *node) {
+  const hn_block *parts = node->parts;
+  bool fit = parts->param_count == node->in_count && parts->result_count == node->out_count;
+  for (int i = 0; fit && i < node->in_count; ++i) {
+    const hone_type *param = &parts->params[i]->fact.type, *in = node->in[i] ? &node->in[i]->fact.type : NULL;
+    fit = in ? param->kind == in->kind && param->dtype == in->dtype : param->kind == HONE_ABSENT;
+  }
+  for (int i = 0; fit && i < node->out_count; ++i) {
+    const hn_value *out = node->out[i], *given = parts->results[i];
+    fit = !out || (given && given->fact.type.dtype == out->fact.type.dtype);
+  }
+  return fit;
+}
+
 static hone_status parse_parts(hn_parser *parser, hn_node *node) {
   if (!hn_lex_is_word(&parser->lexer, "parts")) return HONE_OK;
   HN_TRY(hn_lex_next(&parser->lexer));
   node->parts = hn_block_create(parser->graph, NULL);
   if (!node->parts) return HONE_NO_MEMORY;
   HN_TRY(parse_block(parser, node->parts, NULL, 0));
-  if (node->parts->param_count == node->in_count && node->parts->result_count == node->out_count) return HONE_OK;
-  return hn_lex_expected(&parser->lexer, "a param for each input and a result for each output before this");
+  if (parts_fit(node)) return HONE_OK;
+  return hn_lex_expected(&parser->lexer, "params of the inputs' types and results of the outputs' before this");
 }
 
 static hone_status parse_blocks(hn_parser *parser, hn_node *node) {
@@ -344,7 +349,7 @@ static hone_status parse_head(hn_parser *parser, draft *d) {
 
 hone_status hn_parse_node(hn_parser *parser, hn_block *block) {
   const char *from = parser->lexer.token.from;
-  draft d = {0};
+  draft d = {.symbols_before = parser->graph->dims.symbol_count};
   hn_node *node = NULL;
   HN_TRY(parse_head(parser, &d));
   hone_status status = make_node(parser, block, &d, &node);

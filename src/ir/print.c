@@ -54,7 +54,10 @@ static void put_word(printer *p, const char *name) {
 
 static void put_type(printer *p, const hone_type *type) { hn_text_type(p->text, type, &p->graph->dims); }
 
-static bool is_after_run(const printer *p, const hone_type *type) {
+/* Is the type printed with the output, as parsing would not find it again? */
+static bool is_stated(const printer *p, const hn_value *value) {
+  const hone_type *type = &value->fact.type;
+  if (value->refined) return true;
   for (int i = 0; i < type->shape.rank; ++i) {
     if (hn_dim_is_after_run(&p->graph->dims, type->shape.dim[i])) return true;
   }
@@ -79,7 +82,7 @@ static void mark_symbols(printer *p) {
   for (int i = 0; i < p->graph->value_count; ++i) {
     const hn_value *value = p->graph->values[i];
     const hone_type *type = &value->fact.type;
-    if (!value->param_of && !(value->node && is_after_run(p, type))) continue;
+    if (!value->param_of && !(value->node && is_stated(p, value))) continue;
     for (int d = 0; d < type->shape.rank; ++d) mark_dim(p, type->shape.dim[d]);
   }
 }
@@ -134,7 +137,7 @@ static void put_results(printer *p, const hn_node *node) {
   for (int i = 0; i < node->out_count; ++i) {
     if (i > 0) hn_text_add(p->text, ", ");
     put_value(p, node->out[i]);
-    if (!node->out[i] || !is_after_run(p, &node->out[i]->fact.type)) continue;
+    if (!node->out[i] || !is_stated(p, node->out[i])) continue;
     hn_text_add(p->text, ": ");
     put_type(p, &node->out[i]->fact.type);
   }

@@ -127,6 +127,8 @@ static void check_inputs(verifier *v, const hn_block *block, const hn_node *node
     see_use(v, node->in[i]);
     if (!is_visible(v, block, node->in[i]))
       broken(v, "node %s: input %d, %s, is not defined above it in its block", node->name, i, name_of(node->in[i]));
+    else if (node->in[i]->fact.type.kind == HONE_ABSENT)
+      broken(v, "node %s: input %d, %s, stands for an absent value", node->name, i, name_of(node->in[i]));
   }
 }
 

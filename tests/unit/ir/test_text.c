@@ -157,14 +157,19 @@ static const struct {
     {IN_X "%y = test_attrs(%x) [i=1, strings=[1]] }", "quoted text", HONE_MALFORMED},
     {IN_X "%y = relu(%x) @\"a\" %z = relu(%y) @\"a\" }", "a name that no node above has", HONE_MALFORMED},
     {IN_X "%y = relu(%x) from(\"b\", \"a\") }", "sorted origins", HONE_MALFORMED},
-    {IN_X "%y: f32[2,4] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
-    {IN_X "%y: f16[2,3] = relu(%x) }", "not what the operator gives", HONE_MALFORMED},
+    {IN_X "%y: f32[2,4] = relu(%x) }", "another type than is stated", HONE_MALFORMED},
+    {IN_X "%y: f16[2,3] = relu(%x) }", "another type than is stated", HONE_MALFORMED},
     {IN_X "%y = test_negative(%x) }", "extent -3", HONE_MALFORMED},
     {IN_X "in %c: bool[] %y = add(%x, %c) }", "input b is bool", HONE_UNSUPPORTED},
     {IN_X "in %h: f16[] %y = add(%x, %h) }", "but another input of the same type is f32", HONE_MALFORMED},
     {IN_X "in %h: f32[4] %y = add(%x, %h) }", "in node", HONE_MALFORMED},
     {IN_X "out %x out %x }", "two outputs are named x", HONE_MALFORMED},
-    {IN_X "%y = relu(%x) parts () { yield } }", "a param for each input", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) parts () { yield } }", "params of the inputs' types", HONE_MALFORMED},
+    {IN_X "%y = relu(%x) parts (%p: f16[2,3]) { %q = cast(%p) [to=1] yield %q } }", "params of the inputs' types",
+     HONE_MALFORMED},
+    {IN_X "%y = relu(%x) parts (%p: f32[2,3]) { yield _ } }", "results of the outputs'", HONE_MALFORMED},
+    {IN_X "%y, _, %z = test_two(%x) parts (%p: absent) { %q = relu(%p) yield %q } }", "stands for an absent value",
+     HONE_MALFORMED},
     {IN_X "in %c: bool[] %y = test_if(%c) }", "expected '('", HONE_MALFORMED},
     {IN_X "in %c: bool[] %y = test_if(%c) () { yield %x } }", "a value of this block", HONE_MALFORMED},
     {IN_X "in %c: bool[] %y = test_if(%c) () { %z = relu(%x) yield %z } }", "belongs to another block", HONE_MALFORMED},
@@ -213,6 +218,44 @@ static void test_limits(void **state) {
   ir_expect(&f, hn_graph_parse(&f.context, name, strlen(name), NULL, 0, &graph), HONE_MALFORMED);
   ir_expect_message(&f, "a string longer than the limit");
   ir_end(&f);
+}
+
+/* What the text states of results stays, through printing, inferring again and cloning. */
+static void test_stated_types(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"i64[2,7]", "i64[2,7]"},       /* a number for what only running tells */
+      {"i64[2,N]", "i64[2,N]"},       /* an input's symbol */
+      {"i64[2,k]", "i64[2,k]"},       /* a new name */
+      {"i64[2,k+1]", "i64[2,found#"}, /* no symbol: the one of inference stays */
+      {"i64[*]", "i64[2,found#"},     /* says nothing */
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    ir_fixture f;
+    ir_begin(&f);
+    char text[256];
+    snprintf(text, sizeof text, "graph \"g\" { in %%x: f32[N,3] %%n: %s = test_find(%%x) out %%n }", rows[i][0]);
+    hone_graph *graph = ir_parse(&f, text), *copy = NULL;
+    char *once = ir_print(&f, graph);
+    if (!strstr(once, rows[i][1])) fail_msg("want %s in %s", rows[i][1], once);
+    ir_expect(&f, hn_graph_clone(graph, &copy), HONE_OK);
+    ir_expect(&f, hn_infer_graph(copy), HONE_OK);
+    ir_verify(&f, copy);
+    char *twice = ir_print(&f, copy);
+    assert_string_equal(once, twice);
+    free(twice);
+    hone_graph *again = ir_parse(&f, once);
+    twice = ir_print(&f, again);
+    assert_string_equal(once, twice);
+    assert_false(ir_value(graph, "x")->fact.type.shape.dim[0] >= 0);
+    assert_false(hn_dim_is_after_run(&graph->dims, ir_value(graph, "x")->fact.type.shape.dim[0]));
+    free(once);
+    free(twice);
+    hn_graph_destroy(again);
+    hn_graph_destroy(copy);
+    hn_graph_destroy(graph);
+    ir_end(&f);
+  }
 }
 
 /* Nothing is read before or behind the text: each lies alone in a block of its size. */
@@ -305,6 +348,7 @@ int main(void) {
       cmocka_unit_test(test_types_and_origins),
       cmocka_unit_test(test_messages),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_stated_types),
       cmocka_unit_test(test_short_texts),
       cmocka_unit_test(test_changed_bytes),
       cmocka_unit_test(test_symbol_order),

@@ -92,6 +92,7 @@ static void parts_parent(hone_graph *g) { ir_node(g, "t")->parts->parent = ir_no
 static void parts_params(hone_graph *g) { ir_node(g, "t")->parts->param_count = 2; }
 static void parts_types(hone_graph *g) { ir_value(g, "p")->fact.type.dtype = HONE_F16; }
 static void parts_result(hone_graph *g) { hn_block_set_result(ir_node(g, "t")->parts, 0, NULL); }
+static void absent_input(hone_graph *g) { hn_node_set_input(ir_node(g, "q"), 1, ir_value(g, "p1")); }
 static void parts_lost(hone_graph *g) { ir_node(g, "t")->parts = NULL; }
 static void output_names(hone_graph *g) { g->output_names[1] = g->output_names[0]; }
 
@@ -151,6 +152,7 @@ static const struct {
     {"params of parts", parts_params, "its parts have 2 params"},
     {"types of parts", parts_types, "param 0 of its parts"},
     {"a result of parts", parts_result, "result 0 of its parts"},
+    {"an absent value used", absent_input, "stands for an absent value"},
     {"values of lost parts", parts_lost, "defined by something outside the graph"},
     {"two outputs of one name", output_names, "has no name of its own"},
 };
