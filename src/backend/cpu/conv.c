@@ -120,9 +120,10 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-static hone_status prepare(const hone_query *query, state *s, const conv_kernel *kernel) {
+static hone_status prepare(const hone_query *query, state *s, const conv_kernel *kernel, hone_diagnostics *diag) {
   hn_conv_f32 *c = &s->conv;
-  if (hn_cpu_conv_read(query, c)) return HONE_INTERNAL;
+  const char *reason = hn_cpu_conv_read(query, c);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
   s->kernel = kernel;
   hn_conv_f32_choose(c, kernel->block, kernel->most, kernel->kind == POINTWISE, l2, query->facts->threads);
@@ -179,8 +180,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   }                                                                                                                    \
   static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
                                                  hone_diagnostics *diag) {                                             \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare(query, s, &kernel_##symbol##_##suffix);                                                             \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, &kernel_##symbol##_##suffix, diag);                                                       \
   }                                                                                                                    \
   const hone_tactic hn_tactic_cpu_conv_f32_##symbol##_##suffix = {                                                     \
       .struct_size = sizeof(hone_tactic),                                                                              \

@@ -31,10 +31,12 @@ static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
-static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s) {
+static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
+                            hone_diagnostics *diag) {
   hn_conv_f32 *c = &s->conv;
   hn_gemm_f32 *g = &s->gemm;
-  if (hn_cpu_conv_read(query, c)) return HONE_INTERNAL;
+  const char *reason = hn_cpu_conv_read(query, c);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const int64_t pixels = c->out_height * c->out_width, panel = kernel->panel;
   const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
   const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
@@ -64,7 +66,7 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
 
 static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
   state s = {0};
-  if (describe(query, kernel, &s) != HONE_OK) return 0;
+  if (describe(query, kernel, &s, NULL) != HONE_OK) return 0;
   const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
   return (size_t)(threads * s.worker_floats) * sizeof(float);
 }
@@ -161,8 +163,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 #define ROW(suffix, ISA)                                                                                               \
   static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit, (void)diag;                                                                                            \
-    return describe(query, &hn_cpu_gemm_##suffix, s);                                                                  \
+    (void)unit;                                                                                                        \
+    return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
   }                                                                                                                    \
   const hone_tactic hn_tactic_cpu_conv_f32_nchw_##suffix = {                                                           \
       .struct_size = sizeof(hone_tactic),                                                                              \

@@ -208,8 +208,9 @@ size_t hn_cpu_product_state_bytes(const hone_query *query) {
 }
 
 hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
-                                   const hn_cpu_gemm_kernel *kernel) {
-  return describe(query, read, kernel, state);
+                                   const hn_cpu_gemm_kernel *kernel, hone_diagnostics *diag) {
+  if (describe(query, read, kernel, state) == HONE_OK) return HONE_OK;
+  return HN_FAIL(diag, HONE_INTERNAL, "a product was prepared that reject declines");
 }
 
 hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch) {

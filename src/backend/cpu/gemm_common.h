@@ -69,7 +69,7 @@ hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_
 size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 size_t hn_cpu_product_state_bytes(const hone_query *query);
 hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
-                                   const hn_cpu_gemm_kernel *kernel);
+                                   const hn_cpu_gemm_kernel *kernel, hone_diagnostics *diag);
 hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch);
 
 /* The row cpu.OP.f32.TILE for one instruction set; `read` is the file's own. */
@@ -87,8 +87,8 @@ hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_l
     return hn_cpu_product_scratch(query, read, &hn_cpu_gemm_##suffix);                                                 \
   }                                                                                                                    \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
-    (void)unit, (void)diag;                                                                                            \
-    return hn_cpu_product_prepare(query, state, read, &hn_cpu_gemm_##suffix);                                          \
+    (void)unit;                                                                                                        \
+    return hn_cpu_product_prepare(query, state, read, &hn_cpu_gemm_##suffix, diag);                                    \
   }                                                                                                                    \
   const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
       .struct_size = sizeof(hone_tactic),                                                                              \
