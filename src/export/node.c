@@ -99,11 +99,22 @@ static bool is_internal(hn_exporter *exporter, const hn_node *node, const char *
   for (size_t i = 0; i < HN_COUNT(internal_attrs); ++i) {
     if (!hn_name_equal(internal_attrs[i].name, name)) continue;
     const int output = internal_attrs[i].output;
-    const bool matters = output < 0 || (output < node->out_count && node->out[output]);
+    const bool matters =
+        output < 0 || (output < node->out_count && node->out[output] && hn_value_use_count(node->out[output]) > 0);
     if (matters)
       exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d cannot say %s of %s", node->name,
                                 HN_EXPORT_OPSET, name, node->op->name);
     return true;
+  }
+  return false;
+}
+
+/* From opset 18 on an operator with this attribute must be told how many equal outputs it has, where earlier ones
+ * counted them. */
+static bool needs_output_count(const hn_node *node) {
+  if (hn_attr_has(&node->attrs, "num_outputs") || node->in_count > 1) return false;
+  for (int i = 0; i < HONE_MAX_ATTRS && node->op->attr[i].name; ++i) {
+    if (hn_name_equal(node->op->attr[i].name, "num_outputs")) return true;
   }
   return false;
 }
@@ -122,6 +133,12 @@ static hone_status add_attrs(hn_exporter *exporter, hn_text *out, const hn_node 
     if (!name) break;
     hn_wire_string(&attribute, ATTR_NAME, name);
     add_attr_value(&attribute, attr, &tensor);
+    hn_wire_message(out, NODE_ATTRIBUTE, &attribute);
+  }
+  if (needs_output_count(node)) {
+    const hone_attr count = {.name = "num_outputs", .kind = HONE_ATTR_INT, .i = node->out_count};
+    hn_wire_string(&attribute, ATTR_NAME, count.name);
+    add_attr_value(&attribute, &count, &tensor);
     hn_wire_message(out, NODE_ATTRIBUTE, &attribute);
   }
   hn_text_deinit(&tensor);
@@ -182,6 +199,12 @@ static hone_status add_node(hn_exporter *exporter, hn_text *out, const hn_node *
     exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d has no operator for %s", node->name,
                               HN_EXPORT_OPSET, node->op->name);
     return HONE_OK;
+  }
+  for (int i = 0; i < node->out_count; ++i) {
+    const hone_dtype dtype = node->out[i] ? node->out[i]->fact.type.dtype : HONE_NONE;
+    if (dtype == HONE_I2 || dtype == HONE_U2 || dtype == HONE_F4E2M1 || dtype == HONE_F8E8M0)
+      exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d has no element type %s",
+                                node->name, HN_EXPORT_OPSET, hone_dtype_name(dtype));
   }
   HN_TRY(use_domain(exporter, row));
   const int in_count = node->in_count - capture_count(node);
