@@ -41,6 +41,12 @@ static hone_status name_outputs(hn_lowering *lowering) {
         (hn_plan_port){.name = hn_arena_text(&plan->arena, lowering->graph->output_names[i]), .tensor = t};
     if (!plan->outputs[i].name) return HN_FAIL_MEMORY(&lowering->context->diag);
   }
+  for (int t = 0; t < plan->tensor_count; ++t) { /* views of outputs lie where those lie */
+    const int root = plan->tensors[t].alias_of;  /* an earlier tensor, whose own place is final */
+    if (root < 0) continue;
+    plan->tensors[t].place = plan->tensors[root].place;
+    plan->tensors[t].index = plan->tensors[root].index;
+  }
   return HONE_OK;
 }
 

@@ -25,8 +25,8 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
   size_t bytes = 0, end;
   const bool known = hn_type_bytes(&tensor->type, &bytes);
   if (tensor->place == HN_PLACE_HEAP) return HONE_OK;
-  if (tensor->type.kind != HONE_TENSOR || tensor->type.dtype == HONE_STRING)
-    return BAD(checker, "only the heap can hold sequences and strings");
+  if (tensor->type.kind != HONE_TENSOR || (tensor->type.dtype == HONE_STRING && tensor->place != HN_PLACE_INPUT))
+    return BAD(checker, "only inputs and the heap can hold strings, and only the heap sequences");
   if (has_late_dims(plan, &tensor->type.shape))
     return BAD(checker, "its extents are known only after running, but its place is fixed");
   switch (tensor->place) {
@@ -35,7 +35,7 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
                ? HONE_OK
                : BAD(checker, "it is no input number %d", tensor->index);
   case HN_PLACE_OUTPUT:
-    return tensor->index < plan->output_count && plan->outputs[tensor->index].tensor == t && tensor->alias_of < 0
+    return tensor->index < plan->output_count && plan->outputs[tensor->index].tensor == hn_plan_root(plan, t)
                ? HONE_OK
                : BAD(checker, "it is no output number %d", tensor->index);
   case HN_PLACE_CONSTANT:
@@ -44,6 +44,8 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
       return BAD(checker, "its bytes do not lie in the weights");
     return HONE_OK;
   case HN_PLACE_ARENA:
+    if (tensor->device != 0 && !plan->dynamic)
+      return BAD(checker, "it lies in the arena of device %d; the plan sizes that of device 0", tensor->device);
     if (known && (tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
                   (!plan->dynamic && end > plan->arena_bytes)))
       return BAD(checker, "its bytes do not lie in the arena");

@@ -59,18 +59,26 @@ static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_
   return HONE_OK;
 }
 
+/* A result lives in the caller's memory: it cannot be a view of something else. */
+static bool is_result(const hone_graph *graph, const hn_value *value) {
+  for (int i = 0; i < graph->main->result_count; ++i)
+    if (graph->main->results[i] == value) return true;
+  return false;
+}
+
 static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *choice) {
   *choice = (hn_choice){.node = node, .same_as = -1, .chosen = -1};
   if (node->block_count)
     return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED,
-                   "node %s (%s): control flow cannot be built into an engine yet", node->name, node->op->name);
+                   "node \"%s\" (%s, opset %d): control flow cannot be built into an engine yet", node->name,
+                   node->op->name, choices->graph->opset);
   choice->in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   choice->out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!choice->in || !choice->out) return no_memory(choices);
   for (int i = 0; i < node->in_count; ++i) HN_TRY(fact_at_opt(choices, node->in[i], &choice->in[i], &choice->late));
   for (int i = 0; i < node->out_count; ++i) HN_TRY(fact_at_opt(choices, node->out[i], &choice->out[i], &choice->late));
-  choice->view =
-      (node->op->traits & HONE_ALIASES) && !choice->late && node->in_count > 0 && node->in[0] && node->out_count == 1;
+  choice->view = (node->op->traits & HONE_ALIASES) && !choice->late && node->in_count > 0 && node->in[0] &&
+                 node->out_count == 1 && !is_result(choices->graph, node->out[0]);
   if (!choice->late && node->op->cost)
     choice->cost = node->op->cost(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
   return HONE_OK;
