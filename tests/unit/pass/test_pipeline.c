@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pipeline.c - graphs of tests/pass/NAME.txt before and after the pipeline, which must also compute the same; and
+ * what the pipeline says to wrong names, small limits and a target that refuses.
+ *
+ * A file: lines "key: value" (after: PASS; disable: NAMES; fired: NAMES; missed: NAME: REASON; and #), then the two
+ * graphs, each below a line "--- before" or "--- after". */
+#include "unit/pass/pass_support.h"
+#include <dirent.h>
+
+enum { MOST_WORDS = 8 };
+
+/* One file, cut up in place. */
+typedef struct page {
+  char *text, *before, *after;
+  const char *stop_after, *disable[MOST_WORDS], *fired[MOST_WORDS], *missed[MOST_WORDS], *reason[MOST_WORDS];
+  int disable_count, fired_count, missed_count;
+} page;
+
+static char *read_whole(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (!file) fail_msg("%s: cannot open", path);
+  char *text = calloc(1, 1 << 16);
+  assert_non_null(text);
+  const size_t length = fread(text, 1, (1 << 16) - 1, file);
+  assert_true(length > 0 && length < (1 << 16) - 1);
+  fclose(file);
+  return text;
+}
+
+static int split(char *value, const char **out) {
+  int count = 0;
+  for (char *word = strtok(value, " "); word && count < MOST_WORDS; word = strtok(NULL, " ")) out[count++] = word;
+  return count;
+}
+
+static void read_key(page *p, const char *path, char *key) {
+  char *value = strchr(key, ':');
+  if (*key == '#') return;
+  if (!value) fail_msg("%s: no key in \"%s\"", path, key);
+  *value++ = 0;
+  value += strspn(value, " ");
+  if (strcmp(key, "after") == 0) {
+    p->stop_after = value;
+  } else if (strcmp(key, "disable") == 0) {
+    p->disable_count = split(value, p->disable);
+  } else if (strcmp(key, "fired") == 0) {
+    p->fired_count = split(value, p->fired);
+  } else if (strcmp(key, "missed") == 0 && p->missed_count < MOST_WORDS) {
+    char *reason = strchr(value, ':');
+    if (!reason) fail_msg("%s: missed: %s: no reason", path, value);
+    *reason++ = 0;
+    p->missed[p->missed_count] = value;
+    p->reason[p->missed_count++] = reason + strspn(reason, " ");
+  } else {
+    fail_msg("%s: no key is named %s", path, key);
+  }
+}
+
+static void read_page(page *p, const char *path) {
+  static const char before[] = "--- before\n", after[] = "--- after\n";
+  *p = (page){.text = read_whole(path)};
+  p->before = strstr(p->text, before);
+  p->after = p->before ? strstr(p->before, after) : NULL;
+  if (!p->after) fail_msg("%s: two graphs are wanted", path);
+  *p->before = *p->after = 0;
+  p->before += sizeof before - 1;
+  p->after += sizeof after - 1;
+  for (char *line = p->text, *next; *line; line = next) {
+    next = line + strcspn(line, "\n");
+    if (*next) *next++ = 0;
+    if (*line) read_key(p, path, line);
+  }
+}
+
+static void check_log(const page *p, const bench *b, const char *path) {
+  const char *unmet;
+  for (int i = 0; i < p->fired_count; ++i)
+    if (!bench_fired(b, p->fired[i], &unmet))
+      fail_msg("%s: %s did not fire: %s", path, p->fired[i], unmet ? unmet : "no match");
+  for (int i = 0; i < p->missed_count; ++i) {
+    if (bench_fired(b, p->missed[i], &unmet)) fail_msg("%s: %s fired", path, p->missed[i]);
+    if (!unmet || strcmp(unmet, p->reason[i]) != 0)
+      fail_msg("%s: %s did not fire for another reason: %s", path, p->missed[i], unmet ? unmet : "no match");
+  }
+}
+
+static void check_page(const char *path) {
+  static const hn_print_options options = {.constant_elements = 8};
+  page p;
+  bench b;
+  read_page(&p, path);
+  bench_parse(&b, p.before, strlen(p.before));
+  b.run.disable = p.disable;
+  b.run.disable_count = p.disable_count;
+  if (hn_pipeline_run(&b.run, p.stop_after) != HONE_OK) fail_msg("%s: %s", path, last_message(&b));
+  bench_compare(&b, path);
+  check_log(&p, &b, path);
+  hn_text text;
+  hn_text_init(&text, b.context->allocator);
+  assert_int_equal(hn_graph_print(b.graph, &options, &text), HONE_OK);
+  if (strcmp(hn_text_string(&text), p.after) != 0) fail_msg("%s: now it is\n%s", path, hn_text_string(&text));
+  hn_text_deinit(&text);
+  bench_end(&b);
+  free(p.text);
+}
+
+static void test_pages(void **state) {
+  (void)state;
+  char path[512];
+  int count = 0;
+  const char *tests = getenv("HONE_TESTS_DIR");
+  snprintf(path, sizeof path, "%s/pass", tests ? tests : "tests");
+  DIR *folder = opendir(path);
+  if (!folder) fail_msg("%s: no such folder", path);
+  for (const struct dirent *entry; (entry = readdir(folder));) {
+    const char *end = strrchr(entry->d_name, '.');
+    if (!end || strcmp(end, ".txt") != 0) continue;
+    snprintf(path, sizeof path, "%s/pass/%.200s", tests ? tests : "tests", entry->d_name);
+    check_page(path);
+    ++count;
+  }
+  closedir(folder);
+  assert_true(count >= 10);
+}
+
+static const char conv_relu[] = "graph \"g\" opset 17 {\n in %x: f32[1,2,4,4]\n const %w: f32[3,2,1,1] = random 1\n"
+                                " %c = conv(%x, %w)\n %r = relu(%c)\n out %r\n}\n";
+
+static void test_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *disable, *after, *says;
+  } rows[] = {
+      {"fuse_convs", NULL, "no pass or rule is named \"fuse_convs\"; near it: fuse_conv"},
+      {"relu_into_cnv", NULL, "relu_into_conv"},
+      {"zzzzzzzzzzzz", NULL, "no pass or rule is named \"zzzzzzzzzzzz\""},
+      {NULL, "relu_into_conv", "no pass is named \"relu_into_conv\""},
+      {NULL, "fold", "near it: fold_constants, fold_shapes"},
+      {"own_outputs", NULL, "own_outputs cannot be disabled"},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    bench b;
+    bench_parse(&b, conv_relu, strlen(conv_relu));
+    b.run.disable = &rows[i].disable;
+    b.run.disable_count = rows[i].disable != NULL;
+    assert_int_equal(hn_pipeline_run(&b.run, rows[i].after), HONE_INVALID);
+    if (!strstr(last_message(&b), rows[i].says)) fail_msg("row %zu says %s", i, last_message(&b));
+    bench_end(&b);
+  }
+}
+
+static bool refuse(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                   const hone_fact *out, int out_count) {
+  (void)in, (void)in_count, (void)out, (void)out_count;
+  ++*(int *)user;
+  return strcmp(op->name, "conv") != 0 || hn_attr_text(attrs, "act")[0] == 0;
+}
+
+static void test_target(void **state) {
+  (void)state;
+  bench b;
+  int asked = 0;
+  const char *unmet;
+  const hn_target target = {&asked, refuse};
+  bench_parse(&b, conv_relu, strlen(conv_relu));
+  b.run.target = &target;
+  assert_int_equal(hn_pipeline_run(&b.run, NULL), HONE_OK);
+  bench_compare(&b, "refused");
+  assert_false(bench_fired(&b, "relu_into_conv", &unmet));
+  assert_string_equal(unmet, "no device has a kernel for the fused form");
+  assert_int_equal(bench_count(&b, "relu"), 1);
+  assert_true(asked > 0);
+  bench_end(&b);
+}
+
+static void test_disabled_rule(void **state) {
+  (void)state;
+  bench b;
+  const char *unmet, *const disable[] = {"relu_into_conv"};
+  bench_parse(&b, conv_relu, strlen(conv_relu));
+  b.run.disable = disable;
+  b.run.disable_count = 1;
+  assert_int_equal(hn_pipeline_run(&b.run, NULL), HONE_OK);
+  assert_false(bench_fired(&b, "relu_into_conv", &unmet));
+  assert_null(unmet);
+  assert_int_equal(bench_count(&b, "relu"), 1);
+  bench_end(&b);
+}
+
+/* ---- the engine's own rules ---- */
+
+static const hn_rewrite endless[] = {{.name = "to", .find = "relu(x)", .put = "abs(x)", .why = "to and fro"},
+                                     {.name = "fro", .find = "abs(x)", .put = "relu(x)", .why = "to and fro"},
+                                     {0}};
+static const hn_rewrite wrong_text[] = {{.name = "wrong", .find = "relu(x", .put = "x", .why = ""}, {0}};
+static const hn_rewrite wrong_op[] = {{.name = "wrong", .find = "relou(x)", .put = "x", .why = ""}, {0}};
+static const hn_rewrite wrong_put[] = {{.name = "wrong", .find = "relu(x)", .put = "relu[beta=1](x)", .why = ""}, {0}};
+
+static void test_bounds(void **state) {
+  (void)state;
+  static const struct {
+    const hn_rewrite *rules;
+    hone_status want;
+  } rows[] = {{endless, HONE_LIMIT}, {wrong_op, HONE_INTERNAL}, {wrong_put, HONE_INTERNAL}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    bench b;
+    bench_parse(&b, conv_relu, strlen(conv_relu));
+    assert_int_equal(hn_rewrite_run(&b.run, rows[i].rules, true, "test"), rows[i].want);
+    assert_true(b.context->diag.count > 0);
+    bench_end(&b);
+  }
+  bench b;
+  bench_parse(&b, conv_relu, strlen(conv_relu));
+  assert_true(hn_rewrite_run(&b.run, wrong_text, true, "test") != HONE_OK);
+  bench_end(&b);
+}
+
+static const hn_rewrite siblings[] = {{.name = "siblings",
+                                       .find = "(linear(x, w:const), linear(x, v:const))",
+                                       .put = "(linear[act=\"\"](x, w), matmul(x, v))",
+                                       .why = "two roots are replaced together"},
+                                      {0}};
+
+static void test_several_roots(void **state) {
+  (void)state;
+  static const char two[] = "graph \"g\" opset 17 {\n in %x: f32[3,4]\n const %w: f32[4,5] = random 1\n"
+                            " const %v: f32[4,2] = random 2\n %a = linear(%x, %w)\n %m = relu(%a)\n"
+                            " %b = linear(%x, %v)\n %n = relu(%b)\n out %m\n out %n\n}\n";
+  static const char dependent[] = "graph \"g\" opset 17 {\n in %x: f32[4,4]\n const %w: f32[4,4] = random 1\n"
+                                  " const %v: f32[4,4] = random 2\n %a = linear(%x, %w)\n %c = matmul(%a, %v)\n"
+                                  " %d = linear(%c, %w)\n out %d\n}\n";
+  const char *unmet;
+  bench b;
+  bench_parse(&b, two, strlen(two));
+  assert_int_equal(hn_rewrite_run(&b.run, siblings, false, "test"), HONE_OK);
+  assert_true(bench_fired(&b, "siblings", &unmet));
+  assert_int_equal(bench_count(&b, "matmul"), 1);
+  bench_compare(&b, "two roots");
+  bench_end(&b);
+  bench_parse(&b, dependent, strlen(dependent));
+  assert_int_equal(hn_rewrite_run(&b.run, siblings, false, "test"), HONE_OK);
+  assert_false(bench_fired(&b, "siblings", &unmet));
+  bench_end(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),  cmocka_unit_test(test_names),
+                                     cmocka_unit_test(test_target), cmocka_unit_test(test_disabled_rule),
+                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

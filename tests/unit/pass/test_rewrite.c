@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rewrite.c - every rule of every list: a graph is made from its `find` text with random types and constants, and
+ * must compute the same after the rule as before. A rule that never fires fails the test. */
+#include "base/random.h"
+#include "unit/pass/pass_support.h"
+
+/* What a name in find may stand for; several rows of one name are alternatives. */
+typedef enum fill { RANDOM, POSITIVE, LISTED, SMALL } fill;
+static const struct guess {
+  const char *name;
+  hone_dtype dtype;
+  int rank;
+  int64_t dims[4];
+  bool constant;
+  fill fill;
+  int64_t list[8];
+} guesses[] = {
+    {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
+    {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 1, 5}},
+    {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "x", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+    {.name = "y", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
+    {.name = "y", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "a", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+    {.name = "a", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "r", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
+    {.name = "r", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 3, 3}},
+    {.name = "r", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+    {.name = "r", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "w", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 3, 3}, .constant = true},
+    {.name = "w", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
+    {.name = "w", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 2, .dims = {1, 4}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 3, .dims = {4, 1, 1}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 4, .dims = {1, 4, 1, 1}, .constant = true},
+    {.name = "b", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "scale", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "bias", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "mean", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "var", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true, .fill = POSITIVE},
+    {.name = "low", .dtype = HONE_F32, .constant = true, .fill = SMALL},
+    {.name = "high", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
+    {.name = "eps", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
+    {.name = "axes", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {-1}},
+    {.name = "axes", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {-2, -1}},
+    {.name = "axes", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {2, 3}},
+    {.name = "axes2", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {-1}},
+    {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {4}, .constant = true, .fill = LISTED, .list = {2, 4, 5, 5}},
+    {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {3, 4}},
+    {.name = "s", .dtype = HONE_I64, .rank = 1, .dims = {4}, .constant = true, .fill = LISTED, .list = {1, 1, 1, 1}},
+    {.name = "s", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "pads",
+     .dtype = HONE_I64,
+     .rank = 1,
+     .dims = {8},
+     .constant = true,
+     .fill = LISTED,
+     .list = {0, 0, 0, 0, 0, 0, 0, 0}},
+    {.name = "pads",
+     .dtype = HONE_I64,
+     .rank = 1,
+     .dims = {8},
+     .constant = true,
+     .fill = LISTED,
+     .list = {0, 1, 2, 0, 1, 0, 0, 3}},
+    {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {0}},
+    {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {9}},
+    {.name = "input", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+};
+
+enum { MOST_NAMES = 16, ATTEMPTS = 4000, WANTED = 6 };
+
+/* One attempt: a graph in the making. */
+typedef struct maker {
+  bench *b;
+  hn_random random;
+  hn_arena arena;
+  hn_binding bindings[MOST_NAMES];
+  int binding_count;
+} maker;
+
+static uint64_t below(maker *m, uint64_t limit) { return hn_random_u64(&m->random) % limit; }
+
+static double element(maker *m, fill how) {
+  const double unit = hn_random_unit(&m->random);
+  return how == POSITIVE ? 0.25 + unit : how == SMALL ? -0.5 * unit : 2 * unit - 1;
+}
+
+static hn_value *make_value(maker *m, const struct guess *guess, bool constant) {
+  hone_graph *graph = m->b->graph;
+  const hone_type type = hn_tensor_type(guess->dtype, guess->rank, guess->dims);
+  if (!constant && !guess->constant) return hn_block_add_param(graph->main, guess->name, &type);
+  hone_tensor tensor = {.type = type, .bytes = hn_bytes(&type)};
+  tensor.data = hn_arena_zero(&m->arena, 1, tensor.bytes + 1);
+  for (int64_t i = 0; i < hn_elems(&type.shape); ++i) {
+    if (guess->fill == LISTED)
+      hn_store_int(&tensor, i, guess->list[i]);
+    else
+      hn_store_real(&tensor, i, element(m, guess->fill));
+  }
+  return hn_constant_create(graph, guess->name, &tensor, false);
+}
+
+static bool is_bound(const maker *m, const char *name) {
+  for (int i = 0; i < m->binding_count; ++i)
+    if (strcmp(m->bindings[i].name, name) == 0) return true;
+  return false;
+}
+
+static bool bind_name(maker *m, const char *name, bool constant) {
+  const struct guess *fitting[HN_COUNT(guesses)];
+  size_t count = 0;
+  if (is_bound(m, name)) return true;
+  for (size_t i = 0; i < HN_COUNT(guesses); ++i)
+    if (strcmp(guesses[i].name, name) == 0) fitting[count++] = &guesses[i];
+  if (count == 0 || m->binding_count == MOST_NAMES) return false;
+  hn_value *value = make_value(m, fitting[below(m, count)], constant);
+  m->bindings[m->binding_count++] = (hn_binding){.name = name, .value = value};
+  return value != NULL;
+}
+
+/* ---- terms, made fit for building ---- */
+
+static hn_term *name_term(maker *m, const char *name) {
+  hn_term *term = HN_NEW(&m->arena, hn_term, 1);
+  *term = (hn_term){.kind = HN_TERM_NAME, .name = name};
+  return term;
+}
+
+/* Where find says "any other inputs", those that the row needs. */
+static void expand_dots(maker *m, hn_term *term, const hone_op *op) {
+  hn_term **args = HN_NEW(&m->arena, hn_term *, HONE_MAX_PORTS);
+  int count = 0;
+  while (count < term->arg_count && term->args[count]->kind != HN_TERM_ELLIPSIS) {
+    args[count] = term->args[count];
+    ++count;
+  }
+  while (term->arg_count > 0 && term->args[term->arg_count - 1]->kind == HN_TERM_ELLIPSIS && op->in[count].name &&
+         !(op->in[count].flags & HONE_PORT_OPTIONAL)) {
+    args[count] = name_term(m, op->in[count].name);
+    ++count;
+  }
+  term->args = args;
+  term->arg_count = count;
+}
+
+static void add_attr(maker *m, hn_term *term, const hone_attr *value) {
+  hn_term_attr *attrs = HN_NEW(&m->arena, hn_term_attr, term->attr_count + 1);
+  for (int i = 0; i < term->attr_count; ++i) attrs[i] = term->attrs[i];
+  attrs[term->attr_count++] = (hn_term_attr){.name = value->name, .value = *value};
+  term->attrs = attrs;
+}
+
+static hone_attr random_perm(maker *m, int rank) {
+  int64_t *perm = HN_NEW(&m->arena, int64_t, rank);
+  for (int i = 0; i < rank; ++i) perm[i] = i;
+  for (int i = rank - 1; i > 0; --i) {
+    const uint64_t j = below(m, (uint64_t)i + 1);
+    const int64_t kept = perm[i];
+    perm[i] = perm[j];
+    perm[j] = kept;
+  }
+  return (hone_attr){.name = "perm", .kind = HONE_ATTR_INTS, .count = rank, .ints = perm};
+}
+
+static bool bind_rest(maker *m, const char *name) {
+  static const struct guess part = {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}};
+  hn_value **rest = HN_NEW(&m->arena, hn_value *, 2);
+  const hone_attr perm = random_perm(m, 3);
+  for (int i = 0; i < 2; ++i) {
+    hn_value *in = make_value(m, &part, false);
+    hn_node *node;
+    const hn_node_spec spec = {.op = hn_op_find(m->b->context->ops, "transpose"),
+                               .attrs = {1, &perm},
+                               .in_count = 1,
+                               .out_count = 1,
+                               .in = &in};
+    if (!in || hn_node_create(m->b->graph->main, &spec, &node) != HONE_OK) return false;
+    rest[i] = node->out[0];
+  }
+  m->bindings[m->binding_count++] = (hn_binding){.name = name, .rest_count = 2, .rest = rest};
+  return true;
+}
+
+static bool is_inner_name(const hn_term *term, const char *name) {
+  if (term->kind == HN_TERM_OP && term->name && strcmp(term->name, name) == 0) return true;
+  for (int i = 0; i < term->arg_count; ++i)
+    if (is_inner_name(term->args[i], name)) return true;
+  return false;
+}
+
+static bool prepare(maker *m, const hn_term *root, hn_term *term) {
+  static const char *const unary[] = {"relu", "leaky_relu", "exp"}, *const binary[] = {"add", "sub", "mul", "max"};
+  if (term->kind == HN_TERM_NAME) return is_inner_name(root, term->name) || bind_name(m, term->name, term->is_const);
+  if (term->kind == HN_TERM_REST) return bind_rest(m, term->name);
+  if (term->kind != HN_TERM_OP) return true;
+  const bool dots = term->arg_count > 0 && term->args[term->arg_count - 1]->kind == HN_TERM_ELLIPSIS;
+  if (strcmp(term->op, "any") == 0)
+    term->op = term->arg_count == 1 || dots ? unary[below(m, HN_COUNT(unary))] : binary[below(m, HN_COUNT(binary))];
+  const hone_op *op = hn_op_find(m->b->context->ops, term->op);
+  if (!op) fail_msg("no op %s", term->op);
+  expand_dots(m, term, op);
+  if (strcmp(op->name, "transpose") == 0 && below(m, 4) > 0) {
+    const hone_attr perm = random_perm(m, 2 + (int)below(m, 3));
+    add_attr(m, term, &perm);
+  }
+  if (strcmp(op->name, "cast") == 0) add_attr(m, term, &(hone_attr){.name = "to", .kind = HONE_ATTR_INT, .i = 1});
+  for (int i = 0; i < term->arg_count; ++i)
+    if (!prepare(m, root, term->args[i])) return false;
+  return true;
+}
+
+/* false: these types do not fit together. */
+static bool make_graph(maker *m, const hn_rewrite *rule) {
+  hn_roots roots;
+  hn_value *results[HN_MATCH_ROOTS];
+  hone_diagnostics *diag = &m->b->context->diag;
+  assert_int_equal(hn_graph_create(m->b->context, rule->name, &m->b->graph), HONE_OK);
+  if (hn_notation_parse(&m->arena, diag, rule->name, rule->find, &roots) != HONE_OK) fail_msg("%s", last_message(m->b));
+  bool made = true;
+  for (int i = 0; made && i < roots.count; ++i) made = prepare(m, roots.terms[i], roots.terms[i]);
+  const hn_build build = {.block = m->b->graph->main, .bindings = m->bindings, .binding_count = m->binding_count};
+  made = made && hn_notation_build(&build, &roots, results) == HONE_OK;
+  for (int i = 0; made && i < roots.count; ++i)
+    assert_int_equal(hn_block_add_result(m->b->graph->main, results[i], NULL), HONE_OK);
+  hn_diag_clear(diag);
+  return made;
+}
+
+/* One graph; true when the rule fired on it. */
+static bool try_rule(const hn_rewrite *rule, uint64_t seed) {
+  bench b;
+  const char *unmet;
+  bench_begin(&b);
+  maker m = {.b = &b, .random = {seed}};
+  hn_arena_init(&m.arena, b.context->allocator);
+  bool fired = false;
+  if (make_graph(&m, rule)) {
+    const hn_rewrite list[] = {*rule, {0}};
+    char what[96];
+    bench_measure(&b, seed);
+    if (hn_rewrite_run(&b.run, list, false, "test") != HONE_OK) fail_msg("%s: %s", rule->name, last_message(&b));
+    fired = bench_fired(&b, rule->name, &unmet);
+    snprintf(what, sizeof what, "%s, seed %llu", rule->name, (unsigned long long)seed);
+    if (fired) bench_compare(&b, what);
+  }
+  hn_arena_deinit(&m.arena);
+  bench_end(&b);
+  return fired;
+}
+
+static void try_list(const hn_rewrite *rules) {
+  for (; rules->name; ++rules) {
+    int fired = 0;
+    for (uint64_t seed = 0; seed < ATTEMPTS && fired < WANTED; ++seed) fired += try_rule(rules, seed);
+    if (fired == 0) fail_msg("rule %s fired on none of %d graphs made from \"%s\"", rules->name, ATTEMPTS, rules->find);
+  }
+}
+
+static void test_cleanup(void **state) {
+  (void)state;
+  try_list(hn_rules_cleanup);
+}
+static void test_recognise(void **state) {
+  (void)state;
+  try_list(hn_rules_recognise);
+}
+static void test_transposes(void **state) {
+  (void)state;
+  try_list(hn_rules_transposes);
+  try_list(hn_rules_transpose_views);
+}
+static void test_conv(void **state) {
+  (void)state;
+  try_list(hn_rules_conv);
+}
+static void test_linear(void **state) {
+  (void)state;
+  try_list(hn_rules_linear);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup), cmocka_unit_test(test_recognise),
+                                     cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),
+                                     cmocka_unit_test(test_linear)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
