@@ -96,25 +96,26 @@ static hone_status copy_origins(hn_lowering *lowering, const hn_origins *origins
   return HONE_OK;
 }
 
-/* The tactic that reformats on the device of the step that needs it. */
-static const hone_tactic *find_reformat(const hn_lowering *lowering, const hn_candidate *for_candidate,
-                                        hone_query *query) {
-  const hone_device *device = lowering->choices->devices[for_candidate ? for_candidate->device : 0];
-  query->facts = &device->facts;
-  for (const hone_tactic *const *row = device->backend->tactics; *row; ++row) {
-    const hone_tactic *tactic = *row;
-    if (strcmp(tactic->op, "reformat") != 0 || (tactic->isa & device->facts.isa) != tactic->isa) continue;
-    if (!tactic->reject || !tactic->reject(query)) return tactic;
+/* The first tactic that reformats this way; *out_device is where it runs. */
+static const hone_tactic *find_reformat(const hn_lowering *lowering, hone_query *query, int *out_device) {
+  for (int d = 0; d < lowering->choices->device_count; ++d) {
+    const hone_device *device = lowering->choices->devices[d];
+    query->facts = &device->facts;
+    for (const hone_tactic *const *row = device->backend->tactics; *row; ++row) {
+      const hone_tactic *tactic = *row;
+      if (strcmp(tactic->op, "reformat") != 0 || (tactic->isa & device->facts.isa) != tactic->isa) continue;
+      *out_device = d;
+      if (!tactic->reject || !tactic->reject(query)) return tactic;
+    }
   }
   return NULL;
 }
 
-/* Emits `value` in `format` from the format it was made in. */
-static hone_status emit_reformat(hn_lowering *lowering, const hn_value *value, hone_format format, const hn_node *cause,
-                                 const hn_candidate *candidate, int port, int *out) {
+/* The step that turns a value from one format into another; the tensor of the first is there. */
+static hone_status emit_one_reformat(hn_lowering *lowering, const hn_value *value, hone_format made, hone_format format,
+                                     const hn_node *cause, int port, int *out) {
   hn_plan *plan = lowering->plan;
   const hone_op *op = hn_op_find(lowering->context->ops, "reformat");
-  const hone_format made = lowering->made_in[value->id];
   hone_fact in = {0}, to = {0};
   in.type = value->fact.type;
   if (!hn_shape_eval(&lowering->graph->dims, &value->fact.type.shape, lowering->choices->symbols,
@@ -127,7 +128,8 @@ static hone_status emit_reformat(hn_lowering *lowering, const hn_value *value, h
   static const hone_params no_params;
   hone_query query = {
       .op = op, .attrs = &no_attrs, .in_count = 1, .out_count = 1, .in = &in, .out = &to, .params = &no_params};
-  const hone_tactic *tactic = op ? find_reformat(lowering, candidate, &query) : NULL;
+  int device;
+  const hone_tactic *tactic = op ? find_reformat(lowering, &query, &device) : NULL;
   if (!tactic)
     return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "nothing turns %s from %s into %s", value->name,
                    hone_format_name(made), hone_format_name(format));
@@ -135,33 +137,42 @@ static hone_status emit_reformat(hn_lowering *lowering, const hn_value *value, h
   const int result = hn_lowering_tensor(lowering, value, format);
   if (from < 0 || result < 0) return HONE_NO_MEMORY;
   char name[256];
-  snprintf(name, sizeof name, "%s/reformat_%d", cause->name, port);
+  snprintf(name, sizeof name, "%s/reformat_%d%s", cause->name, port, format == HONE_PLAIN ? "_plain" : "");
   hn_plan_step *step = new_step(lowering, HN_STEP_CALL, name, op, 1, 1, NULL);
   if (!step) return no_memory(lowering);
   plan->tensors[result].name = hn_arena_printf(&plan->arena, "%s:%s", value->name, hone_format_name(format));
   step->caused_by = hn_arena_text(&plan->arena, cause->name);
   if (!plan->tensors[result].name || !step->caused_by) return no_memory(lowering);
   step->tactic = tactic;
-  step->provider = lowering->choices->devices[candidate ? candidate->device : 0]->backend->name;
-  step->device = candidate ? candidate->device : 0;
+  step->provider = lowering->choices->devices[device]->backend->name;
+  step->device = device;
   step->in[0] = from;
   step->out[0] = result;
   step->cost = (hone_cost){.bytes_read = (double)hn_bytes(&in.type), .bytes_written = (double)hn_bytes(&to.type)};
   step->error_rel_l2 = 0; /* moves elements unchanged */
-  step->error_bound = 0;
   HN_TRY(copy_origins(lowering, &cause->origins, step));
   *out = result;
   return HONE_OK;
 }
 
+/* Between two blocked formats the way leads over plain. */
+static hone_status emit_reformat(hn_lowering *lowering, const hn_value *value, hone_format format, const hn_node *cause,
+                                 int port, int *out) {
+  const hone_format made = lowering->made_in[value->id];
+  if (made == HONE_PLAIN || format == HONE_PLAIN)
+    return emit_one_reformat(lowering, value, made, format, cause, port, out);
+  if (*slot_of(lowering, value, HONE_PLAIN) < 0)
+    HN_TRY(emit_one_reformat(lowering, value, made, HONE_PLAIN, cause, port, out));
+  return emit_one_reformat(lowering, value, HONE_PLAIN, format, cause, port, out);
+}
+
 /* The tensor that a port reads, reformatted when needed. *out -1 for absent inputs. */
-static hone_status input_tensor(hn_lowering *lowering, const hn_node *node, int port, hone_format format,
-                                const hn_candidate *candidate, int *out) {
+static hone_status input_tensor(hn_lowering *lowering, const hn_node *node, int port, hone_format format, int *out) {
   const hn_value *value = node->in[port];
   *out = -1;
   if (!value) return HONE_OK;
   if (!value->fact.constant && lowering->made_in[value->id] != format && *slot_of(lowering, value, format) < 0)
-    return emit_reformat(lowering, value, format, node, candidate, port, out);
+    return emit_reformat(lowering, value, format, node, port, out);
   *out = hn_lowering_tensor(lowering, value, format);
   return *out < 0 ? HONE_NO_MEMORY : HONE_OK;
 }
@@ -234,7 +245,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   for (int i = 0; i < node->in_count; ++i) { /* reformats stand before the step */
     const bool packed = (candidate->tactic->pack_mask >> i & 1) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])
-                  : input_tensor(lowering, node, i, in[i].type.format, candidate, &tensors[i]));
+                  : input_tensor(lowering, node, i, in[i].type.format, &tensors[i]));
   }
   hn_plan_step *step =
       new_step(lowering, HN_STEP_CALL, node->name, node->op, node->in_count, node->out_count, candidate);
@@ -267,7 +278,7 @@ static hone_status emit_view(hn_lowering *lowering, const hn_choice *choice) {
   const hn_node *node = choice->node;
   hn_plan *plan = lowering->plan;
   int tensors[HONE_MAX_PORTS];
-  for (int i = 0; i < node->in_count; ++i) HN_TRY(input_tensor(lowering, node, i, HONE_PLAIN, NULL, &tensors[i]));
+  for (int i = 0; i < node->in_count; ++i) HN_TRY(input_tensor(lowering, node, i, HONE_PLAIN, &tensors[i]));
   hn_plan_step *step = new_step(lowering, HN_STEP_VIEW, node->name, node->op, node->in_count, 1, NULL);
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);

@@ -68,8 +68,10 @@ static hone_format writes(const hn_choice *choice, const offer *chosen, int outp
   return hn_can_block(&choice->out[output].type) ? chosen->formats.out : HONE_PLAIN;
 }
 
-static double reformat_ns(const assigning *a, const hone_type *type) {
-  return 1000 + a->choices->reformat_ns_per_byte * (double)hn_bytes(type);
+/* Between two blocked formats the way leads over plain. */
+static double reformat_ns(const assigning *a, const hone_type *type, hone_format from, hone_format to) {
+  const double once = 1000 + a->choices->reformat_ns_per_byte * (double)hn_bytes(type);
+  return from == to ? 0 : from != HONE_PLAIN && to != HONE_PLAIN ? 2 * once : once;
 }
 
 static hone_status add_edge(assigning *a, int from, int from_output, int to, int to_input) {
@@ -81,8 +83,9 @@ static hone_status add_edge(assigning *a, int from, int from_output, int to, int
   const hn_choice *maker = &a->choices->items[from], *reader = &a->choices->items[to];
   for (int i = 0; i < a->problem.alternatives[from]; ++i)
     for (int j = 0; j < a->problem.alternatives[to]; ++j)
-      if (writes(maker, &a->offers[from * M + i], from_output) != reads(reader, &a->offers[to * M + j], to_input))
-        edge->cost[i * M + j] = reformat_ns(a, &reader->in[to_input].type);
+      edge->cost[i * M + j] =
+          reformat_ns(a, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
+                      reads(reader, &a->offers[to * M + j], to_input));
   return HONE_OK;
 }
 
@@ -98,8 +101,8 @@ static hone_status connect(assigning *a, int c) {
       continue;
     }
     for (int k = 0; k < a->problem.alternatives[c]; ++k)
-      if (reads(choice, &a->offers[c * M + k], i) != HONE_PLAIN)
-        a->problem.cost[c * M + k] += reformat_ns(a, &choice->in[i].type);
+      a->problem.cost[c * M + k] +=
+          reformat_ns(a, &choice->in[i].type, HONE_PLAIN, reads(choice, &a->offers[c * M + k], i));
   }
   return HONE_OK;
 }
