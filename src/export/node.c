@@ -193,6 +193,14 @@ static hone_status use_domain(hn_exporter *exporter, const hone_onnx_row *row) {
   return HONE_OK;
 }
 
+/* Element types that came after the opset. */
+static void check_dtype(hn_exporter *exporter, const hn_node *node, const hn_value *value) {
+  const uint32_t later = HONE_BIT(HONE_I2) | HONE_BIT(HONE_U2) | HONE_BIT(HONE_F4E2M1) | HONE_BIT(HONE_F8E8M0);
+  if (!value || !(HONE_BIT(value->fact.type.dtype) & later)) return;
+  exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d has no element type %s", node->name,
+                            HN_EXPORT_OPSET, hone_dtype_name(value->fact.type.dtype));
+}
+
 static hone_status add_node(hn_exporter *exporter, hn_text *out, const hn_node *node) {
   const hone_onnx_row *row = hn_export_row(node->op);
   if (!row) {
@@ -200,12 +208,8 @@ static hone_status add_node(hn_exporter *exporter, hn_text *out, const hn_node *
                               HN_EXPORT_OPSET, node->op->name);
     return HONE_OK;
   }
-  for (int i = 0; i < node->out_count; ++i) {
-    const hone_dtype dtype = node->out[i] ? node->out[i]->fact.type.dtype : HONE_NONE;
-    if (dtype == HONE_I2 || dtype == HONE_U2 || dtype == HONE_F4E2M1 || dtype == HONE_F8E8M0)
-      exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d has no element type %s",
-                                node->name, HN_EXPORT_OPSET, hone_dtype_name(dtype));
-  }
+  for (int i = 0; i < node->in_count; ++i) check_dtype(exporter, node, node->in[i]);
+  for (int i = 0; i < node->out_count; ++i) check_dtype(exporter, node, node->out[i]);
   HN_TRY(use_domain(exporter, row));
   const int in_count = node->in_count - capture_count(node);
   int last = in_count;
