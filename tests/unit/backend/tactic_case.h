@@ -6,7 +6,7 @@
  * multiplied (4b); a letter is one random extent throughout the row: a-h 1..7, i-p 8..40, q-t 16, 32 or 48,
  * u-z 50..130. Flags: `+` elements in [0.1, 2]; `%N` integers in [-N, N); `!` a constant; `=1,2,3` a constant of these
  * elements;
- * `~1,2,3` these elements, not known before the run.
+ * `~1,2,3` these elements, known to infer and no constant.
  * attrs: words NAME=VALUE, lists with commas; what the row does not name gets its default. */
 #ifndef TEST_TACTIC_CASE_H
 #define TEST_TACTIC_CASE_H
@@ -133,7 +133,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   tensor->bytes = hn_bytes(&tensor->type);
   tensor->data = hn_arena_alloc(&c->arena, tensor->bytes + 1, 64);
   c->in[i].type = tensor->type;
-  bool positive = false, constant = false;
+  bool positive = false, constant = false, known = false;
   int64_t range = 6;
   const char *given = NULL;
   while (**at && **at != ' ') {
@@ -147,11 +147,13 @@ static void read_input(tactic_case *c, const char **at, int i) {
     }
     if (flag != '=' && flag != '~') continue;
     constant = flag == '=';
+    known = true;
     given = *at;
     fill_given(tensor, at);
   }
   if (!given) fill(c, tensor, positive, range);
-  if (constant) know(c, &c->in[i], tensor);
+  if (constant || known) know(c, &c->in[i], tensor);
+  if (!constant) c->in[i].constant = NULL;
 }
 
 static hone_attr read_attr(tactic_case *c, const hone_attr_decl *decl, const char *text) {
@@ -165,6 +167,13 @@ static hone_attr read_attr(tactic_case *c, const hone_attr_decl *decl, const cha
     attr.s = text;
     attr.count = (int64_t)strlen(text);
     break;
+  case HONE_ATTR_STRINGS: {
+    const char **strings = HN_NEW(&c->arena, const char *, CASE_NUMBERS);
+    char *list = hn_arena_text(&c->arena, text), *rest = NULL;
+    for (char *one = strtok_r(list, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) strings[attr.count++] = one;
+    attr.strings = strings;
+    break;
+  }
   case HONE_ATTR_TENSOR: {
     hone_tensor *tensor = HN_NEW(&c->arena, hone_tensor, 1);
     *tensor = hn_tensor_over(HONE_F32, 1, (int64_t[]){1}, floats);
