@@ -80,8 +80,12 @@ static hone_status check_dim(hone_context *context, const char *input, int axis,
 static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
                                const hn_value *value, hone_shape *min, hone_shape *opt, hone_shape *max) {
   const hone_shape *shape = &value->fact.type.shape;
-  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0)
-    return HN_FAIL(&context->diag, HONE_UNSUPPORTED, "input %s is no tensor of known rank", value->name);
+  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
+    const hn_node *reader = value->uses ? value->uses->node : NULL;
+    return HN_FAIL(&context->diag, HONE_UNSUPPORTED,
+                   "node \"%s\" (%s, opset %d): it reads input %s, which is no tensor of known rank",
+                   reader ? reader->name : "", reader ? reader->op->name : "none", graph->opset, value->name);
+  }
   const hone_profile_shape *given = find_shape(options, value->name);
   if (!given) {
     *min = *shape;

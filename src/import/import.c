@@ -13,6 +13,22 @@ static hone_status check_model(hn_importer *importer) {
   return HONE_OK;
 }
 
+/* A problem of an input is that of the first node that reads it. */
+static hone_status report_input(hn_importer *importer, const hn_onnx_graph *graph, const char *input,
+                                hone_status status, int from) {
+  const hn_onnx_node *nodes = graph->nodes.items;
+  for (int64_t n = 0; status != HONE_OK && n < graph->nodes.count; ++n) {
+    const char *const *names = nodes[n].inputs.items;
+    for (int64_t k = 0; k < nodes[n].inputs.count; ++k) {
+      if (!hn_name_equal(names[k], input)) continue;
+      const char *domain = hn_onnx_domain(nodes[n].domain);
+      return hn_import_problem(importer, status, from, "input \"%s\" of node \"%s\" (%s, opset %" PRId64 "): ", input,
+                               nodes[n].name, nodes[n].op_type, hn_onnx_opset_of(&importer->model->opsets, domain));
+    }
+  }
+  return hn_import_problem(importer, status, from, "input \"%s\": ", input);
+}
+
 /* Inputs that are initializers too are constants: old files listed them all. */
 static hone_status import_inputs(hn_importer *importer, hn_scope *scope, const hn_onnx_graph *graph) {
   const hn_onnx_tensor *tensors = graph->initializers.items;
@@ -37,7 +53,7 @@ static hone_status import_inputs(hn_importer *importer, hn_scope *scope, const h
     } else {
       (void)hn_scope_bind(importer, scope, inputs[i].name, value);
     }
-    HN_TRY(hn_import_problem(importer, status, from, "input \"%s\": ", inputs[i].name));
+    HN_TRY(report_input(importer, graph, inputs[i].name, status, from));
   }
   return HONE_OK;
 }

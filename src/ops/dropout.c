@@ -3,11 +3,20 @@
  * mask_like_data: before opset 10 the mask had the data's type. */
 #include "ops/common_move.h"
 
-static hone_status infer(hone_infer *infer) {
+/* Known to be inference, or to drop nothing. What only a run would tell is refused too: nobody may take the node for
+ * an identity otherwise. */
+static bool keeps_all(const hone_infer *infer) {
   int64_t count;
-  const int64_t *training = hn_in_given(infer, 2) ? hn_in_value(infer, 2, &count) : NULL;
-  if (training && count == 1 && training[0] && !hn_in_given(infer, 1))
-    return HN_INFER_UNSUPPORTED(infer, "dropout in training mode");
+  if (!hn_in_given(infer, 2)) return true;
+  const int64_t *training = hn_in_value(infer, 2, &count);
+  if (training && count == 1 && training[0] == 0) return true;
+  const hone_tensor *ratio = hn_in_given(infer, 1) ? infer->in[1].constant : NULL;
+  return ratio && hn_elems(&ratio->type.shape) == 1 && hn_real(ratio, 0) == 0;
+}
+
+static hone_status infer(hone_infer *infer) {
+  if (!keeps_all(infer))
+    return HN_INFER_UNSUPPORTED(infer, "dropout in training mode, or in a mode known only at run time");
   if (infer->out_count > 1)
     hn_out_dtype(infer, 1, hn_attr_int(infer->attrs, "mask_like_data") ? infer->in[0].type.dtype : HONE_BOOL);
   hn_infer_keep_value(infer, 0, 0);
@@ -15,9 +24,6 @@ static hone_status infer(hone_infer *infer) {
 }
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {
-  const bool training = hn_eval_given(eval, 2) && hn_int(&eval->in[2], 0) != 0;
-  if (training && (!hn_eval_given(eval, 1) || hn_real(&eval->in[1], 0) != 0))
-    return HN_FAIL(eval->diagnostics, HONE_UNSUPPORTED, "dropout in training mode with a ratio other than 0");
   HN_TRY(hn_eval_same_bytes(eval, window));
   if (eval->out_count < 2 || !eval->out[1].data) return HONE_OK;
   const int64_t count = hn_elems(&eval->out[1].type.shape);
