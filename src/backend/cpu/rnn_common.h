@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rnn_common.h - recurrent layers on f32: the inputs of all time steps are one matrix product; then each step is a
+ * small product with the state and a pointwise cell. Sequences of a batch and directions are independent units. */
+#ifndef HN_BACKEND_CPU_RNN_COMMON_H
+#define HN_BACKEND_CPU_RNN_COMMON_H
+
+#include "kernels/cpu/rnn/rnn.h"
+#include "backend/cpu/gemm_common.h"
+
+/* Ports of lstm and gru. */
+enum { HN_RNN_X, HN_RNN_W, HN_RNN_R, HN_RNN_B, HN_RNN_LENGTHS, HN_RNN_INITIAL_H, HN_RNN_INITIAL_C, HN_RNN_PEEPHOLE };
+enum { HN_RNN_PORTS = 8, HN_RNN_OUTPUTS = 3 };
+
+typedef struct hn_cpu_rnn_unit hn_cpu_rnn_unit;
+
+/* A cell: the pointwise kernels of one instruction set and the step that uses them. */
+typedef struct hn_cpu_rnn_cell {
+  const hn_cpu_gemm_kernel *gemm;
+  int gates;         /* blocks of `hidden` rows in w and r */
+  bool joins_biases; /* both halves of b are added to the inputs' product; else the second is to the state's */
+  hn_lstm_cell_f32_fn *lstm;
+  hn_gru_cell_f32_fn *gru, *gru_gates, *gru_output;
+  void (*step)(const hn_cpu_rnn_unit *unit, const float *x_gates);
+} hn_cpu_rnn_cell;
+
+typedef struct hn_cpu_rnn {
+  const hn_cpu_rnn_cell *cell;
+  hn_cpu_product project; /* of one direction */
+  hn_gemm_f32 recur;      /* of one unit: m, k, tiles */
+  int64_t time, batch, input, hidden, directions, gates;
+  bool batch_first, is_reverse, is_linear_first, is_coupled;
+  float clip;
+  /* Packed, for each direction: w, r (without the candidate's rows where those wait for the reset), the candidate's
+   * rows, the biases of inputs and of the state. */
+  int64_t r_at, candidate_at, x_bias_at, h_bias_at, direction_floats;
+  int64_t rows, chunks, units, grain; /* rows of the batch in a unit */
+  bool splits_steps;                  /* one unit, so large that its products are worth several threads */
+  int64_t gates_floats, project_floats, unit_floats;
+  bool given[HN_RNN_PORTS], wants[HN_RNN_OUTPUTS];
+} hn_cpu_rnn;
+
+/* One unit at work. Buffers have `rows` rows. */
+struct hn_cpu_rnn_unit {
+  const hn_cpu_rnn *rnn;
+  hn_pool *pool; /* NULL: alone */
+  int64_t direction, rows;
+  const float *packed, *peephole; /* of the direction */
+  float *h, *c, *z, *gates, *scratch;
+};
+
+/* c[rows x n] = a[rows x hidden] times packed columns, plus bias and residual where given. */
+void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *b_packed, int64_t n, const float *bias,
+                      const float *residual, int64_t residual_stride, float *c, int64_t c_stride);
+int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *rnn); /* floats between a unit's rows of x_gates */
+
+const char *hn_cpu_rnn_reject(const hone_query *query, const hn_cpu_rnn_cell *cell);
+size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell);
+hone_status hn_cpu_rnn_pack(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell);
+size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell);
+size_t hn_cpu_rnn_state_bytes(const hone_query *query);
+hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, const hn_cpu_rnn_cell *cell,
+                               hone_diagnostics *diag);
+hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch);
+
+/* The row cpu.OP.f32.TILE; the file defines cell_SUFFIX before. */
+#define HN_CPU_RNN_ROW(op_name, suffix, ISA)                                                                           \
+  static const char *reject_##suffix(const hone_query *query) { return hn_cpu_rnn_reject(query, &cell_##suffix); }     \
+  static size_t pack_bytes_##suffix(const hone_query *query) { return hn_cpu_rnn_pack_bytes(query, &cell_##suffix); }  \
+  static hone_status pack_##suffix(const hone_query *query, void *to) {                                                \
+    return hn_cpu_rnn_pack(query, to, &cell_##suffix);                                                                 \
+  }                                                                                                                    \
+  static size_t scratch_##suffix(const hone_query *query) { return hn_cpu_rnn_scratch(query, &cell_##suffix); }        \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
+    (void)unit;                                                                                                        \
+    return hn_cpu_rnn_prepare(query, state, &cell_##suffix, diag);                                                     \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." #op_name ".f32." HN_CPU_TILE_##suffix,                                                            \
+      .version = 1,                                                                                                    \
+      .op = #op_name,                                                                                                  \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .pack_mask = 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B,                                                      \
+      .reject = reject_##suffix,                                                                                       \
+      .pack_bytes = pack_bytes_##suffix,                                                                               \
+      .pack = pack_##suffix,                                                                                           \
+      .scratch = scratch_##suffix,                                                                                     \
+      .state_bytes = hn_cpu_rnn_state_bytes,                                                                           \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = hn_cpu_rnn_launch,                                                                                     \
+  };
+
+#endif
