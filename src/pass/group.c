@@ -56,9 +56,10 @@ static bool is_walkable(const hn_value *value, const hone_shape *like) {
   return axes <= 1;
 }
 
-static int find_input(hn_value *const *in, int count, const hn_value *value) {
+static int add_input(group *g, hn_value *value) {
   int at = 0;
-  while (at < count && in[at] != value) ++at;
+  while (at < g->in_count && g->in[at] != value) ++at;
+  if (at == g->in_count) g->in[g->in_count++] = value;
   return at;
 }
 
@@ -77,9 +78,7 @@ static bool own_expression(const hn_node *node, const hone_shape *like, group *o
       continue;
     }
     if (!is_walkable(value, like)) return false;
-    const int at = find_input(out->in, out->in_count, value);
-    if (at == out->in_count) out->in[out->in_count++] = value;
-    step->a = (uint8_t)at;
+    step->a = (uint8_t)add_input(out, value);
   }
   expr->in_count = out->in_count;
   return out->in_count > 0;
@@ -99,14 +98,9 @@ static bool join(group *g, int at) {
   for (const hn_use *use = node->out[0]->uses; use; use = use->next)
     if (use->block || !holds(g, use->node)) return false;
   joined.in_count = 0;
-  for (int i = 0; i < g->in_count; ++i) {
-    if (i == at) continue;
-    outer_map[i] = joined.in_count;
-    joined.in[joined.in_count++] = g->in[i];
-  }
-  for (int i = 0; i < inner.in_count; ++i) {
-    map[i] = find_input(joined.in, joined.in_count, inner.in[i]);
-    if (map[i] == joined.in_count) joined.in[joined.in_count++] = inner.in[i];
+  for (int i = 0; i < g->in_count; ++i) { /* what the producer reads comes where it stood */
+    if (i != at) outer_map[i] = add_input(&joined, g->in[i]);
+    for (int j = 0; i == at && j < inner.in_count; ++j) map[j] = add_input(&joined, inner.in[j]);
   }
   if (joined.in_count > MAX_INPUTS) return false;
   if (!hn_expr_inline(&g->expr, at, &inner.expr, outer_map, map, joined.in_count, &joined.expr)) return false;

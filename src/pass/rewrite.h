@@ -56,8 +56,8 @@ bool hn_varies_only_along(const hone_type *constant, const hone_type *like, int 
 /* A constant with one element. */
 bool hn_is_scalar_constant(const hn_value *value);
 
-/* Applies rules until none fires (when repeat) or one sweep is done. INTERNAL: a rule's text is wrong. LIMIT: the rules
- * would go on for ever. */
+/* Applies rules until none fires (when repeat) or one sweep is done. INTERNAL or MALFORMED: a rule's text is wrong.
+ * LIMIT: the rules would go on for ever. */
 hone_status hn_rewrite_run(hn_pass_run *run, const hn_rewrite *rules, bool repeat, const char *pass_name);
 
 #endif

@@ -19,10 +19,14 @@ static const struct guess {
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 1, 5}},
     {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+    {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 4, 4}}, /* the wrong axis has the right length too */
+    {.name = "x", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}},
     {.name = "y", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
     {.name = "y", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
     {.name = "a", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
     {.name = "a", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "r", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 4, 4}},
+    {.name = "r", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}},
     {.name = "r", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
     {.name = "r", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 3, 3}},
     {.name = "r", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
@@ -35,6 +39,8 @@ static const struct guess {
     {.name = "k", .dtype = HONE_F32, .rank = 2, .dims = {1, 4}, .constant = true},
     {.name = "k", .dtype = HONE_F32, .rank = 3, .dims = {4, 1, 1}, .constant = true},
     {.name = "k", .dtype = HONE_F32, .rank = 4, .dims = {1, 4, 1, 1}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 2, .dims = {4, 1}, .constant = true},
+    {.name = "k", .dtype = HONE_F32, .rank = 4, .dims = {1, 1, 4, 1}, .constant = true},
     {.name = "b", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
     {.name = "scale", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
     {.name = "bias", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
@@ -70,7 +76,7 @@ static const struct guess {
     {.name = "input", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
 };
 
-enum { MOST_NAMES = 16, ATTEMPTS = 4000, WANTED = 6 };
+enum { MOST_NAMES = 16, ATTEMPTS = 4000, WANTED = 24 };
 
 /* One attempt: a graph in the making. */
 typedef struct maker {
@@ -153,6 +159,24 @@ static void add_attr(maker *m, hn_term *term, const hone_attr *value) {
   term->attrs = attrs;
 }
 
+static bool has_attr(const hn_term *term, const char *name) {
+  for (int i = 0; i < term->attr_count; ++i)
+    if (strcmp(term->attrs[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Values other than the defaults for reals and for whether something is transposed. */
+static void vary_attrs(maker *m, hn_term *term, const hone_op *op) {
+  for (int i = 0; i < HONE_MAX_ATTRS && op->attr[i].name; ++i) {
+    const hone_attr_decl *decl = &op->attr[i];
+    if (has_attr(term, decl->name) || below(m, 2) == 0) continue;
+    if (decl->kind == HONE_ATTR_FLOAT)
+      add_attr(m, term, &(hone_attr){.name = decl->name, .kind = HONE_ATTR_FLOAT, .f = element(m, POSITIVE)});
+    if (decl->kind == HONE_ATTR_INT && strncmp(decl->name, "trans", 5) == 0)
+      add_attr(m, term, &(hone_attr){.name = decl->name, .kind = HONE_ATTR_INT, .i = 1});
+  }
+}
+
 static hone_attr random_perm(maker *m, int rank) {
   int64_t *perm = HN_NEW(&m->arena, int64_t, rank);
   for (int i = 0; i < rank; ++i) perm[i] = i;
@@ -202,6 +226,7 @@ static bool prepare(maker *m, const hn_term *root, hn_term *term) {
   const hone_op *op = hn_op_find(m->b->context->ops, term->op);
   if (!op) fail_msg("no op %s", term->op);
   expand_dots(m, term, op);
+  vary_attrs(m, term, op);
   if (strcmp(op->name, "transpose") == 0 && below(m, 4) > 0) {
     const hone_attr perm = random_perm(m, 2 + (int)below(m, 3));
     add_attr(m, term, &perm);
