@@ -3,57 +3,24 @@
 #include "backend/cpu/eltwise.h"
 #include <string.h>
 
-typedef struct state {
-  hn_eltwise_f32_fn *kernel;
-  hn_eltwise_program program;
-  hn_eltwise_places places;
-  int in_count;
-  int64_t grain;
-} state;
-
-static const char *plan(const hone_query *query, state *s) {
-  hn_expr expr;
-  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
+                            hn_eltwise_state *state) {
+  const char *reason = hn_eltwise_compile(expr, &state->program);
+  if (!reason) reason = hn_eltwise_place(in, in_count, out, &state->places);
   if (reason) return reason;
-  for (int i = 0; i < query->in_count; ++i) {
-    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
-    if (query->in[i].type.dtype != HONE_F32) return "an input is not f32";
-  }
-  if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
-  if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
-  reason = hn_eltwise_compile(&expr, &s->program);
-  if (!reason) reason = hn_eltwise_place(query->in, query->in_count, &query->out[0].type, &s->places);
-  if (reason) return reason;
-  s->in_count = query->in_count;
-  const hn_eltwise_places *p = &s->places;
-  const double elements = (double)hn_cpu_stored(&query->out[0].type);
+  state->in_count = in_count;
+  const hn_eltwise_places *p = &state->places;
+  hone_type stored = *out;
+  stored.dtype = HONE_F32;
   int64_t units = p->part ? hn_ceil_div(p->inner, p->part) : 1;
   for (int d = 0; d < p->outer_rank; ++d) units *= p->outer_dim[d];
-  s->grain = hn_cpu_grain(
-      units, elements * (4 * (query->in_count + 1) * HN_CPU_NS_PER_BYTE + hn_expr_flops(&expr) * HN_CPU_NS_PER_FLOP));
+  state->grain = hn_cpu_grain(units, (double)hn_cpu_stored(&stored) * (4 * (in_count + 1) * HN_CPU_NS_PER_BYTE +
+                                                                       hn_expr_flops(expr) * HN_CPU_NS_PER_FLOP));
   return NULL;
 }
 
-static const char *reject(const hone_query *query) {
-  state s = {0};
-  return plan(query, &s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_eltwise_f32_fn *kernel,
-                           hone_diagnostics *diagnostics) {
-  const char *reason = plan(query, s);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
-  s->kernel = kernel;
-  return HONE_OK;
-}
-
 typedef struct job {
-  const state *state;
+  const hn_eltwise_state *state;
   hn_eltwise_args args;
 } job;
 
@@ -78,15 +45,14 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   if (j->state->places.tail) clear_tail(j, begin, end);
 }
 
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
+void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *const *in, void *out) {
   const hn_eltwise_places *p = &s->places;
-  hn_eltwise_input in[HN_ELTWISE_INPUTS];
-  hn_eltwise_output out = {.data = launch->out[0].data};
+  hn_eltwise_input inputs[HN_ELTWISE_INPUTS];
+  hn_eltwise_output output = {.data = out};
   job j = {.state = s,
            .args = {.code = s->program.code,
-                    .input = in,
-                    .output = &out,
+                    .input = inputs,
+                    .output = &output,
                     .code_count = s->program.count,
                     .input_count = s->in_count,
                     .output_count = 1,
@@ -94,12 +60,51 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
                     .inner = p->inner,
                     .part = p->part}};
   memcpy(j.args.outer_dim, p->outer_dim, sizeof p->outer_dim);
-  memcpy(out.outer_stride, p->out_stride, sizeof p->out_stride);
+  memcpy(output.outer_stride, p->out_stride, sizeof p->out_stride);
   for (int i = 0; i < s->in_count; ++i) {
-    in[i] = (hn_eltwise_input){.data = launch->in[i].data, .inner_stride = p->in_inner[i]};
-    memcpy(in[i].outer_stride, p->in_stride[i], sizeof p->in_stride[i]);
+    inputs[i] = (hn_eltwise_input){.data = in[i], .inner_stride = p->in_inner[i]};
+    memcpy(inputs[i].outer_stride, p->in_stride[i], sizeof p->in_stride[i]);
   }
   hn_pool_run(hn_stream_pool(stream), hn_eltwise_units(&j.args), s->grain, body, &j);
+}
+
+/* ---- the rows ---- */
+
+static const char *plan(const hone_query *query, hn_eltwise_state *s) {
+  hn_expr expr;
+  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+  if (reason) return reason;
+  for (int i = 0; i < query->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
+    if (query->in[i].type.dtype != HONE_F32) return "an input is not f32";
+  }
+  if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
+  if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
+  return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, s);
+}
+
+static const char *reject(const hone_query *query) {
+  hn_eltwise_state s = {0};
+  return plan(query, &s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(hn_eltwise_state);
+}
+
+static hone_status prepare(const hone_query *query, hn_eltwise_state *s, hn_eltwise_f32_fn *kernel,
+                           hone_diagnostics *diagnostics) {
+  const char *reason = plan(query, s);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  s->kernel = kernel;
+  return HONE_OK;
+}
+
+static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const void *in[HN_ELTWISE_INPUTS];
+  for (int i = 0; i < launch->in_count; ++i) in[i] = launch->in[i].data;
+  hn_eltwise_run(state, stream, in, launch->out[0].data);
   return HONE_OK;
 }
 

@@ -31,4 +31,18 @@ typedef struct hn_eltwise_places {
  * the output's must have one element. */
 const char *hn_eltwise_place(const hone_fact *in, int in_count, const hone_type *out, hn_eltwise_places *places);
 
+/* A program on f32 operands made ready. */
+typedef struct hn_eltwise_state {
+  hn_eltwise_f32_fn *kernel; /* the caller's to set */
+  hn_eltwise_program program;
+  hn_eltwise_places places;
+  int in_count;
+  int64_t grain;
+} hn_eltwise_state;
+
+/* Operands as the facts say, all taken for f32. NULL, or the reason against it. */
+const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
+                            hn_eltwise_state *state);
+void hn_eltwise_run(const hn_eltwise_state *state, hone_stream *stream, const void *const *in, void *out);
+
 #endif
