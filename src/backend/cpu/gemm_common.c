@@ -11,10 +11,11 @@ const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM
 #endif
 
 enum { DEFAULT_L2_BYTES = 1 << 20, LEAST_ROWS = 28, FLOATS_PER_LINE = 16 };
-static const double ns_per_b_byte = 0.03; /* B from the last cache level */
-static const double ns_per_a_float = 0.2; /* packing A */
-static const double unit_ns = 10e3;       /* least work of a unit */
-static const double size_limit = 1e13;    /* floats of any operand */
+static const double ns_per_b_byte = 0.03;  /* B from the last cache level */
+static const double inner_bytes = 1 << 20; /* of B that stay in L2 */
+static const double ns_per_a_float = 0.2;  /* packing A */
+static const double unit_ns = 10e3;        /* least work of a unit */
+static const double size_limit = 1e13;     /* floats of any operand */
 static const int64_t units_per_thread = 4;
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -35,9 +36,13 @@ const char *hn_cpu_product_reject(const hn_cpu_product *p) {
   return NULL;
 }
 
-static double product_flops(const hn_cpu_product *p) {
-  return 2.0 * (double)p->batches * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k;
+double hn_cpu_gemm_ns(const hn_cpu_gemm_kernel *kernel, int64_t m, int64_t n, int64_t k) {
+  const double b_bytes = (double)n * (double)k * sizeof(float);
+  const double compute_ns = 2.0 * (double)m * (double)n * (double)k / kernel->flops_per_ns;
+  return compute_ns + (b_bytes > inner_bytes ? b_bytes * ns_per_b_byte : 0);
 }
+
+static double matrix_ns(const hn_cpu_product *p) { return hn_cpu_gemm_ns(p->kernel, p->gemm.m, p->gemm.n, p->gemm.k); }
 
 static bool reads_a_in_place(const hn_gemm_f32 *g) {
   return g->m <= HN_GEMM_F32_DIRECT_ROWS && g->a_column_stride == 1;
@@ -53,8 +58,7 @@ static void cut(hn_cpu_product *p, int64_t wanted) {
   for (int64_t rows = 1;; rows = lesser(2 * rows, most_rows)) {
     const int64_t columns = lesser(pairs, hn_ceil_div(wanted, rows));
     const double short_by = (double)wanted / (double)lesser(wanted, rows * columns);
-    const double cost = short_by * ((double)rows * b_ns + (double)columns * a_ns +
-                                    product_flops(p) / (double)p->batches / p->kernel->flops_per_ns);
+    const double cost = short_by * ((double)rows * b_ns + (double)columns * a_ns + matrix_ns(p));
     if (best < 0 || cost < best) {
       best = cost;
       p->row_chunk = hn_ceil_div(g->m, rows);
@@ -74,7 +78,7 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   for (int i = 0; i < p->batch_rank; ++i) p->batches *= p->batch_dim[i];
   p->panels = hn_gemm_f32_panels(g->n, panel);
   p->packed_floats = hn_gemm_f32_packed_floats(g->k, g->n, panel);
-  const double total_ns = product_flops(p) / p->kernel->flops_per_ns;
+  const double total_ns = (double)p->batches * matrix_ns(p);
   const int64_t units = p->workers == 1 ? 1 : lesser(p->workers * units_per_thread, (int64_t)(total_ns / unit_ns) + 1);
   cut(p, hn_ceil_div(units, p->batches));
   const int64_t rows = g->m;

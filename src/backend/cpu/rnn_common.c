@@ -120,13 +120,13 @@ static void plan(hn_cpu_rnn *r, const hone_facts *facts) {
   const int64_t threads = facts->threads > 0 ? facts->threads : 1, h = r->hidden;
   hn_cpu_product_plan(&r->project, facts);
   lay_out(r);
-  const double step_ns = 2.0 * (double)r->gates * (double)h * (double)h / r->cell->gemm->flops_per_ns;
+  const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);
   r->chunks = lesser(r->batch, hn_ceil_div(threads, r->directions));
   r->rows = hn_ceil_div(r->batch, r->chunks);
   r->chunks = hn_ceil_div(r->batch, r->rows);
   r->units = r->directions * r->chunks;
-  r->grain = hn_cpu_grain(r->units, step_ns * (double)r->time * (double)(r->batch * r->directions));
-  r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns * (double)r->rows > ns_per_split;
+  r->grain = hn_cpu_grain(r->units, step_ns * (double)(r->time * r->directions));
+  r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
   r->recur = (hn_gemm_f32){.m = r->rows, .n = state_columns(r), .k = h, .a_row_stride = h, .a_column_stride = 1};
   hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, facts->l2_bytes ? facts->l2_bytes : DEFAULT_L2_BYTES);
   r->gates_floats = whole_lines(r->time * r->batch * r->gates * h);
@@ -218,7 +218,7 @@ void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *
   j.gemm.c_row_stride = c_stride;
   j.gemm.epilogue = (hn_epilogue_f32){.bias = bias, .residual = residual, .residual_stride = residual_stride};
   const int64_t panels = hn_gemm_f32_panels(n, kernel->panel);
-  const double total_ns = 2.0 * (double)unit->rows * (double)n * (double)j.gemm.k / kernel->flops_per_ns;
+  const double total_ns = hn_cpu_gemm_ns(kernel, unit->rows, n, j.gemm.k);
   hn_pool_run(unit->pool, panels, hn_cpu_grain(panels, total_ns), recur_body, &j);
 }
 

@@ -4,7 +4,8 @@
  *
  * inputs: words, one an input: `-` is an absent one, else DTYPE[dims]flags. A dim is a number, a letter or both
  * multiplied (4b); a letter is one random extent throughout the row: a-h 1..7, i-p 8..40, q-t 16, 32 or 48,
- * u-z 50..130. Flags: `+` elements in [0.1, 2]; `%N` integers in [-N, N); `!` a constant; `=1,2,3` a constant of these
+ * u-z 50..130. Flags: `+` elements in [0.1, 2]; `%N` integers in [-N, N); `/N` elements divided
+ * by N; `!` a constant; `=1,2,3` a constant of these
  * elements;
  * `~1,2,3` these elements, known to infer and no constant.
  * attrs: words NAME=VALUE, lists with commas; what the row does not name gets its default. */
@@ -135,6 +136,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   c->in[i].type = tensor->type;
   bool positive = false, constant = false, known = false;
   int64_t range = 6;
+  double divisor = 1;
   const char *given = NULL;
   while (**at && **at != ' ') {
     const char flag = *(*at)++;
@@ -145,6 +147,11 @@ static void read_input(tactic_case *c, const char **at, int i) {
       range = strtoll(*at, &end, 10);
       *at = end;
     }
+    if (flag == '/') {
+      char *end;
+      divisor = strtod(*at, &end);
+      *at = end;
+    }
     if (flag != '=' && flag != '~') continue;
     constant = flag == '=';
     known = true;
@@ -152,6 +159,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
     fill_given(tensor, at);
   }
   if (!given) fill(c, tensor, positive, range);
+  for (int64_t k = 0; divisor != 1 && k < hn_elems(&shape); ++k) hn_store_real(tensor, k, hn_real(tensor, k) / divisor);
   if (constant || known) know(c, &c->in[i], tensor);
   if (!constant) c->in[i].constant = NULL;
 }
