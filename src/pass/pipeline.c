@@ -21,6 +21,14 @@ enum { VERIFIES = 0 };
 #define COMMON                                                                                                         \
   { .name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common }
 
+#define TRANSPOSES                                                                                                     \
+  {                                                                                                                    \
+    .name = "transposes", .doc = "merges, moves and cancels transposes", .rewrites = hn_rules_transposes,              \
+    .repeat = true                                                                                                     \
+  }
+#define FUSE_CONV                                                                                                      \
+  { .name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true }
+
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
     FOLD,
@@ -28,15 +36,15 @@ static const hn_pass passes[] = {
     DEAD,
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
-    {.name = "transposes",
-     .doc = "merges, moves and cancels transposes",
-     .rewrites = hn_rules_transposes,
-     .repeat = true},
+    TRANSPOSES,
+    FOLD,
+    FUSE_CONV,
+    TRANSPOSES, /* past the factors and summands that are left of normalisations */
     {.name = "transposes", .doc = "those that move nothing become views", .rewrites = hn_rules_transpose_views},
     FOLD,
-    {.name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true},
+    FUSE_CONV,
     {.name = "fuse_linear",
-     .doc = "matrix products with weights, and what they may absorb",
+     .doc = "makes layers of matrix products with weights, and what those may absorb",
      .rewrites = hn_rules_linear,
      .repeat = true},
     FOLD,

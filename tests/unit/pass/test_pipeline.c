@@ -5,6 +5,7 @@
  * A file: lines "key: value" (after: PASS; disable: NAMES; fired: NAMES; missed: NAME: REASON; and #), then the two
  * graphs, each below a line "--- before" or "--- after". */
 #include "unit/pass/pass_support.h"
+#include "unit/base/faults.h"
 #include <dirent.h>
 
 enum { MOST_WORDS = 8 };
@@ -243,9 +244,58 @@ static void test_several_roots(void **state) {
   bench_end(&b);
 }
 
+/* ---- memory ---- */
+
+static const char everything[] =
+    "graph \"g\" opset 17 {\n in %x: f32[N,2,4,4]\n const %w: f32[3,2,1,1] = random 1\n const %s: f32[3] = random 2\n"
+    " const %v: f32[3] = splat 0.5\n const %k: f32[3] = random 3\n const %l: f32[48,2] = random 4\n"
+    " const %d: i64[2] = [-1, 48]\n %c = conv(%x, %w)\n %n = batch_norm(%c, %s, %s, %s, %v)\n"
+    " %t = transpose(%n) [perm=[0,2,3,1]]\n %a = add(%t, %k)\n %r = relu(%a)\n"
+    " %u = transpose(%r) [perm=[0,3,1,2]]\n %e = exp(%u)\n %h = tanh(%e)\n %f = reshape(%h, %d)\n"
+    " %y = matmul(%f, %l)\n %i = identity(%y)\n out %i\n out %f\n}\n";
+
+/* The pipeline over that graph with the at-th allocation failing; the allocations that it made. */
+static hone_status run_with_fault(long at, long *out_calls) {
+  faults f = {.countdown = -1};
+  const hone_context_options options = {.struct_size = sizeof options, .resize = faults_resize, .resize_user = &f};
+  hone_context *context;
+  hone_graph *graph;
+  hn_arena arena;
+  assert_int_equal(hone_context_create(&options, &context), HONE_OK);
+  assert_int_equal(hn_graph_parse(context, everything, strlen(everything), NULL, 0, &graph), HONE_OK);
+  hn_arena_init(&arena, context->allocator);
+  hn_pass_log log = {.arena = &arena};
+  hn_pass_run run = {.context = context, .graph = graph, .log = &log};
+  f.countdown = at;
+  const long before = f.calls;
+  const hone_status status = hn_pipeline_run(&run, NULL);
+  f.countdown = -1;
+  *out_calls = f.calls - before;
+  assert_true((status == HONE_OK) == (context->diag.count == 0));
+  hn_arena_deinit(&arena);
+  hn_graph_destroy(graph);
+  hone_context_destroy(context);
+  assert_int_equal(f.live, 0);
+  return status;
+}
+
+static void test_faults(void **state) {
+  (void)state;
+  long calls, count = 0;
+  assert_int_equal(run_with_fault(-1, &calls), HONE_OK);
+  for (long at = 0; at < calls; ++at) {
+    long made;
+    const hone_status status = run_with_fault(at, &made);
+    if (status != HONE_OK) assert_int_equal(status, HONE_NO_MEMORY);
+    count += status != HONE_OK;
+  }
+  assert_true(count > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),  cmocka_unit_test(test_names),
                                      cmocka_unit_test(test_target), cmocka_unit_test(test_disabled_rule),
-                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots)};
+                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots),
+                                     cmocka_unit_test(test_faults)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
