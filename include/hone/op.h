@@ -129,6 +129,8 @@ enum {                       /* traits */
        HONE_MOVES = 8,       /* copies elements unchanged */
        HONE_AFTER_RUN = 16,  /* extents are known only after running */
        HONE_HAS_BLOCKS = 32,
+  HONE_RUNS_ONE = 128,  /* blocks: input 0 chooses one of two */
+  HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
        HONE_ALIASES = 64 /* output 0 is input 0's bytes under another shape (reshape and its kin) */
 };
 

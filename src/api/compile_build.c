@@ -183,6 +183,7 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
     after = options->passes->after;
   }
   HN_TRY(hn_pipeline_run(&run, after));
+  HN_TRY(hn_infer_graph(b->graph)); /* folded values may tell more extents than were known before */
   HN_TRY(hn_tune(context, b->graph, b->devices, b->device_count, options, b->min, b->opt, b->max, &b->choices));
   hn_plan *plan;
   HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, &plan));

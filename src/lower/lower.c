@@ -74,7 +74,7 @@ static hone_status start(hn_lowering *lowering) {
   lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_FORMAT_COUNT);
   lowering->made_in = HN_NEW(&plan->arena, hone_format, slots);
   plan->device_kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
-  plan->blocks = HN_NEW(&plan->arena, hn_plan_block, 1);
+  plan->blocks = HN_NEW(&plan->arena, hn_plan_block, choices->block_count);
   plan->name = hn_arena_text(&plan->arena, graph->name ? graph->name : "");
   plan->device_name = hn_arena_text(&plan->arena, choices->devices[0]->facts.name);
   plan->built_by = "hone " HONE_VERSION_STRING;
@@ -85,7 +85,7 @@ static hone_status start(hn_lowering *lowering) {
   plan->device_count = choices->device_count;
   for (int d = 0; d < choices->device_count; ++d) plan->device_kinds[d] = choices->devices[d]->backend->name;
   plan->model_hash = graph->model_hash;
-  plan->block_count = 1;
+  plan->block_count = choices->block_count;
   return HONE_OK;
 }
 
@@ -94,7 +94,6 @@ static hone_status fill(hn_lowering *lowering, const hone_shape *min, const hone
   HN_TRY(copy_shape_list(lowering, min, opt, max));
   HN_TRY(hn_lowering_steps(lowering));
   HN_TRY(name_outputs(lowering));
-  lowering->plan->blocks[0] = (hn_plan_block){.first_step = 0, .step_count = lowering->plan->step_count};
   HN_TRY(hn_lowering_storage(lowering));
   describe(lowering);
   HN_TRY(hn_lowering_weights(lowering));

@@ -9,14 +9,7 @@
 
 static hone_status no_memory(hn_lowering *lowering) { return HN_FAIL_MEMORY(&lowering->context->diag); }
 
-static bool is_late(const hn_lowering *lowering, const hone_type *type) {
-  if (type->kind != HONE_TENSOR || type->dtype == HONE_STRING || type->shape.rank < 0) return true;
-  for (int i = 0; i < type->shape.rank; ++i)
-    if (hn_dim_is_after_run(&lowering->graph->dims, type->shape.dim[i])) return true;
-  return false;
-}
-
-static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *type) {
+static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *type, bool on_heap) {
   hn_plan *plan = lowering->plan;
   if (!hn_arena_grow(&plan->arena, (void **)&plan->tensors, &lowering->tensor_capacity, plan->tensor_count + 1,
                      sizeof *plan->tensors))
@@ -24,7 +17,7 @@ static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *
   hn_plan_tensor *tensor = &plan->tensors[plan->tensor_count];
   *tensor = (hn_plan_tensor){.name = hn_arena_text(&plan->arena, name),
                              .type = *type,
-                             .place = is_late(lowering, type) ? HN_PLACE_HEAP : HN_PLACE_ARENA,
+                             .place = on_heap ? HN_PLACE_HEAP : HN_PLACE_ARENA,
                              .alias_of = -1};
   if (!tensor->name) return -1;
   return plan->tensor_count++;
@@ -57,7 +50,7 @@ int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_format
   if (*slot >= 0) return *slot;
   hone_type type = value->fact.type;
   type.format = format;
-  const int t = new_tensor(lowering, value->name, &type);
+  const int t = new_tensor(lowering, value->name, &type, hn_value_on_heap(lowering->graph, value));
   if (t < 0) {
     (void)no_memory(lowering);
     return -1;
@@ -181,7 +174,7 @@ static hone_status input_tensor(hn_lowering *lowering, const hn_node *node, int 
 static hone_status packed_tensor(hn_lowering *lowering, const hn_value *value, int *out) {
   hone_type type = value->fact.type;
   type.format = HONE_PLAIN;
-  *out = new_tensor(lowering, value->name, &type);
+  *out = new_tensor(lowering, value->name, &type, false);
   if (*out < 0) return no_memory(lowering);
   lowering->plan->tensors[*out].place = HN_PLACE_PACKED;
   return HONE_OK;
@@ -294,11 +287,69 @@ static hone_status emit_view(hn_lowering *lowering, const hn_choice *choice) {
   return copy_origins(lowering, &node->origins, step);
 }
 
+static int block_number(const hn_lowering *lowering, const hn_block *block) {
+  int b = 0;
+  while (lowering->choices->blocks[b].block != block) ++b;
+  return b;
+}
+
+/* If and Loop: a step that runs other blocks of the plan. */
+static hone_status emit_control(hn_lowering *lowering, const hn_choice *choice) {
+  const hn_node *node = choice->node;
+  hn_plan *plan = lowering->plan;
+  int *tensors = HN_NEW(&plan->arena, int, node->in_count + 1);
+  if (!tensors) return no_memory(lowering);
+  for (int i = 0; i < node->in_count; ++i) HN_TRY(input_tensor(lowering, node, i, HONE_PLAIN, &tensors[i]));
+  const hn_step_kind kind = node->op->traits & HONE_RUNS_LOOP ? HN_STEP_LOOP : HN_STEP_BRANCH;
+  hn_plan_step *step = new_step(lowering, kind, node->name, node->op, node->in_count, node->out_count, NULL);
+  if (!step) return no_memory(lowering);
+  memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
+  for (int i = 0; i < node->in_count && i < 32; ++i)
+    if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= 1u << i;
+  step->blocks = HN_NEW(&plan->arena, int, node->block_count);
+  if (!step->blocks) return no_memory(lowering);
+  step->block_count = node->block_count;
+  for (int b = 0; b < node->block_count; ++b) step->blocks[b] = block_number(lowering, node->blocks[b]);
+  for (int i = 0; i < node->out_count; ++i) {
+    step->out[i] = -1;
+    if (!node->out[i]) continue;
+    lowering->made_in[node->out[i]->id] = HONE_PLAIN;
+    if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], HONE_PLAIN)) < 0) return HONE_NO_MEMORY;
+  }
+  HN_TRY(hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs));
+  return copy_origins(lowering, &node->origins, step);
+}
+
+static hone_status emit(hn_lowering *lowering, const hn_choice *choice) {
+  if (choice->control) return emit_control(lowering, choice);
+  return choice->view ? emit_view(lowering, choice) : emit_call(lowering, choice);
+}
+
+static hone_status block_tensors(hn_lowering *lowering, hn_value *const *values, int count, int **out) {
+  *out = HN_NEW(&lowering->plan->arena, int, count + 1);
+  if (!*out) return no_memory(lowering);
+  for (int i = 0; i < count; ++i)
+    if (((*out)[i] = hn_lowering_tensor(lowering, values[i], HONE_PLAIN)) < 0) return HONE_NO_MEMORY;
+  return HONE_OK;
+}
+
 hone_status hn_lowering_steps(hn_lowering *lowering) {
-  for (int i = 0; i < lowering->choices->count; ++i) {
-    const hn_choice *choice = &lowering->choices->items[i];
-    HN_TRY_NOTE(&lowering->context->diag, choice->view ? emit_view(lowering, choice) : emit_call(lowering, choice),
-                "while lowering node %s (%s)", choice->node->name, choice->node->op->name);
+  hn_plan *plan = lowering->plan;
+  const hn_choices *choices = lowering->choices;
+  for (int b = 0; b < choices->block_count; ++b) {
+    const hn_choice_block *from = &choices->blocks[b];
+    hn_plan_block *block = &plan->blocks[b];
+    block->first_step = plan->step_count;
+    if (b > 0) { /* the main block's are the inputs and outputs */
+      block->param_count = from->block->param_count;
+      block->result_count = from->block->result_count;
+      HN_TRY(block_tensors(lowering, from->block->params, block->param_count, &block->params));
+    }
+    for (int i = from->first; i < from->first + from->count; ++i)
+      HN_TRY_NOTE(&lowering->context->diag, emit(lowering, &choices->items[i]), "while lowering node %s (%s)",
+                  choices->items[i].node->name, choices->items[i].node->op->name);
+    if (b > 0) HN_TRY(block_tensors(lowering, from->block->results, block->result_count, &block->results));
+    block->step_count = plan->step_count - block->first_step;
   }
   return HONE_OK;
 }

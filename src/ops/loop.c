@@ -73,7 +73,7 @@ const hone_op hn_op_loop = {
            {"v_initial", 0, HONE_TYPES_ANY, HONE_PORT_VARIADIC | HONE_PORT_OPTIONAL}},
     .out = {{"v_final_and_scan_outputs", 0, HONE_TYPES_ANY, HONE_PORT_VARIADIC}},
     .attr = {HONE_INT_ATTR("captures", 0)},
-    .traits = HONE_HAS_BLOCKS,
+    .traits = HONE_HAS_BLOCKS | HONE_RUNS_LOOP,
     .infer = infer,
     .infer_params = infer_params,
     .onnx = {{"Loop", 1, HONE_LATEST}},

@@ -12,11 +12,13 @@ static hone_status start(hn_plan_checker *checker) {
   checker->constants = HN_NEW(arena, hone_tensor, tensors);
   checker->symbols = HN_NEW(arena, int64_t, symbols);
   checker->written_at = HN_NEW(arena, int, tensors);
+  checker->block_of = HN_NEW(arena, int, tensors);
+  checker->block_owned = HN_NEW(arena, bool, plan->block_count + 1);
   hn_dims_init(&checker->dims, arena);
-  if (!checker->facts || !checker->constants || !checker->symbols || !checker->written_at ||
-      !hn_dims_copy(&checker->dims, &plan->dims))
+  if (!checker->facts || !checker->constants || !checker->symbols || !checker->written_at || !checker->block_of ||
+      !checker->block_owned || !hn_dims_copy(&checker->dims, &plan->dims))
     return HN_FAIL_MEMORY(checker->diag);
-  for (int t = 0; t < plan->tensor_count; ++t) checker->written_at[t] = -1;
+  for (int t = 0; t < plan->tensor_count; ++t) checker->written_at[t] = checker->block_of[t] = -1;
   return HONE_OK;
 }
 

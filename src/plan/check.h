@@ -12,8 +12,10 @@ typedef struct hn_plan_checker {
   hone_dims dims;   /* the plan's, for expressions that infer makes */
   hone_fact *facts; /* one a tensor: type, small values, constants */
   hone_tensor *constants;
-  int64_t *symbols; /* at the profile's opt shapes; -1: known only after running */
-  int *written_at;  /* step that writes a tensor; -1: none */
+  int64_t *symbols;  /* at the profile's opt shapes; -1: known only after running */
+  bool *block_owned; /* some earlier step runs this block */
+  int *block_of;     /* the block whose step or parameter makes a tensor; -1: none yet */
+  int *written_at;   /* step that writes a tensor; -1: none */
 } hn_plan_checker;
 
 hone_status hn_check_tensors(hn_plan_checker *checker); /* places, bytes, profiles (check_tensors.c) */

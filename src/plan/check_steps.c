@@ -12,7 +12,7 @@ enum { ALIGNMENT = 64, MAX_VARIANTS = 64 };
 #define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
 
 /* The inputs must have been made; their facts are what earlier steps' infer found. */
-static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *step, int s, hone_fact *in) {
+static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *step, int block, hone_fact *in) {
   const hn_plan *plan = checker->plan;
   uint32_t mask = 0;
   for (int i = 0; i < step->in_count; ++i) {
@@ -20,8 +20,9 @@ static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *s
     if (t < 0) continue;
     const hn_place place = plan->tensors[t].place;
     const bool constant = place == HN_PLACE_CONSTANT || place == HN_PLACE_PACKED;
-    const bool given = constant || (place == HN_PLACE_INPUT && checker->written_at[t] < 0);
-    if (!given && (checker->written_at[t] < 0 || checker->written_at[t] >= s))
+    const bool given = (constant && checker->written_at[t] < 0) ||
+                       (place == HN_PLACE_INPUT && checker->written_at[t] < 0 && block == 0);
+    if (!given && checker->block_of[t] != block)
       return BAD(checker, "input %d (%s) is read before it is written", i, plan->tensors[t].name);
     if (constant && checker->written_at[t] < 0 && i < 32) mask |= 1u << i;
     in[i] = checker->facts[t];
@@ -29,7 +30,7 @@ static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *s
   return mask == step->constant_mask ? HONE_OK : BAD(checker, "its mask of constant inputs is wrong");
 }
 
-static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *step, int s) {
+static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *step, int s, int block) {
   const hn_plan *plan = checker->plan;
   for (int i = 0; i < step->out_count; ++i) {
     const int t = step->out[i];
@@ -37,9 +38,11 @@ static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *s
     const hn_plan_tensor *tensor = &plan->tensors[t];
     const bool fixed =
         tensor->place == HN_PLACE_CONSTANT || tensor->place == HN_PLACE_PACKED || tensor->place == HN_PLACE_INPUT;
-    if (checker->written_at[t] >= 0 || (fixed && !(step->kind == HN_STEP_VIEW && tensor->alias_of >= 0)))
+    if (checker->block_of[t] >= 0 || (block > 0 && tensor->place != HN_PLACE_HEAP) ||
+        (fixed && !(step->kind == HN_STEP_VIEW && tensor->alias_of >= 0)))
       return BAD(checker, "output %d (%s) is not this step's to write", i, tensor->name);
     checker->written_at[t] = s;
+    checker->block_of[t] = block;
   }
   return HONE_OK;
 }
@@ -70,8 +73,27 @@ static bool same_type(const hn_plan_checker *checker, const hone_type *recorded,
   return true;
 }
 
+/* What a step's blocks return, as written down; the blocks themselves are checked in their turn. */
+typedef struct block_facts {
+  int counts[2];
+  hone_fact *lists[2];
+} block_facts;
+
+static hone_status gather_results(hn_plan_checker *checker, const hn_plan_step *step, block_facts *out) {
+  for (int b = 0; b < step->block_count; ++b) {
+    const hn_plan_block *block = &checker->plan->blocks[step->blocks[b]];
+    out->counts[b] = block->result_count;
+    out->lists[b] = HN_NEW(&checker->arena, hone_fact, block->result_count + 1);
+    if (!out->lists[b]) return HN_FAIL_MEMORY(checker->diag);
+    for (int i = 0; i < block->result_count; ++i) out->lists[b][i] = checker->facts[block->results[i]];
+  }
+  return HONE_OK;
+}
+
 static hone_status check_shapes(hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in) {
   hone_fact out[HONE_MAX_PORTS];
+  block_facts returned = {0};
+  HN_TRY(gather_results(checker, step, &returned));
   HN_TRY(hn_ports_bind(checker->diag, step->op, step->in_count, in, step->out_count, out));
   hone_infer infer = {.op = step->op,
                       .attrs = &step->attrs,
@@ -80,6 +102,9 @@ static hone_status check_shapes(hn_plan_checker *checker, const hn_plan_step *st
                       .in = in,
                       .out = out,
                       .dims = &checker->dims,
+                      .block_count = step->block_count,
+                      .block_result_counts = returned.counts,
+                      .block_results = (const hone_fact *const *)returned.lists,
                       .diagnostics = checker->diag,
                       .arena = &checker->arena};
   HN_TRY(step->op->infer(&infer));
@@ -198,29 +223,112 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   return check_packed(checker, step, &query);
 }
 
-static hone_status check_step(hn_plan_checker *checker, int s) {
+/* One block of a branch or loop: nobody else's, later than its owner, its parameters of the inputs' kinds. The first
+ * `own` parameters are the step's to make (a loop's iteration and condition). */
+static hone_status check_block(hn_plan_checker *checker, const hn_plan_step *step, int block_number, int own_block,
+                               int first_input) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_block *block = &plan->blocks[block_number];
+  if (block_number <= own_block || checker->block_owned[block_number])
+    return BAD(checker, "block %d is not this step's to run", block_number);
+  checker->block_owned[block_number] = true;
+  if (block->param_count != step->in_count - first_input)
+    return BAD(checker, "block %d has %d parameters for %d inputs", block_number, block->param_count,
+               step->in_count - first_input);
+  for (int i = 0; i < block->param_count; ++i) {
+    const int t = block->params[i], from = step->in[first_input + i];
+    const hone_type *type = &plan->tensors[t].type;
+    if (checker->block_of[t] >= 0 || plan->tensors[t].place != HN_PLACE_HEAP)
+      return BAD(checker, "parameter %d of block %d is made elsewhere", i, block_number);
+    if (from >= 0 && (plan->tensors[from].type.dtype != type->dtype || plan->tensors[from].type.kind != type->kind))
+      return BAD(checker, "parameter %d of block %d has another type than its input", i, block_number);
+    checker->block_of[t] = block_number;
+  }
+  return HONE_OK;
+}
+
+static bool is_scalar(const hone_type *type, hone_dtype dtype) {
+  return type->kind == HONE_TENSOR && type->dtype == dtype && type->shape.rank <= 1;
+}
+
+/* A step that runs blocks. Inputs and outputs are plain; outputs lie on the heap. */
+static hone_status check_control(hn_plan_checker *checker, const hn_plan_step *step, int own_block) {
+  const hn_plan *plan = checker->plan;
+  const bool loop = step->kind == HN_STEP_LOOP;
+  if (!(step->op->traits & (loop ? HONE_RUNS_LOOP : HONE_RUNS_ONE)) || step->block_count != (loop ? 1 : 2))
+    return BAD(checker, "operator %s does not run %d blocks", step->op->name, step->block_count);
+  if (step->in_count < (loop ? 2 : 1)) return BAD(checker, "it has too few inputs");
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0 &&
+        (plan->tensors[step->in[i]].type.format != HONE_PLAIN || plan->tensors[step->in[i]].place == HN_PLACE_PACKED))
+      return BAD(checker, "input %d has no plain bytes", i);
+  for (int i = 0; i < step->out_count; ++i)
+    if (step->out[i] >= 0 && plan->tensors[step->out[i]].place != HN_PLACE_HEAP)
+      return BAD(checker, "output %d does not lie on the heap", i);
+  for (int b = 0; b < step->block_count; ++b)
+    HN_TRY(check_block(checker, step, step->blocks[b], own_block, loop ? 0 : 1));
+  if (!loop) return step->in[0] >= 0 ? HONE_OK : BAD(checker, "it has no condition");
+  const hn_plan_block *body = &plan->blocks[step->blocks[0]];
+  if (!is_scalar(&plan->tensors[body->params[0]].type, HONE_I64) ||
+      !is_scalar(&plan->tensors[body->params[1]].type, HONE_BOOL) || body->result_count < 1 ||
+      !is_scalar(&plan->tensors[body->results[0]].type, HONE_BOOL))
+    return BAD(checker, "its block does not count iterations and test a condition");
+  return HONE_OK;
+}
+
+static hone_status check_kind(hn_plan_checker *checker, const hn_plan_step *step, int block, const hone_fact *in) {
+  switch (step->kind) {
+  case HN_STEP_CALL: return check_call(checker, step, in);
+  case HN_STEP_VIEW: return check_view(checker, step);
+  default: return check_control(checker, step, block);
+  }
+}
+
+static hone_status check_step(hn_plan_checker *checker, int s, int block) {
   const hn_plan_step *step = &checker->plan->steps[s];
   for (int i = 0; i < step->after_count; ++i)
     if (step->after[i] >= s) return BAD(checker, "it waits for step %d, which comes later", step->after[i]);
-  if (step->kind != HN_STEP_CALL && step->kind != HN_STEP_VIEW)
+  if (step->kind == HN_STEP_COPY || step->kind == HN_STEP_WAIT)
     return HN_FAIL(checker->diag, HONE_INCOMPATIBLE, "this library does not run such steps");
+  for (int b = 0; b < step->block_count; ++b)
+    if (step->blocks[b] >= checker->plan->block_count) return BAD(checker, "there is no block %d", step->blocks[b]);
+  const bool control = step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP;
+  if (step->block_count > (control ? 2 : 0)) return BAD(checker, "it has too many blocks");
   HN_TRY(check_counts(checker, step));
   hone_fact *in = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
   if (!in) return HN_FAIL_MEMORY(checker->diag);
-  HN_TRY(gather_inputs(checker, step, s, in));
+  HN_TRY(gather_inputs(checker, step, block, in));
   HN_TRY(check_shapes(checker, step, in));
-  HN_TRY(step->kind == HN_STEP_VIEW ? check_view(checker, step) : check_call(checker, step, in));
-  return claim_outputs(checker, step, s);
+  HN_TRY(check_kind(checker, step, block, in));
+  return claim_outputs(checker, step, s, block);
+}
+
+/* Blocks stand one after the other and cover all steps; each but the first belongs to one earlier step. */
+static hone_status check_one_block(hn_plan_checker *checker, int b) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_block *block = &plan->blocks[b];
+  const int begin = b ? plan->blocks[b - 1].first_step + plan->blocks[b - 1].step_count : 0;
+  if (block->first_step != begin || (b > 0 && !checker->block_owned[b]))
+    return BAD(checker, "block %d does not follow the one before it, or nobody runs it", b);
+  for (int s = block->first_step; s < block->first_step + block->step_count; ++s)
+    HN_TRY_NOTE(checker->diag, check_step(checker, s, b), "in step %d (%s)", s, plan->steps[s].name);
+  for (int i = 0; i < block->result_count; ++i) {
+    const int t = block->results[i];
+    const hn_place place = plan->tensors[t].place;
+    if (checker->block_of[t] != b && place != HN_PLACE_CONSTANT)
+      return BAD(checker, "result %d of block %d is not made in it", i, b);
+  }
+  return HONE_OK;
 }
 
 hone_status hn_check_steps(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
-  for (int s = 0; s < plan->step_count; ++s)
-    HN_TRY_NOTE(checker->diag, check_step(checker, s), "in step %d (%s)", s, plan->steps[s].name);
+  if (plan->block_count < 1) return BAD(checker, "there is no block");
+  for (int b = 0; b < plan->block_count; ++b) HN_TRY(check_one_block(checker, b));
+  const hn_plan_block *last = &plan->blocks[plan->block_count - 1];
+  if (last->first_step + last->step_count != plan->step_count) return BAD(checker, "some steps belong to no block");
   for (int i = 0; i < plan->output_count; ++i)
-    if (checker->written_at[plan->outputs[i].tensor] < 0)
+    if (checker->block_of[plan->outputs[i].tensor] != 0 || checker->written_at[plan->outputs[i].tensor] < 0)
       return BAD(checker, "output %s is never written", plan->outputs[i].name);
-  if (plan->block_count != 1 || plan->blocks[0].first_step != 0 || plan->blocks[0].step_count != plan->step_count)
-    return BAD(checker, "the steps do not form one block");
   return HONE_OK;
 }

@@ -164,7 +164,7 @@ static hone_status read_step(hn_plan_reader *reader, const hn_json *object, hn_p
   HN_TRY(hn_read_text(reader, object, "kind", &kind));
   if (!hn_step_kind_find(kind, &step->kind))
     return HN_FAIL(reader->diag, HONE_MALFORMED, "there is no step kind %s", kind);
-  if (step->kind == HN_STEP_CALL || step->kind == HN_STEP_VIEW) {
+  if (step->kind != HN_STEP_COPY && step->kind != HN_STEP_WAIT) {
     HN_TRY(hn_read_text(reader, object, "op", &op));
     step->op = hn_op_find(reader->ops, op);
     if (!step->op) return HN_FAIL(reader->diag, HONE_INCOMPATIBLE, "operator %s is not in this library", op);

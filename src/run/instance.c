@@ -109,6 +109,7 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   hone_fact *facts = HN_NEW(&instance->arena, hone_fact, step->in_count + step->out_count);
   if (!ports || !facts) return HN_FAIL_MEMORY(&session->diag);
   state->late = touches_late(plan, step);
+  state->nested = s >= plan->blocks[0].step_count;
   state->launch = (hone_launch){.in_count = step->in_count,
                                 .out_count = step->out_count,
                                 .in = ports,

@@ -11,7 +11,8 @@ enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
 typedef struct hn_step_state {
   hn_prepared prepared;
   hone_launch launch;
-  bool late; /* touches extents known only after running: resolved when its turn comes */
+  bool late;   /* touches extents known only after running: resolved when its turn comes */
+  bool nested; /* inside a branch or loop */
 } hn_step_state;
 
 /* Everything that depends on the input shapes. Made once, cached, used by one session. */
@@ -59,6 +60,15 @@ hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, 
 void hn_instance_destroy(hone_session *session, hn_instance *instance);
 /* Points tensors and launches at the buffers bound now. Never allocates. */
 void hn_instance_rebind(hone_session *session, hn_instance *instance);
+
+/* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/late.c). */
+hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape);
+hone_status hn_learn_symbols(hone_session *session, hn_instance *instance, int t);
+hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state);
+hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step);
+/* If and Loop (run/control.c). */
+hone_status hn_run_branch(hone_session *session, hn_instance *instance, const hn_plan_step *step);
+hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 
 /* Runs one block of steps (run/interpret.c). */
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block);

@@ -30,7 +30,7 @@ static hone_status make_offers(assigning *a, int c) {
   hn_choice *choice = &a->choices->items[c];
   int *count = &a->problem.alternatives[c];
   offer *offers = &a->offers[c * M];
-  if (choice->view) {
+  if (!hn_choice_runs(choice)) {
     offers[0] = (offer){.candidate = -1};
     *count = 1;
     return HONE_OK;
@@ -180,7 +180,7 @@ hone_status hn_tune_assign(hn_choices *choices) {
   choices->total_ns = hn_pbqp_total(&a.problem, assignment);
   for (int c = 0; c < choices->count; ++c) {
     hn_choice *choice = &choices->items[c];
-    if (choice->view) continue;
+    if (!hn_choice_runs(choice)) continue;
     choice->chosen = a.offers[c * M + assignment[c]].candidate;
     choice->why = why_chosen(choice, choice->chosen);
   }

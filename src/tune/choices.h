@@ -31,14 +31,21 @@ typedef struct hn_candidate {
   size_t scratch_bytes, packed_bytes;
 } hn_candidate;
 
+/* The choices of one block: items [first, first + count). */
+typedef struct hn_choice_block {
+  hn_block *block;
+  int first, count;
+} hn_choice_block;
+
 /* One runnable node. in/out hold the facts at opt shapes, plain format. */
 typedef struct hn_choice {
   hn_node *node;
   hone_fact *in, *out;
   hone_cost cost;
-  bool view;   /* only the shape changes: nothing runs, no candidates */
-  bool late;   /* touches extents known only after running: the reference alone can run it */
-  int same_as; /* an earlier choice with the same query: its measurements are shared; -1: none */
+  bool view;    /* only the shape changes: nothing runs, no candidates */
+  bool control; /* If, Loop: the nodes of its blocks are choices of their own */
+  bool late;    /* touches extents known only after running: the reference alone can run it */
+  int same_as;  /* an earlier choice with the same query: its measurements are shared; -1: none */
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
   int chosen;      /* index; -1: none accepts (an error) */
@@ -51,12 +58,19 @@ typedef struct hn_choices {
   hone_graph *graph; /* borrowed; already optimised */
   hone_device *const *devices;
   int device_count;
-  hn_choice *items; /* in the main block's order */
+  hn_choice *items; /* block after block, each in its order; the main block first */
   int count;
+  hn_choice_block *blocks;
+  int block_count;
   int64_t *symbols; /* values at opt */
   double reformat_ns_per_byte;
   bool optimal;    /* the formats' assignment is proved best under the measured times */
   double total_ns; /* of the chosen ones, with reformats */
 } hn_choices;
+
+/* Does the choice need a tactic? */
+static inline bool hn_choice_runs(const hn_choice *choice) { return !choice->view && !choice->control; }
+/* Values whose extents are known only after running, or that cross a block's border, live on the session's heap. */
+bool hn_value_on_heap(const hone_graph *graph, const hn_value *value);
 
 #endif

@@ -181,7 +181,7 @@ hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *opt
   hone_status status = HONE_OK;
   for (int i = 0; i < choices->count; ++i) {
     a.choice = &choices->items[i];
-    if (a.choice->view) continue;
+    if (!hn_choice_runs(a.choice)) continue;
     a.wanted = wanted_tactic(options, a.choice->node->name);
     a.in = HN_NEW(&choices->arena, hone_fact, a.choice->node->in_count + 1);
     a.out = HN_NEW(&choices->arena, hone_fact, a.choice->node->out_count + 1);

@@ -43,8 +43,8 @@ static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_ch
   hn_json_open_flat(w, "origins", '[');
   for (int i = 0; i < choice->node->origins.count; ++i) hn_json_put_text(w, NULL, choice->node->origins.names[i]);
   hn_json_close(w, ']');
-  if (choice->view) {
-    hn_json_put_text(w, "why", "only the shape changes: nothing runs");
+  if (!hn_choice_runs(choice)) {
+    hn_json_put_text(w, "why", choice->view ? "only the shape changes: nothing runs" : "its blocks run");
   } else {
     hn_json_put_int(w, "chosen", choice->chosen);
     hn_json_put_text(w, "why", choice->why);

@@ -24,7 +24,7 @@ hone_status hn_lock_write(const hn_choices *choices, hn_text *out) {
               "# hone lock 1: what runs each node. Edit a line to force another tactic; delete it to tune again.\n");
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
-    if (choice->view) continue;
+    if (!hn_choice_runs(choice)) continue;
     const hn_candidate *candidate = &choice->candidates[choice->chosen];
     hn_text_printf(out, "%s\t", choice->node->name);
     put_candidate(out, candidate);
@@ -109,7 +109,7 @@ hone_status hn_lock_apply(hn_choices *choices, const char *what, const char *tex
   hn_table table;
   hn_table_init(&table, &choices->arena);
   for (int i = 0; i < choices->count; ++i)
-    if (!choices->items[i].view && !hn_table_put(&table, choices->items[i].node->name, &choices->items[i]))
+    if (hn_choice_runs(&choices->items[i]) && !hn_table_put(&table, choices->items[i].node->name, &choices->items[i]))
       return HN_FAIL_MEMORY(&choices->context->diag);
   return apply_text(choices, &table, what, text, length);
 }

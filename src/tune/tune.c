@@ -30,11 +30,18 @@ static hone_status symbols_of(hn_choices *choices, const hone_shape *shapes, int
   return HONE_OK;
 }
 
-static bool is_late(const hone_graph *graph, const hone_type *type) {
+static bool is_late_type(const hone_graph *graph, const hone_type *type) {
   if (type->kind != HONE_TENSOR || type->dtype == HONE_STRING || type->shape.rank < 0) return true;
   for (int i = 0; i < type->shape.rank; ++i)
     if (hn_dim_is_after_run(&graph->dims, type->shape.dim[i])) return true;
   return false;
+}
+
+bool hn_value_on_heap(const hone_graph *graph, const hn_value *value) {
+  if (value->fact.constant) return false;
+  if (value->node && (value->node->block_count || value->node->owner != graph->main)) return true;
+  if (value->param_of && value->param_of != graph->main) return true;
+  return is_late_type(graph, &value->fact.type);
 }
 
 /* The fact of a value at opt: numbers for dims and, where possible, for values. */
@@ -42,7 +49,7 @@ static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_
   *out = (hone_fact){0};
   if (!value) return HONE_OK;
   *out = value->fact;
-  if (is_late(choices->graph, &value->fact.type)) {
+  if (hn_value_on_heap(choices->graph, value)) {
     *late = true;
     return HONE_OK;
   }
@@ -68,10 +75,11 @@ static bool is_result(const hone_graph *graph, const hn_value *value) {
 
 static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *choice) {
   *choice = (hn_choice){.node = node, .same_as = -1, .chosen = -1};
-  if (node->block_count)
-    return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED,
-                   "node \"%s\" (%s, opset %d): control flow cannot be built into an engine yet", node->name,
-                   node->op->name, choices->graph->opset);
+  choice->control = node->block_count > 0;
+  if (choice->control && !(node->op->traits & (HONE_RUNS_ONE | HONE_RUNS_LOOP)))
+    return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "node \"%s\" (%s, opset %d): its body cannot be run yet",
+                   node->name, node->op->name, choices->graph->opset);
+  if (node->owner != choices->graph->main) choice->late = true;
   choice->in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   choice->out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!choice->in || !choice->out) return no_memory(choices);
@@ -84,16 +92,42 @@ static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *ch
   return HONE_OK;
 }
 
+static hone_status add_block(hn_choices *choices, hn_block *block, int *capacity) {
+  if (!hn_arena_grow(&choices->arena, (void **)&choices->blocks, capacity, choices->block_count + 1,
+                     sizeof *choices->blocks))
+    return no_memory(choices);
+  choices->blocks[choices->block_count++] = (hn_choice_block){.block = block};
+  return HONE_OK;
+}
+
+/* The blocks, each before those inside it; *out_nodes counts their nodes. */
+static hone_status list_blocks(hn_choices *choices, int *out_nodes) {
+  int capacity = 0;
+  *out_nodes = 0;
+  HN_TRY(add_block(choices, choices->graph->main, &capacity));
+  for (int b = 0; b < choices->block_count; ++b)
+    for (const hn_node *node = choices->blocks[b].block->first; node; node = node->next) {
+      ++*out_nodes;
+      for (int k = 0; k < node->block_count; ++k) HN_TRY(add_block(choices, node->blocks[k], &capacity));
+    }
+  return HONE_OK;
+}
+
 static hone_status make_choices(hn_choices *choices) {
-  int count = 0;
-  for (const hn_node *node = choices->graph->main->first; node; node = node->next) ++count;
+  int count;
+  HN_TRY(list_blocks(choices, &count));
   choices->items = HN_NEW(&choices->arena, hn_choice, count + 1);
   if (!choices->items) return no_memory(choices);
   hone_status status = HONE_OK;
-  for (hn_node *node = choices->graph->main->first; node; node = node->next) {
-    const hone_status one = make_choice(choices, node, &choices->items[choices->count++]);
-    if (one == HONE_NO_MEMORY) return one;
-    if (one != HONE_OK) status = one;
+  for (int b = 0; b < choices->block_count; ++b) {
+    hn_choice_block *block = &choices->blocks[b];
+    block->first = choices->count;
+    for (hn_node *node = block->block->first; node; node = node->next) {
+      const hone_status one = make_choice(choices, node, &choices->items[choices->count++]);
+      if (one == HONE_NO_MEMORY) return one;
+      if (one != HONE_OK) status = one;
+    }
+    block->count = choices->count - block->first;
   }
   return status;
 }
@@ -111,7 +145,7 @@ static hone_status find_twins(hn_choices *choices) {
   hn_table table;
   hn_table_init(&table, &choices->arena);
   for (int i = 0; i < choices->count; ++i) {
-    if (choices->items[i].view || choices->items[i].chosen >= 0) continue;
+    if (!hn_choice_runs(&choices->items[i]) || choices->items[i].chosen >= 0) continue;
     const char *key = hn_choice_key(choices, &choices->items[i]);
     if (!key) return no_memory(choices);
     hn_choice *first = hn_table_get(&table, key);
@@ -133,7 +167,7 @@ static hone_status measure_all(hn_choices *choices, const hone_build_options *op
     hn_choice *choice = &choices->items[i];
     if (options->progress) options->progress(options->progress_user, choice->node->name, i, choices->count);
     HN_TRY(hn_check_stop(choices->context));
-    if (choice->view || choice->late) continue;
+    if (!hn_choice_runs(choice) || choice->late) continue;
     if (choice->same_as >= 0) {
       copy_measurements(choices, choice);
       continue;
@@ -153,7 +187,7 @@ static hone_status measure_all(hn_choices *choices, const hone_build_options *op
 static void log_choices(const hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
-    if (choice->view) continue;
+    if (!hn_choice_runs(choice)) continue;
     hn_log(choices->context, HONE_LOG_VERBOSE, "%s (%s):", choice->node->name, choice->node->op->name);
     for (int k = 0; k < choice->candidate_count; ++k) {
       const hn_candidate *c = &choice->candidates[k];

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* late.c - steps whose extents are known only after running: resolved when their turn comes, their tensors on the
+ * session's heap. */
+#include "ops/op.h"
+#include "run/session.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+/* What a late step's resize needs. */
+typedef struct late_call {
+  hone_session *session;
+  hn_instance *instance;
+  const hn_plan_step *step;
+  hone_launch *launch;
+} late_call;
+
+/* Gives a heap tensor its extents and memory. */
+hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape) {
+  const hn_plan_tensor *planned = &session->engine->plan->tensors[t];
+  hone_tensor *tensor = &instance->tensors[t];
+  tensor->type.shape = *shape;
+  if (!hn_type_bytes(&tensor->type, &tensor->bytes))
+    return HN_FAIL(&session->diag, HONE_LIMIT, "%s would be larger than memory can be", planned->name);
+  tensor->data = hn_arena_alloc(&session->heap, tensor->bytes ? tensor->bytes : 1, 64);
+  if (!tensor->data)
+    return HN_FAIL(&session->diag, HONE_LIMIT, "%s needs %zu bytes, more than the session's heap limit leaves",
+                   planned->name, tensor->bytes);
+  return HONE_OK;
+}
+
+/* The numbers of symbols that this tensor's real extents reveal. */
+hone_status hn_learn_symbols(hone_session *session, hn_instance *instance, int t) {
+  const hn_plan *plan = session->engine->plan;
+  const hone_shape *planned = &plan->tensors[t].type.shape, *real = &instance->tensors[t].type.shape;
+  for (int i = 0; planned->rank >= 0 && i < real->rank; ++i) {
+    int number;
+    const hn_dim_symbol *symbol = hn_dim_symbol_at(&plan->dims, planned->dim[i], &number);
+    if (symbol && symbol->after_run) instance->symbols[number] = real->dim[i];
+  }
+  return HONE_OK;
+}
+
+static hone_status resize_late(void *host, int output, int rank, const int64_t *dims) {
+  const late_call *call = host;
+  const int t = call->step->out[output];
+  if (rank < 0 || rank > HONE_MAX_RANK || t < 0) return HONE_INTERNAL;
+  const hone_shape shape = hn_shape(rank, dims);
+  HN_TRY(hn_heap_place(call->session, call->instance, t, &shape));
+  call->launch->out[output] = call->instance->tensors[t];
+  return HONE_OK;
+}
+
+static bool planned_shape(const hone_session *session, const hn_instance *instance, int t, hone_shape *out) {
+  const hn_plan *plan = session->engine->plan;
+  return hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, out);
+}
+
+/* Gathers the inputs as they are by now, and places the outputs whose extents follow from the symbols. Inside a loop's
+ * body extents may change from one time to the next, so there they are inferred anew. */
+static hone_status gather_late(hone_session *session, hn_instance *instance, const hn_plan_step *step,
+                               const hn_step_state *state, hone_launch *launch) {
+  const hn_plan *plan = session->engine->plan;
+  hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
+  const bool fixed = !state->nested || (step->op->traits & HONE_ALIASES);
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0) in[i] = instance->tensors[step->in[i]];
+  for (int i = 0; i < step->out_count; ++i) {
+    const int t = step->out[i];
+    if (t < 0) continue;
+    if (plan->tensors[t].place == HN_PLACE_HEAP) {
+      hone_shape shape;
+      instance->tensors[t].data = NULL;
+      instance->tensors[t].bytes = 0;
+      if (fixed && planned_shape(session, instance, t, &shape)) HN_TRY(hn_heap_place(session, instance, t, &shape));
+    }
+    launch->out[i] = instance->tensors[t];
+  }
+  return HONE_OK;
+}
+
+static hone_status resize_eval(hone_eval *eval, int output, int rank, const int64_t *dims) {
+  const late_call *call = eval->host;
+  HN_TRY(resize_late(eval->host, output, rank, dims));
+  eval->out[output] = call->launch->out[output];
+  return HONE_OK;
+}
+
+/* Extents by the operator's own rules on the real inputs, so that eval can trust them. */
+static hone_status infer_late(late_call *call, hone_launch *launch) {
+  hone_eval eval = {.op = call->step->op,
+                    .attrs = &call->step->attrs,
+                    .in_count = launch->in_count,
+                    .out_count = launch->out_count,
+                    .in = launch->in,
+                    .out = launch->out,
+                    .resize = resize_eval,
+                    .host = call,
+                    .diagnostics = &call->session->diag};
+  return hn_eval_reinfer(&eval);
+}
+
+static hone_status scratch_late(hone_session *session, const hn_plan_step *step, hone_launch *launch) {
+  if (!step->op->eval_scratch) return HONE_OK;
+  hone_fact facts[2 * HONE_MAX_PORTS] = {0};
+  for (int i = 0; i < step->in_count && i < HONE_MAX_PORTS; ++i) facts[i].type = launch->in[i].type;
+  for (int i = 0; i < step->out_count && i < HONE_MAX_PORTS; ++i) facts[HONE_MAX_PORTS + i].type = launch->out[i].type;
+  const size_t bytes =
+      step->op->eval_scratch(&step->attrs, facts, step->in_count, facts + HONE_MAX_PORTS, step->out_count);
+  launch->scratch = hn_arena_alloc(&session->heap, bytes ? bytes : 1, 64);
+  if (!launch->scratch)
+    return HN_FAIL(&session->diag, HONE_LIMIT, "%zu bytes of scratch are more than the session's heap limit leaves",
+                   bytes);
+  return HONE_OK;
+}
+
+hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state) {
+  hone_launch *launch = &state->launch;
+  HN_TRY(gather_late(session, instance, step, state, launch));
+  late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
+  if (!(step->op->traits & HONE_AFTER_RUN)) HN_TRY(infer_late(&call, launch));
+  HN_TRY(scratch_late(session, step, launch));
+  launch->host = &call;
+  launch->resize = resize_late;
+  const hone_status status = step->tactic->launch(state->prepared.state, session->streams[step->device], launch);
+  launch->host = NULL;
+  launch->resize = NULL;
+  HN_TRY(status);
+  for (int i = 0; i < step->out_count; ++i)
+    if (step->out[i] >= 0) HN_TRY(hn_learn_symbols(session, instance, step->out[i]));
+  return HONE_OK;
+}
+
+/* A view of a tensor on the heap: the same bytes under the shape that is known by now. */
+hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
+  const hn_plan *plan = session->engine->plan;
+  const hone_tensor *from = &instance->tensors[step->in[0]];
+  hone_tensor *to = &instance->tensors[step->out[0]];
+  hone_shape shape;
+  if (!hn_shape_eval(&plan->dims, &plan->tensors[step->out[0]].type.shape, instance->symbols, plan->dims.symbol_count,
+                     &shape))
+    return HN_FAIL(&session->diag, HONE_INTERNAL, "the shape of a view is not known when its turn comes");
+  to->type.shape = shape;
+  if (!hn_type_bytes(&to->type, &to->bytes) || to->bytes != from->bytes)
+    return HN_FAIL(&session->diag, HONE_MALFORMED, "a view changes the number of bytes from %zu to %zu", from->bytes,
+                   to->bytes);
+  to->data = from->data;
+  return HONE_OK;
+}
