@@ -147,7 +147,6 @@ def compare(lib, path, name, threads, rounds):
     inputs = {}
     for port in peer.session.get_inputs():
         view = hone.tensor(port.name)
-        view.flags.writeable = True if not view.flags.writeable else view.flags.writeable
         inputs[port.name] = random_input(view.shape, view.dtype, generator, 100)
         view[...] = inputs[port.name]
     peer.bind(inputs)
