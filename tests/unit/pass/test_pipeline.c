@@ -85,6 +85,20 @@ static void check_log(const page *p, const bench *b, const char *path) {
   }
 }
 
+/* Parts and all survive a copy. */
+static void check_clone(bench *b, const char *want) {
+  static const hn_print_options options = {.constant_elements = 8};
+  hone_graph *clone;
+  hn_text text;
+  assert_int_equal(hn_graph_clone(b->graph, &clone), HONE_OK);
+  assert_int_equal(hn_graph_verify(clone), HONE_OK);
+  hn_text_init(&text, b->context->allocator);
+  assert_int_equal(hn_graph_print(clone, &options, &text), HONE_OK);
+  assert_string_equal(hn_text_string(&text), want);
+  hn_text_deinit(&text);
+  hn_graph_destroy(clone);
+}
+
 static void check_page(const char *path) {
   static const hn_print_options options = {.constant_elements = 8};
   page p;
@@ -100,6 +114,7 @@ static void check_page(const char *path) {
   hn_text_init(&text, b.context->allocator);
   assert_int_equal(hn_graph_print(b.graph, &options, &text), HONE_OK);
   if (strcmp(hn_text_string(&text), p.after) != 0) fail_msg("%s: now it is\n%s", path, hn_text_string(&text));
+  check_clone(&b, hn_text_string(&text));
   hn_text_deinit(&text);
   bench_end(&b);
   free(p.text);
@@ -244,6 +259,27 @@ static void test_several_roots(void **state) {
   bench_end(&b);
 }
 
+/* Rules, folding, views and dead code reach into blocks. */
+static void test_blocks(void **state) {
+  (void)state;
+  static const char text[] =
+      "graph \"g\" opset 17 {\n in %c: bool[]\n in %x: f32[1,2,4,4]\n const %w: f32[3,2,1,1] = random 1\n"
+      " const %one: f32[] = [1]\n %r = if(%c, %x)\n"
+      "  (%a: f32[1,2,4,4]) {\n %i = identity(%a)\n %d = conv(%i, %w)\n %e = relu(%d)\n yield %e\n }\n"
+      "  (%b: f32[1,2,4,4]) {\n %s = add(%one, %one)\n %m = mul(%w, %s)\n %f = conv(%b, %m)\n yield %f\n }\n"
+      " out %r\n}\n";
+  bench b;
+  const char *unmet;
+  bench_begin(&b);
+  if (hn_graph_parse(b.context, text, strlen(text), NULL, 0, &b.graph) != HONE_OK) fail_msg("%s", last_message(&b));
+  b.run = (hn_pass_run){.context = b.context, .graph = b.graph, .log = &b.log};
+  if (hn_pipeline_run(&b.run, NULL) != HONE_OK) fail_msg("%s", last_message(&b));
+  assert_int_equal(hn_graph_verify(b.graph), HONE_OK);
+  assert_true(bench_fired(&b, "relu_into_conv", &unmet));
+  assert_int_equal(hn_graph_node_count(b.graph), 3);
+  bench_end(&b);
+}
+
 /* ---- memory ---- */
 
 static const char everything[] =
@@ -296,6 +332,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),  cmocka_unit_test(test_names),
                                      cmocka_unit_test(test_target), cmocka_unit_test(test_disabled_rule),
                                      cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots),
-                                     cmocka_unit_test(test_faults)};
+                                     cmocka_unit_test(test_faults), cmocka_unit_test(test_blocks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
