@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resize.c - resize and upsample of f32 over one or two spatial axes, plain or blocked, as tables of indices and
+ * weights. Source: ONNX operator Resize (opsets 11 to 19); the cubic kernel is Keys' (1981). */
+#include "kernels/cpu/resize/resize.h"
+#include "backend/cpu/cpu.h"
+#include "tensor/element.h"
+#include <math.h>
+#include <string.h>
+
+enum { SCALES = 2, UPSAMPLE_SCALES = 1, MAX_TAPS = 4096 };
+
+typedef struct axis {
+  int64_t in, out;
+  double scale;
+  bool active;
+  int taps;
+} axis;
+
+typedef struct geometry {
+  axis y, x;
+  bool nearest;
+  const hone_attrs *attrs;
+} geometry;
+
+typedef struct state {
+  hn_resize_f32_fn *kernel;
+  hn_resize_args args;
+  int64_t rows, grain;
+  /* Behind it: weights of y, of x, then indices of y, of x. */
+} state;
+
+static const char *text_or(const hone_attrs *attrs, const char *name, const char *otherwise) {
+  return hn_attr_has(attrs, name) ? hn_attr_text(attrs, name) : otherwise;
+}
+
+static bool is_one_of(const char *word, const char *const *words) {
+  for (; *words; ++words)
+    if (strcmp(word, *words) == 0) return true;
+  return false;
+}
+
+static const char *check_words(const hone_attrs *attrs) {
+  static const char *const transforms[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                           "asymmetric", "align_corners",        "tf_half_pixel_for_nn",
+                                           NULL};
+  static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
+  static const char *const roundings[] = {"floor", "ceil", "round_prefer_ceil", "round_prefer_floor", NULL};
+  if (!is_one_of(text_or(attrs, "coordinate_transformation_mode", "asymmetric"), transforms))
+    return "there is no code for this transformation of coordinates";
+  if (!is_one_of(hn_attr_text(attrs, "mode"), modes)) return "its mode is not known";
+  if (!is_one_of(text_or(attrs, "nearest_mode", "floor"), roundings)) return "its nearest_mode is not known";
+  if (strcmp(text_or(attrs, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0) return "it keeps the aspect ratio";
+  return NULL;
+}
+
+static bool has_elements(const hone_query *query, int input) {
+  return hn_cpu_given(query, input) && hn_elems(&query->in[input].type.shape) > 0;
+}
+
+/* The scales of all axes: given ones, or those that the extents tell. */
+static const char *read_scales(const hone_query *query, int scales_input, double *scale) {
+  const hone_shape *x = &query->in[0].type.shape, *y = &query->out[0].type.shape;
+  for (int d = 0; d < x->rank; ++d) scale[d] = (double)y->dim[d] / (double)x->dim[d];
+  if (!has_elements(query, scales_input)) return NULL;
+  const hone_tensor *scales = query->in[scales_input].constant;
+  const int64_t *axes;
+  const int named = hn_attr_ints(query->attrs, "axes", &axes);
+  if (!scales || scales->type.dtype != HONE_F32) return "the scales are not known before the run";
+  if (hn_elems(&scales->type.shape) != (named ? named : x->rank)) return "the scales have another length";
+  for (int i = 0; i < (named ? named : x->rank); ++i) {
+    const int64_t d = !named ? i : axes[i] < 0 ? axes[i] + x->rank : axes[i];
+    if (d < 0 || d >= x->rank) return "an axis is out of range";
+    scale[d] = (double)(float)hn_real(scales, i);
+    if (!(scale[d] > 0) || !isfinite(scale[d])) return "a scale is out of range";
+  }
+  return NULL;
+}
+
+static const char *plan_axis(const hone_query *query, int d, double scale, axis *a) {
+  const hone_attrs *attrs = query->attrs;
+  *a = (axis){.in = query->in[0].type.shape.dim[d], .out = query->out[0].type.shape.dim[d], .scale = scale, .taps = 1};
+  a->active = scale != 1 || a->in != a->out;
+  const char mode = hn_attr_text(attrs, "mode")[0];
+  if (a->in > INT32_MAX / 16) return "an axis is too long";
+  if (!a->active || mode == 'n') return NULL;
+  const double support = mode == 'l' ? 1 : 2, squeeze = hn_attr_int(attrs, "antialias") && scale < 1 ? scale : 1;
+  if (support / squeeze > MAX_TAPS / 2 - 2) return "it shrinks too much";
+  a->taps = 2 - 2 * ((int)floor(-support / squeeze) + 1);
+  return NULL;
+}
+
+static const char *plan(const hone_query *query, int scales_input, geometry *g) {
+  const char *reason = hn_cpu_check(query, 1, 4, 1);
+  if (!reason) reason = check_words(query->attrs);
+  if (reason) return reason;
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  const int rank = x->shape.rank;
+  double scale[HONE_MAX_RANK];
+  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  if (x->format != y->format || y->shape.rank != rank) return "the output has another format or rank";
+  if (rank < 3 || rank > 4) return "it has not one or two spatial axes";
+  if (!hn_elems(&x->shape) || !hn_elems(&y->shape)) return "it is empty";
+  reason = read_scales(query, scales_input, scale);
+  if (reason) return reason;
+  for (int d = 0; d < 2; ++d)
+    if (scale[d] != 1 || x->shape.dim[d] != y->shape.dim[d]) return "images or channels are resized";
+  g->attrs = query->attrs;
+  g->nearest = hn_attr_text(query->attrs, "mode")[0] == 'n';
+  g->y = (axis){.in = 1, .out = 1, .scale = 1, .taps = 1};
+  if (rank == 4) reason = plan_axis(query, 2, scale[2], &g->y);
+  return reason ? reason : plan_axis(query, rank - 1, scale[rank - 1], &g->x);
+}
+
+/* The place on the input axis that output coordinate `at` stands for. */
+static double place(const char *transform, const axis *a, int64_t at) {
+  const double x = (double)at, in = (double)a->in, wide = a->scale * in; /* wide: out before it was rounded */
+  if (strcmp(transform, "asymmetric") == 0) return x / a->scale;
+  if (strcmp(transform, "align_corners") == 0) return a->out <= 1 || wide <= 1 ? 0 : x * (in - 1) / (wide - 1);
+  if (strcmp(transform, "tf_half_pixel_for_nn") == 0) return (x + 0.5) / a->scale;
+  if (strcmp(transform, "pytorch_half_pixel") == 0 && a->out <= 1) return 0;
+  const double centred = (x + 0.5) / a->scale - 0.5;
+  if (strcmp(transform, "half_pixel_symmetric") != 0) return centred;
+  return centred + in / 2 * (1 - (double)a->out / wide);
+}
+
+static double rounded(const char *how, double x) {
+  if (strcmp(how, "floor") == 0) return floor(x);
+  if (strcmp(how, "ceil") == 0) return ceil(x);
+  return strcmp(how, "round_prefer_ceil") == 0 ? floor(x + 0.5) : ceil(x - 0.5);
+}
+
+/* The kernel's value at distance d. */
+static double kernel_at(char mode, double a, double d) {
+  if (mode == 'l') return d < 1 ? 1 - d : 0;
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+static int32_t inside(double at, int64_t extent) {
+  return (int32_t)(at < 0 ? 0 : at > (double)(extent - 1) ? (double)(extent - 1) : at);
+}
+
+static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *index) {
+  const char *transform = text_or(g->attrs, "coordinate_transformation_mode", "asymmetric");
+  const char *how = text_or(g->attrs, "nearest_mode", "floor"), mode = hn_attr_text(g->attrs, "mode")[0];
+  const bool drops = hn_attr_int(g->attrs, "exclude_outside") != 0;
+  const double cubic = hn_attr_float(g->attrs, "cubic_coeff_a");
+  const double squeeze = hn_attr_int(g->attrs, "antialias") && a->scale < 1 ? a->scale : 1;
+  for (int64_t at = 0; at < a->out; ++at) {
+    const double x = a->active ? place(transform, a, at) : (double)at, base = floor(x);
+    if (!a->active || g->nearest) {
+      index[at] = a->active ? inside(rounded(how, x), a->in) : (int32_t)at;
+      weight[at] = 1;
+      continue;
+    }
+    const int first = 1 - a->taps / 2;
+    double tap[MAX_TAPS], sum = 0;
+    for (int t = 0; t < a->taps; ++t) {
+      const double from = base + first + t;
+      tap[t] = kernel_at(mode, cubic, fabs(from - x) * squeeze);
+      if (drops && (from < 0 || from >= (double)a->in)) tap[t] = 0;
+      sum += tap[t];
+    }
+    for (int t = 0; t < a->taps; ++t) {
+      index[t * a->out + at] = inside(base + first + t, a->in);
+      weight[t * a->out + at] = (float)(tap[t] / (sum == 0 ? 1 : sum));
+    }
+  }
+}
+
+static int64_t table_items(const axis *a) { return a->taps * a->out; }
+
+static size_t bytes_for(const hone_query *query, int scales_input) {
+  geometry g;
+  if (plan(query, scales_input, &g)) return sizeof(state);
+  return sizeof(state) + (size_t)(table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
+}
+
+static hone_status prepare(const hone_query *query, state *s, int scales_input, hn_resize_f32_fn *by_index,
+                           hn_resize_f32_fn *by_taps, hone_diagnostics *diagnostics) {
+  geometry g;
+  const char *reason = plan(query, scales_input, &g);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  const hone_type *x = &query->in[0].type;
+  const int block = hn_format_block(x->format);
+  float *weight_y = (float *)(s + 1), *weight_x = weight_y + table_items(&g.y);
+  int32_t *index_y = (int32_t *)(weight_x + table_items(&g.x)), *index_x = index_y + table_items(&g.y);
+  fill_axis(&g, &g.y, weight_y, index_y);
+  fill_axis(&g, &g.x, weight_x, index_x);
+  s->kernel = g.nearest ? by_index : by_taps;
+  s->args = (hn_resize_args){.in_h = g.y.in,
+                             .in_w = g.x.in,
+                             .out_h = g.y.out,
+                             .out_w = g.x.out,
+                             .taps_y = g.y.taps,
+                             .taps_x = g.x.taps,
+                             .index_y = index_y,
+                             .index_x = index_x,
+                             .weight_y = weight_y,
+                             .weight_x = weight_x,
+                             .block = block};
+  s->rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.y.out;
+  const double taps = (double)g.y.taps * (double)g.x.taps;
+  s->grain = hn_cpu_grain(s->rows, (double)hn_cpu_stored(&query->out[0].type) * (0.3 + taps * 0.15));
+  return HONE_OK;
+}
+
+static const char *reject_resize(const hone_query *query) {
+  geometry g;
+  return plan(query, SCALES, &g);
+}
+static const char *reject_upsample(const hone_query *query) {
+  geometry g;
+  return plan(query, UPSAMPLE_SCALES, &g);
+}
+static size_t bytes_resize(const hone_query *query) { return bytes_for(query, SCALES); }
+static size_t bytes_upsample(const hone_query *query) { return bytes_for(query, UPSAMPLE_SCALES); }
+
+typedef struct job {
+  hn_resize_f32_fn *kernel;
+  hn_resize_args args;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->kernel(&j->args, begin, end);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s->kernel, s->args};
+  j.args.x = launch->in[0].data;
+  j.args.y = launch->out[0].data;
+  hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, scales_input, suffix, ISA)                                                                     \
+  static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
+                                                  hone_diagnostics *diag) {                                            \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, scales_input, hn_resize_nearest_f32_##suffix, hn_resize_taps_f32_##suffix, diag);         \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu." #op_name ".f32." #suffix,                                                                         \
+      .version = 1,                                                                                                    \
+      .op = #op_name,                                                                                                  \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject_##op_name,                                                                                      \
+      .state_bytes = bytes_##op_name,                                                                                  \
+      .prepare = prepare_##op_name##_##suffix,                                                                         \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA) ROW_OF(resize, SCALES, suffix, ISA) ROW_OF(upsample, UPSAMPLE_SCALES, suffix, ISA)
+HN_EACH_ISA(ROW)
