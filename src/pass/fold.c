@@ -4,20 +4,40 @@
 #include "pass/passes.h"
 #include "pass/evaluate.h"
 
+/* Folding must not cost minutes, nor make an engine much larger than its model. */
+enum { LARGE_BYTES = 1 << 20, MOST_GROWTH = 4 };
+#define MOST_FLOPS 1e9
+
+static bool is_cheap(const hn_node *node) {
+  hone_fact in[HONE_MAX_PORTS] = {0}, out[HONE_MAX_PORTS] = {0};
+  if (!node->op->cost || node->in_count > HONE_MAX_PORTS || node->out_count > HONE_MAX_PORTS) return true;
+  for (int i = 0; i < node->in_count; ++i)
+    if (node->in[i]) in[i] = node->in[i]->fact;
+  for (int i = 0; i < node->out_count; ++i) {
+    if (!node->out[i]) continue;
+    out[i] = node->out[i]->fact;
+    if (!hn_shape_known(&out[i].type.shape)) return true; /* known after running: no large sums are */
+  }
+  return node->op->cost(&node->attrs, in, node->in_count, out, node->out_count).flops <= MOST_FLOPS;
+}
+
 static bool is_foldable(const hn_node *node, int64_t max_bytes) {
+  size_t in_bytes = 0;
   if ((node->op->traits & (HONE_IMPURE | HONE_HAS_BLOCKS)) || !node->op->eval || node->in_count == 0) return false;
   for (int i = 0; i < node->in_count; ++i) {
     const hn_value *in = node->in[i];
     if (in && (!hn_value_is_constant(in) || in->fact.type.dtype == HONE_STRING)) return false;
+    if (in) in_bytes += in->fact.constant->bytes;
   }
   for (int i = 0; i < node->out_count; ++i) {
     if (!node->out[i]) continue;
     const hone_type *type = &node->out[i]->fact.type;
     size_t bytes;
     if (type->kind != HONE_TENSOR || type->dtype == HONE_STRING) return false;
-    if (hn_type_bytes(type, &bytes) && bytes > (uint64_t)max_bytes) return false;
+    if (!hn_type_bytes(type, &bytes)) continue;
+    if (bytes > (uint64_t)max_bytes || (bytes > LARGE_BYTES && bytes / MOST_GROWTH > in_bytes)) return false;
   }
-  return true;
+  return is_cheap(node);
 }
 
 /* Every use of an output goes to a constant, which takes the output's name. */

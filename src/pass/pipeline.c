@@ -104,11 +104,13 @@ static int distance(const char *a, const char *b) {
   return row[b_length];
 }
 
+enum { MOST_NEAR = 5 };
+
 typedef struct search {
   const char *wanted;
   bool found;
-  char near[256]; /* "a, b, c" */
-  int nearness, count;
+  const char *near[MOST_NEAR]; /* the nearest first */
+  int distance[MOST_NEAR], count;
 } search;
 
 static void look(void *user, const char *name) {
@@ -116,30 +118,37 @@ static void look(void *user, const char *name) {
   s->found = s->found || strcmp(s->wanted, name) == 0;
 }
 
-static bool is_near(const char *wanted, const char *name) {
-  const int allowed = (int)strlen(wanted) / 3 + 1;
-  return distance(wanted, name) <= allowed || (strlen(wanted) >= 3 && strstr(name, wanted));
-}
-
 static void collect_near(void *user, const char *name) {
   search *s = user;
-  enum { MOST = 6 };
-  if (s->count >= MOST || !is_near(s->wanted, name) || strstr(s->near, name)) return;
-  const size_t length = strlen(s->near);
-  snprintf(s->near + length, sizeof s->near - length, "%s%s", length ? ", " : "", name);
-  ++s->count;
+  const int length = (int)strlen(s->wanted);
+  int far = distance(s->wanted, name);
+  if (length >= 3 && strstr(name, s->wanted)) far = 1; /* a part of it */
+  if (far > length / 3 + 1) return;
+  for (int i = 0; i < s->count; ++i)
+    if (strcmp(s->near[i], name) == 0) return;
+  int at = s->count < MOST_NEAR ? s->count++ : MOST_NEAR;
+  for (; at > 0 && s->distance[at - 1] > far; --at) {
+    if (at == MOST_NEAR) continue; /* the last one goes */
+    s->near[at] = s->near[at - 1];
+    s->distance[at] = s->distance[at - 1];
+  }
+  if (at == MOST_NEAR) return;
+  s->near[at] = name;
+  s->distance[at] = far;
 }
 
 static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
   search s = {.wanted = name ? name : ""};
+  char near[MOST_NEAR * 64] = "";
   each_name(rules, look, &s);
   if (s.found) return HONE_OK;
   each_name(rules, collect_near, &s);
-  if (s.count == 0)
-    return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"", rules ? " or rule" : "",
-                   s.wanted);
-  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"; near it: %s",
-                 rules ? " or rule" : "", s.wanted, s.near);
+  for (int i = 0; i < s.count; ++i) {
+    const size_t length = strlen(near);
+    snprintf(near + length, sizeof near - length, "%s%.60s", i ? ", " : "; near it: ", s.near[i]);
+  }
+  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"%s", rules ? " or rule" : "", s.wanted,
+                 near);
 }
 
 static hone_status check_names(hn_pass_run *run, const char *after) {

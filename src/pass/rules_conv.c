@@ -51,6 +51,30 @@ static hone_status make_affine(hn_match *match) {
   return hn_bind_ints(match, "column", x->shape.rank - 1, column);
 }
 
+/* Zeros around the planes are what the convolution can add itself. */
+static const char *when_zeros_around(const hn_match *match) {
+  const hn_node *pad = hn_bound_node(match, "p");
+  const hn_value *pads = hn_bound(match, "pads"), *zero = hn_input(pad, 2);
+  const int rank = hn_bound_type(match, "x")->shape.rank;
+  if (zero && (!hn_is_scalar_constant(zero) || hn_real(zero->fact.constant, 0) != 0)) return "it pads with no zeros";
+  if (hn_input(pad, 3)) return "it pads some axes only";
+  if (rank < 3 || !pads->fact.value || pads->fact.value_count != 2 * rank) return "the pads are not known";
+  for (int i = 0; i < 2 * rank; ++i) {
+    if (pads->fact.value[i] < 0) return "it cuts off";
+    if (i % rank < 2 && pads->fact.value[i] > 0) return "it pads images or channels";
+  }
+  return NULL;
+}
+
+static hone_status make_pads(hn_match *match) {
+  const int64_t *pads = hn_bound(match, "pads")->fact.value;
+  const int rank = hn_bound_type(match, "x")->shape.rank, planes = rank - 2;
+  int64_t sum[2 * HONE_MAX_RANK];
+  for (int i = 0; i < 2 * planes; ++i)
+    sum[i] = pads[i < planes ? i + 2 : i + 4] + hn_attr_ints_at(&match->root->attrs, "pads", i, 0);
+  return hn_bind_list(match, "pads", 2 * planes, sum);
+}
+
 #define BN_CONSTANTS "scale:const, bias:const, mean:const, var:const"
 #define BN_SCALED(x) "batch_norm[epsilon=n.epsilon](" x ", scale, sub(bias, bias), sub(mean, mean), var)"
 #define BN(x) "batch_norm[epsilon=n.epsilon](" x ", scale, bias, mean, var)"
@@ -122,5 +146,11 @@ const hn_rewrite hn_rules_conv[] = {
      .when = when_channels_known,
      .make = make_affine,
      .why = "a factor and a summand of each channel can join elementwise neighbours"},
+    {.name = "pad_into_conv",
+     .find = "c:conv[act=\"\", auto_pad=\"NOTSET\"](p:pad[mode=\"constant\"](x, pads:const, ...), w, ...)",
+     .put = "c[pads=$pads](x, w, ...)",
+     .when = when_zeros_around,
+     .make = make_pads,
+     .why = "the convolution skips zeros that it would else read"},
     HN_EPILOGUE_RULES("conv"),
     {0}};

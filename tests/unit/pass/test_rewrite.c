@@ -71,6 +71,13 @@ static const struct guess {
      .constant = true,
      .fill = LISTED,
      .list = {0, 1, 2, 0, 1, 0, 0, 3}},
+    {.name = "pads",
+     .dtype = HONE_I64,
+     .rank = 1,
+     .dims = {8},
+     .constant = true,
+     .fill = LISTED,
+     .list = {0, 0, 2, 1, 0, 0, 1, 3}},
     {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {0}},
     {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {9}},
     {.name = "input", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
@@ -306,9 +313,26 @@ static void test_linear(void **state) {
   try_list(hn_rules_linear);
 }
 
+/* A name means one rule, as --disable and the log rely on; every rule says why. */
+static void test_rows(void **state) {
+  (void)state;
+  const hn_rewrite *seen[512];
+  int pass_count, count = 0;
+  const hn_pass *passes = hn_pipeline(&pass_count);
+  for (int i = 0; i < pass_count; ++i) {
+    for (const hn_rewrite *rule = passes[i].rewrites; rule && rule->name; ++rule) {
+      if (!rule->why || !*rule->why) fail_msg("%s does not say why", rule->name);
+      for (int j = 0; j < count; ++j)
+        if (seen[j] != rule && strcmp(seen[j]->name, rule->name) == 0) fail_msg("two rules are named %s", rule->name);
+      assert_true(count < 512);
+      seen[count++] = rule;
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup), cmocka_unit_test(test_recognise),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_recognise),
                                      cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),
-                                     cmocka_unit_test(test_linear)};
+                                     cmocka_unit_test(test_linear),     cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
