@@ -85,6 +85,8 @@ typedef struct hone_backend {
   hone_status (*spans)(hone_stream *stream, hone_span *out, int *inout_count);
 
   const hone_tactic *const *tactics; /* ends with NULL */
+
+  hone_status (*measure)(hone_unit *unit); /* optional: fills peak_flops and peak_bytes of the unit's facts */
 } hone_backend;
 
 #ifdef __cplusplus

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.c - the ceilings of a roofline, measured: multiply-adds and reads of main memory by all threads together.
+ * The fastest of several passes counts, since other programs only make it slower. */
+#include "backend/cpu/cpu.h"
+#include "base/clock.h"
+#include "kernels/cpu/peak/peak.h"
+#include <stdatomic.h>
+#include <string.h>
+
+enum { PASSES = 5, UNITS_PER_THREAD = 8 };
+#define ROUNDS INT64_C(20000)         /* of a unit: some 50 us */
+#define READ_LEAST ((size_t)64 << 20) /* bytes; more where the last cache is larger, */
+#define READ_MOST ((size_t)256 << 20) /* up to this */
+#define READ_UNIT ((int64_t)1 << 18)  /* floats */
+
+typedef struct job {
+  hn_peak_fma_f32_fn *fma;
+  hn_peak_read_f32_fn *read;
+  float *data;
+  int64_t count;
+  _Atomic float sink; /* nobody reads it: it keeps the compiler from leaving the loops out */
+} job;
+
+static void choose(job *j, uint32_t isa) {
+  (void)isa;
+  j->fma = hn_peak_fma_f32_c;
+  j->read = hn_peak_read_f32_c;
+#define ROW(suffix, ISA)                                                                                               \
+  if ((isa & HONE_ISA_##ISA) == HONE_ISA_##ISA) {                                                                      \
+    j->fma = hn_peak_fma_f32_##suffix;                                                                                 \
+    j->read = hn_peak_read_f32_##suffix;                                                                               \
+  }
+  HN_EACH_ISA(ROW) /* the last that fits is the fastest */
+#undef ROW
+}
+
+static void fma_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  job *j = arg;
+  float sink = 1;
+  (void)j->fma((end - begin) * ROUNDS, &sink);
+  atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
+}
+
+static void touch_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  const int64_t first = begin * READ_UNIT, last = end * READ_UNIT;
+  memset(j->data + first, 0, (size_t)(last - first) * sizeof(float));
+}
+
+static void read_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  job *j = arg;
+  float sink = 0;
+  j->read(j->data, begin * READ_UNIT, end * READ_UNIT, &sink);
+  atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
+}
+
+static int64_t fastest_ns(hn_pool *pool, int64_t units, hn_pool_body body, job *j) {
+  int64_t best = INT64_MAX;
+  for (int pass = 0; pass < PASSES; ++pass) {
+    const int64_t begin = hn_clock_ns();
+    hn_pool_run(pool, units, 1, body, j);
+    const int64_t elapsed = hn_clock_ns() - begin;
+    if (elapsed < best) best = elapsed;
+  }
+  return best > 0 ? best : 1;
+}
+
+hone_status hn_cpu_measure(hone_unit *unit) {
+  job j = {.data = NULL};
+  choose(&j, unit->facts.isa);
+  const int64_t units = (int64_t)UNITS_PER_THREAD * unit->facts.threads;
+  float sink = 1;
+  const double flops = j.fma(1, &sink) * (double)ROUNDS * (double)units;
+  const int64_t fma_ns = fastest_ns(unit->pool, units, fma_body, &j);
+
+  size_t bytes = 4 * unit->facts.l3_bytes;
+  bytes = bytes < READ_LEAST ? READ_LEAST : bytes > READ_MOST ? READ_MOST : bytes;
+  j.count = (int64_t)(bytes / sizeof(float)) / READ_UNIT;
+  bytes = (size_t)(j.count * READ_UNIT) * sizeof(float);
+  j.data = hn_alloc(&unit->allocator, bytes);
+  if (!j.data) return HONE_NO_MEMORY;
+  hn_pool_run(unit->pool, j.count, 1, touch_body, &j);
+  const int64_t read_ns = fastest_ns(unit->pool, j.count, read_body, &j);
+  hn_free(&unit->allocator, j.data, bytes);
+
+  unit->facts.peak_flops = flops * 1e9 / (double)fma_ns;
+  unit->facts.peak_bytes = (double)bytes * 1e9 / (double)read_ns;
+  return HONE_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peak.h - loops that do nothing but one thing as fast as the core can: what a roofline's ceilings are measured with.
+ */
+#ifndef HN_KERNELS_CPU_PEAK_H
+#define HN_KERNELS_CPU_PEAK_H
+
+#include <stdint.h>
+
+/* Independent f32 multiply-adds in registers; returns how many floating-point operations rounds of them were. The sum
+ * of the registers goes to *sink, so that none is left out. */
+typedef double hn_peak_fma_f32_fn(int64_t rounds, float *sink);
+hn_peak_fma_f32_fn hn_peak_fma_f32_avx512, hn_peak_fma_f32_avx2, hn_peak_fma_f32_c;
+
+/* Reads x[begin, end) once; the sum of it goes to *sink. */
+typedef void hn_peak_read_f32_fn(const float *x, int64_t begin, int64_t end, float *sink);
+hn_peak_read_f32_fn hn_peak_read_f32_avx512, hn_peak_read_f32_avx2, hn_peak_read_f32_c;
+
+#endif

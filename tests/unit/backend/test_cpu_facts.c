@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cpu_facts.c - what the CPU says of itself, and the ceilings that are measured on request. */
+#include "base/diag.h"
+#include "device/isa.h"
+#include <hone/device.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static hone_facts facts_of(const char *kind, int threads, hone_status *out_measured) {
+  hone_context *context;
+  hone_device *device;
+  hone_facts facts;
+  const hone_device_options options = {.struct_size = sizeof options, .threads = threads};
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  assert_int_equal(hone_device_open(context, kind, 0, &options, &device), HONE_OK);
+  if (out_measured) {
+    *out_measured = hone_device_measure(device, hone_context_diagnostics(context));
+    assert_int_equal(*out_measured == HONE_OK, hone_context_message_count(context) == 0);
+  }
+  hone_device_facts(device, &facts);
+  hone_device_close(device);
+  hone_context_destroy(context);
+  return facts;
+}
+
+static void test_facts(void **state) {
+  (void)state;
+  const hone_facts facts = facts_of("cpu", 2, NULL);
+  assert_int_not_equal(facts.name[0], 0);
+  assert_int_not_equal(facts.version[0], 0);
+  assert_int_equal(facts.threads, 2);
+  assert_true(facts.host_memory);
+  assert_true(facts.peak_flops == 0 && facts.peak_bytes == 0); /* not measured yet */
+  assert_int_equal(HONE_ISA_C, 0);
+  assert_true(!(facts.isa & HONE_ISA_AVX512) || (facts.isa & HONE_ISA_AVX2));
+}
+
+static void test_measure(void **state) {
+  (void)state;
+  hone_status status;
+  const hone_facts facts = facts_of("cpu", 1, &status);
+  assert_int_equal(status, HONE_OK);
+  assert_true(facts.peak_flops > 1e7 && facts.peak_flops < 1e13); /* one core: any machine of three decades */
+  assert_true(facts.peak_bytes > 1e6 && facts.peak_bytes < 1e13);
+}
+
+static void test_nothing_to_measure(void **state) {
+  (void)state;
+  hone_status status;
+  const hone_facts facts = facts_of("ref", 1, &status);
+  assert_int_equal(status, HONE_UNSUPPORTED);
+  assert_true(facts.peak_flops == 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_facts), cmocka_unit_test(test_measure),
+                                     cmocka_unit_test(test_nothing_to_measure)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
