@@ -25,6 +25,10 @@ const hone_backend *hn_backend_find(const char *name) {
 
 static void *host_resize(void *self, void *old, size_t old_bytes, size_t new_bytes) {
   const hone_device *device = self;
+  if (new_bytes == 0) {
+    hn_free(&device->allocator, old, old_bytes);
+    return NULL;
+  }
   return hn_resize(&device->allocator, old, old_bytes, new_bytes);
 }
 
