@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv_plain.c - convolution of plain f32 as a matrix product: weights [O x K] times columns [K x pixels], K = input
- * channels of a group x kernel. A unit is a run of pixel panels of one group: its worker gathers the columns straight
- * into packed panels, so nothing of the size of the whole column matrix is ever written. */
+ * channels of a group x kernel. A unit is a run of pixel panels of some groups: its worker gathers the columns straight
+ * into packed panels, so nothing of the size of the whole column matrix is ever written; where a panel's pixels meet
+ * the kernel is found once for all groups. */
 #include "backend/cpu/conv_common.h"
 #include "backend/cpu/gemm_common.h"
 #include <string.h>
@@ -12,12 +13,19 @@ static const int64_t units_per_thread = 4;
 typedef struct state {
   const hn_cpu_gemm_kernel *kernel;
   hn_conv_f32 conv;
-  hn_gemm_f32 gemm; /* m, k, strides, epilogue, tiles; no pointers */
-  int64_t panels, chunk, chunks;
+  hn_gemm_f32 gemm;              /* m, k, strides, epilogue, tiles; no pointers */
+  int64_t panels, chunk, chunks; /* of pixels */
+  int64_t set, sets;             /* of groups */
   int64_t units, grain;
-  int64_t column_floats, worker_floats; /* of one worker: columns, then a packed block of A */
+  int64_t column_floats, place_floats, worker_floats; /* of one worker: columns, places, a packed block of A */
   bool has_bias, has_residual;
 } state;
+
+/* Where the pixels of a panel meet one tap of the kernel. */
+typedef struct tap_places {
+  int32_t at[MOST_PANEL]; /* in the input's plane; -1 in the padding */
+  int32_t is_run;         /* they lie next to each other, none in the padding */
+} tap_places;
 
 static const char *reject(const hone_query *query) {
   hn_conv_f32 conv;
@@ -50,16 +58,19 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   g->c_row_stride = g->epilogue.residual_stride = pixels;
   s->panels = hn_gemm_f32_panels(pixels, kernel->panel);
   const int64_t fitting = (int64_t)(l2 / 2) / (g->k * panel * (int64_t)sizeof(float));
-  const int64_t images = c->batch * c->groups;
-  const int64_t shared = hn_ceil_div(s->panels, hn_ceil_div(threads * units_per_thread, images));
-  s->chunk = lesser(s->panels, greater(LEAST_PANELS, lesser(fitting, threads > 1 ? shared : s->panels)));
+  const int64_t wanted = threads > 1 ? hn_ceil_div(threads * units_per_thread, c->batch) : 1;
+  s->set = hn_ceil_div(c->groups, lesser(c->groups, wanted));
+  s->sets = hn_ceil_div(c->groups, s->set);
+  const int64_t shared = hn_ceil_div(s->panels, hn_ceil_div(wanted, s->sets));
+  s->chunk = lesser(s->panels, greater(LEAST_PANELS, lesser(fitting, shared)));
   s->chunks = hn_ceil_div(s->panels, s->chunk);
-  s->units = images * s->chunks;
+  s->units = c->batch * s->sets * s->chunks;
   g->n = lesser(pixels, s->chunk * panel);
   hn_gemm_f32_choose(g, kernel->panel, l2);
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->column_floats = s->chunk * g->k * panel;
-  const int64_t floats = s->column_floats + hn_gemm_f32_scratch_floats(g);
+  s->place_floats = s->chunk * c->kernel_height * c->kernel_width * (int64_t)(sizeof(tap_places) / sizeof(float));
+  const int64_t floats = s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g);
   s->worker_floats = hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE;
   return HONE_OK;
 }
@@ -76,12 +87,6 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-/* Where the pixels of a panel meet one tap of the kernel. */
-typedef struct tap_places {
-  int64_t at[MOST_PANEL]; /* in the input's plane; -1 in the padding */
-  bool is_run;            /* they lie next to each other, none in the padding */
-} tap_places;
-
 static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t ky, int64_t kx,
                         tap_places *places) {
   int64_t oy = pixel / c->out_width, ox = pixel % c->out_width;
@@ -90,29 +95,24 @@ static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int widt
     const int64_t y = oy * c->stride_height + ky * c->dilation_height - c->pad_top;
     const int64_t x = ox * c->stride_width + kx * c->dilation_width - c->pad_left;
     const bool is_inside = i < count && y >= 0 && y < c->in_height && x >= 0 && x < c->in_width;
-    places->at[i] = is_inside ? y * c->in_width + x : -1;
+    places->at[i] = is_inside ? (int32_t)(y * c->in_width + x) : -1;
     places->is_run = places->is_run && is_inside && (i == 0 || places->at[i] == places->at[i - 1] + 1);
     if (++ox == c->out_width) ox = 0, ++oy;
   }
 }
 
 /* One packed panel of columns: row (channel * kh + ky) * kw + kx, `width` pixels each. */
-static void gather_panel(const hn_conv_f32 *c, const float *image, int64_t pixel, int width, float *to) {
+static void gather_panel(const hn_conv_f32 *c, const tap_places *places, const float *image, int width, float *to) {
   const int64_t taps = c->kernel_height * c->kernel_width, plane = c->in_height * c->in_width;
   const int64_t channels = c->in_channels / c->groups;
-  const int count = (int)lesser(width, c->out_height * c->out_width - pixel);
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    tap_places places;
-    find_places(c, pixel, count, width, tap / c->kernel_width, tap % c->kernel_width, &places);
-    for (int64_t channel = 0; channel < channels; ++channel) {
-      const float *from = image + channel * plane;
-      float *row = to + (channel * taps + tap) * width;
-      if (places.is_run)
-        memcpy(row, from + places.at[0], (size_t)width * sizeof(float));
+  for (int64_t channel = 0; channel < channels; ++channel, image += plane)
+    for (int64_t tap = 0; tap < taps; ++tap, to += width) {
+      const tap_places *p = &places[tap];
+      if (p->is_run)
+        memcpy(to, image + p->at[0], (size_t)width * sizeof(float));
       else
-        for (int i = 0; i < width; ++i) row[i] = places.at[i] < 0 ? 0 : from[places.at[i]];
+        for (int i = 0; i < width; ++i) to[i] = p->at[i] < 0 ? 0 : image[p->at[i]];
     }
-  }
 }
 
 typedef struct job {
@@ -121,24 +121,42 @@ typedef struct job {
   float *y, *scratch;
 } job;
 
+/* One group's product over the panels [first, last). */
+static void run_group(const job *j, int64_t image_group, int64_t first, int64_t last, float *columns,
+                      const tap_places *places, float *scratch) {
+  const state *s = j->s;
+  const hn_conv_f32 *c = &s->conv;
+  const int width = s->kernel->panel;
+  const int64_t pixels = c->out_height * c->out_width, group = image_group % c->groups;
+  const int64_t taps = c->kernel_height * c->kernel_width;
+  const float *in = j->x + image_group * (c->in_channels / c->groups) * c->in_height * c->in_width;
+  for (int64_t panel = first; panel < last; ++panel)
+    gather_panel(c, places + (panel - first) * taps, in, width, columns + (panel - first) * s->gemm.k * width);
+  hn_gemm_f32 g = s->gemm;
+  const int64_t at = image_group * g.m * pixels + first * width;
+  g.n = lesser(pixels - first * width, (last - first) * width);
+  g.a = j->w + group * g.m * g.k;
+  g.b_packed = columns;
+  g.c = j->y + at;
+  g.epilogue.bias = j->bias ? j->bias + group * g.m : NULL;
+  g.epilogue.residual = j->residual ? j->residual + at : NULL;
+  s->kernel->run(&g, 0, g.m, 0, last - first, scratch);
+}
+
 static void run_unit(const job *j, int64_t unit, float *memory) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
-  const int64_t pixels = c->out_height * c->out_width, image = unit / s->chunks, group = image % c->groups;
+  const int64_t taps = c->kernel_height * c->kernel_width, pixels = c->out_height * c->out_width;
   const int64_t first = unit % s->chunks * s->chunk, last = lesser(s->panels, first + s->chunk);
-  const float *in = j->x + image * (c->in_channels / c->groups) * c->in_height * c->in_width;
+  const int64_t image = unit / s->chunks / s->sets, group = unit / s->chunks % s->sets * s->set;
+  tap_places *places = (tap_places *)(void *)(memory + s->column_floats);
   for (int64_t panel = first; panel < last; ++panel)
-    gather_panel(c, in, panel * width, width, memory + (panel - first) * s->gemm.k * width);
-  hn_gemm_f32 g = s->gemm;
-  const int64_t at = image * g.m * pixels + first * width;
-  g.n = lesser(pixels - first * width, (last - first) * width);
-  g.a = j->w + group * g.m * g.k;
-  g.b_packed = memory;
-  g.c = j->y + at;
-  g.epilogue.bias = j->bias ? j->bias + group * g.m : NULL;
-  g.epilogue.residual = j->residual ? j->residual + at : NULL;
-  s->kernel->run(&g, 0, g.m, 0, last - first, memory + s->column_floats);
+    for (int64_t tap = 0; tap < taps; ++tap)
+      find_places(c, panel * width, (int)lesser(width, pixels - panel * width), width, tap / c->kernel_width,
+                  tap % c->kernel_width, &places[(panel - first) * taps + tap]);
+  for (int64_t g = group; g < lesser(c->groups, group + s->set); ++g)
+    run_group(j, image * c->groups + g, first, last, memory, places, memory + s->column_floats + s->place_floats);
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
