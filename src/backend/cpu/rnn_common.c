@@ -274,10 +274,10 @@ static void run_unit(const job *j, int64_t number) {
   for (int64_t step = 0; step < r->time; ++step) {
     const int64_t time = is_backwards ? r->time - 1 - step : step;
     r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
-    if (r->wants[0]) store_step(r, &u, time, first, l->out[0].data);
+    if (r->wants[0] && l->out[0].data) store_step(r, &u, time, first, l->out[0].data);
   }
-  if (r->wants[1]) copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
-  if (r->wants[2]) copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
+  if (r->wants[1] && l->out[1].data) copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
+  if (r->wants[2] && l->out[2].data) copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
