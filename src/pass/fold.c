@@ -112,10 +112,24 @@ hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end) {
   return HONE_OK;
 }
 
+/* Is an extent of an output known only after running, as far as inference could tell? */
+static bool is_late(const hone_graph *graph, const hn_node *node) {
+  for (int i = 0; i < node->out_count; ++i) {
+    if (!node->out[i] || node->out[i]->fact.type.kind != HONE_TENSOR) continue;
+    const hone_shape *shape = &node->out[i]->fact.type.shape;
+    if (shape->rank < 0) return true;
+    for (int axis = 0; axis < shape->rank; ++axis)
+      if (hn_dim_is_after_run(&graph->dims, shape->dim[axis])) return true;
+  }
+  return false;
+}
+
 static hone_status fold_block(hn_pass_run *run, hn_block *block) {
   for (hn_node *node = block->first, *next; node; node = next) {
     next = node->next;
     HN_TRY(hn_check_stop(run->context));
+    /* What has become a constant may decide a shape, and that those that follow. */
+    if (run->changes > 0 && is_late(run->graph, node)) HN_TRY(hn_infer_node(run->graph, node));
     for (int i = 0; i < node->block_count; ++i) HN_TRY(fold_block(run, node->blocks[i]));
     bool folded = false;
     for (int i = 0; i < node->out_count && !(node->op->traits & HONE_IMPURE); ++i) {
