@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_damage.c - an engine damaged at every 7th place is an error or gives the right result. */
+#include "support/damage.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void test_damage(void **state) {
+  (void)state;
+  damage_sweep(7);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_damage)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* damage.h - damaged engines: bytes flipped and ends cut off, as they are and with the checksums made right again. */
+#ifndef TESTS_DAMAGE_H
+#define TESTS_DAMAGE_H
+
+#include <stddef.h>
+
+typedef struct damage_counts {
+  long tried, refused, ran;
+} damage_counts;
+
+/* Every stride-th byte is flipped, and the file cut at every stride-th length. Without patched checksums anything but
+ * an error in words or the right bits of the result fails the test, as does a crash; with them, an engine may be
+ * another one that is right in itself: it then runs to its end. */
+void damage_sweep(size_t stride);
+
+#endif
