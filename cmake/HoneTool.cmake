@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # HoneTool.cmake - the command `hone`: static, so that the one file can be moved; images are optional.
-file(GLOB hone_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
+file(GLOB hone_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c ${PROJECT_SOURCE_DIR}/cli/zoo/*.c)
 if(NOT hone_cli_sources)
   message(STATUS "cli/ is empty: no tool")
   return()

@@ -24,6 +24,16 @@ HONE_API HONE_CHECKED hone_status hone_report_profile(const hone_session *sessio
 /* What an engine holds: inputs, outputs, steps with tactics, formats, measured errors, memory. */
 HONE_API HONE_CHECKED hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *options,
                                                      hone_write_fn write, void *user, hone_diagnostics *diag);
+/* The same in numbers. Borrowed pointers. */
+typedef struct hone_engine_summary {
+  const char *name, *built_by, *device_name;
+  int step_count, reference_steps;                    /* steps of all blocks; those that run on the reference */
+  uint64_t weights_bytes, arena_bytes, scratch_bytes; /* at the opt shapes */
+  double flops;                                       /* of one run at the opt shapes */
+  double max_error_rel_l2;                            /* the largest measured error of a step; -1: none measured */
+  bool dynamic, after_run;
+} hone_engine_summary;
+HONE_API void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);
 /* The decision ledger: of an engine built in this process, or read from text (PATH.ledger). */
 HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path,
                                                       const hone_report_options *options, hone_write_fn write,

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_report.c - the numbers of hone bench: averages, the closing block, exported times and outputs. */
+#include "bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bench_read_percentiles(cli_tool *cli, bench_times *times) {
+  const char *text = cli_text(cli, "percentile");
+  if (!text) text = "90,95,99";
+  for (const char *at = text; *at;) {
+    char *end;
+    const double value = strtod(at, &end);
+    if (end == at || (*end && *end != ',') || !(value >= 0 && value <= 100))
+      return cli_usage_error(cli, "--percentile wants numbers from 0 to 100 with commas between, not \"%s\"", text);
+    if (times->percentile_count == BENCH_PERCENTILES)
+      return cli_usage_error(cli, "--percentile takes up to %d numbers", BENCH_PERCENTILES);
+    times->percentiles[times->percentile_count++] = value;
+    at = *end ? end + 1 : end;
+  }
+  return CLI_EXIT_OK;
+}
+
+typedef struct moments {
+  double min, max, mean, median, deviation;
+  double percentile[BENCH_PERCENTILES];
+} moments;
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* A percentile is the largest of that share of the times (trtexec's way: no interpolation). */
+static double percentile_of(const double *sorted, int64_t count, double percent) {
+  const int64_t at = (int64_t)ceil(percent / 100 * (double)count) - 1;
+  return sorted[at < 0 ? 0 : at >= count ? count - 1 : at];
+}
+
+static bool moments_of(const bench_times *times, moments *out) {
+  *out = (moments){0};
+  const int64_t count = times->count;
+  double *sorted = malloc((size_t)count * sizeof *sorted);
+  if (!sorted) return false;
+  memcpy(sorted, times->compute_ms, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, compare);
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < count; ++i) sum += sorted[i];
+  out->mean = sum / (double)count;
+  for (int64_t i = 0; i < count; ++i) squares += (sorted[i] - out->mean) * (sorted[i] - out->mean);
+  out->deviation = sqrt(squares / (double)count);
+  out->min = sorted[0];
+  out->max = sorted[count - 1];
+  out->median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  for (int p = 0; p < times->percentile_count; ++p)
+    out->percentile[p] = percentile_of(sorted, count, times->percentiles[p]);
+  free(sorted);
+  return true;
+}
+
+void bench_print_averages(cli_tool *cli, const bench_times *times) {
+  const int64_t size = cli_int(cli, "avgRuns", 10);
+  const int64_t groups = times->count / size;
+  printf("=== Trace details ===\nTrace averages of %lld runs:\n", (long long)size);
+  for (int64_t g = 0; g < groups; ++g) {
+    double sum = 0;
+    for (int64_t i = 0; i < size; ++i) sum += times->compute_ms[g * size + i];
+    printf("Average on %lld runs - Latency: %g ms\n", (long long)size, sum / (double)size);
+  }
+  printf("\n");
+}
+
+static void print_line(const char *name, const bench_times *times, const moments *m) {
+  printf("%s: min = %g ms, max = %g ms, mean = %g ms, median = %g ms", name, m->min, m->max, m->mean, m->median);
+  for (int p = 0; p < times->percentile_count; ++p)
+    printf(", percentile(%g%%) = %g ms", times->percentiles[p], m->percentile[p]);
+  printf("\n");
+}
+
+static void print_moments_json(const char *name, const bench_times *times, const moments *m) {
+  printf(", \"%s\": {\"min_ms\": %.9g, \"max_ms\": %.9g, \"mean_ms\": %.9g, \"median_ms\": %.9g, \"percentiles\": {",
+         name, m->min, m->max, m->mean, m->median);
+  for (int p = 0; p < times->percentile_count; ++p)
+    printf("%s\"%g\": %.9g", p ? ", " : "", times->percentiles[p], m->percentile[p]);
+  printf("}}");
+}
+
+void bench_print_block(cli_tool *cli, const bench_times *times) {
+  moments m;
+  const moments none = {0}; /* the tensors lie in host memory: nothing is queued or copied */
+  if (!moments_of(times, &m)) {
+    cli_error("out of memory for the report");
+    return;
+  }
+  double total_ms = 0;
+  for (int64_t i = 0; i < times->count; ++i) total_ms += times->compute_ms[i];
+  const double qps = 1e3 * (double)times->count / times->wall_ms, variation = 100 * m.deviation / m.mean;
+  if (cli_has(cli, "json")) {
+    printf("{\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
+           (long long)times->count, qps, variation);
+    print_moments_json("latency", times, &m);
+    print_moments_json("h2d", times, &none);
+    print_moments_json("compute", times, &m);
+    print_moments_json("d2h", times, &none);
+    printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, total_ms * 1e-3);
+  } else {
+    printf("=== Performance summary ===\nThroughput: %g qps\n", qps);
+    print_line("Latency", times, &m);
+    print_line("Enqueue Time", times, &none);
+    print_line("H2D Latency", times, &none);
+    print_line("Compute Time", times, &m);
+    print_line("D2H Latency", times, &none);
+    printf("Total Host Walltime: %g s\nTotal Compute Time: %g s\n", times->wall_ms * 1e-3, total_ms * 1e-3);
+  }
+  if (variation > 2.5)
+    cli_note(cli,
+             "warning: the time is not stable, coefficient of variation = %.4g %%; close other programs, or run longer "
+             "(--duration)",
+             variation);
+}
+
+int bench_export_times(cli_tool *cli, const bench_times *times) {
+  const char *path = cli_text(cli, "exportTimes");
+  if (!path) return CLI_EXIT_OK;
+  FILE *file = cli_open_output(path);
+  if (!file) return CLI_EXIT_IO;
+  fprintf(file, "[");
+  for (int64_t i = 0; i < times->count; ++i) {
+    const double start = times->start_ms[i], compute = times->compute_ms[i];
+    fprintf(file,
+            "%s\n  {\"startInMs\": %.6f, \"endInMs\": %.6f, \"startComputeMs\": %.6f, \"endComputeMs\": %.6f, "
+            "\"startOutMs\": %.6f, \"endOutMs\": %.6f, \"inMs\": 0, \"computeMs\": %.6f, \"outMs\": 0, "
+            "\"latencyMs\": %.6f}",
+            i ? "," : "", start, start, start, start + compute, start + compute, start + compute, compute, compute);
+  }
+  fprintf(file, "\n]\n");
+  return cli_close_output(file, path);
+}
+
+static void write_elements(FILE *to, const hone_tensor *tensor, const char *between) {
+  const int64_t count = hone_tensor_count(tensor);
+  for (int64_t i = 0; i < count; ++i) {
+    if (i > 0) fputs(between, to);
+    if (tensor->type.dtype == HONE_STRING) {
+      cli_json_text(to, ((const hone_string *)tensor->data)[i].data);
+      continue;
+    }
+    const double value = hone_tensor_real(tensor, i);
+    if (isfinite(value))
+      fprintf(to, "%.9g", value);
+    else
+      fprintf(to, "\"%s\"", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+  }
+}
+
+int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session) {
+  const char *path = cli_text(cli, "exportOutput");
+  const bool dump = cli_has(cli, "dumpOutput");
+  if (!dump && !path) return CLI_EXIT_OK;
+  FILE *file = path ? cli_open_output(path) : NULL, *dump_to = cli_has(cli, "json") ? stderr : stdout;
+  if (path && !file) return CLI_EXIT_IO;
+  if (file) fprintf(file, "[");
+  for (int i = 0; i < hone_engine_output_count(model->engine); ++i) {
+    hone_port_info port;
+    hone_tensor tensor;
+    hone_status status = hone_engine_output(model->engine, i, &port);
+    if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);
+    if (status != HONE_OK) {
+      if (file) (void)cli_close_output(file, path);
+      return cli_fail_session(cli, session, status);
+    }
+    if (dump) {
+      fprintf(dump_to, "Output Tensors:\n%s: ", port.name);
+      cli_print_shape(dump_to, &tensor.type.shape);
+      fputc('\n', dump_to);
+      write_elements(dump_to, &tensor, " ");
+      fputc('\n', dump_to);
+    }
+    if (file) {
+      fprintf(file, "%s\n  {\"name\": ", i ? "," : "");
+      cli_json_text(file, port.name);
+      fprintf(file, ", \"dtype\": \"%s\", \"dimensions\": ", hone_dtype_name(tensor.type.dtype));
+      cli_print_shape(file, &tensor.type.shape);
+      fprintf(file, ", \"values\": [");
+      write_elements(file, &tensor, ", ");
+      fprintf(file, "]}");
+    }
+  }
+  if (!file) return CLI_EXIT_OK;
+  fprintf(file, "\n]\n");
+  return cli_close_output(file, path);
+}

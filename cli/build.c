@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* build.c - a graph built into an engine with the options of the command line. */
+#include "cli.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAMES = 128 };
+
+/* The options and everything that they point to. */
+typedef struct build {
+  hone_build_options options;
+  hone_pass_options passes;
+  const char *disabled[MAX_NAMES], *tactics[MAX_NAMES];
+  cli_shape min[CLI_MAX_SHAPES], opt[CLI_MAX_SHAPES], max[CLI_MAX_SHAPES];
+  int min_count, opt_count, max_count;
+  hone_profile_shape profiles[CLI_MAX_SHAPES];
+} build;
+
+static const hone_shape *find_shape(const cli_shape *shapes, int count, const char *input) {
+  for (int i = count - 1; i >= 0; --i)
+    if (strcmp(shapes[i].input, input) == 0) return &shapes[i].shape;
+  return NULL;
+}
+
+static const hone_shape *find_input_shape(const cli_model *model, const char *input) {
+  for (int i = 0; i < model->input_count; ++i)
+    if (strcmp(model->inputs[i].name, input) == 0) return &model->inputs[i].tensor.type.shape;
+  return NULL;
+}
+
+/* One input's profile: the ends that were given stand for those that were not (opt for max for min). */
+static bool profile_of(const build *b, const cli_model *model, const char *input, hone_profile_shape *out) {
+  const hone_shape *fixed = find_shape(model->shapes, model->shape_count, input);
+  const hone_shape *opt = find_shape(b->opt, b->opt_count, input), *min = find_shape(b->min, b->min_count, input),
+                   *max = find_shape(b->max, b->max_count, input);
+  if (!fixed && !opt && !min && !max) fixed = find_input_shape(model, input);
+  if (!opt) opt = fixed ? fixed : max ? max : min;
+  if (!opt) return false;
+  *out = (hone_profile_shape){.input = input, .min = min ? *min : *opt, .opt = *opt, .max = max ? *max : *opt};
+  return true;
+}
+
+static int read_profiles(cli_tool *cli, const cli_model *model, build *b) {
+  hone_port_info ports[CLI_MAX_INPUTS];
+  const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
+  int code = cli_read_shapes(cli, "minShapes", ports, count, b->min, &b->min_count);
+  if (code == CLI_EXIT_OK) code = cli_read_shapes(cli, "optShapes", ports, count, b->opt, &b->opt_count);
+  if (code == CLI_EXIT_OK) code = cli_read_shapes(cli, "maxShapes", ports, count, b->max, &b->max_count);
+  for (int i = 0; code == CLI_EXIT_OK && i < count; ++i)
+    if (profile_of(b, model, ports[i].name, &b->profiles[b->options.shape_count])) ++b->options.shape_count;
+  b->options.shapes = b->profiles;
+  return code;
+}
+
+/* workspace:SIZE with SIZE in MiB or with a suffix; other pools do not exist here. */
+static int read_pool_size(cli_tool *cli, int64_t *out_bytes) {
+  const char *text = cli_text(cli, "memPoolSize");
+  if (!text) return CLI_EXIT_OK;
+  char *end = NULL;
+  const double size = strncmp(text, "workspace:", 10) == 0 ? strtod(text + 10, &end) : 0;
+  static const struct {
+    const char *suffix;
+    double bytes;
+  } units[] = {{"", 0x1p20},  {"B", 1},        {"K", 0x1p10}, {"KiB", 0x1p10},
+               {"M", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30}, {"GiB", 0x1p30}};
+  for (size_t i = 0; end && end != text + 10 && i < CLI_COUNT(units); ++i)
+    if (strcmp(end, units[i].suffix) == 0 && size > 0) {
+      *out_bytes = (int64_t)(size * units[i].bytes);
+      return CLI_EXIT_OK;
+    }
+  return cli_usage_error(cli, "--memPoolSize wants workspace:SIZE, not \"%s\"", text);
+}
+
+static int read_options(cli_tool *cli, const cli_model *model, build *b) {
+  hone_build_options *options = &b->options;
+  *options = (hone_build_options){.struct_size = sizeof *options,
+                                  .passes = &b->passes,
+                                  .reference_only = cli_has(cli, "reference"),
+                                  .timing_runs = (int)cli_int(cli, "timing-runs", 0),
+                                  .timing_cache_path = cli_text(cli, "timing-cache"),
+                                  .lock_path = cli_text(cli, "lock"),
+                                  .seed = (uint64_t)cli_int(cli, "seed", 0),
+                                  .scratch_limit_bytes = cli_int(cli, "scratch-limit", 0) * (1 << 20),
+                                  .tactics = b->tactics,
+                                  .progress = cli_progress,
+                                  .progress_user = cli};
+  const int64_t level = cli_int(cli, "level", 3);
+  options->level = level == 0 ? -1 : (int)level;
+  options->tactic_count = cli_list(cli, "tactic", b->tactics, MAX_NAMES);
+  b->passes = (hone_pass_options){.struct_size = sizeof b->passes, .disable = b->disabled};
+  b->passes.disable_count = cli_list(cli, "disable", b->disabled, MAX_NAMES);
+  for (int i = 0; i < options->tactic_count; ++i)
+    if (!strchr(b->tactics[i], '=')) return cli_usage_error(cli, "--tactic wants NODE=TACTIC, not %s", b->tactics[i]);
+  const int code = read_pool_size(cli, &options->scratch_limit_bytes);
+  return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
+}
+
+int cli_build_engine(cli_tool *cli, cli_model *model) {
+  build *b = calloc(1, sizeof *b);
+  if (!b) {
+    cli_error("out of memory");
+    return CLI_EXIT_NO_MEMORY;
+  }
+  int code = read_options(cli, model, b);
+  if (code == CLI_EXIT_OK) {
+    const double begin_ms = cli_now_ms();
+    const hone_status status =
+        hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
+    cli_progress_end(cli);
+    model->build_ms = cli_now_ms() - begin_ms;
+    if (status != HONE_OK) code = cli_fail(cli, status);
+  }
+  free(b);
+  return code;
+}

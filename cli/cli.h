@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli.h - the tool: rows of commands, rows of options, and what the commands share.
+ * Results go to stdout; log, warnings, progress and errors to stderr. Only this folder reads the environment. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <hone/hone.h>
+#include <stdio.h>
+
+#define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- exit codes (exit.c is the one place that gives them out) ---- */
+enum {
+  CLI_EXIT_OK = 0,
+  CLI_EXIT_CHECK_FAILED = 1,
+  CLI_EXIT_USAGE = 2,
+  CLI_EXIT_MODEL = 3,
+  CLI_EXIT_UNSUPPORTED = 4,
+  CLI_EXIT_ENGINE = 5,
+  CLI_EXIT_NO_MEMORY = 6,
+  CLI_EXIT_IO = 7,
+  CLI_EXIT_DEVICE = 8,
+  CLI_EXIT_LIMIT = 9,
+  CLI_EXIT_INTERNAL = 70,
+  CLI_EXIT_INTERRUPTED = 130
+};
+/* What was being read decides what "malformed" means. */
+typedef enum cli_subject { CLI_MODEL, CLI_ENGINE } cli_subject;
+int cli_exit_code(hone_status status, cli_subject subject);
+
+/* ---- options (options.c) ---- */
+typedef enum cli_kind {
+  CLI_FLAG,
+  CLI_TEXT,
+  CLI_INT,
+  CLI_REAL,
+  CLI_LIST,         /* text; may be given several times */
+  CLI_OPTIONAL_INT, /* a number, or nothing at all */
+  CLI_OPTIONAL_TEXT,
+  CLI_NOT_YET /* known elsewhere, not here yet: exit code 4 */
+} cli_kind;
+
+typedef struct cli_option {
+  const char *name; /* without the dashes; one letter: -x */
+  cli_kind kind;
+  const char *argument; /* for --help: "FILE"; NULL: none */
+  const char *same_as;  /* another spelling of that option; NULL: itself */
+  const char *doc;      /* of spellings: whose */
+  double low, high;     /* of numbers; both 0: any */
+} cli_option;
+
+enum { CLI_MAX_TABLES = 12, CLI_MAX_GIVEN = 256 };
+typedef struct cli_given {
+  const cli_option *option; /* never a same_as row */
+  const char *text;         /* NULL: without an argument */
+} cli_given;
+
+struct cli_tool;
+typedef struct cli_command {
+  const char *name, *doc, *usage;
+  const char *positional; /* the option that arguments without dashes are for; NULL: none are allowed */
+  int positional_max;     /* how many of them */
+  const cli_option *tables[CLI_MAX_TABLES]; /* each ends with name NULL */
+  const char *examples;
+  int (*run)(struct cli_tool *cli);
+} cli_command;
+
+/* One run of the tool. */
+typedef struct cli_tool {
+  const cli_command *command;
+  cli_given given[CLI_MAX_GIVEN];
+  int given_count;
+  hone_context *context;
+  hone_device *device; /* opened by cli_open_device() */
+  bool color_out, terminal_err, verbose, quiet, progress_shown;
+  double progress_ms; /* when the bar was drawn */
+  cli_subject subject;
+} cli_tool;
+
+extern const cli_command *const cli_commands[]; /* ends with NULL */
+const cli_command *cli_command_find(const char *name);
+/* Fills cli->given; on a usage error says so and returns the exit code. */
+int cli_parse(cli_tool *cli, int count, char *const *arguments);
+void cli_help(const cli_command *command, FILE *to);
+void cli_help_all(FILE *to);
+/* The last one given wins. A name that the command has no row for is a bug of ours and ends the tool. */
+bool cli_has(const cli_tool *cli, const char *name);
+const char *cli_text(const cli_tool *cli, const char *name); /* NULL when not given */
+int64_t cli_int(const cli_tool *cli, const char *name, int64_t otherwise);
+double cli_real(const cli_tool *cli, const char *name, double otherwise);
+int cli_list(const cli_tool *cli, const char *name, const char **out, int room); /* how many; room bounds them */
+
+/* The name nearest to a misspelt one, or NULL when none is near (near.c). */
+const char *cli_near(const char *wanted, const char *best_so_far, const char *candidate);
+
+/* ---- messages (message.c) ---- */
+void cli_error(const char *format, ...) HONE_PRINTF(1, 2); /* "hone: ..." on stderr */
+void cli_note(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3);
+int cli_usage_error(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3); /* CLI_EXIT_USAGE */
+/* Prints the context's messages and returns the exit code. */
+int cli_fail(cli_tool *cli, hone_status status);
+int cli_fail_session(cli_tool *cli, const hone_session *session, hone_status status);
+bool cli_write_file(void *user, const char *text, size_t length); /* a hone_write_fn; user is a FILE */
+void cli_json_text(FILE *to, const char *text);                   /* quoted */
+/* Opens FILE for writing, "-" or NULL: stdout. NULL after a message. */
+FILE *cli_open_output(const char *path);
+int cli_close_output(FILE *file, const char *path); /* an exit code: the disk may be full */
+
+/* ---- shapes (shapes.c) ---- */
+enum { CLI_MAX_SHAPES = 64 };
+typedef struct cli_shape {
+  char input[256];
+  hone_shape shape;
+} cli_shape;
+/* "input:1x3x224x224,other:5" (trtexec's form); "1x3x224x224" alone names the only input. Appends; false after a
+ * message. */
+bool cli_parse_shapes(const char *option, const char *text, cli_shape *out, int *count);
+/* The shapes given by an option that lists them, names checked against the ports. Exit code. */
+int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *ports, int port_count, cli_shape *out,
+                    int *count);
+void cli_print_shape(FILE *to, const hone_shape *shape);
+
+/* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
+extern const cli_option cli_common_options[], cli_model_options[], cli_device_options[], cli_build_options[],
+    cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
+    cli_load_inputs_options[], cli_trt_not_yet[];
+
+/* ---- models and engines (open.c, build.c) ---- */
+typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
+cli_file_kind cli_file_kind_of(const char *path); /* by content; a message is said for unreadable ones */
+int cli_open_device(cli_tool *cli);               /* exit code; the message is said */
+hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_graph); /* ONNX or graph text */
+int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room);
+
+enum { CLI_MAX_INPUTS = 64 };
+typedef struct cli_input {
+  char name[256];
+  hone_tensor tensor;
+} cli_input;
+
+/* What a command that runs needs, opened from the model argument and the options. */
+typedef struct cli_model {
+  hone_graph *graph; /* NULL when the argument is an engine */
+  hone_engine *engine;
+  cli_input inputs[CLI_MAX_INPUTS]; /* from files */
+  int input_count;
+  cli_shape shapes[CLI_MAX_SHAPES]; /* by --shapes */
+  int shape_count;
+  double build_ms; /* 0 when loaded */
+} cli_model;
+/* Exit code; messages are said. Closing is right after every outcome. */
+int cli_open_model(cli_tool *cli, cli_model *model);
+void cli_close_model(cli_tool *cli, cli_model *model);
+/* Builds with the build options; the shapes are those of --minShapes and its kin, of --shapes, or of the inputs. */
+int cli_build_engine(cli_tool *cli, cli_model *model);
+
+/* ---- inputs (inputs.c, image_*.c) ---- */
+/* Reads the files of --input and --loadInputs as tensors for these ports. */
+int cli_read_inputs(cli_tool *cli, const hone_port_info *ports, int port_count, cli_model *model);
+/* Fills all inputs of a session: from the files, and seeded numbers for the others, which is said on stderr. */
+int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session);
+typedef struct cli_image {
+  int64_t width, height;
+  uint8_t *pixels; /* RGB, row by row; malloc'ed */
+} cli_image;
+bool cli_is_image(const char *path); /* PNG, JPEG or PPM, by its first bytes */
+hone_status cli_image_read(hone_diagnostics *diag, const char *path, cli_image *out);
+/* Resizes, crops, scales and normalises as the options say, to the port's type. Exit code. */
+int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_info *port, hone_tensor *out);
+
+/* ---- the rest of what commands share (support.c) ---- */
+double cli_now_ms(void);
+uint64_t cli_random(uint64_t *state);
+void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
+void cli_progress_end(cli_tool *cli);
+void cli_report_options(const cli_tool *cli, hone_report_options *out);
+
+const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NULL: none */
+int cli_layer_info(cli_tool *cli, const hone_engine *engine);
+/* Runs for at least so many milliseconds and so many times. Exit code. */
+int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs);
+
+/* ---- commands: rows in commands.c, options of their own beside each ---- */
+extern const cli_option cli_bench_options[], cli_build_command_options[], cli_check_options[], cli_explain_options[],
+    cli_help_options[], cli_passes_options[], cli_profile_options[], cli_run_options[], cli_show_options[],
+    cli_verify_options[], cli_zoo_options[];
+int cli_command_bench(cli_tool *cli);
+int cli_command_build(cli_tool *cli);
+int cli_command_check(cli_tool *cli);
+int cli_command_doctor(cli_tool *cli);
+int cli_command_explain(cli_tool *cli);
+int cli_command_help(cli_tool *cli);
+int cli_command_passes(cli_tool *cli);
+int cli_command_profile(cli_tool *cli);
+int cli_command_run(cli_tool *cli);
+int cli_command_show(cli_tool *cli);
+int cli_command_verify(cli_tool *cli);
+int cli_command_version(cli_tool *cli);
+int cli_command_zoo(cli_tool *cli);
+
+#endif

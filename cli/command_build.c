@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_build.c - hone build: a model tuned for this machine and written as an engine. */
+#include "cli.h"
+#include <string.h>
+
+const cli_option cli_build_command_options[] = {
+    {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone"},
+    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {0},
+};
+
+static void default_output(const char *model, char *out, size_t room) {
+  const char *slash = strrchr(model, '/'), *dot = strrchr(model, '.');
+  const size_t length = dot && (!slash || dot > slash) ? (size_t)(dot - model) : strlen(model);
+  (void)snprintf(out, room, "%.*s.hone", (int)length, model);
+}
+
+static void print_result(const cli_tool *cli, const cli_model *model, const char *path) {
+  hone_engine_summary s;
+  hone_engine_summarize(model->engine, &s);
+  if (cli_has(cli, "json")) {
+    printf("{\"file\": ");
+    cli_json_text(stdout, path);
+    printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
+           "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"build_seconds\": %.3f}\n",
+           s.step_count, s.reference_steps, (unsigned long long)s.weights_bytes, (unsigned long long)s.arena_bytes,
+           (unsigned long long)s.scratch_bytes, s.flops * 1e-9, s.max_error_rel_l2, model->build_ms * 1e-3);
+    return;
+  }
+  printf("%s: %d steps", path, s.step_count);
+  if (s.reference_steps > 0) printf(" (%d on the reference)", s.reference_steps);
+  printf(", weights %.1f MB, arena %.2f MB, %.4g GFLOP", (double)s.weights_bytes * 1e-6, (double)s.arena_bytes * 1e-6,
+         s.flops * 1e-9);
+  if (s.max_error_rel_l2 >= 0) printf(", largest error of a step %.1e", s.max_error_rel_l2);
+  printf("; built in %.1f s\n", model->build_ms * 1e-3);
+}
+
+/* --dumpLayerInfo and --exportLayerInfo. */
+int cli_layer_info(cli_tool *cli, const hone_engine *engine) {
+  hone_report_options options;
+  cli_report_options(cli, &options);
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  hone_status status = HONE_OK;
+  if (cli_has(cli, "dumpLayerInfo")) status = hone_report_engine(engine, &options, cli_write_file, stdout, diag);
+  const char *path = cli_text(cli, "exportLayerInfo");
+  if (status != HONE_OK || !path) return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+  FILE *file = cli_open_output(path);
+  if (!file) return CLI_EXIT_IO;
+  options.json = true;
+  status = hone_report_engine(engine, &options, cli_write_file, file, diag);
+  const int closed = cli_close_output(file, path);
+  return status == HONE_OK ? closed : cli_fail(cli, status);
+}
+
+static int build(cli_tool *cli, cli_model *model) {
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "a model must be named");
+  int code = cli_open_device(cli);
+  if (code != CLI_EXIT_OK) return code;
+  const cli_file_kind kind = cli_file_kind_of(path);
+  if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
+  if (kind == CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is an engine already", path);
+  hone_status status = cli_load_graph(cli, path, &model->graph);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  hone_port_info ports[CLI_MAX_INPUTS];
+  const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
+  code = cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
+  if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
+  if (code != CLI_EXIT_OK) return code;
+  char made[4096];
+  const char *output = cli_text(cli, "output");
+  if (!output) {
+    default_output(path, made, sizeof made);
+    output = made;
+  }
+  status = hone_engine_save(model->engine, output, hone_context_diagnostics(cli->context));
+  if (status != HONE_OK) return cli_fail(cli, status);
+  if (!cli_has(cli, "json") || !cli_has(cli, "dumpLayerInfo")) print_result(cli, model, output);
+  return cli_layer_info(cli, model->engine);
+}
+
+int cli_command_build(cli_tool *cli) {
+  static cli_model model;
+  const int code = build(cli, &model);
+  cli_close_model(cli, &model);
+  return code;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_doctor.c - hone doctor: what this machine and this build can do. */
+#include "cli.h"
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct fact {
+  const char *key;
+  char text[512];
+} fact;
+
+enum { MAX_FACTS = 24 };
+typedef struct facts {
+  fact items[MAX_FACTS];
+  int count;
+} facts;
+
+static void add(facts *list, const char *key, const char *format, ...) HONE_PRINTF(3, 4);
+static void add(facts *list, const char *key, const char *format, ...) {
+  if (list->count == MAX_FACTS) return;
+  fact *item = &list->items[list->count++];
+  item->key = key;
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(item->text, sizeof item->text, format, arguments);
+  va_end(arguments);
+}
+
+/* The library is opened and closed again: nothing of it runs. */
+static bool has_library(const char *name) {
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  if (handle) dlclose(handle);
+  return handle != NULL;
+}
+
+static void add_cache(facts *list) {
+  char room[4096];
+  const char *path = cli_cache_dir(room, sizeof room);
+  if (!path)
+    add(list, "cache", "none: neither HONE_CACHE_DIR nor HOME is set");
+  else
+    add(list, "cache", "%.400s%s", path,
+        access(path, W_OK) == 0   ? ""
+        : access(path, F_OK) == 0 ? " (not writable)"
+                                  : " (not made yet)");
+}
+
+static void add_device(facts *list, const hone_facts *cpu) {
+  char sets[128];
+  hone_isa_text(cpu->isa, sets, sizeof sets);
+  add(list, "cpu", "%s", cpu->name);
+  add(list, "kernels", "%s, for %s", cpu->version, sets);
+  add(list, "threads", "%d of %ld processors", cpu->threads, sysconf(_SC_NPROCESSORS_ONLN));
+  add(list, "caches", "L1 %zu KiB, L2 %zu KiB, L3 %zu KiB", cpu->l1_bytes / 1024, cpu->l2_bytes / 1024,
+      cpu->l3_bytes / 1024);
+  if (cpu->peak_flops > 0)
+    add(list, "peaks", "%.1f GFLOP/s in f32, %.1f GB/s, measured", cpu->peak_flops * 1e-9, cpu->peak_bytes * 1e-9);
+  else
+    add(list, "peaks", "not measured");
+}
+
+static void add_libraries(facts *list) {
+#ifdef HONE_HAVE_PNG
+  add(list, "png", "read by libpng");
+#else
+  add(list, "png", "not read: built without libpng");
+#endif
+#ifdef HONE_HAVE_TURBOJPEG
+  add(list, "jpeg", "read by libturbojpeg");
+#else
+  add(list, "jpeg", "not read: built without libturbojpeg");
+#endif
+  add(list, "gpu",
+      has_library("libcuda.so.1") ? "a driver is there; hone does not use it yet" : "no driver (libcuda.so.1)");
+}
+
+static void print(const cli_tool *cli, const facts *list) {
+  const bool json = cli_has(cli, "json");
+  if (json) printf("{");
+  for (int i = 0; i < list->count; ++i) {
+    if (!json) {
+      printf("%-9s %s\n", list->items[i].key, list->items[i].text);
+      continue;
+    }
+    printf("%s\n  \"%s\": ", i ? "," : "", list->items[i].key);
+    cli_json_text(stdout, list->items[i].text);
+  }
+  if (json) printf("\n}\n");
+}
+
+int cli_command_doctor(cli_tool *cli) {
+  static facts list;
+  add(&list, "hone", "%s", hone_version());
+  const int code = cli_open_device(cli);
+  if (code != CLI_EXIT_OK) return code;
+  hone_facts cpu;
+  hone_device_facts(cli->device, &cpu);
+  add_device(&list, &cpu);
+  add_libraries(&list);
+  add_cache(&list);
+  print(cli, &list);
+  return CLI_EXIT_OK;
+}

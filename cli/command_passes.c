@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_passes.c - hone passes: the graph after the passes, as text or as a model; or the list of passes and rules.
+ */
+#include "cli.h"
+
+const cli_option cli_passes_options[] = {
+    {"list", CLI_FLAG, .doc = "list passes and their rules"},
+    {"after", CLI_TEXT, "PASS", .doc = "stop after this pass"},
+    {"disable", CLI_LIST, "NAME", .doc = "leave out a pass or a rule"},
+    {"output", CLI_TEXT, "FILE", .doc = "write the result there as an ONNX model, instead of printing it"},
+    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"constants", CLI_INT, "N", .doc = "print constants of up to N elements in full; -1: all"},
+    {0},
+};
+
+/* Lines of NAME<TAB>WHY, given out in any pieces. */
+typedef struct list_state {
+  bool json, first, in_why;
+} list_state;
+
+static bool write_json_list(void *user, const char *text, size_t length) {
+  list_state *state = user;
+  for (size_t i = 0; i < length; ++i) {
+    if (state->first) printf("\n  {\"name\": \"");
+    state->first = false;
+    if (text[i] == '\t')
+      printf("\", \"why\": \"");
+    else if (text[i] == '\n') {
+      printf("\"}%s", i + 1 < length ? "," : "");
+      state->first = true;
+    } else {
+      if (text[i] == '"' || text[i] == '\\') putchar('\\');
+      putchar(text[i]);
+    }
+  }
+  return !ferror(stdout);
+}
+
+/* Rules are written PASS/RULE: they stand indented below their pass. */
+static bool write_text_list(void *user, const char *text, size_t length) {
+  (void)user;
+  for (size_t at = 0; at < length;) {
+    size_t end = at, tab = 0, slash = 0;
+    for (; end < length && text[end] != '\n'; ++end) {
+      if (text[end] == '\t' && !tab) tab = end;
+      if (text[end] == '/' && !tab) slash = end;
+    }
+    if (!tab) tab = end;
+    const size_t why = tab < end ? tab + 1 : end;
+    if (slash)
+      printf("    %-28.*s %.*s\n", (int)(tab - slash - 1), text + slash + 1, (int)(end - why), text + why);
+    else
+      printf("%-32.*s %.*s\n", (int)(tab - at), text + at, (int)(end - why), text + why);
+    at = end + 1;
+  }
+  return !ferror(stdout);
+}
+
+static int list(cli_tool *cli) {
+  list_state state = {.first = true};
+  if (cli_has(cli, "json")) printf("[");
+  const hone_status status = hone_pass_list(cli_has(cli, "json") ? write_json_list : write_text_list, &state);
+  if (cli_has(cli, "json")) printf("\n]\n");
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+static hone_status optimise(cli_tool *cli, hone_graph *graph) {
+  enum { MAX_NAMES = 128 };
+  const char *disabled[MAX_NAMES];
+  hone_pass_options passes = {.struct_size = sizeof passes, .disable = disabled, .after = cli_text(cli, "after")};
+  passes.disable_count = cli_list(cli, "disable", disabled, MAX_NAMES);
+  hone_status status = hone_graph_optimize(graph, &passes);
+  if (status != HONE_OK) return status;
+  if (cli_text(cli, "output")) return hone_graph_save_onnx(graph, cli_text(cli, "output"));
+  const hone_print_options print = {.struct_size = sizeof print,
+                                    .with_types = true,
+                                    .with_origins = true,
+                                    .json = cli_has(cli, "json"),
+                                    .constant_elements = cli_int(cli, "constants", 0)};
+  return hone_graph_print(graph, &print, cli_write_file, stdout);
+}
+
+int cli_command_passes(cli_tool *cli) {
+  if (cli_has(cli, "list")) return list(cli);
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "a model must be named, or --list");
+  hone_graph *graph;
+  hone_status status = cli_load_graph(cli, path, &graph);
+  if (status == HONE_OK) status = optimise(cli, graph);
+  hone_graph_destroy(graph);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_run.c - hone run: one run, its outputs to files, or described. */
+#include "cli.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const cli_option cli_run_options[] = {
+    {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)"},
+    {"labels", CLI_TEXT, "FILE", .doc = "names of the classes, one a line; of columns, the last one counts"},
+    {"top", CLI_INT, "K", .doc = "print so many classes; default 5 when labels or an image are given", .high = 1000},
+    {0},
+};
+
+typedef struct labels {
+  char *text;
+  const char **lines;
+  int64_t count;
+} labels;
+
+static int read_labels(const char *path, labels *out) {
+  *out = (labels){0};
+  if (!path) return CLI_EXIT_OK;
+  FILE *file = fopen(path, "r");
+  long size = -1;
+  if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0) rewind(file);
+  if (size < 0) {
+    cli_error("%s: %s", path, strerror(errno));
+    if (file) fclose(file);
+    return CLI_EXIT_IO;
+  }
+  out->text = calloc((size_t)size + 1, 1);
+  out->lines = calloc((size_t)size + 1, sizeof *out->lines);
+  const size_t got = out->text ? fread(out->text, 1, (size_t)size, file) : 0;
+  fclose(file);
+  if (!out->text || !out->lines) {
+    cli_error("%s: out of memory", path);
+    return CLI_EXIT_NO_MEMORY;
+  }
+  for (char *at = out->text, *end = out->text + got; at < end;) {
+    char *stop = at + strcspn(at, "\r\n");
+    char *next = *stop ? stop + strspn(stop, "\r\n") : end;
+    *stop = 0;
+    char *tab = strrchr(at, '\t');
+    out->lines[out->count++] = tab ? tab + 1 : at;
+    at = next;
+  }
+  return CLI_EXIT_OK;
+}
+
+static void free_labels(labels *names) {
+  free(names->text);
+  free(names->lines);
+}
+
+/* Is the last axis one of classes, with only ones before it? */
+static bool is_classes(const hone_tensor *tensor) {
+  const hone_shape *shape = &tensor->type.shape;
+  const bool real = HONE_BIT(tensor->type.dtype) & HONE_TYPES_FLOAT;
+  int64_t widest = 1;
+  for (int i = 0; i < shape->rank; ++i)
+    if (shape->dim[i] > widest) widest = shape->dim[i];
+  return real && shape->rank >= 1 && widest >= 2 && widest == hone_tensor_count(tensor);
+}
+
+/* Scores that already lie in [0, 1] and sum to 1 are probabilities; others get a softmax. */
+static double probability(const hone_tensor *tensor, int64_t at) {
+  const int64_t count = hone_tensor_count(tensor);
+  double top = -INFINITY, sum = 0, low = INFINITY, total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = hone_tensor_real(tensor, i);
+    top = fmax(top, x);
+    low = fmin(low, x);
+    total += x;
+  }
+  if (low >= 0 && fabs(total - 1) < 1e-3) return hone_tensor_real(tensor, at);
+  for (int64_t i = 0; i < count; ++i) sum += exp(hone_tensor_real(tensor, i) - top);
+  return exp(hone_tensor_real(tensor, at) - top) / sum;
+}
+
+static void print_top(const cli_tool *cli, const hone_tensor *tensor, int64_t top, const labels *names) {
+  const int64_t count = hone_tensor_count(tensor);
+  const bool json = cli_has(cli, "json");
+  if (json) printf(", \"top\": [");
+  double before = INFINITY;
+  int64_t before_at = -1;
+  for (int64_t k = 0; k < top && k < count; ++k) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; ++i) {
+      const double x = hone_tensor_real(tensor, i);
+      if (x > before || (x == before && i <= before_at)) continue;
+      if (best < 0 || x > hone_tensor_real(tensor, best)) best = i;
+    }
+    if (best < 0) break;
+    before = hone_tensor_real(tensor, best);
+    before_at = best;
+    const char *name = best < names->count ? names->lines[best] : "";
+    if (json) {
+      printf("%s{\"class\": %lld, \"score\": %.9g, \"probability\": %.6g, \"label\": ", k ? ", " : "", (long long)best,
+             before, probability(tensor, best));
+      cli_json_text(stdout, name);
+      printf("}");
+    } else {
+      printf("  %2lld. %5lld  %-40s %8.4f   %5.1f %%\n", (long long)k + 1, (long long)best, name, before,
+             100 * probability(tensor, best));
+    }
+  }
+  if (json) printf("]");
+}
+
+static void print_moments(const cli_tool *cli, const hone_tensor *tensor) {
+  const int64_t count = hone_tensor_count(tensor);
+  double low = INFINITY, high = -INFINITY, sum = 0;
+  int64_t odd = 0; /* NaN or infinite */
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = hone_tensor_real(tensor, i);
+    if (!isfinite(x)) {
+      ++odd;
+      continue;
+    }
+    low = fmin(low, x);
+    high = fmax(high, x);
+    sum += x;
+  }
+  const int64_t plain = count - odd;
+  if (cli_has(cli, "json")) {
+    if (plain > 0) printf(", \"min\": %.9g, \"max\": %.9g, \"mean\": %.9g", low, high, sum / (double)plain);
+    printf(", \"not_finite\": %lld", (long long)odd);
+  } else {
+    if (plain > 0) printf("  min %.6g, max %.6g, mean %.6g", low, high, sum / (double)plain);
+    if (odd > 0) printf("  %lld not finite", (long long)odd);
+  }
+}
+
+/* DIR/NAME.npy, `/` in names as `_`. */
+static int write_output(cli_tool *cli, const char *folder, const char *name, const hone_tensor *tensor, char *path,
+                        size_t room) {
+  const int length = snprintf(path, room, "%s/%s.npy", folder, name);
+  if (length < 0 || (size_t)length >= room) {
+    cli_error("%s: the path is too long", folder);
+    return CLI_EXIT_IO;
+  }
+  for (char *c = path + strlen(folder) + 1; *c; ++c)
+    if (*c == '/') *c = '_';
+  const hone_status status = hone_tensor_write_npy(cli->context, path, tensor);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+static int give_output(cli_tool *cli, const char *name, const hone_tensor *tensor, const char *folder, int64_t top,
+                       const labels *names) {
+  char path[4096] = "";
+  if (folder) {
+    const int code = write_output(cli, folder, name, tensor, path, sizeof path);
+    if (code != CLI_EXIT_OK) return code;
+  }
+  const bool json = cli_has(cli, "json");
+  if (json) {
+    printf("{\"name\": ");
+    cli_json_text(stdout, name);
+    printf(", \"dtype\": \"%s\", \"shape\": ", hone_dtype_name(tensor->type.dtype));
+    cli_print_shape(stdout, &tensor->type.shape);
+    if (folder) {
+      printf(", \"file\": ");
+      cli_json_text(stdout, path);
+    }
+  } else {
+    printf("output %s: %s", name, hone_dtype_name(tensor->type.dtype));
+    cli_print_shape(stdout, &tensor->type.shape);
+  }
+  if (tensor->type.dtype != HONE_STRING) print_moments(cli, tensor);
+  if (!json) printf("%s%s\n", folder ? "  -> " : "", path);
+  if (top > 0 && is_classes(tensor)) print_top(cli, tensor, top, names);
+  if (json) printf("}");
+  return CLI_EXIT_OK;
+}
+
+static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *session, const labels *names,
+                        int64_t top) {
+  const char *folder = cli_text(cli, "output-dir");
+  if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    cli_error("%s: %s", folder, strerror(errno));
+    return CLI_EXIT_IO;
+  }
+  const int count = hone_engine_output_count(model->engine);
+  if (cli_has(cli, "json")) printf("{\"outputs\": [");
+  for (int i = 0; i < count; ++i) {
+    hone_port_info port;
+    hone_tensor tensor;
+    hone_status status = hone_engine_output(model->engine, i, &port);
+    if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);
+    if (status != HONE_OK) return cli_fail_session(cli, session, status);
+    if (i > 0 && cli_has(cli, "json")) printf(", ");
+    const int code = give_output(cli, port.name, &tensor, folder, top, names);
+    if (code != CLI_EXIT_OK) return code;
+  }
+  if (cli_has(cli, "json")) printf("]}\n");
+  return CLI_EXIT_OK;
+}
+
+static bool any_image(const cli_tool *cli) {
+  const char *texts[CLI_MAX_INPUTS];
+  const int count = cli_list(cli, "input", texts, CLI_MAX_INPUTS);
+  for (int i = 0; i < count; ++i) {
+    const char *equals = strchr(texts[i], '=');
+    if (cli_is_image(equals ? equals + 1 : texts[i])) return true;
+  }
+  return false;
+}
+
+static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  hone_status status = hone_session_create(model->engine, NULL, session, diag);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  int code = cli_fill_inputs(cli, model, *session);
+  if (code != CLI_EXIT_OK) return code;
+  status = hone_session_run(*session);
+  if (status != HONE_OK) return cli_fail_session(cli, *session, status);
+  labels names;
+  code = read_labels(cli_text(cli, "labels"), &names);
+  const bool classes = names.count > 0 || any_image(cli);
+  if (code == CLI_EXIT_OK) code = give_outputs(cli, model, *session, &names, cli_int(cli, "top", classes ? 5 : 0));
+  free_labels(&names);
+  return code;
+}
+
+int cli_command_run(cli_tool *cli) {
+  static cli_model model;
+  hone_session *session = NULL;
+  int code = cli_open_model(cli, &model);
+  if (code == CLI_EXIT_OK) code = run(cli, &model, &session);
+  hone_session_destroy(session);
+  cli_close_model(cli, &model);
+  return code;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_zoo.c - hone zoo: standard networks with seeded weights, written as ONNX. */
+#include "cli.h"
+#include "zoo/zoo.h"
+#include <string.h>
+
+const cli_option cli_zoo_options[] = {
+    {"name", CLI_TEXT, "NAME", .doc = "which network; without it they are listed"},
+    {"output", CLI_TEXT, "FILE", .doc = "default: NAME.onnx"},
+    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"batch", CLI_INT, "N", .doc = "default 1", .low = 1, .high = 65536},
+    {"dynamic", CLI_FLAG, .doc = "leave the batch free, as the symbol N"},
+    {"seed", CLI_INT, "N", .doc = "of the weights; default 0"},
+    {0},
+};
+
+static int list(const cli_tool *cli) {
+  const bool json = cli_has(cli, "json");
+  printf(json ? "[" : "%-15s %12s %8s  %s\n", "network", "parameters", "GFLOP", "");
+  for (const zoo_row *row = cli_zoo_rows; row->name; ++row) {
+    if (json) {
+      printf("%s\n  {\"name\": ", row == cli_zoo_rows ? "" : ",");
+      cli_json_text(stdout, row->name);
+      printf(", \"parameters\": %.0f, \"gflop\": %.4g, \"inputs\": ", row->parameters, row->flops * 1e-9);
+      cli_json_text(stdout, row->inputs);
+      printf(", \"doc\": ");
+      cli_json_text(stdout, row->doc);
+      printf("}");
+    } else {
+      printf("%-15s %12.0f %8.4g  %s; %s\n", row->name, row->parameters, row->flops * 1e-9, row->doc, row->inputs);
+    }
+  }
+  if (json) printf("\n]\n");
+  return CLI_EXIT_OK;
+}
+
+static const zoo_row *find_row(const cli_tool *cli, const char *name) {
+  const char *near = NULL;
+  for (const zoo_row *row = cli_zoo_rows; row->name; ++row) {
+    if (strcmp(row->name, name) == 0) return row;
+    near = cli_near(name, near, row->name);
+  }
+  (void)cli_usage_error(cli, "the zoo has no %s%s%s", name, near ? "; did you mean " : "", near ? near : "");
+  return NULL;
+}
+
+int cli_command_zoo(cli_tool *cli) {
+  const char *name = cli_text(cli, "name");
+  if (!name) return list(cli);
+  const zoo_row *row = find_row(cli, name);
+  if (!row) return CLI_EXIT_USAGE;
+  char made[128];
+  const char *path = cli_text(cli, "output");
+  if (!path) {
+    (void)snprintf(made, sizeof made, "%s.onnx", name);
+    path = made;
+  }
+  const zoo_options options = {
+      .batch = cli_int(cli, "batch", 1), .dynamic = cli_has(cli, "dynamic"), .seed = (uint64_t)cli_int(cli, "seed", 0)};
+  hone_graph *graph;
+  hone_status status = cli_zoo_build(cli->context, row, &options, &graph);
+  if (status == HONE_OK) status = hone_graph_save_onnx(graph, path);
+  const int nodes = status == HONE_OK ? hone_graph_node_count(graph) : 0;
+  hone_graph_destroy(graph);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  if (cli_has(cli, "json")) {
+    printf("{\"name\": \"%s\", \"nodes\": %d, \"file\": ", name, nodes);
+    cli_json_text(stdout, path);
+    printf("}\n");
+  } else {
+    printf("%s: %s, %d nodes, %.4g M parameters\n", path, row->doc, nodes, row->parameters * 1e-6);
+  }
+  return CLI_EXIT_OK;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commands.c - the rows of commands: what each is for, which options it takes, examples. */
+#include "cli.h"
+
+const cli_option cli_help_options[] = {{"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"}, {0}};
+
+static const cli_command build = {
+    .name = "build",
+    .doc = "tune a model for this machine and write an engine",
+    .usage = "build MODEL.onnx [-o ENGINE.hone] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_build_command_options, cli_model_options, cli_build_options, cli_device_options,
+               cli_trt_build_options, cli_common_options, cli_trt_not_yet},
+    .examples = "  hone build model.onnx -o model.hone\n"
+                "  hone build model.onnx --minShapes=input:1x3x224x224 --optShapes=input:8x3x224x224 \\\n"
+                "      --maxShapes=input:32x3x224x224\n"
+                "  hone build --onnx=model.onnx --saveEngine=model.hone --timingCacheFile=times.cache\n"
+                "  hone build model.onnx --lock model.lock --threads 2\n",
+    .run = cli_command_build,
+};
+
+static const cli_command run = {
+    .name = "run",
+    .doc = "run a model or an engine once",
+    .usage = "run MODEL|ENGINE [--input NAME=FILE ...] [--output-dir DIR] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_run_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone run model.hone --input input=photo.npy --output-dir out\n"
+                "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
+                "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
+                "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n",
+    .run = cli_command_run,
+};
+
+static const cli_command bench = {
+    .name = "bench",
+    .doc = "measure throughput and latency, with trtexec's options and closing block",
+    .usage = "bench MODEL|ENGINE [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_bench_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_trt_build_options, cli_trt_bench_options, cli_load_inputs_options,
+               cli_common_options, cli_trt_not_yet},
+    .examples = "  hone bench model.hone\n"
+                "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
+                "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n",
+    .run = cli_command_bench,
+};
+
+static const cli_command profile = {
+    .name = "profile",
+    .doc = "show where the time of a run goes, layer by layer",
+    .usage = "profile MODEL|ENGINE [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_profile_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone profile model.hone\n"
+                "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n",
+    .run = cli_command_profile,
+};
+
+static const cli_command show = {
+    .name = "show",
+    .doc = "show what a model or an engine holds",
+    .usage = "show MODEL|ENGINE [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_show_options, cli_model_options, cli_device_options, cli_common_options},
+    .examples = "  hone show model.onnx\n"
+                "  hone show model.onnx --graph > model.txt\n"
+                "  hone show model.hone\n",
+    .run = cli_command_show,
+};
+
+static const cli_command passes = {
+    .name = "passes",
+    .doc = "show a model's graph after the passes, or after one of them",
+    .usage = "passes MODEL.onnx [--after PASS] [--disable NAME] | passes --list",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_passes_options, cli_model_options, cli_common_options},
+    .examples = "  hone passes --list\n"
+                "  hone passes model.onnx --after fold\n"
+                "  hone passes model.onnx --disable fuse_conv -o optimised.onnx\n",
+    .run = cli_command_passes,
+};
+
+static const cli_command explain = {
+    .name = "explain",
+    .doc = "show why a node runs as it does: every tactic tried, every fusion not taken",
+    .usage = "explain MODEL|ENGINE [--node NODE] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_explain_options, cli_model_options, cli_input_options, cli_image_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone explain model.hone --node conv_12\n"
+                "  hone explain model.onnx --node conv_12 --threads 1\n",
+    .run = cli_command_explain,
+};
+
+static const cli_command check = {
+    .name = "check",
+    .doc = "list a model's operators and what of them is supported",
+    .usage = "check MODEL.onnx | check --operators",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_check_options, cli_model_options, cli_common_options},
+    .examples = "  hone check model.onnx\n"
+                "  hone check --operators\n",
+    .run = cli_command_check,
+};
+
+static const cli_command verify = {
+    .name = "verify",
+    .doc = "run every step of an engine against the reference and compare",
+    .usage = "verify ENGINE [--full] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_verify_options, cli_model_options, cli_device_options, cli_common_options},
+    .examples = "  hone verify model.hone\n"
+                "  hone verify model.hone --full\n",
+    .run = cli_command_verify,
+};
+
+static const cli_command zoo = {
+    .name = "zoo",
+    .doc = "write a standard network with seeded weights as ONNX",
+    .usage = "zoo [NAME [-o FILE]] [options]",
+    .positional = "name",
+    .positional_max = 1,
+    .tables = {cli_zoo_options, cli_common_options},
+    .examples = "  hone zoo\n"
+                "  hone zoo resnet50 -o resnet50.onnx\n"
+                "  hone zoo mobilenet_v2 --dynamic -o mobilenet_v2_dynamic.onnx\n",
+    .run = cli_command_zoo,
+};
+
+static const cli_command doctor = {
+    .name = "doctor",
+    .doc = "show what this machine and this build can do",
+    .usage = "doctor [options]",
+    .tables = {cli_device_options, cli_common_options},
+    .examples = "  hone doctor\n"
+                "  hone doctor --threads 1 --json\n",
+    .run = cli_command_doctor,
+};
+
+static const cli_command help = {
+    .name = "help",
+    .doc = "explain the tool or one command",
+    .usage = "help [COMMAND]",
+    .positional = "command",
+    .positional_max = 1,
+    .tables = {cli_help_options, cli_common_options},
+    .examples = "  hone help\n  hone help build\n",
+    .run = cli_command_help,
+};
+
+static const cli_command version = {
+    .name = "version",
+    .doc = "print the version",
+    .usage = "version",
+    .tables = {cli_common_options},
+    .examples = "  hone version\n",
+    .run = cli_command_version,
+};
+
+const cli_command *const cli_commands[] = {&build, &run,    &bench, &profile, &show, &passes,  &explain,
+                                           &check, &verify, &zoo,   &doctor,  &help, &version, NULL};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inputs.c - tensors for a model's inputs: from files by their content, seeded numbers for the rest. */
+#include "cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_suffix(const char *text, const char *suffix) {
+  const size_t length = strlen(text), tail = strlen(suffix);
+  return length >= tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+static const cli_shape *find_shape(const cli_model *model, const char *input) {
+  for (int i = model->shape_count - 1; i >= 0; --i)
+    if (strcmp(model->shapes[i].input, input) == 0) return &model->shapes[i];
+  return NULL;
+}
+
+/* The port's type with dims that are all known: as --shapes says, else the profile's, else 1. */
+static hone_type known_type(const cli_model *model, const hone_port_info *port) {
+  hone_type type = port->type;
+  const cli_shape *given = find_shape(model, port->name);
+  if (given && given->shape.rank == type.shape.rank) type.shape = given->shape;
+  for (int i = 0; i < type.shape.rank; ++i)
+    if (type.shape.dim[i] < 0)
+      type.shape.dim[i] = port->opt.rank == type.shape.rank && port->opt.dim[i] >= 0 ? port->opt.dim[i] : 1;
+  return type;
+}
+
+/* The elements one after the other, nothing else. */
+static hone_status read_raw(cli_tool *cli, const char *path, const hone_type *type, hone_tensor *out) {
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  FILE *file = fopen(path, "rb");
+  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, strerror(errno));
+  hone_status status = hone_tensor_alloc(cli->context, type, out);
+  if (status == HONE_OK) {
+    const size_t got = fread(out->data, 1, out->bytes, file);
+    if (got != out->bytes || fgetc(file) != EOF)
+      status = hone_fail(diag, HONE_MALFORMED, "%s: the input needs %zu bytes; the file has %s", path, out->bytes,
+                         got == out->bytes ? "more" : "fewer");
+    if (status != HONE_OK) hone_tensor_free(cli->context, out);
+  }
+  fclose(file);
+  return status;
+}
+
+static int read_image(cli_tool *cli, const char *path, const hone_port_info *port, hone_tensor *out) {
+  cli_image image;
+  const hone_status status = cli_image_read(hone_context_diagnostics(cli->context), path, &image);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  const int code = cli_image_to_tensor(cli, &image, port, out);
+  free(image.pixels);
+  return code;
+}
+
+static int read_one(cli_tool *cli, const char *path, const hone_port_info *port, cli_model *model) {
+  cli_input *input = &model->inputs[model->input_count];
+  (void)snprintf(input->name, sizeof input->name, "%s", port->name);
+  const cli_subject before = cli->subject;
+  cli->subject = CLI_MODEL; /* a damaged tensor file is no damaged engine */
+  int code = CLI_EXIT_OK;
+  if (cli_is_image(path)) {
+    code = read_image(cli, path, port, &input->tensor);
+  } else {
+    const hone_type type = known_type(model, port);
+    const bool raw = has_suffix(path, ".bin") || has_suffix(path, ".raw") || has_suffix(path, ".dat");
+    const hone_status status =
+        raw ? read_raw(cli, path, &type, &input->tensor) : hone_tensor_read(cli->context, path, &input->tensor);
+    if (status != HONE_OK) code = cli_fail(cli, status);
+  }
+  if (code == CLI_EXIT_OK) {
+    ++model->input_count;
+    cli->subject = before;
+    if (input->tensor.type.dtype != port->type.dtype)
+      code = cli_usage_error(cli, "%s holds %s, but the input %s is %s", path,
+                             hone_dtype_name(input->tensor.type.dtype), port->name, hone_dtype_name(port->type.dtype));
+  }
+  return code;
+}
+
+/* NAME and FILE are parted by the first `=` or `:` that follows the name of an input; a file alone is for the only
+ * input. Paths and names may hold either sign. */
+static int read_pair(cli_tool *cli, const char *text, size_t length, char sign, const hone_port_info *ports,
+                     int port_count, cli_model *model) {
+  char pair[4096];
+  if (length >= sizeof pair) return cli_usage_error(cli, "an input's file name is too long");
+  memcpy(pair, text, length);
+  pair[length] = 0;
+  if (model->input_count == CLI_MAX_INPUTS) return cli_usage_error(cli, "more than %d inputs", CLI_MAX_INPUTS);
+  for (int p = 0; p < port_count; ++p) {
+    const size_t name_length = strlen(ports[p].name);
+    if (strncmp(pair, ports[p].name, name_length) == 0 && pair[name_length] == sign)
+      return read_one(cli, pair + name_length + 1, &ports[p], model);
+  }
+  char *parted = strchr(pair, sign);
+  if (!parted && port_count == 1) return read_one(cli, pair, &ports[0], model);
+  if (!parted) return cli_usage_error(cli, "%s: which input? write NAME%c%s", pair, sign, pair);
+  *parted = 0;
+  const char *near = NULL;
+  for (int p = 0; p < port_count; ++p) near = cli_near(pair, near, ports[p].name);
+  if (!near && port_count == 1) near = ports[0].name;
+  return cli_usage_error(cli, "the model has no input %s%s%s", pair, near ? "; did you mean " : "", near ? near : "");
+}
+
+int cli_read_inputs(cli_tool *cli, const hone_port_info *ports, int port_count, cli_model *model) {
+  const char *texts[CLI_MAX_INPUTS];
+  int code = CLI_EXIT_OK;
+  const int given = cli_list(cli, "input", texts, CLI_MAX_INPUTS);
+  for (int i = 0; i < given && code == CLI_EXIT_OK; ++i)
+    code = read_pair(cli, texts[i], strlen(texts[i]), '=', ports, port_count, model);
+  const int trt_given = cli_list(cli, "loadInputs", texts, CLI_MAX_INPUTS);
+  for (int i = 0; i < trt_given && code == CLI_EXIT_OK; ++i)
+    for (const char *at = texts[i]; at && code == CLI_EXIT_OK;) {
+      const size_t length = strcspn(at, ",");
+      code = read_pair(cli, at, length, ':', ports, port_count, model);
+      at = at[length] ? at + length + 1 : NULL;
+    }
+  return code;
+}
+
+/* Real numbers in [-1, 1), integers and bools 0 or 1: small enough for any index or mask. */
+static void fill_random(hone_tensor *tensor, uint64_t seed) {
+  const int64_t count = hone_tensor_count(tensor);
+  const bool real = HONE_BIT(tensor->type.dtype) & (HONE_TYPES_FLOAT | HONE_TYPES_F8 | HONE_BIT(HONE_F4E2M1));
+  uint64_t state = seed;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t bits = cli_random(&state);
+    const double value = real ? (double)(bits >> 11) * 0x1p-52 - 1 : (double)(bits >> 63);
+    if (tensor->type.dtype == HONE_F32)
+      ((float *)tensor->data)[i] = (float)value;
+    else
+      hone_tensor_set_real(tensor, i, value);
+  }
+}
+
+static const hone_tensor *find_input(const cli_model *model, const char *name) {
+  for (int i = model->input_count - 1; i >= 0; --i)
+    if (strcmp(model->inputs[i].name, name) == 0) return &model->inputs[i].tensor;
+  return NULL;
+}
+
+static int fill_one(cli_tool *cli, const cli_model *model, const hone_port_info *port, hone_session *session,
+                    uint64_t seed) {
+  const hone_tensor *given = find_input(model, port->name);
+  if (given) {
+    const hone_status status = hone_session_copy_in(session, port->name, given);
+    return status == HONE_OK ? CLI_EXIT_OK : cli_fail_session(cli, session, status);
+  }
+  const hone_type type = known_type(model, port);
+  if (type.dtype == HONE_STRING) {
+    cli_error("input %s holds strings, which need a file: --input %s=FILE", port->name, port->name);
+    return CLI_EXIT_USAGE;
+  }
+  hone_tensor tensor;
+  hone_status status = hone_tensor_alloc(cli->context, &type, &tensor);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  fill_random(&tensor, seed);
+  status = hone_session_copy_in(session, port->name, &tensor);
+  const int code = status == HONE_OK ? CLI_EXIT_OK : cli_fail_session(cli, session, status);
+  hone_tensor_free(cli->context, &tensor);
+  if (code == CLI_EXIT_OK) cli_note(cli, "input %s: random numbers, seed %llu", port->name, (unsigned long long)seed);
+  return code;
+}
+
+int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session) {
+  const int count = hone_engine_input_count(model->engine);
+  const uint64_t seed = (uint64_t)cli_int(cli, "seed", 0);
+  /* All shapes first: inputs that share a free dim must agree before anything is copied. */
+  hone_port_info port;
+  for (int i = 0; i < count; ++i) {
+    if (hone_engine_input(model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
+    const hone_tensor *given = find_input(model, port.name);
+    const hone_type type = given ? given->type : known_type(model, &port);
+    const hone_status status = hone_session_set_shape(session, port.name, type.shape.rank, type.shape.dim);
+    if (status != HONE_OK) return cli_fail_session(cli, session, status);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (hone_engine_input(model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
+    const int code = fill_one(cli, model, &port, session, seed + (uint64_t)i);
+    if (code != CLI_EXIT_OK) return code;
+  }
+  return CLI_EXIT_OK;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - the tool `hone`: finds the command's row, reads its options, gives it a context, runs it. */
+#include "cli.h"
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A signal handler can reach nothing but this; the library itself has no globals. */
+static atomic_bool cancelled;
+
+static void on_interrupt(int number) {
+  atomic_store(&cancelled, true);
+  signal(number, SIG_DFL); /* the second one ends the tool at once */
+}
+
+static void on_log(void *user, hone_log_level level, const char *line) {
+  cli_tool *cli = user;
+  if (cli->quiet) return;
+  cli_progress_end(cli);
+  fprintf(stderr, "%s%s\n", level == HONE_LOG_WARN ? "warning: " : "", line);
+}
+
+const cli_command *cli_command_find(const char *name) {
+  const char *near = NULL;
+  for (const cli_command *const *row = cli_commands; *row; ++row) {
+    if (strcmp((*row)->name, name) == 0) return *row;
+    near = cli_near(name, near, (*row)->name);
+  }
+  if (near)
+    cli_error("there is no command %s; did you mean %s?", name, near);
+  else
+    cli_error("there is no command %s; hone help lists them", name);
+  return NULL;
+}
+
+/* $HONE_CACHE_DIR, else the user's cache folder; NULL when there is neither. */
+const char *cli_cache_dir(char *room, size_t bytes) {
+  const char *own = getenv("HONE_CACHE_DIR"), *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int length = -1;
+  if (own && *own)
+    length = snprintf(room, bytes, "%s", own);
+  else if (shared && *shared)
+    length = snprintf(room, bytes, "%s/hone", shared);
+  else if (home && *home)
+    length = snprintf(room, bytes, "%s/.cache/hone", home);
+  return length >= 0 && (size_t)length < bytes ? room : NULL;
+}
+
+static bool has_option(const cli_command *command, const char *name) {
+  for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t)
+    for (const cli_option *row = command->tables[t]; row->name; ++row)
+      if (strcmp(row->name, name) == 0) return true;
+  return false;
+}
+
+static int open_context(cli_tool *cli) {
+  char cache[4096];
+  const char *no_color = getenv("NO_COLOR");
+  cli->verbose = cli_has(cli, "verbose");
+  cli->quiet = cli_has(cli, "quiet");
+  cli->color_out = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  cli->terminal_err = isatty(STDERR_FILENO);
+  const hone_context_options options = {.struct_size = sizeof options,
+                                        .log = on_log,
+                                        .log_user = cli,
+                                        .log_level = cli->quiet     ? HONE_LOG_OFF
+                                                     : cli->verbose ? HONE_LOG_VERBOSE
+                                                                    : HONE_LOG_WARN,
+                                        .cache_dir = cli_cache_dir(cache, sizeof cache),
+                                        .deadline_ms =
+                                            has_option(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
+                                        .cancel = &cancelled};
+  const hone_status status = hone_context_create(&options, &cli->context);
+  if (status == HONE_OK) return CLI_EXIT_OK;
+  cli_error("the library does not start: %s", hone_status_name(status));
+  return cli_exit_code(status, CLI_MODEL);
+}
+
+static int run_command(cli_tool *cli) {
+  int code = open_context(cli);
+  if (code != CLI_EXIT_OK) return code;
+  signal(SIGINT, on_interrupt);
+  signal(SIGTERM, on_interrupt);
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+  code = cli->command->run(cli);
+  cli_progress_end(cli);
+  hone_device_close(cli->device);
+  hone_context_destroy(cli->context);
+  if (fflush(stdout) != 0 && code == CLI_EXIT_OK) {
+    cli_error("standard output cannot be written");
+    code = CLI_EXIT_IO;
+  }
+  return code;
+}
+
+int main(int count, char **arguments) {
+  if (count < 2) {
+    cli_help_all(stderr);
+    return CLI_EXIT_USAGE;
+  }
+  const char *name = arguments[1];
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+  if (strcmp(name, "--version") == 0) name = "version";
+  static cli_tool cli; /* large for a stack */
+  cli.command = cli_command_find(name);
+  if (!cli.command) return CLI_EXIT_USAGE;
+  for (int i = 2; i < count; ++i) /* whatever else is wrong, help is given */
+    if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0) {
+      cli_help(cli.command, stdout);
+      return CLI_EXIT_OK;
+    }
+  const int code = cli_parse(&cli, count - 2, arguments + 2);
+  return code == CLI_EXIT_OK ? run_command(&cli) : code;
+}

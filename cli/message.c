@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.c - what the tool says: errors and notes on stderr, results in files. */
+#include "cli.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+void cli_error(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  fputs("hone: ", stderr);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+  va_end(list);
+}
+
+void cli_note(const cli_tool *cli, const char *format, ...) {
+  if (cli->quiet) return;
+  va_list list;
+  va_start(list, format);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+  va_end(list);
+}
+
+int cli_usage_error(const cli_tool *cli, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  fprintf(stderr, "hone %s: ", cli->command->name);
+  vfprintf(stderr, format, list);
+  fprintf(stderr, "\n  usage: hone %s\n  more:  hone %s --help\n", cli->command->usage, cli->command->name);
+  va_end(list);
+  return CLI_EXIT_USAGE;
+}
+
+int cli_fail(cli_tool *cli, hone_status status) {
+  const int count = hone_context_message_count(cli->context);
+  for (int i = 0; i < count; ++i) cli_error("%s", hone_context_message(cli->context, i, NULL));
+  if (count == 0) cli_error("%s", hone_status_name(status));
+  return cli_exit_code(status, cli->subject);
+}
+
+int cli_fail_session(cli_tool *cli, const hone_session *session, hone_status status) {
+  const int count = hone_session_message_count(session);
+  for (int i = 0; i < count; ++i) cli_error("%s", hone_session_message(session, i, NULL));
+  if (count == 0) cli_error("%s", hone_status_name(status));
+  return cli_exit_code(status, cli->subject);
+}
+
+bool cli_write_file(void *user, const char *text, size_t length) {
+  return fwrite(text, 1, length, (FILE *)user) == length;
+}
+
+void cli_json_text(FILE *to, const char *text) {
+  fputc('"', to);
+  for (; *text; ++text) {
+    const unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\')
+      fprintf(to, "\\%c", c);
+    else if (c < 0x20)
+      fprintf(to, "\\u%04x", c);
+    else
+      fputc(c, to);
+  }
+  fputc('"', to);
+}
+
+FILE *cli_open_output(const char *path) {
+  if (!path || strcmp(path, "-") == 0) return stdout;
+  FILE *file = fopen(path, "w");
+  if (!file) cli_error("%s: %s", path, strerror(errno));
+  return file;
+}
+
+int cli_close_output(FILE *file, const char *path) {
+  const bool is_stdout = file == stdout;
+  const bool failed = fflush(file) != 0 || ferror(file);
+  const int reason = errno;
+  if ((!is_stdout && fclose(file) != 0) || failed) {
+    cli_error("%s: %s", is_stdout ? "standard output" : path, strerror(reason));
+    return CLI_EXIT_IO;
+  }
+  return CLI_EXIT_OK;
+}

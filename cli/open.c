@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c - devices, models and engines from the command line. */
+#include "cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+cli_file_kind cli_file_kind_of(const char *path) {
+  char begin[16] = {0};
+  FILE *file = fopen(path, "rb");
+  if (!file || (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))) {
+    cli_error("%s: %s", path, strerror(errno));
+    if (file) fclose(file);
+    return CLI_FILE_UNREADABLE;
+  }
+  fclose(file);
+  if (strncmp(begin, "HONEENG\n", 8) == 0) return CLI_FILE_ENGINE;
+  return strncmp(begin, "graph ", 6) == 0 ? CLI_FILE_GRAPH_TEXT : CLI_FILE_MODEL;
+}
+
+static int check_device_kind(cli_tool *cli, const char **kind) {
+  *kind = cli_text(cli, "device");
+  if (!*kind) *kind = "cpu";
+  if (strncmp(*kind, "gpu", 3) != 0 && !(**kind >= '0' && **kind <= '9')) return CLI_EXIT_OK;
+  cli_error("--device %s is not yet here: hone runs on cpu, ref and null", *kind);
+  return CLI_EXIT_UNSUPPORTED;
+}
+
+int cli_open_device(cli_tool *cli) {
+  if (cli->device) return CLI_EXIT_OK;
+  const char *kind;
+  const int code = check_device_kind(cli, &kind);
+  if (code != CLI_EXIT_OK) return code;
+  if (cli_has(cli, "threads") && !cli_text(cli, "threads")) {
+    cli_error("--threads without a number is trtexec's thread for each stream, which is not yet here; --threads N sets "
+              "the number of threads");
+    return CLI_EXIT_UNSUPPORTED;
+  }
+  const hone_device_options options = {.struct_size = sizeof options, .threads = (int)cli_int(cli, "threads", 0)};
+  const hone_status status = hone_device_open(cli->context, kind, 0, &options, &cli->device);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+static hone_status load_text(cli_tool *cli, const char *path, hone_graph **out_graph) {
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  FILE *file = fopen(path, "rb");
+  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, strerror(errno));
+  char *text = NULL;
+  size_t length = 0, room = 0;
+  for (;;) {
+    if (length == room) {
+      room = room ? room * 2 : 65536;
+      char *larger = realloc(text, room);
+      if (!larger) {
+        free(text);
+        fclose(file);
+        return hone_fail(diag, HONE_NO_MEMORY, "%s: out of memory", path);
+      }
+      text = larger;
+    }
+    const size_t got = fread(text + length, 1, room - length, file);
+    if (got == 0) break;
+    length += got;
+  }
+  hone_status status = ferror(file) ? hone_fail(diag, HONE_IO, "%s: cannot be read", path) : HONE_OK;
+  fclose(file);
+  if (status == HONE_OK) status = hone_graph_parse(cli->context, text, length, out_graph);
+  free(text);
+  return status;
+}
+
+hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_graph) {
+  *out_graph = NULL;
+  cli->subject = CLI_MODEL;
+  const cli_file_kind kind = cli_file_kind_of(path);
+  if (kind == CLI_FILE_UNREADABLE) return HONE_IO;
+  return kind == CLI_FILE_GRAPH_TEXT ? load_text(cli, path, out_graph)
+                                     : hone_graph_load_onnx(cli->context, path, out_graph);
+}
+
+int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room) {
+  const int count = hone_graph_input_count(graph) < room ? hone_graph_input_count(graph) : room;
+  for (int i = 0; i < count; ++i) {
+    const hone_value *value = hone_graph_input(graph, i);
+    out[i] = (hone_port_info){.name = hone_value_name(value)};
+    hone_value_type(value, &out[i].type);
+    out[i].opt = out[i].type.shape;
+  }
+  return count;
+}
+
+static int ports_of_engine(const hone_engine *engine, hone_port_info *out, int room) {
+  const int count = hone_engine_input_count(engine) < room ? hone_engine_input_count(engine) : room;
+  for (int i = 0; i < count; ++i)
+    if (hone_engine_input(engine, i, &out[i]) != HONE_OK) return i;
+  return count;
+}
+
+/* Gives names to shapes that were given without one, and checks that every name is an input. */
+static int check_shapes(cli_tool *cli, const char *option, cli_shape *shapes, int count, const hone_port_info *ports,
+                        int port_count) {
+  for (int s = 0; s < count; ++s) {
+    if (!shapes[s].input[0] && port_count == 1)
+      (void)snprintf(shapes[s].input, sizeof shapes[s].input, "%s", ports[0].name);
+    bool found = false;
+    const char *near = NULL;
+    for (int p = 0; p < port_count; ++p) {
+      found = found || strcmp(ports[p].name, shapes[s].input) == 0;
+      near = cli_near(shapes[s].input, near, ports[p].name);
+    }
+    if (!found && !shapes[s].input[0])
+      return cli_usage_error(cli, "--%s: a name is needed; the model has %d inputs", option, port_count);
+    if (!found)
+      return cli_usage_error(cli, "--%s: the model has no input %s%s%s", option, shapes[s].input,
+                             near ? "; did you mean " : "", near ? near : "");
+  }
+  return CLI_EXIT_OK;
+}
+
+int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *ports, int port_count, cli_shape *out,
+                    int *count) {
+  const char *texts[CLI_MAX_SHAPES];
+  const int given = cli_list(cli, option, texts, CLI_MAX_SHAPES);
+  *count = 0;
+  for (int i = 0; i < given; ++i)
+    if (!cli_parse_shapes(option, texts[i], out, count)) return CLI_EXIT_USAGE;
+  return check_shapes(cli, option, out, *count, ports, port_count);
+}
+
+int cli_open_model(cli_tool *cli, cli_model *model) {
+  *model = (cli_model){0};
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "a model or an engine must be named");
+  const cli_file_kind kind = cli_file_kind_of(path);
+  if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
+  int code = cli_open_device(cli);
+  if (code != CLI_EXIT_OK) return code;
+  hone_status status;
+  if (kind == CLI_FILE_ENGINE) {
+    cli->subject = CLI_ENGINE;
+    status = hone_engine_load(cli->context, path, &cli->device, 1, &model->engine);
+  } else {
+    status = cli_load_graph(cli, path, &model->graph);
+  }
+  if (status != HONE_OK) return cli_fail(cli, status);
+  hone_port_info ports[CLI_MAX_INPUTS];
+  const int port_count = model->engine ? ports_of_engine(model->engine, ports, CLI_MAX_INPUTS)
+                                       : cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
+  code = cli_read_shapes(cli, "shapes", ports, port_count, model->shapes, &model->shape_count);
+  if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, port_count, model);
+  if (code == CLI_EXIT_OK && !model->engine) code = cli_build_engine(cli, model);
+  return code;
+}
+
+void cli_close_model(cli_tool *cli, cli_model *model) {
+  for (int i = 0; i < model->input_count; ++i) hone_tensor_free(cli->context, &model->inputs[i].tensor);
+  hone_engine_release(model->engine);
+  hone_graph_destroy(model->graph);
+  *model = (cli_model){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option_rows.c - the options that several commands share. A command's table list puts them together. */
+#include "cli.h"
+
+const cli_option cli_common_options[] = {
+    {"help", CLI_FLAG, .doc = "this text"},
+    {"h", CLI_FLAG, .same_as = "help"},
+    {"json", CLI_FLAG, .doc = "the result as JSON"},
+    {"verbose", CLI_FLAG, .doc = "say more on standard error"},
+    {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
+    {0},
+};
+
+const cli_option cli_model_options[] = {
+    {"model", CLI_TEXT, "FILE", .doc = "an ONNX model, graph text or an engine, told apart by content"},
+    {"m", CLI_TEXT, "FILE", .same_as = "model"},
+    {0},
+};
+
+const cli_option cli_device_options[] = {
+    {"device", CLI_TEXT, "KIND", .doc = "cpu (default), ref (slow and plain), null (a fake clock)"},
+    {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core", .low = 1, .high = 1024},
+    {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds", .low = 1, .high = 1e12},
+    {0},
+};
+
+const cli_option cli_build_options[] = {
+    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; several with commas between"},
+    {"minShapes", CLI_LIST, "NAME:DIMS", .doc = "smallest shapes of free dims"},
+    {"optShapes", CLI_LIST, "NAME:DIMS", .doc = "shapes to tune for"},
+    {"maxShapes", CLI_LIST, "NAME:DIMS", .doc = "largest shapes of free dims"},
+    {"level", CLI_INT, "0..5", .doc = "tuning effort: 0 estimates without timing, 5 times most; default 3", .high = 5},
+    {"reference", CLI_FLAG, .doc = "every layer by the reference: slow and plain"},
+    {"disable", CLI_LIST, "PASS", .doc = "leave out a pass or a rule (hone passes --list)"},
+    {"tactic", CLI_LIST, "NODE=TACTIC", .doc = "allow only this tactic for that node"},
+    {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there"},
+    {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated"},
+    {"timing-runs", CLI_INT, "N", .doc = "timed runs of a candidate; default: by level", .low = 1, .high = 100000},
+    {"scratch-limit", CLI_INT, "MIB", .doc = "reject tactics that need more scratch memory", .low = 1, .high = 1e9},
+    {"memPoolSize", CLI_TEXT, "workspace:SIZE", .doc = "the same limit; SIZE in MiB, or with a suffix B, K, M or G"},
+    {"seed", CLI_INT, "N", .doc = "of random inputs and tuning data; default 0"},
+    {0},
+};
+
+const cli_option cli_input_options[] = {
+    {"input", CLI_LIST, "NAME=FILE",
+     .doc = ".npy, ONNX tensor .pb, raw .bin, or an image; inputs not given are random"},
+    {"i", CLI_LIST, "NAME=FILE", .same_as = "input"},
+    {0},
+};
+
+const cli_option cli_image_options[] = {
+    {"resize", CLI_TEXT, "WxH|short:N", .doc = "bilinear; default: the input's size"},
+    {"crop", CLI_TEXT, "WxH", .doc = "from the centre, after resizing; default: the input's size"},
+    {"mean", CLI_TEXT, "R,G,B", .doc = "subtracted after scaling; default 0"},
+    {"std", CLI_TEXT, "R,G,B", .doc = "divided by, after that; default 1"},
+    {"scale", CLI_REAL, "X", .doc = "factor of the bytes 0..255; default 1/255 for real inputs, 1 for integers"},
+    {"layout", CLI_TEXT, "nchw|nhwc", .doc = "default: nchw unless only the last dim is 1 or 3"},
+    {"channels", CLI_TEXT, "rgb|bgr", .doc = "order of the channels; default rgb"},
+    {0},
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option_trt.c - trtexec's spellings (version 10 is the model). Each has an effect or is a "not yet" row. */
+#include "cli.h"
+
+const cli_option cli_trt_build_options[] = {
+    {"onnx", CLI_TEXT, "FILE", .same_as = "model"},
+    {"saveEngine", CLI_TEXT, "FILE", .same_as = "output"},
+    {"timingCacheFile", CLI_TEXT, "FILE", .same_as = "timing-cache"},
+    {"builderOptimizationLevel", CLI_INT, "0..5", .same_as = "level"},
+    {"avgTiming", CLI_INT, "N", .same_as = "timing-runs"},
+    {"skipInference", CLI_FLAG, .doc = "build and save only"},
+    {"dumpLayerInfo", CLI_FLAG, .doc = "print the engine's steps"},
+    {"exportLayerInfo", CLI_TEXT, "FILE", .doc = "write the engine's steps as JSON"},
+    {0},
+};
+
+const cli_option cli_load_inputs_options[] = {
+    {"loadInputs", CLI_LIST, "NAME:FILE", .doc = "inputs from files, trtexec's way; several with commas between"},
+    {0},
+};
+
+const cli_option cli_trt_bench_options[] = {
+    {"loadEngine", CLI_TEXT, "FILE", .same_as = "model"},
+    {"iterations", CLI_INT, "N", .doc = "at least so many runs; default 10", .low = 1, .high = 1e9},
+    {"duration", CLI_REAL, "S", .doc = "at least so many seconds; default 3", .high = 1e6},
+    {"warmUp", CLI_REAL, "MS", .doc = "run before measuring; default 200", .high = 1e6},
+    {"avgRuns", CLI_INT, "N", .doc = "print averages of so many runs; default 10", .low = 1, .high = 1e6},
+    {"percentile", CLI_TEXT, "P,P", .doc = "default 90,95,99"},
+    {"dumpProfile", CLI_FLAG, .doc = "print the layers' times, measured in a pass of their own"},
+    {"exportProfile", CLI_TEXT, "FILE", .doc = "write the layers' times as JSON"},
+    {"exportTimes", CLI_TEXT, "FILE", .doc = "write each run's times as JSON"},
+    {"dumpOutput", CLI_FLAG, .doc = "print the outputs of the last run"},
+    {"exportOutput", CLI_TEXT, "FILE", .doc = "write the outputs of the last run as JSON"},
+    {0},
+};
+
+#define PRECISION "hone computes in the model's own types"
+#define GPU "it is for GPUs"
+const cli_option cli_trt_not_yet[] = {
+    {"fp16", CLI_NOT_YET, .doc = PRECISION},
+    {"bf16", CLI_NOT_YET, .doc = PRECISION},
+    {"int8", CLI_NOT_YET, .doc = PRECISION},
+    {"fp8", CLI_NOT_YET, .doc = PRECISION},
+    {"best", CLI_NOT_YET, .doc = PRECISION},
+    {"tf32", CLI_NOT_YET, .doc = PRECISION},
+    {"noTF32", CLI_NOT_YET, .doc = PRECISION ", so there is no TF32 to turn off"},
+    {"calib", CLI_NOT_YET, .doc = PRECISION},
+    {"precisionConstraints", CLI_NOT_YET, .doc = PRECISION},
+    {"layerPrecisions", CLI_NOT_YET, .doc = PRECISION},
+    {"layerOutputTypes", CLI_NOT_YET, .doc = PRECISION},
+    {"inputIOFormats", CLI_NOT_YET, .doc = "inputs have the model's own types, in plain format"},
+    {"outputIOFormats", CLI_NOT_YET, .doc = "outputs have the model's own types, in plain format"},
+    {"errorOnTimingCacheMiss", CLI_NOT_YET, .doc = "what the timing cache misses is measured"},
+    {"maxTactics", CLI_NOT_YET, .doc = "use --level"},
+    {"tacticSources", CLI_NOT_YET, .doc = "use --tactic NODE=NAME"},
+    {"sparsity", CLI_NOT_YET, .doc = "there are no sparse tactics"},
+    {"loadRefOutputs", CLI_NOT_YET, .doc = "use hone run --output-dir and compare the files"},
+    {"accuracyAlgorithm", CLI_NOT_YET, .doc = "use hone verify"},
+    {"atol", CLI_NOT_YET, .doc = "use hone verify"},
+    {"rtol", CLI_NOT_YET, .doc = "use hone verify"},
+    {"accuracyThreshold", CLI_NOT_YET, .doc = "use hone verify"},
+    {"streams", CLI_NOT_YET, .doc = "one session runs at a time"},
+    {"infStreams", CLI_NOT_YET, .doc = "one session runs at a time"},
+    {"useCudaGraph", CLI_NOT_YET, .doc = GPU},
+    {"noCudaGraph", CLI_NOT_YET, .doc = GPU},
+    {"noDataTransfers", CLI_NOT_YET, .doc = "a CPU has no transfers to leave out"},
+    {"includeDataTransfers", CLI_NOT_YET, .doc = "a CPU has no transfers to measure"},
+    {"useSpinWait", CLI_NOT_YET, .doc = GPU},
+    {"markDebug", CLI_NOT_YET, .doc = "there are no debug tensors"},
+    {"saveDebugTensors", CLI_NOT_YET, .doc = "there are no debug tensors"},
+    {"profilingVerbosity", CLI_NOT_YET, .doc = "layers always keep their names"},
+    {"dynamicPlugins", CLI_NOT_YET, .doc = "the tool does not load plug-ins"},
+    {"plugins", CLI_NOT_YET, .doc = "the tool does not load plug-ins"},
+    {"refit", CLI_NOT_YET, .doc = "engines keep their weights"},
+    {"stripWeights", CLI_NOT_YET, .doc = "engines keep their weights"},
+    {"hardwareCompatibilityLevel", CLI_NOT_YET, .doc = "an engine says which CPU features it needs"},
+    {"versionCompatible", CLI_NOT_YET, .doc = "an engine says which version it needs"},
+    {"useDLACore", CLI_NOT_YET, .doc = "there is no such device"},
+    {"allowGPUFallback", CLI_NOT_YET, .doc = "there is no such device"},
+    {"separateProfileRun", CLI_NOT_YET, .doc = "layers are always profiled in a pass of their own"},
+    {0},
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* support.c - the clock, seeded numbers, the progress bar. */
+#include "cli.h"
+#include <string.h>
+#include <time.h>
+
+double cli_now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+uint64_t cli_random(uint64_t *state) { /* splitmix64 (Steele, Lea, Flood 2014) */
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/* Only on a terminal, and not more often than the eye can see. */
+void cli_progress(void *user, const char *what, int64_t done, int64_t total) {
+  cli_tool *cli = user;
+  enum { WIDTH = 30 };
+  if (!cli->terminal_err || cli->quiet) return;
+  const double now_ms = cli_now_ms();
+  if (done < total && now_ms - cli->progress_ms < 50) return;
+  cli->progress_ms = now_ms;
+  const double share = total > 0 ? (double)done / (double)total : 0;
+  const int filled = (int)(share * WIDTH);
+  char bar[WIDTH + 1];
+  for (int i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '#' : '.';
+  bar[WIDTH] = 0;
+  fprintf(stderr, "\r[%s] %3.0f %%  %-44.44s", bar, 100 * share, what ? what : "");
+  fflush(stderr);
+  cli->progress_shown = true;
+}
+
+void cli_progress_end(cli_tool *cli) {
+  if (cli->progress_shown) fprintf(stderr, "\r%*s\r", 84, "");
+  cli->progress_shown = false;
+}
+
+void cli_report_options(const cli_tool *cli, hone_report_options *out) {
+  *out = (hone_report_options){.struct_size = sizeof *out, .json = cli_has(cli, "json"), .color = cli->color_out};
+}

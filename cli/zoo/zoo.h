@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zoo.h - standard networks with seeded weights, built with the public network calls alone.
+ *
+ * Weights are drawn so that activations neither vanish nor explode: variance GAIN / fan-in (He et al. 2015 before a
+ * ReLU, Glorot and Bengio 2010 elsewhere), residual branches damped. Errors stick in the net: after the first failing
+ * call the others do nothing and return NULL, so that a network reads as its architecture. */
+#ifndef CLI_ZOO_ZOO_H
+#define CLI_ZOO_ZOO_H
+
+#include <hone/hone.h>
+
+typedef struct zoo_options {
+  int64_t batch;
+  bool dynamic; /* the batch is the symbol N */
+  uint64_t seed;
+} zoo_options;
+
+enum { ZOO_NAMES = 8, ZOO_NAME_BYTES = 96 };
+
+typedef struct zoo_net {
+  hone_context *context;
+  hone_graph *graph;
+  zoo_options options;
+  uint64_t random; /* state of the weights' generator */
+  hone_status status;
+  char names[ZOO_NAMES][ZOO_NAME_BYTES]; /* of zoo_name() */
+  int next_name;
+} zoo_net;
+
+typedef struct zoo_row {
+  const char *name, *doc;
+  const char *inputs; /* for the list */
+  double parameters, flops;
+  void (*build)(zoo_net *net);
+} zoo_row;
+
+extern const zoo_row cli_zoo_rows[]; /* ends with name NULL */
+/* Builds a row's graph; the caller destroys it. */
+hone_status cli_zoo_build(hone_context *context, const zoo_row *row, const zoo_options *options,
+                          hone_graph **out_graph);
+
+void zoo_bert_base(zoo_net *net);
+void zoo_lenet5(zoo_net *net);
+void zoo_mobilenet_v2(zoo_net *net);
+void zoo_resnet50(zoo_net *net);
+void zoo_squeezenet1_1(zoo_net *net);
+void zoo_vit_b_16(zoo_net *net);
+
+/* ---- pieces (layers.c) ---- */
+#define ZOO_HE 2.0     /* the input is the output of a ReLU: half of its variance is gone */
+#define ZOO_LINEAR 1.0 /* the input has mean 0 */
+
+/* The first dim is the batch; dims are the others. */
+hone_value *zoo_input(zoo_net *net, const char *name, hone_dtype dtype, int rank, const int64_t *dims);
+void zoo_output(zoo_net *net, const char *name, hone_value *value);
+/* Uniform in middle +- spread. name gets the suffix. */
+hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int rank, const int64_t *dims, double middle,
+                       double spread);
+hone_value *zoo_scalar(zoo_net *net, const char *name, double value);
+hone_value *zoo_ints(zoo_net *net, const char *name, int rank, int count, const int64_t *values);
+int64_t zoo_extent(zoo_net *net, const hone_value *value, int axis);
+
+/* A node with one output. */
+hone_value *zoo_node(zoo_net *net, const char *op, const char *name, int in_count, hone_value *const *inputs,
+                     int attr_count, const hone_attr *attrs);
+hone_value *zoo_unary(zoo_net *net, const char *op, const char *name, hone_value *x);
+hone_value *zoo_binary(zoo_net *net, const char *op, const char *name, hone_value *a, hone_value *b);
+
+typedef struct zoo_conv_shape {
+  int64_t channels, kernel, stride, pad, groups;
+  double gain;
+  bool no_bias;
+} zoo_conv_shape;
+hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape);
+/* scale: the middle of gamma. */
+hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double scale);
+hone_value *zoo_layer_norm(zoo_net *net, const char *name, hone_value *x, double epsilon);
+hone_value *zoo_max_pool(zoo_net *net, const char *name, hone_value *x, int64_t kernel, int64_t stride, int64_t pad,
+                         bool ceil_mode);
+hone_value *zoo_clip6(zoo_net *net, const char *name, hone_value *x);
+hone_value *zoo_gemm(zoo_net *net, const char *name, hone_value *x, int64_t outputs, double gain); /* x: [N, K] */
+/* MatMul and Add over the last axis, as exporters write a linear layer of rank above 2. */
+hone_value *zoo_matmul_add(zoo_net *net, const char *name, hone_value *x, int64_t outputs, double gain);
+/* 0.5 x (1 + erf(x / sqrt(2))), in the five nodes that exporters write. */
+hone_value *zoo_gelu(zoo_net *net, const char *name, hone_value *x);
+hone_value *zoo_reshape(zoo_net *net, const char *name, hone_value *x, int rank, const int64_t *dims);
+hone_value *zoo_transpose(zoo_net *net, const char *name, hone_value *x, int rank, const int64_t *perm);
+hone_value *zoo_concat(zoo_net *net, const char *name, int count, hone_value *const *inputs, int64_t axis);
+
+/* ---- transformer pieces (transformer.c) ---- */
+typedef struct zoo_attention {
+  int64_t width, heads, tokens;
+  double damping; /* gain of the projection into the residual stream */
+} zoo_attention;
+/* q, k, v: [N, tokens, width]; mask (may be NULL) is added to the scores. Returns [N, tokens, width]. */
+hone_value *zoo_attend(zoo_net *net, const char *name, const zoo_attention *shape, hone_value *q, hone_value *k,
+                       hone_value *v, hone_value *mask);
+/* linear, gelu, linear */
+hone_value *zoo_mlp(zoo_net *net, const char *name, hone_value *x, int64_t hidden, double damping);
+
+/* "prefix.%d.rest" and the like, in a ring of buffers: good for the next few calls. */
+const char *zoo_name(zoo_net *net, const char *format, ...) HONE_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile_graph_build.c - models built layer by layer, looked at, printed and optimised, for users.
+ * Every argument of a caller is checked here once; ir/ checks what makes a graph right. */
+#include "ir/text.h"
+#include "ops/registry.h"
+#include "pass/pipeline.h"
+#include "pass/rewrite.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+hone_status hone_graph_create(hone_context *context, const char *name, hone_graph **out_graph) {
+  if (out_graph) *out_graph = NULL;
+  if (!context) return HONE_INVALID;
+  if (!out_graph) return HN_FAIL(&context->diag, HONE_INVALID, "out_graph must be given");
+  return hn_graph_create(context, name && *name ? name : "graph", out_graph);
+}
+
+void hone_graph_destroy(hone_graph *graph) { hn_graph_destroy(graph); }
+
+hone_status hone_graph_parse(hone_context *context, const char *text, size_t length, hone_graph **out_graph) {
+  if (out_graph) *out_graph = NULL;
+  if (!context) return HONE_INVALID;
+  if (!text || !out_graph) return HN_FAIL(&context->diag, HONE_INVALID, "text and out_graph must be given");
+  return hn_graph_parse(context, text, length, NULL, 0, out_graph);
+}
+
+/* ---- building ---- */
+
+static hone_status check_dtype(hone_graph *graph, const char *what, hone_dtype dtype) {
+  if (dtype > HONE_NONE && dtype < HONE_DTYPE_COUNT) return HONE_OK;
+  return HN_FAIL(&graph->context->diag, HONE_INVALID, "%s: there is no element type %d", what, (int)dtype);
+}
+
+/* One dim of an input: a number, or a symbol by its given or a made name. */
+static hone_status input_dim(hone_graph *graph, const char *input, int axis, int64_t dim, const char *name,
+                             int64_t *out) {
+  hone_diagnostics *diag = &graph->context->diag;
+  if (dim < -1)
+    return HN_FAIL(diag, HONE_INVALID, "input %s: dim %d is %lld; allowed: -1 (free) or an extent", input, axis,
+                   (long long)dim);
+  if (dim >= 0) {
+    *out = dim;
+    return HONE_OK;
+  }
+  char made[96];
+  if (!name || !*name) {
+    hn_text text;
+    hn_text_init(&text, graph->context->allocator);
+    hn_text_printf(&text, "%s_dim%d", input, axis);
+    hn_copy_text(made, sizeof made, hn_text_string(&text));
+    hn_text_deinit(&text);
+    name = made;
+  }
+  *out = hn_dim_named(&graph->dims, name);
+  return graph->dims.failed ? HN_FAIL_MEMORY(diag) : HONE_OK;
+}
+
+hone_status hone_graph_add_input(hone_graph *graph, const char *name, hone_dtype dtype, int rank, const int64_t *dims,
+                                 const char *const *names, hone_value **out_value) {
+  if (out_value) *out_value = NULL;
+  if (!graph) return HONE_INVALID;
+  hone_diagnostics *diag = &graph->context->diag;
+  if (!name || !*name) return HN_FAIL(diag, HONE_INVALID, "a graph input needs a name");
+  if (hn_table_get(&graph->value_names, name)) return HN_FAIL(diag, HONE_INVALID, "a value is already called %s", name);
+  if (rank < 0 || rank > HONE_MAX_RANK || (rank > 0 && !dims))
+    return HN_FAIL(diag, HONE_INVALID, "input %s: rank is %d; allowed: 0 to %d, with dims", name, rank, HONE_MAX_RANK);
+  HN_TRY(check_dtype(graph, name, dtype));
+  hone_type type = {.kind = HONE_TENSOR, .dtype = dtype, .shape.rank = rank};
+  for (int i = 0; i < rank; ++i)
+    HN_TRY(input_dim(graph, name, i, dims[i], names ? names[i] : NULL, &type.shape.dim[i]));
+  hn_value *value = hn_block_add_param(graph->main, name, &type);
+  if (!value) return HONE_NO_MEMORY;
+  if (out_value) *out_value = value;
+  return HONE_OK;
+}
+
+static hone_status add_constant(hone_graph *graph, const char *name, const hone_tensor *tensor, bool borrow,
+                                hone_value **out_value) {
+  if (out_value) *out_value = NULL;
+  if (!graph) return HONE_INVALID;
+  hone_diagnostics *diag = &graph->context->diag;
+  const char *what = name && *name ? name : "a constant";
+  if (!tensor || !out_value) return HN_FAIL(diag, HONE_INVALID, "%s: tensor and out_value must be given", what);
+  HN_TRY(check_dtype(graph, what, tensor->type.dtype));
+  size_t need = 0;
+  if (tensor->type.shape.rank > HONE_MAX_RANK || !hn_type_bytes(&tensor->type, &need))
+    return HN_FAIL(diag, HONE_INVALID, "%s: its dims must all be numbers, and small enough to count", what);
+  if ((need > 0 && !tensor->data) || tensor->bytes < need)
+    return HN_FAIL(diag, HONE_INVALID, "%s: its shape needs %zu bytes, and %zu were given", what, need, tensor->bytes);
+  *out_value = hn_constant_create(graph, name, tensor, borrow);
+  return *out_value ? HONE_OK : HONE_NO_MEMORY;
+}
+
+hone_status hone_graph_add_constant(hone_graph *graph, const char *name, const hone_tensor *tensor,
+                                    hone_value **out_value) {
+  return add_constant(graph, name, tensor, false, out_value);
+}
+
+hone_status hone_graph_borrow_constant(hone_graph *graph, const char *name, const hone_tensor *tensor,
+                                       hone_value **out_value) {
+  return add_constant(graph, name, tensor, true, out_value);
+}
+
+static hone_status find_op(hone_graph *graph, const char *op, const char *name, const hone_op **out) {
+  hone_diagnostics *diag = &graph->context->diag;
+  if (!op) return HN_FAIL(diag, HONE_INVALID, "node %s: the operator must be given", name ? name : "(no name)");
+  *out = hn_op_find(graph->context->ops, op);
+  if (!*out) return HN_FAIL(diag, HONE_INVALID, "node %s: there is no operator %s", name ? name : "(no name)", op);
+  if ((*out)->traits & HONE_HAS_BLOCKS)
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "node %s: %s owns blocks, which this call cannot give", name ? name : op,
+                   op);
+  return HONE_OK;
+}
+
+hone_status hone_graph_add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
+                                int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
+                                int out_count) {
+  for (int i = 0; out_values && i < out_count; ++i) out_values[i] = NULL;
+  if (!graph) return HONE_INVALID;
+  hone_diagnostics *diag = &graph->context->diag;
+  const hone_op *row;
+  HN_TRY(find_op(graph, op, name, &row));
+  if (in_count < 0 || attr_count < 0 || out_count < 0 || (in_count > 0 && !inputs) || (attr_count > 0 && !attrs) ||
+      (out_count > 0 && !out_values))
+    return HN_FAIL(diag, HONE_INVALID, "node %s (%s): a list is missing, or its count is negative", name ? name : op,
+                   op);
+  for (int i = 0; i < in_count; ++i)
+    if (inputs[i] && (inputs[i]->id >= graph->value_count || graph->values[inputs[i]->id] != inputs[i]))
+      return HN_FAIL(diag, HONE_INVALID, "node %s (%s): input %d belongs to another graph", name ? name : op, op, i);
+  const hn_node_spec spec = {.op = row,
+                             .name = name,
+                             .attrs = {.count = attr_count, .items = attrs},
+                             .in_count = in_count,
+                             .out_count = out_count,
+                             .in = inputs};
+  hn_node *node;
+  HN_TRY(hn_node_create(graph->main, &spec, &node));
+  for (int i = 0; i < out_count; ++i) out_values[i] = node->out[i];
+  return HONE_OK;
+}
+
+hone_status hone_graph_add_output(hone_graph *graph, const char *name, hone_value *value) {
+  if (!graph) return HONE_INVALID;
+  if (!value || value->id >= graph->value_count || graph->values[value->id] != value)
+    return HN_FAIL(&graph->context->diag, HONE_INVALID, "output %s: the value is not of this graph",
+                   name ? name : "(no name)");
+  return hn_block_add_result(graph->main, value, name);
+}
+
+/* ---- looking ---- */
+
+void hone_value_type(const hone_value *value, hone_type *out_type) {
+  *out_type = value->fact.type;
+  for (int i = 0; i < out_type->shape.rank; ++i)
+    if (out_type->shape.dim[i] < 0) out_type->shape.dim[i] = -1;
+}
+
+const char *hone_value_name(const hone_value *value) { return value->name; }
+int hone_graph_input_count(const hone_graph *graph) { return graph->main->param_count; }
+int hone_graph_output_count(const hone_graph *graph) { return graph->main->result_count; }
+int hone_graph_node_count(const hone_graph *graph) { return hn_graph_node_count(graph); }
+
+hone_value *hone_graph_input(const hone_graph *graph, int index) {
+  return index >= 0 && index < graph->main->param_count ? graph->main->params[index] : NULL;
+}
+
+hone_value *hone_graph_output(const hone_graph *graph, int index) {
+  return index >= 0 && index < graph->main->result_count ? graph->main->results[index] : NULL;
+}
+
+const char *hone_graph_output_name(const hone_graph *graph, int index) {
+  return index >= 0 && index < graph->main->result_count ? graph->output_names[index] : NULL;
+}
+
+/* ---- passes ---- */
+
+static hone_status send(hone_diagnostics *diag, const hn_text *text, hone_write_fn write, void *user) {
+  if (text->failed) return HN_FAIL_MEMORY(diag);
+  if (write(user, hn_text_string(text), text->length)) return HONE_OK;
+  return HN_FAIL(diag, HONE_IO, "the text could not be written");
+}
+
+hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *options) {
+  if (!graph) return HONE_INVALID;
+  hone_diagnostics *diag = &graph->context->diag;
+  static const hone_pass_options defaults = {.struct_size = sizeof defaults};
+  if (!options) options = &defaults;
+  if (options->struct_size != sizeof *options)
+    return HN_FAIL(diag, HONE_INVALID, "pass options have struct_size %u; this library knows %zu", options->struct_size,
+                   sizeof *options);
+  hn_pass_run run = {
+      .context = graph->context, .graph = graph, .disable = options->disable, .disable_count = options->disable_count};
+  return hn_pipeline_run(&run, options->after);
+}
+
+hone_status hone_pass_list(hone_write_fn write, void *user) {
+  hn_text text;
+  hn_text_init(&text, hn_allocator_default());
+  int count;
+  const hn_pass *passes = hn_pipeline(&count);
+  for (int i = 0; i < count; ++i) {
+    hn_text_printf(&text, "%s\t%s\n", passes[i].name, passes[i].doc);
+    for (const hn_rewrite *rule = passes[i].rewrites; rule && rule->name; ++rule)
+      hn_text_printf(&text, "%s/%s\t%s\n", passes[i].name, rule->name, rule->why);
+  }
+  const hone_status status = send(NULL, &text, write, user);
+  hn_text_deinit(&text);
+  return status;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_report.c - reports of engines and sessions, for users: gathers plan, trace and costs, and sends the text. */
+#include "base/file.h"
+#include "device/isa.h"
+#include "report/report.h"
+#include "run/session.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+/* One report in the making: its memory, and where its text goes. */
+typedef struct report {
+  hn_arena arena;
+  hn_text text;
+  hone_diagnostics *diag;
+} report;
+
+static void begin(report *r, hn_allocator allocator, hone_diagnostics *diag) {
+  hn_arena_init(&r->arena, allocator);
+  hn_text_init(&r->text, allocator);
+  r->diag = diag;
+}
+
+static hone_status end(report *r, hone_status status, hone_write_fn write, void *user) {
+  if (status == HONE_NO_MEMORY) (void)HN_FAIL_MEMORY(r->diag);
+  if (status == HONE_OK && !write(user, hn_text_string(&r->text), r->text.length))
+    status = HN_FAIL(r->diag, HONE_IO, "the report could not be written");
+  hn_text_deinit(&r->text);
+  hn_arena_deinit(&r->arena);
+  return status;
+}
+
+static hone_status check_options(const hone_report_options **options, hone_diagnostics *diag) {
+  static const hone_report_options defaults = {.struct_size = sizeof defaults};
+  if (!*options) *options = &defaults;
+  if ((*options)->struct_size == sizeof **options) return HONE_OK;
+  return HN_FAIL(diag, HONE_INVALID, "report options have struct_size %u; this library knows %zu",
+                 (*options)->struct_size, sizeof **options);
+}
+
+/* The work of each step at the shapes of the current instance; as at build where they are not known. */
+static hone_cost step_cost(const hone_session *session, const hn_plan_step *step) {
+  const hn_plan *plan = session->engine->plan;
+  hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
+  if (!plan->dynamic || !session->current || !step->op || !step->op->cost || step->in_count > HONE_MAX_PORTS * 2 ||
+      step->out_count > HONE_MAX_PORTS)
+    return step->cost;
+  if (hn_plan_step_facts(plan, step, session->current->symbols, in, out, NULL) != HONE_OK) return step->cost;
+  for (int i = 0; i < step->out_count; ++i)
+    if (out[i].type.kind == HONE_TENSOR && !hn_shape_known(&out[i].type.shape)) return step->cost;
+  return step->op->cost(&step->attrs, in, step->in_count, out, step->out_count);
+}
+
+static int64_t batch_of(const hone_session *session) {
+  const bool has_axis = session->engine->plan->input_count > 0 && session->shapes[0].rank > 0;
+  return has_axis ? session->shapes[0].dim[0] : 1;
+}
+
+static hone_status make_profile(report *r, const hone_session *session, const hone_report_options *options) {
+  const hn_plan *plan = session->engine->plan;
+  hn_trace trace;
+  HN_TRY(hn_session_trace(session, &r->arena, &trace, r->diag));
+  hone_cost *costs = HN_NEW(&r->arena, hone_cost, plan->step_count + 1);
+  if (!costs) return HONE_NO_MEMORY;
+  for (int s = 0; s < plan->step_count; ++s) costs[s] = step_cost(session, &plan->steps[s]);
+  const hn_profile_input input = {.plan = plan,
+                                  .trace = &trace,
+                                  .costs = costs,
+                                  .facts = &session->engine->devices[0]->facts,
+                                  .batch = batch_of(session)};
+  return hn_report_profile(&input, options, &r->arena, &r->text);
+}
+
+hone_status hone_report_profile(const hone_session *session, const hone_report_options *options, hone_write_fn write,
+                                void *user, hone_diagnostics *diag) {
+  if (!session || !write) return HN_FAIL(diag, HONE_INVALID, "session and write must be given");
+  HN_TRY(check_options(&options, diag));
+  report r;
+  begin(&r, session->allocator, diag);
+  return end(&r, make_profile(&r, session, options), write, user);
+}
+
+hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *options, hone_write_fn write,
+                               void *user, hone_diagnostics *diag) {
+  if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
+  HN_TRY(check_options(&options, diag));
+  report r;
+  begin(&r, engine->allocator, diag);
+  return end(&r, hn_report_engine(engine->plan, options, &r.arena, &r.text), write, user);
+}
+
+void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
+  const hn_plan *plan = engine->plan;
+  *out_summary = (hone_engine_summary){.name = plan->name,
+                                       .built_by = plan->built_by,
+                                       .device_name = plan->device_name,
+                                       .step_count = plan->step_count,
+                                       .weights_bytes = plan->weights_bytes,
+                                       .arena_bytes = plan->arena_bytes,
+                                       .scratch_bytes = plan->scratch_bytes,
+                                       .max_error_rel_l2 = -1,
+                                       .dynamic = plan->dynamic,
+                                       .after_run = plan->after_run};
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    out_summary->reference_steps += hn_step_is_reference(step);
+    out_summary->flops += step->cost.flops;
+    if (step->error_rel_l2 > out_summary->max_error_rel_l2) out_summary->max_error_rel_l2 = step->error_rel_l2;
+  }
+}
+
+hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path, const hone_report_options *options,
+                                hone_write_fn write, void *user, hone_diagnostics *diag) {
+  if ((!engine && !ledger_path) || !write)
+    return HN_FAIL(diag, HONE_INVALID, "write, and an engine or a ledger's path must be given");
+  HN_TRY(check_options(&options, diag));
+  if (!ledger_path && !engine->ledger)
+    return HN_FAIL(diag, HONE_INVALID, "the engine was loaded from a file: its ledger is the file beside it");
+  const hn_allocator allocator = engine ? engine->allocator : hn_allocator_default();
+  hn_blob blob = {0};
+  if (ledger_path) HN_TRY(hn_file_read(diag, allocator, ledger_path, &blob));
+  const char *text = ledger_path ? (const char *)blob.data : engine->ledger;
+  const size_t length = ledger_path ? blob.bytes : strlen(engine->ledger);
+  report r;
+  begin(&r, allocator, diag);
+  const hone_status status =
+      hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length, options, &r.arena, &r.text, diag);
+  hn_blob_close(&blob);
+  return end(&r, status, write, user);
+}
+
+/* ---- numbers for programs ---- */
+
+int hone_session_step_count(const hone_session *session) { return session->engine->plan->step_count; }
+
+hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile) {
+  *out_profile = (hone_step_profile){0};
+  const hn_plan *plan = session->engine->plan;
+  if (index < 0 || index >= plan->step_count || !session->samples) return HONE_INVALID;
+  hn_arena arena;
+  hn_arena_init(&arena, session->allocator);
+  hn_trace trace;
+  const hone_status status = hn_session_trace(session, &arena, &trace, NULL);
+  if (status == HONE_OK) {
+    const hn_plan_step *step = &plan->steps[index];
+    const hn_trace_step *times = &trace.steps[index];
+    *out_profile = (hone_step_profile){.name = step->name,
+                                       .op = hn_step_type(step),
+                                       .provider = step->provider,
+                                       .tactic = step->tactic ? step->tactic->name : NULL,
+                                       .mean_ns = times->runs ? times->total_ns / (double)times->runs : 0,
+                                       .min_ns = times->min_ns,
+                                       .max_ns = times->max_ns,
+                                       .median_ns = times->median_ns,
+                                       .cost = step_cost(session, step),
+                                       .reference = hn_step_is_reference(step)};
+  }
+  hn_arena_deinit(&arena);
+  return status;
+}
+
+void hone_isa_text(uint32_t isa, char *out, size_t room) {
+  static const struct {
+    const char *name;
+    uint32_t bit;
+  } rows[] = {
+#define HN_ISA(suffix, name, flags, features) {#suffix, HONE_ISA_##name},
+#include "device/isa.inc"
+#undef HN_ISA
+  };
+  size_t length = 0;
+  if (room > 0) out[0] = 0;
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    const size_t name_length = strlen(rows[i].name);
+    if ((rows[i].bit & isa) != rows[i].bit || length + name_length + 2 > room) continue;
+    if (length > 0) out[length++] = ' ';
+    memcpy(out + length, rows[i].name, name_length + 1);
+    length += name_length;
+  }
+}

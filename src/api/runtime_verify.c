@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_verify.c - every step of an engine against the reference, on the device at hand.
+ *
+ * A step's kernel runs on seeded inputs at the opt shapes, with the engine's tactic, parameters and formats, and is
+ * compared with the operator's own eval. Constants that the engine holds plainly are used as they are. Weights that it
+ * holds only as a kernel's packed form are replaced by seeded ones, packed anew by the same tactic: what is measured is
+ * the kernel on its real shapes, while the stored bytes are checked by their hashes, which come first. */
+#include "base/random.h"
+#include "report/report.h"
+#include "report/verify.h"
+#include "run/session.h"
+#include "tensor/element.h"
+#include "tensor/layout.h"
+#include "tensor/shape.h"
+#include <math.h>
+#include <string.h>
+
+enum { WINDOWS = 16, WINDOW_ELEMENTS = 256, MAX_PORTS = HONE_MAX_PORTS * 2 };
+
+typedef struct verification {
+  hone_engine *engine;
+  const hone_verify_options *options;
+  hone_diagnostics *diag;
+  int64_t *symbols; /* at the opt shapes */
+} verification;
+
+/* One step on the bench; everything lives in the arena. */
+typedef struct bench {
+  verification *of;
+  const hn_plan_step *step;
+  hn_arena arena;
+  hone_fact in_facts[MAX_PORTS], out_facts[MAX_PORTS];
+  hone_tensor in[MAX_PORTS], want[MAX_PORTS];              /* plain */
+  hone_tensor launch_in[MAX_PORTS], launch_out[MAX_PORTS]; /* in the tactic's formats */
+  void *packed, *scratch;
+} bench;
+
+static void *allocate(bench *b, size_t bytes) {
+  void *block = hn_arena_alloc(&b->arena, bytes + 64, 64);
+  if (block) memset(block, 0, bytes + 64);
+  return block;
+}
+
+static hone_status new_tensor(bench *b, const hone_type *type, hone_format format, hone_tensor *out) {
+  *out = (hone_tensor){.type = *type};
+  out->type.format = format;
+  if (!hn_type_bytes(&out->type, &out->bytes))
+    return HN_FAIL(b->of->diag, HONE_LIMIT, "step %s: a tensor is too large", b->step->name);
+  out->data = allocate(b, out->bytes);
+  return out->data ? HONE_OK : HN_FAIL_MEMORY(b->of->diag);
+}
+
+/* Reals in [-1, 1); small whole numbers for narrow integers; wide ones, mostly indices, are 0. */
+static void fill(hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
+  const int64_t count = hn_elems(&tensor->type.shape);
+  const hone_dtype dtype = tensor->type.dtype;
+  for (int64_t i = 0; i < count; ++i) {
+    if (fact->value && i < fact->value_count)
+      hn_store_int(tensor, i, fact->value[i]);
+    else if (hn_dtype_is_float(dtype))
+      hn_store_real(tensor, i, hn_random_unit(random) * 2 - 1);
+    else
+      hn_store_int(tensor, i,
+                   (int64_t)(hn_random_u64(random) % (dtype == HONE_BOOL            ? 2
+                                                      : hone_dtype_bits(dtype) <= 8 ? 128
+                                                                                    : 1)));
+  }
+}
+
+/* A constant as the engine holds it; small integers also become the fact's values. */
+static bool take_constant(bench *b, int i) {
+  int64_t *room = allocate(b, HONE_MAX_FACT_VALUES * sizeof *room);
+  hone_tensor *constant = allocate(b, sizeof *constant);
+  hone_fact *fact = &b->in_facts[i];
+  if (!room || !constant) return false;
+  if (!hn_plan_constant(b->of->engine->plan, b->step->in[i], constant, room, &fact->value, &fact->value_count))
+    return false;
+  fact->constant = constant;
+  b->in[i] = *constant;
+  return true;
+}
+
+static hone_status make_input(bench *b, int i, hn_random *random) {
+  hone_fact *fact = &b->in_facts[i];
+  if (b->step->in[i] < 0 || fact->type.kind == HONE_ABSENT) return HONE_OK;
+  const hone_format format = fact->type.format;
+  if (!take_constant(b, i)) {
+    HN_TRY(new_tensor(b, &fact->type, HONE_PLAIN, &b->in[i]));
+    fill(&b->in[i], fact, random);
+  }
+  b->launch_in[i] = b->in[i];
+  if (format == HONE_PLAIN || b->in[i].type.format == format) return HONE_OK;
+  HN_TRY(new_tensor(b, &fact->type, format, &b->launch_in[i]));
+  if (hn_layout_convert(&b->in[i], &b->launch_in[i])) return HONE_OK;
+  return HN_FAIL(b->of->diag, HONE_INTERNAL, "step %s: input %d cannot be laid out", b->step->name, i);
+}
+
+static hone_status make_tensors(bench *b) {
+  hn_random random = {.state = b->of->options->seed};
+  for (int i = 0; i < b->step->in_count; ++i) HN_TRY(make_input(b, i, &random));
+  for (int o = 0; o < b->step->out_count; ++o) {
+    const hone_type *type = &b->out_facts[o].type;
+    if (b->step->out[o] < 0 || type->kind == HONE_ABSENT) continue;
+    HN_TRY(new_tensor(b, type, HONE_PLAIN, &b->want[o]));
+    HN_TRY(new_tensor(b, type, type->format, &b->launch_out[o]));
+  }
+  return HONE_OK;
+}
+
+/* Runs [first, last) that are compared: both ends, and others in between. All of it when full or small. */
+static int window_count(const bench *b, int64_t count) {
+  return count == 0 ? 0 : b->of->options->full || count <= WINDOWS * WINDOW_ELEMENTS ? 1 : WINDOWS;
+}
+
+static hone_window window_at(const bench *b, int output, int64_t count, int at) {
+  hone_window window = {.output = output, .last = count};
+  if (window_count(b, count) == 1) return window;
+  hn_random random = {.state = b->of->options->seed * 7919 + (uint64_t)at};
+  const int64_t last_start = count - WINDOW_ELEMENTS;
+  window.first = at == 0 ? 0 : at == 1 ? last_start : (int64_t)(hn_random_u64(&random) % (uint64_t)(last_start + 1));
+  window.last = window.first + WINDOW_ELEMENTS;
+  return window;
+}
+
+static hone_status run_reference(bench *b) {
+  const hn_plan_step *step = b->step;
+  hone_fact in[MAX_PORTS], out[MAX_PORTS]; /* plain: the operator knows no formats */
+  memcpy(in, b->in_facts, sizeof in);
+  memcpy(out, b->out_facts, sizeof out);
+  for (int i = 0; i < step->in_count; ++i) in[i].type.format = HONE_PLAIN;
+  for (int o = 0; o < step->out_count; ++o) out[o].type.format = HONE_PLAIN;
+  const hone_op *op = step->op;
+  const size_t bytes = op->eval_scratch ? op->eval_scratch(&step->attrs, in, step->in_count, out, step->out_count) : 0;
+  hone_eval eval = {.op = op,
+                    .attrs = &step->attrs,
+                    .in_count = step->in_count,
+                    .out_count = step->out_count,
+                    .in = b->in,
+                    .out = b->want,
+                    .scratch = allocate(b, bytes),
+                    .diagnostics = b->of->diag};
+  if (!eval.scratch) return HN_FAIL_MEMORY(b->of->diag);
+  for (int o = 0; o < step->out_count; ++o) {
+    const int64_t count = b->want[o].data ? hn_elems(&b->want[o].type.shape) : 0;
+    for (int w = 0; w < window_count(b, count); ++w) {
+      const hone_window window = window_at(b, o, count, w);
+      HN_TRY(op->eval(&eval, &window));
+    }
+  }
+  return HONE_OK;
+}
+
+/* Weights that are only packed in the engine: seeded ones, packed by the same tactic. */
+static hone_status pack_weights(bench *b, hone_query *query) {
+  const hone_tactic *tactic = b->step->tactic;
+  const uint32_t mask = tactic->pack_mask & b->step->constant_mask;
+  if (!b->step->packed_bytes) return HONE_OK;
+  for (int i = 0; i < b->step->in_count; ++i)
+    if (mask >> i & 1) b->in_facts[i].constant = &b->in[i];
+  b->packed = allocate(b, tactic->pack_bytes ? tactic->pack_bytes(query) : 0);
+  if (!b->packed) return HN_FAIL_MEMORY(b->of->diag);
+  HN_TRY(tactic->pack(query, b->packed));
+  for (int i = 0; i < b->step->in_count; ++i)
+    if (mask >> i & 1) {
+      b->in_facts[i].constant = NULL; /* as at run time */
+      b->launch_in[i].data = NULL;
+    }
+  return HONE_OK;
+}
+
+static hone_status run_tactic(bench *b) {
+  const hn_plan_step *step = b->step;
+  hone_device *device = b->of->engine->devices[step->device];
+  hone_query query;
+  hn_plan_step_query(b->of->engine->plan, step, &device->facts, b->in_facts, b->out_facts, &query);
+  HN_TRY(pack_weights(b, &query));
+  b->scratch = allocate(b, step->tactic->scratch ? step->tactic->scratch(&query) : 0);
+  if (!b->scratch) return HN_FAIL_MEMORY(b->of->diag);
+  const hone_launch launch = {.in_count = step->in_count,
+                              .out_count = step->out_count,
+                              .in = b->launch_in,
+                              .out = b->launch_out,
+                              .packed = b->packed,
+                              .scratch = b->scratch,
+                              .diagnostics = b->of->diag};
+  hone_stream *stream = NULL;
+  hn_prepared prepared;
+  HN_TRY(hn_prepare(device, step->tactic, &query, &prepared, b->of->diag));
+  hone_status status = hn_stream_open(device, 2, &stream, b->of->diag);
+  if (status == HONE_OK) status = step->tactic->launch(prepared.state, stream, &launch);
+  if (status == HONE_OK) status = hn_stream_wait(device, stream, b->of->diag);
+  hn_stream_close(device, stream);
+  hn_unprepare(&prepared);
+  return status;
+}
+
+typedef struct error_sum {
+  double difference, reference;
+  bool broken; /* an integer differs, or a number is none */
+} error_sum;
+
+static void add_window(const hone_tensor *got, const hone_tensor *want, const hone_window *window, error_sum *sum) {
+  const bool real = hn_dtype_is_float(want->type.dtype);
+  for (int64_t i = window->first; i < window->last; ++i) {
+    const double a = hn_real(got, i), c = hn_real(want, i);
+    if (!real || !isfinite(a) || !isfinite(c)) {
+      const bool same = real ? (isnan(a) && isnan(c)) || a == c : hn_int(got, i) == hn_int(want, i);
+      sum->broken = sum->broken || !same;
+      continue;
+    }
+    sum->difference += (a - c) * (a - c);
+    sum->reference += c * c;
+  }
+}
+
+static hone_status compare(bench *b, hn_verified_step *row) {
+  error_sum sum = {0};
+  for (int o = 0; o < b->step->out_count; ++o) {
+    if (!b->want[o].data) continue;
+    hone_tensor plain = b->launch_out[o];
+    if (plain.type.format != HONE_PLAIN) {
+      HN_TRY(new_tensor(b, &plain.type, HONE_PLAIN, &plain));
+      if (!hn_layout_convert(&b->launch_out[o], &plain))
+        return HN_FAIL(b->of->diag, HONE_INTERNAL, "step %s: output %d cannot be laid out", b->step->name, o);
+    }
+    const int64_t count = hn_elems(&plain.type.shape);
+    for (int w = 0; w < window_count(b, count); ++w) {
+      const hone_window window = window_at(b, o, count, w);
+      add_window(&plain, &b->want[o], &window, &sum);
+      row->compared += window.last - window.first;
+    }
+  }
+  row->error = sum.broken ? HUGE_VAL : sum.reference > 0 ? sqrt(sum.difference / sum.reference) : sqrt(sum.difference);
+  return HONE_OK;
+}
+
+/* Why a step is not run here; NULL when it is. */
+static const char *left_out(const hn_plan_step *step, const hone_fact *out) {
+  if (step->kind != HN_STEP_CALL) return "no kernel runs";
+  if (hn_step_is_reference(step)) return "the reference itself";
+  if (!step->op->eval) return "the operator has no reference";
+  for (int o = 0; o < step->out_count; ++o)
+    if (step->out[o] >= 0 && (out[o].type.kind != HONE_TENSOR || !hn_shape_known(&out[o].type.shape)))
+      return "extents known only after running";
+  return NULL;
+}
+
+static hone_status verify_step(bench *b, hn_verified_step *row) {
+  const hn_plan_step *step = b->step;
+  if (hn_plan_step_facts(b->of->engine->plan, step, b->of->symbols, b->in_facts, b->out_facts, NULL) != HONE_OK) {
+    row->left_out = "extents known only after running";
+    return HONE_OK;
+  }
+  row->left_out = left_out(step, b->out_facts);
+  if (row->left_out) return HONE_OK;
+  row->bound = step->error_bound > 0 ? step->error_bound : hn_tactic_bound(step->tactic, b->out_facts[0].type.dtype);
+  HN_TRY(make_tensors(b));
+  HN_TRY(run_reference(b));
+  HN_TRY(run_tactic(b));
+  return compare(b, row);
+}
+
+static hone_status bind_symbols(verification *v, hn_arena *arena) {
+  const hn_plan *plan = v->engine->plan;
+  hone_shape *shapes = HN_NEW(arena, hone_shape, plan->input_count + 1);
+  v->symbols = HN_NEW(arena, int64_t, plan->dims.symbol_count + 1);
+  if (!shapes || !v->symbols) return HN_FAIL_MEMORY(v->diag);
+  for (int i = 0; i < plan->input_count; ++i) shapes[i] = plan->inputs[i].opt;
+  return hn_plan_bind_symbols(plan, shapes, v->symbols, v->diag);
+}
+
+static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *within) {
+  const hn_plan *plan = v->engine->plan;
+  HN_TRY(hn_plan_check_weights(plan, v->diag));
+  HN_TRY(bind_symbols(v, arena));
+  hn_verified_step *rows = HN_NEW(arena, hn_verified_step, plan->step_count + 1);
+  bench *b = HN_NEW(arena, bench, 1);
+  if (!rows || !b) return HN_FAIL_MEMORY(v->diag);
+  *within = true;
+  for (int s = 0; s < plan->step_count; ++s) {
+    if (plan->steps[s].in_count > MAX_PORTS || plan->steps[s].out_count > MAX_PORTS) {
+      rows[s].left_out = "too many inputs to try alone";
+      continue;
+    }
+    *b = (bench){.of = v, .step = &plan->steps[s]};
+    hn_arena_init(&b->arena, arena->allocator);
+    const hone_status status = verify_step(b, &rows[s]);
+    hn_arena_deinit(&b->arena);
+    if (status != HONE_OK) return hone_note(v->diag, status, "in step %s", plan->steps[s].name);
+    if (!rows[s].left_out && !(rows[s].error <= rows[s].bound)) *within = false;
+  }
+  const hone_report_options options = {.struct_size = sizeof options, .json = v->options->json};
+  hn_report_verify(plan, rows, &options, arena, out);
+  return out->failed ? HN_FAIL_MEMORY(v->diag) : HONE_OK;
+}
+
+hone_status hone_verify(hone_engine *engine, const hone_verify_options *options, hone_write_fn write, void *user,
+                        bool *out_within_bounds, hone_diagnostics *diag) {
+  static const hone_verify_options defaults = {.struct_size = sizeof defaults};
+  if (!options) options = &defaults;
+  if (!engine || !write || !out_within_bounds || options->struct_size != sizeof *options)
+    return HN_FAIL(diag, HONE_INVALID, "engine, write and out_within_bounds must be given; options' struct_size is %zu",
+                   sizeof *options);
+  *out_within_bounds = false;
+  verification v = {.engine = engine, .options = options, .diag = diag};
+  hn_arena arena;
+  hn_text text;
+  hn_arena_init(&arena, engine->allocator);
+  hn_text_init(&text, engine->allocator);
+  bool within = false;
+  hone_status status = verify(&v, &arena, &text, &within);
+  if (status == HONE_OK && !write(user, hn_text_string(&text), text.length))
+    status = HN_FAIL(diag, HONE_IO, "the report could not be written");
+  if (status == HONE_OK) *out_within_bounds = within;
+  hn_text_deinit(&text);
+  hn_arena_deinit(&arena);
+  return status;
+}

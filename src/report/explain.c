@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c - the decision ledger for people: why each node runs as it does, what else was tried and why not. */
+#include "base/json.h"
+#include "report/grid.h"
+#include "report/report.h"
+#include <string.h>
+
+typedef struct explanation {
+  const hn_json *ledger;
+  const hone_report_options *options;
+  hn_arena *arena;
+  hn_text *out;
+} explanation;
+
+static const char *text_of(const hn_json *object, const char *key) {
+  const hn_json *item = hn_json_get(object, key);
+  return item && item->kind == HN_JSON_STRING ? item->string : "";
+}
+
+static double real_of(const hn_json *object, const char *key, double otherwise) {
+  const hn_json *item = hn_json_get(object, key);
+  return item && (item->kind == HN_JSON_INT || item->kind == HN_JSON_REAL) ? item->real : otherwise;
+}
+
+static size_t count_of(const hn_json *list) {
+  return list && (list->kind == HN_JSON_ARRAY || list->kind == HN_JSON_OBJECT) ? list->length : 0;
+}
+
+/* By its own name, or by that of an ONNX node that it came from. */
+static bool is_node(const hn_json *node, const char *wanted) {
+  if (!wanted || strcmp(text_of(node, "node"), wanted) == 0) return true;
+  const hn_json *origins = hn_json_get(node, "origins");
+  for (size_t i = 0; i < count_of(origins); ++i)
+    if (origins->items[i].kind == HN_JSON_STRING && strcmp(origins->items[i].string, wanted) == 0) return true;
+  return false;
+}
+
+static void write_params(const hn_json *candidate, hn_text *out) {
+  const hn_json *params = hn_json_get(candidate, "params");
+  for (size_t i = 0; i < count_of(params); ++i)
+    hn_text_printf(out, "%s%s=%lld", i ? "," : "{", params->items[i].key, (long long)params->items[i].i);
+  if (count_of(params) > 0) hn_text_add(out, "}");
+}
+
+static void add_time(hn_grid *grid, const hn_json *candidate) {
+  const double time_ns = real_of(candidate, "time_ns", -1), estimate_ns = real_of(candidate, "estimate_ns", -1);
+  if (time_ns >= 0)
+    hn_grid_add(grid, "%.4f [%.4f, %.4f]", time_ns * 1e-6, real_of(candidate, "low_ns", 0) * 1e-6,
+                real_of(candidate, "high_ns", 0) * 1e-6);
+  else if (estimate_ns > 0)
+    hn_grid_add(grid, "about %.4f", estimate_ns * 1e-6);
+  else
+    hn_grid_add(grid, "%s", "-");
+}
+
+static void add_candidate(const explanation *e, hn_grid *grid, const hn_json *candidate, bool chosen) {
+  hn_text name;
+  hn_text_init(&name, e->arena->allocator);
+  hn_text_add(&name, text_of(candidate, "tactic"));
+  write_params(candidate, &name);
+  hn_grid_add(grid, "%s", chosen ? "*" : "");
+  hn_grid_add(grid, "%s", hn_text_string(&name));
+  grid->failed = grid->failed || name.failed;
+  hn_text_deinit(&name);
+  const char *in = text_of(candidate, "in"), *out = text_of(candidate, "out");
+  if (strcmp(in, out) == 0)
+    hn_grid_add(grid, "%s", in);
+  else
+    hn_grid_add(grid, "%s to %s", in, out);
+  hn_grid_add(grid, "%s", text_of(candidate, "state"));
+  add_time(grid, candidate);
+  if (real_of(candidate, "error", -1) >= 0)
+    hn_grid_add(grid, "%.1e of %.0e", real_of(candidate, "error", -1), real_of(candidate, "bound", 0));
+  else
+    hn_grid_add(grid, "%s", "-");
+  hn_grid_add(grid, "%s", text_of(candidate, "reason"));
+}
+
+/* The passes' events whose root was this node or an ONNX node that it came from. */
+static void write_events(const explanation *e, const hn_json *node) {
+  const hn_json *events = hn_json_get(e->ledger, "passes");
+  bool any = false;
+  for (size_t i = 0; i < count_of(events); ++i) {
+    const hn_json *event = &events->items[i], *fired = hn_json_get(event, "fired");
+    if (!is_node(node, text_of(event, "node"))) continue;
+    if (!any) hn_text_add(e->out, "  passes\n");
+    any = true;
+    if (fired && fired->i)
+      hn_text_printf(e->out, "    %s/%s fired on %s\n", text_of(event, "pass"), text_of(event, "rule"),
+                     text_of(event, "node"));
+    else
+      hn_text_printf(e->out, "    %s/%s not on %s: %s\n", text_of(event, "pass"), text_of(event, "rule"),
+                     text_of(event, "node"), text_of(event, "unmet"));
+  }
+}
+
+static void write_node(const explanation *e, const hn_json *node) {
+  const hn_json *candidates = hn_json_get(node, "candidates"), *origins = hn_json_get(node, "origins");
+  const int chosen = (int)real_of(node, "chosen", -1);
+  hn_text_printf(e->out, "%s (%s)", text_of(node, "node"), text_of(node, "op"));
+  for (size_t i = 0; i < count_of(origins); ++i)
+    if (origins->items[i].kind == HN_JSON_STRING)
+      hn_text_printf(e->out, "%s%s", i ? ", " : " from ", origins->items[i].string);
+  hn_text_printf(e->out, "\n  why: %s\n", text_of(node, "why"));
+  if (text_of(node, "measured_with")[0])
+    hn_text_printf(e->out, "  measured once, with the same layer %s\n", text_of(node, "measured_with"));
+  const double flops = real_of(node, "flops", 0), bytes = real_of(node, "bytes", 0);
+  if (flops > 0 || bytes > 0) hn_text_printf(e->out, "  work: %.4g MFLOP, %.4g MB\n", flops * 1e-6, bytes * 1e-6);
+  if (count_of(candidates) > 0) {
+    hn_grid grid;
+    hn_grid_init(&grid, e->arena, "llllrll");
+    static const char *const heads[] = {"", "tactic", "format", "state", "ms [95 %]", "error", "reason"};
+    for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
+    for (size_t i = 0; i < candidates->length; ++i) add_candidate(e, &grid, &candidates->items[i], (int)i == chosen);
+    hn_grid_write(&grid, e->options->color, e->out);
+  }
+  write_events(e, node);
+  hn_text_add(e->out, "\n");
+}
+
+static void write_head(const explanation *e) {
+  const hn_json *proved = hn_json_get(e->ledger, "formats_proved_best");
+  hn_text_printf(e->out, "built for %s, %d threads; expected %.4f ms a run; the choice of formats is %s\n\n",
+                 text_of(e->ledger, "device"), (int)real_of(e->ledger, "threads", 0),
+                 real_of(e->ledger, "expected_ns", 0) * 1e-6,
+                 proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
+}
+
+/* A value again as JSON: the part of the ledger that was asked for. */
+static void copy_json(hn_json_writer *w, const char *key, const hn_json *value) {
+  switch (value->kind) {
+  case HN_JSON_NULL: hn_json_put_text(w, key, NULL); break;
+  case HN_JSON_BOOL: hn_json_put_bool(w, key, value->i != 0); break;
+  case HN_JSON_INT: hn_json_put_int(w, key, value->i); break;
+  case HN_JSON_REAL: hn_json_put_real(w, key, value->real); break;
+  case HN_JSON_STRING: hn_json_put_bytes(w, key, value->string, value->length); break;
+  case HN_JSON_ARRAY:
+  case HN_JSON_OBJECT:
+    hn_json_open_flat(w, key, value->kind == HN_JSON_ARRAY ? '[' : '{');
+    for (size_t i = 0; i < value->length; ++i) copy_json(w, value->items[i].key, &value->items[i]);
+    hn_json_close(w, value->kind == HN_JSON_ARRAY ? ']' : '}');
+    break;
+  }
+}
+
+hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
+                              hn_arena *arena, hn_text *out, hone_diagnostics *diag) {
+  hn_json *ledger;
+  HN_TRY(hn_json_read(arena, diag, what, text, length, &ledger));
+  const hn_json *nodes;
+  HN_TRY(hn_json_array(ledger, "nodes", &nodes, diag));
+  const explanation e = {.ledger = ledger, .options = options, .arena = arena, .out = out};
+  hn_json_writer writer;
+  hn_json_begin(&writer, out);
+  if (options->json)
+    hn_json_open(&writer, NULL, '[');
+  else
+    write_head(&e);
+  int found = 0;
+  for (size_t i = 0; i < nodes->length; ++i) {
+    if (!is_node(&nodes->items[i], options->node)) continue;
+    ++found;
+    if (options->json)
+      copy_json(&writer, NULL, &nodes->items[i]);
+    else
+      write_node(&e, &nodes->items[i]);
+  }
+  if (options->json) {
+    hn_json_close(&writer, ']');
+    hn_text_add(out, "\n");
+  }
+  if (found == 0 && options->node)
+    return HN_FAIL(diag, HONE_INVALID, "%s: no node %s, nor one that came from it", what, options->node);
+  return out->failed ? HN_FAIL_MEMORY(diag) : HONE_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - plan + trace -> report: what people and machines read. Each writes text or JSON, as the options say. */
+#ifndef HN_REPORT_REPORT_H
+#define HN_REPORT_REPORT_H
+
+#include "plan/plan.h"
+#include "plan/trace.h"
+#include <hone/report.h>
+
+/* What a profile is made of. */
+typedef struct hn_profile_input {
+  const hn_plan *plan;
+  const hn_trace *trace;
+  const hone_cost *costs;  /* one a step, at the shapes that ran */
+  const hone_facts *facts; /* of the first device; peaks 0: not measured */
+  int64_t batch;           /* first extent of the first input, as it ran; 1 for scalars */
+} hn_profile_input;
+
+hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
+                              hn_text *out);
+hone_status hn_report_engine(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out);
+/* text: a ledger, as tune/ledger.c writes it. MALFORMED; INVALID when options->node is no node of it. */
+hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
+                              hn_arena *arena, hn_text *out, hone_diagnostics *diag);
+
+/* ---- shared by the reports ---- */
+/* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */
+const char *hn_report_class(const hone_op *op);
+bool hn_step_runs(const hn_plan_step *step);                   /* not a view or a wait */
+bool hn_step_is_reference(const hn_plan_step *step);           /* the last resort, slow */
+const char *hn_step_type(const hn_plan_step *step);            /* the op's name; what has none: "copy", "control" */
+void hn_text_params(hn_text *text, const hone_params *params); /* {a=1,b=2}; nothing when empty */
+
+#endif
