@@ -300,6 +300,127 @@ static void test_every_tactic(void **state) {
   assert_int_equal(silent, 0);
 }
 
+/* ---- queries that no model asks, but a damaged engine file might ---- */
+
+enum { MUTATIONS = 12, LARGEST_EXTENT = 300 };
+
+static void mutate(hone_fact *fact, hn_random *random) {
+  hone_type *type = &fact->type;
+  const uint64_t pick = hn_random_u64(random);
+  const int dim = type->shape.rank > 0 ? (int)(pick / 8 % (uint64_t)type->shape.rank) : 0;
+  switch (pick % 7) {
+  case 0: type->shape.dim[dim] += 1; break;
+  case 1: type->shape.dim[dim] -= type->shape.dim[dim] > 0; break;
+  case 2: type->shape.dim[dim] = (int64_t)(pick / 64 % 40); break;
+  case 3: type->shape.rank += type->shape.rank < HONE_MAX_RANK ? 1 : -1; break;
+  case 4: type->shape.rank -= type->shape.rank > 0; break;
+  case 5: type->format = (hone_format)(pick / 64 % HONE_FORMAT_COUNT); break;
+  default: type->kind = HONE_ABSENT; break;
+  }
+  for (int i = 0; i < type->shape.rank; ++i)
+    if (type->shape.dim[i] > LARGEST_EXTENT) type->shape.dim[i] = LARGEST_EXTENT;
+}
+
+/* One run that may fail, but not leave its buffers. */
+static void launch_changed(const run *r, buffers *b, const hone_tensor *in) {
+  hn_diag_entry entries[4];
+  hone_diagnostics diag;
+  hn_diag_init(&diag, entries, 4);
+  hone_tensor out[CASE_PORTS] = {0};
+  hn_prepared prepared = {0};
+  hone_stream *stream = NULL;
+  pack(r, b);
+  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&r->query) : 0);
+  for (int i = 0; i < r->c->out_count; ++i) {
+    if (r->out[i].type.kind == HONE_ABSENT) continue;
+    b->out[i] = guarded_new(hn_bytes(&r->out[i].type));
+    out[i] = (hone_tensor){.type = r->out[i].type, .data = b->out[i].data, .bytes = b->out[i].bytes};
+  }
+  assert_int_equal(hn_stream_open(devices[0], 0, &stream, &diag), HONE_OK);
+  const hone_launch l = {.in_count = r->c->in_count,
+                         .out_count = r->c->out_count,
+                         .in = in,
+                         .out = out,
+                         .packed = b->packed.data,
+                         .scratch = b->scratch.data,
+                         .diagnostics = &diag};
+  if (hn_prepare(devices[0], r->tactic, &r->query, &prepared, &diag) == HONE_OK)
+    (void)r->tactic->launch(prepared.state, stream, &l);
+  hn_unprepare(&prepared);
+  hn_stream_close(devices[0], stream);
+  for (int i = 0; i < CASE_PORTS; ++i)
+    if ((b->out[i].pages && !guarded_is_whole(&b->out[i])) || (b->in[i].pages && !guarded_is_whole(&b->in[i])))
+      fail_msg("%s: wrote beside a buffer", r->what);
+  if (!guarded_is_whole(&b->scratch)) fail_msg("%s: wrote beside its scratch", r->what);
+}
+
+/* Runs a query whose facts were changed, when the tactic takes it: whatever comes out, it must stay in its buffers. */
+static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, hn_random *random) {
+  run r = {.c = c, .tactic = tactic};
+  memcpy(r.in, c->in, sizeof r.in);
+  memcpy(r.out, c->out, sizeof r.out);
+  hn_query_apply_formats(c->op, &tactic->formats[pair], r.in, c->in_count, r.out, c->out_count);
+  const int ports = c->in_count + c->out_count, port = (int)(hn_random_u64(random) % (uint64_t)ports);
+  mutate(port < c->in_count ? &r.in[port] : &r.out[port - c->in_count], random);
+  buffers b = {0};
+  hone_tensor in[CASE_PORTS] = {0};
+  for (int i = 0; i < c->in_count; ++i) {
+    r.in[i].value = NULL;
+    if (r.in[i].type.kind == HONE_ABSENT) continue;
+    b.in[i] = guarded_new(hn_bytes(&r.in[i].type));
+    const size_t known = c->in_data[i].bytes < b.in[i].bytes ? c->in_data[i].bytes : b.in[i].bytes;
+    memset(b.in[i].data, 0, b.in[i].bytes);
+    if (known) memcpy(b.in[i].data, c->in_data[i].data, known);
+    in[i] = (hone_tensor){.type = r.in[i].type, .data = b.in[i].data, .bytes = b.in[i].bytes};
+  }
+  uint32_t constants = 0;
+  for (int i = 0; i < c->in_count; ++i) {
+    if (!r.in[i].constant) continue;
+    r.in[i].constant = in[i].data ? &in[i] : NULL;
+    if (in[i].data) constants |= 1u << i;
+  }
+  r.query = (hone_query){.op = c->op,
+                         .attrs = &c->attrs,
+                         .in_count = c->in_count,
+                         .out_count = c->out_count,
+                         .in = r.in,
+                         .out = r.out,
+                         .constant_mask = constants,
+                         .facts = &devices[0]->facts};
+  hone_params variants[MAX_VARIANTS] = {{0}};
+  bool taken = !tactic->reject(&r.query) && (constants & tactic->pack_mask) == tactic->pack_mask;
+  if (taken && tactic->variants) taken = tactic->variants(&r.query, variants, MAX_VARIANTS) > 0;
+  r.params = variants[0];
+  r.query.params = &r.params;
+  snprintf(r.what, sizeof r.what, "%s on a changed query, %s [%s] %s", tactic->name, c->row->op, c->row->attrs,
+           c->row->inputs);
+  if (taken) launch_changed(&r, &b, in);
+  drop(&b);
+  return taken;
+}
+
+static void test_changed_queries(void **state) {
+  (void)state;
+  const char *given = getenv("HONE_TEST_SEED"), *only = getenv("HONE_TEST_OP");
+  const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+  hn_random random = {seed};
+  int taken = 0, asked = 0;
+  printf("HONE_TEST_SEED=%llu\n", (unsigned long long)seed);
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    if (only && strcmp(only, rows[i].op) != 0) continue;
+    tactic_case c;
+    case_make(&c, &rows[i], seed + i * 7919);
+    for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
+      const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+      if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
+      for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair)
+        for (int m = 0; m < MUTATIONS; ++m, ++asked) taken += survives(&c, tactic, pair, &random);
+    }
+    case_drop(&c);
+  }
+  printf("%d of %d changed queries were taken\n", taken, asked);
+}
+
 /* Names are keys of engines and caches: unique, and those of the CPU's own. */
 static void test_names(void **state) {
   (void)state;
@@ -319,7 +440,8 @@ int main(void) {
     const hone_device_options options = {.struct_size = sizeof options, .threads = i + 1};
     if (hn_device_open(context, &hn_backend_cpu, 0, &options, &devices[i]) != HONE_OK) return 1;
   }
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_every_tactic)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_every_tactic),
+                                     cmocka_unit_test(test_changed_queries)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   for (int i = 0; i < DEVICES; ++i) hn_device_release(devices[i]);
   hone_context_destroy(context);
