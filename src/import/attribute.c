@@ -267,6 +267,7 @@ static hone_status import_attribute(hn_import_call *call, const hn_onnx_attribut
     attr.name = hn_arena_text(&importer->arena, other);
     if (!attr.name) return HN_FAIL_MEMORY(importer->diag);
   }
+  if (hn_import_find_attr(call, attr.name)) return HN_FAIL(importer->diag, HONE_MALFORMED, "it is given twice");
   return hn_import_add_attr(call, &attr);
 }
 

@@ -41,12 +41,14 @@ static hone_status sizes_at_opt(const hn_lowering *lowering, size_t *bytes) {
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
     bytes[t] = 0;
-    if (tensor->place != HN_PLACE_ARENA || tensor->alias_of >= 0) continue;
+    if (tensor->place == HN_PLACE_HEAP) continue;
     hone_type type = tensor->type;
+    size_t need;
     if (!hn_shape_eval(&plan->dims, &tensor->type.shape, lowering->choices->symbols, plan->dims.symbol_count,
                        &type.shape) ||
-        !hn_type_bytes(&type, &bytes[t]))
+        !hn_type_bytes(&type, &need))
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "tensor %s is larger than memory can be", tensor->name);
+    if (tensor->place == HN_PLACE_ARENA && tensor->alias_of < 0) bytes[t] = need;
   }
   return HONE_OK;
 }

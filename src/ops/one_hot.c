@@ -23,6 +23,9 @@ static hone_status infer(hone_infer *infer) {
   const int rank = hn_in_rank(infer, INDICES);
   int64_t depth, dims[HONE_MAX_RANK];
   int axis;
+  const hone_shape *values = hn_in_shape(infer, VALUES);
+  if (values->rank >= 0 && (values->rank != 1 || (!HONE_SYMBOLIC(values->dim[0]) && values->dim[0] != 2)))
+    return HN_INFER_FAIL(infer, "values must be the list [off, on], not of rank %d or another length", values->rank);
   if (rank < 0) return HONE_OK;
   if (rank + 1 > HONE_MAX_RANK)
     return HN_INFER_UNSUPPORTED(infer, "rank %d; the largest is %d", rank + 1, HONE_MAX_RANK);
