@@ -122,16 +122,17 @@ typedef struct hone_onnx_row {
   const char *to_input, *set, *rename, *drop, *adapt, *as;
 } hone_onnx_row;
 
-enum {                       /* traits */
-       HONE_ELEMENTWISE = 1, /* out element = f(in elements at the broadcast position); expr says f */
-       HONE_COMMUTES = 2,    /* the first two inputs may be swapped */
-       HONE_IMPURE = 4,      /* random or stateful: never merged, never folded */
-       HONE_MOVES = 8,       /* copies elements unchanged */
-       HONE_AFTER_RUN = 16,  /* extents are known only after running */
-       HONE_HAS_BLOCKS = 32,
+/* Traits. */
+enum {
+  HONE_ELEMENTWISE = 1, /* out element = f(in elements at the broadcast position); expr says f */
+  HONE_COMMUTES = 2,    /* the first two inputs may be swapped */
+  HONE_IMPURE = 4,      /* random or stateful: never merged, never folded */
+  HONE_MOVES = 8,       /* copies elements unchanged */
+  HONE_AFTER_RUN = 16,  /* extents are known only after running */
+  HONE_HAS_BLOCKS = 32,
+  HONE_ALIASES = 64,    /* output 0 is input 0's bytes under another shape (reshape and its kin) */
   HONE_RUNS_ONE = 128,  /* blocks: input 0 chooses one of two */
   HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
-       HONE_ALIASES = 64 /* output 0 is input 0's bytes under another shape (reshape and its kin) */
 };
 
 typedef struct hone_op {

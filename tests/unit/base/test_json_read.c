@@ -33,87 +33,88 @@ static hone_status read_text(bench *b, const char *text, size_t length, hn_json 
   return status;
 }
 
+static const struct {
+  const char *text;
+  const char *want; /* part of the message */
+} refused[] = {
+    {"", "line 1, column 1: the text ends"},
+    {"  \n ", "line 2, column 2: the text ends"},
+    {"nul", "a value was expected"},
+    {"tru", "a value was expected"},
+    {"True", "a value was expected"},
+    {"NaN", "a value was expected"},
+    {"Infinity", "a value was expected"},
+    {"'a'", "a value was expected"},
+    {"\xef\xbb\xbf{}", "a value was expected"},
+    {"nulll", "line 1, column 5: something follows"},
+    {"{} {}", "line 1, column 4: something follows"},
+    {"1 2", "something follows"},
+    {"01", "line 1, column 2: something follows"},
+    {"+1", "a value was expected"},
+    {"-", "not a number"},
+    {"-a", "not a number"},
+    {".5", "a value was expected"},
+    {"1.", "not a number"},
+    {"1.e5", "not a number"},
+    {"1e", "not a number"},
+    {"1e+", "not a number"},
+    {"0x10", "something follows"},
+    {"1e400", "beyond the range"},
+    {"-1e400", "beyond the range"},
+    {"[", "a value was expected"},
+    {"[1", "',' or ']' was expected"},
+    {"[1,", "a value was expected"},
+    {"[1,]", "column 4: a value was expected"},
+    {"[,1]", "a value was expected"},
+    {"[1 2]", "',' or ']' was expected"},
+    {"[1}", "',' or ']' was expected"},
+    {"{", "a key was expected"},
+    {"{\"a\"", "a colon was expected"},
+    {"{\"a\":", "a value was expected"},
+    {"{\"a\":1", "',' or '}' was expected"},
+    {"{\"a\":1,}", "a key was expected"},
+    {"{a:1}", "a key was expected"},
+    {"{1:1}", "a key was expected"},
+    {"{\"a\" 1}", "a colon was expected"},
+    {"{\"a\":1,\n \"b\":2,\n \"a\":3}", "line 3, column 7: an object with the same key twice"},
+    {"{\"a\":1,\"\\u0061\":2}", "the same key twice"},
+    {"{\"a\\u0000\":1}", "a key with a zero"},
+    {"\"", "does not end"},
+    {"\"abc", "does not end"},
+    {"\"\\\"", "does not end"},
+    {"\"\\", "an unknown escape"},
+    {"\"\\x41\"", "an unknown escape"},
+    {"\"\\'\"", "an unknown escape"},
+    {"\"\\u12\"", "four hexadecimal"},
+    {"\"\\u", "four hexadecimal"},
+    {"\"\\u12G4\"", "four hexadecimal"},
+    {"\"\\ud800\"", "surrogate"},
+    {"\"\\ud800x\"", "surrogate"},
+    {"\"\\ud800\\u0041\"", "surrogate"},
+    {"\"\\ud800\\ud800\"", "surrogate"},
+    {"\"\\udc00\"", "surrogate"},
+    {"\"\\ud800\\u", "surrogate"},
+    {"\"a\nb\"", "control character"},
+    {"\"a\tb\"", "control character"},
+    {"\"\xff\"", "column 2: not UTF-8"},
+    {"\"\xc3\"", "not UTF-8"},
+    {"\"\xc0\x80\"", "not UTF-8"},
+    {"\"\xed\xa0\x80\"", "not UTF-8"},
+    {"[1] // comment", "something follows"},
+    {"/**/1", "a value was expected"},
+    {"\f1", "a value was expected"},
+};
+
 static void test_refused(void **state) {
   (void)state;
-  static const struct {
-    const char *text;
-    const char *want; /* part of the message */
-  } row[] = {
-      {"", "line 1, column 1: the text ends"},
-      {"  \n ", "line 2, column 2: the text ends"},
-      {"nul", "a value was expected"},
-      {"tru", "a value was expected"},
-      {"True", "a value was expected"},
-      {"NaN", "a value was expected"},
-      {"Infinity", "a value was expected"},
-      {"'a'", "a value was expected"},
-      {"\xef\xbb\xbf{}", "a value was expected"},
-      {"nulll", "line 1, column 5: something follows"},
-      {"{} {}", "line 1, column 4: something follows"},
-      {"1 2", "something follows"},
-      {"01", "line 1, column 2: something follows"},
-      {"+1", "a value was expected"},
-      {"-", "not a number"},
-      {"-a", "not a number"},
-      {".5", "a value was expected"},
-      {"1.", "not a number"},
-      {"1.e5", "not a number"},
-      {"1e", "not a number"},
-      {"1e+", "not a number"},
-      {"0x10", "something follows"},
-      {"1e400", "beyond the range"},
-      {"-1e400", "beyond the range"},
-      {"[", "a value was expected"},
-      {"[1", "',' or ']' was expected"},
-      {"[1,", "a value was expected"},
-      {"[1,]", "column 4: a value was expected"},
-      {"[,1]", "a value was expected"},
-      {"[1 2]", "',' or ']' was expected"},
-      {"[1}", "',' or ']' was expected"},
-      {"{", "a key was expected"},
-      {"{\"a\"", "a colon was expected"},
-      {"{\"a\":", "a value was expected"},
-      {"{\"a\":1", "',' or '}' was expected"},
-      {"{\"a\":1,}", "a key was expected"},
-      {"{a:1}", "a key was expected"},
-      {"{1:1}", "a key was expected"},
-      {"{\"a\" 1}", "a colon was expected"},
-      {"{\"a\":1,\n \"b\":2,\n \"a\":3}", "line 3, column 7: an object with the same key twice"},
-      {"{\"a\":1,\"\\u0061\":2}", "the same key twice"},
-      {"{\"a\\u0000\":1}", "a key with a zero"},
-      {"\"", "does not end"},
-      {"\"abc", "does not end"},
-      {"\"\\\"", "does not end"},
-      {"\"\\", "an unknown escape"},
-      {"\"\\x41\"", "an unknown escape"},
-      {"\"\\'\"", "an unknown escape"},
-      {"\"\\u12\"", "four hexadecimal"},
-      {"\"\\u", "four hexadecimal"},
-      {"\"\\u12G4\"", "four hexadecimal"},
-      {"\"\\ud800\"", "surrogate"},
-      {"\"\\ud800x\"", "surrogate"},
-      {"\"\\ud800\\u0041\"", "surrogate"},
-      {"\"\\ud800\\ud800\"", "surrogate"},
-      {"\"\\udc00\"", "surrogate"},
-      {"\"\\ud800\\u", "surrogate"},
-      {"\"a\nb\"", "control character"},
-      {"\"a\tb\"", "control character"},
-      {"\"\xff\"", "column 2: not UTF-8"},
-      {"\"\xc3\"", "not UTF-8"},
-      {"\"\xc0\x80\"", "not UTF-8"},
-      {"\"\xed\xa0\x80\"", "not UTF-8"},
-      {"[1] // comment", "something follows"},
-      {"/**/1", "a value was expected"},
-      {"\f1", "a value was expected"},
-  };
-  for (size_t i = 0; i < HN_COUNT(row); ++i) {
+  for (size_t i = 0; i < HN_COUNT(refused); ++i) {
     bench b;
     begin(&b);
     hn_json *out = (hn_json *)&b;
-    const hone_status got = read_text(&b, row[i].text, strlen(row[i].text), &out);
-    if (got != HONE_MALFORMED || out || b.diag.count != 1 || !strstr(b.entries[0].text, row[i].want) ||
+    const hone_status got = read_text(&b, refused[i].text, strlen(refused[i].text), &out);
+    if (got != HONE_MALFORMED || out || b.diag.count != 1 || !strstr(b.entries[0].text, refused[i].want) ||
         strncmp(b.entries[0].text, "plan.json: line ", 16) != 0)
-      fail_msg("%s: got %d, \"%s\"", row[i].text, (int)got, b.diag.count ? b.entries[0].text : "");
+      fail_msg("%s: got %d, \"%s\"", refused[i].text, (int)got, b.diag.count ? b.entries[0].text : "");
     hn_arena_deinit(&b.arena);
   }
 }

@@ -144,6 +144,20 @@ static void test_text(void **state) {
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
+/* One of eight operations, on expressions and on what they are worth. */
+static int64_t apply(hone_dims *dims, int op, int64_t a, int64_t b, int64_t x, int64_t y, int64_t *out_value) {
+  switch (op) {
+  case 0: *out_value = x + y; return hn_dim_add(dims, a, b);
+  case 1: *out_value = x - y; return hn_dim_sub(dims, a, b);
+  case 2: *out_value = x * y; return hn_dim_mul(dims, a, b);
+  case 3: *out_value = floor_div(x, y); return hn_dim_floor_div(dims, a, b);
+  case 4: *out_value = -floor_div(-x, y); return hn_dim_ceil_div(dims, a, b);
+  case 5: *out_value = x - y * floor_div(x, y); return hn_dim_mod(dims, a, b);
+  case 6: *out_value = x < y ? x : y; return hn_dim_min(dims, a, b);
+  default: *out_value = x > y ? x : y; return hn_dim_max(dims, a, b);
+  }
+}
+
 /* Random expressions: the canonical form has the value that the operations give one by one. */
 static void test_against_numbers(void **state) {
   fixture *fix = *state;
@@ -164,41 +178,7 @@ static void test_against_numbers(void **state) {
       const bool divides = op >= 3 && op <= 5;
       int64_t low, high;
       if (divides && (want[j] <= 0 || (hn_dim_bounds(&fix->dims, dim[j], &low, &high), low < 0))) continue;
-      const int64_t x = want[i], y = want[j];
-      switch (op) {
-      case 0:
-        dim[count] = hn_dim_add(&fix->dims, dim[i], dim[j]);
-        want[count] = x + y;
-        break;
-      case 1:
-        dim[count] = hn_dim_sub(&fix->dims, dim[i], dim[j]);
-        want[count] = x - y;
-        break;
-      case 2:
-        dim[count] = hn_dim_mul(&fix->dims, dim[i], dim[j]);
-        want[count] = x * y;
-        break;
-      case 3:
-        dim[count] = hn_dim_floor_div(&fix->dims, dim[i], dim[j]);
-        want[count] = floor_div(x, y);
-        break;
-      case 4:
-        dim[count] = hn_dim_ceil_div(&fix->dims, dim[i], dim[j]);
-        want[count] = -floor_div(-x, y);
-        break;
-      case 5:
-        dim[count] = hn_dim_mod(&fix->dims, dim[i], dim[j]);
-        want[count] = x - y * floor_div(x, y);
-        break;
-      case 6:
-        dim[count] = hn_dim_min(&fix->dims, dim[i], dim[j]);
-        want[count] = x < y ? x : y;
-        break;
-      default:
-        dim[count] = hn_dim_max(&fix->dims, dim[i], dim[j]);
-        want[count] = x > y ? x : y;
-        break;
-      }
+      dim[count] = apply(&fix->dims, op, dim[i], dim[j], want[i], want[j], &want[count]);
       if (fix->dims.failed) { /* too large to keep is an answer too */
         fix->dims.failed = false;
         break;
