@@ -37,8 +37,4 @@ hone_status hn_lowering_storage(hn_lowering *lowering); /* in-place reuse, arena
 /* Adds an item, or finds the equal one. *out is its index (lower/weights.c). */
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out);
 hone_status hn_lowering_weights(hn_lowering *lowering); /* writes all items' bytes */
-/* The query of a choice's chosen candidate at opt shapes; in and out are the caller's room. */
-void hn_lowering_query(const hn_choices *choices, const hn_choice *choice, hone_fact *in, hone_fact *out,
-                       hone_query *query);
-
 #endif

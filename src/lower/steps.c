@@ -204,28 +204,6 @@ static hone_status pack_weights(hn_lowering *lowering, const hn_choice *choice, 
   return HONE_OK;
 }
 
-void hn_lowering_query(const hn_choices *choices, const hn_choice *choice, hone_fact *in, hone_fact *out,
-                       hone_query *query) {
-  const hn_node *node = choice->node;
-  const hn_candidate *candidate = &choice->candidates[choice->chosen];
-  uint32_t mask = 0;
-  for (int i = 0; i < node->in_count; ++i) {
-    in[i] = choice->in[i];
-    if (in[i].constant && i < 32) mask |= 1u << i;
-  }
-  memcpy(out, choice->out, (size_t)node->out_count * sizeof *out);
-  hn_query_apply_formats(node->op, &candidate->formats, in, node->in_count, out, node->out_count);
-  *query = (hone_query){.op = node->op,
-                        .attrs = &node->attrs,
-                        .in_count = node->in_count,
-                        .out_count = node->out_count,
-                        .in = in,
-                        .out = out,
-                        .constant_mask = mask,
-                        .facts = &choices->devices[candidate->device]->facts,
-                        .params = &candidate->params};
-}
-
 static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   const hn_node *node = choice->node;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
@@ -234,7 +212,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   int *tensors = HN_NEW(&plan->arena, int, node->in_count + 1);
   if (!in || !tensors) return no_memory(lowering);
   hone_query query;
-  hn_lowering_query(lowering->choices, choice, in, in + node->in_count, &query);
+  hn_candidate_query(lowering->choices, choice, candidate, in, in + node->in_count, &query);
   for (int i = 0; i < node->in_count; ++i) { /* reformats stand before the step */
     const bool packed = (candidate->tactic->pack_mask >> i & 1) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])

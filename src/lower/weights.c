@@ -91,7 +91,7 @@ static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item,
     hone_fact *facts = HN_NEW(&lowering->plan->arena, hone_fact, node->in_count + node->out_count);
     if (!facts) return HN_FAIL_MEMORY(diag);
     hone_query query;
-    hn_lowering_query(lowering->choices, item->choice, facts, facts + node->in_count, &query);
+    hn_candidate_query(lowering->choices, item->choice, candidate, facts, facts + node->in_count, &query);
     const hone_status status = candidate->tactic->pack(&query, to);
     return status == HONE_OK ? status
                              : HN_FAIL(diag, status, "tactic %s could not pack its weights", candidate->tactic->name);

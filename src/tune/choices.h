@@ -68,6 +68,9 @@ typedef struct hn_choices {
   double total_ns; /* of the chosen ones, with reformats */
 } hn_choices;
 
+/* The query of one candidate; in and out are the caller's room (the node's counts). */
+void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate,
+                        hone_fact *in, hone_fact *out, hone_query *query);
 /* Does the choice need a tactic? */
 static inline bool hn_choice_runs(const hn_choice *choice) { return !choice->view && !choice->control; }
 /* Values whose extents are known only after running, or that cross a block's border, live on the session's heap. */

@@ -7,9 +7,6 @@
 
 enum { HN_MAX_VARIANTS = 16 };
 
-/* The query of one candidate; in and out are the caller's room (the node's counts). */
-void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate,
-                        hone_fact *in, hone_fact *out, hone_query *query);
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
 /* What tells two choices apart for measuring: op, attributes, types, constness. Text in the arena; NULL: no memory. */
 const char *hn_choice_key(hn_choices *choices, const hn_choice *choice);
