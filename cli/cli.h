@@ -129,6 +129,8 @@ extern const cli_option cli_common_options[], cli_model_options[], cli_device_op
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
 cli_file_kind cli_file_kind_of(const char *path); /* by content; a message is said for unreadable ones */
 int cli_open_device(cli_tool *cli);               /* exit code; the message is said */
+/* Measures the device's peaks, which then are in its facts; a device that cannot be measured is fine. Exit code. */
+int cli_measure_device(cli_tool *cli);
 hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_graph); /* ONNX or graph text */
 int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room);
 

@@ -93,7 +93,9 @@ static void print(const cli_tool *cli, const facts *list) {
 int cli_command_doctor(cli_tool *cli) {
   static facts list;
   add(&list, "hone", "%s", hone_version());
-  const int code = cli_open_device(cli);
+  int code = cli_open_device(cli);
+  if (code != CLI_EXIT_OK) return code;
+  code = cli_measure_device(cli);
   if (code != CLI_EXIT_OK) return code;
   hone_facts cpu;
   hone_device_facts(cli->device, &cpu);

@@ -24,7 +24,9 @@ static int profile(cli_tool *cli, const cli_model *model, hone_session **session
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   hone_status status = hone_session_create(model->engine, NULL, session, diag);
   if (status != HONE_OK) return cli_fail(cli, status);
-  int code = cli_fill_inputs(cli, model, *session);
+  int code = cli_measure_device(cli); /* the roofs that layers are held against */
+  if (code != CLI_EXIT_OK) return code;
+  code = cli_fill_inputs(cli, model, *session);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, *session, cli_real(cli, "warmUp", 200), 1);
   if (code != CLI_EXIT_OK) return code;
   hone_session_set_profile(*session, true);

@@ -41,6 +41,14 @@ int cli_open_device(cli_tool *cli) {
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
+int cli_measure_device(cli_tool *cli) {
+  const hone_status status = hone_device_measure(cli->device, hone_context_diagnostics(cli->context));
+  if (status == HONE_OK) return CLI_EXIT_OK;
+  if (status != HONE_UNSUPPORTED) return cli_fail(cli, status);
+  hone_context_clear_messages(cli->context);
+  return CLI_EXIT_OK;
+}
+
 static hone_status load_text(cli_tool *cli, const char *path, hone_graph **out_graph) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   FILE *file = fopen(path, "rb");

@@ -19,6 +19,9 @@ static int unknown_option(const cli_tool *cli, const char *argument, const char 
   if (length >= sizeof wanted) length = sizeof wanted - 1;
   memcpy(wanted, name, length);
   wanted[length] = 0;
+  for (const cli_command *const *other = cli_commands; *other; ++other)
+    if (find_option(*other, wanted, length))
+      return cli_usage_error(cli, "%s is an option of hone %s", argument, (*other)->name);
   const char *near = NULL;
   for (int t = 0; t < CLI_MAX_TABLES && cli->command->tables[t]; ++t)
     for (const cli_option *row = cli->command->tables[t]; row->name; ++row) near = cli_near(wanted, near, row->name);

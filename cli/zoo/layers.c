@@ -144,12 +144,12 @@ hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_co
   return zoo_node(net, "conv", name, shape->no_bias ? 2 : 3, in, 4, attrs);
 }
 
-hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double scale) {
+hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double variance, double scale) {
   const int64_t channels = zoo_extent(net, x, 1);
   hone_value *in[5] = {x, zoo_weight(net, name, ".weight", 1, &channels, scale, 0.2 * scale),
                        zoo_weight(net, name, ".bias", 1, &channels, 0, 0.1),
-                       zoo_weight(net, name, ".running_mean", 1, &channels, 0, 0.3),
-                       zoo_weight(net, name, ".running_var", 1, &channels, 1, 0.3)};
+                       zoo_weight(net, name, ".running_mean", 1, &channels, 0, 0.3 * sqrt(variance)),
+                       zoo_weight(net, name, ".running_var", 1, &channels, variance, 0.3 * variance)};
   const hone_attr attrs[] = {float_attr("epsilon", 1e-5), float_attr("momentum", 0.9)};
   return zoo_node(net, "batch_norm", name, 5, in, 2, attrs);
 }

@@ -72,8 +72,8 @@ typedef struct zoo_conv_shape {
   bool no_bias;
 } zoo_conv_shape;
 hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape);
-/* scale: the middle of gamma. */
-hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double scale);
+/* variance: about that of x, which the running variance is set around; scale: the middle of gamma. */
+hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double variance, double scale);
 hone_value *zoo_layer_norm(zoo_net *net, const char *name, hone_value *x, double epsilon);
 hone_value *zoo_max_pool(zoo_net *net, const char *name, hone_value *x, int64_t kernel, int64_t stride, int64_t pad,
                          bool ceil_mode);

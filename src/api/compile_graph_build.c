@@ -112,11 +112,9 @@ static hone_status find_op(hone_graph *graph, const char *op, const char *name, 
   return HONE_OK;
 }
 
-hone_status hone_graph_add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
-                                int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
-                                int out_count) {
-  for (int i = 0; out_values && i < out_count; ++i) out_values[i] = NULL;
-  if (!graph) return HONE_INVALID;
+static hone_status add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
+                            int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
+                            int out_count) {
   hone_diagnostics *diag = &graph->context->diag;
   const hone_op *row;
   HN_TRY(find_op(graph, op, name, &row));
@@ -137,6 +135,16 @@ hone_status hone_graph_add_node(hone_graph *graph, const char *op, const char *n
   HN_TRY(hn_node_create(graph->main, &spec, &node));
   for (int i = 0; i < out_count; ++i) out_values[i] = node->out[i];
   return HONE_OK;
+}
+
+hone_status hone_graph_add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
+                                int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
+                                int out_count) {
+  if (!graph) return HONE_INVALID;
+  const hone_status status = add_node(graph, op, name, inputs, in_count, attrs, attr_count, out_values, out_count);
+  /* Only now: inputs and out_values may be the same list. */
+  for (int i = 0; status != HONE_OK && out_values && i < out_count; ++i) out_values[i] = NULL;
+  return status;
 }
 
 hone_status hone_graph_add_output(hone_graph *graph, const char *name, hone_value *value) {

@@ -258,6 +258,32 @@ static bool is_expandable(const hn_node *node) {
          node->in[0] && (HONE_BIT(node->in[0]->fact.type.dtype) & HONE_TYPES_FLOAT);
 }
 
+/* ---- views ---- */
+
+static bool is_view(const hn_node *node) {
+  return (node->op->traits & HONE_ALIASES) && !hn_export_row(node->op) && node->in_count == 1 && node->in[0];
+}
+
+/* Reshape, with 0 for extents that stay and -1 for the one other that is free. */
+static hone_status expand_view(const expansion *e) {
+  const hone_shape *from = &e->node->in[0]->fact.type.shape, *to = &e->node->out[0]->fact.type.shape;
+  int64_t dims[HONE_MAX_RANK];
+  int free_dims = 0;
+  for (int i = 0; i < to->rank; ++i) {
+    const bool stays = HONE_SYMBOLIC(to->dim[i]) && i < from->rank && from->dim[i] == to->dim[i];
+    dims[i] = stays ? 0 : HONE_SYMBOLIC(to->dim[i]) ? -1 : to->dim[i];
+    free_dims += dims[i] == -1;
+  }
+  if (to->rank < 0 || free_dims > 1)
+    return HN_FAIL(&e->graph->context->diag, HONE_UNSUPPORTED, "node %s (%s): its shape has %d free extents",
+                   e->node->name, e->node->op->name, free_dims);
+  hn_value *in[2] = {e->node->in[0], hn_constant_int(e->graph, NULL, 1, to->rank, dims)}, *value;
+  if (!in[1]) return HONE_NO_MEMORY;
+  HN_TRY(make(e, "reshape", 2, in, 0, NULL, &value));
+  finish(e, value);
+  return HONE_OK;
+}
+
 /* ---- operators that later opsets say otherwise ---- */
 
 static const struct form_row {
@@ -298,7 +324,7 @@ static hone_status expand_block(hone_graph *graph, hn_block *block) {
     hn_node *const before = node->prev;
     const expansion e = {graph, node};
     const struct form_row *form = hn_export_row(node->op) ? NULL : form_of(node->op);
-    const bool split = node->parts || form || has_epilogue(node) || is_expandable(node);
+    const bool split = node->parts || form || has_epilogue(node) || is_expandable(node) || is_view(node);
     if (node->parts) {
       HN_TRY(expand_parts(&e));
     } else if (form) {
@@ -307,6 +333,8 @@ static hone_status expand_block(hone_graph *graph, hn_block *block) {
       HN_TRY(expand_epilogue(&e));
     } else if (is_expandable(node)) {
       HN_TRY(expand_expression(&e));
+    } else if (is_view(node)) {
+      HN_TRY(expand_view(&e));
     } else {
       for (int i = 0; i < node->block_count; ++i) HN_TRY(expand_block(graph, node->blocks[i]));
     }

@@ -64,12 +64,8 @@ static void write_step(description *d, hn_grid *grid, int at) {
   hn_grid_add(grid, "%s", hn_step_type(step));
   hn_grid_add(grid, "%s", tactic_text(d, step));
   hn_grid_add(grid, "%s", step->out_count > 0 ? type_text(d, step->out[0]) : "");
-  if (step->error_rel_l2 >= 0)
-    hn_grid_add(grid, "%.1e", step->error_rel_l2);
-  else
-    hn_grid_add(grid, "%s", "-");
-  if (step->time_ns > 0)
-    hn_grid_add(grid, "%.4f", step->time_ns * 1e-6);
+  if (step->error_rel_l2 >= 0 && step->kind == HN_STEP_CALL)
+    hn_grid_add(grid, "%.1e of %.0e", step->error_rel_l2, step->error_bound);
   else
     hn_grid_add(grid, "%s", "-");
 }
@@ -88,8 +84,8 @@ static void write_text(description *d) {
                    plan->max_error_rel_l2);
   hn_text_add(d->out, "\n");
   hn_grid grid;
-  hn_grid_init(&grid, d->arena, "rllllrr");
-  static const char *const heads[] = {"#", "step", "type", "tactic", "output", "error", "ms at build"};
+  hn_grid_init(&grid, d->arena, "rllllr");
+  static const char *const heads[] = {"#", "step", "type", "tactic", "output", "error"};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
   for (int i = 0; i < plan->step_count; ++i) write_step(d, &grid, i);
   hn_grid_write(&grid, d->color, d->out);
@@ -150,7 +146,7 @@ static void put_step(description *d, hn_json_writer *w, const hn_plan_step *step
   hn_json_put_int(w, "packed_bytes", (int64_t)step->packed_bytes);
   hn_json_put_int(w, "scratch_bytes", (int64_t)step->scratch_bytes);
   hn_json_put_real(w, "flops", step->cost.flops);
-  hn_json_put_real(w, "time_ms", step->time_ns * 1e-6);
+  if (step->time_ns > 0) hn_json_put_real(w, "time_ms", step->time_ns * 1e-6);
   if (step->error_rel_l2 >= 0) {
     hn_json_put_real(w, "error_rel_l2", step->error_rel_l2);
     hn_json_put_real(w, "error_bound", step->error_bound);
