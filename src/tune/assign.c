@@ -21,8 +21,10 @@ typedef struct assigning {
   int edge_capacity;
 } assigning;
 
+/* What a candidate is taken to cost: the lower end of its interval, since other programs on the machine only add time.
+ */
 static double cost_of(const hn_candidate *candidate) {
-  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_ns : candidate->estimate_ns;
+  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
 }
 
 /* The fastest usable candidate for each format pair. A lock leaves one. */
