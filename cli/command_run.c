@@ -9,20 +9,42 @@
 
 const cli_option cli_run_options[] = {
     {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)"},
-    {"labels", CLI_TEXT, "FILE", .doc = "names of the classes, one a line; of columns, the last one counts"},
+    {"labels", CLI_TEXT, "FILE",
+     .doc = "names of the classes: one a line, or columns with tabs between: class and name"},
     {"top", CLI_INT, "K", .doc = "print so many classes; default 5 when labels or an image are given", .high = 1000},
     {0},
 };
 
+enum { MAX_CLASSES = 1 << 20 };
 typedef struct labels {
   char *text;
-  const char **lines;
+  const char **names; /* by class; NULL where the file has none */
   int64_t count;
 } labels;
 
-static int read_labels(const char *path, labels *out) {
-  *out = (labels){0};
-  if (!path) return CLI_EXIT_OK;
+/* One line: a name, or columns of which the last is the name and one before it the class, when it is a number. */
+static bool add_label(labels *out, char *line, int64_t line_number) {
+  int64_t at = line_number;
+  char *name = line;
+  for (char *tab; (tab = strchr(name, '\t')); name = tab + 1) {
+    char *end;
+    const long long number = strtoll(name, &end, 10);
+    if (end == tab && end != name && number >= 0 && number < MAX_CLASSES) at = number;
+  }
+  if (at >= MAX_CLASSES) return true;
+  if (at >= out->count) {
+    const int64_t count = at + 1 > out->count * 2 ? at + 1 : out->count * 2;
+    const char **larger = realloc(out->names, (size_t)count * sizeof *larger);
+    if (!larger) return false;
+    memset(larger + out->count, 0, (size_t)(count - out->count) * sizeof *larger);
+    out->names = larger;
+    out->count = count;
+  }
+  out->names[at] = name;
+  return true;
+}
+
+static int read_text(const char *path, char **out) {
   FILE *file = fopen(path, "r");
   long size = -1;
   if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0) rewind(file);
@@ -31,20 +53,28 @@ static int read_labels(const char *path, labels *out) {
     if (file) fclose(file);
     return CLI_EXIT_IO;
   }
-  out->text = calloc((size_t)size + 1, 1);
-  out->lines = calloc((size_t)size + 1, sizeof *out->lines);
-  const size_t got = out->text ? fread(out->text, 1, (size_t)size, file) : 0;
+  *out = calloc((size_t)size + 1, 1);
+  const bool whole = *out && fread(*out, 1, (size_t)size, file) == (size_t)size;
   fclose(file);
-  if (!out->text || !out->lines) {
-    cli_error("%s: out of memory", path);
-    return CLI_EXIT_NO_MEMORY;
-  }
-  for (char *at = out->text, *end = out->text + got; at < end;) {
+  if (whole) return CLI_EXIT_OK;
+  cli_error("%s: %s", path, *out ? "shorter than it said" : "out of memory");
+  return *out ? CLI_EXIT_IO : CLI_EXIT_NO_MEMORY;
+}
+
+static int read_labels(const char *path, labels *out) {
+  *out = (labels){0};
+  if (!path) return CLI_EXIT_OK;
+  const int code = read_text(path, &out->text);
+  if (code != CLI_EXIT_OK) return code;
+  int64_t line_number = 0;
+  for (char *at = out->text; *at;) {
     char *stop = at + strcspn(at, "\r\n");
-    char *next = *stop ? stop + strspn(stop, "\r\n") : end;
+    char *next = stop + strspn(stop, "\r\n");
     *stop = 0;
-    char *tab = strrchr(at, '\t');
-    out->lines[out->count++] = tab ? tab + 1 : at;
+    if (!add_label(out, at, line_number++)) {
+      cli_error("%s: out of memory", path);
+      return CLI_EXIT_NO_MEMORY;
+    }
     at = next;
   }
   return CLI_EXIT_OK;
@@ -52,7 +82,7 @@ static int read_labels(const char *path, labels *out) {
 
 static void free_labels(labels *names) {
   free(names->text);
-  free(names->lines);
+  free(names->names);
 }
 
 /* Is the last axis one of classes, with only ones before it? */
@@ -96,7 +126,7 @@ static void print_top(const cli_tool *cli, const hone_tensor *tensor, int64_t to
     if (best < 0) break;
     before = hone_tensor_real(tensor, best);
     before_at = best;
-    const char *name = best < names->count ? names->lines[best] : "";
+    const char *name = best < names->count && names->names[best] ? names->names[best] : "";
     if (json) {
       printf("%s{\"class\": %lld, \"score\": %.9g, \"probability\": %.6g, \"label\": ", k ? ", " : "", (long long)best,
              before, probability(tensor, best));

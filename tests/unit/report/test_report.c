@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_report.c - reports of a plan and a trace made by hand: every number in them is known. */
+#include "ops/registry.h"
+#include "report/grid.h"
+#include "report/report.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+typedef struct fixture {
+  hn_arena arena;
+  hn_text out;
+  hone_tactic fast, slow;
+  hn_plan_step steps[4];
+  hn_trace_step times[4];
+  hone_cost costs[4];
+  hn_plan plan;
+  hn_trace trace;
+  hone_facts facts;
+  hn_profile_input input;
+} fixture;
+
+/* Two runs: a convolution of 3 ms, a view, a relu of 1 ms on the reference, a reformat of 1 ms; 5.5 ms end to end. */
+static fixture *open_fixture(void) {
+  fixture *f = calloc(1, sizeof *f);
+  const hn_op_list *ops = hn_builtin_ops();
+  hn_arena_init(&f->arena, hn_allocator_default());
+  hn_text_init(&f->out, hn_allocator_default());
+  f->fast = (hone_tactic){.name = "cpu.fast"};
+  f->slow = (hone_tactic){.name = "ref.eval", .flags = HONE_TACTIC_REFERENCE};
+  static const struct {
+    const char *name, *op;
+    hn_step_kind kind;
+    double total_ns, flops, bytes;
+  } rows[4] = {{"c", "conv", HN_STEP_CALL, 6e6, 6e8, 3e6},
+               {"v", "flatten", HN_STEP_VIEW, 0, 0, 0},
+               {"r", "relu", HN_STEP_CALL, 2e6, 1e3, 8e3},
+               {"c/reformat_0", "reformat", HN_STEP_CALL, 2e6, 0, 1e6}};
+  for (int i = 0; i < 4; ++i) {
+    f->steps[i] = (hn_plan_step){.kind = rows[i].kind,
+                                 .name = rows[i].name,
+                                 .op = hn_op_find(ops, rows[i].op),
+                                 .provider = i == 2 ? "ref" : "cpu",
+                                 .tactic = i == 2 ? &f->slow : &f->fast};
+    assert_non_null(f->steps[i].op);
+    f->times[i] = (hn_trace_step){.step = i, .runs = 2, .total_ns = rows[i].total_ns};
+    f->costs[i] = (hone_cost){.flops = rows[i].flops, .bytes_read = rows[i].bytes};
+  }
+  f->steps[0].params = (hone_params){.count = 1, .items = {{"oc", 4}}};
+  f->steps[3].caused_by = "c";
+  f->plan = (hn_plan){.name = "net", .step_count = 4, .steps = f->steps};
+  f->trace = (hn_trace){.runs = 2, .step_count = 4, .steps = f->times, .total_ns = 11e6, .median_ns = 5.4e6};
+  f->facts = (hone_facts){.name = "box", .threads = 1, .peak_flops = 400e9, .peak_bytes = 10e9};
+  f->input = (hn_profile_input){&f->plan, &f->trace, f->costs, &f->facts, 3};
+  return f;
+}
+
+static void close_fixture(fixture *f) {
+  hn_text_deinit(&f->out);
+  hn_arena_deinit(&f->arena);
+  free(f);
+}
+
+static void check_has(const fixture *f, const char *want) {
+  if (!strstr(hn_text_string(&f->out), want)) fail_msg("no \"%s\" in:\n%s", want, hn_text_string(&f->out));
+}
+
+static void test_profile_text(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  const hone_report_options options = {.struct_size = sizeof options, .idle_ns = {0, 0}};
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(f, "net on box, 1 thread\n");
+  check_has(f, "1  c             conv       3.0000  60.0    200.0   1.0  cpu.fast{oc=4}\n");
+  check_has(f, "2  r             relu       1.0000  20.0        -     -  ref.eval\n");
+  check_has(f, "total       5.5000 ms a run, 545.5 FPS (median 5.4000 ms, 2 runs, batch 3)\n");
+  check_has(f, "5.0000 ms in sum + 0.5000 ms between them (9.1 %) = end to end\n");
+  check_has(f, "H2D 0.0 %, inference 100.0 %, D2H 0.0 %\n");
+  check_has(f, "20.00 % of the time ran on the reference: r (relu)\n");
+  check_has(f, "Top 3 optimization candidates\n  1. c (conv): 3.0000 ms, 60.0 %; 50 % of the compute roof\n");
+  check_has(f, "runs on the reference: no fast tactic takes it");
+  check_has(f, "changes the layout for c\n");
+  check_has(f, "Convolution       60.0 %");
+  assert_null(strstr(hn_text_string(&f->out), "flatten")); /* nothing of it runs */
+  close_fixture(f);
+}
+
+static void test_profile_transfers(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  const hone_report_options options = {.struct_size = sizeof options, .top = 1, .idle_ns = {2.75e6, 2.75e6}};
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(f, "H2D 25.0 %, inference 50.0 %, D2H 25.0 %\n");
+  check_has(f, "Top 1 optimization candidates\n  1. c (conv)");
+  close_fixture(f);
+}
+
+static void test_profile_json(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  const hone_report_options options = {.struct_size = sizeof options, .json = true};
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(f, "\"mean_ms\": 5.5");
+  check_has(f, "\"reference_percent\": 20");
+  check_has(f, "\"candidates\": [\"c\", \"r\", \"c/reformat_0\"]");
+  check_has(f, "\"caused_by\": \"c\"");
+  close_fixture(f);
+}
+
+static const char ledger[] =
+    "{\"ledger\": 1, \"device\": \"box\", \"threads\": 2, \"formats_proved_best\": true, \"expected_ns\": 2e6,\n"
+    "\"nodes\": [{\"node\": \"c\", \"op\": \"conv\", \"origins\": [\"c\", \"act\"], \"chosen\": 1, \"why\": "
+    "\"fastest\","
+    "\"flops\": 2e6, \"bytes\": 1e6, \"candidates\": ["
+    "{\"tactic\": \"cpu.a\", \"in\": \"plain\", \"out\": \"plain\", \"state\": \"rejected\", \"reason\": \"too "
+    "small\"},"
+    "{\"tactic\": \"cpu.b\", \"in\": \"plain\", \"out\": \"nchw16c\", \"params\": {\"oc\": 2}, \"state\": \"timed\","
+    "\"time_ns\": 1500000, \"low_ns\": 1400000, \"high_ns\": 1600000, \"error\": 1e-7, \"bound\": 1e-5}]},"
+    "{\"node\": \"other\", \"op\": \"relu\", \"why\": \"only one\", \"candidates\": []}],\n"
+    "\"passes\": [{\"pass\": \"fuse\", \"rule\": \"act\", \"node\": \"act\", \"fired\": true},"
+    "{\"pass\": \"fuse\", \"rule\": \"bias\", \"node\": \"c\", \"fired\": false, \"unmet\": \"no bias\"}]}";
+
+static void test_explain(void **state) {
+  (void)state;
+  static const struct {
+    const char *node, *has, *lacks;
+    hone_status want;
+  } rows[] = {
+      {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK},
+      {"act", "fuse/act fired on act", "other (relu)", HONE_OK},
+      {"c", "fuse/bias not on c: no bias", NULL, HONE_OK},
+      {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK},
+      {"c", "too small", NULL, HONE_OK},
+      {"c", "proved best", NULL, HONE_OK},
+      {"other", "only one", "cpu.b", HONE_OK},
+      {NULL, "other (relu)", NULL, HONE_OK},
+      {"absent", "", NULL, HONE_INVALID},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    fixture *f = open_fixture();
+    const hone_report_options options = {.struct_size = sizeof options, .node = rows[i].node};
+    assert_int_equal(hn_report_explain("a ledger", ledger, strlen(ledger), &options, &f->arena, &f->out, NULL),
+                     rows[i].want);
+    check_has(f, rows[i].has);
+    if (rows[i].lacks) assert_null(strstr(hn_text_string(&f->out), rows[i].lacks));
+    close_fixture(f);
+  }
+}
+
+/* A ledger is a file: whatever is in it, the answer is a report or an error. */
+static void test_explain_damaged(void **state) {
+  (void)state;
+  const hone_report_options options = {.struct_size = sizeof options};
+  for (size_t length = 0; length < strlen(ledger); ++length) {
+    fixture *f = open_fixture();
+    assert_int_equal(hn_report_explain("a ledger", ledger, length, &options, &f->arena, &f->out, NULL), HONE_MALFORMED);
+    close_fixture(f);
+  }
+  static const char *const odd[] = {"{\"nodes\": [1, null, \"x\", [], {}]}", "{\"nodes\": {}}", "{}",
+                                    "{\"nodes\": [{\"node\": 5, \"origins\": 3, \"candidates\": [7]}], \"passes\": 2}"};
+  for (size_t i = 0; i < HN_COUNT(odd); ++i) {
+    fixture *f = open_fixture();
+    const hone_status status =
+        hn_report_explain("a ledger", odd[i], strlen(odd[i]), &options, &f->arena, &f->out, NULL);
+    assert_true(status == HONE_OK || status == HONE_MALFORMED);
+    close_fixture(f);
+  }
+}
+
+static void test_grid(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  hn_grid grid;
+  hn_grid_init(&grid, &f->arena, "rl");
+  hn_grid_add(&grid, "n");
+  hn_grid_add(&grid, "name");
+  hn_grid_add(&grid, "%d", 123);
+  hn_grid_add(&grid, "%s", "a/very/long/name/that/begins/like/others/and/ends/unlike/them/conv_17");
+  hn_grid_write(&grid, true, &f->out);
+  assert_string_equal(hn_text_string(&f->out), "\033[1m  n  name\033[0m\n"
+                                               "123  a/very/long/name/that/begins..and/ends/unlike/them/conv_17\n");
+  close_fixture(f);
+}
+
+static void test_classes(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {{"conv", "Convolution"}, {"linear", "Matrix product"},  {"relu", "Activation"},
+                                        {"add", "Elementwise"},  {"reduce_sum", "Reduction"},   {"if", "Control flow"},
+                                        {"max_pool", "Pooling"}, {"transpose", "Data movement"}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    const hone_op *op = hn_op_find(hn_builtin_ops(), rows[i][0]);
+    assert_non_null(op);
+    assert_string_equal(hn_report_class(op), rows[i][1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_profile_text),    cmocka_unit_test(test_profile_transfers),
+      cmocka_unit_test(test_profile_json),    cmocka_unit_test(test_explain),
+      cmocka_unit_test(test_explain_damaged), cmocka_unit_test(test_grid),
+      cmocka_unit_test(test_classes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
