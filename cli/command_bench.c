@@ -39,6 +39,7 @@ static int measure(cli_tool *cli, hone_session *session, bench_times *times) {
     const double start_ms = now_ms;
     const hone_status status = hone_session_run(session);
     if (status != HONE_OK) return cli_fail_session(cli, session, status);
+    if (cli_is_interrupted()) return CLI_EXIT_INTERRUPTED;
     now_ms = cli_now_ms();
     times->start_ms[times->count] = start_ms - begin_ms;
     times->compute_ms[times->count++] = now_ms - start_ms;

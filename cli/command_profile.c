@@ -16,6 +16,7 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
   for (int64_t runs = 0; runs < least_runs || cli_now_ms() - begin_ms < least_ms; ++runs) {
     const hone_status status = hone_session_run(session);
     if (status != HONE_OK) return cli_fail_session(cli, session, status);
+    if (cli_is_interrupted()) return CLI_EXIT_INTERRUPTED;
   }
   return CLI_EXIT_OK;
 }

@@ -15,6 +15,8 @@ static void on_interrupt(int number) {
   signal(number, SIG_DFL); /* the second one ends the tool at once */
 }
 
+bool cli_is_interrupted(void) { return atomic_load(&cancelled); }
+
 static void on_log(void *user, hone_log_level level, const char *line) {
   cli_tool *cli = user;
   if (cli->quiet) return;
