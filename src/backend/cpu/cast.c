@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cast.c - conversions between f32 and other element types, plain or blocked alike. */
-#include "kernels/cpu/copy/cast.h"
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/copy.h"
 
 typedef struct row {
   hone_dtype from, to;
@@ -10,7 +9,8 @@ typedef struct row {
 
 typedef struct state {
   hn_cast_fn *kernel;
-  int64_t elements, grain;
+  int64_t elements;
+  size_t bytes; /* read and written */
 } state;
 
 /* The same pairs for every instruction set. */
@@ -57,26 +57,13 @@ static hone_status prepare(const hone_query *query, state *s, const row *rows) {
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   s->kernel = find(rows, query);
   s->elements = hn_elems(&in->shape);
-  s->grain = hn_cpu_grain(s->elements, (double)(hn_bytes(in) + hn_bytes(out)) * HN_CPU_NS_PER_BYTE);
+  s->bytes = hn_bytes(in) + hn_bytes(out);
   return HONE_OK;
-}
-
-typedef struct job {
-  hn_cast_fn *kernel;
-  const void *from;
-  void *to;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(j->from, j->to, begin, end);
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
-  job j = {s->kernel, launch->in[0].data, launch->out[0].data};
-  if (s->elements) hn_pool_run(hn_stream_pool(stream), s->elements, s->grain, body, &j);
+  hn_cpu_cast(stream, s->kernel, launch->in[0].data, launch->out[0].data, s->elements, (double)s->bytes);
   return HONE_OK;
 }
 

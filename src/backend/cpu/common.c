@@ -2,6 +2,8 @@
 /* common.c - what the CPU's tactics share. */
 #include "backend/cpu/cpu.h"
 
+enum { FLOATS_PER_LINE = 16 };
+
 static bool is_sized(const hone_fact *fact) {
   size_t bytes;
   return fact->type.kind == HONE_ABSENT || (fact->type.kind == HONE_TENSOR && hn_type_bytes(&fact->type, &bytes));
@@ -45,6 +47,12 @@ int64_t hn_cpu_stored(const hone_type *type) {
 bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format) {
   return fact->type.kind == HONE_TENSOR && fact->type.dtype == dtype && fact->type.format == format;
 }
+
+int64_t hn_cpu_threads(const hone_facts *facts) { return facts->threads > 0 ? facts->threads : 1; }
+
+size_t hn_cpu_l2_bytes(const hone_facts *facts) { return facts->l2_bytes ? facts->l2_bytes : HN_CPU_DEFAULT_L2_BYTES; }
+
+int64_t hn_cpu_whole_lines(int64_t floats) { return hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE; }
 
 int64_t hn_cpu_grain(int64_t units, double total_ns) {
   if (units < 2 || total_ns < 20e3) return units < 1 ? 1 : units;

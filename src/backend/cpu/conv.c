@@ -20,7 +20,7 @@ typedef struct state {
   bool has_bias, has_residual;
 } state;
 
-enum { MOST_FIRST_CHANNELS = 8, DEFAULT_L2_BYTES = 1 << 20 };
+enum { MOST_FIRST_CHANNELS = 8 };
 
 static bool is_depthwise(const hn_conv_f32 *c) { return c->groups == c->in_channels && c->groups == c->out_channels; }
 
@@ -106,7 +106,7 @@ static int variants(const hone_query *query, hone_params *out, int room, const c
   }
   const int64_t blocks = hn_ceil_div(c.out_channels / c.groups, kernel->block);
   int count = 0;
-  hn_conv_f32_choose(&c, kernel->block, kernel->most, kernel->kind == POINTWISE, DEFAULT_L2_BYTES, 1);
+  hn_conv_f32_choose(&c, kernel->block, kernel->most, kernel->kind == POINTWISE, HN_CPU_DEFAULT_L2_BYTES, 1);
   for (int at = 0; at <= kernel->most && count < room; ++at) {
     const int oc_blocks = at == 0 ? c.oc_blocks : at;
     if (at > 0 && (at == c.oc_blocks || at > blocks || at == 1)) continue;
@@ -124,7 +124,7 @@ static hone_status prepare(const hone_query *query, state *s, const conv_kernel 
   hn_conv_f32 *c = &s->conv;
   const char *reason = hn_cpu_conv_read(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
+  const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   hn_conv_f32_choose(c, kernel->block, kernel->most, kernel->kind == POINTWISE, l2, query->facts->threads);
   if (query->params && query->params->count == 1) {

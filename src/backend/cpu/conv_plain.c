@@ -7,8 +7,7 @@
 #include "backend/cpu/gemm_common.h"
 #include <string.h>
 
-enum { DEFAULT_L2_BYTES = 1 << 20, FLOATS_PER_LINE = 16, MOST_PANEL = 16, LEAST_PANELS = 4 };
-static const int64_t units_per_thread = 4;
+enum { MOST_PANEL = 16, LEAST_PANELS = 4 };
 
 typedef struct state {
   const hn_cpu_gemm_kernel *kernel;
@@ -35,9 +34,6 @@ static const char *reject(const hone_query *query) {
   return NULL;
 }
 
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
 static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
                             hone_diagnostics *diag) {
@@ -46,8 +42,8 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   const char *reason = hn_cpu_conv_read(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const int64_t pixels = c->out_height * c->out_width, panel = kernel->panel;
-  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
-  const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
+  const int64_t threads = hn_cpu_threads(query->facts);
+  const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
@@ -58,27 +54,27 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   g->c_row_stride = g->epilogue.residual_stride = pixels;
   s->panels = hn_gemm_f32_panels(pixels, kernel->panel);
   const int64_t fitting = (int64_t)(l2 / 2) / (g->k * panel * (int64_t)sizeof(float));
-  const int64_t wanted = threads > 1 ? hn_ceil_div(threads * units_per_thread, c->batch) : 1;
-  s->set = hn_ceil_div(c->groups, lesser(c->groups, wanted));
+  const int64_t wanted = threads > 1 ? hn_ceil_div(threads * HN_CPU_UNITS_PER_THREAD, c->batch) : 1;
+  s->set = hn_ceil_div(c->groups, hn_cpu_lesser(c->groups, wanted));
   s->sets = hn_ceil_div(c->groups, s->set);
   const int64_t shared = hn_ceil_div(s->panels, hn_ceil_div(wanted, s->sets));
-  s->chunk = lesser(s->panels, greater(LEAST_PANELS, lesser(fitting, shared)));
+  s->chunk = hn_cpu_lesser(s->panels, hn_cpu_greater(LEAST_PANELS, hn_cpu_lesser(fitting, shared)));
   s->chunks = hn_ceil_div(s->panels, s->chunk);
   s->units = c->batch * s->sets * s->chunks;
-  g->n = lesser(pixels, s->chunk * panel);
+  g->n = hn_cpu_lesser(pixels, s->chunk * panel);
   hn_gemm_f32_choose(g, kernel->panel, l2);
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->column_floats = s->chunk * g->k * panel;
   s->place_floats = s->chunk * c->kernel_height * c->kernel_width * (int64_t)(sizeof(tap_places) / sizeof(float));
   const int64_t floats = s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g);
-  s->worker_floats = hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE;
+  s->worker_floats = hn_cpu_whole_lines(floats);
   return HONE_OK;
 }
 
 static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
   state s = {0};
   if (describe(query, kernel, &s, NULL) != HONE_OK) return 0;
-  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
+  const int64_t threads = hn_cpu_threads(query->facts);
   return (size_t)(threads * s.worker_floats) * sizeof(float);
 }
 
@@ -134,7 +130,7 @@ static void run_group(const job *j, int64_t image_group, int64_t first, int64_t 
     gather_panel(c, places + (panel - first) * taps, in, width, columns + (panel - first) * s->gemm.k * width);
   hn_gemm_f32 g = s->gemm;
   const int64_t at = image_group * g.m * pixels + first * width;
-  g.n = lesser(pixels - first * width, (last - first) * width);
+  g.n = hn_cpu_lesser(pixels - first * width, (last - first) * width);
   g.a = j->w + group * g.m * g.k;
   g.b_packed = columns;
   g.c = j->y + at;
@@ -148,14 +144,14 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
   const int64_t taps = c->kernel_height * c->kernel_width, pixels = c->out_height * c->out_width;
-  const int64_t first = unit % s->chunks * s->chunk, last = lesser(s->panels, first + s->chunk);
+  const int64_t first = unit % s->chunks * s->chunk, last = hn_cpu_lesser(s->panels, first + s->chunk);
   const int64_t image = unit / s->chunks / s->sets, group = unit / s->chunks % s->sets * s->set;
   tap_places *places = (tap_places *)(void *)(memory + s->column_floats);
   for (int64_t panel = first; panel < last; ++panel)
     for (int64_t tap = 0; tap < taps; ++tap)
-      find_places(c, panel * width, (int)lesser(width, pixels - panel * width), width, tap / c->kernel_width,
+      find_places(c, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width), width, tap / c->kernel_width,
                   tap % c->kernel_width, &places[(panel - first) * taps + tap]);
-  for (int64_t g = group; g < lesser(c->groups, group + s->set); ++g)
+  for (int64_t g = group; g < hn_cpu_lesser(c->groups, group + s->set); ++g)
     run_group(j, image * c->groups + g, first, last, memory, places, memory + s->column_floats + s->place_floats);
 }
 

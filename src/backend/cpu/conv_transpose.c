@@ -5,8 +5,7 @@
 #include "backend/cpu/conv_common.h"
 #include "backend/cpu/gemm_common.h"
 
-enum { DEFAULT_L2_BYTES = 1 << 20, FLOATS_PER_LINE = 16, LEAST_ROWS = 28, NS_PER_SENT = 1 };
-static const int64_t units_per_thread = 4;
+enum { LEAST_ROWS = 28, NS_PER_SENT = 1 };
 static const double ns_per_pack = 0.2;
 static const double sent_limit = 1e12; /* floats that the pixels of one image and group send */
 
@@ -20,10 +19,6 @@ typedef struct state {
   int64_t sent_floats, worker_floats;
   bool has_bias, is_packed;
 } state;
-
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t whole_lines(int64_t floats) { return hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE; }
 
 static const char *reject(const hone_query *query) {
   hn_conv_f32 c;
@@ -49,8 +44,8 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   hn_conv_f32 *c = &s->conv;
   const char *reason = hn_cpu_conv_transpose_read(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
-  const size_t l2 = query->facts->l2_bytes ? query->facts->l2_bytes : DEFAULT_L2_BYTES;
+  const int64_t threads = hn_cpu_threads(query->facts);
+  const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   s->has_bias = hn_cpu_given(query, 2);
   s->is_packed = query->constant_mask & 2;
@@ -63,14 +58,14 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   s->packed_floats = hn_gemm_f32_packed_floats(s->in_per_group, s->pixels, kernel->panel);
   describe_product(s);
   const int64_t channel_bytes = s->taps * s->pixels * (int64_t)sizeof(float);
-  const int64_t wanted = hn_ceil_div(threads > 1 ? threads * units_per_thread : 1, s->matrices);
-  const int64_t fitting = greater((int64_t)(l2 / 2) / channel_bytes, hn_ceil_div(LEAST_ROWS, s->taps));
-  s->chunk = lesser(lesser(s->out_per_group, fitting), hn_ceil_div(s->out_per_group, wanted));
+  const int64_t wanted = hn_ceil_div(threads > 1 ? threads * HN_CPU_UNITS_PER_THREAD : 1, s->matrices);
+  const int64_t fitting = hn_cpu_greater((int64_t)(l2 / 2) / channel_bytes, hn_ceil_div(LEAST_ROWS, s->taps));
+  s->chunk = hn_cpu_lesser(hn_cpu_lesser(s->out_per_group, fitting), hn_ceil_div(s->out_per_group, wanted));
   s->chunks = hn_ceil_div(s->out_per_group, s->chunk);
   s->gemm.m = s->chunk * s->taps;
   hn_gemm_f32_choose(&s->gemm, kernel->panel, l2);
-  s->sent_floats = whole_lines(s->gemm.m * s->pixels);
-  s->worker_floats = s->sent_floats + whole_lines(hn_gemm_f32_scratch_floats(&s->gemm));
+  s->sent_floats = hn_cpu_whole_lines(s->gemm.m * s->pixels);
+  s->worker_floats = s->sent_floats + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&s->gemm));
   const double sent = (double)s->matrices * (double)(s->out_per_group * s->taps) * (double)s->pixels;
   s->grain = hn_cpu_grain(s->matrices * s->chunks,
                           sent * (NS_PER_SENT + 2.0 * (double)s->in_per_group / kernel->flops_per_ns));
@@ -81,8 +76,8 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
 static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
   state s = {0};
   if (describe(query, kernel, &s, NULL) != HONE_OK) return 0;
-  const int64_t threads = query->facts->threads > 0 ? query->facts->threads : 1;
-  return (size_t)(whole_lines(s.matrices * s.packed_floats) + threads * s.worker_floats) * sizeof(float);
+  const int64_t threads = hn_cpu_threads(query->facts);
+  return (size_t)(hn_cpu_whole_lines(s.matrices * s.packed_floats) + threads * s.worker_floats) * sizeof(float);
 }
 
 static size_t pack_bytes(const hone_query *query) {
@@ -120,7 +115,7 @@ static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
   const state *s = j->s;
   while (begin < end) {
     const int64_t matrix = begin / s->panels, first = begin % s->panels;
-    const int64_t last = lesser(s->panels, first + end - begin);
+    const int64_t last = hn_cpu_lesser(s->panels, first + end - begin);
     hn_gemm_f32_pack_b_c(j->x + matrix * s->in_per_group * s->pixels, s->pixels, 1, s->in_per_group, s->pixels,
                          s->kernel->panel, first, last, j->packed + matrix * s->packed_floats);
     begin += last - first;
@@ -129,8 +124,8 @@ static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
 
 /* Positions [*begin, *end) of `count` input pixels whose place at * stride + offset lies in 0..size. */
 static void inside(int64_t count, int64_t stride, int64_t offset, int64_t size, int64_t *begin, int64_t *end) {
-  *begin = offset < 0 ? lesser(count, hn_ceil_div(-offset, stride)) : 0;
-  *end = size > offset ? lesser(count, hn_ceil_div(size - offset, stride)) : 0;
+  *begin = offset < 0 ? hn_cpu_lesser(count, hn_ceil_div(-offset, stride)) : 0;
+  *end = size > offset ? hn_cpu_lesser(count, hn_ceil_div(size - offset, stride)) : 0;
   if (*end < *begin) *end = *begin;
 }
 
@@ -174,7 +169,7 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int64_t matrix = unit / s->chunks, group = matrix % c->groups, first = unit % s->chunks * s->chunk;
-  const int64_t count = lesser(s->chunk, s->out_per_group - first), area = c->out_height * c->out_width;
+  const int64_t count = hn_cpu_lesser(s->chunk, s->out_per_group - first), area = c->out_height * c->out_width;
   hn_gemm_f32 g = s->gemm;
   g.m = count * s->taps;
   g.a = j->w + group * s->in_per_group * s->out_per_group * s->taps + first * s->taps * g.a_row_stride;
@@ -208,7 +203,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
            .bias = s->has_bias ? launch->in[2].data : NULL,
            .y = launch->out[0].data,
            .packed = launch->scratch};
-  j.workers = j.packed + whole_lines(s->matrices * s->packed_floats);
+  j.workers = j.packed + hn_cpu_whole_lines(s->matrices * s->packed_floats);
   hn_pool_run(hn_stream_pool(stream), s->matrices * s->panels, s->pack_grain, pack_body, &j);
   hn_pool_run(hn_stream_pool(stream), s->matrices * s->chunks, s->grain, body, &j);
   return HONE_OK;

@@ -29,6 +29,7 @@ const char *hn_cpu_check_list(const hone_query *query, int input, int64_t room) 
 }
 
 typedef struct job {
+  hn_cast_fn *cast;
   const hn_copy_plan *plan;
   const void *from;
   void *to;
@@ -49,6 +50,18 @@ void hn_cpu_copy(hone_stream *stream, const hn_copy_plan *plan, const void *from
   for (int d = 0; d < plan->outer_rank; ++d) bytes *= (double)plan->outer_dim[d];
   hn_pool_run(hn_stream_pool(stream), plan->units, hn_cpu_grain(plan->units, bytes * HN_CPU_NS_PER_BYTE), copy_body,
               &j);
+}
+
+static void cast_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->cast(j->from, j->to, begin, end);
+}
+
+void hn_cpu_cast(hone_stream *stream, hn_cast_fn *kernel, const void *from, void *to, int64_t elements, double bytes) {
+  if (elements == 0) return;
+  job j = {.cast = kernel, .from = from, .to = to};
+  hn_pool_run(hn_stream_pool(stream), elements, hn_cpu_grain(elements, bytes * HN_CPU_NS_PER_BYTE), cast_body, &j);
 }
 
 enum { PIECE = 16384 };

@@ -31,6 +31,11 @@ hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis);
 int64_t hn_cpu_stored(const hone_type *type);
 bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format);
 
+/* Of facts, or what stands for those that are not known. */
+enum { HN_CPU_DEFAULT_L2_BYTES = 1 << 20 };
+int64_t hn_cpu_threads(const hone_facts *facts);
+size_t hn_cpu_l2_bytes(const hone_facts *facts);
+
 /* Units that one claim of a pool's thread takes when all of them take total_ns on one thread: a range is worth about
  * 10 us, and what takes less than 20 us stays in one thread. */
 int64_t hn_cpu_grain(int64_t units, double total_ns);
@@ -38,6 +43,15 @@ int64_t hn_cpu_grain(int64_t units, double total_ns);
 /* Rough speeds of one thread, for grains alone. */
 #define HN_CPU_NS_PER_BYTE 0.08
 #define HN_CPU_NS_PER_FLOP 0.05
+
+/* Where slow units must not keep the others waiting. */
+enum { HN_CPU_UNITS_PER_THREAD = 4 };
+
+/* Workers' buffers begin on cache lines of their own. */
+int64_t hn_cpu_whole_lines(int64_t floats);
+
+static inline int64_t hn_cpu_lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t hn_cpu_greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Formats of a row by the suffix of its instruction set: plain, and the block that fills its vectors. */
 #define HN_CPU_PLAIN_ONLY                                                                                              \

@@ -2,8 +2,10 @@
 /* eltwise_mixed.c - elementwise ops with operands or results of bool and half floats, on plain tensors: what is not f32
  * goes through f32 in scratch memory, and is rounded once, on the way out. Also clip, whose bounds may be absent. */
 #include "backend/cpu/eltwise.h"
-#include "kernels/cpu/copy/cast.h"
+#include "backend/cpu/copy.h"
 #include <string.h>
+
+enum { CAST_BYTES = 6 }; /* an element of two bytes and one of four */
 
 typedef struct casts {
   hn_cast_fn *from_f16, *from_bf16, *from_u8, *to_f16, *to_bf16, *to_bool;
@@ -120,25 +122,6 @@ static hone_status prepare(const hone_query *query, state *s, plan_fn *plan, hn_
   return HONE_OK;
 }
 
-typedef struct job {
-  hn_cast_fn *cast;
-  const void *from;
-  void *to;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->cast(j->from, j->to, begin, end);
-}
-
-static void cast(hone_stream *stream, hn_cast_fn *kernel, const void *from, void *to, int64_t elements) {
-  job j = {kernel, from, to};
-  if (elements)
-    hn_pool_run(hn_stream_pool(stream), elements, hn_cpu_grain(elements, (double)elements * 6 * HN_CPU_NS_PER_BYTE),
-                body, &j);
-}
-
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   const void *in[HN_ELTWISE_INPUTS];
@@ -146,12 +129,14 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   for (int i = 0; i < s->program.in_count; ++i) {
     in[i] = launch->in[s->source[i]].data;
     if (!s->from[i]) continue;
-    cast(stream, s->from[i], in[i], scratch + s->scratch_at[i], s->elements[i]);
+    hn_cpu_cast(stream, s->from[i], in[i], scratch + s->scratch_at[i], s->elements[i],
+                (double)s->elements[i] * CAST_BYTES);
     in[i] = scratch + s->scratch_at[i];
   }
   void *out = s->to ? scratch + s->scratch_at[HN_ELTWISE_INPUTS] : launch->out[0].data;
   hn_eltwise_run(&s->program, stream, in, out);
-  if (s->to) cast(stream, s->to, out, launch->out[0].data, s->out_elements);
+  if (s->to)
+    hn_cpu_cast(stream, s->to, out, launch->out[0].data, s->out_elements, (double)s->out_elements * CAST_BYTES);
   return HONE_OK;
 }
 

@@ -10,17 +10,12 @@ const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {hn_gemm_f32_6x16_avx2, HN_GEMM_F32_
 const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 140};
 #endif
 
-enum { DEFAULT_L2_BYTES = 1 << 20, LEAST_ROWS = 28, FLOATS_PER_LINE = 16 };
+enum { LEAST_ROWS = 28 };
 static const double ns_per_b_byte = 0.03;  /* B from the last cache level */
 static const double inner_bytes = 1 << 20; /* of B that stay in L2 */
 static const double ns_per_a_float = 0.2;  /* packing A */
 static const double unit_ns = 10e3;        /* least work of a unit */
 static const double size_limit = 1e13;     /* floats of any operand */
-static const int64_t units_per_thread = 4;
-
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 const char *hn_cpu_product_reject(const hn_cpu_product *p) {
   const hn_gemm_f32 *g = &p->gemm;
@@ -51,18 +46,18 @@ static bool reads_a_in_place(const hn_gemm_f32 *g) {
 /* Row chunks and panel chunks of one matrix, about `wanted` units together. */
 static void cut(hn_cpu_product *p, int64_t wanted) {
   const hn_gemm_f32 *g = &p->gemm;
-  const int64_t pairs = hn_ceil_div(p->panels, 2), most_rows = greater(1, g->m / LEAST_ROWS);
+  const int64_t pairs = hn_ceil_div(p->panels, 2), most_rows = hn_cpu_greater(1, g->m / LEAST_ROWS);
   const double b_ns = (double)(g->k * p->panels * p->kernel->panel) * sizeof(float) * ns_per_b_byte;
   const double a_ns = reads_a_in_place(g) ? 0 : (double)(g->m * g->k) * ns_per_a_float;
   double best = -1;
-  for (int64_t rows = 1;; rows = lesser(2 * rows, most_rows)) {
-    const int64_t columns = lesser(pairs, hn_ceil_div(wanted, rows));
-    const double short_by = (double)wanted / (double)lesser(wanted, rows * columns);
+  for (int64_t rows = 1;; rows = hn_cpu_lesser(2 * rows, most_rows)) {
+    const int64_t columns = hn_cpu_lesser(pairs, hn_ceil_div(wanted, rows));
+    const double short_by = (double)wanted / (double)hn_cpu_lesser(wanted, rows * columns);
     const double cost = short_by * ((double)rows * b_ns + (double)columns * a_ns + matrix_ns(p));
     if (best < 0 || cost < best) {
       best = cost;
       p->row_chunk = hn_ceil_div(g->m, rows);
-      p->panel_chunk = lesser(p->panels, 2 * hn_ceil_div(pairs, columns));
+      p->panel_chunk = hn_cpu_lesser(p->panels, 2 * hn_ceil_div(pairs, columns));
     }
     if (rows >= most_rows || rows >= wanted) break;
   }
@@ -73,19 +68,20 @@ static void cut(hn_cpu_product *p, int64_t wanted) {
 void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   hn_gemm_f32 *g = &p->gemm;
   const int panel = p->kernel->panel;
-  p->workers = facts->threads > 0 ? facts->threads : 1;
+  p->workers = hn_cpu_threads(facts);
   p->batches = 1;
   for (int i = 0; i < p->batch_rank; ++i) p->batches *= p->batch_dim[i];
   p->panels = hn_gemm_f32_panels(g->n, panel);
   p->packed_floats = hn_gemm_f32_packed_floats(g->k, g->n, panel);
   const double total_ns = (double)p->batches * matrix_ns(p);
-  const int64_t units = p->workers == 1 ? 1 : lesser(p->workers * units_per_thread, (int64_t)(total_ns / unit_ns) + 1);
+  const int64_t units =
+      p->workers == 1 ? 1 : hn_cpu_lesser(p->workers * HN_CPU_UNITS_PER_THREAD, (int64_t)(total_ns / unit_ns) + 1);
   cut(p, hn_ceil_div(units, p->batches));
   const int64_t rows = g->m;
   g->m = p->row_chunk;
-  hn_gemm_f32_choose(g, panel, facts->l2_bytes ? facts->l2_bytes : DEFAULT_L2_BYTES);
+  hn_gemm_f32_choose(g, panel, hn_cpu_l2_bytes(facts));
   g->m = rows;
-  p->worker_floats = reads_a_in_place(g) ? 0 : round_up(hn_gemm_f32_scratch_floats(g), FLOATS_PER_LINE);
+  p->worker_floats = reads_a_in_place(g) ? 0 : hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(g));
   p->grain = hn_cpu_grain(p->batches * p->row_chunks * p->panel_chunks, total_ns);
   p->pack_grain = hn_cpu_grain(p->b_matrices * p->panels, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
 }
@@ -95,7 +91,7 @@ size_t hn_cpu_product_packed_bytes(const hn_cpu_product *p) {
 }
 
 static int64_t packed_scratch_floats(const hn_cpu_product *p) {
-  return p->b_packed_before ? 0 : round_up(p->b_matrices * p->packed_floats, FLOATS_PER_LINE);
+  return p->b_packed_before ? 0 : hn_cpu_whole_lines(p->b_matrices * p->packed_floats);
 }
 
 size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *p) {
@@ -112,7 +108,7 @@ static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int6
   const hn_gemm_f32 *g = &p->gemm;
   while (begin < end) {
     const int64_t panels = hn_gemm_f32_panels(g->n, p->kernel->panel), matrix = begin / panels;
-    const int64_t first = begin % panels, last = lesser(panels, first + end - begin);
+    const int64_t first = begin % panels, last = hn_cpu_lesser(panels, first + end - begin);
     hn_gemm_f32_pack_b_c(b + matrix * g->k * g->n, p->b_row_stride, p->b_column_stride, g->k, g->n, p->kernel->panel,
                          first, last, to + matrix * hn_gemm_f32_packed_floats(g->k, g->n, p->kernel->panel));
     begin += last - first;
@@ -154,10 +150,10 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   hn_gemm_f32 g = p->gemm;
   while (begin < end) {
     const int64_t chunk = begin % p->panel_chunks, row = begin / p->panel_chunks % p->row_chunks;
-    const int64_t count = lesser(p->panel_chunks - chunk, end - begin);
+    const int64_t count = hn_cpu_lesser(p->panel_chunks - chunk, end - begin);
     point(p, j, begin / p->panel_chunks / p->row_chunks, &g);
-    p->kernel->run(&g, row * p->row_chunk, lesser(g.m, (row + 1) * p->row_chunk), chunk * p->panel_chunk,
-                   lesser(p->panels, (chunk + count) * p->panel_chunk), scratch);
+    p->kernel->run(&g, row * p->row_chunk, hn_cpu_lesser(g.m, (row + 1) * p->row_chunk), chunk * p->panel_chunk,
+                   hn_cpu_lesser(p->panels, (chunk + count) * p->panel_chunk), scratch);
     begin += count;
   }
 }
@@ -211,8 +207,8 @@ size_t hn_cpu_product_state_bytes(const hone_query *query) {
   return sizeof(hn_cpu_product_state);
 }
 
-hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
-                                   const hn_cpu_gemm_kernel *kernel, hone_diagnostics *diag) {
+hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
+                                   hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
   if (describe(query, read, kernel, state) == HONE_OK) return HONE_OK;
   return HN_FAIL(diag, HONE_INTERNAL, "a product was prepared that reject declines");
 }

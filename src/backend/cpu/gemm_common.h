@@ -70,27 +70,21 @@ hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_
                                       const hn_cpu_gemm_kernel *kernel);
 size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 size_t hn_cpu_product_state_bytes(const hone_query *query);
-hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hn_cpu_product_read *read,
-                                   const hn_cpu_gemm_kernel *kernel, hone_diagnostics *diag);
+hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
+                                   hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch);
 
-/* The row cpu.OP.f32.TILE for one instruction set; `read` is the file's own. */
-#define HN_CPU_PRODUCT_ROW(op_name, suffix, ISA)                                                                       \
-  static const char *reject_##suffix(const hone_query *query) {                                                        \
-    return hn_cpu_product_reject_query(query, read, &hn_cpu_gemm_##suffix);                                            \
-  }                                                                                                                    \
-  static size_t pack_bytes_##suffix(const hone_query *query) {                                                         \
-    return hn_cpu_product_pack_bytes(query, read, &hn_cpu_gemm_##suffix);                                              \
-  }                                                                                                                    \
+/* The row cpu.OP.f32.TILE for one instruction set of a family whose functions take the query and what follows. */
+#define HN_CPU_TILE_ROW(family, op_name, suffix, ISA, packed_inputs, ...)                                              \
+  static const char *reject_##suffix(const hone_query *query) { return family##_reject_query(query, __VA_ARGS__); }    \
+  static size_t pack_bytes_##suffix(const hone_query *query) { return family##_pack_bytes(query, __VA_ARGS__); }       \
   static hone_status pack_##suffix(const hone_query *query, void *to) {                                                \
-    return hn_cpu_product_pack_query(query, to, read, &hn_cpu_gemm_##suffix);                                          \
+    return family##_pack_query(query, to, __VA_ARGS__);                                                                \
   }                                                                                                                    \
-  static size_t scratch_##suffix(const hone_query *query) {                                                            \
-    return hn_cpu_product_scratch(query, read, &hn_cpu_gemm_##suffix);                                                 \
-  }                                                                                                                    \
+  static size_t scratch_##suffix(const hone_query *query) { return family##_scratch(query, __VA_ARGS__); }             \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
     (void)unit;                                                                                                        \
-    return hn_cpu_product_prepare(query, state, read, &hn_cpu_gemm_##suffix, diag);                                    \
+    return family##_prepare(query, state, diag, __VA_ARGS__);                                                          \
   }                                                                                                                    \
   const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
       .struct_size = sizeof(hone_tactic),                                                                              \
@@ -99,14 +93,17 @@ hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_l
       .op = #op_name,                                                                                                  \
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 2,                                                                                                  \
+      .pack_mask = packed_inputs,                                                                                      \
       .reject = reject_##suffix,                                                                                       \
       .pack_bytes = pack_bytes_##suffix,                                                                               \
       .pack = pack_##suffix,                                                                                           \
       .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = hn_cpu_product_state_bytes,                                                                       \
+      .state_bytes = family##_state_bytes,                                                                             \
       .prepare = prepare_##suffix,                                                                                     \
-      .launch = hn_cpu_product_launch,                                                                                 \
+      .launch = family##_launch,                                                                                       \
   };
+/* `read` is the file's own. */
+#define HN_CPU_PRODUCT_ROW(op_name, suffix, ISA)                                                                       \
+  HN_CPU_TILE_ROW(hn_cpu_product, op_name, suffix, ISA, 2, read, &hn_cpu_gemm_##suffix)
 
 #endif

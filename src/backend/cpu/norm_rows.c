@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* norm_rows.c - LayerNorm and RMSNorm over the last axes of plain f32. */
 #include "kernels/cpu/norm/norm.h"
-#include "backend/cpu/cpu.h"
 
 #define NS_PER_ELEMENT 0.4
 
-typedef struct state {
-  hn_norm_rows_f32_fn *kernel;
-  int64_t rows, n, grain;
-  float epsilon;
-} state;
+typedef hn_norm_rows_f32_fn range_kernel;
+typedef hn_norm_rows_args range_args;
+#include "backend/cpu/range.inc.h"
 
 /* The kernel wants one number for each element of a row. */
 static const char *check_operand(const hone_fact *operand, const hone_shape *x, int axis) {
@@ -48,43 +45,24 @@ static const char *reject(const hone_query *query) {
   return reason;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_norm_rows_f32_fn *kernel) {
+static hone_status prepare(const hone_query *query, range *s, hn_norm_rows_f32_fn *kernel) {
   const hone_shape *shape = &query->in[0].type.shape;
   const int axis = hn_cpu_axis(query, "axis", shape->rank);
   s->kernel = kernel;
-  s->rows = s->n = 1;
-  for (int i = 0; i < shape->rank; ++i) *(i < axis ? &s->rows : &s->n) *= shape->dim[i];
-  s->epsilon = (float)hn_attr_float(query->attrs, "epsilon");
-  s->grain = hn_cpu_grain(s->rows, (double)s->rows * (double)s->n * NS_PER_ELEMENT);
+  s->args = (hn_norm_rows_args){.n = 1, .epsilon = (float)hn_attr_float(query->attrs, "epsilon")};
+  s->units = 1;
+  for (int i = 0; i < shape->rank; ++i) *(i < axis ? &s->units : &s->args.n) *= shape->dim[i];
+  s->grain = hn_cpu_grain(s->units, (double)hn_elems(shape) * NS_PER_ELEMENT);
   return HONE_OK;
 }
 
-typedef struct job {
-  hn_norm_rows_f32_fn *kernel;
-  hn_norm_rows_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, {.n = s->n, .epsilon = s->epsilon}};
-  j.args.x = launch->in[0].data;
-  j.args.scale = launch->in[1].data;
-  j.args.bias = launch->in_count > 2 ? launch->in[2].data : NULL;
-  j.args.y = launch->out[0].data;
-  j.args.mean = launch->out_count > 1 ? launch->out[1].data : NULL;
-  j.args.inv_std = launch->out_count > 2 ? launch->out[2].data : NULL;
-  hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
+static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  range r = *(const range *)state;
+  r.args.scale = launch->in[1].data;
+  r.args.bias = launch->in_count > 2 ? launch->in[2].data : NULL;
+  r.args.mean = launch->out_count > 1 ? launch->out[1].data : NULL;
+  r.args.inv_std = launch->out_count > 2 ? launch->out[2].data : NULL;
+  range_run(&r, stream, launch->in[0].data, launch->out[0].data);
   return HONE_OK;
 }
 
@@ -102,7 +80,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
       .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
+      .state_bytes = range_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
       .launch = launch,                                                                                                \
   };

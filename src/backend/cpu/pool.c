@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c - maximum and average pooling of f32 under sliding windows of one or two dimensions, plain or blocked. */
 #include "kernels/cpu/pool/pool.h"
-#include "backend/cpu/cpu.h"
 #include "tensor/sliding.h"
 
 #define NS_PER_TAP 0.15
 
-typedef struct state {
-  hn_pool_f32_fn *kernel;
-  hn_pool_args args; /* without pointers */
-  int64_t rows, grain;
-} state;
+typedef hn_pool_f32_fn range_kernel;
+typedef hn_pool_args range_args;
+#include "backend/cpu/range.inc.h"
 
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
 static bool has_empty_windows(const hn_sliding *sliding) {
@@ -47,12 +44,7 @@ static const char *reject(const hone_query *query) {
   return plan(query, &sliding);
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_pool_f32_fn *kernel, hone_diagnostics *diagnostics) {
+static hone_status prepare(const hone_query *query, range *s, hn_pool_f32_fn *kernel, hone_diagnostics *diagnostics) {
   hn_sliding sliding;
   const char *reason = plan(query, &sliding);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
@@ -70,29 +62,10 @@ static hone_status prepare(const hone_query *query, state *s, hn_pool_f32_fn *ke
     s->args.stride_h = sliding.stride[h], s->args.dilation_h = sliding.dilation[h];
     s->args.pad_top = sliding.pad_begin[h], s->args.pad_bottom = sliding.pad_end[h];
   }
-  s->rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * s->args.out_h;
+  const int64_t rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * s->args.out_h;
+  s->units = s->args.out_w > 0 ? rows : 0;
   const double taps = (double)s->args.kernel_h * (double)s->args.kernel_w;
-  s->grain = hn_cpu_grain(s->rows, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
-  return HONE_OK;
-}
-
-typedef struct job {
-  hn_pool_f32_fn *kernel;
-  hn_pool_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, s->args};
-  j.args.x = launch->in[0].data;
-  j.args.y = launch->out[0].data;
-  if (s->args.out_w > 0) hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
+  s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
   return HONE_OK;
 }
 
@@ -111,9 +84,9 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
       .formats = HN_CPU_FORMATS_##suffix,                                                                              \
       .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
+      .state_bytes = range_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
+      .launch = range_launch,                                                                                          \
   };
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF("max_pool", max_pool, hn_pool_max_f32_##suffix, suffix, ISA)                                                  \

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked. */
 #include "kernels/cpu/pool/pool.h"
-#include "backend/cpu/cpu.h"
 
-typedef struct state {
-  hn_pool_global_f32_fn *kernel;
-  hn_pool_global_args args; /* without pointers */
-  int64_t planes, grain;
-} state;
+typedef hn_pool_global_f32_fn range_kernel;
+typedef hn_pool_global_args range_args;
+#include "backend/cpu/range.inc.h"
 
 static const char *reject(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
@@ -23,38 +20,13 @@ static const char *reject(const hone_query *query) {
   return NULL;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_pool_global_f32_fn *kernel) {
+static hone_status prepare(const hone_query *query, range *s, hn_pool_global_f32_fn *kernel) {
   const hone_type *x = &query->in[0].type;
   s->kernel = kernel;
   s->args = (hn_pool_global_args){.pixels = 1, .block = hn_format_block(x->format)};
   for (int i = 2; i < x->shape.rank; ++i) s->args.pixels *= x->shape.dim[i];
-  s->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], s->args.block);
-  s->grain = hn_cpu_grain(s->planes, (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
-}
-
-typedef struct job {
-  hn_pool_global_f32_fn *kernel;
-  hn_pool_global_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, s->args};
-  j.args.x = launch->in[0].data;
-  j.args.y = launch->out[0].data;
-  hn_pool_run(hn_stream_pool(stream), s->planes, s->grain, body, &j);
+  s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], s->args.block);
+  s->grain = hn_cpu_grain(s->units, (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
   return HONE_OK;
 }
 
@@ -73,9 +45,9 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
       .formats = HN_CPU_FORMATS_##suffix,                                                                              \
       .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
+      .state_bytes = range_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
+      .launch = range_launch,                                                                                          \
   };
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF("global_max_pool", global_max_pool, hn_pool_global_max_f32_##suffix, suffix, ISA)                             \

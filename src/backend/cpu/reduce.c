@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce.c - sums, products and extremes of f32 over axes that lie next to one another; blocked over all pixels. */
 #include "kernels/cpu/reduce/reduce.h"
-#include "backend/cpu/cpu.h"
 #include "tensor/element.h"
 
 #define NS_PER_ELEMENT 0.25
 
-typedef struct state {
-  hn_reduce_f32_fn *kernel;
-  hn_reduce_args args; /* without pointers */
-  int64_t grain;
-} state;
+typedef hn_reduce_f32_fn range_kernel;
+typedef hn_reduce_args range_args;
+#include "backend/cpu/range.inc.h"
 
 static const char *read_axes(const hone_query *query, bool *reduced) {
   const int rank = query->in[0].type.shape.rank;
@@ -68,38 +65,14 @@ static const char *reject(const hone_query *query) {
   return plan(query, &args);
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
+static hone_status prepare(const hone_query *query, range *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
                            hone_diagnostics *diagnostics) {
   const char *reason = plan(query, &s->args);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
   s->kernel = kernel;
   s->args.kind = kind;
-  s->grain = hn_cpu_grain(hn_reduce_units(&s->args), (double)hn_cpu_stored(&query->in[0].type) * NS_PER_ELEMENT);
-  return HONE_OK;
-}
-
-typedef struct job {
-  hn_reduce_f32_fn *kernel;
-  hn_reduce_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, s->args};
-  j.args.x = launch->in[0].data;
-  j.args.y = launch->out[0].data;
-  hn_pool_run(hn_stream_pool(stream), hn_reduce_units(&j.args), s->grain, body, &j);
+  s->units = hn_reduce_units(&s->args);
+  s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->in[0].type) * NS_PER_ELEMENT);
   return HONE_OK;
 }
 
@@ -118,9 +91,9 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
       .formats = HN_CPU_FORMATS_##suffix,                                                                              \
       .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
+      .state_bytes = range_bytes,                                                                                      \
       .prepare = prepare_##name_of##_##suffix,                                                                         \
-      .launch = launch,                                                                                                \
+      .launch = range_launch,                                                                                          \
   };
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(reduce_sum, HN_REDUCE_SUM, suffix, ISA)                                                                       \

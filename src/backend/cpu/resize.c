@@ -2,7 +2,6 @@
 /* resize.c - resize and upsample of f32 over one or two spatial axes, plain or blocked, as tables of indices and
  * weights. Source: ONNX operator Resize (opsets 11 to 19); the cubic kernel is Keys' (1981). */
 #include "kernels/cpu/resize/resize.h"
-#include "backend/cpu/cpu.h"
 #include "tensor/element.h"
 #include <math.h>
 #include <string.h>
@@ -22,12 +21,9 @@ typedef struct geometry {
   const hone_attrs *attrs;
 } geometry;
 
-typedef struct state {
-  hn_resize_f32_fn *kernel;
-  hn_resize_args args;
-  int64_t rows, grain;
-  /* Behind it: weights of y, of x, then indices of y, of x. */
-} state;
+typedef hn_resize_f32_fn range_kernel;
+typedef hn_resize_args range_args;
+#include "backend/cpu/range.inc.h"
 
 static const char *text_or(const hone_attrs *attrs, const char *name, const char *otherwise) {
   return hn_attr_has(attrs, name) ? hn_attr_text(attrs, name) : otherwise;
@@ -170,13 +166,14 @@ static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *
 
 static int64_t table_items(const axis *a) { return a->taps * a->out; }
 
+/* Behind the state: weights of y, of x, then indices of y, of x. */
 static size_t bytes_for(const hone_query *query, int scales_input) {
   geometry g;
-  if (plan(query, scales_input, &g)) return sizeof(state);
-  return sizeof(state) + (size_t)(table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
+  if (plan(query, scales_input, &g)) return sizeof(range);
+  return sizeof(range) + (size_t)(table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
 }
 
-static hone_status prepare(const hone_query *query, state *s, int scales_input, hn_resize_f32_fn *by_index,
+static hone_status prepare(const hone_query *query, range *s, int scales_input, hn_resize_f32_fn *by_index,
                            hn_resize_f32_fn *by_taps, hone_diagnostics *diagnostics) {
   geometry g;
   const char *reason = plan(query, scales_input, &g);
@@ -199,9 +196,9 @@ static hone_status prepare(const hone_query *query, state *s, int scales_input, 
                              .weight_y = weight_y,
                              .weight_x = weight_x,
                              .block = block};
-  s->rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.y.out;
+  s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.y.out;
   const double taps = (double)g.y.taps * (double)g.x.taps;
-  s->grain = hn_cpu_grain(s->rows, (double)hn_cpu_stored(&query->out[0].type) * (0.3 + taps * 0.15));
+  s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (0.3 + taps * 0.15));
   return HONE_OK;
 }
 
@@ -215,26 +212,6 @@ static const char *reject_upsample(const hone_query *query) {
 }
 static size_t bytes_resize(const hone_query *query) { return bytes_for(query, SCALES); }
 static size_t bytes_upsample(const hone_query *query) { return bytes_for(query, UPSAMPLE_SCALES); }
-
-typedef struct job {
-  hn_resize_f32_fn *kernel;
-  hn_resize_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, s->args};
-  j.args.x = launch->in[0].data;
-  j.args.y = launch->out[0].data;
-  hn_pool_run(hn_stream_pool(stream), s->rows, s->grain, body, &j);
-  return HONE_OK;
-}
 
 #define ROW_OF(op_name, scales_input, suffix, ISA)                                                                     \
   static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
@@ -253,7 +230,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .reject = reject_##op_name,                                                                                      \
       .state_bytes = bytes_##op_name,                                                                                  \
       .prepare = prepare_##op_name##_##suffix,                                                                         \
-      .launch = launch,                                                                                                \
+      .launch = range_launch,                                                                                          \
   };
 #define ROW(suffix, ISA) ROW_OF(resize, SCALES, suffix, ISA) ROW_OF(upsample, UPSAMPLE_SCALES, suffix, ISA)
 HN_EACH_ISA(ROW)

@@ -4,12 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { DEFAULT_L2_BYTES = 1 << 20, FLOATS_PER_LINE = 16 };
 static const double size_limit = 1e12; /* floats of one direction's r */
 static const double ns_per_split = 20e3;
-
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t whole_lines(int64_t floats) { return hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE; }
 
 static bool has_shape(const hone_fact *fact, int rank, int64_t d0, int64_t d1, int64_t d2, int64_t d3) {
   const int64_t want[4] = {d0, d1, d2, d3};
@@ -108,33 +104,34 @@ static int64_t state_columns(const hn_cpu_rnn *r) { return (r->gates - (waits_fo
 static void lay_out(hn_cpu_rnn *r) {
   const int panel = r->cell->gemm->panel;
   const int64_t n = r->gates * r->hidden;
-  r->r_at = whole_lines(hn_gemm_f32_packed_floats(r->input, n, panel));
-  r->candidate_at = r->r_at + whole_lines(hn_gemm_f32_packed_floats(r->hidden, state_columns(r), panel));
+  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, panel));
+  r->candidate_at = r->r_at + hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, state_columns(r), panel));
   r->x_bias_at = r->candidate_at;
-  if (waits_for_reset(r)) r->x_bias_at += whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
-  r->h_bias_at = r->x_bias_at + whole_lines(n);
-  r->direction_floats = r->h_bias_at + whole_lines(n);
+  if (waits_for_reset(r)) r->x_bias_at += hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
+  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
+  r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
 }
 
 static void plan(hn_cpu_rnn *r, const hone_facts *facts) {
-  const int64_t threads = facts->threads > 0 ? facts->threads : 1, h = r->hidden;
+  const int64_t threads = hn_cpu_threads(facts), h = r->hidden;
   hn_cpu_product_plan(&r->project, facts);
   lay_out(r);
   const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);
-  r->chunks = lesser(r->batch, hn_ceil_div(threads, r->directions));
+  r->chunks = hn_cpu_lesser(r->batch, hn_ceil_div(threads, r->directions));
   r->rows = hn_ceil_div(r->batch, r->chunks);
   r->chunks = hn_ceil_div(r->batch, r->rows);
   r->units = r->directions * r->chunks;
   r->grain = hn_cpu_grain(r->units, step_ns * (double)(r->time * r->directions));
   r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
   r->recur = (hn_gemm_f32){.m = r->rows, .n = state_columns(r), .k = h, .a_row_stride = h, .a_column_stride = 1};
-  hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, facts->l2_bytes ? facts->l2_bytes : DEFAULT_L2_BYTES);
-  r->gates_floats = whole_lines(r->time * r->batch * r->gates * h);
+  hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, hn_cpu_l2_bytes(facts));
+  r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * h);
   r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
-  r->unit_floats = whole_lines(r->rows * h * (r->gates + 3)) + whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
+  r->unit_floats =
+      hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
 }
 
-const char *hn_cpu_rnn_reject(const hone_query *query, const hn_cpu_rnn_cell *cell) {
+const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
   return read(query, cell, &r);
 }
@@ -159,7 +156,7 @@ static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *sta
   }
 }
 
-hone_status hn_cpu_rnn_pack(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell) {
+hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
   if (read(query, cell, &r)) return HONE_INTERNAL;
   lay_out(&r);
@@ -185,8 +182,8 @@ size_t hn_cpu_rnn_state_bytes(const hone_query *query) {
   return sizeof(hn_cpu_rnn);
 }
 
-hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, const hn_cpu_rnn_cell *cell,
-                               hone_diagnostics *diag) {
+hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
+                               const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn *r = state;
   const char *reason = read(query, cell, r);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
@@ -258,14 +255,14 @@ static void run_unit(const job *j, int64_t number) {
   const hone_launch *l = j->launch;
   const int64_t first = number % r->chunks * r->rows, n = r->gates * r->hidden;
   hn_cpu_rnn_unit u = {.rnn = r, .pool = j->pool, .direction = number / r->chunks};
-  u.rows = lesser(r->rows, r->batch - first);
+  u.rows = hn_cpu_lesser(r->rows, r->batch - first);
   u.packed = (const float *)l->packed + u.direction * r->direction_floats;
   if (r->given[HN_RNN_PEEPHOLE]) u.peephole = (const float *)l->in[HN_RNN_PEEPHOLE].data + u.direction * 3 * r->hidden;
   u.h = j->units + number * r->unit_floats;
   u.c = u.h + r->rows * r->hidden;
   u.z = u.c + r->rows * r->hidden;
   u.gates = u.z + r->rows * r->hidden;
-  u.scratch = u.h + whole_lines(r->rows * r->hidden * (r->gates + 3));
+  u.scratch = u.h + hn_cpu_whole_lines(r->rows * r->hidden * (r->gates + 3));
   memset(u.h, 0, (size_t)(2 * r->rows * r->hidden) * sizeof(float));
   if (r->given[HN_RNN_INITIAL_H]) copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_H].data, u.h, false);
   if (r->given[HN_RNN_INITIAL_C]) copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_C].data, u.c, false);

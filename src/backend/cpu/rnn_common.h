@@ -53,42 +53,17 @@ void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *
                       const float *residual, int64_t residual_stride, float *c, int64_t c_stride);
 int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *rnn); /* floats between a unit's rows of x_gates */
 
-const char *hn_cpu_rnn_reject(const hone_query *query, const hn_cpu_rnn_cell *cell);
+const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell);
-hone_status hn_cpu_rnn_pack(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell);
+hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_state_bytes(const hone_query *query);
-hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, const hn_cpu_rnn_cell *cell,
-                               hone_diagnostics *diag);
+hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
+                               const hn_cpu_rnn_cell *cell);
 hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch);
 
-/* The row cpu.OP.f32.TILE; the file defines cell_SUFFIX before. */
+/* The file defines cell_SUFFIX before. */
 #define HN_CPU_RNN_ROW(op_name, suffix, ISA)                                                                           \
-  static const char *reject_##suffix(const hone_query *query) { return hn_cpu_rnn_reject(query, &cell_##suffix); }     \
-  static size_t pack_bytes_##suffix(const hone_query *query) { return hn_cpu_rnn_pack_bytes(query, &cell_##suffix); }  \
-  static hone_status pack_##suffix(const hone_query *query, void *to) {                                                \
-    return hn_cpu_rnn_pack(query, to, &cell_##suffix);                                                                 \
-  }                                                                                                                    \
-  static size_t scratch_##suffix(const hone_query *query) { return hn_cpu_rnn_scratch(query, &cell_##suffix); }        \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
-    (void)unit;                                                                                                        \
-    return hn_cpu_rnn_prepare(query, state, &cell_##suffix, diag);                                                     \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name ".f32." HN_CPU_TILE_##suffix,                                                            \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B,                                                      \
-      .reject = reject_##suffix,                                                                                       \
-      .pack_bytes = pack_bytes_##suffix,                                                                               \
-      .pack = pack_##suffix,                                                                                           \
-      .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = hn_cpu_rnn_state_bytes,                                                                           \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = hn_cpu_rnn_launch,                                                                                     \
-  };
+  HN_CPU_TILE_ROW(hn_cpu_rnn, op_name, suffix, ISA, 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B, &cell_##suffix)
 
 #endif

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* softmax.c - softmax and log-softmax along any axis of plain f32. */
 #include "kernels/cpu/softmax/softmax.h"
-#include "backend/cpu/cpu.h"
 
 #define NS_PER_ELEMENT 1.5
 
-typedef struct state {
-  hn_softmax_f32_fn *kernel;
-  hn_softmax_args args; /* without pointers */
-  int64_t grain;
-} state;
+typedef hn_softmax_f32_fn range_kernel;
+typedef hn_softmax_args range_args;
+#include "backend/cpu/range.inc.h"
 
 static const char *reject(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
@@ -21,37 +18,13 @@ static const char *reject(const hone_query *query) {
   return NULL;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_softmax_f32_fn *kernel) {
+static hone_status prepare(const hone_query *query, range *s, hn_softmax_f32_fn *kernel) {
   const hone_shape *shape = &query->in[0].type.shape;
   const hn_cpu_rows rows = hn_cpu_rows_along(shape, hn_cpu_axis(query, "axis", shape->rank));
   s->kernel = kernel;
   s->args = (hn_softmax_args){.outer = rows.outer, .axis = rows.axis, .inner = rows.inner};
-  s->grain = hn_cpu_grain(hn_softmax_units(&s->args), (double)hn_elems(shape) * NS_PER_ELEMENT);
-  return HONE_OK;
-}
-
-typedef struct job {
-  hn_softmax_f32_fn *kernel;
-  hn_softmax_args args;
-} job;
-
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const job *j = arg;
-  j->kernel(&j->args, begin, end);
-}
-
-static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
-  job j = {s->kernel, s->args};
-  j.args.x = launch->in[0].data;
-  j.args.y = launch->out[0].data;
-  if (j.args.axis > 0) hn_pool_run(hn_stream_pool(stream), hn_softmax_units(&j.args), s->grain, body, &j);
+  s->units = rows.axis > 0 ? hn_softmax_units(&s->args) : 0;
+  s->grain = hn_cpu_grain(s->units, (double)hn_elems(shape) * NS_PER_ELEMENT);
   return HONE_OK;
 }
 
@@ -69,9 +42,9 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
       .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
+      .state_bytes = range_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
+      .launch = range_launch,                                                                                          \
   };
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF("softmax", softmax, hn_softmax_f32_##suffix, suffix, ISA)                                                     \
