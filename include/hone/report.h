@@ -48,7 +48,10 @@ typedef struct hone_step_profile {
 HONE_API int hone_session_step_count(const hone_session *session);
 HONE_API hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile);
 
-/* Runs every step again against the reference on seeded data and reports the errors (4,096 elements each, or all). */
+/* Checks the weights' hashes, then runs every step alone against the reference, on seeded inputs at the opt shapes, and
+ * reports the errors (4,096 elements each, or all). Weights that the engine holds only packed for a kernel are replaced
+ * by seeded ones. *out_within_bounds is false when a step is over its bound. Errors: MALFORMED (weights are damaged).
+ */
 typedef struct hone_verify_options {
   uint32_t struct_size;
   bool full, json;
@@ -58,7 +61,8 @@ HONE_API HONE_CHECKED hone_status hone_verify(hone_engine *engine, const hone_ve
                                               hone_write_fn write, void *user, bool *out_within_bounds,
                                               hone_diagnostics *diag);
 
-/* ONNX coverage of a model file before a build: operators, opsets, what is missing and where. */
+/* ONNX coverage of a model file before a build: operators, opsets, what is missing and where. Also written when
+ * something is missing, which is then the call's error: UNSUPPORTED, with a message for each. */
 HONE_API HONE_CHECKED hone_status hone_report_check(hone_context *context, const char *onnx_path,
                                                     const hone_report_options *options, hone_write_fn write,
                                                     void *user);
