@@ -270,7 +270,8 @@ static hone_status store_packed(const decoder *d, const token *t, hn_proto_list 
 static hone_status store_value(decoder *d, const token *t, void *to, int64_t index) {
   const hn_proto_bytes view = {t->data, t->length};
   const char *text = NULL;
-  frame next = {.message = t->field->message, .at = t->data, .end = t->data + t->length, .via = t->field};
+  frame next = {.message = t->field->message, .at = t->data, .via = t->field};
+  if (t->data) next.end = t->data + t->length; /* numbers have no bytes of their own */
   switch (t->field->kind) {
   case HN_PROTO_TEXT:
   case HN_PROTO_TEXTS:
