@@ -94,19 +94,7 @@ static void facts_of_inputs(const hone_eval *eval, hone_fact *facts, int64_t *po
   }
 }
 
-hone_status hn_eval_reinfer(hone_eval *eval) {
-  hone_fact in[REINFER_PORTS], out[REINFER_PORTS];
-  int64_t pool[REINFER_VALUES];
-  bool wanted = false;
-  for (int i = 0; i < eval->out_count; ++i)
-    wanted = wanted || (eval->out[i].type.kind != HONE_ABSENT && !eval->out[i].data);
-  if (!wanted) return HONE_OK;
-  if (eval->in_count > REINFER_PORTS || eval->out_count > REINFER_PORTS)
-    return HN_FAIL(eval->diagnostics, HONE_UNSUPPORTED,
-                   "%s: more than %d inputs or outputs, and a shape that is known "
-                   "only when it runs",
-                   eval->op->name, REINFER_PORTS);
-  facts_of_inputs(eval, in, pool);
+hone_status hn_eval_infer(hone_eval *eval, hone_fact *in, hone_fact *out) {
   for (int i = 0; i < eval->out_count; ++i) {
     out[i] = (hone_fact){.type = eval->out[i].type};
     out[i].type.shape.rank = -1;
@@ -121,7 +109,23 @@ hone_status hn_eval_reinfer(hone_eval *eval) {
                       .out = out,
                       .dims = &dims,
                       .diagnostics = eval->diagnostics};
-  HN_TRY(eval->op->infer(&infer));
+  return eval->op->infer(&infer);
+}
+
+hone_status hn_eval_reinfer(hone_eval *eval) {
+  hone_fact in[REINFER_PORTS], out[REINFER_PORTS];
+  int64_t pool[REINFER_VALUES];
+  bool wanted = false;
+  for (int i = 0; i < eval->out_count; ++i)
+    wanted = wanted || (eval->out[i].type.kind != HONE_ABSENT && !eval->out[i].data);
+  if (!wanted) return HONE_OK;
+  if (eval->in_count > REINFER_PORTS || eval->out_count > REINFER_PORTS)
+    return HN_FAIL(eval->diagnostics, HONE_UNSUPPORTED,
+                   "%s: more than %d inputs or outputs, and a shape that is known "
+                   "only when it runs",
+                   eval->op->name, REINFER_PORTS);
+  facts_of_inputs(eval, in, pool);
+  HN_TRY(hn_eval_infer(eval, in, out));
   for (int i = 0; i < eval->out_count; ++i) {
     if (eval->out[i].type.kind == HONE_ABSENT || eval->out[i].data) continue;
     if (!hn_shape_known(&out[i].type.shape))

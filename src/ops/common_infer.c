@@ -118,6 +118,13 @@ hone_status hn_infer_same(hone_infer *infer) {
   return HONE_OK;
 }
 
+hone_status hn_infer_along_axis(hone_infer *infer) {
+  int axis;
+  const int rank = hn_in_rank(infer, 0);
+  if (rank >= 0) HN_TRY(hn_infer_axis(infer, hn_attr_int(infer->attrs, "axis"), rank, &axis));
+  return hn_infer_same(infer);
+}
+
 /* ---- values ---- */
 
 /* 1: a < b or a == b surely, 0: surely not, -1: not known. */

@@ -39,4 +39,8 @@ hone_status hn_eval_expect(hone_eval *eval, int output, int rank, const int64_t 
 /* Reads an index in [-extent, extent - 1] and makes it non-negative; INVALID otherwise. */
 hone_status hn_eval_index(hone_eval *eval, const hone_tensor *indices, int64_t at, int64_t extent, int64_t *out);
 
+/* ---- depth_to_space, and back where !to_space (src/ops/common_depth.c) ---- */
+hone_status hn_infer_depth(hone_infer *infer, bool to_space);
+hone_status hn_eval_depth(hone_eval *eval, const hone_window *window, bool to_space);
+
 #endif

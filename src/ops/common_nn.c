@@ -66,25 +66,11 @@ static void actual_facts(const hone_eval *eval, hone_fact *facts, int64_t (*valu
 hone_status hn_eval_begin(hone_eval *eval) {
   hone_fact in[PORTS], out[PORTS];
   int64_t values[PORTS][VALUES];
-  hone_dims dims; /* makes no symbols: everything is a number here */
   HN_TRY(hn_eval_reinfer(eval));
   if (eval->in_count > PORTS || eval->out_count > PORTS)
     return HN_FAIL(eval->diagnostics, HONE_UNSUPPORTED, "%s with more than %d inputs", eval->op->name, PORTS);
   actual_facts(eval, in, values);
-  for (int i = 0; i < eval->out_count; ++i) {
-    out[i] = (hone_fact){.type = eval->out[i].type};
-    out[i].type.shape.rank = -1;
-  }
-  hn_dims_init(&dims, NULL);
-  hone_infer infer = {.op = eval->op,
-                      .attrs = eval->attrs,
-                      .in_count = eval->in_count,
-                      .out_count = eval->out_count,
-                      .in = in,
-                      .out = out,
-                      .dims = &dims,
-                      .diagnostics = eval->diagnostics};
-  HN_TRY(eval->op->infer(&infer));
+  HN_TRY(hn_eval_infer(eval, in, out));
   for (int i = 0; i < eval->out_count; ++i)
     if (eval->out[i].type.kind != HONE_ABSENT && !hn_shape_equal(&out[i].type.shape, &eval->out[i].type.shape))
       return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "output %d of %s would have another shape than was planned", i,

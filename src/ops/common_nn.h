@@ -59,10 +59,27 @@ typedef enum hn_tap { HN_TAP_INSIDE, HN_TAP_ON_PAD, HN_TAP_BEYOND } hn_tap;
 /* Where tap number `tap` of the window at out_at lies: *out_offset is flat in the input's spatial plane when INSIDE.
  * BEYOND: further out than the pads, as ceil_mode's last window may reach. */
 hn_tap hn_sliding_tap(const hn_sliding *sliding, const int64_t *out_at, int64_t tap, int64_t *out_offset);
+/* eval of a pooling row: each output element is the fold of one window; parameter: passed on. */
+typedef struct hn_pool_window {
+  const hone_tensor *x;
+  const hn_sliding *sliding;
+  const int64_t *at;  /* the window, for hn_sliding_tap */
+  int64_t base, taps; /* where its plane begins in x */
+} hn_pool_window;
+typedef double hn_fold_window(const hn_pool_window *window, int64_t parameter);
+hone_status hn_eval_pool(hone_eval *eval, const hone_window *window, hn_fold_window *fold, int64_t parameter);
+/* The same over whole planes: `count` elements of x from `first` on. */
+typedef double hn_fold_plane(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter);
+hone_status hn_eval_global_pool(hone_eval *eval, const hone_window *window, hn_fold_plane *fold, int64_t parameter);
 /* Reduces each spatial plane of x: infer ([N, C, 1...]) and cost of the global pools. */
 hone_status hn_infer_global_pool(hone_infer *infer);
 hone_cost hn_cost_pool(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 hone_cost hn_cost_conv(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+
+/* ---- softmax (src/ops/common_softmax.c) ---- */
+hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window, bool logarithm);
+hone_cost hn_cost_softmax(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                          int out_count);
 
 /* ---- moments of groups of elements ---- */
 typedef struct hn_moments {

@@ -2,19 +2,15 @@
 /* global_average_pool.c - the mean of each channel's whole plane. Source: ONNX operator GlobalAveragePool. */
 #include "ops/common_nn.h"
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  HN_TRY(hn_eval_begin(eval));
-  const hone_tensor *x = &eval->in[0];
-  const int64_t planes = hn_elems(&eval->out[0].type.shape), size = planes ? hn_elems(&x->type.shape) / planes : 0;
-  int64_t first, last;
+static double mean(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
+  (void)parameter;
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += hn_real(x, first + i);
+  return count ? sum / (double)count : 0;
+}
 
-  hn_window_range(eval, window, 0, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
-    double sum = 0;
-    for (int64_t i = 0; i < size; ++i) sum += hn_real(x, flat * size + i);
-    hn_store_real(&eval->out[0], flat, size ? sum / (double)size : 0);
-  }
-  return HONE_OK;
+static hone_status eval(hone_eval *eval, const hone_window *window) {
+  return hn_eval_global_pool(eval, window, mean, 0);
 }
 
 const hone_op hn_op_global_average_pool = {
@@ -23,7 +19,6 @@ const hone_op hn_op_global_average_pool = {
     .doc = "the mean of each channel's plane",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
-
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,

@@ -8,19 +8,15 @@ static hone_status infer(hone_infer *infer) {
   return hn_infer_global_pool(infer);
 }
 
+static double norm(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
+  const double p = (double)parameter;
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += pow(fabs(hn_real(x, first + i)), p);
+  return pow(sum, 1 / p);
+}
+
 static hone_status eval(hone_eval *eval, const hone_window *window) {
-  HN_TRY(hn_eval_begin(eval));
-  const hone_tensor *x = &eval->in[0];
-  const int64_t planes = hn_elems(&eval->out[0].type.shape), size = planes ? hn_elems(&x->type.shape) / planes : 0;
-  int64_t first, last;
-  const double p = (double)hn_attr_int(eval->attrs, "p");
-  hn_window_range(eval, window, 0, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
-    double sum = 0;
-    for (int64_t i = 0; i < size; ++i) sum += pow(fabs(hn_real(x, flat * size + i)), p);
-    hn_store_real(&eval->out[0], flat, pow(sum, 1 / p));
-  }
-  return HONE_OK;
+  return hn_eval_global_pool(eval, window, norm, hn_attr_int(eval->attrs, "p"));
 }
 
 const hone_op hn_op_global_lp_pool = {

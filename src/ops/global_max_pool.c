@@ -3,23 +3,18 @@
 #include "ops/common_nn.h"
 #include <math.h>
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  HN_TRY(hn_eval_begin(eval));
-  const hone_tensor *x = &eval->in[0];
-  const int64_t planes = hn_elems(&eval->out[0].type.shape), size = planes ? hn_elems(&x->type.shape) / planes : 0;
-  int64_t first, last;
-
-  hn_window_range(eval, window, 0, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
-    double best = -(double)INFINITY;
-    for (int64_t i = 0; i < size; ++i) {
-      const double value = hn_real(x, flat * size + i);
-      if (value > best || isnan(value)) best = value;
-      if (isnan(best)) break;
-    }
-    hn_store_real(&eval->out[0], flat, best);
+static double largest(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
+  (void)parameter;
+  double best = -(double)INFINITY;
+  for (int64_t i = 0; i < count && !isnan(best); ++i) {
+    const double value = hn_real(x, first + i);
+    if (value > best || isnan(value)) best = value;
   }
-  return HONE_OK;
+  return best;
+}
+
+static hone_status eval(hone_eval *eval, const hone_window *window) {
+  return hn_eval_global_pool(eval, window, largest, 0);
 }
 
 const hone_op hn_op_global_max_pool = {
@@ -28,7 +23,6 @@ const hone_op hn_op_global_max_pool = {
     .doc = "the largest element of each channel's plane",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
-
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,

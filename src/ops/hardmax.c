@@ -2,13 +2,6 @@
 /* hardmax.c - 1 at the first largest element along one axis, else 0. */
 #include "ops/common_move.h"
 
-static hone_status infer(hone_infer *infer) {
-  int axis;
-  if (hn_in_rank(infer, 0) >= 0)
-    HN_TRY(hn_infer_axis(infer, hn_attr_int(infer->attrs, "axis"), hn_in_rank(infer, 0), &axis));
-  return hn_infer_same(infer);
-}
-
 static hone_status eval(hone_eval *eval, const hone_window *window) {
   const hn_rows rows = hn_rows_along(&eval->in[0].type.shape, hn_attr_int(eval->attrs, "axis"));
   int64_t first, last;
@@ -30,7 +23,7 @@ const hone_op hn_op_hardmax = {
     .in = {{"input", 'T', HONE_TYPES_FLOAT}},
     .out = {{"output", 'T'}},
     .attr = {HONE_INT_ATTR("axis", -1)},
-    .infer = infer,
+    .infer = hn_infer_along_axis,
     .eval = eval,
     .cost = hn_cost_elementwise,
     .onnx = {{"Hardmax", 1, 12, .adapt = "legacy_softmax"}, {"Hardmax", 13, HONE_LATEST}},

@@ -5,11 +5,8 @@
 #include <math.h>
 
 static hone_status infer(hone_infer *infer) {
-  int axis;
-  const int rank = hn_in_rank(infer, 0);
   HN_TRY(hn_want_int(infer, "p", 1, 2));
-  if (rank >= 0) HN_TRY(hn_infer_axis(infer, hn_attr_int(infer->attrs, "axis"), rank, &axis));
-  return hn_infer_same(infer);
+  return hn_infer_along_axis(infer);
 }
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {

@@ -9,26 +9,18 @@ static hone_status infer(hone_infer *infer) {
   return hn_infer_pool(infer);
 }
 
+static double norm(const hn_pool_window *window, int64_t parameter) {
+  const double p = (double)parameter;
+  double sum = 0;
+  int64_t offset;
+  for (int64_t tap = 0; tap < window->taps; ++tap)
+    if (hn_sliding_tap(window->sliding, window->at, tap, &offset) == HN_TAP_INSIDE)
+      sum += pow(fabs(hn_real(window->x, window->base + offset)), p);
+  return pow(sum, 1 / p);
+}
+
 static hone_status eval(hone_eval *eval, const hone_window *window) {
-  HN_TRY(hn_eval_begin(eval));
-  const hone_tensor *x = &eval->in[0];
-  const double p = (double)hn_attr_int(eval->attrs, "p");
-  hn_sliding sliding;
-  HN_TRY(hn_eval_sliding(eval, x, NULL, &sliding));
-  const int64_t taps = hn_sliding_taps(&sliding), plane = hn_sliding_in_size(&sliding), channels = hn_eval_dim(x, 1);
-  int64_t first, last, at[HONE_MAX_RANK];
-  hn_window_range(eval, window, 0, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
-    hn_unflatten(&eval->out[0].type.shape, flat, at);
-    const int64_t base = (at[0] * channels + at[1]) * plane;
-    double sum = 0;
-    int64_t offset;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      if (hn_sliding_tap(&sliding, at + 2, tap, &offset) == HN_TAP_INSIDE)
-        sum += pow(fabs(hn_real(x, base + offset)), p);
-    hn_store_real(&eval->out[0], flat, pow(sum, 1 / p));
-  }
-  return HONE_OK;
+  return hn_eval_pool(eval, window, norm, hn_attr_int(eval->attrs, "p"));
 }
 
 const hone_op hn_op_lp_pool = {

@@ -36,7 +36,8 @@ hone_status hn_infer_axis(hone_infer *infer, int64_t axis, int rank, int *out);
 hone_status hn_infer_join(hone_infer *infer, int64_t a, int64_t b, int64_t *out);
 hone_status hn_infer_broadcast_shapes(hone_infer *infer, int count, const hone_shape *const *shapes, hone_shape *out);
 /* Ready-made infer functions for rows. */
-hone_status hn_infer_same(hone_infer *infer); /* every output has input 0's shape (dtype as the ports say) */
+hone_status hn_infer_same(hone_infer *infer);       /* every output has input 0's shape (dtype as the ports say) */
+hone_status hn_infer_along_axis(hone_infer *infer); /* the same, and the attribute axis must be one of input 0 */
 hone_status
 hn_infer_broadcast(hone_infer *infer); /* output 0 has the broadcast shape of all inputs; folds small values */
 
@@ -51,6 +52,8 @@ void hn_copy_bytes(hone_eval *eval, int output, int input); /* same bytes, other
 /* Runs the row's infer on the actual inputs (with the values of small integer ones) and calls resize for every output
  * whose data is NULL. MALFORMED when infer refuses them, UNSUPPORTED when the extents still are not known. */
 hone_status hn_eval_reinfer(hone_eval *eval);
+/* Runs the row's infer on facts that hold actual numbers; out: gets the shapes. */
+hone_status hn_eval_infer(hone_eval *eval, hone_fact *in, hone_fact *out);
 
 /* Rows along an axis: shape = [outer, len, inner]; row r of outer * inner rows. */
 typedef struct hn_rows {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copy_c.c - strided copies: memcpy where both sides are contiguous, a typed loop elsewhere. */
 #include "kernels/cpu/copy/copy.h"
+#include "kernels/cpu/walk.inc.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -64,27 +65,15 @@ static void copy_line(const char *from, int64_t from_stride, char *to, int64_t t
 
 void hn_copy_c(const hn_copy_plan *p, const void *from, void *to, int64_t begin, int64_t end) {
   if (begin >= end) return;
-  int64_t index[HN_COPY_RANK], left = begin / p->parts, part = begin % p->parts, at_from = 0, at_to = 0;
-  for (int32_t d = p->outer_rank - 1; d >= 0; --d) {
-    index[d] = left % p->outer_dim[d];
-    left /= p->outer_dim[d];
-    at_from += index[d] * p->outer_from[d];
-    at_to += index[d] * p->outer_to[d];
-  }
+  int64_t part = begin % p->parts;
+  walk w = walk_start(p->outer_rank, p->outer_dim, p->outer_from, p->outer_to, begin / p->parts);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = part * p->part, n = p->inner - first < p->part ? p->inner - first : p->part;
-    copy_line((const char *)from + (at_from + first * p->inner_from) * p->element_bytes, p->inner_from,
-              (char *)to + (at_to + first * p->inner_to) * p->element_bytes, p->inner_to, n, p->element_bytes);
+    copy_line((const char *)from + (w.at_from + first * p->inner_from) * p->element_bytes, p->inner_from,
+              (char *)to + (w.at_to + first * p->inner_to) * p->element_bytes, p->inner_to, n, p->element_bytes);
     if (++part < p->parts) continue;
     part = 0;
-    for (int32_t d = p->outer_rank - 1; d >= 0; --d) {
-      at_from += p->outer_from[d];
-      at_to += p->outer_to[d];
-      if (++index[d] < p->outer_dim[d]) break;
-      at_from -= p->outer_dim[d] * p->outer_from[d];
-      at_to -= p->outer_dim[d] * p->outer_to[d];
-      index[d] = 0;
-    }
+    walk_next(&w);
   }
 }
 

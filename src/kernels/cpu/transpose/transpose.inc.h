@@ -2,6 +2,7 @@
 /* transpose.inc.h - the loops over runs and tiles for one ISA. */
 #include "kernels/cpu/tile.inc.h"
 #include "kernels/cpu/transpose/transpose_plan.h"
+#include "kernels/cpu/walk.inc.h"
 
 /* from and to point at the tile's first element; strides in elements of `bytes` bytes. */
 HN_INLINE void tile_of(int bytes, const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows,
@@ -49,18 +50,13 @@ static void one_tile(const hn_transpose_plan *p, const char *from, char *to, int
 void HN_SIMD_NAME(hn_transpose)(const hn_transpose_plan *p, const void *from, void *to, int64_t begin, int64_t end) {
   if (begin >= end) return;
   const int64_t run_bytes = p->run * p->element_bytes;
-  int64_t per_outer = p->units, index[HN_TRANSPOSE_RANK], at_from = 0, at_to = 0;
+  int64_t per_outer = p->units;
   for (int32_t d = 0; d < p->outer_rank; ++d) per_outer /= p->outer_dim[d];
-  int64_t left = begin / per_outer, inner = begin % per_outer;
-  for (int32_t d = p->outer_rank - 1; d >= 0; --d) {
-    index[d] = left % p->outer_dim[d];
-    left /= p->outer_dim[d];
-    at_from += index[d] * p->outer_from[d];
-    at_to += index[d] * p->outer_to[d];
-  }
+  int64_t inner = begin % per_outer;
+  walk w = walk_start(p->outer_rank, p->outer_dim, p->outer_from, p->outer_to, begin / per_outer);
   for (int64_t unit = begin; unit < end; ++unit) {
-    const char *f = (const char *)from + at_from * p->element_bytes;
-    char *t = (char *)to + at_to * p->element_bytes;
+    const char *f = (const char *)from + w.at_from * p->element_bytes;
+    char *t = (char *)to + w.at_to * p->element_bytes;
     if (p->run) {
       const int64_t first = inner * HN_TRANSPOSE_RUN_BYTES, rest = run_bytes - first;
       memcpy(t + first, f + first, (size_t)(rest < HN_TRANSPOSE_RUN_BYTES ? rest : HN_TRANSPOSE_RUN_BYTES));
@@ -69,13 +65,6 @@ void HN_SIMD_NAME(hn_transpose)(const hn_transpose_plan *p, const void *from, vo
     }
     if (++inner < per_outer) continue;
     inner = 0;
-    for (int32_t d = p->outer_rank - 1; d >= 0; --d) {
-      at_from += p->outer_from[d];
-      at_to += p->outer_to[d];
-      if (++index[d] < p->outer_dim[d]) break;
-      at_from -= p->outer_dim[d] * p->outer_from[d];
-      at_to -= p->outer_dim[d] * p->outer_to[d];
-      index[d] = 0;
-    }
+    walk_next(&w);
   }
 }
