@@ -24,7 +24,14 @@ target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
 target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(hone_kernel_objects PRIVATE -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+target_compile_options(hone_kernel_objects PRIVATE -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+# With a check at each access of an unrolled tile, -O3 takes minutes for a file, and clang takes them at any level:
+# there the address sanitizer alone watches the kernels, and gcc's build both.
+if(NOT HONE_SANITIZE)
+  target_compile_options(hone_kernel_objects PRIVATE -O3)
+elseif(HONE_SANITIZE MATCHES "undefined" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+  target_compile_options(hone_kernel_objects PRIVATE -fno-sanitize=undefined)
+endif()
 
 # Makes NAME_shared and NAME_static, both libNAME on disk, from the objects named after it.
 function(hone_add_library name)
