@@ -68,20 +68,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 }
 
 #define ROW(suffix, ISA)                                                                                               \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare(query, s, rows_##suffix);                                                                           \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_cast_any_##suffix = {                                                                \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.cast.any." #suffix,                                                                                 \
-      .version = 1,                                                                                                    \
-      .op = "cast",                                                                                                    \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
+  HN_CPU_ROW(cast, any, suffix, ISA, prepare(query, s, rows_##suffix), .flags = HONE_TACTIC_REPEATABLE,                \
+             .reject = reject, .state_bytes = state_bytes, .launch = launch)
 HN_EACH_ISA(ROW)

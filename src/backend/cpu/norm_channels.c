@@ -147,26 +147,12 @@ static hone_status launch_group(void *state_memory, hone_stream *stream, const h
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, symbol, kind, kernel, suffix, ISA, ...)                                                        \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare_##kind(query, s, kernel);                                                                           \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {.struct_size = sizeof(hone_tactic),                       \
-                                                             .name = "cpu." op_name ".f32." #suffix,                   \
-                                                             .version = 1,                                             \
-                                                             .op = op_name,                                            \
-                                                             .isa = HONE_ISA_##ISA,                                    \
-                                                             .flags = HONE_TACTIC_REPEATABLE,                          \
-                                                             .reject = reject_##kind,                                  \
-                                                             .state_bytes = state_bytes,                               \
-                                                             .prepare = prepare_##symbol##_##suffix,                   \
-                                                             .launch = launch_##kind,                                  \
-                                                             __VA_ARGS__};
+#define ROW_OF(op_name, kind, suffix, ISA, prepared, ...)                                                              \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##kind,            \
+             .state_bytes = state_bytes, .launch = launch_##kind, __VA_ARGS__)
 #define ROW(suffix, ISA)                                                                                               \
-  ROW_OF("batch_norm", batch_norm, batch, hn_channel_affine_f32_##suffix, suffix, ISA, .scratch = scratch_batch,       \
-         .formats = HN_CPU_FORMATS_##suffix)                                                                           \
-  ROW_OF("instance_norm", instance_norm, group, hn_group_norm_f32_##suffix, suffix, ISA, .scratch = NULL)              \
-  ROW_OF("group_norm", group_norm, group, hn_group_norm_f32_##suffix, suffix, ISA, .scratch = NULL)
+  ROW_OF(batch_norm, batch, suffix, ISA, prepare_batch(query, s, hn_channel_affine_f32_##suffix),                      \
+         .scratch = scratch_batch, .formats = HN_CPU_FORMATS_##suffix)                                                 \
+  ROW_OF(instance_norm, group, suffix, ISA, prepare_group(query, s, hn_group_norm_f32_##suffix), .scratch = NULL)      \
+  ROW_OF(group_norm, group, suffix, ISA, prepare_group(query, s, hn_group_norm_f32_##suffix), .scratch = NULL)
 HN_EACH_ISA(ROW)

@@ -66,25 +66,10 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare(query, s, kernel);                                                                                  \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." op_name ".f32." #suffix,                                                                          \
-      .version = 1,                                                                                                    \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
-      .reject = reject,                                                                                                \
-      .state_bytes = range_bytes,                                                                                      \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
-  };
+#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,              \
+             .reject = reject, .state_bytes = range_bytes, .launch = launch)
 #define ROW(suffix, ISA)                                                                                               \
-  ROW_OF("layer_norm", layer_norm, hn_layer_norm_f32_##suffix, suffix, ISA)                                            \
-  ROW_OF("rms_norm", rms_norm, hn_rms_norm_f32_##suffix, suffix, ISA)
+  ROW_OF(layer_norm, suffix, ISA, prepare(query, s, hn_layer_norm_f32_##suffix))                                       \
+  ROW_OF(rms_norm, suffix, ISA, prepare(query, s, hn_rms_norm_f32_##suffix))
 HN_EACH_ISA(ROW)

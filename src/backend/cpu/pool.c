@@ -69,26 +69,10 @@ static hone_status prepare(const hone_query *query, range *s, hn_pool_f32_fn *ke
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, kernel, diag);                                                                            \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." op_name ".f32." #suffix,                                                                          \
-      .version = 1,                                                                                                    \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
-      .reject = reject,                                                                                                \
-      .state_bytes = range_bytes,                                                                                      \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = range_launch,                                                                                          \
-  };
+#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
+             .reject = reject, .state_bytes = range_bytes, .launch = range_launch)
 #define ROW(suffix, ISA)                                                                                               \
-  ROW_OF("max_pool", max_pool, hn_pool_max_f32_##suffix, suffix, ISA)                                                  \
-  ROW_OF("average_pool", average_pool, hn_pool_average_f32_##suffix, suffix, ISA)
+  ROW_OF(max_pool, suffix, ISA, prepare(query, s, hn_pool_max_f32_##suffix, diag))                                     \
+  ROW_OF(average_pool, suffix, ISA, prepare(query, s, hn_pool_average_f32_##suffix, diag))
 HN_EACH_ISA(ROW)

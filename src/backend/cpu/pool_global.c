@@ -30,26 +30,10 @@ static hone_status prepare(const hone_query *query, range *s, hn_pool_global_f32
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, symbol, kernel, suffix, ISA)                                                                   \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare(query, s, kernel);                                                                                  \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_f32_##suffix = {                                                          \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." op_name ".f32." #suffix,                                                                          \
-      .version = 1,                                                                                                    \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
-      .reject = reject,                                                                                                \
-      .state_bytes = range_bytes,                                                                                      \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = range_launch,                                                                                          \
-  };
+#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
+             .reject = reject, .state_bytes = range_bytes, .launch = range_launch)
 #define ROW(suffix, ISA)                                                                                               \
-  ROW_OF("global_max_pool", global_max_pool, hn_pool_global_max_f32_##suffix, suffix, ISA)                             \
-  ROW_OF("global_average_pool", global_average_pool, hn_pool_global_average_f32_##suffix, suffix, ISA)
+  ROW_OF(global_max_pool, suffix, ISA, prepare(query, s, hn_pool_global_max_f32_##suffix))                             \
+  ROW_OF(global_average_pool, suffix, ISA, prepare(query, s, hn_pool_global_average_f32_##suffix))
 HN_EACH_ISA(ROW)

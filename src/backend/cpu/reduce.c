@@ -76,25 +76,10 @@ static hone_status prepare(const hone_query *query, range *s, hn_reduce_f32_fn *
   return HONE_OK;
 }
 
-#define ROW_OF(name_of, kind, suffix, ISA)                                                                             \
-  static hone_status prepare_##name_of##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
-                                                  hone_diagnostics *diag) {                                            \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, hn_reduce_f32_##suffix, kind, diag);                                                      \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##name_of##_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #name_of ".f32." #suffix,                                                                         \
-      .version = 1,                                                                                                    \
-      .op = #name_of,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
-      .reject = reject,                                                                                                \
-      .state_bytes = range_bytes,                                                                                      \
-      .prepare = prepare_##name_of##_##suffix,                                                                         \
-      .launch = range_launch,                                                                                          \
-  };
+#define ROW_OF(op_name, kind, suffix, ISA)                                                                             \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepare(query, s, hn_reduce_f32_##suffix, kind, diag),                         \
+             .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, .reject = reject,                    \
+             .state_bytes = range_bytes, .launch = range_launch)
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(reduce_sum, HN_REDUCE_SUM, suffix, ISA)                                                                       \
   ROW_OF(reduce_mean, HN_REDUCE_MEAN, suffix, ISA)                                                                     \

@@ -214,23 +214,9 @@ static size_t bytes_resize(const hone_query *query) { return bytes_for(query, SC
 static size_t bytes_upsample(const hone_query *query) { return bytes_for(query, UPSAMPLE_SCALES); }
 
 #define ROW_OF(op_name, scales_input, suffix, ISA)                                                                     \
-  static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
-                                                  hone_diagnostics *diag) {                                            \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, scales_input, hn_resize_nearest_f32_##suffix, hn_resize_taps_f32_##suffix, diag);         \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name ".f32." #suffix,                                                                         \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
-      .reject = reject_##op_name,                                                                                      \
-      .state_bytes = bytes_##op_name,                                                                                  \
-      .prepare = prepare_##op_name##_##suffix,                                                                         \
-      .launch = range_launch,                                                                                          \
-  };
+  HN_CPU_ROW(op_name, f32, suffix, ISA,                                                                                \
+             prepare(query, s, scales_input, hn_resize_nearest_f32_##suffix, hn_resize_taps_f32_##suffix, diag),       \
+             .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, .reject = reject_##op_name,          \
+             .state_bytes = bytes_##op_name, .launch = range_launch)
 #define ROW(suffix, ISA) ROW_OF(resize, SCALES, suffix, ISA) ROW_OF(upsample, UPSAMPLE_SCALES, suffix, ISA)
 HN_EACH_ISA(ROW)

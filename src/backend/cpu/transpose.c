@@ -121,23 +121,9 @@ REJECT(depth_to_space)
 REJECT(space_to_depth)
 
 #define ROW_OF(op_name, suffix, ISA)                                                                                   \
-  static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
-                                                  hone_diagnostics *diag) {                                            \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, plan_##op_name, hn_transpose_##suffix, diag);                                             \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_any_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name ".any." #suffix,                                                                         \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = reject_##op_name,                                                                                      \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##op_name##_##suffix,                                                                         \
-      .launch = launch,                                                                                                \
-  };
+  HN_CPU_ROW(op_name, any, suffix, ISA, prepare(query, s, plan_##op_name, hn_transpose_##suffix, diag),                \
+             .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##op_name, .state_bytes = state_bytes,                  \
+             .launch = launch)
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(transpose, suffix, ISA) ROW_OF(depth_to_space, suffix, ISA) ROW_OF(space_to_depth, suffix, ISA)
 HN_EACH_ISA(ROW)
