@@ -16,4 +16,23 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 
+/* A row of a convolution by matrix products, START and the tile's name; the file has scratch and describe. */
+#define HN_CPU_CONV_TILE_ROW(symbol, start, op_name, suffix, ISA, ...)                                                 \
+  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit;                                                                                                        \
+    return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = start HN_CPU_TILE_##suffix,                                                                              \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .scratch = scratch_##suffix,                                                                                     \
+      .prepare = prepare_##suffix,                                                                                     \
+      __VA_ARGS__,                                                                                                     \
+  };
+
 #endif

@@ -175,22 +175,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 }
 
 #define ROW(suffix, ISA)                                                                                               \
-  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_conv_f32_nchw_##suffix = {                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.conv.f32.nchw." HN_CPU_TILE_##suffix,                                                               \
-      .version = 1,                                                                                                    \
-      .op = "conv",                                                                                                    \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = reject,                                                                                                \
-      .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
+  HN_CPU_CONV_TILE_ROW(conv_f32_nchw, "cpu.conv.f32.nchw.", "conv", suffix, ISA, .reject = reject,                     \
+                       .state_bytes = state_bytes, .launch = launch)
 HN_EACH_ISA(ROW)

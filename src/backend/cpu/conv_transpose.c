@@ -210,25 +210,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 }
 
 #define ROW(suffix, ISA)                                                                                               \
-  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_conv_transpose_f32_##suffix = {                                                      \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.conv_transpose.f32." HN_CPU_TILE_##suffix,                                                          \
-      .version = 1,                                                                                                    \
-      .op = "conv_transpose",                                                                                          \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 2,                                                                                                  \
-      .reject = reject,                                                                                                \
-      .pack_bytes = pack_bytes,                                                                                        \
-      .pack = pack,                                                                                                    \
-      .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
+  HN_CPU_CONV_TILE_ROW(conv_transpose_f32, "cpu.conv_transpose.f32.", "conv_transpose", suffix, ISA, .pack_mask = 2,   \
+                       .reject = reject, .pack_bytes = pack_bytes, .pack = pack, .state_bytes = state_bytes,           \
+                       .launch = launch)
 HN_EACH_ISA(ROW)
