@@ -13,18 +13,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_TESTS = 4096, MAX_JOBS = 16, TIME_LIMIT_S = 60, MAX_REASONS = 512 };
+enum { MAX_TESTS = 4096, MAX_JOBS = 16, CPU_LIMIT_S = 60, WALL_LIMIT_S = 900, MAX_REASONS = 512 };
 /* Models that cost more are not run by the reference as well: it is right, not fast. */
-static const double reference_flops_limit = 5e8;
+static const double reference_flops_limit = 5e8, strict_atol = 1e-7;
 
-typedef enum outcome { PASSED, UNSUPPORTED, FAILED, CRASHED, OUTCOME_COUNT } outcome;
+/* Expected values that are themselves off by more than the tolerance: a transform in single precision left 1.9e-7 where
+ * the sum over the same inputs is 0 (7e-16 in double). Held to `atol`, and never counted as passed. */
+static const struct {
+  const char *name;
+  double atol;
+} disputed[] = {{"node/test_dft_inverse", 3e-7}, {"node/test_dft_inverse_opset19", 3e-7}};
+
+typedef enum outcome { PASSED, UNSUPPORTED, DISPUTED, FAILED, CRASHED, OUTCOME_COUNT } outcome;
 typedef enum how_run { ALL_TUNED, SOME_TUNED, REFERENCE_ONLY, NO_STEPS, HOW_COUNT } how_run;
-static const char *const outcome_names[] = {"passed", "unsupported", "failed", "crashed"};
+static const char *const outcome_names[] = {"passed", "unsupported", "disputed", "failed", "crashed"};
 static const char *const how_names[] = {"every step tuned", "some steps tuned", "reference only", "folded, no step"};
 
 typedef struct test {
   char *name, *model, *prefix;
   bool flat;
+  double atol;
 } test;
 
 /* What a child writes to its parent, whole or not at all. */
@@ -80,11 +88,11 @@ static void set_from_context(result *r, hone_status status, const char *stage, c
   set_status(r, status, stage, message);
 }
 
-static bool compare_all(const model_case *c, hone_session *session, const char *stage, result *r) {
+static bool compare_all(const model_case *c, hone_session *session, double atol, const char *stage, result *r) {
   for (int j = 0; j < c->want_count; ++j) {
     if (!c->want[j].data) continue;
     model_case_error error;
-    model_case_compare(c, session, j, 1e-7, 1e-3, &error);
+    model_case_compare(c, session, j, atol, 1e-3, &error);
     if (!error.comparable || error.comparison.mismatches) {
       set(r, FAILED, stage, error.why);
       return false;
@@ -106,7 +114,7 @@ static how_run steps_of(const hone_session *session, double *flops) {
 }
 
 /* Builds, runs and compares once. False: r says why not. */
-static bool run_once(const model_case *c, hone_device *device, bool reference, double *flops, result *r) {
+static bool run_once(const model_case *c, hone_device *device, double atol, bool reference, double *flops, result *r) {
   const char *stage = reference ? "by the reference" : "tuned";
   const hone_build_options options = {
       .struct_size = sizeof options, .reference_only = reference, .level = reference ? -1 : 1};
@@ -132,18 +140,21 @@ static bool run_once(const model_case *c, hone_device *device, bool reference, d
   } else {
     const how_run how = steps_of(session, flops);
     if (!reference) r->how = how;
-    same = compare_all(c, session, stage, r);
+    same = compare_all(c, session, atol, stage, r);
   }
   hone_session_destroy(session);
   return same;
 }
 
-static void run_case(const model_case *c, hone_device *device, result *r) {
+static void run_case(const model_case *c, hone_device *device, double atol, result *r) {
   double flops = 0;
-  if (!run_once(c, device, false, &flops, r)) return;
+  if (!run_once(c, device, atol, false, &flops, r)) return;
   r->reference_skipped = flops > reference_flops_limit;
-  if (!r->reference_skipped && !run_once(c, device, true, &flops, r)) return;
-  r->outcome = PASSED;
+  if (!r->reference_skipped && !run_once(c, device, atol, true, &flops, r)) return;
+  if (atol > strict_atol)
+    set(r, DISPUTED, "the expected values are rounded", "compared less strictly");
+  else
+    r->outcome = PASSED;
 }
 
 static void run_test(const test *t, result *r) {
@@ -160,7 +171,7 @@ static void run_test(const test *t, result *r) {
   if (status != HONE_OK) {
     set_from_context(r, status, "import", context);
   } else {
-    run_case(&c, device, r);
+    run_case(&c, device, t->atol, r);
     model_case_close(&c);
   }
   hone_device_close(device);
@@ -177,8 +188,9 @@ static job start(const test *tests, int at) {
   if (pid < 0) exit(2);
   if (pid == 0) {
     close(ends[0]);
-    alarm(TIME_LIMIT_S);
-    const struct rlimit no_core = {0, 0};
+    alarm(WALL_LIMIT_S);
+    const struct rlimit no_core = {0, 0}, cpu = {CPU_LIMIT_S, CPU_LIMIT_S + 1}; /* a busy machine is no failure */
+    setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_CORE, &no_core);
     result r = {.outcome = FAILED, .text = "no result"};
     run_test(&tests[at], &r);
@@ -195,8 +207,14 @@ static void finish(suite *s, const job *j, int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     r->outcome = CRASHED;
     const int number = WTERMSIG(wait_status);
-    snprintf(r->text, sizeof r->text, number == SIGALRM ? "it ran longer than %d s" : "signal %d",
-             number == SIGALRM ? TIME_LIMIT_S : number);
+    const bool waited = number == SIGALRM, worked = number == SIGXCPU;
+    snprintf(r->text, sizeof r->text,
+             waited   ? "no end after %d s"
+             : worked ? "more than %d s of work"
+                      : "signal %d",
+             waited   ? WALL_LIMIT_S
+             : worked ? CPU_LIMIT_S
+                      : number);
   } else if (!whole || WEXITSTATUS(wait_status) != 0) {
     r->outcome = CRASHED;
     snprintf(r->text, sizeof r->text, "the process ended without a result");
@@ -255,6 +273,9 @@ static void find_tests(suite *s, const char *folder) {
       t.model = joined(path, entry->d_name, "/model.onnx", "");
       t.prefix = joined(path, entry->d_name, "/test_data_set_0/", "");
     }
+    t.atol = strict_atol;
+    for (size_t i = 0; i < sizeof disputed / sizeof *disputed; ++i)
+      if (strcmp(t.name, disputed[i].name) == 0) t.atol = disputed[i].atol;
     if (access(t.model, R_OK) == 0 && (!s->only || strstr(t.name, s->only))) s->tests[s->count++] = t;
   }
   if (dir) closedir(dir);
@@ -344,7 +365,7 @@ int main(int argc, char **argv) {
   int totals[OUTCOME_COUNT] = {0};
   print_table(&s, totals);
   print_reasons(&s);
-  printf("conformance: %d passed, %d unsupported, %d failed, %d crashed of %d\n", totals[PASSED], totals[UNSUPPORTED],
-         totals[FAILED], totals[CRASHED], s.count);
+  printf("conformance: %d passed, %d unsupported, %d disputed, %d failed, %d crashed of %d\n", totals[PASSED],
+         totals[UNSUPPORTED], totals[DISPUTED], totals[FAILED], totals[CRASHED], s.count);
   return s.count == 0 || totals[FAILED] || totals[CRASHED] ? 1 : 0;
 }
