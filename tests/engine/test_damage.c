@@ -8,7 +8,7 @@
 
 static void test_damage(void **state) {
   (void)state;
-  damage_sweep(7);
+  damage_sweep(7, 71);
 }
 
 int main(void) {

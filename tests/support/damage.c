@@ -128,13 +128,15 @@ static void end(bench *b) {
   hone_context_destroy(b->context);
 }
 
-void damage_sweep(size_t stride) {
+void damage_sweep(size_t stride, size_t weights_stride) {
   bench b = {0};
   begin(&b);
   assert_int_equal(open_and_run(&b, b.bytes, b.count), RAN_RIGHT);
+  hn_engine_fixed fixed;
+  memcpy(&fixed, b.bytes, sizeof fixed);
   for (int patched = 0; patched < 2; ++patched) {
     damage_counts flips = {0}, cuts = {0};
-    for (size_t at = 0; at < b.count; at += stride) {
+    for (size_t at = 0; at < b.count; at += at < fixed.weights_offset ? stride : weights_stride) {
       memcpy(b.copy, b.bytes, b.count);
       b.copy[at] ^= (uint8_t)(1u << (at / stride % 8));
       if (patched) engine_patch(b.copy, b.count, 0);
