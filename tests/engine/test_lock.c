@@ -21,7 +21,7 @@ static hone_context *context;
 static hone_graph *graph;
 
 static const char *in_folder(const char *name) {
-  static char paths[8][96];
+  static char paths[8][512];
   static int at;
   char *path = paths[at++ % 8];
   snprintf(path, sizeof paths[0], "%s/%s", folder, name);
