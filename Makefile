@@ -8,18 +8,21 @@ BUILD := build/$(PRESET)
 export HONE_TEST_DATA ?= $(CURDIR)/../shared
 export HONE_BIN = $(CURDIR)/$(BUILD)/hone
 
-.PHONY: all deps build demo test conformance models fuzz-smoke bench install test-gpu check clean
+.PHONY: all deps configure build demo test conformance models fuzz-smoke bench install test-gpu check clean
 all: deps build
 
 deps:
 	@sh tools/install_deps.sh
 
-build:
+configure:
 	@test -f $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) $(if $(shell command -v ninja),-G Ninja,)
+
+build: configure
 	@cmake --build $(BUILD) --parallel $(JOBS)
 
 demo: deps
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hone
 	@sh tools/demo.sh $(BUILD)/hone build/demo
 
 test: deps

@@ -80,13 +80,25 @@ static int open_context(cli_tool *cli) {
   return cli_exit_code(status, CLI_MODEL);
 }
 
+/* Plug-ins come before any model or engine is read. */
+static int load_plugins(cli_tool *cli) {
+  const char *paths[CLI_MAX_INPUTS];
+  const int count = cli_list(cli, "plugins", paths, CLI_MAX_INPUTS);
+  for (int i = 0; i < count; ++i) {
+    const hone_status status = hone_plugin_load(cli->context, paths[i]);
+    if (status != HONE_OK) return cli_fail(cli, status);
+  }
+  return CLI_EXIT_OK;
+}
+
 static int run_command(cli_tool *cli) {
   int code = open_context(cli);
   if (code != CLI_EXIT_OK) return code;
   signal(SIGINT, on_interrupt);
   signal(SIGTERM, on_interrupt);
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
-  code = cli->command->run(cli);
+  code = load_plugins(cli);
+  if (code == CLI_EXIT_OK) code = cli->command->run(cli);
   cli_progress_end(cli);
   hone_device_close(cli->device);
   hone_context_destroy(cli->context);

@@ -8,6 +8,8 @@ const cli_option cli_common_options[] = {
     {"json", CLI_FLAG, .doc = "the result as JSON"},
     {"verbose", CLI_FLAG, .doc = "say more on standard error"},
     {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
+    {"plugins", CLI_LIST, "FILE", .doc = "operators from a shared object; may be given several times"},
+    {"dynamicPlugins", CLI_LIST, "FILE", .same_as = "plugins"},
     {0},
 };
 

@@ -11,3 +11,13 @@ foreach(source IN LISTS hone_examples)
   set_target_properties(example_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
 endforeach()
+
+# Plug-ins: shared objects that see the public headers and link none of our libraries.
+file(GLOB hone_plugins CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/plugin/*.c)
+foreach(source IN LISTS hone_plugins)
+  get_filename_component(name ${source} NAME_WE)
+  add_library(plugin_${name} MODULE ${source})
+  target_link_libraries(plugin_${name} PRIVATE hone_flags)
+  set_target_properties(plugin_${name} PROPERTIES
+    OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+endforeach()

@@ -47,6 +47,7 @@ hone_status hone_context_create(const hone_context_options *options, hone_contex
   context->cancel = options->cancel;
   context->deadline_ns = options->deadline_ms > 0 ? hn_clock_ns() + options->deadline_ms * 1000000 : 0;
   context->ops = hn_builtin_ops();
+  hn_arena_init(&context->plugin_arena, allocator);
   take_limits(&context->limits, options);
   *out_context = context;
   return HONE_OK;
@@ -55,6 +56,7 @@ hone_status hone_context_create(const hone_context_options *options, hone_contex
 void hone_context_destroy(hone_context *context) {
   if (!context) return;
   const hn_allocator allocator = context->allocator;
+  if (context->ops) hn_arena_deinit(&context->plugin_arena);
   hn_free(&allocator, context->cache_dir, cache_dir_bytes(context->cache_dir));
   hn_free(&allocator, context->diag.entries, MESSAGES * sizeof *context->diag.entries);
   hn_free(&allocator, context, sizeof *context);

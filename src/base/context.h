@@ -16,6 +16,13 @@ typedef struct hn_limits {
 } hn_limits;
 hn_limits hn_limits_default(void);
 
+/* An operator that a plug-in brought; in the context's plugin_arena. */
+typedef struct hn_plugin_op {
+  const struct hone_op *op;
+  const char *path;
+  struct hn_plugin_op *next;
+} hn_plugin_op;
+
 struct hone_context {
   hn_allocator allocator;
   hone_diagnostics diag;
@@ -26,7 +33,9 @@ struct hone_context {
   int64_t deadline_ns;       /* on hn_clock_ns(); 0: none */
   char *cache_dir;           /* NULL: no cache */
   hn_limits limits;
-  const struct hn_op_list *ops;
+  const struct hn_op_list *ops; /* the built-in rows, and plug-ins' */
+  hn_plugin_op *plugin_ops;
+  hn_arena plugin_arena;
 };
 
 /* Text for people, in order of importance; never called below the context's level. */

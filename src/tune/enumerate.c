@@ -81,7 +81,7 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   const bool reference = tactic->flags & HONE_TACTIC_REFERENCE;
   if (a->options->reference_only && !reference) return "only the reference was allowed";
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
-  if (a->wanted && strcmp(a->wanted, tactic->name) != 0 && !reference) return "another tactic was asked for";
+  if (a->wanted && strcmp(a->wanted, tactic->name) != 0) return "another tactic was asked for";
   if (a->choice->late && !reference) return "its extents are known only after running";
   return NULL;
 }
@@ -175,6 +175,22 @@ static hone_status report_missing(hn_choices *choices, const hn_choice *choice) 
   return status;
 }
 
+/* A tactic asked for by name must be there: a misspelt one is an error, not a wish. */
+static hone_status check_wanted(const hn_choices *choices, const char *wanted) {
+  const char *equals = strrchr(wanted, '=');
+  for (int i = 0; equals && i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    const size_t length = (size_t)(equals - wanted);
+    if (strlen(choice->node->name) != length || strncmp(choice->node->name, wanted, length) != 0) continue;
+    for (int k = 0; k < choice->candidate_count; ++k)
+      if (strcmp(choice->candidates[k].tactic->name, equals + 1) == 0) return HONE_OK;
+    return HN_FAIL(&choices->context->diag, HONE_INVALID, "node %s (%s) has no tactic %s", choice->node->name,
+                   choice->node->op->name, equals + 1);
+  }
+  return HN_FAIL(&choices->context->diag, HONE_INVALID,
+                 "%s: the optimised graph has no such node; a choice is NODE=TACTIC", wanted);
+}
+
 hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *options, const int64_t *min_symbols,
                               const int64_t *max_symbols) {
   asking a = {.choices = choices, .options = options, .min_symbols = min_symbols, .max_symbols = max_symbols};
@@ -192,5 +208,6 @@ hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *opt
     const hone_status one = report_missing(choices, a.choice);
     if (one != HONE_OK) status = one;
   }
+  for (int w = 0; w < options->tactic_count; ++w) HN_TRY(check_wanted(choices, options->tactics[w]));
   return status;
 }
