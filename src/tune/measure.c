@@ -106,6 +106,20 @@ static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slo
   return HONE_OK;
 }
 
+/* Estimates are of a fast machine; on a slow one they would make the untimed look better than what was timed. */
+static void put_untimed_behind(hn_choice *choice) {
+  double best = 0;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *timed = &choice->candidates[c];
+    if (timed->state == HN_CANDIDATE_TIMED && (best == 0 || timed->time_ns < best)) best = timed->time_ns;
+  }
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    hn_candidate *candidate = &choice->candidates[c];
+    if (candidate->state == HN_CANDIDATE_ESTIMATED && candidate->estimate_ns < 4 * best)
+      candidate->estimate_ns = 4 * best;
+  }
+}
+
 static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
 
 hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_build_options *options,
@@ -125,7 +139,7 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_b
     if (only < 0 && (candidate->estimate_ns > limit || slot == HN_BENCH_SLOTS)) {
       candidate->reason = slot == HN_BENCH_SLOTS ? "not timed: enough others were"
                                                  : "not timed: its lower bound is too far above the best one";
-      candidate->estimate_ns *= 4; /* never preferred over a timed one */
+      candidate->estimate_ns *= 4; /* behind the timed ones, see put_untimed_behind */
       continue;
     }
     if (!bench) status = hn_bench_open(choices, choice, options->seed + 1, &bench);
@@ -142,5 +156,6 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_b
   for (int i = 0; i < count && status == HONE_OK; ++i)
     status = hn_timing_cache_put(cache, timings[i].key, timings[i].candidate);
   hn_bench_close(bench);
+  if (only < 0) put_untimed_behind(choice);
   return status;
 }

@@ -183,6 +183,33 @@ static hone_status measure_all(hn_choices *choices, const hone_build_options *op
   return HONE_OK;
 }
 
+static bool is_unmeasured(const hn_choice *choice) {
+  if (!hn_choice_runs(choice) || choice->late || choice->chosen < 0) return false;
+  const hn_candidate *candidate = &choice->candidates[choice->chosen];
+  return candidate->error_rel_l2 < 0 && !(candidate->tactic->flags & HONE_TACTIC_REFERENCE);
+}
+
+/* A candidate that was not timed may still win, for the sake of its formats. Its error is measured before it is kept;
+ * when it is too large the candidate is out, and all but the locked choices are made again. */
+static hone_status assign(hn_choices *choices, const hone_build_options *options, hn_timing_cache *cache) {
+  bool *locked = HN_NEW(&choices->arena, bool, choices->count + 1);
+  if (!locked) return no_memory(choices);
+  for (int i = 0; i < choices->count; ++i) locked[i] = choices->items[i].chosen >= 0;
+  for (;;) {
+    bool lost = false;
+    HN_TRY(hn_tune_assign(choices));
+    for (int i = 0; i < choices->count; ++i) {
+      hn_choice *choice = &choices->items[i];
+      if (locked[i] || !is_unmeasured(choice)) continue;
+      HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->chosen));
+      lost |= !hn_candidate_usable(&choice->candidates[choice->chosen]);
+    }
+    if (!lost) return HONE_OK;
+    for (int i = 0; i < choices->count; ++i)
+      if (!locked[i]) choices->items[i].chosen = -1, choices->items[i].why = NULL;
+  }
+}
+
 /* The tactics tried and the fastest, for --verbose. */
 static void log_choices(const hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
@@ -238,7 +265,7 @@ static hone_status tune(hn_choices *choices, const hone_build_options *options, 
   HN_TRY(hn_timing_cache_open(choices->context, &choices->arena, options->timing_cache_path, &cache));
   HN_TRY(measure_all(choices, options, cache));
   HN_TRY(hn_timing_cache_save(choices->context, cache));
-  HN_TRY(hn_tune_assign(choices));
+  HN_TRY(assign(choices, options, cache));
   if (choices->context->log_level >= HONE_LOG_VERBOSE) log_choices(choices);
   return options->lock_path && !locked ? write_lock(choices, options->lock_path) : HONE_OK;
 }
