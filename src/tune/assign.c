@@ -39,7 +39,7 @@ static hone_status make_offers(assigning *a, int c) {
   }
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
-    if (!hn_candidate_usable(candidate) || (choice->chosen >= 0 && choice->chosen != k)) continue;
+    if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
     int at = 0;
     while (at < *count &&
            (offers[at].formats.in != candidate->formats.in || offers[at].formats.out != candidate->formats.out))
@@ -158,7 +158,7 @@ static hone_status start(assigning *a) {
 }
 
 static const char *why_chosen(const hn_choice *choice, int chosen) {
-  if (choice->why) return choice->why;
+  if (choice->locked) return "lock";
   int usable = 0;
   for (int k = 0; k < choice->candidate_count; ++k) {
     if (!hn_candidate_usable(&choice->candidates[k])) continue;

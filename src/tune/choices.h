@@ -44,6 +44,7 @@ typedef struct hn_choice {
   hone_cost cost;
   bool view;    /* only the shape changes: nothing runs, no candidates */
   bool control; /* If, Loop: the nodes of its blocks are choices of their own */
+  bool locked;  /* the lock names what runs it */
   bool late;    /* touches extents known only after running: the reference alone can run it */
   int same_as;  /* an earlier choice with the same query: its measurements are shared; -1: none */
   int candidate_count, candidate_capacity;

@@ -73,7 +73,7 @@ static hone_status apply_line(hn_choices *choices, hn_choice *choice, const char
     return HN_FAIL(diag, HONE_UNSUPPORTED, "%s:%d: node %s cannot run on %s: %s", what, line_number, choice->node->name,
                    choice->candidates[k].tactic->name, choice->candidates[k].reason);
   choice->chosen = k;
-  choice->why = "lock";
+  choice->locked = true;
   return HONE_OK;
 }
 

@@ -145,7 +145,7 @@ static hone_status find_twins(hn_choices *choices) {
   hn_table table;
   hn_table_init(&table, &choices->arena);
   for (int i = 0; i < choices->count; ++i) {
-    if (!hn_choice_runs(&choices->items[i]) || choices->items[i].chosen >= 0) continue;
+    if (!hn_choice_runs(&choices->items[i]) || choices->items[i].locked) continue;
     const char *key = hn_choice_key(choices, &choices->items[i]);
     if (!key) return no_memory(choices);
     hn_choice *first = hn_table_get(&table, key);
@@ -172,8 +172,8 @@ static hone_status measure_all(hn_choices *choices, const hone_build_options *op
       copy_measurements(choices, choice);
       continue;
     }
-    HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->chosen));
-    if (choice->chosen >= 0 && !hn_candidate_usable(&choice->candidates[choice->chosen]))
+    HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->locked ? choice->chosen : -1));
+    if (choice->locked && !hn_candidate_usable(&choice->candidates[choice->chosen]))
       return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the lock wants %s for node %s, but %s (%.3g > %.3g)",
                      choice->candidates[choice->chosen].tactic->name, choice->node->name,
                      choice->candidates[choice->chosen].reason, choice->candidates[choice->chosen].error_rel_l2,
@@ -183,31 +183,31 @@ static hone_status measure_all(hn_choices *choices, const hone_build_options *op
   return HONE_OK;
 }
 
-static bool is_unmeasured(const hn_choice *choice) {
-  if (!hn_choice_runs(choice) || choice->late || choice->chosen < 0) return false;
+/* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
+ * formats; and a twin shares its first's times, but its weights are its own. */
+static bool is_unproved(const hn_choice *choice) {
+  if (!hn_choice_runs(choice) || choice->late || choice->locked) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
-  return candidate->error_rel_l2 < 0 && !(candidate->tactic->flags & HONE_TACTIC_REFERENCE);
+  if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) return false;
+  return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
 }
 
-/* A candidate that was not timed may still win, for the sake of its formats. Its error is measured before it is kept;
- * when it is too large the candidate is out, and all but the locked choices are made again. */
+/* Chooses until everything chosen is within its bound. A round that finds an inexact candidate takes it away, so that
+ * this ends. */
 static hone_status assign(hn_choices *choices, const hone_build_options *options, hn_timing_cache *cache) {
-  bool *locked = HN_NEW(&choices->arena, bool, choices->count + 1);
-  if (!locked) return no_memory(choices);
-  for (int i = 0; i < choices->count; ++i) locked[i] = choices->items[i].chosen >= 0;
-  for (;;) {
-    bool lost = false;
+  bool lost;
+  do {
+    lost = false;
     HN_TRY(hn_tune_assign(choices));
     for (int i = 0; i < choices->count; ++i) {
       hn_choice *choice = &choices->items[i];
-      if (locked[i] || !is_unmeasured(choice)) continue;
+      if (!is_unproved(choice)) continue;
+      HN_TRY(hn_check_stop(choices->context));
       HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->chosen));
       lost |= !hn_candidate_usable(&choice->candidates[choice->chosen]);
     }
-    if (!lost) return HONE_OK;
-    for (int i = 0; i < choices->count; ++i)
-      if (!locked[i]) choices->items[i].chosen = -1, choices->items[i].why = NULL;
-  }
+  } while (lost);
+  return HONE_OK;
 }
 
 /* The tactics tried and the fastest, for --verbose. */
