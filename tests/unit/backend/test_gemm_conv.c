@@ -4,7 +4,6 @@
 #include "tactic_case.h"
 #include "base/context.h"
 #include "device/device.h"
-#include <time.h>
 
 extern const hone_backend hn_backend_cpu;
 
@@ -112,7 +111,7 @@ static void test_changes_are_declined(void **state) {
   (void)state;
   const hone_facts facts = {.isa = UINT32_MAX, .threads = 1, .host_memory = true};
   const char *given = getenv("HONE_TEST_SEED");
-  const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+  const uint64_t seed = given ? strtoull(given, NULL, 10) : 1; /* HONE_TEST_SEED=N tries others */
   int changes = 0;
   printf("HONE_TEST_SEED=%llu\n", (unsigned long long)seed);
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {

@@ -6,7 +6,6 @@
 #include "device/device.h"
 #include "tensor/layout.h"
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 extern const hone_backend hn_backend_cpu;
@@ -265,7 +264,7 @@ static bool runs_here(const hone_tactic *tactic) { return (tactic->isa & devices
 static void test_every_tactic(void **state) {
   (void)state;
   const char *given = getenv("HONE_TEST_SEED"), *only = getenv("HONE_TEST_OP");
-  const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+  const uint64_t seed = given ? strtoull(given, NULL, 10) : 1; /* HONE_TEST_SEED=N tries others */
   int accepted[MAX_ROWS][HONE_MAX_FORMAT_PAIRS] = {{0}}, runs = 0, silent = 0;
   const char *reasons[MAX_ROWS] = {NULL};
   printf("HONE_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -402,7 +401,7 @@ static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, 
 static void test_changed_queries(void **state) {
   (void)state;
   const char *given = getenv("HONE_TEST_SEED"), *only = getenv("HONE_TEST_OP");
-  const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+  const uint64_t seed = given ? strtoull(given, NULL, 10) : 1; /* HONE_TEST_SEED=N tries others */
   hn_random random = {seed};
   int taken = 0, asked = 0;
   printf("HONE_TEST_SEED=%llu\n", (unsigned long long)seed);
