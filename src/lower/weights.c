@@ -15,14 +15,15 @@ static uint64_t tensor_key(const hone_tensor *tensor) {
 
 /* Equal keys mean equal bytes: dtype, dims, format, and for packed ones the tactic, its parameters and the constants.
  */
-static uint64_t item_key(const hn_weight_item *item) {
+static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, uint64_t *out) {
   uint64_t key = hn_hash_text(item->how);
   if (!item->choice) {
     key = hn_hash_join(key, tensor_key(item->constant));
     key = hn_hash_join(key, (uint64_t)item->constant->type.dtype);
     for (int i = 0; i < item->constant->type.shape.rank; ++i)
       key = hn_hash_join(key, (uint64_t)item->constant->type.shape.dim[i]);
-    return hn_hash_join(key, (uint64_t)item->format);
+    *out = hn_hash_join(key, (uint64_t)item->format);
+    return true;
   }
   const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
   for (int p = 0; p < candidate->params.count; ++p) {
@@ -30,10 +31,12 @@ static uint64_t item_key(const hn_weight_item *item) {
     key = hn_hash_join(key, (uint64_t)candidate->params.items[p].value);
   }
   hn_text attrs; /* group counts and the like decide the packing too */
-  hn_text_init(&attrs, hn_allocator_default());
+  hn_text_init(&attrs, lowering->context->allocator);
   hn_text_attrs(&attrs, &item->choice->node->attrs, NULL);
   key = hn_hash_join(key, hn_hash_text(hn_text_string(&attrs)));
+  const bool failed = attrs.failed;
   hn_text_deinit(&attrs);
+  if (failed) return false;
   for (int i = 0; i < item->choice->node->in_count; ++i) {
     const hone_tensor *constant = item->choice->in[i].constant;
     key = hn_hash_join(key, (uint64_t)i);
@@ -43,11 +46,13 @@ static uint64_t item_key(const hn_weight_item *item) {
         key = hn_hash_join(key, (uint64_t)constant->type.shape.dim[d]);
     }
   }
-  return key;
+  *out = key;
+  return true;
 }
 
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out) {
-  const uint64_t key = item_key(item);
+  uint64_t key;
+  if (!item_key(lowering, item, &key)) return HN_FAIL_MEMORY(&lowering->context->diag);
   for (int i = 0; i < lowering->weight_count; ++i)
     if (lowering->weights[i].key == key && lowering->weights[i].bytes == item->bytes) {
       *out = i;
