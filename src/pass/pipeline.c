@@ -36,6 +36,7 @@ static const hn_pass passes[] = {
     DEAD,
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
+    {.name = "channels", .doc = "merges joins, cuts and shuffles", .rewrites = hn_rules_channels, .repeat = true},
     TRANSPOSES,
     FOLD,
     FUSE_CONV,

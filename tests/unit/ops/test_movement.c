@@ -35,6 +35,11 @@ static void test_shapes(void **state) {
       {"concat ranks", "concat", "axis=0", "f32[2,3] f32[3]", "MALFORMED"},
       {"split given", "split", "axis=-1", "f32[N,5] i64[2]=2,3", "f32[N,2] f32[N,3]"},
       {"split uneven", "split", "num_outputs=2", "f32[5]", "f32[3] f32[2]"},
+      {"shuffled", "channel_gather", "channels=0,2,1,4 split=1,3", "f32[N,3,H] f32[N,2,H]", "f32[N,1,H] f32[N,3,H]"},
+      {"shuffled beyond", "channel_gather", "channels=0,5 split=2", "f32[N,3] f32[N,2]", "MALFORMED"},
+      {"shuffled and cut wrongly", "channel_gather", "channels=0,1 split=3", "f32[N,3]", "MALFORMED"},
+      {"shuffled of other planes", "channel_gather", "channels=0,1 split=2", "f32[1,3,4] f32[1,3,5]", "MALFORMED"},
+      {"shuffled without channels", "channel_gather", "channels=0 split=1", "f32[1,N]", "UNSUPPORTED"},
       {"split must divide", "split", "", "f32[5]", "f32[5]"},
       {"split adds up", "split", "", "f32[5] i64[2]=2,4", "MALFORMED"},
       {"slice", "slice", "", "f32[10,N] i64[2]=1,0 i64[2]=-1,9223372036854775000 i64[2]=0,1 i64[2]=2,1", "f32[4,N]"},
@@ -120,6 +125,8 @@ static void test_values(void **state) {
       {"cache overflows", "tensor_scatter", "axis=1", "i32[1,3]=1,2,3 i32[1,2]=8,9 i64[1]=2", "INVALID"},
       {"hardmax", "hardmax", "", "f32[2,2]=1,1,0,3", "f32[2,2]=1,0,0,1"},
       {"window", "hann_window", "", "i64[]=4", "f32[4]=0,0.5,1,0.5"},
+      {"shuffle", "channel_gather", "channels=2,0,1,0 split=1,3", "i32[2,2]=1,2,3,4 i32[2,1]=5,6",
+       "i32[2,1]=5,6 i32[2,3]=1,2,1,3,4,3"},
       {"shape subgraph", "where", "", "bool[2]=1,0 i64[2]=3,4 i64[2]=5,6", "i64[2]=3,6"},
   };
   check_cases(rows, HN_COUNT(rows));

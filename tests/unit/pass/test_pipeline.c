@@ -113,7 +113,10 @@ static void check_page(const char *path) {
   hn_text text;
   hn_text_init(&text, b.context->allocator);
   assert_int_equal(hn_graph_print(b.graph, &options, &text), HONE_OK);
-  if (strcmp(hn_text_string(&text), p.after) != 0) fail_msg("%s: now it is\n%s", path, hn_text_string(&text));
+  if (strcmp(hn_text_string(&text), p.after) != 0) {
+    fprintf(stderr, "%s: now it is\n%s", path, hn_text_string(&text)); /* fail_msg cuts it off */
+    fail_msg("%s: the graph is another than below \"after\"", path);
+  }
   check_clone(&b, hn_text_string(&text));
   hn_text_deinit(&text);
   bench_end(&b);
