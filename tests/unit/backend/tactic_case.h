@@ -45,23 +45,30 @@ typedef struct tactic_case {
   hone_dims dims;
   hn_random random;
   int64_t letters[26];
+  char where[120]; /* how to make it again */
 } tactic_case;
 
 static int64_t random_between(tactic_case *c, int64_t low, int64_t high) {
   return low + (int64_t)(hn_random_unit(&c->random) * (double)(high - low + 1));
 }
 
+/* Ends of a range are where kernels have their borders: each is drawn one time in eight, beside its fair share. */
+static int64_t extent_between(tactic_case *c, int64_t low, int64_t high) {
+  const int64_t pick = random_between(c, 0, 7);
+  return pick == 0 ? low : pick == 7 ? high : random_between(c, low, high);
+}
+
 static int64_t extent_of(tactic_case *c, char letter) {
   int64_t *extent = &c->letters[letter - 'a'];
   if (*extent) return *extent;
   if (letter <= 'h')
-    *extent = random_between(c, 1, 7);
+    *extent = extent_between(c, 1, 7);
   else if (letter <= 'p')
-    *extent = random_between(c, 8, 40);
+    *extent = extent_between(c, 8, 40);
   else if (letter <= 't')
-    *extent = 16 * random_between(c, 1, 3);
+    *extent = 16 * extent_between(c, 1, 3);
   else
-    *extent = random_between(c, 50, 130);
+    *extent = extent_between(c, 50, 130);
   return *extent;
 }
 

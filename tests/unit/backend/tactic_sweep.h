@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tactic_sweep.h - every tactic of the CPU backend on every case that it accepts, in every format and variant, with one
+ * thread and with two, in place too where it says so: the result is the op's own eval's within the tactic's bound, the
+ * same bits at any thread count, and nothing outside the buffers is touched.
+ *
+ * Each case is run with several random shapes: a program that includes this says how many (SWEEP_LEAST, SWEEP_MOST)
+ * and for how long it goes on beyond the least (SWEEP_SECONDS). A case's numbers depend on its row, the seed and the
+ * round alone, so other rows and slower machines do not change them. A failure names both; to repeat it:
+ *   HONE_TEST_SEED=N   another seed than 1
+ *   HONE_TEST_ROUND=N  this round only
+ *   HONE_TEST_OP=NAME  the cases of one op only */
+#ifndef TEST_TACTIC_SWEEP_H
+#define TEST_TACTIC_SWEEP_H
+
+#include "tactic_case.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "device/device.h"
+#include "tensor/layout.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern const hone_backend hn_backend_cpu;
+
+enum { MAX_TACTICS = 1024, MAX_VARIANTS = 16, DEVICES = 2 };
+
+static const case_row rows[] = {
+#include "cases_gemm_conv.inc"
+#include "cases_move.inc"
+#include "cases_nn.inc"
+#include "cases_scalar.inc"
+};
+
+/* ---- memory whose end is a page that may not be touched ---- */
+
+typedef struct guarded {
+  char *pages, *data;
+  size_t page_bytes, bytes;
+} guarded;
+
+/* data is aligned to 64, so up to 63 bytes lie behind it; they and the first page's rest hold a pattern. */
+static guarded guarded_new(size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 63) / 64 * 64;
+  const size_t whole = (room + 64 + page - 1) / page * page;
+  guarded g = {.page_bytes = whole + page, .bytes = bytes};
+  g.pages = mmap(NULL, g.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(g.pages != MAP_FAILED);
+  assert_int_equal(mprotect(g.pages + whole, page, PROT_NONE), 0);
+  memset(g.pages, 0xa5, whole);
+  g.data = g.pages + whole - room;
+  memset(g.data, 0xff, bytes);
+  return g;
+}
+
+static bool guarded_is_whole(const guarded *g) {
+  const char *end = g->data + (g->bytes + 63) / 64 * 64;
+  for (const char *p = g->pages; p < end; ++p)
+    if ((p < g->data || p >= g->data + g->bytes) && (unsigned char)*p != 0xa5) return false;
+  return true;
+}
+
+static void guarded_free(guarded *g) {
+  if (g->pages) munmap(g->pages, g->page_bytes);
+  *g = (guarded){0};
+}
+
+/* ---- one run ---- */
+
+typedef struct run {
+  const tactic_case *c;
+  const hone_tactic *tactic;
+  hone_query query;
+  hone_fact in[CASE_PORTS], out[CASE_PORTS];
+  hone_params params;
+  char what[600];
+} run;
+
+typedef struct buffers {
+  guarded in[CASE_PORTS], out[CASE_PORTS], packed, scratch;
+} buffers;
+
+static hone_device *devices[DEVICES]; /* of one and of two threads */
+
+static void fill_inputs(const run *r, buffers *b) {
+  for (int i = 0; i < r->c->in_count; ++i) {
+    if (r->in[i].type.kind == HONE_ABSENT) continue;
+    b->in[i] = guarded_new(hn_bytes(&r->in[i].type));
+    hone_tensor to = {.type = r->in[i].type, .data = b->in[i].data, .bytes = b->in[i].bytes};
+    assert_true(hn_layout_convert(&r->c->in_data[i], &to));
+  }
+}
+
+static void pack(const run *r, buffers *b) {
+  const size_t bytes = r->tactic->pack ? r->tactic->pack_bytes(&r->query) : 0;
+  if (!bytes) return;
+  b->packed = guarded_new(bytes);
+  if (r->tactic->pack(&r->query, b->packed.data) != HONE_OK) fail_msg("%s: pack fails", r->what);
+}
+
+/* Runs once; in_place: the input whose memory the output takes, or -1. */
+static void launch(const run *r, buffers *b, hone_device *device, int in_place) {
+  hn_diag_entry entries[4];
+  hone_diagnostics diag;
+  hn_diag_init(&diag, entries, 4);
+  hone_tensor in[CASE_PORTS] = {0}, out[CASE_PORTS] = {0};
+  fill_inputs(r, b);
+  pack(r, b);
+  hone_query query = r->query;
+  query.facts = &device->facts;
+  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&query) : 0);
+  hone_fact facts[CASE_PORTS]; /* at run time packed constants are gone */
+  memcpy(facts, r->in, sizeof facts);
+  for (int i = 0; i < query.in_count; ++i) {
+    in[i] = (hone_tensor){.type = r->in[i].type, .data = b->in[i].data, .bytes = b->in[i].bytes};
+    if (!(r->tactic->pack_mask & query.constant_mask & (1u << i))) continue;
+    facts[i].constant = NULL;
+    in[i].data = NULL;
+  }
+  query.in = facts;
+  for (int i = 0; i < query.out_count; ++i) {
+    const size_t bytes = hn_bytes(&r->out[i].type);
+    if (in_place >= 0 && i == 0)
+      out[i] = (hone_tensor){.type = r->out[i].type, .data = b->in[in_place].data, .bytes = bytes};
+    else {
+      b->out[i] = guarded_new(bytes);
+      out[i] = (hone_tensor){.type = r->out[i].type, .data = b->out[i].data, .bytes = bytes};
+    }
+  }
+  hn_prepared prepared;
+  hone_stream *stream;
+  if (hn_prepare(device, r->tactic, &query, &prepared, &diag) != HONE_OK)
+    fail_msg("%s: prepare: %s", r->what, diag.count ? diag.entries[0].text : "");
+  assert_int_equal(hn_stream_open(device, 0, &stream, &diag), HONE_OK);
+  const hone_launch l = {.in_count = query.in_count,
+                         .out_count = query.out_count,
+                         .in = in,
+                         .out = out,
+                         .packed = b->packed.data,
+                         .scratch = b->scratch.data,
+                         .diagnostics = &diag};
+  for (int again = 0; again < (in_place >= 0 ? 1 : 2); ++again) /* a state serves many runs */
+    if (r->tactic->launch(prepared.state, stream, &l) != HONE_OK)
+      fail_msg("%s: launch: %s", r->what, diag.count ? diag.entries[0].text : "");
+  hn_stream_close(device, stream);
+  hn_unprepare(&prepared);
+}
+
+static void drop(buffers *b) {
+  for (int i = 0; i < CASE_PORTS; ++i) {
+    guarded_free(&b->in[i]);
+    guarded_free(&b->out[i]);
+  }
+  guarded_free(&b->packed);
+  guarded_free(&b->scratch);
+}
+
+/* Padded channels of a blocked tensor must be zeros. */
+static void check_tail(const run *r, const hone_type *type, const char *data) {
+  hone_type plain = *type;
+  plain.format = HONE_PLAIN;
+  guarded there = guarded_new(hn_bytes(&plain)), back = guarded_new(hn_bytes(type));
+  hone_tensor stored = {.type = *type, .data = (void *)(uintptr_t)data, .bytes = hn_bytes(type)};
+  hone_tensor as_plain = {.type = plain, .data = there.data, .bytes = there.bytes};
+  hone_tensor again = {.type = *type, .data = back.data, .bytes = back.bytes};
+  assert_true(hn_layout_convert(&stored, &as_plain) && hn_layout_convert(&as_plain, &again));
+  if (memcmp(stored.data, again.data, stored.bytes) != 0) fail_msg("%s: padded channels are not zero", r->what);
+  guarded_free(&there);
+  guarded_free(&back);
+}
+
+static void check_output(const run *r, int i, const char *data) {
+  const hone_type *type = &r->out[i].type;
+  hone_type plain = *type;
+  plain.format = HONE_PLAIN;
+  if (type->format != HONE_PLAIN) check_tail(r, type, data);
+  guarded there = guarded_new(hn_bytes(&plain));
+  hone_tensor stored = {.type = *type, .data = (void *)(uintptr_t)data, .bytes = hn_bytes(type)};
+  hone_tensor got = {.type = plain, .data = there.data, .bytes = there.bytes};
+  assert_true(hn_layout_convert(&stored, &got));
+  const hn_error error = hn_compare(&got, &r->c->want[i], 0, 0, 0, -1);
+  const double bound = hn_tactic_bound(r->tactic, type->dtype);
+  const bool right = hn_dtype_is_float(type->dtype) ? error.rel_l2 <= bound : error.mismatches == 0;
+  if (!right)
+    fail_msg("%s: output %d: error %g, allowed %g, %lld of %lld differ, worst at %lld: %.9g, not %.9g", r->what, i,
+             error.rel_l2, bound, (long long)error.mismatches, (long long)error.compared, (long long)error.worst,
+             error.worst >= 0 ? hn_real(&got, error.worst) : 0.0,
+             error.worst >= 0 ? hn_real(&r->c->want[i], error.worst) : 0.0);
+  guarded_free(&there);
+}
+
+static void check_guards(const run *r, const buffers *b, int in_place) {
+  for (int i = 0; i < CASE_PORTS; ++i) {
+    if (b->out[i].pages && !guarded_is_whole(&b->out[i])) fail_msg("%s: wrote beside output %d", r->what, i);
+    if (b->in[i].pages && !guarded_is_whole(&b->in[i])) fail_msg("%s: wrote beside input %d", r->what, i);
+  }
+  if (!guarded_is_whole(&b->scratch)) fail_msg("%s: wrote beside its scratch", r->what);
+  for (int i = 0; i < r->c->in_count; ++i) {
+    if (i == in_place || r->in[i].type.kind == HONE_ABSENT) continue;
+    guarded before = guarded_new(b->in[i].bytes);
+    hone_tensor to = {.type = r->in[i].type, .data = before.data, .bytes = before.bytes};
+    assert_true(hn_layout_convert(&r->c->in_data[i], &to));
+    if (memcmp(before.data, b->in[i].data, before.bytes) != 0) fail_msg("%s: wrote into input %d", r->what, i);
+    guarded_free(&before);
+  }
+}
+
+static void run_everywhere(const run *r) {
+  buffers one = {0}, two = {0};
+  launch(r, &one, devices[0], -1);
+  launch(r, &two, devices[1], -1);
+  check_guards(r, &one, -1);
+  check_guards(r, &two, -1);
+  for (int i = 0; i < r->c->out_count; ++i) {
+    check_output(r, i, one.out[i].data);
+    if (memcmp(one.out[i].data, two.out[i].data, one.out[i].bytes) != 0)
+      fail_msg("%s: output %d depends on the number of threads", r->what, i);
+  }
+  drop(&two);
+  for (int i = 0; (r->tactic->flags & HONE_TACTIC_IN_PLACE) && i < r->c->in_count; ++i) {
+    const hone_type *in = &r->in[i].type, *out = &r->out[0].type;
+    if (in->kind == HONE_ABSENT || in->dtype != out->dtype || hn_bytes(in) != hn_bytes(out)) continue;
+    if (r->tactic->pack_mask & r->query.constant_mask & (1u << i)) continue;
+    launch(r, &two, devices[1], i);
+    check_guards(r, &two, i);
+    if (memcmp(one.out[0].data, two.in[i].data, one.out[0].bytes) != 0)
+      fail_msg("%s: in the memory of input %d it gives other bits", r->what, i);
+    drop(&two);
+  }
+  drop(&one);
+}
+
+/* How many variants ran; 0: rejected. */
+static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair, const char **reason) {
+  run r = {.c = c, .tactic = tactic};
+  hone_params variants[MAX_VARIANTS] = {{0}};
+  memcpy(r.in, c->in, sizeof r.in);
+  memcpy(r.out, c->out, sizeof r.out);
+  hn_query_apply_formats(c->op, &tactic->formats[pair], r.in, c->in_count, r.out, c->out_count);
+  uint32_t constants = 0;
+  for (int i = 0; i < c->in_count; ++i)
+    if (c->in[i].constant) constants |= 1u << i;
+  r.query = (hone_query){.op = c->op,
+                         .attrs = &c->attrs,
+                         .in_count = c->in_count,
+                         .out_count = c->out_count,
+                         .in = r.in,
+                         .out = r.out,
+                         .constant_mask = constants,
+                         .facts = &devices[0]->facts};
+  *reason = tactic->reject ? tactic->reject(&r.query) : NULL;
+  if (*reason) return 0;
+  const int count = tactic->variants ? tactic->variants(&r.query, variants, MAX_VARIANTS) : 1;
+  for (int v = 0; v < count; ++v) {
+    hn_text text;
+    hn_text_init(&text, hn_allocator_default());
+    for (int i = 0; i < c->in_count; ++i) {
+      hn_text_add(&text, " ");
+      hn_text_type(&text, &r.in[i].type, NULL);
+    }
+    r.params = variants[v];
+    r.query.params = &r.params;
+    snprintf(r.what, sizeof r.what, "%s: %s variant %d, %s [%s]%s", c->where, tactic->name, v, c->row->op,
+             c->row->attrs, hn_text_string(&text));
+    hn_text_deinit(&text);
+    run_everywhere(&r);
+  }
+  return count;
+}
+
+static bool is_last_pair(const hone_tactic *tactic, int pair) {
+  return pair > 0 && tactic->formats[pair].in == HONE_PLAIN && tactic->formats[pair].out == HONE_PLAIN;
+}
+
+static bool runs_here(const hone_tactic *tactic) { return (tactic->isa & devices[0]->facts.isa) == tactic->isa; }
+
+/* What the environment asks for. */
+typedef struct sweep {
+  uint64_t seed;
+  int first, least, most;
+  const char *only;
+} sweep;
+
+static sweep sweep_read(void) {
+  const char *seed = getenv("HONE_TEST_SEED"), *round = getenv("HONE_TEST_ROUND");
+  sweep s = {.seed = 1, .least = SWEEP_LEAST, .most = SWEEP_MOST, .only = getenv("HONE_TEST_OP")};
+  if (seed) s.seed = strtoull(seed, NULL, 10);
+  if (round) {
+    s.first = atoi(round);
+    s.least = s.most = s.first + 1;
+  }
+  printf("HONE_TEST_SEED=%llu\n", (unsigned long long)s.seed);
+  return s;
+}
+
+static uint64_t case_seed(const sweep *s, const case_row *row, int round) {
+  const uint64_t name = hn_hash_join(hn_hash_text(row->op), hn_hash_text(row->attrs));
+  return hn_hash_join(hn_hash_join(name, hn_hash_text(row->inputs)), s->seed * 1000003 + (uint64_t)round);
+}
+
+static bool is_asked(const sweep *s, const char *op) { return !s->only || strcmp(s->only, op) == 0; }
+
+/* Variants run of a tactic in a format pair, and why the last query was declined. */
+typedef struct tally {
+  int accepted[HONE_MAX_FORMAT_PAIRS];
+  const char *reason;
+} tally;
+static tally tallies[MAX_TACTICS];
+
+static void sweep_case(const sweep *s, const case_row *row, int round) {
+  tactic_case c;
+  case_make(&c, row, case_seed(s, row, round));
+  snprintf(c.where, sizeof c.where, "HONE_TEST_SEED=%llu HONE_TEST_ROUND=%d HONE_TEST_OP=%s",
+           (unsigned long long)s->seed, round, row->op);
+  for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
+    const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+    assert_true(t < MAX_TACTICS);
+    if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
+    for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
+      const char *reason = NULL;
+      tallies[t].accepted[pair] += try_format(&c, tactic, pair, &reason);
+      if (reason) tallies[t].reason = reason;
+    }
+  }
+  case_drop(&c);
+}
+
+/* A tactic whose every query was declined is one that nothing here has looked at. */
+static int count_silent(const sweep *s, int *runs) {
+  int silent = 0;
+  for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
+    const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+    if (!is_asked(s, tactic->op)) continue;
+    for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
+      *runs += tallies[t].accepted[pair];
+      if (tallies[t].accepted[pair]) continue;
+      ++silent;
+      printf("%s accepts no case as %s -> %s (%s)\n", tactic->name, hone_format_name(tactic->formats[pair].in),
+             hone_format_name(tactic->formats[pair].out), tallies[t].reason ? tallies[t].reason : "never asked");
+    }
+  }
+  return silent;
+}
+
+static void test_every_tactic(void **state) {
+  (void)state;
+  const sweep s = sweep_read();
+  const int64_t end_ns = hn_clock_ns() + (int64_t)SWEEP_SECONDS * 1000000000;
+  int round = s.first, runs = 0;
+  for (; round < s.most && (round < s.least || hn_clock_ns() < end_ns); ++round)
+    for (size_t i = 0; i < HN_COUNT(rows); ++i)
+      if (is_asked(&s, rows[i].op)) sweep_case(&s, &rows[i], round);
+  const int silent = count_silent(&s, &runs);
+  printf("%d runs in %d rounds over %d cases\n", runs, round - s.first, (int)HN_COUNT(rows));
+  if (s.least > s.first + 1) assert_int_equal(silent, 0); /* one round alone may draw shapes that nobody takes */
+}
+
+/* ---- queries that no model asks, but a damaged engine file might ---- */
+
+enum { MUTATIONS = 12, LARGEST_EXTENT = 300 };
+
+static void mutate(hone_fact *fact, hn_random *random) {
+  hone_type *type = &fact->type;
+  const uint64_t pick = hn_random_u64(random);
+  const int dim = type->shape.rank > 0 ? (int)(pick / 8 % (uint64_t)type->shape.rank) : 0;
+  switch (pick % 7) {
+  case 0: type->shape.dim[dim] += 1; break;
+  case 1: type->shape.dim[dim] -= type->shape.dim[dim] > 0; break;
+  case 2: type->shape.dim[dim] = (int64_t)(pick / 64 % 40); break;
+  case 3: type->shape.rank += type->shape.rank < HONE_MAX_RANK ? 1 : -1; break;
+  case 4: type->shape.rank -= type->shape.rank > 0; break;
+  case 5: type->format = (hone_format)(pick / 64 % HONE_FORMAT_COUNT); break;
+  default: type->kind = HONE_ABSENT; break;
+  }
+  for (int i = 0; i < type->shape.rank; ++i)
+    if (type->shape.dim[i] > LARGEST_EXTENT) type->shape.dim[i] = LARGEST_EXTENT;
+}
+
+/* One run that may fail, but not leave its buffers. */
+static void launch_changed(const run *r, buffers *b, const hone_tensor *in) {
+  hn_diag_entry entries[4];
+  hone_diagnostics diag;
+  hn_diag_init(&diag, entries, 4);
+  hone_tensor out[CASE_PORTS] = {0};
+  hn_prepared prepared = {0};
+  hone_stream *stream = NULL;
+  pack(r, b);
+  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&r->query) : 0);
+  for (int i = 0; i < r->c->out_count; ++i) {
+    if (r->out[i].type.kind == HONE_ABSENT) continue;
+    b->out[i] = guarded_new(hn_bytes(&r->out[i].type));
+    out[i] = (hone_tensor){.type = r->out[i].type, .data = b->out[i].data, .bytes = b->out[i].bytes};
+  }
+  assert_int_equal(hn_stream_open(devices[0], 0, &stream, &diag), HONE_OK);
+  const hone_launch l = {.in_count = r->c->in_count,
+                         .out_count = r->c->out_count,
+                         .in = in,
+                         .out = out,
+                         .packed = b->packed.data,
+                         .scratch = b->scratch.data,
+                         .diagnostics = &diag};
+  if (hn_prepare(devices[0], r->tactic, &r->query, &prepared, &diag) == HONE_OK)
+    (void)r->tactic->launch(prepared.state, stream, &l);
+  hn_unprepare(&prepared);
+  hn_stream_close(devices[0], stream);
+  for (int i = 0; i < CASE_PORTS; ++i)
+    if ((b->out[i].pages && !guarded_is_whole(&b->out[i])) || (b->in[i].pages && !guarded_is_whole(&b->in[i])))
+      fail_msg("%s: wrote beside a buffer", r->what);
+  if (!guarded_is_whole(&b->scratch)) fail_msg("%s: wrote beside its scratch", r->what);
+}
+
+/* Runs a query whose facts were changed, when the tactic takes it: whatever comes out, it must stay in its buffers. */
+static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, hn_random *random) {
+  run r = {.c = c, .tactic = tactic};
+  memcpy(r.in, c->in, sizeof r.in);
+  memcpy(r.out, c->out, sizeof r.out);
+  hn_query_apply_formats(c->op, &tactic->formats[pair], r.in, c->in_count, r.out, c->out_count);
+  const int ports = c->in_count + c->out_count, port = (int)(hn_random_u64(random) % (uint64_t)ports);
+  mutate(port < c->in_count ? &r.in[port] : &r.out[port - c->in_count], random);
+  buffers b = {0};
+  hone_tensor in[CASE_PORTS] = {0};
+  for (int i = 0; i < c->in_count; ++i) {
+    r.in[i].value = NULL;
+    if (r.in[i].type.kind == HONE_ABSENT) continue;
+    b.in[i] = guarded_new(hn_bytes(&r.in[i].type));
+    const size_t known = c->in_data[i].bytes < b.in[i].bytes ? c->in_data[i].bytes : b.in[i].bytes;
+    memset(b.in[i].data, 0, b.in[i].bytes);
+    if (known) memcpy(b.in[i].data, c->in_data[i].data, known);
+    in[i] = (hone_tensor){.type = r.in[i].type, .data = b.in[i].data, .bytes = b.in[i].bytes};
+  }
+  uint32_t constants = 0;
+  for (int i = 0; i < c->in_count; ++i) {
+    if (!r.in[i].constant) continue;
+    r.in[i].constant = in[i].data ? &in[i] : NULL;
+    if (in[i].data) constants |= 1u << i;
+  }
+  r.query = (hone_query){.op = c->op,
+                         .attrs = &c->attrs,
+                         .in_count = c->in_count,
+                         .out_count = c->out_count,
+                         .in = r.in,
+                         .out = r.out,
+                         .constant_mask = constants,
+                         .facts = &devices[0]->facts};
+  hone_params variants[MAX_VARIANTS] = {{0}};
+  bool taken = !tactic->reject(&r.query) && (constants & tactic->pack_mask) == tactic->pack_mask;
+  if (taken && tactic->variants) taken = tactic->variants(&r.query, variants, MAX_VARIANTS) > 0;
+  r.params = variants[0];
+  r.query.params = &r.params;
+  snprintf(r.what, sizeof r.what, "%s on a changed query, %s [%s] %s", tactic->name, c->row->op, c->row->attrs,
+           c->row->inputs);
+  if (taken) launch_changed(&r, &b, in);
+  drop(&b);
+  return taken;
+}
+
+static void test_changed_queries(void **state) {
+  (void)state;
+  const sweep s = sweep_read();
+  int taken = 0, asked = 0;
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    if (!is_asked(&s, rows[i].op)) continue;
+    tactic_case c;
+    const uint64_t seed = case_seed(&s, &rows[i], s.first);
+    hn_random random = {~seed};
+    case_make(&c, &rows[i], seed);
+    for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
+      const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+      if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
+      for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair)
+        for (int m = 0; m < MUTATIONS; ++m, ++asked) taken += survives(&c, tactic, pair, &random);
+    }
+    case_drop(&c);
+  }
+  printf("%d of %d changed queries were taken\n", taken, asked);
+}
+
+/* Names are keys of engines and caches: unique, and those of the CPU's own. */
+static void test_names(void **state) {
+  (void)state;
+  const hone_tactic *const *tactics = hn_backend_cpu.tactics;
+  for (int i = 0; tactics[i]; ++i) {
+    assert_int_equal(tactics[i]->struct_size, sizeof(hone_tactic));
+    assert_int_equal(strncmp(tactics[i]->name, "cpu.", 4), 0);
+    assert_true(tactics[i]->flags & HONE_TACTIC_REPEATABLE);
+    for (int j = 0; j < i; ++j) assert_string_not_equal(tactics[i]->name, tactics[j]->name);
+  }
+}
+
+static int sweep_main(void) {
+  hone_context *context;
+  if (hone_context_create(NULL, &context) != HONE_OK) return 1;
+  for (int i = 0; i < DEVICES; ++i) {
+    const hone_device_options options = {.struct_size = sizeof options, .threads = i + 1};
+    if (hn_device_open(context, &hn_backend_cpu, 0, &options, &devices[i]) != HONE_OK) return 1;
+  }
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_every_tactic),
+                                     cmocka_unit_test(test_changed_queries)};
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  for (int i = 0; i < DEVICES; ++i) hn_device_release(devices[i]);
+  hone_context_destroy(context);
+  return failed;
+}
+
+#endif
