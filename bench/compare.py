@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""compare.py - hone against ONNX Runtime, on the same models, inputs and threads, in one process and interleaved.
+"""compare.py - hone against ONNX Runtime and OpenVINO: same models, inputs and threads, in one process and interleaved.
 
-    python3 bench/compare.py [--models mobilenet_v2,resnet50] [--threads 1,2] [--rounds 15] [--json FILE]
-    python3 bench/compare.py --files a.onnx,b.onnx
+    python3 bench/compare.py [--models mobilenet_v2,resnet50] [--threads 1,2] [--rounds 12] [--json FILE]
+    python3 bench/compare.py --files a.onnx,b.onnx --peers onnxruntime
 
-Models are zoo names (written by `hone zoo`) or ONNX files. Both engines take turns in blocks of runs; between blocks the
-other's threads are given time to stop spinning. Reported: medians, the 10th and 90th percentiles, and the ratio of the
-medians. The process is pinned to as many cores as there are threads. Inputs are fresh random numbers; the outputs of
-both are compared. Needs numpy, onnxruntime, and the built tool and shared library (HONE_BIN, HONE_LIB)."""
+Models are zoo names (written by `hone zoo`) or ONNX files. For every model and number of threads:
+- speed: the engines take turns in blocks of runs; between blocks the others' threads are given time to stop spinning.
+  Medians with the 10th and 90th percentiles; `ratio` is hone's median over the best peer's.
+- start: in a fresh process each, the time to create (hone: open the engine file and make a session; peers: read the ONNX
+  file and compile it) plus how much longer the first run takes than the median; and the peak resident memory that the
+  engine adds to the Python process.
+- the engine's build time, its steps on the reference and its reformats with the tensors' shapes.
+The process is pinned to as many cores as there are threads. Inputs are fresh random numbers; outputs are compared.
+Needs numpy, onnxruntime, openvino, and the built tool and shared library (HONE_BIN, HONE_LIB)."""
 import argparse
-import ctypes
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,108 +24,43 @@ import time
 
 import numpy as np
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DTYPES = {1: np.float32, 4: np.float64, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8, 13: np.bool_}
+import hone_api
+import peers
+
+MODELS = ("mobilenet_v2,mobilenet_v3_large,squeezenet1_1,shufflenet_v2,efficientnet_b0,resnet18,resnet50,densenet121,"
+          "unet32,encoder6,lstm2,vit_b_16")
 
 
-class Shape(ctypes.Structure):
-    _fields_ = [("rank", ctypes.c_int32), ("dim", ctypes.c_int64 * 8)]
+def input_ports(path):
+    """Name, shape and dtype of every input of an ONNX file; free dims are 1."""
+    import onnx
+
+    graph = onnx.load(path, load_external_data=False).graph
+    held = {initializer.name for initializer in graph.initializer}
+    return [(port.name, [max(dim.dim_value, 1) for dim in port.type.tensor_type.shape.dim],
+             onnx.helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type).name)
+            for port in graph.input if port.name not in held]
 
 
-class Type(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int), ("dtype", ctypes.c_int), ("format", ctypes.c_int), ("shape", Shape)]
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = [("type", Type), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
-
-
-class DeviceOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("threads", ctypes.c_int), ("cpus", ctypes.c_void_p),
-                ("cpu_count", ctypes.c_int), ("spin_microseconds", ctypes.c_int)]
-
-
-class Hone:
-    """An engine built from an ONNX file, through the C API."""
-
-    def __init__(self, lib, path, threads):
-        self.lib = lib
-        for name in ("hone_context_message",):
-            getattr(lib, name).restype = ctypes.c_char_p
-        self.context = ctypes.c_void_p()
-        self.check(lib.hone_context_create(None, ctypes.byref(self.context)))
-        options = DeviceOptions(struct_size=ctypes.sizeof(DeviceOptions), threads=threads)
-        self.device = ctypes.c_void_p()
-        self.check(lib.hone_device_open(self.context, b"cpu", 0, ctypes.byref(options), ctypes.byref(self.device)))
-        graph = ctypes.c_void_p()
-        self.check(lib.hone_graph_load_onnx(self.context, path.encode(), ctypes.byref(graph)))
-        self.engine = ctypes.c_void_p()
-        devices = (ctypes.c_void_p * 1)(self.device)
-        begin = time.perf_counter()
-        self.check(lib.hone_engine_build(self.context, graph, devices, 1, None, ctypes.byref(self.engine)))
-        self.build_s = time.perf_counter() - begin
-        lib.hone_graph_destroy(graph)
-        self.session = ctypes.c_void_p()
-        lib.hone_context_diagnostics.restype = ctypes.c_void_p
-        diagnostics = ctypes.c_void_p(lib.hone_context_diagnostics(self.context))
-        self.check(lib.hone_session_create(self.engine, None, ctypes.byref(self.session), diagnostics))
-
-    def check(self, status):
-        if status == 0:
-            return
-        count = self.lib.hone_context_message_count(self.context)
-        text = "; ".join(self.lib.hone_context_message(self.context, i, None).decode() for i in range(count))
-        raise RuntimeError(f"hone failed with status {status}: {text}")
-
-    def tensor(self, name):
-        """A numpy view of an input's or output's own buffer."""
-        view = Tensor()
-        self.check(self.lib.hone_session_tensor(self.session, name.encode(), ctypes.byref(view)))
-        shape = tuple(view.type.shape.dim[: view.type.shape.rank])
-        raw = (ctypes.c_char * view.bytes).from_address(view.data)
-        return np.frombuffer(raw, dtype=DTYPES[view.type.dtype]).reshape(shape)
-
-    def run(self):
-        self.check(self.lib.hone_session_run(self.session))
-
-
-class Peer:
-    """The same file in ONNX Runtime, with IO binding so that nothing is copied."""
-
-    def __init__(self, path, threads):
-        import onnxruntime as ort
-
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        self.version = ort.__version__
-        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        self.binding = self.session.io_binding()
-
-    def bind(self, inputs):
-        self.inputs = inputs
-        for name, value in inputs.items():
-            self.binding.bind_cpu_input(name, value)
-        for output in self.session.get_outputs():
-            self.binding.bind_output(output.name)
-
-    def run(self):
-        self.session.run_with_iobinding(self.binding)
-
-    def outputs(self):
-        names = [output.name for output in self.session.get_outputs()]
-        return dict(zip(names, self.binding.copy_outputs_to_cpu()))
-
-
-def random_input(shape, dtype, generator, high):
-    if dtype == np.int64 or dtype == np.int32:
-        return generator.integers(0, high, size=shape).astype(dtype)
-    return generator.standard_normal(shape).astype(dtype)
+def random_inputs(ports):
+    generator = np.random.default_rng()
+    return {name: (generator.integers(0, 2, size=shape).astype(dtype) if np.issubdtype(np.dtype(dtype), np.integer)
+                   else generator.standard_normal(shape).astype(dtype))  # ids that any table has
+            for name, shape, dtype in ports}
 
 
 def relative_l2(got, want):
     got, want = got.astype(np.float64).ravel(), want.astype(np.float64).ravel()
     return float(np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30))
+
+
+def pin(threads):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def resident_peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
 
 def block(engine, runs):
@@ -140,84 +80,158 @@ def summary(times):
             "p90_ms": float(np.percentile(times, 90)), "runs": len(times)}
 
 
-def compare(lib, path, name, threads, rounds):
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    hone, peer = Hone(lib, path, threads), Peer(path, threads)
-    generator = np.random.default_rng()
-    inputs = {}
-    for port in peer.session.get_inputs():
-        view = hone.tensor(port.name)
-        inputs[port.name] = random_input(view.shape, view.dtype, generator, 2)  # ids that any table has
-        view[...] = inputs[port.name]
-    peer.bind(inputs)
-    hone.run()
-    peer.run()
-    errors = [relative_l2(hone.tensor(key), value) for key, value in peer.outputs().items()]
+def measure_speed(files, ports, threads, rounds):
+    """files: engine name -> file. All engines in this process, in turns."""
+    pin(threads)
+    inputs = random_inputs(ports)
+    engines = {name: peers.PEERS[name](path, threads) for name, path in files.items() if name != "hone"}
+    hone = hone_api.Hone(files["hone"], threads)
+    engines["hone"] = hone
+    for engine in engines.values():
+        engine.bind(inputs)
+        engine.run()
+    row = {"versions": {}, "relative_l2": {}}
+    for name, peer in engines.items():
+        if name == "hone":
+            continue
+        want = peer.outputs()
+        got = hone.outputs(want)
+        row["relative_l2"][name] = max(relative_l2(got[key], value) for key, value in want.items())
+        row["versions"][name] = peer.version
     begin = time.perf_counter()
-    peer.run()
+    hone.run()
     runs = max(3, min(20, int(0.1 / max(time.perf_counter() - begin, 1e-6))))
-    ours, theirs = [], []
+    times = {name: [] for name in engines}
     for _ in range(rounds):
-        ours += block(hone, runs)
-        theirs += block(peer, runs)
-    row = {"model": name, "threads": threads, "hone": summary(ours), "onnxruntime": summary(theirs),
-           "relative_l2": max(errors), "build_s": hone.build_s, "onnxruntime_version": peer.version}
-    row["ratio"] = row["hone"]["median_ms"] / row["onnxruntime"]["median_ms"]
+        for name, engine in engines.items():
+            times[name] += block(engine, runs)
+    row["speed"] = {name: summary(values) for name, values in times.items()}
     return row
 
 
-def print_row(row):
-    ours, theirs = row["hone"], row["onnxruntime"]
-    print(f"{row['model']:<20} {row['threads']:>7} {ours['median_ms']:>9.3f} ({ours['p10_ms']:.3f}..{ours['p90_ms']:.3f})"
-          f" {theirs['median_ms']:>9.3f} ({theirs['p10_ms']:.3f}..{theirs['p90_ms']:.3f}) {row['ratio']:>7.2f}"
-          f" {row['relative_l2']:>9.1e} {row['build_s']:>8.1f}", flush=True)
+def measure_start(name, path, ports, threads):
+    """One engine in this fresh process, which has never seen the model before."""
+    pin(threads)
+    inputs = random_inputs(ports)
+    base = resident_peak()
+    begin = time.perf_counter()
+    engine = hone_api.Hone(path, threads) if name == "hone" else peers.PEERS[name](path, threads)
+    create = time.perf_counter() - begin
+    engine.bind(inputs)
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        engine.run()
+        times.append(time.perf_counter() - begin)
+    median = float(np.median(times[1:]))
+    return {"create_ms": create * 1e3, "first_ms": times[0] * 1e3, "median_ms": median * 1e3,
+            "start_ms": (create + max(times[0] - median, 0)) * 1e3, "peak_bytes": resident_peak() - base}
+
+
+def child(job):
+    """Runs one measurement in a process of its own, so that affinity, pools and memory start fresh."""
+    done = subprocess.run([sys.executable, __file__, "--job", json.dumps(job)], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"measuring {job} failed")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_job(job):
+    what = job.pop("what")
+    print(json.dumps(measure_speed(**job) if what == "speed" else measure_start(**job)))
 
 
 def model_file(name, folder):
     """A zoo model's ONNX file, written once."""
     path = os.path.join(folder, name + ".onnx")
     if not os.path.exists(path):
-        tool = os.environ.get("HONE_BIN", os.path.join(ROOT, "build/release/hone"))
-        subprocess.run([tool, "zoo", name, "-o", path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([hone_api.TOOL, "zoo", name, "-o", path], check=True, stdout=subprocess.DEVNULL)
     return path
+
+
+def build(path, engine, threads, level):
+    """Builds an engine file; returns seconds and what its steps tell."""
+    begin = time.perf_counter()
+    command = [hone_api.TOOL, "build", path, "-o", engine, "--threads", str(threads), "--level", str(level)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   preexec_fn=lambda: pin(threads))
+    seconds = time.perf_counter() - begin
+    shown = subprocess.run([hone_api.TOOL, "show", engine, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    steps = json.loads(shown.stdout)["steps"]
+    return {"build_s": seconds, "steps": len(steps), "ref_steps": sum(step.get("provider") == "ref" for step in steps),
+            "reformats": [f"{step['name']} {step['outputs'][0]['type']}" for step in steps if step["type"] == "reformat"]}
+
+
+def measure(name, path, threads, arguments):
+    engine = os.path.join(arguments.folder, f"{name}_{threads}.hone")
+    row = {"model": name, "threads": threads, **build(path, engine, threads, arguments.level)}
+    files = {peer: path for peer in arguments.peers.split(",")}
+    files["hone"] = engine
+    ports = input_ports(path)
+    row.update(child({"what": "speed", "files": files, "ports": ports, "threads": threads, "rounds": arguments.rounds}))
+    row["start"] = {}
+    for one, file in files.items() if arguments.start else ():
+        tries = [child({"what": "start", "name": one, "path": file, "ports": ports, "threads": threads})
+                 for _ in range(3)]
+        row["start"][one] = sorted(tries, key=lambda run: run["start_ms"])[1]
+    best = min(value["median_ms"] for key, value in row["speed"].items() if key != "hone")
+    row["ratio"] = row["speed"]["hone"]["median_ms"] / best
+    return row
+
+
+def text_of(row):
+    columns = [f"{row['model']:<20} {row['threads']:>2}"]
+    for name in ("hone", *row["versions"]):
+        one = row["speed"][name]
+        columns.append(f"{one['median_ms']:>8.2f} ({one['p10_ms']:.2f}..{one['p90_ms']:.2f})".ljust(26))
+    columns.append(f"{row['ratio']:>5.2f} {max(row['relative_l2'].values()):>8.1e} {row['build_s']:>5.1f} {row['ref_steps']:>3}"
+                   f" {len(row['reformats']):>3}")
+    if row["start"]:
+        others = [value for key, value in row["start"].items() if key != "hone"]
+        ours = row["start"]["hone"]
+        columns.append(f"{ours['start_ms']:>7.1f} /{min(o['start_ms'] for o in others):>7.1f}")
+        columns.append(f"{ours['peak_bytes'] / 2**20:>6.0f} /{min(o['peak_bytes'] for o in others) / 2**20:>6.0f}")
+    return " ".join(columns)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default="mobilenet_v2,resnet50,squeezenet1_1,vit_b_16,bert_base")
-    parser.add_argument("--files", default="")
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--files", default="", help="ONNX files instead of zoo models")
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--peers", default="onnxruntime,openvino")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--level", type=int, default=3, help="tuning level of the builds")
+    parser.add_argument("--no-start", dest="start", action="store_false", help="leave creation and memory out")
     parser.add_argument("--json", default="")
-    parser.add_argument("--folder", default=os.path.join(ROOT, "build/bench"))
-    parser.add_argument("--one", nargs=3, metavar=("NAME", "FILE", "THREADS"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", default=os.path.join(hone_api.ROOT, "build/bench"))
+    parser.add_argument("--job", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    lib = os.environ.get("HONE_LIB", os.path.join(ROOT, "build/release/libhone.so"))
-    if arguments.one:  # one process a row, so that affinity and thread pools start fresh
-        name, path, threads = arguments.one
-        print(json.dumps(compare(ctypes.CDLL(lib), path, name, int(threads), arguments.rounds)))
+    if arguments.job:
+        run_job(json.loads(arguments.job))
         return 0
-    try:
-        import onnxruntime  # noqa: F401
-    except ImportError:
-        print("compare.py: onnxruntime is not installed (pip install onnxruntime)", file=sys.stderr)
-        return 1
+    for name in ["onnx", *arguments.peers.split(",")]:
+        try:
+            __import__(name)
+        except ImportError:
+            print(f"compare.py: {name} is not installed (pip install {name})", file=sys.stderr)
+            return 1
     os.makedirs(arguments.folder, exist_ok=True)
     files = [(os.path.splitext(os.path.basename(f))[0], f) for f in arguments.files.split(",") if f]
     if not files:
         files = [(name, model_file(name, arguments.folder)) for name in arguments.models.split(",") if name]
-    print(f"{'model':<20} {'threads':>7} {'hone ms (p10..p90)':>26} {'onnxruntime ms (p10..p90)':>26} {'ratio':>7}"
-          f" {'rel. L2':>9} {'build s':>8}")
+    heads = "".join(f" {name + ' ms (p10..p90)':<26}" for name in ("hone", *arguments.peers.split(",")))
+    print(f"{'model':<20} th{heads} ratio  rel. L2 build ref rfm   start ms / best   peak MiB / best")
     rows = []
     for name, path in files:
         for threads in arguments.threads.split(","):
-            command = [sys.executable, __file__, "--one", name, path, threads, "--rounds", str(arguments.rounds)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                print(f"{name}: failed at {threads} threads", file=sys.stderr)
-                return 1
-            rows.append(json.loads(done.stdout))
-            print_row(rows[-1])
+            rows.append(measure(name, path, int(threads), arguments))
+            print(text_of(rows[-1]), flush=True)
+    print(f"geometric mean of the ratios: {math.exp(np.mean([math.log(row['ratio']) for row in rows])):.3f}"
+          f" (hone / the best of {', '.join(f'{k} {v}' for k, v in rows[0]['versions'].items())})")
+    for row in rows:
+        if row["reformats"]:
+            print(f"reformats of {row['model']} at {row['threads']}: {', '.join(row['reformats'])}")
     if arguments.json:
         with open(arguments.json, "w") as out:
             json.dump(rows, out, indent=2)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""peers.py - the same ONNX file in ONNX Runtime and in OpenVINO, with bound inputs so that nothing is copied."""
+
+
+class OnnxRuntime:
+    name = "onnxruntime"
+
+    def __init__(self, path, threads):
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        self.version = ort.__version__
+        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+
+    def bind(self, inputs):
+        self.inputs = inputs
+        for name, value in inputs.items():
+            self.binding.bind_cpu_input(name, value)
+        for output in self.session.get_outputs():
+            self.binding.bind_output(output.name)
+
+    def run(self):
+        self.session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        names = [output.name for output in self.session.get_outputs()]
+        return dict(zip(names, self.binding.copy_outputs_to_cpu()))
+
+
+class OpenVino:
+    """Latency hint, f32 throughout (its default may be bf16 or f16 where the CPU has them)."""
+
+    name = "openvino"
+
+    def __init__(self, path, threads):
+        import openvino
+
+        self.version = openvino.__version__.split("-")[0]
+        options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        self.request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
+
+    def bind(self, inputs):
+        for name, value in inputs.items():
+            self.request.get_tensor(name).data[...] = value
+
+    def run(self):
+        self.request.infer()
+
+    def outputs(self):
+        model = self.request.get_compiled_model()
+        return {port.get_any_name(): self.request.get_tensor(port).data for port in model.outputs}
+
+
+PEERS = {peer.name: peer for peer in (OnnxRuntime, OpenVino)}
