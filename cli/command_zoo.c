@@ -16,7 +16,7 @@ const cli_option cli_zoo_options[] = {
 
 static int list(const cli_tool *cli) {
   const bool json = cli_has(cli, "json");
-  printf(json ? "[" : "%-15s %12s %8s  %s\n", "network", "parameters", "GFLOP", "");
+  printf(json ? "[" : "%-18s %12s %8s  %s\n", "network", "parameters", "GFLOP", "");
   for (const zoo_row *row = cli_zoo_rows; row->name; ++row) {
     if (json) {
       printf("%s\n  {\"name\": ", row == cli_zoo_rows ? "" : ",");
@@ -27,7 +27,7 @@ static int list(const cli_tool *cli) {
       cli_json_text(stdout, row->doc);
       printf("}");
     } else {
-      printf("%-15s %12.0f %8.4g  %s; %s\n", row->name, row->parameters, row->flops * 1e-9, row->doc, row->inputs);
+      printf("%-18s %12.0f %8.4g  %s; %s\n", row->name, row->parameters, row->flops * 1e-9, row->doc, row->inputs);
     }
   }
   if (json) printf("\n]\n");

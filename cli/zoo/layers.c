@@ -70,6 +70,19 @@ hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int r
   return value;
 }
 
+hone_value *zoo_floats(zoo_net *net, const char *name, int rank, const int64_t *dims, const float *data) {
+  if (net->status != HONE_OK) return NULL;
+  hone_tensor tensor = {.type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape.rank = rank}, .bytes = sizeof *data};
+  for (int i = 0; i < rank; ++i) {
+    tensor.type.shape.dim[i] = dims[i];
+    tensor.bytes *= (size_t)dims[i];
+  }
+  tensor.data = (void *)(uintptr_t)data; /* copied, not written */
+  hone_value *out = NULL;
+  net->status = hone_graph_add_constant(net->graph, name, &tensor, &out);
+  return out;
+}
+
 hone_value *zoo_scalar(zoo_net *net, const char *name, double value) {
   if (net->status != HONE_OK) return NULL;
   float data = (float)value;
@@ -133,15 +146,26 @@ static hone_attr float_attr(const char *name, double value) {
 
 hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape) {
   const int64_t groups = shape->groups > 0 ? shape->groups : 1, inputs = zoo_extent(net, x, 1) / groups;
-  const int64_t dims[4] = {shape->channels, inputs, shape->kernel, shape->kernel};
+  const int64_t width = shape->width > 0 ? shape->width : shape->kernel;
+  const int64_t side = shape->width > 0 ? shape->width / 2 : shape->pad;
+  const int64_t dims[4] = {shape->channels, inputs, shape->kernel, width};
   const int64_t strides[2] = {shape->stride, shape->stride};
-  const int64_t pads[4] = {shape->pad, shape->pad, shape->pad, shape->pad};
-  const double fan_in = (double)(inputs * shape->kernel * shape->kernel);
+  const int64_t pads[4] = {shape->pad, side, shape->pad, side};
+  const double fan_in = (double)(inputs * shape->kernel * width);
   hone_value *in[3] = {x, zoo_weight(net, name, ".weight", 4, dims, 0, sqrt(3 * shape->gain / fan_in)), NULL};
   if (!shape->no_bias) in[2] = zoo_weight(net, name, ".bias", 1, dims, 0, 0.1);
   const hone_attr attrs[] = {ints_attr("kernel_shape", 2, &dims[2]), ints_attr("strides", 2, strides),
                              ints_attr("pads", 4, pads), int_attr("group", groups)};
   return zoo_node(net, "conv", name, shape->no_bias ? 2 : 3, in, 4, attrs);
+}
+
+hone_value *zoo_conv_transpose(zoo_net *net, const char *name, hone_value *x, int64_t channels, int64_t kernel,
+                               double gain) {
+  const int64_t dims[4] = {zoo_extent(net, x, 1), channels, kernel, kernel};
+  hone_value *in[3] = {x, zoo_weight(net, name, ".weight", 4, dims, 0, sqrt(3 * gain / (double)dims[0])),
+                       zoo_weight(net, name, ".bias", 1, &channels, 0, 0.1)};
+  const hone_attr attrs[] = {ints_attr("kernel_shape", 2, &dims[2]), ints_attr("strides", 2, &dims[2])};
+  return zoo_node(net, "conv_transpose", name, 3, in, 2, attrs);
 }
 
 hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double variance, double scale) {
@@ -168,6 +192,12 @@ hone_value *zoo_max_pool(zoo_net *net, const char *name, hone_value *x, int64_t 
   const hone_attr attrs[] = {ints_attr("kernel_shape", 2, kernels), ints_attr("strides", 2, strides),
                              ints_attr("pads", 4, pads), int_attr("ceil_mode", ceil_mode)};
   return zoo_node(net, "max_pool", name, 1, &x, 4, attrs);
+}
+
+hone_value *zoo_average_pool(zoo_net *net, const char *name, hone_value *x, int64_t kernel, int64_t stride) {
+  const int64_t kernels[2] = {kernel, kernel}, strides[2] = {stride, stride};
+  const hone_attr attrs[] = {ints_attr("kernel_shape", 2, kernels), ints_attr("strides", 2, strides)};
+  return zoo_node(net, "average_pool", name, 1, &x, 2, attrs);
 }
 
 hone_value *zoo_clip6(zoo_net *net, const char *name, hone_value *x) {
@@ -215,6 +245,41 @@ hone_value *zoo_transpose(zoo_net *net, const char *name, hone_value *x, int ran
 hone_value *zoo_concat(zoo_net *net, const char *name, int count, hone_value *const *inputs, int64_t axis) {
   const hone_attr attrs[] = {int_attr("axis", axis)};
   return zoo_node(net, "concat", name, count, inputs, 1, attrs);
+}
+
+void zoo_split(zoo_net *net, const char *name, hone_value *x, int64_t axis, int count, const int64_t *extents,
+               hone_value **parts) {
+  hone_value *in[2] = {x, zoo_ints(net, join(name, ".split").text, 1, count, extents)};
+  const hone_attr attrs[] = {int_attr("axis", axis)};
+  for (int i = 0; i < count; ++i) parts[i] = NULL;
+  if (net->status == HONE_OK)
+    net->status = hone_graph_add_node(net->graph, "split", name, in, 2, attrs, 1, parts, count);
+}
+
+hone_value *zoo_softmax(zoo_net *net, const char *name, hone_value *x, int64_t axis) {
+  const hone_attr attrs[] = {int_attr("axis", axis)};
+  return zoo_node(net, "softmax", name, 1, &x, 1, attrs);
+}
+
+hone_value *zoo_slice(zoo_net *net, const char *name, hone_value *x, int64_t axis, int64_t first, int64_t last) {
+  hone_value *in[4] = {x, zoo_ints(net, join(name, ".first").text, 1, 1, &first),
+                       zoo_ints(net, join(name, ".last").text, 1, 1, &last),
+                       zoo_ints(net, join(name, ".axis").text, 1, 1, &axis)};
+  return zoo_node(net, "slice", name, 4, in, 0, NULL);
+}
+
+hone_value *zoo_silu(zoo_net *net, const char *name, hone_value *x) {
+  return zoo_binary(net, "mul", join(name, "/Mul").text, x, zoo_unary(net, "sigmoid", join(name, "/Sigmoid").text, x));
+}
+
+hone_value *zoo_hard_sigmoid(zoo_net *net, const char *name, hone_value *x) {
+  const hone_attr attrs[] = {float_attr("alpha", 1.0 / 6), float_attr("beta", 0.5)};
+  return zoo_node(net, "hard_sigmoid", name, 1, &x, 2, attrs);
+}
+
+hone_value *zoo_activation(zoo_net *net, const char *name, hone_value *x, zoo_act act) {
+  if (act == ZOO_SILU) return zoo_silu(net, name, x);
+  return zoo_unary(net, act == ZOO_RELU ? "relu" : "hard_swish", name, x);
 }
 
 const char *zoo_name(zoo_net *net, const char *format, ...) {

@@ -8,11 +8,18 @@ const zoo_row cli_zoo_rows[] = {
     {"lenet5", "LeNet-5, for quick trials", "input f32[N,1,32,32]", 61706, 0.839e6, zoo_lenet5},
     {"squeezenet1_1", "SqueezeNet 1.1", "input f32[N,3,224,224]", 1235496, 0.701e9, zoo_squeezenet1_1},
     {"mobilenet_v2", "MobileNetV2, width 1.0", "input f32[N,3,224,224]", 3487816, 0.602e9, zoo_mobilenet_v2},
+    {"mobilenet_v3_large", "MobileNetV3-Large, width 1.0", "input f32[N,3,224,224]", 5470832, 0.433e9,
+     zoo_mobilenet_v3_large},
+    {"resnet18", "ResNet-18", "input f32[N,3,224,224]", 11684712, 3.63e9, zoo_resnet18},
     {"resnet50", "ResNet-50 v1.5, batch normalisation as nodes", "input f32[N,3,224,224]", 25557032, 8.18e9,
      zoo_resnet50},
+    {"unet32", "U-Net of 32 base channels", "input f32[N,3,256,256]", 7760097, 24.17e9, zoo_unet32},
     {"vit_b_16", "Vision Transformer B/16", "input f32[N,3,224,224]", 86567656, 35.2e9, zoo_vit_b_16},
     {"bert_base", "BERT base, 128 tokens", "input_ids, attention_mask, token_type_ids i64[N,128]", 109482240, 22.4e9,
      zoo_bert_base},
+    {"encoder6", "6 transformer layers, width 384, 12 heads, 128 tokens", "input f32[N,128,384]", 10646784, 2.88e9,
+     zoo_encoder6},
+    {"lstm2", "2 LSTM layers of 256, 64 steps", "input f32[N,64,128]", 943184, 0.120e9, zoo_lstm2},
     {0},
 };
 

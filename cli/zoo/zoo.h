@@ -40,15 +40,21 @@ hone_status cli_zoo_build(hone_context *context, const zoo_row *row, const zoo_o
                           hone_graph **out_graph);
 
 void zoo_bert_base(zoo_net *net);
+void zoo_encoder6(zoo_net *net);
 void zoo_lenet5(zoo_net *net);
+void zoo_lstm2(zoo_net *net);
 void zoo_mobilenet_v2(zoo_net *net);
+void zoo_mobilenet_v3_large(zoo_net *net);
+void zoo_resnet18(zoo_net *net);
 void zoo_resnet50(zoo_net *net);
 void zoo_squeezenet1_1(zoo_net *net);
+void zoo_unet32(zoo_net *net);
 void zoo_vit_b_16(zoo_net *net);
 
 /* ---- pieces (layers.c) ---- */
 #define ZOO_HE 2.0     /* the input is the output of a ReLU: half of its variance is gone */
 #define ZOO_LINEAR 1.0 /* the input has mean 0 */
+#define ZOO_SWISH 2.8  /* the input is the output of a SiLU or HardSwish of something of variance 1 */
 
 /* The first dim is the batch; dims are the others. */
 hone_value *zoo_input(zoo_net *net, const char *name, hone_dtype dtype, int rank, const int64_t *dims);
@@ -56,6 +62,7 @@ void zoo_output(zoo_net *net, const char *name, hone_value *value);
 /* Uniform in middle +- spread. name gets the suffix. */
 hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int rank, const int64_t *dims, double middle,
                        double spread);
+hone_value *zoo_floats(zoo_net *net, const char *name, int rank, const int64_t *dims, const float *data); /* copied */
 hone_value *zoo_scalar(zoo_net *net, const char *name, double value);
 hone_value *zoo_ints(zoo_net *net, const char *name, int rank, int count, const int64_t *values);
 int64_t zoo_extent(zoo_net *net, const hone_value *value, int axis);
@@ -70,13 +77,18 @@ typedef struct zoo_conv_shape {
   int64_t channels, kernel, stride, pad, groups;
   double gain;
   bool no_bias;
+  int64_t width; /* of a kernel that is not square, padded by half of it; kernel and pad are then its height's */
 } zoo_conv_shape;
 hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape);
+/* The stride is the kernel, so that each output has one tap of each channel. */
+hone_value *zoo_conv_transpose(zoo_net *net, const char *name, hone_value *x, int64_t channels, int64_t kernel,
+                               double gain);
 /* variance: about that of x, which the running variance is set around; scale: the middle of gamma. */
 hone_value *zoo_batch_norm(zoo_net *net, const char *name, hone_value *x, double variance, double scale);
 hone_value *zoo_layer_norm(zoo_net *net, const char *name, hone_value *x, double epsilon);
 hone_value *zoo_max_pool(zoo_net *net, const char *name, hone_value *x, int64_t kernel, int64_t stride, int64_t pad,
                          bool ceil_mode);
+hone_value *zoo_average_pool(zoo_net *net, const char *name, hone_value *x, int64_t kernel, int64_t stride);
 hone_value *zoo_clip6(zoo_net *net, const char *name, hone_value *x);
 hone_value *zoo_gemm(zoo_net *net, const char *name, hone_value *x, int64_t outputs, double gain); /* x: [N, K] */
 /* MatMul and Add over the last axis, as exporters write a linear layer of rank above 2. */
@@ -86,6 +98,25 @@ hone_value *zoo_gelu(zoo_net *net, const char *name, hone_value *x);
 hone_value *zoo_reshape(zoo_net *net, const char *name, hone_value *x, int rank, const int64_t *dims);
 hone_value *zoo_transpose(zoo_net *net, const char *name, hone_value *x, int rank, const int64_t *perm);
 hone_value *zoo_concat(zoo_net *net, const char *name, int count, hone_value *const *inputs, int64_t axis);
+/* parts: room for count values, which are NULL after a failure. */
+void zoo_split(zoo_net *net, const char *name, hone_value *x, int64_t axis, int count, const int64_t *extents,
+               hone_value **parts);
+hone_value *zoo_slice(zoo_net *net, const char *name, hone_value *x, int64_t axis, int64_t first, int64_t last);
+hone_value *zoo_softmax(zoo_net *net, const char *name, hone_value *x, int64_t axis);
+hone_value *zoo_silu(zoo_net *net, const char *name, hone_value *x);         /* Sigmoid and Mul */
+hone_value *zoo_hard_sigmoid(zoo_net *net, const char *name, hone_value *x); /* clamp(x / 6 + 0.5) */
+typedef enum zoo_act { ZOO_RELU, ZOO_SILU, ZOO_HARD_SWISH } zoo_act;
+hone_value *zoo_activation(zoo_net *net, const char *name, hone_value *x, zoo_act act);
+
+/* ---- blocks of the mobile networks (mobile.c) ---- */
+/* Squeeze and excitation (Hu et al. 2018): x times a gate made of its channels' means. */
+hone_value *zoo_squeeze_excite(zoo_net *net, const char *name, hone_value *x, int64_t squeezed, zoo_act act);
+typedef struct zoo_inverted {
+  int64_t hidden, channels, kernel, stride, squeezed; /* hidden as x has it: no expansion; squeezed 0: no gate */
+  zoo_act act, gate_act; /* gate_act: inside the gate, whose end is a HardSigmoid after ZOO_RELU, else a Sigmoid */
+} zoo_inverted;
+/* Expansion, depthwise convolution, gate, projection; added to x where the shapes agree. */
+hone_value *zoo_inverted_residual(zoo_net *net, const char *name, hone_value *x, const zoo_inverted *shape);
 
 /* ---- transformer pieces (transformer.c) ---- */
 typedef struct zoo_attention {
