@@ -62,7 +62,7 @@ void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *
   memcpy(j.args.outer_dim, p->outer_dim, sizeof p->outer_dim);
   memcpy(output.outer_stride, p->out_stride, sizeof p->out_stride);
   for (int i = 0; i < s->in_count; ++i) {
-    inputs[i] = (hn_eltwise_input){.data = in[i], .inner_stride = p->in_inner[i]};
+    inputs[i] = (hn_eltwise_input){.data = in[i], .inner_stride = p->in_inner[i], .period = p->in_period[i]};
     memcpy(inputs[i].outer_stride, p->in_stride[i], sizeof p->in_stride[i]);
   }
   hn_pool_run(hn_stream_pool(stream), hn_eltwise_units(&j.args), s->grain, body, &j);

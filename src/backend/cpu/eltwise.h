@@ -23,8 +23,9 @@ typedef struct hn_eltwise_places {
   int64_t outer_dim[HN_ELTWISE_OUTER_RANK], inner, part;
   int64_t out_stride[HN_ELTWISE_OUTER_RANK];
   int64_t in_stride[HN_ELTWISE_INPUTS][HN_ELTWISE_OUTER_RANK], in_inner[HN_ELTWISE_INPUTS];
-  int64_t blocks, rows_per_block; /* channel blocks of a blocked output with a tail, and rows of each; else 0 */
-  int block, tail;                /* lanes of a block, and those of them that are channels in the last block */
+  int64_t in_period[HN_ELTWISE_INPUTS]; /* as hn_eltwise_input has it */
+  int64_t blocks, rows_per_block;       /* channel blocks of a blocked output with a tail, and rows of each; else 0 */
+  int block, tail;                      /* lanes of a block, and those of them that are channels in the last block */
 } hn_eltwise_places;
 
 /* NULL, or why these shapes and formats are not walked. The operands must be dense; an operand of another format than

@@ -43,6 +43,48 @@ static const char *strides_of(const hone_type *type, const hone_type *out, int r
   return NULL;
 }
 
+/* How an operand runs over the pixels and lanes of one channel block. */
+typedef enum walk { ALONG, REPEATED, CONSTANT, OTHERWISE } walk;
+
+static walk walk_of(const int64_t *stride, const int64_t *dims, int rank) {
+  bool is_along = stride[rank - 1] == 1, stands = true;
+  int64_t step = dims[rank - 1];
+  for (int d = rank - 2; d >= 2; step *= dims[d--]) {
+    if (dims[d] == 1) continue;
+    is_along = is_along && stride[d] == step;
+    stands = stands && stride[d] == 0;
+  }
+  if (is_along) return ALONG;
+  if (!stands) return OTHERWISE;
+  return stride[rank - 1] == 1 ? REPEATED : stride[rank - 1] == 0 ? CONSTANT : OTHERWISE;
+}
+
+/* One factor or summand a channel beside whole planes: a row is a channel block's plane, not a pixel's few lanes. */
+static bool place_planes(const int64_t *dims, int rank, int64_t stride[][STORED_RANK], int in_count,
+                         hn_eltwise_places *places) {
+  bool repeats = false;
+  if (places->block == 1 || places->block % 8) return false;
+  for (int i = 0; i < in_count; ++i) {
+    const walk way = walk_of(stride[i], dims, rank);
+    if (way == OTHERWISE) return false;
+    repeats = repeats || way == REPEATED;
+    places->in_inner[i] = way != CONSTANT;
+    places->in_period[i] = way == REPEATED ? places->block : 0;
+  }
+  if (!repeats) return false;
+  for (int d = 2; d < rank; ++d) places->inner *= dims[d];
+  places->outer_rank = 2;
+  for (int d = 0; d < 2; ++d) {
+    places->outer_dim[d] = dims[d];
+    places->out_stride[d] = d ? places->inner : dims[1] * places->inner;
+    for (int i = 0; i < in_count; ++i) places->in_stride[i][d] = stride[i][d];
+  }
+  places->part = places->inner > 2 * PART ? PART : 0;
+  places->blocks = dims[1];
+  places->rows_per_block = 1;
+  return true;
+}
+
 const char *hn_eltwise_place(const hone_fact *in, int in_count, const hone_type *out, hn_eltwise_places *places) {
   int64_t dims[STORED_RANK], stride[HN_ELTWISE_INPUTS][STORED_RANK];
   if (in_count > HN_ELTWISE_INPUTS) return "it has more than 16 inputs";
@@ -53,6 +95,8 @@ const char *hn_eltwise_place(const hone_fact *in, int in_count, const hone_type 
   }
   *places = (hn_eltwise_places){.inner = 1, .block = hn_format_block(out->format)};
   places->tail = places->block > 1 ? (int)(out->shape.dim[1] % places->block) : 0;
+  if (place_planes(dims, rank, stride, in_count, places)) return NULL;
+  memset(places->in_period, 0, sizeof places->in_period);
   /* From the innermost dimension outwards; dim 1 of a blocked output with a tail must stay apart from its pixels. */
   int64_t joined[STORED_RANK], joined_stride[HN_ELTWISE_INPUTS][STORED_RANK] = {{0}};
   int count = 0, pixel_dims = -1;

@@ -69,12 +69,28 @@ HN_INLINE vf v_exp(vf x) {
   p = v_fma(p, r, v_set(1.6666521e-1f));
   p = v_fma(p, r, v_set(4.9999993e-1f));
   p = v_fma(p * r, r, r) + 1.0f;
+#if HN_LANES == 16
+  return _mm512_scalef_ps(p, n);
+#else
   const vi whole = (vi)shifted - (vi)magic;
   const vi half = whole >> 1;
   return p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
+#endif
 }
 
-HN_INLINE vf v_sigmoid(vf x) { return 1.0f / (1.0f + v_exp(-x)); }
+/* 1 / x within 2 ULP for normal finite x whose reciprocal is normal. A division of 16 lanes takes as long as 30
+ * multiplications; the estimate is good to 14 bits, and one step of Newton doubles them. */
+HN_INLINE vf v_reciprocal(vf x) {
+#if HN_LANES == 16
+  const vf y = _mm512_rcp14_ps(x);
+  return v_fma(y, _mm512_fnmadd_ps(x, y, v_set(1.0f)), y);
+#else
+  return 1.0f / x;
+#endif
+}
+
+/* Below -87 the result stays at 1.6e-38, so that no step overflows. */
+HN_INLINE vf v_sigmoid(vf x) { return v_reciprocal(1.0f + v_exp(-v_max(v_set(-87.0f), x))); }
 
 /* Near zero an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with x's sign. */
 HN_INLINE vf v_tanh(vf x) {

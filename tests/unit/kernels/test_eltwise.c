@@ -137,7 +137,7 @@ static void test_each_op(void **state) {
                                              {HN_ELTWISE_LOAD, 2, 2, 0, 0, 0},
                                              {(uint8_t)op, 3, 0, 1, 2, 0.75F},
                                              {HN_ELTWISE_STORE, 0, 3, 0, 0, 0}};
-      const hn_eltwise_input in[] = {{a, 1, {0}}, {b, 1, {0}}, {c, 1, {0}}};
+      const hn_eltwise_input in[] = {{a, 1, 0, {0}}, {b, 1, 0, {0}}, {c, 1, 0, {0}}};
       const hn_eltwise_output out = {y, {0}};
       const hn_eltwise_args args = {
           .code = code, .input = in, .output = &out, .code_count = 5, .input_count = 3, .output_count = 1, .inner = N};
@@ -275,7 +275,7 @@ static void test_in_place(void **state) {
   for (int v = 0; v < VARIANTS; ++v) {
     float x[LENGTH], y[LENGTH];
     for (int i = 0; i < LENGTH && variant_runs(v); ++i) x[i] = (float)i;
-    const hn_eltwise_input in = {x, 1, {0}};
+    const hn_eltwise_input in = {x, 1, 0, {0}};
     const hn_eltwise_output out[] = {{x, {0}}, {y, {0}}};
     const hn_eltwise_args a = {.code = code,
                                .input = &in,

@@ -92,6 +92,8 @@ typedef struct {
 typedef struct {
   const float *data;
   int64_t inner_stride;                        /* 1: contiguous along a row; 0: one value for the whole row */
+  int64_t period;                              /* 8 or 16: a row of the output reads these many values again and again;
+                                                  then rows and parts are whole periods. 0: no repetition */
   int64_t outer_stride[HN_ELTWISE_OUTER_RANK]; /* elements; 0 broadcasts */
 } hn_eltwise_input;
 

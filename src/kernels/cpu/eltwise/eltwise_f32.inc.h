@@ -180,11 +180,22 @@ static int may_run_direct(const hn_eltwise_args *a) {
   return 1;
 }
 
+/* period values again and again; n is a multiple of it. */
+static void repeat(float *to, const float *from, int64_t period, int64_t n) {
+  for (int64_t i = 0; i < n; i += period)
+    for (int64_t j = 0; j < period; j += 8) memcpy(to + i + j, from + j, 8 * sizeof *to);
+}
+
 static void run_direct(const hn_eltwise_args *a, bank *k, const place *p, int64_t first, int64_t n) {
   block b = {.count = n};
   for (int32_t i = 0; i < a->input_count; ++i) {
     const float *at = a->input[i].data + p->in[i];
-    if (a->input[i].inner_stride) {
+    if (a->input[i].period == HN_LANES) {
+      b.in[i] = (operand){at, 0};
+    } else if (a->input[i].period) {
+      repeat(k->in[i], at, a->input[i].period, n);
+      b.in[i] = (operand){k->in[i], HN_LANES};
+    } else if (a->input[i].inner_stride) {
       b.in[i] = (operand){at + first, HN_LANES};
     } else {
       v_store(k->in_same[i], v_set(*at));
@@ -204,14 +215,16 @@ static int rows_touch(const hn_eltwise_args *a, const place *p, const int64_t *s
 static void gather_rows(const hn_eltwise_args *a, const place *p, int32_t input, int64_t rows, int64_t first, int64_t n,
                         float *to) {
   const hn_eltwise_input *in = &a->input[input];
-  if (in->inner_stride && rows_touch(a, p, in->outer_stride, rows)) {
+  if (in->inner_stride && !in->period && rows_touch(a, p, in->outer_stride, rows)) {
     memcpy(to, in->data + p->in[input], (size_t)(rows * n) * sizeof *to);
     return;
   }
   place here = *p;
   for (int64_t row = 0; row < rows; ++row, to += n) {
     const float *from = in->data + here.in[input];
-    if (in->inner_stride)
+    if (in->period)
+      repeat(to, from, in->period, n);
+    else if (in->inner_stride)
       memcpy(to, from + first, (size_t)n * sizeof *to);
     else
       for (int64_t j = 0; j < n; j += HN_LANES) /* runs into the next row's place, which is written after this one */
