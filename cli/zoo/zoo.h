@@ -15,7 +15,7 @@ typedef struct zoo_options {
   uint64_t seed;
 } zoo_options;
 
-enum { ZOO_NAMES = 8, ZOO_NAME_BYTES = 96 };
+enum { ZOO_NAMES = 32, ZOO_NAME_BYTES = 96 };
 
 typedef struct zoo_net {
   hone_context *context;
@@ -40,6 +40,8 @@ hone_status cli_zoo_build(hone_context *context, const zoo_row *row, const zoo_o
                           hone_graph **out_graph);
 
 void zoo_bert_base(zoo_net *net);
+void zoo_densenet121(zoo_net *net);
+void zoo_efficientnet_b0(zoo_net *net);
 void zoo_encoder6(zoo_net *net);
 void zoo_lenet5(zoo_net *net);
 void zoo_lstm2(zoo_net *net);
@@ -47,6 +49,7 @@ void zoo_mobilenet_v2(zoo_net *net);
 void zoo_mobilenet_v3_large(zoo_net *net);
 void zoo_resnet18(zoo_net *net);
 void zoo_resnet50(zoo_net *net);
+void zoo_shufflenet_v2(zoo_net *net);
 void zoo_squeezenet1_1(zoo_net *net);
 void zoo_unet32(zoo_net *net);
 void zoo_vit_b_16(zoo_net *net);
@@ -129,7 +132,7 @@ hone_value *zoo_attend(zoo_net *net, const char *name, const zoo_attention *shap
 /* linear, gelu, linear */
 hone_value *zoo_mlp(zoo_net *net, const char *name, hone_value *x, int64_t hidden, double damping);
 
-/* "prefix.%d.rest" and the like, in a ring of buffers: good for the next few calls. */
+/* "prefix.%d.rest" and the like, in a ring of buffers: good for the next 31 calls. */
 const char *zoo_name(zoo_net *net, const char *format, ...) HONE_PRINTF(2, 3);
 
 #endif
