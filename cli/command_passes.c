@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_passes.c - hone passes: the graph after the passes, as text or as a model; or the list of passes and rules.
  */
-#include "cli.h"
+#include "passes.h"
 
 const cli_option cli_passes_options[] = {
     {"list", CLI_FLAG, .doc = "list passes and their rules"},
     {"after", CLI_TEXT, "PASS", .doc = "stop after this pass"},
     {"disable", CLI_LIST, "NAME", .doc = "leave out a pass or a rule"},
-    {"output", CLI_TEXT, "FILE", .doc = "write the result there as an ONNX model, instead of printing it"},
-    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"stats", CLI_FLAG, .doc = "how often each rule fired or nearly did, and operators before and after"},
+    {"ideal", CLI_FLAG, .doc = "fuse wherever a rule holds, also what no kernel of the device runs"},
+    {"emit", CLI_TEXT, "FILE", .doc = "write the result there as an ONNX model, instead of printing it"},
+    {"output", CLI_TEXT, "FILE", .same_as = "emit"},
+    {"o", CLI_TEXT, "FILE", .same_as = "emit"},
     {"constants", CLI_INT, "N", .doc = "print constants of up to N elements in full; -1: all"},
     {0},
 };
@@ -64,14 +67,13 @@ static int list(cli_tool *cli) {
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
-static hone_status optimise(cli_tool *cli, hone_graph *graph) {
-  enum { MAX_NAMES = 128 };
-  const char *disabled[MAX_NAMES];
-  hone_pass_options passes = {.struct_size = sizeof passes, .disable = disabled, .after = cli_text(cli, "after")};
-  passes.disable_count = cli_list(cli, "disable", disabled, MAX_NAMES);
-  hone_status status = hone_graph_optimize(graph, &passes);
+/* Prints the graph, writes the model, or tells the statistics. */
+static hone_status put_out(cli_tool *cli, hone_graph *graph, const cli_pass_stats *stats) {
+  const char *path = cli_text(cli, "emit");
+  const hone_status status = path ? hone_graph_save_onnx(graph, path) : HONE_OK;
   if (status != HONE_OK) return status;
-  if (cli_text(cli, "output")) return hone_graph_save_onnx(graph, cli_text(cli, "output"));
+  if (stats) cli_pass_stats_print(stats, cli_has(cli, "json"));
+  if (path || stats) return HONE_OK;
   const hone_print_options print = {.struct_size = sizeof print,
                                     .with_types = true,
                                     .with_origins = true,
@@ -80,13 +82,33 @@ static hone_status optimise(cli_tool *cli, hone_graph *graph) {
   return hone_graph_print(graph, &print, cli_write_file, stdout);
 }
 
+static int optimise(cli_tool *cli, hone_graph *graph) {
+  enum { MAX_NAMES = 128 };
+  const char *disabled[MAX_NAMES];
+  hone_pass_options passes = {.struct_size = sizeof passes, .disable = disabled, .after = cli_text(cli, "after")};
+  passes.disable_count = cli_list(cli, "disable", disabled, MAX_NAMES);
+  if (!cli_has(cli, "ideal")) {
+    const int code = cli_open_device(cli);
+    if (code != CLI_EXIT_OK) return code;
+    passes.devices = &cli->device;
+    passes.device_count = 1;
+  }
+  cli_pass_stats *stats = cli_has(cli, "stats") ? cli_pass_stats_begin(graph, &passes) : NULL;
+  hone_status status = cli_has(cli, "stats") && !stats ? HONE_NO_MEMORY : hone_graph_optimize(graph, &passes);
+  if (status == HONE_OK && stats) status = cli_pass_stats_end(stats, graph);
+  if (status == HONE_NO_MEMORY) cli_error("out of memory");
+  if (status == HONE_OK) status = put_out(cli, graph, stats);
+  cli_pass_stats_drop(stats);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
 int cli_command_passes(cli_tool *cli) {
   if (cli_has(cli, "list")) return list(cli);
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named, or --list");
   hone_graph *graph;
-  hone_status status = cli_load_graph(cli, path, &graph);
-  if (status == HONE_OK) status = optimise(cli, graph);
+  const hone_status status = cli_load_graph(cli, path, &graph);
+  const int code = status == HONE_OK ? optimise(cli, graph) : cli_fail(cli, status);
   hone_graph_destroy(graph);
-  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+  return code;
 }

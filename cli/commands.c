@@ -79,13 +79,14 @@ static const cli_command show = {
 static const cli_command passes = {
     .name = "passes",
     .doc = "show a model's graph after the passes, or after one of them",
-    .usage = "passes MODEL.onnx [--after PASS] [--disable NAME] | passes --list",
+    .usage = "passes MODEL.onnx [--after PASS] [--disable NAME] [--stats] [--emit FILE] | passes --list",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_passes_options, cli_model_options, cli_common_options},
+    .tables = {cli_passes_options, cli_model_options, cli_device_options, cli_common_options},
     .examples = "  hone passes --list\n"
                 "  hone passes model.onnx --after fold\n"
-                "  hone passes model.onnx --disable fuse_conv -o optimised.onnx\n",
+                "  hone passes model.onnx --stats\n"
+                "  hone passes model.onnx --disable fuse_conv --emit optimised.onnx\n",
     .run = cli_command_passes,
 };
 

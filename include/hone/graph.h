@@ -4,6 +4,7 @@
 #define HONE_GRAPH_H
 
 #include <hone/context.h>
+#include <hone/device.h>
 #include <hone/op.h>
 
 #ifdef __cplusplus
@@ -67,16 +68,31 @@ HONE_API const char *hone_value_name(const hone_value *value); /* borrowed */
 HONE_API int hone_graph_input_count(const hone_graph *graph);
 HONE_API int hone_graph_output_count(const hone_graph *graph);
 HONE_API int hone_graph_node_count(const hone_graph *graph);
+/* Calls see() with each node's name and operator, those of blocks included. */
+HONE_API void hone_graph_each_node(const hone_graph *graph, void (*see)(void *user, const char *name, const char *op),
+                                   void *user);
 HONE_API hone_value *hone_graph_input(const hone_graph *graph, int index);
 HONE_API hone_value *hone_graph_output(const hone_graph *graph, int index);
 HONE_API const char *hone_graph_output_name(const hone_graph *graph, int index);
 
 /* ---- passes ---- */
+/* What a rule did to a node, or would have done but for one condition. */
+typedef struct hone_pass_event {
+  const char *pass, *rule;
+  const char *node;  /* where the rule begins: its last node */
+  const char *unmet; /* NULL: it fired; else the first unmet condition, in words */
+} hone_pass_event;
 typedef struct hone_pass_options {
   uint32_t struct_size;
   const char *const *disable; /* names of passes or rules to leave out */
   int disable_count;
   const char *after; /* stop after this pass; NULL: all */
+  /* Fused operators are made only where a tactic of these devices takes them; none: wherever a rule holds. */
+  hone_device *const *devices;
+  int device_count;
+  /* Called for each event when all passes have run; NULL: nobody asks. */
+  void (*event)(void *user, const hone_pass_event *event);
+  void *event_user;
 } hone_pass_options;
 /* Optimises in place: fusions, folding, dead code, as the pipeline lists them. INVALID names an unknown pass or rule.
  */

@@ -1,64 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_build.c - graph -> engine: passes, tuning, lowering, put together. */
 #include "api/engine.h"
+#include "api/target.h"
 #include "lower/lower.h"
 #include "pass/pipeline.h"
 #include "tensor/shape.h"
 #include "tune/tune.h"
 #include <string.h>
-
-/* What the passes may ask: does a tactic of the devices, not the reference, accept this op with these facts? Shapes may
- * be symbolic here, so only what reject says of types and attributes counts; unknown dims are taken as 64. */
-typedef struct build_target {
-  hone_device *const *devices;
-  int device_count;
-} build_target;
-
-static void guess_dims(hone_fact *fact) {
-  for (int i = 0; i < fact->type.shape.rank; ++i)
-    if (HONE_SYMBOLIC(fact->type.shape.dim[i])) fact->type.shape.dim[i] = i == 0 ? 1 : 64;
-}
-
-static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
-  if (tactic->flags & HONE_TACTIC_REFERENCE || !hn_tactic_covers(tactic, asked->op)) return false;
-  if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
-  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
-    const hone_format_pair *pair = &tactic->formats[f];
-    if (f > 0 && pair->in == HONE_PLAIN && pair->out == HONE_PLAIN) break;
-    hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
-    memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
-    memcpy(out, asked->out, (size_t)asked->out_count * sizeof *out);
-    hone_query query = *asked;
-    query.in = in;
-    query.out = out;
-    query.facts = &device->facts;
-    hn_query_apply_formats(asked->op, pair, in, query.in_count, out, query.out_count);
-    if (!tactic->reject || !tactic->reject(&query)) return true;
-  }
-  return false;
-}
-
-static bool target_accepts(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
-                           const hone_fact *out, int out_count) {
-  const build_target *target = user;
-  hone_fact in_copy[HONE_MAX_PORTS * 2], out_copy[HONE_MAX_PORTS];
-  if (in_count > HONE_MAX_PORTS * 2 || out_count > HONE_MAX_PORTS) return false;
-  hone_query query = {
-      .op = op, .attrs = attrs, .in_count = in_count, .out_count = out_count, .in = in_copy, .out = out_copy};
-  for (int i = 0; i < in_count; ++i) {
-    in_copy[i] = in[i];
-    guess_dims(&in_copy[i]);
-    if (in[i].constant && i < 32) query.constant_mask |= 1u << i;
-  }
-  for (int i = 0; i < out_count; ++i) {
-    out_copy[i] = out[i];
-    guess_dims(&out_copy[i]);
-  }
-  for (int d = 0; d < target->device_count; ++d)
-    for (const hone_tactic *const *row = target->devices[d]->backend->tactics; *row; ++row)
-      if (tactic_accepts(*row, target->devices[d], &query)) return true;
-  return false;
-}
 
 static const hone_profile_shape *find_shape(const hone_build_options *options, const char *input) {
   for (int i = 0; i < options->shape_count; ++i)
@@ -171,8 +119,8 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
   hone_context *context = b->context;
   HN_TRY(hn_with_reference(context, devices, device_count, b->devices, &b->device_count, &b->reference));
   HN_TRY(prepare(b, graph, options));
-  build_target asked = {.devices = devices, .device_count = device_count};
-  const hn_target target = {.user = &asked, .accepts = target_accepts};
+  hn_device_target asked;
+  const hn_target target = hn_target_of_devices(devices, device_count, &asked);
   b->log.arena = &b->arena;
   hn_pass_run run = {
       .context = context, .graph = b->graph, .target = options->reference_only ? NULL : &target, .log = &b->log};

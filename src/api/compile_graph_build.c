@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_graph_build.c - models built layer by layer, looked at, printed and optimised, for users.
  * Every argument of a caller is checked here once; ir/ checks what makes a graph right. */
+#include "api/target.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "pass/pipeline.h"
@@ -180,6 +181,18 @@ const char *hone_graph_output_name(const hone_graph *graph, int index) {
   return index >= 0 && index < graph->main->result_count ? graph->output_names[index] : NULL;
 }
 
+static void each_node(const hn_block *block, void (*see)(void *user, const char *name, const char *op), void *user) {
+  for (const hn_node *node = block->first; node; node = node->next) {
+    see(user, node->name, node->op->name);
+    for (int i = 0; i < node->block_count; ++i) each_node(node->blocks[i], see, user);
+  }
+}
+
+void hone_graph_each_node(const hone_graph *graph, void (*see)(void *user, const char *name, const char *op),
+                          void *user) {
+  each_node(graph->main, see, user);
+}
+
 /* ---- passes ---- */
 
 static hone_status send(hone_diagnostics *diag, const hn_text *text, hone_write_fn write, void *user) {
@@ -196,9 +209,25 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *opti
   if (options->struct_size != sizeof *options)
     return HN_FAIL(diag, HONE_INVALID, "pass options have struct_size %u; this library knows %zu", options->struct_size,
                    sizeof *options);
-  hn_pass_run run = {
-      .context = graph->context, .graph = graph, .disable = options->disable, .disable_count = options->disable_count};
-  return hn_pipeline_run(&run, options->after);
+  hn_device_target asked;
+  const hn_target target = hn_target_of_devices(options->devices, options->device_count, &asked);
+  hn_arena arena;
+  hn_arena_init(&arena, graph->context->allocator);
+  hn_pass_log log = {.arena = &arena};
+  hn_pass_run run = {.context = graph->context,
+                     .graph = graph,
+                     .target = options->device_count > 0 ? &target : NULL,
+                     .disable = options->disable,
+                     .disable_count = options->disable_count,
+                     .log = options->event ? &log : NULL};
+  const hone_status status = hn_pipeline_run(&run, options->after);
+  for (int i = 0; status == HONE_OK && i < log.count; ++i) {
+    const hn_pass_event *from = &log.events[i];
+    const hone_pass_event event = {from->pass, from->rule, from->node, from->fired ? NULL : from->unmet};
+    options->event(options->event_user, &event);
+  }
+  hn_arena_deinit(&arena);
+  return status;
 }
 
 hone_status hone_pass_list(hone_write_fn write, void *user) {

@@ -183,5 +183,5 @@ hone_status hn_pipeline_run(hn_pass_run *run, const char *after) {
     if (!hn_pass_disabled(run, passes[i].name)) HN_TRY(run_pass(run, &passes[i]));
     if (hn_name_equal(passes[i].name, after)) break; /* where it stands first */
   }
-  return HONE_OK;
+  return hn_pass_log_settle(run);
 }

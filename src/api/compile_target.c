@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile_target.c - devices as passes see them: one question, asked of every tactic in every format. */
+#include "api/target.h"
+#include "base/context.h"
+#include "device/device.h"
+#include <string.h>
+
+static void guess_dims(hone_fact *fact) {
+  for (int i = 0; i < fact->type.shape.rank; ++i)
+    if (HONE_SYMBOLIC(fact->type.shape.dim[i])) fact->type.shape.dim[i] = i == 0 ? 1 : 64;
+}
+
+static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
+  if (tactic->flags & HONE_TACTIC_REFERENCE || !hn_tactic_covers(tactic, asked->op)) return false;
+  if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
+  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
+    const hone_format_pair *pair = &tactic->formats[f];
+    if (f > 0 && pair->in == HONE_PLAIN && pair->out == HONE_PLAIN) break;
+    hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
+    memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
+    memcpy(out, asked->out, (size_t)asked->out_count * sizeof *out);
+    hone_query query = *asked;
+    query.in = in;
+    query.out = out;
+    query.facts = &device->facts;
+    hn_query_apply_formats(asked->op, pair, in, query.in_count, out, query.out_count);
+    if (!tactic->reject || !tactic->reject(&query)) return true;
+  }
+  return false;
+}
+
+static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                    const hone_fact *out, int out_count) {
+  const hn_device_target *target = user;
+  hone_fact in_copy[HONE_MAX_PORTS * 2], out_copy[HONE_MAX_PORTS];
+  if (in_count > HONE_MAX_PORTS * 2 || out_count > HONE_MAX_PORTS) return false;
+  hone_query query = {
+      .op = op, .attrs = attrs, .in_count = in_count, .out_count = out_count, .in = in_copy, .out = out_copy};
+  for (int i = 0; i < in_count; ++i) {
+    in_copy[i] = in[i];
+    guess_dims(&in_copy[i]);
+    if (in[i].constant && i < 32) query.constant_mask |= 1u << i;
+  }
+  for (int i = 0; i < out_count; ++i) {
+    out_copy[i] = out[i];
+    guess_dims(&out_copy[i]);
+  }
+  for (int d = 0; d < target->device_count; ++d)
+    for (const hone_tactic *const *row = target->devices[d]->backend->tactics; *row; ++row)
+      if (tactic_accepts(*row, target->devices[d], &query)) return true;
+  return false;
+}
+
+hn_target hn_target_of_devices(hone_device *const *devices, int device_count, hn_device_target *out) {
+  *out = (hn_device_target){.devices = devices, .device_count = device_count};
+  return (hn_target){.user = out, .accepts = accepts};
+}
