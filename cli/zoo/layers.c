@@ -25,10 +25,6 @@ static uint64_t draw(uint64_t *state) { /* splitmix64 (Steele, Lea, Flood 2014) 
   return z ^ (z >> 31);
 }
 
-static void fail_memory(zoo_net *net) {
-  net->status = hone_fail(hone_context_diagnostics(net->context), HONE_NO_MEMORY, "out of memory for the weights");
-}
-
 hone_value *zoo_input(zoo_net *net, const char *name, hone_dtype dtype, int rank, const int64_t *dims) {
   if (net->status != HONE_OK) return NULL;
   int64_t all[HONE_MAX_RANK] = {net->options.dynamic ? -1 : net->options.batch};
@@ -43,19 +39,12 @@ void zoo_output(zoo_net *net, const char *name, hone_value *value) {
   if (net->status == HONE_OK) net->status = hone_graph_add_output(net->graph, name, value);
 }
 
-hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int rank, const int64_t *dims, double middle,
-                       double spread) {
+/* Uniform in middle +- spread; NULL is an error that the net has by then. */
+static float *draw_floats(zoo_net *net, size_t count, double middle, double spread) {
   if (net->status != HONE_OK) return NULL;
-  hone_tensor tensor = {.type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape.rank = rank}};
-  size_t count = 1;
-  for (int i = 0; i < rank; ++i) {
-    tensor.type.shape.dim[i] = dims[i];
-    count *= (size_t)dims[i];
-  }
-  tensor.bytes = count * sizeof(float);
-  float *data = malloc(tensor.bytes);
+  float *data = malloc(count * sizeof *data);
   if (!data) {
-    fail_memory(net);
+    net->status = hone_fail(hone_context_diagnostics(net->context), HONE_NO_MEMORY, "out of memory for the weights");
     return NULL;
   }
   for (size_t i = 0; i < count; i += 2) { /* two numbers of 32 bits from one of 64 */
@@ -63,9 +52,15 @@ hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int r
     data[i] = (float)(middle + spread * ((double)(uint32_t)bits * 0x1p-31 - 1));
     if (i + 1 < count) data[i + 1] = (float)(middle + spread * ((double)(bits >> 32) * 0x1p-31 - 1));
   }
-  tensor.data = data;
-  hone_value *value = NULL;
-  net->status = hone_graph_add_constant(net->graph, join(name, suffix).text, &tensor, &value);
+  return data;
+}
+
+hone_value *zoo_weight(zoo_net *net, const char *name, const char *suffix, int rank, const int64_t *dims, double middle,
+                       double spread) {
+  size_t count = 1;
+  for (int i = 0; i < rank; ++i) count *= (size_t)dims[i];
+  float *data = draw_floats(net, count, middle, spread);
+  hone_value *value = zoo_floats(net, join(name, suffix).text, rank, dims, data);
   free(data);
   return value;
 }
@@ -144,19 +139,65 @@ static hone_attr float_attr(const char *name, double value) {
   return (hone_attr){.name = name, .kind = HONE_ATTR_FLOAT, .f = (double)(float)value};
 }
 
-hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape) {
-  const int64_t groups = shape->groups > 0 ? shape->groups : 1, inputs = zoo_extent(net, x, 1) / groups;
-  const int64_t width = shape->width > 0 ? shape->width : shape->kernel;
+static hone_value *conv_node(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape, hone_value *w,
+                             hone_value *b) {
+  const int64_t kernel[2] = {shape->kernel, shape->width > 0 ? shape->width : shape->kernel};
   const int64_t side = shape->width > 0 ? shape->width / 2 : shape->pad;
-  const int64_t dims[4] = {shape->channels, inputs, shape->kernel, width};
-  const int64_t strides[2] = {shape->stride, shape->stride};
-  const int64_t pads[4] = {shape->pad, side, shape->pad, side};
-  const double fan_in = (double)(inputs * shape->kernel * width);
-  hone_value *in[3] = {x, zoo_weight(net, name, ".weight", 4, dims, 0, sqrt(3 * shape->gain / fan_in)), NULL};
-  if (!shape->no_bias) in[2] = zoo_weight(net, name, ".bias", 1, dims, 0, 0.1);
-  const hone_attr attrs[] = {ints_attr("kernel_shape", 2, &dims[2]), ints_attr("strides", 2, strides),
-                             ints_attr("pads", 4, pads), int_attr("group", groups)};
-  return zoo_node(net, "conv", name, shape->no_bias ? 2 : 3, in, 4, attrs);
+  const int64_t strides[2] = {shape->stride, shape->stride}, pads[4] = {shape->pad, side, shape->pad, side};
+  const hone_attr attrs[] = {ints_attr("kernel_shape", 2, kernel), ints_attr("strides", 2, strides),
+                             ints_attr("pads", 4, pads), int_attr("group", shape->groups > 0 ? shape->groups : 1)};
+  return zoo_node(net, "conv", name, b ? 3 : 2, (hone_value *[]){x, w, b}, 4, attrs);
+}
+
+/* The weights' shape. Returns how far they spread. */
+static double conv_weights(zoo_net *net, const hone_value *x, const zoo_conv_shape *shape, int64_t dims[4]) {
+  dims[0] = shape->channels;
+  dims[1] = zoo_extent(net, x, 1) / (shape->groups > 0 ? shape->groups : 1);
+  dims[2] = shape->kernel;
+  dims[3] = shape->width > 0 ? shape->width : shape->kernel;
+  return sqrt(3 * shape->gain / (double)(dims[1] * dims[2] * dims[3]));
+}
+
+hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape) {
+  int64_t dims[4];
+  const double spread = conv_weights(net, x, shape, dims);
+  hone_value *w = zoo_weight(net, name, ".weight", 4, dims, 0, spread), *b = NULL;
+  if (!shape->no_bias) b = zoo_weight(net, name, ".bias", 1, dims, 0, shape->bias > 0 ? shape->bias : 0.1);
+  return conv_node(net, name, x, shape, w, b);
+}
+
+/* w: [channels, per_channel], multiplied by the channel's factor; shift becomes the bias. */
+static void fold(int64_t channels, int64_t per_channel, float *w, const float *scale, float *shift, const float *mean,
+                 const float *variance, double epsilon) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const double factor = (double)scale[c] / sqrt((double)variance[c] + epsilon);
+    for (int64_t i = 0; i < per_channel; ++i) w[c * per_channel + i] = (float)(factor * (double)w[c * per_channel + i]);
+    shift[c] = (float)((double)shift[c] - factor * (double)mean[c]);
+  }
+}
+
+hone_value *zoo_conv_norm(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape, double epsilon,
+                          bool keep) {
+  static const char *const suffix[4] = {".bn.weight", ".bn.bias", ".bn.running_mean", ".bn.running_var"};
+  static const double middle[4] = {1, 0, 0, 1}, spread[4] = {0.2, 0.1, 0.3, 0.3};
+  int64_t dims[4];
+  const double spread_w = conv_weights(net, x, shape, dims);
+  const int64_t per_channel = dims[1] * dims[2] * dims[3];
+  float *w = draw_floats(net, (size_t)(dims[0] * per_channel), 0, spread_w), *norm[4];
+  for (int i = 0; i < 4; ++i) norm[i] = draw_floats(net, (size_t)dims[0], middle[i], spread[i]);
+  if (net->status == HONE_OK && !keep) fold(dims[0], per_channel, w, norm[0], norm[1], norm[2], norm[3], epsilon);
+  hone_value *weight = zoo_floats(net, join(name, ".conv.weight").text, 4, dims, w);
+  hone_value *bias = keep ? NULL : zoo_floats(net, join(name, ".conv.bias").text, 1, dims, norm[1]);
+  hone_value *y = conv_node(net, join(name, ".conv").text, x, shape, weight, bias);
+  if (keep) {
+    const hone_attr attrs[] = {float_attr("epsilon", epsilon), float_attr("momentum", 0.9)};
+    hone_value *in[5] = {y};
+    for (int i = 0; i < 4; ++i) in[i + 1] = zoo_floats(net, join(name, suffix[i]).text, 1, dims, norm[i]);
+    y = zoo_node(net, "batch_norm", join(name, ".bn").text, 5, in, 2, attrs);
+  }
+  free(w);
+  for (int i = 0; i < 4; ++i) free(norm[i]);
+  return y;
 }
 
 hone_value *zoo_conv_transpose(zoo_net *net, const char *name, hone_value *x, int64_t channels, int64_t kernel,

@@ -16,13 +16,17 @@ const zoo_row cli_zoo_rows[] = {
     {"resnet50", "ResNet-50 v1.5, batch normalisation as nodes", "input f32[N,3,224,224]", 25557032, 8.18e9,
      zoo_resnet50},
     {"densenet121", "DenseNet-121", "input f32[N,3,224,224]", 7971368, 5.69e9, zoo_densenet121},
+    {"facenet", "FaceNet, an Inception-ResNet-v1", "input f32[N,3,160,160]", 23468336, 2.84e9, zoo_facenet},
+    {"facenet_planted", "FaceNet with needless transposes and normalisations", "input f32[N,3,160,160]", 23482624,
+     2.84e9, zoo_facenet_planted},
+    {"yolo", "a detector like YOLOv8n", "images f32[N,3,320,320]", 3151904, 2.19e9, zoo_yolo},
     {"unet32", "U-Net of 32 base channels", "input f32[N,3,256,256]", 7760097, 24.17e9, zoo_unet32},
     {"vit_b_16", "Vision Transformer B/16", "input f32[N,3,224,224]", 86567656, 35.2e9, zoo_vit_b_16},
     {"bert_base", "BERT base, 128 tokens", "input_ids, attention_mask, token_type_ids i64[N,128]", 109482240, 22.4e9,
      zoo_bert_base},
     {"encoder6", "6 transformer layers, width 384, 12 heads, 128 tokens", "input f32[N,128,384]", 10646784, 2.88e9,
      zoo_encoder6},
-    {"lstm2", "2 LSTM layers of 256, 64 steps", "input f32[N,64,128]", 943184, 0.120e9, zoo_lstm2},
+    {"lstm2", "2 LSTM layers of 256, 64 steps", "input f32[N,64,128]", 942160, 0.120e9, zoo_lstm2},
     {0},
 };
 

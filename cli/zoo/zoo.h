@@ -43,6 +43,8 @@ void zoo_bert_base(zoo_net *net);
 void zoo_densenet121(zoo_net *net);
 void zoo_efficientnet_b0(zoo_net *net);
 void zoo_encoder6(zoo_net *net);
+void zoo_facenet(zoo_net *net);
+void zoo_facenet_planted(zoo_net *net);
 void zoo_lenet5(zoo_net *net);
 void zoo_lstm2(zoo_net *net);
 void zoo_mobilenet_v2(zoo_net *net);
@@ -53,6 +55,7 @@ void zoo_shufflenet_v2(zoo_net *net);
 void zoo_squeezenet1_1(zoo_net *net);
 void zoo_unet32(zoo_net *net);
 void zoo_vit_b_16(zoo_net *net);
+void zoo_yolo(zoo_net *net);
 
 /* ---- pieces (layers.c) ---- */
 #define ZOO_HE 2.0     /* the input is the output of a ReLU: half of its variance is gone */
@@ -81,8 +84,13 @@ typedef struct zoo_conv_shape {
   double gain;
   bool no_bias;
   int64_t width; /* of a kernel that is not square, padded by half of it; kernel and pad are then its height's */
+  double bias;   /* how far biases spread; 0: 0.1 */
 } zoo_conv_shape;
 hone_value *zoo_conv(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape);
+/* A convolution without bias and the normalisation of its output, whose variance should be about 1: two nodes, or
+ * (keep false) one with the normalisation folded into its weights. Both draw the same numbers. */
+hone_value *zoo_conv_norm(zoo_net *net, const char *name, hone_value *x, const zoo_conv_shape *shape, double epsilon,
+                          bool keep);
 /* The stride is the kernel, so that each output has one tap of each channel. */
 hone_value *zoo_conv_transpose(zoo_net *net, const char *name, hone_value *x, int64_t channels, int64_t kernel,
                                double gain);
