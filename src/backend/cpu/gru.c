@@ -34,7 +34,9 @@ static void step(const hn_cpu_rnn_unit *u, const float *x_gates) {
 }
 
 #define ROW(suffix, ISA)                                                                                               \
-  static const hn_cpu_rnn_cell cell_##suffix = {.gemm = &hn_cpu_gemm_##suffix,                                         \
+  static const hn_cpu_rnn_cell cell_##suffix = {.kind = HN_RNN_GRU,                                                    \
+                                                .activations = 2,                                                      \
+                                                .gemm = &hn_cpu_gemm_##suffix,                                         \
                                                 .gates = 3,                                                            \
                                                 .gru = hn_gru_cell_f32_##suffix,                                       \
                                                 .gru_gates = hn_gru_gates_f32_##suffix,                                \

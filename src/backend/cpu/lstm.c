@@ -21,7 +21,9 @@ static void step(const hn_cpu_rnn_unit *u, const float *x_gates) {
 }
 
 #define ROW(suffix, ISA)                                                                                               \
-  static const hn_cpu_rnn_cell cell_##suffix = {.gemm = &hn_cpu_gemm_##suffix,                                         \
+  static const hn_cpu_rnn_cell cell_##suffix = {.kind = HN_RNN_LSTM,                                                   \
+                                                .activations = 3,                                                      \
+                                                .gemm = &hn_cpu_gemm_##suffix,                                         \
                                                 .gates = 4,                                                            \
                                                 .joins_biases = true,                                                  \
                                                 .lstm = hn_lstm_cell_f32_##suffix,                                     \

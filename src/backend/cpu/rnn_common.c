@@ -29,11 +29,14 @@ static const char *read_attrs(const hone_query *query, const hn_cpu_rnn_cell *ce
   r->is_coupled = hn_attr_int(query->attrs, "input_forget") != 0;
   if (hn_attr_has(query->attrs, "clip")) {
     r->clip = (float)hn_attr_float(query->attrs, "clip");
-    if (cell->lstm || !(r->clip > 0)) return "it clips the cell's state, or to nothing";
+    if (cell->kind == HN_RNN_LSTM || !(r->clip > 0)) return "it clips the cell's state, or to nothing";
   }
   const hone_attr *acts = hn_attr_find(query->attrs, "activations");
+  r->is_relu = cell->kind == HN_RNN_PLAIN && acts && acts->count > 0 && strcasecmp(acts->strings[0], "relu") == 0;
   for (int64_t i = 0; acts && i < acts->count; ++i) {
-    const char *want = i % (cell->lstm ? 3 : 2) == 0 ? "sigmoid" : "tanh";
+    const char *want = r->is_relu                                                 ? "relu"
+                       : cell->kind != HN_RNN_PLAIN && i % cell->activations == 0 ? "sigmoid"
+                                                                                  : "tanh";
     if (strcasecmp(acts->strings[i], want) != 0) return "its activations are not sigmoid and tanh";
   }
   return NULL;
@@ -69,10 +72,10 @@ static const char *read_shapes(const hone_query *query, hn_cpu_rnn *r) {
   return NULL;
 }
 
-/* All but what depends on the machine. */
-static const char *read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
+const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
   *r = (hn_cpu_rnn){.cell = cell, .gates = cell->gates};
-  const int most_in = cell->lstm ? HN_RNN_PORTS : HN_RNN_INITIAL_C, most_out = cell->lstm ? 3 : 2;
+  const bool is_lstm = cell->kind == HN_RNN_LSTM;
+  const int most_in = is_lstm ? HN_RNN_PORTS : HN_RNN_INITIAL_C, most_out = is_lstm ? 3 : 2;
   if (query->in_count < 3 || query->in_count > most_in) return "it has another number of inputs";
   if (query->out_count < 1 || query->out_count > most_out) return "it has another number of outputs";
   for (int i = 0; i < query->in_count; ++i) r->given[i] = hn_cpu_given(query, i);
@@ -97,9 +100,11 @@ static const char *read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn
 }
 
 /* GRU's candidate multiplies r h, not h, unless linear_before_reset: its rows are a product of their own. */
-static bool waits_for_reset(const hn_cpu_rnn *r) { return !r->cell->lstm && !r->is_linear_first; }
+bool hn_cpu_rnn_waits_for_reset(const hn_cpu_rnn *r) { return r->cell->kind == HN_RNN_GRU && !r->is_linear_first; }
 
-static int64_t state_columns(const hn_cpu_rnn *r) { return (r->gates - (waits_for_reset(r) ? 1 : 0)) * r->hidden; }
+static int64_t state_columns(const hn_cpu_rnn *r) {
+  return (r->gates - (hn_cpu_rnn_waits_for_reset(r) ? 1 : 0)) * r->hidden;
+}
 
 static void lay_out(hn_cpu_rnn *r) {
   const int panel = r->cell->gemm->panel;
@@ -107,7 +112,8 @@ static void lay_out(hn_cpu_rnn *r) {
   r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, panel));
   r->candidate_at = r->r_at + hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, state_columns(r), panel));
   r->x_bias_at = r->candidate_at;
-  if (waits_for_reset(r)) r->x_bias_at += hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
+  if (hn_cpu_rnn_waits_for_reset(r))
+    r->x_bias_at += hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
   r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
   r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
 }
@@ -133,12 +139,12 @@ static void plan(hn_cpu_rnn *r, const hone_facts *facts) {
 
 const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
-  return read(query, cell, &r);
+  return hn_cpu_rnn_read(query, cell, &r);
 }
 
 size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
-  if (read(query, cell, &r)) return 0;
+  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
   lay_out(&r);
   return (size_t)(r.directions * r.direction_floats) * sizeof(float);
 }
@@ -148,7 +154,7 @@ static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *sta
   const int64_t n = r->gates * r->hidden, h = r->hidden, first = state_columns(r);
   hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
   hn_gemm_f32_pack_b_c(state, 1, h, h, first, panel, 0, hn_gemm_f32_panels(first, panel), to + r->r_at);
-  if (waits_for_reset(r))
+  if (hn_cpu_rnn_waits_for_reset(r))
     hn_gemm_f32_pack_b_c(state + first * h, 1, h, h, h, panel, 0, hn_gemm_f32_panels(h, panel), to + r->candidate_at);
   for (int64_t i = 0; b && i < n; ++i) {
     to[r->x_bias_at + i] = r->cell->joins_biases ? b[i] + b[n + i] : b[i];
@@ -158,7 +164,7 @@ static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *sta
 
 hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
-  if (read(query, cell, &r)) return HONE_INTERNAL;
+  if (hn_cpu_rnn_read(query, cell, &r)) return HONE_INTERNAL;
   lay_out(&r);
   memset(to, 0, (size_t)(r.directions * r.direction_floats) * sizeof(float));
   const float *w = query->in[HN_RNN_W].constant->data, *state = query->in[HN_RNN_R].constant->data;
@@ -172,7 +178,7 @@ hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cp
 
 size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn r;
-  if (read(query, cell, &r)) return 0;
+  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
   plan(&r, query->facts);
   return (size_t)(r.directions * r.gates_floats + r.project_floats + r.units * r.unit_floats) * sizeof(float);
 }
@@ -185,7 +191,7 @@ size_t hn_cpu_rnn_state_bytes(const hone_query *query) {
 hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
                                const hn_cpu_rnn_cell *cell) {
   hn_cpu_rnn *r = state;
-  const char *reason = read(query, cell, r);
+  const char *reason = hn_cpu_rnn_read(query, cell, r);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   plan(r, query->facts);
   return HONE_OK;
@@ -229,9 +235,8 @@ typedef struct job {
   float *units;
 } job;
 
-/* Rows of a state tensor from or to a unit's rows. */
-static void copy_state(const hn_cpu_rnn *r, int64_t direction, int64_t first, int64_t count, float *tensor, float *rows,
-                       bool to_tensor) {
+void hn_cpu_rnn_copy_state(const hn_cpu_rnn *r, int64_t direction, int64_t first, int64_t count, float *tensor,
+                           float *rows, bool to_tensor) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t batch = first + i;
     float *at =
@@ -264,8 +269,10 @@ static void run_unit(const job *j, int64_t number) {
   u.gates = u.z + r->rows * r->hidden;
   u.scratch = u.h + hn_cpu_whole_lines(r->rows * r->hidden * (r->gates + 3));
   memset(u.h, 0, (size_t)(2 * r->rows * r->hidden) * sizeof(float));
-  if (r->given[HN_RNN_INITIAL_H]) copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_H].data, u.h, false);
-  if (r->given[HN_RNN_INITIAL_C]) copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_C].data, u.c, false);
+  if (r->given[HN_RNN_INITIAL_H])
+    hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_H].data, u.h, false);
+  if (r->given[HN_RNN_INITIAL_C])
+    hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_C].data, u.c, false);
   const bool is_backwards = r->is_reverse || u.direction == 1;
   const float *x_gates = j->x_gates + u.direction * r->gates_floats;
   for (int64_t step = 0; step < r->time; ++step) {
@@ -273,8 +280,8 @@ static void run_unit(const job *j, int64_t number) {
     r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
     if (r->wants[0] && l->out[0].data) store_step(r, &u, time, first, l->out[0].data);
   }
-  if (r->wants[1] && l->out[1].data) copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
-  if (r->wants[2] && l->out[2].data) copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
+  if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
+  if (r->wants[2] && l->out[2].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
@@ -282,19 +289,23 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   for (int64_t number = begin; number < end; ++number) run_unit(arg, number);
 }
 
-hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch) {
-  const hn_cpu_rnn *r = state;
-  hn_pool *pool = hn_stream_pool(stream);
-  float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
+void hn_cpu_rnn_project(const hn_cpu_rnn *r, hn_pool *pool, const hone_launch *launch, float *x_gates) {
   for (int64_t d = 0; d < r->directions; ++d) {
     const float *packed = (const float *)launch->packed + d * r->direction_floats;
     const hn_cpu_product_data data = {.a = launch->in[HN_RNN_X].data,
                                       .b = packed,
                                       .bias = packed + r->x_bias_at,
                                       .c = x_gates + d * r->gates_floats,
-                                      .scratch = project};
+                                      .scratch = x_gates + r->directions * r->gates_floats};
     hn_cpu_product_run(&r->project, pool, &data);
   }
+}
+
+hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const hn_cpu_rnn *r = state;
+  hn_pool *pool = hn_stream_pool(stream);
+  float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
+  hn_cpu_rnn_project(r, pool, launch, x_gates);
   job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats};
   if (r->splits_steps) j.pool = pool;
   if (r->splits_steps)

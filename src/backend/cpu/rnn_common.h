@@ -13,8 +13,12 @@ enum { HN_RNN_PORTS = 8, HN_RNN_OUTPUTS = 3 };
 
 typedef struct hn_cpu_rnn_unit hn_cpu_rnn_unit;
 
+typedef enum hn_cpu_rnn_kind { HN_RNN_LSTM, HN_RNN_GRU, HN_RNN_PLAIN } hn_cpu_rnn_kind;
+
 /* A cell: the pointwise kernels of one instruction set and the step that uses them. */
 typedef struct hn_cpu_rnn_cell {
+  hn_cpu_rnn_kind kind;
+  int activations; /* a direction's */
   const hn_cpu_gemm_kernel *gemm;
   int gates;         /* blocks of `hidden` rows in w and r */
   bool joins_biases; /* both halves of b are added to the inputs' product; else the second is to the state's */
@@ -28,7 +32,7 @@ typedef struct hn_cpu_rnn {
   hn_cpu_product project; /* of one direction */
   hn_gemm_f32 recur;      /* of one unit: m, k, tiles */
   int64_t time, batch, input, hidden, directions, gates;
-  bool batch_first, is_reverse, is_linear_first, is_coupled;
+  bool batch_first, is_reverse, is_linear_first, is_coupled, is_relu;
   float clip;
   /* Packed, for each direction: w, r (without the candidate's rows where those wait for the reset), the candidate's
    * rows, the biases of inputs and of the state. */
@@ -52,6 +56,15 @@ struct hn_cpu_rnn_unit {
 void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *b_packed, int64_t n, const float *bias,
                       const float *residual, int64_t residual_stride, float *c, int64_t c_stride);
 int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *rnn); /* floats between a unit's rows of x_gates */
+
+/* What rnn_steps.c needs, too: all of a query but what depends on the machine, or why not; whether GRU's candidate
+ * multiplies the reset state; the inputs' product of all directions, into x_gates with the product's scratch behind;
+ * rows of a state tensor from or to rows of `hidden`. */
+const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *rnn);
+bool hn_cpu_rnn_waits_for_reset(const hn_cpu_rnn *rnn);
+void hn_cpu_rnn_project(const hn_cpu_rnn *rnn, hn_pool *pool, const hone_launch *launch, float *x_gates);
+void hn_cpu_rnn_copy_state(const hn_cpu_rnn *rnn, int64_t direction, int64_t first, int64_t count, float *tensor,
+                           float *rows, bool to_tensor);
 
 const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell);
