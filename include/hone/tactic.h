@@ -101,6 +101,10 @@ typedef struct hone_tactic {
   void (*release)(void *state);
   /* Never allocates, compiles, or fails for lack of anything that prepare could have found. */
   hone_status (*launch)(void *state, hone_stream *stream, const hone_launch *launch);
+  /* Optional, for tactics that only move bytes: input and output hold the same bytes when the smaller of the two lies
+   * at the returned byte offset of the larger; -1: they never do. The memory plan may then place one in the other, and
+   * launch leaves alone what already is where it belongs (equal addresses). */
+  int64_t (*overlay)(const hone_query *query, int input, int output);
 } hone_tactic;
 
 #ifdef __cplusplus

@@ -33,6 +33,8 @@ typedef struct hn_lowering {
 /* A plan tensor for a value in a format; made on first use (lower/steps.c). -1 and a message when out of memory. */
 int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_format format);
 hone_status hn_lowering_steps(hn_lowering *lowering);   /* all steps, reformats included */
+/* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */
+hone_status hn_lowering_overlay(hn_lowering *lowering, size_t *inside);
 hone_status hn_lowering_storage(hn_lowering *lowering); /* in-place reuse, arena offsets, totals */
 /* Adds an item, or finds the equal one. *out is its index (lower/weights.c). */
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out);

@@ -18,7 +18,8 @@ static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *
   *tensor = (hn_plan_tensor){.name = hn_arena_text(&plan->arena, name),
                              .type = *type,
                              .place = on_heap ? HN_PLACE_HEAP : HN_PLACE_ARENA,
-                             .alias_of = -1};
+                             .alias_of = -1,
+                             .part_of = -1};
   if (!tensor->name) return -1;
   return plan->tensor_count++;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage.c - where tensors live: in place where a tactic allows it, else the lowest free offset of the arena. */
+/* storage.c - where tensors live: in others or in place where a tactic allows it, else the lowest free offset of the
+ * arena. */
 #include "lower/lowering.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -19,6 +20,13 @@ static bool may_overwrite(const hn_plan *plan, const hn_life *lives, int s, int 
   return hn_type_equal(&plan->tensors[step->in[i]].type, to) && from->format == to->format && from->dtype == to->dtype;
 }
 
+/* Whoever lies in the same place lives until `last`, too. */
+static void prolong(const hn_plan *plan, hn_life *lives, int t, int last) {
+  const int top = hn_plan_top(plan, t);
+  for (int u = 0; u < plan->tensor_count; ++u)
+    if (lives[u].last < last && hn_plan_top(plan, u) == top) lives[u].last = last;
+}
+
 static void reuse_in_place(hn_plan *plan, hn_life *lives) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
@@ -29,7 +37,7 @@ static void reuse_in_place(hn_plan *plan, hn_life *lives) {
       if (!may_overwrite(plan, lives, s, i)) continue;
       const int root = root_of(plan, step->in[i]);
       out->alias_of = root;
-      if (lives[step->out[0]].last > lives[root].last) lives[root].last = lives[step->out[0]].last;
+      prolong(plan, lives, root, lives[step->out[0]].last);
       break;
     }
   }
@@ -48,9 +56,25 @@ static hone_status sizes_at_opt(const hn_lowering *lowering, size_t *bytes) {
                        &type.shape) ||
         !hn_type_bytes(&type, &need))
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "tensor %s is larger than memory can be", tensor->name);
-    if (tensor->place == HN_PLACE_ARENA && tensor->alias_of < 0) bytes[t] = need;
+    if (tensor->place == HN_PLACE_ARENA && tensor->alias_of < 0 && tensor->part_of < 0) bytes[t] = need;
   }
   return HONE_OK;
+}
+
+/* Where a tensor lies in the arena, once the offsets of those with places of their own are known. */
+static size_t place_of(const hn_plan *plan, const size_t *offsets, const size_t *inside, int t) {
+  size_t sum = 0;
+  for (;;) {
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    if (tensor->alias_of >= 0) {
+      t = tensor->alias_of;
+    } else if (tensor->part_of >= 0) {
+      sum += inside[t];
+      t = tensor->part_of;
+    } else {
+      return sum + offsets[t];
+    }
+  }
 }
 
 hone_status hn_lowering_storage(hn_lowering *lowering) {
@@ -58,8 +82,10 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   const int count = plan->tensor_count ? plan->tensor_count : 1;
   hn_life *lives = HN_NEW(&plan->arena, hn_life, count);
   size_t *bytes = HN_NEW(&plan->arena, size_t, count), *offsets = HN_NEW(&plan->arena, size_t, count), total = 0;
+  size_t *inside = HN_NEW(&plan->arena, size_t, count);
   int *order = HN_NEW(&plan->arena, int, count);
-  if (!lives || !bytes || !offsets || !order) return HN_FAIL_MEMORY(&lowering->context->diag);
+  if (!lives || !bytes || !offsets || !inside || !order) return HN_FAIL_MEMORY(&lowering->context->diag);
+  HN_TRY(hn_lowering_overlay(lowering, inside));
   hn_plan_lives(plan, lives);
   reuse_in_place(plan, lives);
   hn_plan_lives(plan, lives);
@@ -67,7 +93,7 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   if (hn_memory_place(plan->tensor_count, bytes, lives, order, offsets, &total) != HONE_OK)
     return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
   for (int t = 0; t < plan->tensor_count; ++t)
-    if (plan->tensors[t].place == HN_PLACE_ARENA) plan->tensors[t].offset = offsets[root_of(plan, t)];
+    if (plan->tensors[t].place == HN_PLACE_ARENA) plan->tensors[t].offset = place_of(plan, offsets, inside, t);
   plan->arena_bytes = total;
   for (int s = 0; s < plan->step_count; ++s)
     if (plan->steps[s].scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = plan->steps[s].scratch_bytes;

@@ -41,6 +41,82 @@ static hone_status check_in_place(hn_plan_checker *checker, const int *last) {
   return HONE_OK;
 }
 
+/* ---- tensors that lie in others ---- */
+
+typedef struct range {
+  uint64_t begin, end;
+} range;
+
+static range range_of(const hn_plan *plan, int t) {
+  const hn_plan_tensor *tensor = &plan->tensors[t];
+  return (range){tensor->offset, tensor->offset + hn_bytes(&tensor->type)};
+}
+
+/* Step s writes these bytes of tensor t's place: nobody may need what other tensors have there. */
+static hone_status check_write(hn_plan_checker *checker, const int *last, int s, int t, range written) {
+  const hn_plan *plan = checker->plan;
+  const int top = hn_plan_top(plan, t);
+  for (int u = 0; u < plan->tensor_count; ++u) {
+    if (u == t || plan->tensors[u].place != HN_PLACE_ARENA || hn_plan_top(plan, u) != top) continue;
+    const range other = range_of(plan, u);
+    if (other.begin >= written.end || written.begin >= other.end) continue;
+    const bool written_over = plan->tensors[t].alias_of >= 0 && last[u] == s; /* in place, checked for itself */
+    if (checker->written_at[u] < s && last[u] >= s && !written_over)
+      return BAD(checker, "step %s writes over %s, which is still needed", plan->steps[s].name, plan->tensors[u].name);
+  }
+  return HONE_OK;
+}
+
+/* An output of a tactic that leaves alone what is where it belongs: only the rest is written. */
+static hone_status check_overlaid(hn_plan_checker *checker, const int *last, int s, int o) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_step *step = &plan->steps[s];
+  const hn_plan_tensor *out = &plan->tensors[step->out[o]];
+  hone_fact *facts = HN_NEW(&checker->arena, hone_fact, step->in_count + step->out_count);
+  if (!facts) return HN_FAIL_MEMORY(checker->diag);
+  HN_TRY(hn_plan_step_facts(plan, step, NULL, facts, facts + step->in_count, checker->diag));
+  const hone_facts device = {.isa = step->tactic->isa, .threads = 1, .host_memory = true};
+  hone_query query;
+  hn_plan_step_query(plan, step, &device, facts, facts + step->in_count, &query);
+  const uint64_t out_bytes = hn_bytes(&out->type);
+  for (int i = 0; i < step->in_count; ++i) {
+    if (step->in[i] < 0) continue;
+    const hn_plan_tensor *in = &plan->tensors[step->in[i]];
+    const int64_t offset = step->tactic->overlay(&query, i, o);
+    const uint64_t in_bytes = hn_bytes(&in->type);
+    if (offset < 0) continue;
+    const bool joins = in_bytes <= out_bytes;
+    const bool there =
+        in->place == HN_PLACE_ARENA && hn_plan_top(plan, step->in[i]) == hn_plan_top(plan, step->out[o]) &&
+        (joins ? out->offset + (uint64_t)offset == in->offset : in->offset + (uint64_t)offset == out->offset);
+    if (there) continue;
+    const uint64_t begin = out->offset + (joins ? (uint64_t)offset : 0);
+    HN_TRY(check_write(checker, last, s, step->out[o], (range){begin, begin + (joins ? in_bytes : out_bytes)}));
+  }
+  return HONE_OK;
+}
+
+static hone_status check_parts(hn_plan_checker *checker, const int *last) {
+  const hn_plan *plan = checker->plan;
+  bool *shared = HN_NEW(&checker->arena, bool, plan->tensor_count + 1); /* tops with parts */
+  if (!shared) return HN_FAIL_MEMORY(checker->diag);
+  bool any = false;
+  for (int t = 0; t < plan->tensor_count; ++t)
+    if (plan->tensors[t].part_of >= 0) any = shared[hn_plan_top(plan, t)] = true;
+  for (int s = 0; any && s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    for (int o = 0; step->kind != HN_STEP_VIEW && o < step->out_count; ++o) {
+      const int t = step->out[o];
+      if (t < 0 || plan->tensors[t].place != HN_PLACE_ARENA || !shared[hn_plan_top(plan, t)]) continue;
+      if (step->kind == HN_STEP_CALL && step->tactic->overlay)
+        HN_TRY(check_overlaid(checker, last, s, o));
+      else
+        HN_TRY(check_write(checker, last, s, t, range_of(plan, t)));
+    }
+  }
+  return HONE_OK;
+}
+
 static bool overlap(const hn_plan *plan, const hn_life *lives, int a, int b) {
   if (lives[a].first > lives[b].last || lives[b].first > lives[a].last) return false;
   const uint64_t a_end = plan->tensors[a].offset + hn_bytes(&plan->tensors[a].type);
@@ -57,7 +133,7 @@ static hone_status check_overlaps(hn_plan_checker *checker, const hn_life *lives
   if (!live || !by_first || !next) return HN_FAIL_MEMORY(checker->diag);
   for (int s = 0; s < plan->step_count; ++s) by_first[s] = -1;
   for (int t = 0; t < plan->tensor_count; ++t) {
-    if (plan->tensors[t].place != HN_PLACE_ARENA || plan->tensors[t].alias_of >= 0 || lives[t].first > lives[t].last)
+    if (plan->tensors[t].place != HN_PLACE_ARENA || hn_plan_top(plan, t) != t || lives[t].first > lives[t].last)
       continue;
     next[t] = by_first[lives[t].first];
     by_first[lives[t].first] = t;
@@ -86,5 +162,6 @@ hone_status hn_check_storage(hn_plan_checker *checker) {
   hn_plan_lives(plan, lives);
   last_reads(plan, last);
   HN_TRY(check_in_place(checker, last));
+  HN_TRY(check_parts(checker, last));
   return plan->dynamic ? HONE_OK : check_overlaps(checker, lives);
 }

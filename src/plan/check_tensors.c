@@ -67,6 +67,22 @@ static hone_status check_alias(hn_plan_checker *checker, int t) {
   return HONE_OK;
 }
 
+/* The other one is larger, so parts of parts end somewhere. */
+static hone_status check_part(hn_plan_checker *checker, int t) {
+  const hn_plan *plan = checker->plan;
+  const hn_plan_tensor *tensor = &plan->tensors[t];
+  if (tensor->part_of < 0) return HONE_OK;
+  const hn_plan_tensor *whole = &plan->tensors[tensor->part_of];
+  size_t bytes, whole_bytes;
+  if (plan->dynamic || tensor->alias_of >= 0 || tensor->place != HN_PLACE_ARENA || whole->place != HN_PLACE_ARENA ||
+      tensor->device != whole->device)
+    return BAD(checker, "it may not lie in %s", whole->name);
+  if (!hn_type_bytes(&tensor->type, &bytes) || !hn_type_bytes(&whole->type, &whole_bytes) || bytes >= whole_bytes ||
+      tensor->offset < whole->offset || tensor->offset - whole->offset > whole_bytes - bytes)
+    return BAD(checker, "it does not lie in %s", whole->name);
+  return HONE_OK;
+}
+
 static hone_status check_profile(hn_plan_checker *checker, int i) {
   const hn_plan_port *port = &checker->plan->inputs[i];
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
@@ -105,6 +121,7 @@ hone_status hn_check_tensors(hn_plan_checker *checker) {
                  hone_format_name(tensor->type.format));
     HN_TRY_NOTE(checker->diag, check_alias(checker, t), "in tensor %d (%s)", t, tensor->name);
     HN_TRY_NOTE(checker->diag, check_place(checker, t), "in tensor %d (%s)", t, tensor->name);
+    HN_TRY_NOTE(checker->diag, check_part(checker, t), "in tensor %d (%s)", t, tensor->name);
   }
   for (int i = 0; i < plan->input_count; ++i)
     HN_TRY_NOTE(checker->diag, check_profile(checker, i), "in input %s", plan->inputs[i].name);

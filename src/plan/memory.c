@@ -12,9 +12,12 @@ static void live_at(hn_life *life, int step) {
   if (step > life->last) life->last = step;
 }
 
-static int root_of(const hn_plan *plan, int t) {
-  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
-  return t;
+int hn_plan_top(const hn_plan *plan, int t) {
+  for (;;) {
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    if (tensor->alias_of < 0 && tensor->part_of < 0) return t;
+    t = tensor->alias_of >= 0 ? tensor->alias_of : tensor->part_of;
+  }
 }
 
 void hn_plan_lives(const hn_plan *plan, hn_life *lives) {
@@ -22,11 +25,11 @@ void hn_plan_lives(const hn_plan *plan, hn_life *lives) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     for (int i = 0; i < step->in_count; ++i)
-      if (step->in[i] >= 0) live_at(&lives[root_of(plan, step->in[i])], s);
+      if (step->in[i] >= 0) live_at(&lives[hn_plan_top(plan, step->in[i])], s);
     for (int i = 0; i < step->out_count; ++i)
-      if (step->out[i] >= 0) live_at(&lives[root_of(plan, step->out[i])], s);
+      if (step->out[i] >= 0) live_at(&lives[hn_plan_top(plan, step->out[i])], s);
   }
-  for (int t = 0; t < plan->tensor_count; ++t) lives[t] = lives[root_of(plan, t)];
+  for (int t = 0; t < plan->tensor_count; ++t) lives[t] = lives[hn_plan_top(plan, t)];
 }
 
 static bool overlap(hn_life a, hn_life b) { return a.first <= b.last && b.first <= a.last; }

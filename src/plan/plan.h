@@ -26,6 +26,8 @@ typedef struct hn_plan_tensor {
   hn_place place;
   int index;       /* INPUT, OUTPUT */
   int alias_of;    /* shares the storage of this tensor (same bytes or fewer, offset 0); -1: its own */
+  int part_of;     /* lies inside the place of this larger tensor, at the difference of their offsets: what a tactic's
+                      overlay allows, in static plans; -1: it does not */
   uint64_t offset; /* ARENA (when all dims are numbers), CONSTANT */
   int device;
 } hn_plan_tensor;
@@ -123,6 +125,8 @@ void hn_plan_destroy(hn_plan *plan);
 typedef struct hn_life {
   int first, last; /* steps, inclusive; first > last: never used */
 } hn_life;
+int hn_plan_top(const hn_plan *plan,
+                int t); /* the tensor whose place t shares or lies in; t itself when it has its own */
 void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */
 /* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. lives and order are caller's scratch. */
 hone_status hn_memory_place(int count, const size_t *bytes, const hn_life *lives, int *order, size_t *offsets,

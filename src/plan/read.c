@@ -87,6 +87,8 @@ static hone_status read_tensor(hn_plan_reader *reader, const hn_json *object, in
   tensor->index = (int)number;
   HN_TRY(hn_read_int(reader, object, "alias_of", -1, t - 1, -1, &number)); /* earlier ones only: no cycles */
   tensor->alias_of = (int)number;
+  HN_TRY(hn_read_int(reader, object, "part_of", -1, reader->plan->tensor_count - 1, -1, &number)); /* of a larger one */
+  tensor->part_of = (int)number;
   HN_TRY(hn_read_int(reader, object, "offset", 0, INT64_MAX, 0, &number));
   tensor->offset = (uint64_t)number;
   HN_TRY(hn_read_int(reader, object, "device", 0, reader->plan->device_count - 1, 0, &number));

@@ -75,6 +75,7 @@ static void put_tensor(hn_json_writer *w, const hn_plan *plan, const hn_plan_ten
   hn_json_put_text(w, "place", hn_place_name(tensor->place));
   if (tensor->place == HN_PLACE_INPUT || tensor->place == HN_PLACE_OUTPUT) hn_json_put_int(w, "index", tensor->index);
   if (tensor->alias_of >= 0) hn_json_put_int(w, "alias_of", tensor->alias_of);
+  if (tensor->part_of >= 0) hn_json_put_int(w, "part_of", tensor->part_of);
   if (tensor->offset) hn_json_put_int(w, "offset", (int64_t)tensor->offset);
   if (tensor->device) hn_json_put_int(w, "device", tensor->device);
   hn_json_close(w, '}');

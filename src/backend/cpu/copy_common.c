@@ -44,7 +44,7 @@ static void copy_body(void *arg, int worker, int64_t begin, int64_t end) {
 }
 
 void hn_cpu_copy(hone_stream *stream, const hn_copy_plan *plan, const void *from, void *to) {
-  if (plan->units == 0) return;
+  if (plan->units == 0 || from == to) return;
   job j = {.plan = plan, .from = from, .to = to};
   double bytes = 2.0 * (double)plan->inner * plan->element_bytes;
   for (int d = 0; d < plan->outer_rank; ++d) bytes *= (double)plan->outer_dim[d];

@@ -91,17 +91,37 @@ static hone_status launch_split(void *state_memory, hone_stream *stream, const h
   return HONE_OK;
 }
 
+/* Where a part lies in the whole, when it lies there in one piece. */
+static int64_t part_offset(const hone_query *query, const hone_fact *whole, const hone_fact *parts, int number) {
+  const int axis = hn_cpu_axis(query, "axis", whole->type.shape.rank);
+  int64_t offset = 0;
+  if (hn_cpu_stored_rows(&whole->type, axis).outer != 1) return -1;
+  for (int i = 0; i < number; ++i) {
+    const hn_cpu_rows rows = hn_cpu_stored_rows(&parts[i].type, axis);
+    offset += rows.axis * rows.inner;
+  }
+  return offset * hn_cpu_element_bytes(whole->type.dtype);
+}
+
+static int64_t overlay_concat(const hone_query *query, int input, int output) {
+  return part_offset(query, &query->out[output], query->in, input);
+}
+
+static int64_t overlay_split(const hone_query *query, int input, int output) {
+  return input == 0 ? part_offset(query, &query->in[0], query->out, output) : -1;
+}
+
 #define JOIN_FORMATS                                                                                                   \
   {                                                                                                                    \
     {HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, { HONE_NCHW8C, HONE_NCHW8C }                               \
   }
 
 const hone_tactic hn_tactic_cpu_concat_any_c = {
-    HN_CPU_MOVE_ROW("concat", "c"), .formats = JOIN_FORMATS,   .reject = reject_concat,
-    .state_bytes = state_bytes,     .prepare = prepare_concat, .launch = launch_concat,
+    HN_CPU_MOVE_ROW("concat", "c"), .formats = JOIN_FORMATS, .reject = reject_concat,   .state_bytes = state_bytes,
+    .prepare = prepare_concat,      .launch = launch_concat, .overlay = overlay_concat,
 };
 
 const hone_tactic hn_tactic_cpu_split_any_c = {
-    HN_CPU_MOVE_ROW("split", "c"), .formats = JOIN_FORMATS,  .reject = reject_split,
-    .state_bytes = state_bytes,    .prepare = prepare_split, .launch = launch_split,
+    HN_CPU_MOVE_ROW("split", "c"), .formats = JOIN_FORMATS, .reject = reject_split,   .state_bytes = state_bytes,
+    .prepare = prepare_split,      .launch = launch_split,  .overlay = overlay_split,
 };
