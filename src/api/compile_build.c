@@ -120,7 +120,7 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
   HN_TRY(hn_with_reference(context, devices, device_count, b->devices, &b->device_count, &b->reference));
   HN_TRY(prepare(b, graph, options));
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(devices, device_count, &asked);
+  const hn_target target = hn_target_of_devices(devices, device_count, &b->graph->dims, &asked);
   b->log.arena = &b->arena;
   hn_pass_run run = {
       .context = context, .graph = b->graph, .target = options->reference_only ? NULL : &target, .log = &b->log};

@@ -210,7 +210,7 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *opti
     return HN_FAIL(diag, HONE_INVALID, "pass options have struct_size %u; this library knows %zu", options->struct_size,
                    sizeof *options);
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(options->devices, options->device_count, &asked);
+  const hn_target target = hn_target_of_devices(options->devices, options->device_count, &graph->dims, &asked);
   hn_arena arena;
   hn_arena_init(&arena, graph->context->allocator);
   hn_pass_log log = {.arena = &arena};

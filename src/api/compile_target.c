@@ -3,11 +3,21 @@
 #include "api/target.h"
 #include "base/context.h"
 #include "device/device.h"
+#include "tensor/dims.h"
+#include "tensor/shape.h"
 #include <string.h>
 
-static void guess_dims(hone_fact *fact) {
-  for (int i = 0; i < fact->type.shape.rank; ++i)
-    if (HONE_SYMBOLIC(fact->type.shape.dim[i])) fact->type.shape.dim[i] = i == 0 ? 1 : 64;
+/* All symbols get one number, so that what depends on them fits together. */
+static void guess_dims(const hone_dims *dims, hone_fact *fact) {
+  enum { GUESS = 64, MOST_SYMBOLS = 256 };
+  int64_t values[MOST_SYMBOLS];
+  const hone_shape shape = fact->type.shape;
+  if (hn_shape_known(&shape)) return;
+  for (int i = 0; i < MOST_SYMBOLS; ++i) values[i] = GUESS;
+  for (int i = 0; i < shape.rank; ++i) {
+    int64_t *dim = &fact->type.shape.dim[i];
+    if (HONE_SYMBOLIC(*dim) && (!hn_dim_eval(dims, *dim, values, MOST_SYMBOLS, dim) || *dim < 1)) *dim = GUESS;
+  }
 }
 
 static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
@@ -38,12 +48,12 @@ static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, cons
       .op = op, .attrs = attrs, .in_count = in_count, .out_count = out_count, .in = in_copy, .out = out_copy};
   for (int i = 0; i < in_count; ++i) {
     in_copy[i] = in[i];
-    guess_dims(&in_copy[i]);
+    guess_dims(target->dims, &in_copy[i]);
     if (in[i].constant && i < 32) query.constant_mask |= 1u << i;
   }
   for (int i = 0; i < out_count; ++i) {
     out_copy[i] = out[i];
-    guess_dims(&out_copy[i]);
+    guess_dims(target->dims, &out_copy[i]);
   }
   for (int d = 0; d < target->device_count; ++d)
     for (const hone_tactic *const *row = target->devices[d]->backend->tactics; *row; ++row)
@@ -51,7 +61,8 @@ static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, cons
   return false;
 }
 
-hn_target hn_target_of_devices(hone_device *const *devices, int device_count, hn_device_target *out) {
-  *out = (hn_device_target){.devices = devices, .device_count = device_count};
+hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
+                               hn_device_target *out) {
+  *out = (hn_device_target){.devices = devices, .device_count = device_count, .dims = dims};
   return (hn_target){.user = out, .accepts = accepts};
 }

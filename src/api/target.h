@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* target.h - inside of api/: what passes may ask devices. Does a tactic, not the reference, accept this op with these
- * facts? Shapes may be symbolic, so that only what reject says of types and attributes counts: dims that are not known
- * are taken as 64, the first one as 1. */
+ * facts? Shapes may be symbolic; symbols are taken as 64 then. */
 #ifndef HN_API_TARGET_H
 #define HN_API_TARGET_H
 
@@ -11,8 +10,10 @@
 typedef struct hn_device_target {
   hone_device *const *devices; /* borrowed */
   int device_count;
+  const hone_dims *dims; /* of the graph; borrowed */
 } hn_device_target;
 
-hn_target hn_target_of_devices(hone_device *const *devices, int device_count, hn_device_target *out);
+hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
+                               hn_device_target *out);
 
 #endif

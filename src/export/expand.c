@@ -114,7 +114,10 @@ static hone_status apply_activation(const expansion *e, const char *act, hn_valu
               {"hard_swish", "hard_swish", 0},
               {"hard_sigmoid", "hard_sigmoid", 2},
               {"gelu", "gelu", 0},
-              {"tanh", "tanh", 0}};
+              {"tanh", "tanh", 0},
+              {"elu", "elu", 1},
+              {"mish", "mish", 0},
+              {"gelu_tanh", "gelu_tanh", 0}};
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     if (hn_name_equal(rows[i].act, act)) return make(e, rows[i].op, 1, x, rows[i].attr_count, given, x);
   }

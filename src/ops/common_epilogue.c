@@ -37,6 +37,18 @@ static double tangent(double x, double alpha, double beta) {
   (void)alpha, (void)beta;
   return tanh(x);
 }
+static double gelu_tanh(double x, double alpha, double beta) {
+  const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x); /* sqrt(2 / pi) */
+  return x * sigmoid(2 * u, alpha, beta);
+}
+static double elu(double x, double alpha, double beta) {
+  (void)beta;
+  return x < 0 ? alpha * expm1(x) : x;
+}
+static double mish(double x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return x > 40 ? x : x * tanh(log1p(exp(x)));
+}
 
 static const struct {
   const char *name;
@@ -45,7 +57,9 @@ static const struct {
             {"clip", clip},       {"leaky_relu", leaky_relu},
             {"sigmoid", sigmoid}, {"silu", silu},
             {"gelu", gelu},       {"hard_sigmoid", hard_sigmoid},
-            {"tanh", tangent},    {"hard_swish", hard_swish}};
+            {"tanh", tangent},    {"hard_swish", hard_swish},
+            {"elu", elu},         {"gelu_tanh", gelu_tanh},
+            {"mish", mish}};
 
 hone_status hn_epilogue_read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out) {
   const char *name = hn_attr_text(attrs, "act");
@@ -56,6 +70,7 @@ hone_status hn_epilogue_read(hone_diagnostics *diag, const hone_attrs *attrs, hn
   }
   return HN_FAIL(
       diag, HONE_MALFORMED,
-      "act is \"%.40s\", want \"\", relu, clip, leaky_relu, sigmoid, silu, hard_swish, hard_sigmoid, gelu or tanh",
+      "act is \"%.40s\", want \"\", relu, clip, leaky_relu, elu, sigmoid, silu, hard_swish, hard_sigmoid, gelu, "
+      "gelu_tanh, mish or tanh",
       name);
 }

@@ -46,14 +46,13 @@ static bool is_literal(const hn_value *value, double *out) {
   return true;
 }
 
-/* An input is the result's shape, one element, or varies along one axis: what kernels walk with fixed strides. */
+/* An input is repeated along axes, or has the result's extents there: what kernels walk with fixed strides. */
 static bool is_walkable(const hn_value *value, const hone_shape *like) {
   const hone_shape *shape = &value->fact.type.shape;
-  int axes = 0;
   if (shape->rank < 0 || shape->rank > like->rank) return false;
-  if (hn_shape_equal(shape, like)) return true;
-  for (int i = 0; i < shape->rank; ++i) axes += shape->dim[i] != 1;
-  return axes <= 1;
+  for (int i = 0; i < shape->rank; ++i)
+    if (shape->dim[i] != 1 && shape->dim[i] != like->dim[like->rank - shape->rank + i]) return false;
+  return true;
 }
 
 static int add_input(group *g, hn_value *value) {
@@ -84,36 +83,48 @@ static bool own_expression(const hn_node *node, const hone_shape *like, group *o
   return out->in_count > 0;
 }
 
-/* Can the producer of input `at` join? Then it does. */
-static bool join(group *g, int at) {
+/* NULL when the producer of input `at` joined, else why it does not; "" when it is no candidate. */
+static const char *join(group *g, int at) {
   hn_node *node = g->in[at]->node;
   const hn_node *root = g->nodes[0];
   group inner, joined = *g;
   int outer_map[HN_COUNT(g->in)] = {0}, map[HN_COUNT(g->in)];
-  if (!node || node->owner != root->owner || g->node_count == MAX_NODES) return false;
-  if (!hn_shape_equal(&node->out[0]->fact.type.shape, &root->out[0]->fact.type.shape) ||
-      node->out[0]->fact.type.dtype != root->out[0]->fact.type.dtype)
-    return false;
-  if (!own_expression(node, &root->out[0]->fact.type.shape, &inner)) return false;
-  for (const hn_use *use = node->out[0]->uses; use; use = use->next)
-    if (use->block || !holds(g, use->node)) return false;
+  if (!node || node->owner != root->owner || !own_expression(node, &node->out[0]->fact.type.shape, &inner)) return "";
+  if (g->node_count == MAX_NODES) return "the group has too many nodes";
+  if (!hn_shape_equal(&node->out[0]->fact.type.shape, &root->out[0]->fact.type.shape))
+    return "its result has another shape";
+  if (node->out[0]->fact.type.dtype != root->out[0]->fact.type.dtype) return "its result has another type";
+  for (const hn_use *use = node->out[0]->uses; use; use = use->next) {
+    if (use->block) return "its result is an output";
+    if (!holds(g, use->node)) return "its result has another use";
+  }
   joined.in_count = 0;
   for (int i = 0; i < g->in_count; ++i) { /* what the producer reads comes where it stood */
     if (i != at) outer_map[i] = add_input(&joined, g->in[i]);
     for (int j = 0; i == at && j < inner.in_count; ++j) map[j] = add_input(&joined, inner.in[j]);
   }
-  if (joined.in_count > MAX_INPUTS) return false;
-  if (!hn_expr_inline(&g->expr, at, &inner.expr, outer_map, map, joined.in_count, &joined.expr)) return false;
+  if (joined.in_count > MAX_INPUTS) return "the group would have too many inputs";
+  if (!hn_expr_inline(&g->expr, at, &inner.expr, outer_map, map, joined.in_count, &joined.expr))
+    return "the group's expression would be too long";
   joined.nodes[joined.node_count++] = node;
   *g = joined;
-  return true;
+  return NULL;
 }
 
 static void grow(group *g) {
   for (bool grown = true; grown;) {
     grown = false;
-    for (int i = 0; i < g->in_count && !grown; ++i) grown = join(g, i);
+    for (int i = 0; i < g->in_count && !grown; ++i) grown = !join(g, i);
   }
+}
+
+/* Why those that feed the group stay outside. */
+static hone_status note_outsiders(group *g) {
+  for (int i = 0; i < g->in_count; ++i) {
+    const char *unmet = join(g, i);
+    if (unmet && *unmet) HN_TRY(hn_pass_log_event(g->run, "group_elementwise", g->in[i]->node, unmet));
+  }
+  return HONE_OK;
 }
 
 static hone_status create_fused(group *g, const char *text, hn_node **out) {
@@ -173,6 +184,7 @@ static hone_status group_node(hn_pass_run *run, hn_node **node) {
     return HONE_OK;
   g.nodes[g.node_count++] = *node;
   grow(&g);
+  HN_TRY(note_outsiders(&g));
   if (g.node_count < 2) return HONE_OK;
   hn_text text;
   hn_text_init(&text, run->context->allocator);

@@ -63,6 +63,9 @@ hone_status hn_bind_bias(hn_match *match, int64_t outputs);
                     "c[act=\"hard_sigmoid\", act_alpha=a.alpha, act_beta=a.beta]"),                                    \
       HN_ACTIVATION(layer, "gelu", "gelu(c:" layer "[act=\"\"](...))", "c[act=\"gelu\"]"),                             \
       HN_ACTIVATION(layer, "tanh", "tanh(c:" layer "[act=\"\"](...))", "c[act=\"tanh\"]"),                             \
+      HN_ACTIVATION(layer, "gelu_tanh", "gelu_tanh(c:" layer "[act=\"\"](...))", "c[act=\"gelu_tanh\"]"),              \
+      HN_ACTIVATION(layer, "mish", "mish(c:" layer "[act=\"\"](...))", "c[act=\"mish\"]"),                             \
+      HN_ACTIVATION(layer, "elu", "a:elu(c:" layer "[act=\"\"](...))", "c[act=\"elu\", act_alpha=a.alpha]"),           \
       HN_CLIP(layer, "clip", "clip(c:" layer "[act=\"\"](...), low:const, high:const)"),                               \
       HN_CLIP(layer, "clip_low", "clip(c:" layer "[act=\"\"](...), low:const)"),                                       \
       HN_CLIP(layer, "clip_high", "clip(c:" layer "[act=\"\"](...), _, high:const)")

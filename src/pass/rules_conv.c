@@ -4,6 +4,7 @@
  * as it is, gives those of the merged convolution with one rounding (Jacob et al., arXiv:1712.05877, section 3.2). */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
+#include "tensor/shape.h"
 
 /* Output channels: the first extent of conv's weights, the second of conv_transpose's. */
 static int64_t channels(const hn_match *match, int axis) {
@@ -18,11 +19,64 @@ static hone_status make_conv(hn_match *match) {
   return hn_bind_bias(match, channels(match, 0));
 }
 
+/* Weights are [C, M / group, taps...]: a number for each output channel becomes one for each row of its group, which
+ * `grouped`, `repeated` and `column` shape. */
 static hone_status make_transposed(hn_match *match) {
-  static const int64_t column[HONE_MAX_RANK] = {1, -1, 1, 1, 1, 1, 1, 1};
-  HN_TRY(hn_bind_ints(match, "column", hn_bound_type(match, "w")->shape.rank, column));
+  const hone_shape *w = &hn_bound_type(match, "w")->shape;
+  const hn_value *k = hn_bound(match, "k");
+  const int64_t groups = hn_attr_int(&hn_bound_node(match, "c")->attrs, "group");
+  const bool one = hn_is_scalar_constant(k);
+  const int64_t grouped[3] = {one ? 1 : groups, 1, one ? 1 : w->dim[1]};
+  const int64_t repeated[3] = {groups, w->dim[0] / groups, w->dim[1]};
+  const int64_t column[HONE_MAX_RANK] = {w->dim[0], w->dim[1], 1, 1, 1, 1, 1, 1};
+  HN_TRY(hn_bind_ints(match, "grouped", 3, grouped));
+  HN_TRY(hn_bind_ints(match, "repeated", 3, repeated));
+  HN_TRY(hn_bind_ints(match, "column", w->rank, column));
   HN_TRY(hn_bind_ints(match, "first", 1, (const int64_t[]){0}));
-  return hn_bind_bias(match, channels(match, 1));
+  return hn_bind_bias(match, channels(match, 1) * groups);
+}
+
+static const char *when_channel_transposed(const hn_match *match) {
+  const hone_shape *w = &hn_bound_type(match, "w")->shape;
+  if (!hn_shape_known(w) || w->rank < 3) return "the shape of the weights is not known";
+  const char *unmet = hn_when_affine(match);
+  return unmet ? unmet : hn_when_along(match, 1);
+}
+
+/* ---- what stands in front ---- */
+
+/* m: the product or sum that feeds the convolution; k is for each of its channels. */
+static const char *when_in_front(const hn_match *match) {
+  const hone_type *x = hn_bound_type(match, "x");
+  if (hn_attr_int(&match->root->attrs, "group") != 1) return "the convolution has groups";
+  if (!hn_shape_known(&hn_bound_type(match, "w")->shape)) return "the shape of the weights is not known";
+  const char *unmet = hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger");
+  if (unmet) return unmet;
+  return hn_varies_only_along(hn_bound_type(match, "k"), x, 1) ? NULL
+                                                               : "the constant does not vary along the channels only";
+}
+
+/* Zeros are padded behind the sum. */
+static const char *when_unpadded(const hn_match *match) {
+  const hone_attrs *attrs = &match->root->attrs;
+  const int64_t *pads;
+  const int count = hn_attr_ints(attrs, "pads", &pads);
+  const hn_value *bias = hn_input(match->root, 2);
+  if (bias && !hn_value_is_constant(bias)) return "the bias is no constant";
+  if (!hn_name_equal(hn_attr_text(attrs, "auto_pad"), "NOTSET") &&
+      !hn_name_equal(hn_attr_text(attrs, "auto_pad"), "VALID"))
+    return "the convolution pads with zeros behind the sum";
+  for (int i = 0; i < count; ++i)
+    if (pads[i] != 0) return "the convolution pads with zeros behind the sum";
+  return when_in_front(match);
+}
+
+static hone_status make_row(hn_match *match) {
+  static const int64_t row[HONE_MAX_RANK] = {1, -1, 1, 1, 1, 1, 1, 1}, taps[HONE_MAX_RANK] = {1, 2, 3, 4, 5, 6, 7};
+  const int rank = hn_bound_type(match, "w")->shape.rank;
+  HN_TRY(hn_bind_ints(match, "row", rank, row));
+  HN_TRY(hn_bind_ints(match, "taps", rank - 1, taps));
+  return hn_bind_bias(match, channels(match, 0));
 }
 
 static const char *when_channel(const hn_match *match) {
@@ -32,7 +86,8 @@ static const char *when_channel(const hn_match *match) {
 
 static const char *when_one_group(const hn_match *match) {
   if (hn_attr_int(&hn_bound_node(match, "c")->attrs, "group") != 1) return "the convolution has groups";
-  return hn_bound(match, "k") ? when_channel(match) : hn_when_affine(match);
+  if (!hn_shape_known(&hn_bound_type(match, "w")->shape)) return "the shape of the weights is not known";
+  return hn_when_affine(match);
 }
 
 /* x * s + t: what is left of a normalisation that no layer takes. */
@@ -131,15 +186,33 @@ const hn_rewrite hn_rules_conv[] = {
     {.name = "bias_into_conv_transpose",
      .find = "add(c:conv_transpose(x, w, ...), k:const)",
      .put = "c(x, w, add(b, reshape(k, flat)))",
-     .when = when_one_group,
+     .when = when_channel_transposed,
      .make = make_transposed,
      .why = "the bias is added while the tile is still in registers"},
     {.name = "scale_into_conv_transpose",
      .find = "mul(c:conv_transpose(x, w:const, ...), k:const)",
-     .put = "c(x, mul(w, reshape(k, column)), mul(b, reshape(k, flat)))",
-     .when = when_one_group,
+     .put = "c(x, mul(w, reshape(expand(reshape(k, grouped), repeated), column)), mul(b, reshape(k, flat)))",
+     .when = when_channel_transposed,
      .make = make_transposed,
      .why = "a factor of each channel can be the weights' own"},
+    {.name = "scale_before_conv",
+     .find = "c:conv(m:mul(x, k:const), w:const, ...)",
+     .put = "c(x, mul(w, reshape(k, row)), ...)",
+     .when = when_in_front,
+     .make = make_row,
+     .why = "a factor of each input channel can be the weights' own"},
+    {.name = "divisor_before_conv",
+     .find = "c:conv(m:div(x, k:const), w:const, ...)",
+     .put = "c(x, div(w, reshape(k, row)), ...)",
+     .when = when_in_front,
+     .make = make_row,
+     .why = "a divisor of each input channel can be the weights' own"},
+    {.name = "bias_before_conv",
+     .find = "c:conv(m:add(x, k:const), w:const, ...)",
+     .put = "c(x, w, add(b, reduce_sum[keepdims=0](mul(w, reshape(k, row)), taps)), ...)",
+     .when = when_unpadded,
+     .make = make_row,
+     .why = "what the weights make of a constant is a bias"},
     {.name = "bn_to_affine",
      .find = "n:batch_norm[training_mode=0](x, " BN_CONSTANTS ")",
      .put = "add(mul(x, reshape(" BN_SCALED("one") ", column)), reshape(" BN("zero") ", column))",

@@ -47,6 +47,26 @@ static hone_status make_linear(hn_match *match) {
   return hn_bind_bias(match, hn_bound_type(match, "w")->shape.dim[!transposed]);
 }
 
+/* m: the product or sum that feeds the layer; k is for each of its features. */
+static const char *when_in_front(const hn_match *match) {
+  const hone_type *x = hn_bound_type(match, "x");
+  const hn_value *bias = hn_input(match->root, 2);
+  if (bias && !hn_value_is_constant(bias)) return "the bias is no constant";
+  const char *unmet = hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger");
+  if (unmet) return unmet;
+  return hn_varies_only_along(hn_bound_type(match, "k"), x, x->shape.rank - 1) ? NULL
+                                                                               : "the constant differs from row to row";
+}
+
+/* across: k beside the weights; summed: the axis of the weights that the product sums over. */
+static hone_status make_in_front(hn_match *match) {
+  const int64_t transposed = hn_attr_int(&hn_bound_node(match, "c")->attrs, "transpose_w") != 0;
+  const int64_t across[2] = {transposed ? 1 : -1, transposed ? -1 : 1};
+  HN_TRY(hn_bind_ints(match, "across", 2, across));
+  HN_TRY(hn_bind_ints(match, "summed", 1, &transposed));
+  return hn_bind_bias(match, hn_bound_type(match, "w")->shape.dim[!transposed]);
+}
+
 const hn_rewrite hn_rules_linear[] = {
     {.name = "matmul_to_linear",
      .find = "matmul(a, w:const)",
@@ -121,5 +141,17 @@ const hn_rewrite hn_rules_linear[] = {
      .when = when_feature,
      .make = make_linear,
      .why = "a divisor of each feature can be the weights' own"},
+    {.name = "scale_before_linear",
+     .find = "c:linear(m:mul(x, k:const), w:const, ...)",
+     .put = "c(x, mul(w, reshape(k, across)), ...)",
+     .when = when_in_front,
+     .make = make_in_front,
+     .why = "a factor of each input feature can be the weights' own"},
+    {.name = "bias_before_linear",
+     .find = "c:linear(m:add(x, k:const), w:const, ...)",
+     .put = "c(x, w, add(b, reduce_sum[keepdims=0](mul(w, reshape(k, across)), summed)), ...)",
+     .when = when_in_front,
+     .make = make_in_front,
+     .why = "what the weights make of a constant is a bias"},
     HN_EPILOGUE_RULES("linear"),
     {0}};

@@ -16,6 +16,9 @@ static const struct {
     {"hard_sigmoid", HN_ACTIVATION_HARDSIGMOID},
     {"gelu", HN_ACTIVATION_GELU_ERF},
     {"tanh", HN_ACTIVATION_TANH},
+    {"gelu_tanh", HN_ACTIVATION_GELU_TANH},
+    {"elu", HN_ACTIVATION_ELU},
+    {"mish", HN_ACTIVATION_MISH},
 };
 
 bool hn_cpu_activation(const hone_attrs *attrs, hn_epilogue_f32 *out) {

@@ -20,7 +20,11 @@ typedef enum hn_activation {
   HN_ACTIVATION_HARDSWISH,   /* x * min(1, max(0, x / 6 + 0.5)) */
   HN_ACTIVATION_HARDSIGMOID, /* min(1, max(0, alpha * x + beta)) */
   HN_ACTIVATION_GELU_ERF,    /* x * 0.5 * (1 + erf(x / sqrt(2))) */
-  HN_ACTIVATION_TANH
+  HN_ACTIVATION_TANH,
+  HN_ACTIVATION_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+  HN_ACTIVATION_ELU,       /* x < 0 ? alpha * (exp(x) - 1) : x */
+  HN_ACTIVATION_MISH,      /* x * tanh(log(1 + exp(x))) */
+  HN_ACTIVATION_COUNT
 } hn_activation;
 
 /* NaN passes through every activation. */

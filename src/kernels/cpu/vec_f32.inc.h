@@ -118,6 +118,21 @@ HN_INLINE vf v_gelu(vf x) {
   return x * v_select(x < 0.0f, tail, 1.0f - tail);
 }
 
+/* The same by its tanh approximation, x s(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3): no cancellation either. */
+HN_INLINE vf v_gelu_tanh(vf x) { return x * v_sigmoid(x * v_fma(x * x, v_set(0.0713548163f), v_set(1.59576912f))); }
+
+/* exp(x) - 1 for x <= 0, as 2 t / (1 - t) with t = tanh(x / 2). */
+HN_INLINE vf v_expm1(vf x) {
+  const vf t = v_tanh(x * 0.5f);
+  return (t + t) / (1.0f - t);
+}
+
+/* x tanh(log(1 + e)) with e = exp(x) is x n / (n + 2) with n = e (e + 2), which is x beyond 20. */
+HN_INLINE vf v_mish(vf x) {
+  const vf e = v_exp(v_min(v_set(20.0f), x)), n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
 /* Bounds for what max and min alone can do; the others are applied by activate(). */
 HN_INLINE void activation_bounds(const hn_epilogue_f32 *e, float *low, float *high) {
   *low = e->activation == HN_ACTIVATION_RELU   ? 0.0f
@@ -137,6 +152,10 @@ HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
   case HN_ACTIVATION_HARDSIGMOID: return v_min(one, v_max(zero, v_fma(x, v_set(alpha), v_set(beta))));
   case HN_ACTIVATION_GELU_ERF: return v_gelu(x);
   case HN_ACTIVATION_TANH: return v_tanh(x);
+  case HN_ACTIVATION_GELU_TANH: return v_gelu_tanh(x);
+  case HN_ACTIVATION_ELU: return v_select(x < zero, alpha * v_expm1(v_min(zero, x)), x);
+  case HN_ACTIVATION_MISH: return v_mish(x);
+  case HN_ACTIVATION_COUNT:
   case HN_ACTIVATION_NONE:
   case HN_ACTIVATION_RELU:
   case HN_ACTIVATION_CLIP: break;
@@ -162,6 +181,10 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
     HN_ACTIVATE_CASE(HN_ACTIVATION_HARDSIGMOID)
     HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_ERF)
     HN_ACTIVATE_CASE(HN_ACTIVATION_TANH)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_TANH)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_ELU)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_MISH)
+  case HN_ACTIVATION_COUNT:
   case HN_ACTIVATION_NONE:
   case HN_ACTIVATION_RELU:
   case HN_ACTIVATION_CLIP: return;

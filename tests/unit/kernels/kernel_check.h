@@ -64,13 +64,17 @@ static inline double reference_activation(double x, const hn_epilogue_f32 *e) {
   case HN_ACTIVATION_HARDSIGMOID: return fmin(1, fmax(0, alpha * x + beta));
   case HN_ACTIVATION_GELU_ERF: return 0.5 * x * erfc(-x * sqrt(0.5));
   case HN_ACTIVATION_TANH: return tanh(x);
+  case HN_ACTIVATION_GELU_TANH: return x / (1 + exp(-1.5957691216057307 * (x + 0.044715 * x * x * x)));
+  case HN_ACTIVATION_ELU: return x < 0 ? alpha * expm1(x) : x;
+  case HN_ACTIVATION_MISH: return x > 40 ? x : x * tanh(log1p(exp(x)));
+  case HN_ACTIVATION_COUNT: break;
   }
   return x;
 }
 
 /* Parameters that make each activation do something for sums of magnitude about one. */
 static inline hn_epilogue_f32 random_epilogue(uint32_t *seed) {
-  hn_epilogue_f32 e = {.activation = (hn_activation)random_below(seed, HN_ACTIVATION_TANH + 1)};
+  hn_epilogue_f32 e = {.activation = (hn_activation)random_below(seed, HN_ACTIVATION_COUNT)};
   e.alpha = e.activation == HN_ACTIVATION_CLIP ? (random_below(seed, 2) ? -0.5f : 0.25f) : 0.2f;
   e.beta = e.activation == HN_ACTIVATION_CLIP ? 0.75f : 0.5f;
   return e;

@@ -121,6 +121,26 @@ static hn_value *make_value(maker *m, const struct guess *guess, bool constant) 
   return hn_constant_create(graph, guess->name, &tensor, false);
 }
 
+static hn_node *make_node(maker *m, const char *op, int in_count, hn_value *const *in, int out_count,
+                          const hone_attr *attr) {
+  hn_node *node;
+  const hn_node_spec spec = {.op = hn_op_find(m->b->context->ops, op),
+                             .attrs = {attr != NULL, attr},
+                             .in_count = in_count,
+                             .out_count = out_count,
+                             .in = in};
+  return hn_node_create(m->b->graph->main, &spec, &node) == HONE_OK ? node : NULL;
+}
+
+/* The value through a layer that keeps its shape: some rules ask what comes before. */
+static hn_value *make_layer(maker *m, hn_value *x) {
+  const int64_t last = x->fact.type.shape.dim[x->fact.type.shape.rank - 1];
+  const struct guess weights = {.name = "w", .dtype = HONE_F32, .rank = 2, .dims = {last, last}, .constant = true};
+  hn_value *in[2] = {x, make_value(m, &weights, true)};
+  hn_node *node = make_node(m, "matmul", 2, in, 1, NULL);
+  return node ? node->out[0] : NULL;
+}
+
 static bool is_bound(const maker *m, const char *name) {
   for (int i = 0; i < m->binding_count; ++i)
     if (strcmp(m->bindings[i].name, name) == 0) return true;
@@ -134,7 +154,9 @@ static bool bind_name(maker *m, const char *name, bool constant) {
   for (size_t i = 0; i < HN_COUNT(guesses); ++i)
     if (strcmp(guesses[i].name, name) == 0) fitting[count++] = &guesses[i];
   if (count == 0 || m->binding_count == MOST_NAMES) return false;
-  hn_value *value = make_value(m, fitting[below(m, count)], constant);
+  const struct guess *guess = fitting[below(m, count)];
+  hn_value *value = make_value(m, guess, constant);
+  if (value && strcmp(name, "x") == 0 && !constant && below(m, 6) == 0) value = make_layer(m, value);
   m->bindings[m->binding_count++] = (hn_binding){.name = name, .value = value};
   return value != NULL;
 }
@@ -201,17 +223,6 @@ static hone_attr random_perm(maker *m, int rank) {
   return (hone_attr){.name = "perm", .kind = HONE_ATTR_INTS, .count = rank, .ints = perm};
 }
 
-static hn_node *make_node(maker *m, const char *op, int in_count, hn_value *const *in, int out_count,
-                          const hone_attr *attr) {
-  hn_node *node;
-  const hn_node_spec spec = {.op = hn_op_find(m->b->context->ops, op),
-                             .attrs = {attr != NULL, attr},
-                             .in_count = in_count,
-                             .out_count = out_count,
-                             .in = in};
-  return hn_node_create(m->b->graph->main, &spec, &node) == HONE_OK ? node : NULL;
-}
-
 /* What a variadic list holds: transposes, all parts of a split, a concat beside a plain value, or plain values. */
 static bool bind_rest(maker *m, const char *name) {
   static const struct guess cube = {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
@@ -244,11 +255,10 @@ static const struct need {
   int count;
   int64_t list[5];
 } needs[] = {
-    {"view", "dims", 5, {2, 2, 2, 5, 5}}, {"view", "dims", 4, {2, 4, 5, 5}},
-    {"view", "dims", 4, {2, 4, 4, 4}},    {"view", "dims", 5, {2, 2, 2, 4, 4}},
-    {"view", "dims", 2, {2, 4}},          {"split", "axis", 1, {1}},
-    {"split", "axis", 1, {-3}},           {"concat", "axis", 1, {1}},
-    {"concat", "axis", 1, {-3}},          {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
+    {"view", "dims", 5, {2, 2, 2, 5, 5}}, {"view", "dims", 4, {2, 4, 5, 5}}, {"view", "dims", 4, {2, 4, 4, 4}},
+    {"view", "dims", 5, {2, 2, 2, 4, 4}}, {"view", "dims", 2, {2, 4}},       {"view", "dims", 3, {1, 3, 4}},
+    {"view", "dims", 2, {6, 4}},          {"split", "axis", 1, {1}},         {"split", "axis", 1, {-3}},
+    {"concat", "axis", 1, {1}},           {"concat", "axis", 1, {-3}},       {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
     {"channel_gather", "split", 1, {4}},  {"gather", "axis", 1, {1}},
 };
 
@@ -371,6 +381,8 @@ static void test_transposes(void **state) {
   (void)state;
   try_list(hn_rules_transposes);
   try_list(hn_rules_transpose_views);
+  try_list(hn_rules_views);
+  try_list(hn_rules_full_rank);
 }
 static void test_channels(void **state) {
   (void)state;
