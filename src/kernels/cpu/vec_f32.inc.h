@@ -26,6 +26,7 @@
 
 typedef float vf __attribute__((vector_size(4 * HN_LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * HN_LANES)));
+typedef uint32_t vu __attribute__((vector_size(4 * HN_LANES)));
 typedef float vf_memory __attribute__((vector_size(4 * HN_LANES), aligned(4), may_alias));
 
 HN_INLINE vf v_load(const float *p) { return *(const vf_memory *)p; }
@@ -89,8 +90,26 @@ HN_INLINE vf v_reciprocal(vf x) {
 #endif
 }
 
-/* Below -87 the result stays at 1.6e-38, so that no step overflows. */
-HN_INLINE vf v_sigmoid(vf x) { return v_reciprocal(1.0f + v_exp(-v_max(v_set(-87.0f), x))); }
+/* 1 / (1 + e^-x) within 3 ULP between -87 and 87, where it stays beyond them. e^-x = 2^n e^r with n = round(-x / ln2);
+ * the polynomial is a minimax fit of e^r (9e-8), and the magic number leaves n + 127, a float's exponent, in the low
+ * bits. */
+HN_INLINE vf v_sigmoid(vf x) {
+  const vf magic = v_set(12583039.0f); /* 1.5 * 2^23 + 127 */
+  x = v_min(v_set(87.0f), v_max(v_set(-87.0f), x));
+  const vf shifted = v_fma(x, v_set(-1.44269504f), magic);
+#if HN_LANES == 4 /* no fused product: ln2 in two parts, so that each is exact */
+  const vf n = shifted - magic;
+  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), -x));
+#else
+  const vf r = v_fma(shifted - magic, v_set(-0.693147182f), -x);
+#endif
+  vf p = v_fma(v_set(8.29027221e-3f), r, v_set(4.18981612e-2f));
+  p = v_fma(p, r, v_set(1.66676387e-1f));
+  p = v_fma(p, r, v_set(4.99991477e-1f));
+  p = v_fma(p, r, v_set(9.99999702e-1f));
+  p = v_fma(p, r, v_set(1.0f));
+  return v_reciprocal(v_fma(p, (vf)((vu)shifted << 23), v_set(1.0f)));
+}
 
 /* Near zero an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with x's sign. */
 HN_INLINE vf v_tanh(vf x) {
