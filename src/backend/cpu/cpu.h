@@ -71,14 +71,18 @@ static inline int64_t hn_cpu_greater(int64_t a, int64_t b) { return a > b ? a : 
 /* The row cpu.OP.DTYPE.SUFFIX for one instruction set. prepared: what fills the state `s` for `query`, with `diag` for
  * words; then the fields that are its own. */
 #define HN_CPU_ROW(op_name, dtype, suffix, ISA, prepared, ...)                                                         \
+  HN_CPU_ROW_NAMED(op_name, "cpu." #op_name "." #dtype "." #suffix, dtype, suffix, ISA, prepared, __VA_ARGS__)
+
+/* The same under any name; `way` tells it from the op's other rows. */
+#define HN_CPU_ROW_NAMED(op_name, row_name, way, suffix, ISA, prepared, ...)                                           \
   static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
                                                   hone_diagnostics *diag) {                                            \
     (void)unit, (void)diag;                                                                                            \
     return prepared;                                                                                                   \
   }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_##dtype##_##suffix = {                                                   \
+  const hone_tactic hn_tactic_cpu_##op_name##_##way##_##suffix = {                                                     \
       .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name "." #dtype "." #suffix,                                                                  \
+      .name = row_name,                                                                                                \
       .version = 1,                                                                                                    \
       .op = #op_name,                                                                                                  \
       .isa = HONE_ISA_##ISA,                                                                                           \
