@@ -56,7 +56,7 @@ static void finish(const expansion *e, hn_value *by) {
 
 /* ---- parts ---- */
 
-static hone_status copy_part(const expansion *e, const hn_node *part, hn_value **by_id, int value_count) {
+static hone_status copy_part(const expansion *e, hn_node *part, hn_value **by_id, int value_count) {
   hn_arena *arena = &e->graph->arena;
   hn_value **in = HN_NEW(arena, hn_value *, part->in_count);
   const char **names = HN_NEW(arena, const char *, part->out_count);
@@ -78,6 +78,8 @@ static hone_status copy_part(const expansion *e, const hn_node *part, hn_value *
                              .before = e->node};
   hn_node *made;
   HN_TRY(hn_node_create(e->node->owner, &spec, &made));
+  made->parts = part->parts; /* a part may be fused itself */
+  part->parts = NULL;
   for (int i = 0; i < part->out_count; ++i)
     if (part->out[i]) by_id[part->out[i]->id] = made->out[i];
   return HONE_OK;
@@ -89,7 +91,7 @@ static hone_status expand_parts(const expansion *e) {
   hn_value **by_id = HN_NEW(&e->graph->arena, hn_value *, value_count);
   if (!by_id) return HN_FAIL_MEMORY(&e->graph->context->diag);
   for (int i = 0; i < parts->param_count && i < e->node->in_count; ++i) by_id[parts->params[i]->id] = e->node->in[i];
-  for (const hn_node *part = parts->first; part; part = part->next) HN_TRY(copy_part(e, part, by_id, value_count));
+  for (hn_node *part = parts->first; part; part = part->next) HN_TRY(copy_part(e, part, by_id, value_count));
   for (int i = 0; i < parts->result_count && i < e->node->out_count; ++i) {
     hn_value *result = parts->results[i];
     if (!result) continue;

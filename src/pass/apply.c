@@ -177,6 +177,10 @@ static hone_status commit(const hn_rule *rule, hn_match *match, const attempt *t
   if (made) HN_TRY(hn_fold_made(match->run, first_made(try), try->results[0]->node));
   if (made) hn_node_swap_names(graph, try->results[0]->node, namesake(rule, match));
   if (rule->row->fuses) HN_TRY(keep_parts(match, try));
+  if (rule->row->hands_on && made) {
+    try->results[0]->node->parts = namesake(rule, match)->parts;
+    namesake(rule, match)->parts = NULL;
+  }
   for (int i = 0; i < match->root_count; ++i) {
     if (was_made(try, try->results[i]->node)) hn_value_swap_names(graph, try->results[i], match->roots[i]);
     hn_value_replace(match->roots[i], try->results[i]);

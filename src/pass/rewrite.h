@@ -40,8 +40,9 @@ typedef struct hn_rewrite {
   /* Computes what put needs and text cannot say: constants by hn_bind, attributes ($name) by hn_bind_attr. */
   hone_status (*make)(hn_match *match);
   const char *why;
-  bool fuses; /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
-  bool keeps; /* inner nodes may have other uses: they stay for those */
+  bool fuses;    /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
+  bool keeps;    /* inner nodes may have other uses: they stay for those */
+  bool hands_on; /* the new root is the node that put rebuilds, on other inputs: its parts go over to it */
 } hn_rewrite;
 
 hn_value *hn_bound(const hn_match *match, const char *name); /* NULL when not bound */

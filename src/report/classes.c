@@ -16,7 +16,7 @@ static const struct {
     {"Pooling", " max_pool average_pool lp_pool global_average_pool global_max_pool global_lp_pool "
                 "max_unpool roi_align max_roi_pool "},
     {"Softmax", " softmax log_softmax hardmax "},
-    {"Attention", " attention rotary_embedding "},
+    {"Attention", " attention qkv_attention rotary_embedding "},
     {"Recurrent", " lstm gru rnn "},
     {"Resize", " resize upsample grid_sample affine_grid "},
     {"Quantization", " quantize_linear dequantize_linear dynamic_quantize_linear "},

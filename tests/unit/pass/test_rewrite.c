@@ -85,6 +85,18 @@ static const struct guess {
     {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 0}},
     {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {2, 3}},
     {.name = "input", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
+    {.name = "q", .dtype = HONE_F32, .rank = 4, .dims = {2, 2, 3, 4}},
+    {.name = "q", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "keys", .dtype = HONE_F32, .rank = 4, .dims = {2, 2, 3, 4}},
+    {.name = "keys", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "keys", .dtype = HONE_F32, .rank = 4, .dims = {2, 3, 2, 4}}, /* length before heads */
+    {.name = "v", .dtype = HONE_F32, .rank = 4, .dims = {2, 2, 3, 4}},
+    {.name = "v", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
+    {.name = "mask", .dtype = HONE_F32, .rank = 4, .dims = {2, 1, 1, 3}},
+    {.name = "mask", .dtype = HONE_F32, .rank = 2, .dims = {3, 3}},
+    {.name = "c", .dtype = HONE_F32, .constant = true},
+    {.name = "c", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
+    {.name = "d", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
     {.name = "data", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
 };
 
@@ -259,7 +271,8 @@ static const struct need {
     {"view", "dims", 5, {2, 2, 2, 4, 4}}, {"view", "dims", 2, {2, 4}},       {"view", "dims", 3, {1, 3, 4}},
     {"view", "dims", 2, {6, 4}},          {"split", "axis", 1, {1}},         {"split", "axis", 1, {-3}},
     {"concat", "axis", 1, {1}},           {"concat", "axis", 1, {-3}},       {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
-    {"channel_gather", "split", 1, {4}},  {"gather", "axis", 1, {1}},
+    {"channel_gather", "split", 1, {4}},  {"gather", "axis", 1, {1}},        {"transpose", "perm", 4, {0, 1, 3, 2}},
+    {"transpose", "perm", 3, {0, 2, 1}},
 };
 
 static void add_needed(maker *m, hn_term *term, const hone_op *op) {
@@ -388,6 +401,10 @@ static void test_channels(void **state) {
   (void)state;
   try_list(hn_rules_channels);
 }
+static void test_attention(void **state) {
+  (void)state;
+  try_list(hn_rules_attention);
+}
 static void test_conv(void **state) {
   (void)state;
   try_list(hn_rules_conv);
@@ -418,6 +435,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_recognise),
                                      cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),
                                      cmocka_unit_test(test_linear),     cmocka_unit_test(test_channels),
-                                     cmocka_unit_test(test_rows)};
+                                     cmocka_unit_test(test_attention),  cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_f32.inc.h - attention's body for one ISA. Every matrix lies in blocks [columns / HN_LANES][rows][HN_LANES],
+ * which is what one register tile writes and the next one reads with constant offsets.
+ * The including file defines HN_LANES, HN_BLOCK (the same) and HN_ATTENTION, the function's name. */
+#include "kernels/cpu/attention/attention.h"
+#include "kernels/cpu/tile_f32.inc.h"
+
+#if HN_LANES == 16
+#define HN_MOST_ROWS 14
+#define HN_ATTENTION_TILES(X) HN_UP_TO_14(X, 1) HN_UP_TO_14(X, 2)
+#elif HN_LANES == 8
+#define HN_MOST_ROWS 6
+#define HN_ATTENTION_TILES(X) HN_UP_TO_6(X, 1) HN_UP_TO_6(X, 2)
+#else
+#define HN_MOST_ROWS 4
+#define HN_ATTENTION_TILES(X) HN_UP_TO_4(X, 1) HN_UP_TO_4(X, 2)
+#endif
+
+/* c = a b, or c += a b: a is rows x depth, b is depth x 1 or 2 panels. */
+typedef struct product {
+  const float *a, *b;
+  float *c;
+  int64_t depth, b_stride; /* floats between panels */
+  int adds;
+} product;
+
+HN_INLINE void tile_product(const product *t, const int panels, const int rows) {
+  vf acc[HN_TILE_VECTORS_MAX];
+  const float *a = t->a, *b = t->b;
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int v = 0; v < panels; ++v)
+      acc[r * panels + v] = t->adds ? v_load(t->c + (v * rows + r) * HN_LANES) : v_set(0.0f);
+  }
+  for (int64_t left = t->depth; left > 0; left -= HN_LANES, a += rows * HN_LANES, b += HN_LANES * HN_LANES)
+    tile_run(acc, panels, rows, a, HN_LANES, b, t->b_stride, left < HN_LANES ? left : HN_LANES);
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int v = 0; v < panels; ++v) v_store(t->c + (v * rows + r) * HN_LANES, acc[r * panels + v]);
+  }
+}
+
+#define HN_DEFINE_PRODUCT(b, p)                                                                                        \
+  HN_OUTLINE void product_##b##_##p(const product *t) { tile_product(t, b, p); }
+HN_ATTENTION_TILES(HN_DEFINE_PRODUCT)
+typedef void product_function(const product *);
+#define HN_ENTRY_PRODUCT(b, p) [b][p] = product_##b##_##p,
+static product_function *const products[3][HN_MOST_ROWS + 1] = {HN_ATTENTION_TILES(HN_ENTRY_PRODUCT)};
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t panels_of(int64_t n) { return (n + HN_LANES - 1) / HN_LANES; }
+
+/* All panels of one product. */
+static void run_product(product t, int rows, int64_t panels) {
+  while (panels > 0) {
+    const int now = panels >= 2 ? 2 : 1;
+    products[now][rows](&t);
+    t.b += now * t.b_stride;
+    t.c += now * rows * HN_LANES;
+    panels -= now;
+  }
+}
+
+HN_INLINE float largest_lane(vf v) {
+#if HN_LANES == 16
+  return _mm512_reduce_max_ps(v);
+#else
+  float lane[HN_LANES], top;
+  v_store(lane, v);
+  top = lane[0];
+  for (int i = 1; i < HN_LANES; ++i) top = lane[i] > top ? lane[i] : top;
+  return top;
+#endif
+}
+
+HN_INLINE float sum_of_lanes(vf v) {
+#if HN_LANES == 16
+  return _mm512_reduce_add_ps(v);
+#else
+  float lane[HN_LANES];
+  v_store(lane, v);
+  for (int width = HN_LANES / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  return lane[0];
+#endif
+}
+
+/* Lanes [0, n) of x, the others get `otherwise`. */
+HN_INLINE vf keep_lanes(vf x, int64_t n, float otherwise) {
+  static const int32_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  vi number;
+  memcpy(&number, numbers, sizeof number);
+  return v_select(number < (int32_t)n, x, v_set(otherwise));
+}
+
+/* n floats at p and zeros behind them. */
+HN_INLINE vf load_lanes(const float *p, int64_t n) {
+  if (n >= HN_LANES) return v_load(p);
+#if HN_LANES == 16
+  return _mm512_maskz_loadu_ps((__mmask16)((1U << n) - 1), p);
+#else
+  float lane[HN_LANES] = {0};
+  for (int64_t i = 0; i < n; ++i) lane[i] = p[i];
+  return v_load(lane);
+#endif
+}
+
+HN_INLINE void store_lanes(float *p, int64_t n, vf x) {
+  if (n >= HN_LANES) {
+    v_store(p, x);
+    return;
+  }
+#if HN_LANES == 16
+  _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), x);
+#else
+  float lane[HN_LANES];
+  v_store(lane, x);
+  for (int64_t i = 0; i < n; ++i) p[i] = lane[i];
+#endif
+}
+
+/* e^x for x <= 0 as v_exp() computes it, and 0 below -87: what is masked must not cost what subnormal numbers do. */
+HN_INLINE vf exp_below(vf x) {
+  const vf magic = v_set(12582912.0f), least = v_set(-87.0f);
+  const vf at = v_max(least, x), shifted = v_fma(at, v_set(1.44269504f), magic), n = shifted - magic;
+  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), at));
+  vf p = v_fma(v_set(1.38146e-3f), r, v_set(8.36871e-3f));
+  p = v_fma(p, r, v_set(4.166839e-2f));
+  p = v_fma(p, r, v_set(1.6666521e-1f));
+  p = v_fma(p, r, v_set(4.9999993e-1f));
+  p = v_fma(p * r, r, r) + 1.0f;
+  return v_select(x < least, v_set(0.0f), p * (vf)(((vi)shifted - (vi)magic + 127) << 23));
+}
+
+/* The largest of one row's scores, keys [0, n) of the block; adds the mask to them on the way. */
+HN_INLINE float mask_row(float *scores, int64_t stride, int64_t n, const float *mask) {
+  vf most = v_set(-__builtin_inff());
+  for (int64_t j = 0; j < n; j += HN_LANES, scores += stride) {
+    vf x = v_load(scores);
+    if (mask) x += load_lanes(mask + j, n - j);
+    if (n - j < HN_LANES) x = keep_lanes(x, n - j, -__builtin_inff()); /* behind the last key */
+    if (mask || n - j < HN_LANES) v_store(scores, x);
+    most = v_max(most, x);
+  }
+  return largest_lane(most);
+}
+
+/* Exponentials of the row over `base`, with their sum; zeros from n to the end. */
+HN_INLINE float soften_row(float *scores, int64_t stride, int64_t n, int64_t end, float base) {
+  const vf b = v_set(base);
+  vf sum = v_set(0.0f);
+  int64_t j = 0;
+  for (; j < n; j += HN_LANES, scores += stride) {
+    const vf e = exp_below(v_load(scores) - b);
+    v_store(scores, e);
+    sum += e;
+  }
+  for (; j < end; j += HN_LANES, scores += stride) v_store(scores, v_set(0.0f));
+  return sum_of_lanes(sum);
+}
+
+/* Rows of `size` floats into panels [size / HN_LANES][rows][HN_LANES], times factor. */
+static void pack_rows(const float *from, int64_t step, int64_t rows, int64_t size, float factor, float *to) {
+  const vf f = v_set(factor);
+  for (int64_t p = 0; p < size; p += HN_LANES)
+    for (int64_t r = 0; r < rows; ++r, to += HN_LANES) v_store(to, load_lanes(from + r * step + p, size - p) * f);
+}
+
+/* Keys into panels [keys / HN_LANES][size][HN_LANES]: a transpose, so that a panel's lanes are keys. */
+static void pack_keys(const float *from, int64_t step, int64_t keys, int64_t size, float *to) {
+  for (int64_t j = 0; j < keys; j += HN_LANES, to += size * HN_LANES) {
+    const int64_t lanes = lesser(HN_LANES, keys - j);
+    for (int64_t p = 0; p < size; p += HN_LANES) {
+      const int64_t run = lesser(HN_LANES, size - p);
+      float *square = to + p * HN_LANES;
+      for (int64_t i = 0; i < lanes; ++i) {
+        const float *row = from + (j + i) * step + p;
+        if (run == HN_LANES) {
+          HN_UNROLL
+          for (int q = 0; q < HN_LANES; ++q) square[q * HN_LANES + i] = row[q];
+        } else {
+          for (int64_t q = 0; q < run; ++q) square[q * HN_LANES + i] = row[q];
+        }
+      }
+      if (lanes == HN_LANES) continue;
+      for (int64_t q = 0; q < run; ++q)
+        for (int64_t i = lanes; i < HN_LANES; ++i) square[q * HN_LANES + i] = 0.0f;
+    }
+  }
+}
+
+/* One unit's place and memory. */
+typedef struct unit {
+  const hn_attention_f32 *a;
+  int64_t b, h, row, rows;        /* of the chunk */
+  float *keys, *values;           /* packed: a block of them */
+  float *queries, *scores;        /* of a tile */
+  float *sums, *top, *weight;     /* of the chunk's rows */
+  int64_t packed_head, packed_at; /* what keys and values hold: batch * heads + head, first key; -1: nothing */
+} unit;
+
+/* Columns that row i of the whole may see in a block of keys that begins at `first`. */
+static int64_t visible(const hn_attention_f32 *a, int64_t i, int64_t first, int64_t count) {
+  if (!a->is_causal) return count;
+  const int64_t left = i + 1 - first;
+  return left < 0 ? 0 : lesser(left, count);
+}
+
+/* Scores of a tile to weights; the sums so far follow when a row's maximum rises. All rows take one step before the
+ * next: their chains of dependent operations then overlap. */
+static void soften(unit *u, int64_t at, int rows, int64_t first, int64_t count) {
+  const hn_attention_f32 *a = u->a;
+  const int64_t i = u->row + at, end = visible(a, i + rows - 1, first, count), stride = (int64_t)rows * HN_LANES;
+  const int64_t v_panels = panels_of(a->v_size);
+  float before[HN_MOST_ROWS], *top = u->top + at, *weight = u->weight + at;
+  const float *mask = a->mask ? a->mask + u->b * a->mask_step.batch + u->h * a->mask_step.head + first : NULL;
+  for (int r = 0; r < rows; ++r) {
+    const float most = mask_row(u->scores + r * HN_LANES, stride, visible(a, i + r, first, count),
+                                mask ? mask + (i + r) * a->mask_step.row : NULL);
+    before[r] = top[r];
+    if (most > top[r]) top[r] = most;
+  }
+  for (int r = 0; r < rows; ++r) {
+    const float base = top[r] > -__builtin_inff() ? top[r] : 0.0f;
+    const float sum = soften_row(u->scores + r * HN_LANES, stride, visible(a, i + r, first, count), end, base);
+    if (first == 0 || before[r] == top[r]) {
+      weight[r] += sum;
+      continue;
+    }
+    const float keep = exp_below(v_set(before[r] - base))[0];
+    weight[r] = weight[r] * keep + sum;
+    float *sums = u->sums + at * v_panels * HN_LANES + r * HN_LANES;
+    for (int64_t p = 0; p < v_panels; ++p, sums += stride) v_store(sums, v_load(sums) * keep);
+  }
+}
+
+static void run_tile(unit *u, int64_t at, int rows, int64_t first, int64_t count) {
+  const hn_attention_f32 *a = u->a;
+  const int64_t v_panels = panels_of(a->v_size), i = u->row + at;
+  const int64_t seen = visible(a, i + rows - 1, first, count);
+  float *sums = u->sums + at * v_panels * HN_LANES;
+  if (seen == 0 && first > 0) return;
+  const float *q = a->q + u->b * a->q_step.batch + u->h * a->q_step.head + i * a->q_step.row;
+  pack_rows(q, a->q_step.row, rows, a->size, a->scale, u->queries);
+  run_product(
+      (product){.a = u->queries, .b = u->keys, .c = u->scores, .depth = a->size, .b_stride = a->size * HN_LANES}, rows,
+      panels_of(seen));
+  soften(u, at, rows, first, count);
+  run_product(
+      (product){
+          .a = u->scores, .b = u->values, .c = sums, .depth = seen, .b_stride = count * HN_LANES, .adds = first > 0},
+      rows, v_panels);
+}
+
+static void store_tile(const unit *u, int64_t at, int rows) {
+  const hn_attention_f32 *a = u->a;
+  const int64_t v_panels = panels_of(a->v_size);
+  const float *sums = u->sums + at * v_panels * HN_LANES;
+  for (int r = 0; r < rows; ++r) {
+    const float weight = u->weight[at + r];
+    const vf scale = v_set(weight == 0.0f ? 0.0f : 1.0f / weight);
+    float *y = a->y + u->b * a->y_step.batch + u->h * a->y_step.head + (u->row + at + r) * a->y_step.row;
+    for (int64_t p = 0; p < v_panels; ++p, y += HN_LANES)
+      store_lanes(y, a->v_size - p * HN_LANES, v_load(sums + (p * rows + r) * HN_LANES) * scale);
+  }
+}
+
+static void pack_block(unit *u, int64_t first, int64_t count) {
+  const hn_attention_f32 *a = u->a;
+  const int64_t head = u->b * a->heads + u->h / a->group * a->group, at = u->h / a->group;
+  if (u->packed_head == head && u->packed_at == first) return;
+  const float *k = a->k + u->b * a->k_step.batch + at * a->k_step.head + first * a->k_step.row;
+  const float *v = a->v + u->b * a->v_step.batch + at * a->v_step.head + first * a->v_step.row;
+  pack_keys(k, a->k_step.row, count, a->size, u->keys);
+  pack_rows(v, a->v_step.row, count, a->v_size, 1.0f, u->values);
+  u->packed_head = head;
+  u->packed_at = first;
+}
+
+static void run_unit(unit *u) {
+  const hn_attention_f32 *a = u->a;
+  int rows;
+  for (int64_t r = 0; r < u->rows; ++r) {
+    u->top[r] = -__builtin_inff();
+    u->weight[r] = 0.0f;
+  }
+  for (int64_t first = 0; first < a->kv_len; first += HN_ATTENTION_KEYS) {
+    const int64_t count = lesser(HN_ATTENTION_KEYS, a->kv_len - first);
+    if (first > 0 && visible(a, u->row + u->rows - 1, first, count) == 0) break;
+    pack_block(u, first, count);
+    for (int64_t at = 0; at < u->rows; at += rows) {
+      rows = tile_width(u->rows - at, HN_MOST_ROWS);
+      run_tile(u, at, rows, first, count);
+    }
+  }
+  for (int64_t at = 0; at < u->rows; at += rows) {
+    rows = tile_width(u->rows - at, HN_MOST_ROWS);
+    store_tile(u, at, rows);
+  }
+}
+
+void HN_ATTENTION(const hn_attention_f32 *a, int64_t begin, int64_t end, float *scratch) {
+  const int64_t keys = panels_of(lesser(a->kv_len, HN_ATTENTION_KEYS)) * HN_LANES;
+  const int64_t size = panels_of(a->size) * HN_LANES, v_size = panels_of(a->v_size) * HN_LANES;
+  const int64_t chunks = (a->q_len + a->row_chunk - 1) / a->row_chunk;
+  unit u = {.a = a, .keys = scratch, .packed_head = -1};
+  u.values = u.keys + keys * size;
+  u.queries = u.values + keys * v_size;
+  u.scores = u.queries + HN_MOST_ROWS * size;
+  u.sums = u.scores + HN_MOST_ROWS * keys;
+  u.top = u.sums + a->row_chunk * v_size;
+  u.weight = u.top + a->row_chunk;
+  for (int64_t at = begin; at < end; ++at) {
+    u.row = at % chunks * a->row_chunk;
+    u.rows = lesser(a->row_chunk, a->q_len - u.row);
+    u.h = at / chunks % a->heads;
+    u.b = at / chunks / a->heads;
+    run_unit(&u);
+  }
+}
