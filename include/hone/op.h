@@ -133,6 +133,7 @@ enum {
   HONE_ALIASES = 64,    /* output 0 is input 0's bytes under another shape (reshape and its kin) */
   HONE_RUNS_ONE = 128,  /* blocks: input 0 chooses one of two */
   HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
+  HONE_WHOLE = 512,     /* eval computes everything, whatever the window: steps need those before them */
 };
 
 typedef struct hone_op {

@@ -43,6 +43,7 @@ const hone_op hn_op_gru = {
     .in = {HN_RNN_INPUTS},
     .out = {{"y", 't', 0, HONE_PORT_OPTIONAL}, {"y_h", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HN_RNN_ATTRS, HONE_INT_ATTR("linear_before_reset", 0)},
+    .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,

@@ -46,6 +46,7 @@ const hone_op hn_op_lstm = {
             {"y_h", 't', 0, HONE_PORT_OPTIONAL},
             {"y_c", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HN_RNN_ATTRS, HONE_INT_ATTR("input_forget", 0)},
+    .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,

@@ -29,6 +29,7 @@ const hone_op hn_op_rnn = {
     .in = {HN_RNN_INPUTS},
     .out = {{"y", 't', 0, HONE_PORT_OPTIONAL}, {"y_h", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HN_RNN_ATTRS},
+    .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
