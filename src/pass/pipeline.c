@@ -33,6 +33,8 @@ static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
     FOLD,
     SHAPES,
+    {.name = "slices", .doc = "merges slices of slices", .rewrites = hn_rules_slices, .repeat = true},
+    {.name = "parts", .doc = "makes slices of channels parts of splits", .rewrites = hn_rules_parts},
     DEAD,
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},

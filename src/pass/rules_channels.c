@@ -161,27 +161,54 @@ static hone_status make_slice(hn_match *match) {
   return hn_bind_ints(match, "axes", both.count, both.axes);
 }
 
-/* ---- a split of which one part is used ---- */
+/* ---- slices of channels are parts of a split ---- */
 
-static const char *when_one_used(const hn_match *match) {
-  const hn_node *split = match->root;
-  const int rank = rank_of(split->in[0]);
-  if (split->out_count != 2 || !split->out[0]->uses == !split->out[1]->uses || rank < 1) return "";
-  const int64_t axis = axis_of(split, rank);
-  for (int i = 0; i < 2; ++i)
-    if (HONE_SYMBOLIC(split->out[i]->fact.type.shape.dim[axis])) return "the extent of a part is not known";
-  return NULL;
+/* Channels [*start, *end) of one image, which lie side by side, so that a part of them needs no copy. */
+static bool find_part(const hn_match *match, int64_t *start, int64_t *end) {
+  slicing part;
+  const hone_shape *x = &hn_bound_type(match, "x")->shape;
+  if (x->rank < 3 || x->dim[0] != 1 || !read_slice(match->root, &part)) return false;
+  *start = *end = 0;
+  for (int i = 0; i < part.count; ++i) {
+    if (part.axes[i] == 1) {
+      *start = part.starts[i];
+      *end = part.ends[i];
+    } else if (part.ends[i] - part.starts[i] != x->dim[part.axes[i]]) {
+      return false;
+    }
+  }
+  return *start < *end && *end - *start < x->dim[1];
 }
 
-static hone_status make_both(hn_match *match) {
-  const hn_node *split = match->root;
-  const int64_t axis = axis_of(split, rank_of(split->in[0])), zero = 0;
-  const int64_t middle = split->out[0]->fact.type.shape.dim[axis];
-  const int64_t end = middle + split->out[1]->fact.type.shape.dim[axis];
-  HN_TRY(hn_bind_ints(match, "zero", 1, &zero));
-  HN_TRY(hn_bind_ints(match, "middle", 1, &middle));
-  HN_TRY(hn_bind_ints(match, "end", 1, &end));
-  return hn_bind_ints(match, "axes", 1, &axis);
+static const char *when_part(const hn_match *match) {
+  int64_t start, end;
+  return find_part(match, &start, &end) ? NULL : "";
+}
+
+/* y: the part of a split of x that is the slice; the parts beside it may be nobody's. */
+static hone_status make_part(hn_match *match) {
+  hone_graph *graph = match->run->graph;
+  const int64_t extent = hn_bound_type(match, "x")->shape.dim[1];
+  int64_t sizes[3], start, end;
+  (void)find_part(match, &start, &end);
+  int count = 0;
+  if (start > 0) sizes[count++] = start;
+  const int at = count;
+  sizes[count++] = end - start;
+  if (end < extent) sizes[count++] = extent - end;
+  const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 1};
+  hn_value *in[2] = {hn_bound(match, "x"), hn_constant_int(graph, NULL, 1, count, sizes)};
+  if (!in[1]) return HONE_NO_MEMORY;
+  const hn_node_spec spec = {.op = hn_op_find(graph->context->ops, "split"),
+                             .attrs = {1, &axis},
+                             .in_count = 2,
+                             .out_count = count,
+                             .in = in,
+                             .origins = match->root->origins,
+                             .before = match->root};
+  hn_node *split;
+  HN_TRY(hn_node_create(match->root->owner, &spec, &split));
+  return hn_bind(match, "y", split->out[at]);
 }
 
 /* ---- channel shuffles ---- */
@@ -295,6 +322,24 @@ static hone_status make_two_parts(hn_match *match) {
   return hn_bind_list(match, "split", 2, sizes);
 }
 
+const hn_rewrite hn_rules_slices[] = {{.name = "merge_slices",
+                                       .find = "slice(t:slice(x, ...), ...)",
+                                       .put = "slice(x, starts, ends, axes)",
+                                       .when = when_slices_known,
+                                       .make = make_slice,
+                                       .keeps = true,
+                                       .why = "a part of a part is a part"},
+                                      {0}};
+
+const hn_rewrite hn_rules_parts[] = {
+    {.name = "slice_to_split",
+                                       .find = "slice(x, ...)",
+                                       .put = "y",
+                                       .when = when_part,
+                                       .make = make_part,
+                                       .why = "parts of a split need no copy, and siblings are parts of one"},
+                                      {0}};
+
 const hn_rewrite hn_rules_channels[] = {{.name = "merge_concats",
                                          .find = "c:concat(xs...)",
                                          .put = "c(ys...)",
@@ -307,19 +352,6 @@ const hn_rewrite hn_rules_channels[] = {{.name = "merge_concats",
                                          .when = when_rejoined,
                                          .make = make_whole,
                                          .why = "all parts of a tensor are that tensor"},
-                                        {.name = "merge_slices",
-                                         .find = "slice(t:slice(x, ...), ...)",
-                                         .put = "slice(x, starts, ends, axes)",
-                                         .when = when_slices_known,
-                                         .make = make_slice,
-                                         .keeps = true,
-                                         .why = "a part of a part is a part"},
-                                        {.name = "part_to_slice",
-                                         .find = "(s:split(x, ...), s.1)",
-                                         .put = "(slice(x, zero, middle, axes), slice(x, middle, end, axes))",
-                                         .when = when_one_used,
-                                         .make = make_both,
-                                         .why = "the other part is not used"},
                                         {.name = "shuffle_channels",
                                          .find = "view(t:transpose(view(x)))",
                                          .put = "channel_gather[channels=$channels, split=$split](x)",

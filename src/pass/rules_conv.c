@@ -130,6 +130,36 @@ static hone_status make_pads(hn_match *match) {
   return hn_bind_list(match, "pads", 2 * planes, sum);
 }
 
+/* ---- pools over 1x1 convolutions ---- */
+
+static bool all_are(const hone_attrs *attrs, const char *name, int64_t want) {
+  const int64_t *items;
+  const int count = hn_attr_ints(attrs, name, &items);
+  for (int i = 0; i < count; ++i)
+    if (items[i] != want) return false;
+  return true;
+}
+
+static bool is_not_padded(const hone_attrs *attrs) {
+  const char *how = hn_attr_text(attrs, "auto_pad");
+  return all_are(attrs, "pads", 0) && (hn_name_equal(how, "NOTSET") || hn_name_equal(how, "VALID"));
+}
+
+/* Both are linear, and the one mixes channels, the other pixels. The pool reads more channels than before when the
+ * convolution makes fewer; from 16 on what is multiplied less outweighs that. */
+static const char *when_pool_first(const hn_match *match) {
+  enum { FEW = 16 };
+  const hone_attrs *pool = &match->root->attrs, *conv = &hn_bound_node(match, "c")->attrs;
+  const hone_shape *w = &hn_bound_type(match, "w")->shape;
+  if (!hn_shape_known(w) || hn_input(hn_bound_node(match, "c"), 3)) return "the convolution adds a residual";
+  for (int i = 2; i < w->rank; ++i)
+    if (w->dim[i] != 1) return "";
+  if (!all_are(conv, "strides", 1) || !is_not_padded(conv)) return "";
+  if (!is_not_padded(pool) || hn_attr_int(pool, "ceil_mode") != 0) return "the pool pads";
+  if (all_are(pool, "strides", 1)) return "the pool leaves as many pixels";
+  return w->dim[0] < FEW && w->dim[0] < w->dim[1] ? "the convolution makes few channels" : NULL;
+}
+
 #define BN_CONSTANTS "scale:const, bias:const, mean:const, var:const"
 #define BN_SCALED(x) "batch_norm[epsilon=n.epsilon](" x ", scale, sub(bias, bias), sub(mean, mean), var)"
 #define BN(x) "batch_norm[epsilon=n.epsilon](" x ", scale, bias, mean, var)"
@@ -219,6 +249,11 @@ const hn_rewrite hn_rules_conv[] = {
      .when = when_channels_known,
      .make = make_affine,
      .why = "a factor and a summand of each channel can join elementwise neighbours"},
+    {.name = "pool_before_conv",
+     .find = "p:average_pool(c:conv[act=\"\"](x, w, ...))",
+     .put = "c(p(x), w, ...)",
+     .when = when_pool_first,
+     .why = "fewer pixels are left to multiply"},
     {.name = "pad_into_conv",
      .find = "c:conv[act=\"\", auto_pad=\"NOTSET\"](p:pad[mode=\"constant\"](x, pads:const, ...), w, ...)",
      .put = "c[pads=$pads](x, w, ...)",

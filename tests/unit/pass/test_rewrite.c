@@ -17,6 +17,7 @@ static const struct guess {
 } guesses[] = {
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 1, 5}},
+    {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {1, 4, 3}},
     {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 4, 4}}, /* the wrong axis has the right length too */
@@ -83,6 +84,8 @@ static const struct guess {
     {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {9}},
     {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {1}, .constant = true, .fill = LISTED, .list = {-2}},
     {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 0}},
+    {.name = "starts", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 1}},
+    {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {9, 3}},
     {.name = "ends", .dtype = HONE_I64, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {2, 3}},
     {.name = "input", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
     {.name = "q", .dtype = HONE_F32, .rank = 4, .dims = {2, 2, 3, 4}},
@@ -267,35 +270,50 @@ static const struct need {
   int count;
   int64_t list[5];
 } needs[] = {
-    {"view", "dims", 5, {2, 2, 2, 5, 5}}, {"view", "dims", 4, {2, 4, 5, 5}}, {"view", "dims", 4, {2, 4, 4, 4}},
-    {"view", "dims", 5, {2, 2, 2, 4, 4}}, {"view", "dims", 2, {2, 4}},       {"view", "dims", 3, {1, 3, 4}},
-    {"view", "dims", 2, {6, 4}},          {"split", "axis", 1, {1}},         {"split", "axis", 1, {-3}},
-    {"concat", "axis", 1, {1}},           {"concat", "axis", 1, {-3}},       {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
-    {"channel_gather", "split", 1, {4}},  {"gather", "axis", 1, {1}},        {"transpose", "perm", 4, {0, 1, 3, 2}},
+    {"view", "dims", 5, {2, 2, 2, 5, 5}},
+    {"view", "dims", 4, {2, 4, 5, 5}},
+    {"view", "dims", 4, {2, 4, 4, 4}},
+    {"view", "dims", 5, {2, 2, 2, 4, 4}},
+    {"view", "dims", 2, {2, 4}},
+    {"view", "dims", 3, {1, 3, 4}},
+    {"view", "dims", 2, {6, 4}},
+    {"split", "axis", 1, {1}},
+    {"split", "axis", 1, {-3}},
+    {"concat", "axis", 1, {1}},
+    {"concat", "axis", 1, {-3}},
+    {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
+    {"channel_gather", "split", 1, {4}},
+    {"gather", "axis", 1, {1}},
+    {"average_pool", "kernel_shape", 2, {2, 2}},
+    {"average_pool", "strides", 2, {2, 2}},
+    {"average_pool", "strides", 2, {1, 1}},
+    {"transpose", "perm", 4, {0, 1, 3, 2}},
     {"transpose", "perm", 3, {0, 2, 1}},
 };
 
+static hone_attr needed_attr(maker *m, const struct need *need) {
+  if (strcmp(need->attr, "axis") == 0) return (hone_attr){.name = "axis", .kind = HONE_ATTR_INT, .i = need->list[0]};
+  if (strcmp(need->attr, "dims") != 0)
+    return (hone_attr){.name = need->attr, .kind = HONE_ATTR_INTS, .count = need->count, .ints = need->list};
+  const char **dims = HN_NEW(&m->arena, const char *, need->count);
+  for (int i = 0; i < need->count; ++i) dims[i] = hn_arena_printf(&m->arena, "%d", (int)need->list[i]);
+  return (hone_attr){.name = "dims", .kind = HONE_ATTR_STRINGS, .count = need->count, .strings = dims};
+}
+
+/* One row of needs[] for each attribute, begun at a random row. */
 static void add_needed(maker *m, hn_term *term, const hone_op *op) {
-  const struct need *fitting[HN_COUNT(needs)], *need;
-  uint64_t count = 0;
-  for (size_t i = 0; i < HN_COUNT(needs); ++i)
-    if (strcmp(needs[i].op, op->name) == 0) fitting[count++] = &needs[i];
-  if (count == 0 || (strcmp(op->name, "transpose") == 0 && below(m, 4) > 0)) return;
-  need = fitting[below(m, count)];
-  if (has_attr(term, need->attr)) return;
-  hone_attr attr = {.name = need->attr, .kind = HONE_ATTR_INTS, .count = need->count, .ints = need->list};
-  if (strcmp(need->attr, "axis") == 0) attr = (hone_attr){.name = "axis", .kind = HONE_ATTR_INT, .i = need->list[0]};
-  if (strcmp(need->attr, "dims") == 0) {
-    const char **dims = HN_NEW(&m->arena, const char *, need->count);
-    for (int i = 0; i < need->count; ++i) dims[i] = hn_arena_printf(&m->arena, "%d", (int)need->list[i]);
-    attr = (hone_attr){.name = "dims", .kind = HONE_ATTR_STRINGS, .count = need->count, .strings = dims};
+  const uint64_t begin = below(m, HN_COUNT(needs));
+  if (strcmp(op->name, "transpose") == 0 && below(m, 4) > 0) return;
+  for (size_t i = 0; i < HN_COUNT(needs); ++i) {
+    const struct need *need = &needs[(begin + i) % HN_COUNT(needs)];
+    if (strcmp(need->op, op->name) != 0 || has_attr(term, need->attr)) continue;
+    const hone_attr attr = needed_attr(m, need);
+    add_attr(m, term, &attr);
   }
-  add_attr(m, term, &attr);
-  if (strcmp(op->name, "channel_gather") == 0) {
-    hone_attr channels = random_perm(m, 4);
-    channels.name = "channels";
-    add_attr(m, term, &channels);
-  }
+  if (strcmp(op->name, "channel_gather") != 0) return;
+  hone_attr channels = random_perm(m, 4);
+  channels.name = "channels";
+  add_attr(m, term, &channels);
 }
 
 static bool is_inner_name(const hn_term *term, const char *name) {
@@ -400,6 +418,8 @@ static void test_transposes(void **state) {
 static void test_channels(void **state) {
   (void)state;
   try_list(hn_rules_channels);
+  try_list(hn_rules_slices);
+  try_list(hn_rules_parts);
 }
 static void test_attention(void **state) {
   (void)state;
