@@ -32,7 +32,7 @@ static void reuse_in_place(hn_plan *plan, hn_life *lives) {
     const hn_plan_step *step = &plan->steps[s];
     if (step->kind != HN_STEP_CALL || !(step->tactic->flags & HONE_TACTIC_IN_PLACE) || step->out_count != 1) continue;
     hn_plan_tensor *out = &plan->tensors[step->out[0]];
-    if (out->place != HN_PLACE_ARENA || out->alias_of >= 0) continue;
+    if (out->place != HN_PLACE_ARENA || out->alias_of >= 0 || out->part_of >= 0) continue;
     for (int i = 0; i < step->in_count; ++i) {
       if (!may_overwrite(plan, lives, s, i)) continue;
       const int root = root_of(plan, step->in[i]);

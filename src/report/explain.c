@@ -85,12 +85,13 @@ static void write_events(const explanation *e, const hn_json *node) {
     if (!is_node(node, text_of(event, "node"))) continue;
     if (!any) hn_text_add(e->out, "  passes\n");
     any = true;
+    hn_text_printf(e->out, "    %s", text_of(event, "rule"));
+    if (strcmp(text_of(event, "rule"), text_of(event, "pass")) != 0)
+      hn_text_printf(e->out, " (%s)", text_of(event, "pass"));
     if (fired && fired->i)
-      hn_text_printf(e->out, "    %s/%s fired on %s\n", text_of(event, "pass"), text_of(event, "rule"),
-                     text_of(event, "node"));
+      hn_text_printf(e->out, " fired on %s\n", text_of(event, "node"));
     else
-      hn_text_printf(e->out, "    %s/%s not on %s: %s\n", text_of(event, "pass"), text_of(event, "rule"),
-                     text_of(event, "node"), text_of(event, "unmet"));
+      hn_text_printf(e->out, " did not fire on %s: %s\n", text_of(event, "node"), text_of(event, "unmet"));
   }
 }
 
@@ -143,6 +144,18 @@ static void copy_json(hn_json_writer *w, const char *key, const hn_json *value) 
   }
 }
 
+/* The node's part of the ledger, and what the passes did to it. */
+static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *node) {
+  const hn_json *events = hn_json_get(e->ledger, "passes");
+  hn_json_open(w, NULL, '{');
+  for (size_t i = 0; i < node->length; ++i) copy_json(w, node->items[i].key, &node->items[i]);
+  hn_json_open(w, "passes", '[');
+  for (size_t i = 0; i < count_of(events); ++i)
+    if (is_node(node, text_of(&events->items[i], "node"))) copy_json(w, NULL, &events->items[i]);
+  hn_json_close(w, ']');
+  hn_json_close(w, '}');
+}
+
 hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
                               hn_arena *arena, hn_text *out, hone_diagnostics *diag) {
   hn_json *ledger;
@@ -161,7 +174,7 @@ hone_status hn_report_explain(const char *what, const char *text, size_t length,
     if (!is_node(&nodes->items[i], options->node)) continue;
     ++found;
     if (options->json)
-      copy_json(&writer, NULL, &nodes->items[i]);
+      copy_node(&e, &writer, &nodes->items[i]);
     else
       write_node(&e, &nodes->items[i]);
   }

@@ -130,8 +130,8 @@ static void test_explain(void **state) {
     hone_status want;
   } rows[] = {
       {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK},
-      {"act", "fuse/act fired on act", "other (relu)", HONE_OK},
-      {"c", "fuse/bias not on c: no bias", NULL, HONE_OK},
+      {"act", "act (fuse) fired on act", "other (relu)", HONE_OK},
+      {"c", "bias (fuse) did not fire on c: no bias", NULL, HONE_OK},
       {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK},
       {"c", "too small", NULL, HONE_OK},
       {"c", "proved best", NULL, HONE_OK},
