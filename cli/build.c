@@ -82,8 +82,13 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .seed = (uint64_t)cli_int(cli, "seed", 0),
                                   .scratch_limit_bytes = cli_int(cli, "scratch-limit", 0) * (1 << 20),
                                   .tactics = b->tactics,
+                                  .time_budget_ms = (int64_t)(cli_real(cli, "time-budget", 0) * 1e3),
+                                  .timing_cache_only = cli_has(cli, "timing-cache-only"),
                                   .progress = cli_progress,
                                   .progress_user = cli};
+  if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
+  if (options->timing_cache_only && !options->timing_cache_path)
+    return cli_usage_error(cli, "--timing-cache-only wants --timing-cache FILE");
   const int64_t level = cli_int(cli, "level", 3);
   options->level = level == 0 ? -1 : (int)level;
   options->tactic_count = cli_list(cli, "tactic", b->tactics, MAX_NAMES);

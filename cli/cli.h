@@ -172,6 +172,7 @@ int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_i
 
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
+const void *cli_interrupt_flag(void); /* const atomic_bool * */
 bool cli_is_interrupted(void); /* builds notice by themselves; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */

@@ -15,6 +15,8 @@ static void on_interrupt(int number) {
   signal(number, SIG_DFL); /* the second one ends the tool at once */
 }
 
+const void *cli_interrupt_flag(void) { return &cancelled; }
+
 bool cli_is_interrupted(void) { return atomic_load(&cancelled); }
 
 static void on_log(void *user, hone_log_level level, const char *line) {
@@ -57,6 +59,11 @@ static bool has_option(const cli_command *command, const char *name) {
   return false;
 }
 
+/* With a time budget, an interrupt ends the timing and not the build; the second one still ends the tool. */
+static bool stops_timing(const cli_tool *cli) {
+  return has_option(cli->command, "time-budget") && cli_has(cli, "time-budget");
+}
+
 static int open_context(cli_tool *cli) {
   char cache[4096];
   const char *no_color = getenv("NO_COLOR");
@@ -73,7 +80,7 @@ static int open_context(cli_tool *cli) {
                                         .cache_dir = cli_cache_dir(cache, sizeof cache),
                                         .deadline_ms =
                                             has_option(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
-                                        .cancel = &cancelled};
+                                        .cancel = stops_timing(cli) ? NULL : &cancelled};
   const hone_status status = hone_context_create(&options, &cli->context);
   if (status == HONE_OK) return CLI_EXIT_OK;
   cli_error("the library does not start: %s", hone_status_name(status));

@@ -27,16 +27,19 @@ typedef struct hone_build_options {
   int shape_count;
   const hone_pass_options *passes; /* NULL: the whole pipeline */
   bool reference_only;             /* every step by the reference backend */
-  int level;                       /* tuning effort 1..5 (0: the default, 3); -1: no timing, estimates only */
+  int level;                       /* tuning effort 1..5 (0: the default, 3); -1: no timing (docs/TUNING.md) */
   int timing_runs;                 /* timed runs a candidate; 0: by level */
-  const char *timing_cache_path;   /* read and updated; NULL: none */
+  const char *timing_cache_path;   /* read, and merged with what was measured; NULL: none */
   const char *lock_path;           /* read when it exists: its choices are taken; else written. NULL: none */
   uint64_t seed;                   /* of the data that tuning and error measuring use */
   int64_t scratch_limit_bytes;     /* tactics that need more are rejected; 0: 1 GiB */
-  const char *const *tactics;      /* "NODE=TACTIC": allow only this tactic for that node */
+  const char *const *tactics;      /* "NODE=TACTIC[:param=value,...]", globs, or "NODE=parts": allow nothing else */
   int tactic_count;
   hone_progress_fn progress;
   void *progress_user;
+  int64_t time_budget_ms;   /* no timing after so long: the rest by estimates, errors are measured still; 0: none */
+  const void *stop_timing;  /* const atomic_bool *: set by any thread to end the timing as a budget does; NULL: never */
+  bool timing_cache_only;   /* UNSUPPORTED when a layer would have to be timed */
 } hone_build_options;
 
 /* Builds an engine from a graph.

@@ -31,7 +31,12 @@ typedef struct hone_fact {
 } hone_fact;
 #define HONE_MAX_FACT_VALUES 256
 
-enum { HONE_PORT_OPTIONAL = 1, HONE_PORT_VARIADIC = 2, HONE_PORT_PARAM = 4 /* weights: never reformatted as a step */ };
+enum {
+  HONE_PORT_OPTIONAL = 1,
+  HONE_PORT_VARIADIC = 2,
+  HONE_PORT_PARAM = 4, /* weights: never reformatted as a step */
+  HONE_PORT_AS_OUT = 8 /* laid out as the output, whatever the other inputs are: residuals */
+};
 
 /* Ports with the same letter have the same dtype; letter 0 binds nothing. A row's port list ends at name NULL.
  * An output with a letter takes the dtype bound by the inputs; without one, types names its single dtype, or infer

@@ -105,6 +105,9 @@ typedef struct hone_tactic {
    * at the returned byte offset of the larger; -1: they never do. The memory plan may then place one in the other, and
    * launch leaves alone what already is where it belongs (equal addresses). */
   int64_t (*overlay)(const hone_query *query, int input, int output);
+  /* The share of its instruction set's peak that it typically reaches, for estimates: order of timing, pruning, builds
+   * without timing. Above 1 for algorithms with fewer operations than the op's cost counts. 0: 0.6. */
+  double efficiency;
 } hone_tactic;
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -286,4 +287,28 @@ hone_status hn_file_replace(hone_diagnostics *diag, const char *path, const void
   HN_TRY(hn_file_begin(diag, &writer, path));
   HN_TRY(hn_file_write(diag, &writer, bytes, count));
   return hn_file_commit(diag, &writer);
+}
+
+int hn_file_lock_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char folder[4096] = ".";
+  const size_t length = slash ? (size_t)(slash - path) : 1;
+  if (length >= sizeof folder) return -1;
+  if (slash) {
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    if (length == 0) folder[0] = '/', folder[1] = 0;
+  }
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  while (flock(fd, LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+void hn_file_unlock_folder(int lock) {
+  if (lock >= 0) close(lock);
 }

@@ -88,17 +88,37 @@ bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op) {
   return strcmp(tactic->op, op->name) == 0;
 }
 
-static bool port_is_param(const hone_port *ports, int index) {
+static uint8_t port_flags(const hone_port *ports, int index) {
   for (int i = 0; i < HONE_MAX_PORTS && ports[i].name; ++i)
-    if (i == index || (ports[i].flags & HONE_PORT_VARIADIC)) return ports[i].flags & HONE_PORT_PARAM;
-  return false;
+    if (i == index || (ports[i].flags & HONE_PORT_VARIADIC)) return ports[i].flags;
+  return 0;
+}
+
+hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, const hone_format_pair *pair) {
+  const uint8_t flags = port_flags(op->in, input);
+  if (!hn_can_block(type) || (flags & HONE_PORT_PARAM)) return HONE_PLAIN;
+  return flags & HONE_PORT_AS_OUT ? pair->out : pair->in;
 }
 
 void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
                             hone_fact *out, int out_count) {
-  for (int i = 0; i < in_count; ++i)
-    in[i].type.format = hn_can_block(&in[i].type) && !port_is_param(op->in, i) ? pair->in : HONE_PLAIN;
+  for (int i = 0; i < in_count; ++i) in[i].type.format = hn_port_format(op, i, &in[i].type, pair);
   for (int i = 0; i < out_count; ++i) out[i].type.format = hn_can_block(&out[i].type) ? pair->out : HONE_PLAIN;
+}
+
+hone_status hn_device_measure(hone_device *device, hone_diagnostics *diag) {
+  const hone_backend *backend = device->backend;
+  /* A backend from a plug-in may be of a time before this entry. */
+  const bool has_entry = backend->struct_size >= offsetof(hone_backend, measure) + sizeof backend->measure;
+  if (!has_entry || !backend->measure)
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "device kind %s has nothing to measure", backend->name);
+  const hone_status status = backend->measure(device->unit);
+  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s could not be measured", backend->name);
+  hone_facts facts;
+  backend->facts(device->unit, &facts);
+  device->facts.peak_flops = facts.peak_flops; /* the others stay: sessions may be reading them */
+  device->facts.peak_bytes = facts.peak_bytes;
+  return HONE_OK;
 }
 
 double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype) {

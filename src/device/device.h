@@ -32,9 +32,13 @@ void hn_device_release(hone_device *device);
 const hone_tactic *hn_tactic_find(const char *provider, const char *name, uint32_t version);
 /* May this row be asked about this op: its name, "*", or "*elementwise" for ops with that trait. */
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
+/* The format of one input under a pair: in or, for a port that says so, out; plain where nothing can be blocked. */
+hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, const hone_format_pair *pair);
 /* Fills formats of a query's facts from a pair: every port that can block takes in/out, the others are plain. */
 void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
                             hone_fact *out, int out_count);
+/* Measures the peaks of facts. UNSUPPORTED: the backend has no way. */
+hone_status hn_device_measure(hone_device *device, hone_diagnostics *diag);
 double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype);
 
 hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);

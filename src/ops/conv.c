@@ -35,8 +35,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     for (int64_t tap = 0; tap < taps; ++tap) {
       int64_t offset;
       if (hn_sliding_tap(&sliding, at + 2, tap, &offset) != HN_TAP_INSIDE) continue;
-      for (int64_t c = 0; c < in_group; ++c)
-        sum += hn_real(x, x0 + c * plane + offset) * hn_real(w, w0 + c * taps + tap);
+      sum = hn_dot(sum, x, x0 + offset, plane, w, w0 + tap, taps, in_group);
     }
     if (has_bias) sum += hn_real(&eval->in[2], at[1]);
     if (has_residual) sum += hn_real(&eval->in[3], flat);
@@ -52,7 +51,7 @@ const hone_op hn_op_conv = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0},
            {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},
            {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM},
-           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL}},
+           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_AS_OUT}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
              HN_EPILOGUE_ATTRS},

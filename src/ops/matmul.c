@@ -23,9 +23,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
         total += (uint64_t)hn_int(a, a_at + i) * (uint64_t)hn_int(b, b_at + i * matmul.n);
       hn_store_int(y, flat, (int64_t)total);
     } else {
-      double sum = 0;
-      for (int64_t i = 0; i < matmul.k; ++i) sum += hn_real(a, a_at + i) * hn_real(b, b_at + i * matmul.n);
-      hn_store_real(y, flat, sum);
+      hn_store_real(y, flat, hn_dot(0, a, a_at, 1, b, b_at, matmul.n, matmul.k));
     }
   }
   return HONE_OK;

@@ -141,6 +141,17 @@ double hn_real(const hone_tensor *tensor, int64_t at) {
   return dtype == HONE_U64 ? (double)(uint64_t)value : (double)value;
 }
 
+double hn_dot(double sum, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b, int64_t b_at,
+              int64_t b_step, int64_t count) {
+  if (a->type.dtype == HONE_F32 && b->type.dtype == HONE_F32) {
+    const float *p = (const float *)a->data + a_at, *q = (const float *)b->data + b_at;
+    for (int64_t i = 0; i < count; ++i) sum += (double)p[i * a_step] * (double)q[i * b_step];
+    return sum;
+  }
+  for (int64_t i = 0; i < count; ++i) sum += hn_real(a, a_at + i * a_step) * hn_real(b, b_at + i * b_step);
+  return sum;
+}
+
 int64_t hn_int(const hone_tensor *tensor, int64_t at) {
   const hone_dtype dtype = tensor->type.dtype;
   if (is_real_like(dtype)) return int_of_real(hn_real(tensor, at));

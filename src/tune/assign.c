@@ -9,14 +9,20 @@
 enum { M = HN_PBQP_MAX };
 
 typedef struct offer { /* of one alternative */
-  int candidate;       /* -1: a view */
+  int candidate;       /* -1: a view, or parts alone */
+  bool parts;          /* the parts of the fused node are faster than the candidate */
   hone_format_pair formats;
 } offer;
 
+/* By how much parts must be faster to be worth a step more: what intervals leave open. */
+static const double parts_margin = 0.95;
+
 typedef struct assigning {
   hn_choices *choices;
+  const hn_boundary *boundary; /* NULL: parameters and results are plain */
   hn_pbqp problem;
   offer *offers;  /* [choice * M + alternative] */
+  double *own;    /* costs without those of borders */
   int *choice_of; /* [value id]: the choice that makes it; -1: none */
   int edge_capacity;
 } assigning;
@@ -25,6 +31,30 @@ typedef struct assigning {
  */
 static double cost_of(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
+}
+
+static int find_offer(assigning *a, int c, const hone_format_pair *pair) {
+  int *count = &a->problem.alternatives[c];
+  offer *offers = &a->offers[c * M];
+  for (int at = 0; at < *count; ++at)
+    if (offers[at].formats.in == pair->in && offers[at].formats.out == pair->out) return at;
+  if (*count == M) return -1;
+  offers[*count] = (offer){.candidate = -1, .formats = *pair};
+  a->problem.cost[c * M + *count] = HUGE_VAL;
+  return (*count)++;
+}
+
+/* The parts of a fused node are offered for the formats between which they were tried. */
+static void offer_parts(assigning *a, int c) {
+  const hn_choice *choice = &a->choices->items[c];
+  const hn_parts_trial *trial = choice->trial;
+  for (int i = 0; trial && !choice->locked && i < trial->count; ++i) {
+    if (!(trial->ns[i] < 1e17)) continue;
+    const int at = find_offer(a, c, &trial->formats[i]);
+    if (at < 0 || trial->ns[i] >= parts_margin * a->problem.cost[c * M + at]) continue;
+    a->problem.cost[c * M + at] = trial->ns[i];
+    a->offers[c * M + at].parts = true;
+  }
 }
 
 /* The fastest usable candidate for each format pair. A lock leaves one. */
@@ -40,40 +70,31 @@ static hone_status make_offers(assigning *a, int c) {
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
-    int at = 0;
-    while (at < *count &&
-           (offers[at].formats.in != candidate->formats.in || offers[at].formats.out != candidate->formats.out))
-      ++at;
-    if (at == M) continue;
-    if (at == *count) a->problem.cost[c * M + (*count)++] = HUGE_VAL;
-    if (cost_of(candidate) >= a->problem.cost[c * M + at]) continue;
+    const int at = find_offer(a, c, &candidate->formats);
+    if (at < 0 || cost_of(candidate) >= a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = cost_of(candidate);
-    offers[at] = (offer){.candidate = k, .formats = candidate->formats};
+    offers[at].candidate = k;
   }
+  offer_parts(a, c);
   if (*count > 0) return HONE_OK;
   return HN_FAIL(&a->choices->context->diag, HONE_UNSUPPORTED, "node %s (%s): every tactic was rejected or is inexact",
                  choice->node->name, choice->node->op->name);
 }
 
-static bool is_param_port(const hone_op *op, int input) {
-  for (int i = 0; i < HONE_MAX_PORTS && op->in[i].name; ++i)
-    if (i == input || (op->in[i].flags & HONE_PORT_VARIADIC)) return op->in[i].flags & HONE_PORT_PARAM;
-  return false;
-}
-
 /* The format in which an alternative reads an input or writes an output. */
 static hone_format reads(const hn_choice *choice, const offer *chosen, int input) {
-  return hn_can_block(&choice->in[input].type) && !is_param_port(choice->node->op, input) ? chosen->formats.in
-                                                                                          : HONE_PLAIN;
+  return hn_port_format(choice->node->op, input, &choice->in[input].type, &chosen->formats);
 }
 static hone_format writes(const hn_choice *choice, const offer *chosen, int output) {
   return hn_can_block(&choice->out[output].type) ? chosen->formats.out : HONE_PLAIN;
 }
 
-/* Between two blocked formats the way leads over plain. */
-static double reformat_ns(const assigning *a, const hone_type *type, hone_format from, hone_format to) {
-  const double once = 1000 + a->choices->reformat_ns_per_byte * (double)hn_bytes(type);
-  return from == to ? 0 : from != HONE_PLAIN && to != HONE_PLAIN ? 2 * once : once;
+/* The format of a value that no choice makes. */
+static hone_format given_format(const assigning *a, const hn_value *value) {
+  const hn_block *root = a->choices->root;
+  for (int i = 0; a->boundary && i < root->param_count; ++i)
+    if (root->params[i] == value) return a->boundary->params[i];
+  return HONE_PLAIN;
 }
 
 static hone_status add_edge(assigning *a, int from, int from_output, int to, int to_input) {
@@ -86,8 +107,8 @@ static hone_status add_edge(assigning *a, int from, int from_output, int to, int
   for (int i = 0; i < a->problem.alternatives[from]; ++i)
     for (int j = 0; j < a->problem.alternatives[to]; ++j)
       edge->cost[i * M + j] =
-          reformat_ns(a, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
-                      reads(reader, &a->offers[to * M + j], to_input));
+          hn_reformat_ns(a->choices, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
+                         reads(reader, &a->offers[to * M + j], to_input));
   return HONE_OK;
 }
 
@@ -96,7 +117,7 @@ static hone_status connect(assigning *a, int c) {
   const hn_choice *choice = &a->choices->items[c];
   for (int i = 0; i < choice->node->in_count; ++i) {
     const hn_value *value = choice->node->in[i];
-    if (!value || value->fact.constant) continue;
+    if (!value || choice->in[i].constant) continue;
     const int maker = a->choice_of[value->id];
     if (maker >= 0) {
       HN_TRY(add_edge(a, maker, value->out_index, c, i));
@@ -104,20 +125,28 @@ static hone_status connect(assigning *a, int c) {
     }
     for (int k = 0; k < a->problem.alternatives[c]; ++k)
       a->problem.cost[c * M + k] +=
-          reformat_ns(a, &choice->in[i].type, HONE_PLAIN, reads(choice, &a->offers[c * M + k], i));
+          hn_reformat_ns(a->choices, &choice->in[i].type, given_format(a, value), reads(choice, &a->offers[c * M + k], i));
   }
   return HONE_OK;
 }
 
-/* Results leave in plain format: other alternatives are not offered to a node that makes one. */
-static void keep_results_plain(assigning *a) {
-  const hn_block *main = a->choices->graph->main;
-  for (int r = 0; r < main->result_count; ++r) {
-    const int c = a->choice_of[main->results[r]->id];
+/* Results leave in plain format: other alternatives are not offered to a node that makes one. Those of parts are
+ * reformatted to what the fused node would have written. */
+static void charge_results(assigning *a) {
+  const hn_block *root = a->choices->root;
+  for (int r = 0; r < root->result_count; ++r) {
+    const hn_value *result = root->results[r];
+    const int c = result ? a->choice_of[result->id] : -1;
     if (c < 0) continue;
-    for (int k = 0; k < a->problem.alternatives[c]; ++k)
-      if (writes(&a->choices->items[c], &a->offers[c * M + k], main->results[r]->out_index) != HONE_PLAIN)
+    const hn_choice *choice = &a->choices->items[c];
+    for (int k = 0; k < a->problem.alternatives[c]; ++k) {
+      const hone_format made = writes(choice, &a->offers[c * M + k], result->out_index);
+      if (a->boundary)
+        a->problem.cost[c * M + k] +=
+            hn_reformat_ns(a->choices, &choice->out[result->out_index].type, made, a->boundary->results[r]);
+      else if (made != HONE_PLAIN)
         a->problem.cost[c * M + k] = 1e18;
+    }
   }
 }
 
@@ -142,8 +171,10 @@ static hone_status start(assigning *a) {
   a->problem.alternatives = HN_NEW(&choices->arena, int, count);
   a->problem.cost = HN_NEW(&choices->arena, double, count *M);
   a->offers = HN_NEW(&choices->arena, offer, count * M);
+  a->own = HN_NEW(&choices->arena, double, count *M);
   a->choice_of = HN_NEW(&choices->arena, int, choices->graph->value_count + 1);
-  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->choice_of)
+  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->own ||
+      !a->choice_of)
     return HN_FAIL_MEMORY(&choices->context->diag);
   for (int v = 0; v < choices->graph->value_count; ++v) a->choice_of[v] = -1;
   hone_status status = HONE_OK;
@@ -160,6 +191,7 @@ static hone_status start(assigning *a) {
 static const char *why_chosen(const hn_choice *choice, int chosen) {
   if (choice->locked) return "lock";
   int usable = 0;
+  if (chosen < 0) return "its parts are faster";
   for (int k = 0; k < choice->candidate_count; ++k) {
     if (!hn_candidate_usable(&choice->candidates[k])) continue;
     ++usable;
@@ -168,11 +200,12 @@ static const char *why_chosen(const hn_choice *choice, int chosen) {
   return usable == 1 ? "only one accepts" : "fastest";
 }
 
-hone_status hn_tune_assign(hn_choices *choices) {
-  assigning a = {.choices = choices};
+hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
+  assigning a = {.choices = choices, .boundary = boundary};
   HN_TRY(start(&a));
+  memcpy(a.own, a.problem.cost, (size_t)choices->count * M * sizeof *a.own);
   for (int c = 0; c < choices->count; ++c) HN_TRY(connect(&a, c));
-  keep_results_plain(&a);
+  charge_results(&a);
   int *assignment = HN_NEW(&choices->arena, int, choices->count + 1);
   int *starts = HN_NEW(&choices->arena, int, choices->count *HONE_FORMAT_COUNT + 1);
   if (!assignment || !starts) return HN_FAIL_MEMORY(&choices->context->diag);
@@ -183,7 +216,10 @@ hone_status hn_tune_assign(hn_choices *choices) {
   for (int c = 0; c < choices->count; ++c) {
     hn_choice *choice = &choices->items[c];
     if (!hn_choice_runs(choice)) continue;
-    choice->chosen = a.offers[c * M + assignment[c]].candidate;
+    const offer *taken = &a.offers[c * M + assignment[c]];
+    choice->split = taken->parts;
+    choice->parts_ns = taken->parts ? a.own[c * M + assignment[c]] : 0;
+    choice->chosen = taken->candidate;
     choice->why = why_chosen(choice, choice->chosen);
   }
   return HONE_OK;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench.c - one node on the bench: seeded inputs in every format that is asked for, reference values of 4,096 sampled
- * elements (first, last and random runs, so that borders and tile remainders are among them), candidates made ready. */
+ * elements (first, last and random runs, so that borders and tile remainders are among them), candidates made ready.
+ *
+ * Timed launches take turns on several copies of the packed weights and of the outputs, as many as overflow the inner
+ * cache: in a network whose tensors do not all fit, the other layers have pushed them out by the time a layer runs
+ * again. Inputs stay in place, since the layer before has just written them. */
 #include "base/random.h"
 #include "tensor/element.h"
 #include "tensor/layout.h"
@@ -15,10 +19,21 @@ typedef struct ready {
   hn_candidate *candidate;
   hn_prepared prepared;
   hone_launch launch;
+  hone_tensor *out; /* the launch's, whose data take turns */
   hone_stream *stream;
   void *packed, *scratch;
-  size_t packed_bytes, scratch_bytes;
+  size_t packed_bytes, packed_stride, scratch_bytes;
+  int turn, packed_turns;
 } ready;
+
+/* The memory that an output is written to, by candidates of one format in turns. */
+typedef struct turns {
+  char *data;
+  size_t stride;
+  int count;
+} turns;
+
+enum { MOST_TURNS = 1024 };
 
 struct hn_bench {
   hn_choices *choices;
@@ -27,6 +42,8 @@ struct hn_bench {
   hone_tensor *in;                             /* plain */
   hone_tensor (*formatted)[HONE_FORMAT_COUNT]; /* the same in other formats, made on demand */
   hone_tensor *want, *got;                     /* plain outputs: reference and candidate */
+  turns (*outputs)[HONE_FORMAT_COUNT];         /* made on demand */
+  bool reference; /* errors are measured */
   ready slots[HN_BENCH_SLOTS];
 };
 
@@ -87,7 +104,7 @@ static void sampled_run(int64_t count, int run, hone_window *out) {
 
 static int run_count(int64_t count) { return count <= RUN_ELEMENTS ? 1 : RUNS; }
 
-static hone_status make_reference(hn_bench *bench) {
+static hone_status make_reference(hn_bench *bench, bool reference) {
   const hn_choice *choice = bench->choice;
   const hn_node *node = choice->node;
   for (int o = 0; o < node->out_count; ++o) {
@@ -96,6 +113,8 @@ static hone_status make_reference(hn_bench *bench) {
         !new_tensor(bench, &choice->out[o].type, &bench->got[o]))
       return no_memory(bench);
   }
+  bench->reference = reference;
+  if (!reference) return HONE_OK;
   size_t scratch_bytes = 0;
   if (node->op->eval_scratch)
     scratch_bytes = node->op->eval_scratch(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
@@ -120,7 +139,7 @@ static hone_status make_reference(hn_bench *bench) {
   return HONE_OK;
 }
 
-hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, hn_bench **out) {
+hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, bool reference, hn_bench **out) {
   *out = NULL;
   const hn_allocator *allocator = &choices->context->allocator;
   hn_bench *bench = hn_alloc_zero(allocator, sizeof *bench);
@@ -134,9 +153,11 @@ hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t
       (hone_tensor(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, hone_tensor, in_count * HONE_FORMAT_COUNT);
   bench->want = HN_NEW(&bench->arena, hone_tensor, out_count);
   bench->got = HN_NEW(&bench->arena, hone_tensor, out_count);
-  hone_status status = bench->in && bench->formatted && bench->want && bench->got ? HONE_OK : no_memory(bench);
+  bench->outputs = (turns(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, turns, out_count * HONE_FORMAT_COUNT);
+  hone_status status =
+      bench->in && bench->formatted && bench->want && bench->got && bench->outputs ? HONE_OK : no_memory(bench);
   if (status == HONE_OK) status = make_inputs(bench, seed);
-  if (status == HONE_OK) status = make_reference(bench);
+  if (status == HONE_OK) status = make_reference(bench, reference);
   if (status != HONE_OK) {
     hn_bench_close(bench);
     return hone_note(&choices->context->diag, status, "while measuring node %s (%s)", choice->node->name,
@@ -182,6 +203,28 @@ static hone_status formatted_input(hn_bench *bench, int i, hone_format format, h
   return HONE_OK;
 }
 
+/* How many copies of so many bytes overflow the inner cache. */
+static int turn_count(const hn_bench *bench, size_t stride) {
+  const size_t target = bench->choices->cold_bytes;
+  if (stride == 0 || stride >= target) return 1;
+  const size_t count = (target + stride - 1) / stride;
+  return count > MOST_TURNS ? MOST_TURNS : (int)count;
+}
+
+static hone_status output_turns(hn_bench *bench, int o, const hone_type *type, const turns **out) {
+  turns *t = &bench->outputs[o][type->format];
+  *out = t;
+  if (t->data) return HONE_OK;
+  size_t bytes;
+  if (!hn_type_bytes(type, &bytes)) return no_memory(bench);
+  t->stride = (bytes + 64 + 63) / 64 * 64;
+  t->count = turn_count(bench, t->stride);
+  t->data = hn_arena_alloc(&bench->arena, t->stride * (size_t)t->count, 64);
+  if (!t->data) return no_memory(bench);
+  memset(t->data, 0, t->stride * (size_t)t->count);
+  return HONE_OK;
+}
+
 static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *query) {
   const hn_node *node = bench->choice->node;
   hone_tensor *ports = HN_NEW(&bench->arena, hone_tensor, node->in_count + node->out_count + 1);
@@ -191,17 +234,34 @@ static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *q
     HN_TRY(formatted_input(bench, i, query->in[i].type.format, &ports[i]));
     if ((slot->candidate->tactic->pack_mask >> i & 1) && query->in[i].constant) ports[i].data = NULL;
   }
-  for (int o = 0; o < node->out_count; ++o)
-    if (bench->want[o].data && !new_tensor(bench, &query->out[o].type, &ports[node->in_count + o]))
-      return no_memory(bench);
+  slot->out = ports + node->in_count;
+  for (int o = 0; o < node->out_count; ++o) {
+    if (!bench->want[o].data) continue;
+    const turns *t;
+    HN_TRY(output_turns(bench, o, &query->out[o].type, &t));
+    slot->out[o] = (hone_tensor){.type = query->out[o].type, .data = t->data};
+    (void)hn_type_bytes(&query->out[o].type, &slot->out[o].bytes);
+  }
   slot->launch = (hone_launch){.in_count = node->in_count,
                                .out_count = node->out_count,
                                .in = ports,
-                               .out = ports + node->in_count,
+                               .out = slot->out,
                                .packed = slot->packed,
                                .scratch = slot->scratch,
                                .diagnostics = &bench->choices->context->diag};
   return HONE_OK;
+}
+
+/* The next copies of weights and outputs. */
+static void take_turn(hn_bench *bench, ready *slot) {
+  ++slot->turn;
+  if (slot->packed_turns > 1)
+    slot->launch.packed = (char *)slot->packed + (size_t)(slot->turn % slot->packed_turns) * slot->packed_stride;
+  for (int o = 0; o < slot->launch.out_count; ++o) {
+    if (!slot->out[o].data) continue;
+    const turns *t = &bench->outputs[o][slot->out[o].type.format];
+    slot->out[o].data = t->data + (size_t)(slot->turn % t->count) * t->stride;
+  }
 }
 
 /* Errors are taken over all sampled elements of all outputs together. */
@@ -250,26 +310,39 @@ static hone_status measure_error(hn_bench *bench, ready *slot) {
   return HONE_OK;
 }
 
-static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *query) {
+static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *query, bool timed) {
+  const hn_allocator *allocator = &bench->choices->context->allocator;
+  const size_t bytes = slot->candidate->packed_bytes;
+  slot->packed_stride = (bytes + 63) / 64 * 64;
+  slot->packed_turns = timed ? turn_count(bench, slot->packed_stride) : 1;
+  slot->packed_bytes = slot->packed_stride * (size_t)slot->packed_turns + 64;
+  slot->packed = hn_alloc_zero(allocator, slot->packed_bytes);
+  if (!slot->packed) return no_memory(bench);
+  if (bytes) HN_TRY(slot->candidate->tactic->pack(query, slot->packed));
+  for (int k = 1; k < slot->packed_turns; ++k)
+    memcpy((char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, bytes);
+  return HONE_OK;
+}
+
+static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *query, bool timed) {
   hn_choices *choices = bench->choices;
   hone_diagnostics *diag = &choices->context->diag;
   const hone_tactic *tactic = slot->candidate->tactic;
-  const hn_allocator *allocator = &choices->context->allocator;
   slot->scratch_bytes = slot->candidate->scratch_bytes + 64;
-  slot->packed_bytes = slot->candidate->packed_bytes + 64;
-  slot->scratch = hn_alloc(allocator, slot->scratch_bytes);
-  slot->packed = hn_alloc_zero(allocator, slot->packed_bytes);
-  if (!slot->scratch || !slot->packed) return no_memory(bench);
-  if (slot->candidate->packed_bytes) HN_TRY(tactic->pack(query, slot->packed));
+  slot->scratch = hn_alloc(&choices->context->allocator, slot->scratch_bytes);
+  if (!slot->scratch) return no_memory(bench);
+  HN_TRY(make_weights(bench, slot, query, timed));
   HN_TRY(make_launch(bench, slot, query));
   HN_TRY(hn_stream_open(device_of(bench, slot->candidate), 2, &slot->stream, diag));
   HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
   HN_TRY(tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
   HN_TRY(hn_stream_wait(device_of(bench, slot->candidate), slot->stream, diag));
-  return measure_error(bench, slot);
+  return bench->reference ? measure_error(bench, slot) : HONE_OK;
 }
 
-hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_index) {
+void hn_bench_drop(hn_bench *bench, int slot) { drop_slot(bench, &bench->slots[slot]); }
+
+hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_index, bool timed) {
   ready *slot = &bench->slots[slot_index];
   drop_slot(bench, slot);
   slot->candidate = candidate;
@@ -278,15 +351,17 @@ hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_
   if (!facts) return no_memory(bench);
   hone_query query;
   hn_candidate_query(bench->choices, bench->choice, candidate, facts, facts + bench->choice->node->in_count, &query);
-  return make_ready(bench, slot, &query);
+  return make_ready(bench, slot, &query, timed);
 }
 
 hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, double *out_elapsed_ns) {
   ready *slot = &bench->slots[slot_index];
   hone_device *device = device_of(bench, slot->candidate);
-  HN_TRY(hn_stream_mark(device, slot->stream, 0));
-  for (int i = 0; i < repeat; ++i)
+  for (int i = -1; i < repeat; ++i) { /* the first brings the inputs back and wakes the threads: it does not count */
+    if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
+    take_turn(bench, slot);
     HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
+  }
   HN_TRY(hn_stream_mark(device, slot->stream, 1));
   HN_TRY(hn_stream_wait(device, slot->stream, &bench->choices->context->diag));
   return hn_stream_between(device, slot->stream, 0, 1, out_elapsed_ns);

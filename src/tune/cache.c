@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache.c - the timing cache: lines of `key<TAB>median low high runs` in a text file. The key holds all that decides a
- * time: device, versions, threads, tactic, parameters, operator, attributes, types, formats, constness. */
+ * time: device, versions, threads, tactic, parameters, operator, attributes, types, formats, constness.
+ *
+ * Saving reads the file again under a lock and replaces it by its lines and the new ones, so that builds side by side
+ * lose nothing. A file that is no timing cache is refused, and stays as it is. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct entry {
   const char *key;
   double median_ns, low_ns, high_ns;
   int runs;
+  bool own; /* measured by this build */
 } entry;
 
 struct hn_timing_cache {
@@ -24,55 +29,84 @@ struct hn_timing_cache {
 };
 
 static const char header[] = "# hone timing cache 1\n";
+static const char family[] = "# hone timing cache ";
 
 static bool add_entry(hn_timing_cache *cache, const entry *given) {
   entry *kept = hn_table_get(&cache->table, given->key);
   if (!kept) {
     kept = HN_NEW(cache->arena, entry, 1);
-    if (!kept || !hn_arena_grow(cache->arena, (void **)&cache->entries, &cache->capacity, cache->count + 1,
+    const char *key = hn_arena_text(cache->arena, given->key);
+    if (!kept || !key || !hn_arena_grow(cache->arena, (void **)&cache->entries, &cache->capacity, cache->count + 1,
                                 sizeof *cache->entries))
       return false;
     cache->entries[cache->count++] = kept;
+    kept->key = key;
+    if (!hn_table_put(&cache->table, key, kept)) return false;
   }
+  const char *key = kept->key;
   *kept = *given;
-  return hn_table_put(&cache->table, kept->key, kept);
+  kept->key = key;
+  return true;
 }
 
-/* A line that does not read is left out: a cache can always be made again. */
-static bool read_line(hn_timing_cache *cache, char *line) {
+/* false: the line is not of the form. */
+static bool parse_line(char *line, entry *out) {
   char *tab = strchr(line, '\t');
-  if (!tab) return true;
+  if (!tab || tab == line) return false;
   *tab = 0;
-  entry e = {.key = line};
+  *out = (entry){.key = line};
   char *at = tab + 1;
-  e.median_ns = strtod(at, &at);
-  e.low_ns = strtod(at, &at);
-  e.high_ns = strtod(at, &at);
-  e.runs = (int)strtol(at, &at, 10);
-  if (!(e.median_ns > 0) || !(e.low_ns > 0) || !(e.high_ns >= e.low_ns) || e.runs < 1) return true;
-  return add_entry(cache, &e);
+  out->median_ns = strtod(at, &at);
+  out->low_ns = strtod(at, &at);
+  out->high_ns = strtod(at, &at);
+  out->runs = (int)strtol(at, &at, 10);
+  return *at == 0 && out->median_ns > 0 && out->low_ns > 0 && out->high_ns >= out->low_ns && out->high_ns < 1e18 &&
+         out->runs >= 1;
 }
 
-static hone_status read_file(hone_context *context, hn_timing_cache *cache) {
+/* Of two measurements of the same, our own counts, then the one with more runs. */
+static hone_status add_line(hone_context *context, hn_timing_cache *cache, char *line, const char *path, int number) {
+  entry e;
+  if (!parse_line(line, &e))
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s:%d: not a line of a timing cache; delete the file to begin anew",
+                   path, number);
+  const entry *known = hn_table_get(&cache->table, e.key);
+  if (known && (known->own || known->runs >= e.runs)) return HONE_OK;
+  return add_entry(cache, &e) ? HONE_OK : HN_FAIL_MEMORY(&context->diag);
+}
+
+static hone_status check_header(hone_context *context, const char *path, const char *text) {
+  if (strncmp(text, header, sizeof header - 1) == 0) return HONE_OK;
+  if (strncmp(text, family, sizeof family - 1) == 0)
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: a timing cache of version %.*s; this library knows version 1", path,
+                   (int)strcspn(text + sizeof family - 1, "\n"), text + sizeof family - 1);
+  return HN_FAIL(&context->diag, HONE_INVALID, "%s: not a timing cache; it stays as it is", path);
+}
+
+/* Adds a file's lines. An empty or absent file has none; must_be: an absent one is an error. */
+static hone_status read_file(hone_context *context, hn_timing_cache *cache, const char *path, bool must_be) {
   hn_blob blob;
-  hone_diagnostics quiet = {0};
-  if (hn_file_read(&quiet, context->allocator, cache->path, &blob) != HONE_OK) return HONE_OK; /* there is none yet */
+  if (access(path, F_OK) != 0 && !must_be) return HONE_OK;
+  HN_TRY(hn_file_read(&context->diag, context->allocator, path, &blob));
+  hone_status status = HONE_OK;
   char *text = hn_arena_alloc(cache->arena, blob.bytes + 1, 1);
-  bool good = text != NULL;
-  if (text) {
+  if (!text) status = HN_FAIL_MEMORY(&context->diag);
+  if (status == HONE_OK && blob.bytes > 0) {
     memcpy(text, blob.data, blob.bytes);
     text[blob.bytes] = 0;
-    if (strncmp(text, header, sizeof header - 1) != 0) text[0] = 0; /* another version's */
-    for (char *line = text; good && *line;) {
+    status = check_header(context, path, text);
+    int number = 0;
+    for (char *line = text; status == HONE_OK && *line;) {
       char *end = strchr(line, '\n');
       if (end) *end = 0;
-      if (*line != '#') good = read_line(cache, line);
+      ++number;
+      if (*line && *line != '#') status = add_line(context, cache, line, path, number);
       if (!end) break;
       line = end + 1;
     }
   }
   hn_blob_close(&blob);
-  return good ? HONE_OK : HN_FAIL_MEMORY(&context->diag);
+  return status;
 }
 
 hone_status hn_timing_cache_open(hone_context *context, hn_arena *arena, const char *path, hn_timing_cache **out) {
@@ -82,7 +116,7 @@ hone_status hn_timing_cache_open(hone_context *context, hn_arena *arena, const c
   cache->arena = arena;
   cache->path = path;
   hn_table_init(&cache->table, arena);
-  if (path) HN_TRY(read_file(context, cache));
+  if (path) HN_TRY(read_file(context, cache, path, false));
   *out = cache;
   return HONE_OK;
 }
@@ -104,7 +138,8 @@ hone_status hn_timing_cache_put(hn_timing_cache *cache, const char *key, const h
                    .median_ns = candidate->time_ns,
                    .low_ns = candidate->time_low_ns,
                    .high_ns = candidate->time_high_ns,
-                   .runs = candidate->runs};
+                   .runs = candidate->runs,
+                   .own = true};
   cache->changed = true;
   return add_entry(cache, &e) ? HONE_OK : HONE_NO_MEMORY;
 }
@@ -113,8 +148,7 @@ static int compare_entries(const void *a, const void *b) {
   return strcmp((*(entry *const *)a)->key, (*(entry *const *)b)->key);
 }
 
-hone_status hn_timing_cache_save(hone_context *context, const hn_timing_cache *cache) {
-  if (!cache->path || !cache->changed) return HONE_OK;
+static hone_status write_file(hone_context *context, const hn_timing_cache *cache, const char *path) {
   hn_text text;
   hn_text_init(&text, context->allocator);
   hn_text_add(&text, header);
@@ -123,9 +157,34 @@ hone_status hn_timing_cache_save(hone_context *context, const hn_timing_cache *c
     const entry *e = cache->entries[i];
     hn_text_printf(&text, "%s\t%.1f %.1f %.1f %d\n", e->key, e->median_ns, e->low_ns, e->high_ns, e->runs);
   }
-  const hone_status status = text.failed ? HN_FAIL_MEMORY(&context->diag)
-                                         : hn_file_replace(&context->diag, cache->path, text.data, text.length);
+  const hone_status status =
+      text.failed ? HN_FAIL_MEMORY(&context->diag) : hn_file_replace(&context->diag, path, text.data, text.length);
   hn_text_deinit(&text);
+  return status;
+}
+
+hone_status hn_timing_cache_save(hone_context *context, hn_timing_cache *cache) {
+  if (!cache->path || !cache->changed) return HONE_OK;
+  const int lock = hn_file_lock_folder(cache->path);
+  hone_status status = read_file(context, cache, cache->path, false);
+  if (status == HONE_OK) status = write_file(context, cache, cache->path);
+  hn_file_unlock_folder(lock);
+  return status;
+}
+
+hone_status hn_timing_cache_merge(hone_context *context, const char *const *paths, int count, const char *out_path) {
+  hn_arena arena;
+  hn_arena_init(&arena, context->allocator);
+  hn_timing_cache cache = {.arena = &arena};
+  hn_table_init(&cache.table, &arena);
+  hone_status status = HONE_OK;
+  for (int i = 0; i < count && status == HONE_OK; ++i) status = read_file(context, &cache, paths[i], true);
+  const int lock = status == HONE_OK ? hn_file_lock_folder(out_path) : -1;
+  /* what is there already is merged, too: a build may be writing it */
+  if (status == HONE_OK) status = read_file(context, &cache, out_path, false);
+  if (status == HONE_OK) status = write_file(context, &cache, out_path);
+  hn_file_unlock_folder(lock);
+  hn_arena_deinit(&arena);
   return status;
 }
 

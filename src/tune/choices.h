@@ -22,14 +22,31 @@ typedef struct hn_candidate {
   hone_format_pair formats;
   hn_candidate_state state;
   const char *reason;
-  double estimate_ns;
-  double time_ns, time_low_ns, time_high_ns; /* median and its 95 % interval */
+  double floor_ns;    /* less is not possible by the device's peaks */
+  double estimate_ns; /* what is to be expected */
+  double time_ns, time_low_ns, time_high_ns; /* median, least sample, upper end of the median's 95 % interval */
   int runs;
   bool from_cache;
   double error_rel_l2; /* -1: not measured */
   double error_bound;
   size_t scratch_bytes, packed_bytes;
 } hn_candidate;
+
+/* A fused node that was replaced by its parts, since they are faster; texts in the tuner's arena, then the choices'. */
+typedef struct hn_split {
+  const char *node, *op, *why;
+  double fused_ns, parts_ns; /* 0: not measured */
+} hn_split;
+
+/* The parts of a fused node, tried. */
+enum { HN_TRIAL_PAIRS = 8 };
+typedef struct hn_parts_trial {
+  const char *why;           /* they were not tried, or what came of it */
+  struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */
+  int count;
+  hone_format_pair formats[HN_TRIAL_PAIRS]; /* around the parts */
+  double ns[HN_TRIAL_PAIRS];                /* all parts, with reformats between them */
+} hn_parts_trial;
 
 /* The choices of one block: items [first, first + count). */
 typedef struct hn_choice_block {
@@ -47,6 +64,10 @@ typedef struct hn_choice {
   bool locked;  /* the lock names what runs it */
   bool late;    /* touches extents known only after running: the reference alone can run it */
   int same_as;  /* an earlier choice with the same query: its measurements are shared; -1: none */
+  int twins;    /* how many share its measurements */
+  hn_parts_trial *trial; /* NULL: the node has no parts */
+  bool split;            /* its parts are to run instead, */
+  double parts_ns;       /* in so much time */
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
   int chosen;      /* index; -1: none accepts (an error) */
@@ -64,7 +85,15 @@ typedef struct hn_choices {
   hn_choice_block *blocks;
   int block_count;
   int64_t *symbols; /* values at opt */
-  double reformat_ns_per_byte;
+  const int64_t *min_symbols, *max_symbols;
+  struct hn_tuning *tuning; /* borrowed while tuning */
+  hn_block *root;           /* the main block, or the parts of a fused node */
+  const hn_choice *outer;   /* of that fused node; NULL: root is the main block */
+  size_t cold_bytes;        /* timed launches spread over so much memory; 0: everything stays in the inner cache */
+  struct hn_reformat_times *reformats;
+  int untimed_count; /* that nothing was timed for: the time was used up */
+  int split_count;
+  const hn_split *splits;
   bool optimal;    /* the formats' assignment is proved best under the measured times */
   double total_ns; /* of the chosen ones, with reformats */
 } hn_choices;

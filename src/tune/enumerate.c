@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* enumerate.c - asks every tactic of every device about every node, for every format pair and variant. Reasons for
  * declining are kept: they are what `hone explain` prints. */
-#include "tune/tuning.h"
 #include "tensor/shape.h"
+#include "tune/tuning.h"
+#include <math.h>
 #include <string.h>
 
 bool hn_candidate_usable(const hn_candidate *candidate) {
@@ -33,10 +34,10 @@ void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, cons
 typedef struct asking {
   hn_choices *choices;
   const hone_build_options *options;
-  const int64_t *min_symbols, *max_symbols;
   hn_choice *choice;
   hone_fact *in, *out; /* room */
-  const char *wanted;  /* the only tactic allowed for this node; NULL: any */
+  bool is_wanted;
+  hn_wanted wanted; /* all that is allowed for this node */
 } asking;
 
 static hn_candidate *add(asking *a, const hn_candidate *candidate) {
@@ -66,7 +67,7 @@ static const char *ask(asking *a, const hn_candidate *candidate) {
   query.params = NULL;
   const char *reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
   if (reason) return reason;
-  const int64_t *corners[2] = {a->min_symbols, a->max_symbols};
+  const int64_t *corners[2] = {a->choices->min_symbols, a->choices->max_symbols};
   for (int c = 0; c < 2 && !a->choice->late; ++c) {
     if (!move_facts(a->choices, node->in, node->in_count, corners[c], a->in) ||
         !move_facts(a->choices, node->out, node->out_count, corners[c], a->out))
@@ -81,27 +82,41 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   const bool reference = tactic->flags & HONE_TACTIC_REFERENCE;
   if (a->options->reference_only && !reference) return "only the reference was allowed";
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
-  if (a->wanted && strcmp(a->wanted, tactic->name) != 0) return "another tactic was asked for";
+  if (a->is_wanted && !hn_wanted_tactic(&a->wanted, tactic->name)) return "another tactic was asked for";
   if (a->choice->late && !reference) return "its extents are known only after running";
   return NULL;
 }
 
-/* A lower bound of the time: the roof for this instruction set, plus a launch. */
-static double estimate(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate) {
-  const hone_facts *facts = &choices->devices[candidate->device]->facts;
-  if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) /* one element at a time, in double */
-    return 1e6 + 20 * (choice->cost.flops + choice->cost.bytes_read + choice->cost.bytes_written);
+/* The share of the device's peak that a tactic of a lesser instruction set can reach at most. */
+static double isa_share(const hone_device *device, const hone_tactic *tactic) {
+  uint32_t best = 0;
+  for (const hone_tactic *const *row = device->backend->tactics; *row; ++row)
+    if (((*row)->isa & device->facts.isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
+  double share = 1;
+  for (uint32_t isa = best; isa > tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
+  return share;
+}
+
+/* Two numbers by the roofline (Williams, Waterman and Patterson 2009): what cannot be undercut, with caches eight times
+ * as fast as main memory; and what is to be expected, with what the tactic's row says of its share of the peak. */
+static void estimate(const hn_choices *choices, const hn_choice *choice, hn_candidate *candidate) {
+  const hone_device *device = choices->devices[candidate->device];
+  const hone_facts *facts = &device->facts;
+  const hone_tactic *tactic = candidate->tactic;
+  const hone_cost *cost = &choice->cost;
+  const double moved = cost->bytes_read + cost->bytes_written;
+  if (tactic->flags & HONE_TACTIC_REFERENCE) { /* one element at a time, in double */
+    candidate->floor_ns = 0;
+    candidate->estimate_ns = 1e6 + 20 * (cost->flops + moved);
+    return;
+  }
   const double threads = facts->threads > 0 ? facts->threads : 1;
   const double flops = facts->peak_flops > 0 ? facts->peak_flops : 150e9 * threads;
-  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 30e9 * threads;
-  uint32_t best = 0; /* a tactic that needs less of the machine can use less of it */
-  for (const hone_tactic *const *row = choices->devices[candidate->device]->backend->tactics; *row; ++row)
-    if (((*row)->isa & facts->isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
-  double share = 1;
-  for (uint32_t isa = best; isa > candidate->tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
-  const double compute = choice->cost.flops / (flops * share) * 1e9;
-  const double move = (choice->cost.bytes_read + choice->cost.bytes_written) / bytes * 1e9;
-  return 500 + (compute > move ? compute : move);
+  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  const double efficiency = tactic->efficiency > 0 ? tactic->efficiency : 0.6;
+  const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
+  candidate->floor_ns = fmax(compute / fmax(1.1, 1.5 * efficiency), moved / (8 * bytes) * 1e9);
+  candidate->estimate_ns = 500 + fmax(compute / efficiency, moved / (2 * bytes) * 1e9);
 }
 
 static hone_status ask_variants(asking *a, hn_candidate *candidate) {
@@ -123,7 +138,11 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "it needs more scratch memory than is allowed";
     }
-    candidate->estimate_ns = estimate(a->choices, a->choice, candidate);
+    if (!candidate->reason && a->is_wanted && !hn_wanted_params(&a->wanted, &candidate->params)) {
+      candidate->state = HN_CANDIDATE_REJECTED;
+      candidate->reason = "other parameters were asked for";
+    }
+    estimate(a->choices, a->choice, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
   }
   return HONE_OK;
@@ -152,19 +171,15 @@ static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
   return HONE_OK;
 }
 
-/* "NODE=TACTIC" of the options that names this node. */
-static const char *wanted_tactic(const hone_build_options *options, const char *node) {
-  const size_t length = strlen(node);
-  for (int i = 0; i < options->tactic_count; ++i)
-    if (strncmp(options->tactics[i], node, length) == 0 && options->tactics[i][length] == '=')
-      return options->tactics[i] + length + 1;
-  return NULL;
+static bool any_usable(const hn_choice *choice) {
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (hn_candidate_usable(&choice->candidates[c])) return true;
+  return false;
 }
 
 /* All that no tactic accepts are reported, not the first. */
 static hone_status report_missing(hn_choices *choices, const hn_choice *choice) {
-  for (int c = 0; c < choice->candidate_count; ++c)
-    if (hn_candidate_usable(&choice->candidates[c])) return HONE_OK;
+  if (any_usable(choice)) return HONE_OK;
   hn_text reasons;
   hn_text_init(&reasons, choices->context->allocator);
   for (int c = 0; c < choice->candidate_count && c < 6; ++c)
@@ -175,39 +190,39 @@ static hone_status report_missing(hn_choices *choices, const hn_choice *choice) 
   return status;
 }
 
-/* A tactic asked for by name must be there: a misspelt one is an error, not a wish. */
-static hone_status check_wanted(const hn_choices *choices, const char *wanted) {
-  const char *equals = strrchr(wanted, '=');
-  for (int i = 0; equals && i < choices->count; ++i) {
-    const hn_choice *choice = &choices->items[i];
-    const size_t length = (size_t)(equals - wanted);
-    if (strlen(choice->node->name) != length || strncmp(choice->node->name, wanted, length) != 0) continue;
-    for (int k = 0; k < choice->candidate_count; ++k)
-      if (strcmp(choice->candidates[k].tactic->name, equals + 1) == 0) return HONE_OK;
-    return HN_FAIL(&choices->context->diag, HONE_INVALID, "node %s (%s) has no tactic %s", choice->node->name,
-                   choice->node->op->name, equals + 1);
-  }
-  return HN_FAIL(&choices->context->diag, HONE_INVALID,
-                 "%s: the optimised graph has no such node; a choice is NODE=TACTIC", wanted);
+static hone_status ask_all(asking *a) {
+  hn_choices *choices = a->choices;
+  for (int d = 0; d < choices->device_count; ++d)
+    for (const hone_tactic *const *row = choices->devices[d]->backend->tactics; *row; ++row)
+      if (hn_tactic_covers(*row, a->choice->node->op)) HN_TRY(ask_tactic(a, d, *row));
+  return HONE_OK;
 }
 
-hone_status hn_tune_enumerate(hn_choices *choices, const hone_build_options *options, const int64_t *min_symbols,
-                              const int64_t *max_symbols) {
-  asking a = {.choices = choices, .options = options, .min_symbols = min_symbols, .max_symbols = max_symbols};
+hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options) {
+  asking a = {.choices = choices, .options = choices->tuning->options, .choice = choice};
+  const hn_node *node = choice->node;
+  a.is_wanted = by_options && hn_wanted_find(a.options, node->name, &a.wanted);
+  a.in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
+  a.out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
+  if (!a.in || !a.out) return HN_FAIL_MEMORY(&choices->context->diag);
+  HN_TRY(ask_all(&a));
+  if (!a.is_wanted || !a.wanted.glob || any_usable(choice)) return HONE_OK;
+  a.is_wanted = false; /* a glob over nodes means those that can */
+  choice->candidate_count = 0;
+  return ask_all(&a);
+}
+
+hone_status hn_tune_enumerate(hn_choices *choices) {
   hone_status status = HONE_OK;
   for (int i = 0; i < choices->count; ++i) {
-    a.choice = &choices->items[i];
-    if (!hn_choice_runs(a.choice)) continue;
-    a.wanted = wanted_tactic(options, a.choice->node->name);
-    a.in = HN_NEW(&choices->arena, hone_fact, a.choice->node->in_count + 1);
-    a.out = HN_NEW(&choices->arena, hone_fact, a.choice->node->out_count + 1);
-    if (!a.in || !a.out) return HN_FAIL_MEMORY(&choices->context->diag);
-    for (int d = 0; d < choices->device_count; ++d)
-      for (const hone_tactic *const *row = choices->devices[d]->backend->tactics; *row; ++row)
-        if (hn_tactic_covers(*row, a.choice->node->op)) HN_TRY(ask_tactic(&a, d, *row));
-    const hone_status one = report_missing(choices, a.choice);
+    if (!hn_choice_runs(&choices->items[i])) continue;
+    HN_TRY(hn_tune_ask(choices, &choices->items[i], true));
+  }
+  HN_TRY(hn_wanted_check(choices, choices->tuning->options));
+  for (int i = 0; i < choices->count; ++i) {
+    if (!hn_choice_runs(&choices->items[i])) continue;
+    const hone_status one = report_missing(choices, &choices->items[i]);
     if (one != HONE_OK) status = one;
   }
-  for (int w = 0; w < options->tactic_count; ++w) HN_TRY(check_wanted(choices, options->tactics[w]));
   return status;
 }

@@ -7,6 +7,15 @@
 
 static const char *const states[] = {"rejected", "estimated", "timed", "inexact"};
 
+void hn_text_candidate(hn_text *out, const hn_candidate *candidate) {
+  hn_text_add(out, candidate->tactic->name);
+  for (int p = 0; p < candidate->params.count; ++p)
+    hn_text_printf(out, "%s%s=%lld", p ? "," : "{", candidate->params.items[p].name,
+                   (long long)candidate->params.items[p].value);
+  hn_text_printf(out, "%s %s->%s", candidate->params.count ? "}" : "", hone_format_name(candidate->formats.in),
+                 hone_format_name(candidate->formats.out));
+}
+
 static void put_candidate(hn_json_writer *w, const hn_candidate *candidate) {
   hn_json_open_flat(w, NULL, '{');
   hn_json_put_text(w, "tactic", candidate->tactic->name);
@@ -36,6 +45,60 @@ static void put_candidate(hn_json_writer *w, const hn_candidate *candidate) {
   hn_json_close(w, '}');
 }
 
+/* What runs a part, at the formats where the parts are fastest. */
+static void put_part(hn_json_writer *w, const hn_choice *part) {
+  hn_json_open_flat(w, NULL, '{');
+  hn_json_put_text(w, "node", part->node->name);
+  hn_json_put_text(w, "op", part->node->op->name);
+  if (part->split)
+    hn_json_put_real(w, "time_ns", part->parts_ns);
+  else if (hn_choice_runs(part) && part->chosen >= 0) {
+    const hn_candidate *candidate = &part->candidates[part->chosen];
+    hn_json_put_text(w, "tactic", candidate->tactic->name);
+    hn_json_put_text(w, "in", hone_format_name(candidate->formats.in));
+    hn_json_put_text(w, "out", hone_format_name(candidate->formats.out));
+    const bool timed = candidate->state == HN_CANDIDATE_TIMED;
+    hn_json_put_real(w, timed ? "time_ns" : "estimate_ns", timed ? candidate->time_ns : candidate->estimate_ns);
+  }
+  hn_json_close(w, '}');
+}
+
+static void put_trial(hn_json_writer *w, const hn_parts_trial *trial) {
+  hn_json_open(w, "parts", '{');
+  hn_json_put_text(w, "why", trial->why);
+  if (trial->count > 0) {
+    hn_json_open(w, "times", '[');
+    for (int i = 0; i < trial->count; ++i) {
+      if (!(trial->ns[i] < 1e17)) continue;
+      hn_json_open_flat(w, NULL, '{');
+      hn_json_put_text(w, "in", hone_format_name(trial->formats[i].in));
+      hn_json_put_text(w, "out", hone_format_name(trial->formats[i].out));
+      hn_json_put_real(w, "time_ns", trial->ns[i]);
+      hn_json_close(w, '}');
+    }
+    hn_json_close(w, ']');
+    hn_json_open(w, "nodes", '[');
+    for (int i = 0; i < trial->choices->count; ++i) put_part(w, &trial->choices->items[i]);
+    hn_json_close(w, ']');
+  }
+  hn_json_close(w, '}');
+}
+
+static void put_splits(hn_json_writer *w, const hn_choices *choices) {
+  hn_json_open(w, "splits", '[');
+  for (int i = 0; i < choices->split_count; ++i) {
+    const hn_split *split = &choices->splits[i];
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_text(w, "node", split->node);
+    hn_json_put_text(w, "op", split->op);
+    hn_json_put_text(w, "why", split->why);
+    if (split->fused_ns > 0) hn_json_put_real(w, "fused_ns", split->fused_ns);
+    if (split->parts_ns > 0) hn_json_put_real(w, "parts_ns", split->parts_ns);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+}
+
 static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_choice *choice) {
   hn_json_open(w, NULL, '{');
   hn_json_put_text(w, "node", choice->node->name);
@@ -54,6 +117,7 @@ static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_ch
     hn_json_open(w, "candidates", '[');
     for (int k = 0; k < choice->candidate_count; ++k) put_candidate(w, &choice->candidates[k]);
     hn_json_close(w, ']');
+    if (choice->trial) put_trial(w, choice->trial);
   }
   hn_json_close(w, '}');
 }
@@ -68,6 +132,8 @@ hone_status hn_ledger_write(const hn_choices *choices, const hn_pass_log *passes
   hn_json_put_int(w, "threads", facts->threads);
   hn_json_put_bool(w, "formats_proved_best", choices->optimal);
   hn_json_put_real(w, "expected_ns", choices->total_ns);
+  hn_json_put_int(w, "untimed_nodes", choices->untimed_count);
+  put_splits(w, choices);
   hn_json_open(w, "nodes", '[');
   for (int i = 0; i < choices->count; ++i) put_choice(w, choices, &choices->items[i]);
   hn_json_close(w, ']');

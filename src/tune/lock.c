@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lock.c - the lock: one line a step, tab between the node's name and what runs it:
  *   NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
+ *   NODE<TAB>parts
  * Lines that begin with # are comments. A node without a line is tuned; a line without a node is an error. */
 #include "base/hash.h"
 #include "tune/tuning.h"
 #include <string.h>
+
+static const char parts[] = "parts"; /* the right side of a node that is to run as its parts */
 
 static void put_candidate(hn_text *out, const hn_candidate *candidate) {
   hn_text_printf(out, "%s:%s@%u", candidate->provider, candidate->tactic->name, candidate->tactic->version);
@@ -22,6 +25,7 @@ static void put_candidate(hn_text *out, const hn_candidate *candidate) {
 hone_status hn_lock_write(const hn_choices *choices, hn_text *out) {
   hn_text_add(out,
               "# hone lock 1: what runs each node. Edit a line to force another tactic; delete it to tune again.\n");
+  for (int i = 0; i < choices->split_count; ++i) hn_text_printf(out, "%s\t%s\n", choices->splits[i].node, parts);
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
     if (!hn_choice_runs(choice)) continue;
@@ -77,29 +81,64 @@ static hone_status apply_line(hn_choices *choices, hn_choice *choice, const char
   return HONE_OK;
 }
 
+/* One line of a lock: the node's name, copied, and what stands after the tab. */
+typedef struct lock_line {
+  int number;
+  char name[512];
+  const char *wanted;
+  size_t wanted_length;
+  bool broken; /* no tab, or a name that is too long */
+} lock_line;
+
+/* The next line that says something. */
+static bool next_line(const char *text, size_t length, size_t *at, lock_line *out) {
+  while (*at < length) {
+    const char *line = text + *at, *end = memchr(line, '\n', length - *at);
+    const size_t line_length = end ? (size_t)(end - line) : length - *at;
+    *at += line_length + 1;
+    ++out->number;
+    if (line_length == 0 || line[0] == '#' || line[0] == '\r') continue;
+    const char *tab = memchr(line, '\t', line_length);
+    out->broken = !tab || (size_t)(tab - line) >= sizeof out->name;
+    if (out->broken) return true;
+    memcpy(out->name, line, (size_t)(tab - line));
+    out->name[tab - line] = 0;
+    out->wanted = tab + 1;
+    out->wanted_length = wanted_length(tab + 1, line_length - (size_t)(tab + 1 - line));
+    return true;
+  }
+  return false;
+}
+
+static bool wants_parts(const lock_line *line) {
+  return !line->broken && line->wanted_length == sizeof parts - 1 &&
+         memcmp(line->wanted, parts, sizeof parts - 1) == 0;
+}
+
+hn_node *hn_lock_next_split(const hone_graph *graph, const char *text, size_t length) {
+  lock_line line = {0};
+  for (size_t at = 0; next_line(text, length, &at, &line);) {
+    if (!wants_parts(&line)) continue;
+    for (hn_node *node = graph->main->first; node; node = node->next)
+      if (strcmp(node->name, line.name) == 0 && hn_node_can_split(node)) return node;
+  }
+  return NULL;
+}
+
 static hone_status apply_text(hn_choices *choices, const hn_table *table, const char *what, const char *text,
                               size_t length) {
   hone_status status = HONE_OK;
-  int line_number = 0;
-  for (size_t at = 0; at < length;) {
-    const char *line = text + at;
-    const char *end = memchr(line, '\n', length - at);
-    const size_t line_length = end ? (size_t)(end - line) : length - at;
-    at += line_length + 1;
-    ++line_number;
-    if (line_length == 0 || line[0] == '#' || line[0] == '\r') continue;
-    const char *tab = memchr(line, '\t', line_length);
-    char name[512];
-    if (!tab || (size_t)(tab - line) >= sizeof name)
+  lock_line line = {0};
+  for (size_t at = 0; next_line(text, length, &at, &line);) {
+    if (line.broken)
       return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: a line is NODE, a tab, and a tactic", what,
-                     line_number);
-    memcpy(name, line, (size_t)(tab - line));
-    name[tab - line] = 0;
-    hn_choice *choice = hn_table_get(table, name);
+                     line.number);
+    if (wants_parts(&line)) continue; /* done already */
+    hn_choice *choice = hn_table_get(table, line.name);
     if (!choice)
-      return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: the graph has no node %s", what, line_number, name);
-    const size_t rest = line_length - (size_t)(tab + 1 - line);
-    const hone_status one = apply_line(choices, choice, what, line_number, tab + 1, wanted_length(tab + 1, rest));
+      return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: the graph has no node %s", what, line.number,
+                     line.name);
+    const hone_status one = apply_line(choices, choice, what, line.number, line.wanted, line.wanted_length);
     if (one != HONE_OK) status = one;
   }
   return status;

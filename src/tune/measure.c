@@ -1,92 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - times the candidates of one node against each other, interleaved, so that a change of the machine's speed
- * meets all of them; drops those that are clearly slower; keeps medians with their 95 % intervals. */
+/* measure.c - times the candidates of one node against each other. The likeliest come first, and what cannot win by the
+ * device's peaks is not timed at all. A first look of three samples drops what is far behind; the others take turns, so
+ * that a change of the machine's speed meets all of them, and after every round those go whose least time lies above the
+ * best median (successive elimination: Even-Dar, Mannor and Mansour 2006, JMLR 7, with intervals of the median). */
 #include "tune/tuning.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SAMPLES = 64 };
-
-/* Effort by level: most samples a candidate, nanoseconds a sample at least, how far above the best estimate a lower
- * bound may lie to be timed at all. */
-typedef struct tuning_effort {
-  int samples;
-  double sample_ns, prune;
-} tuning_effort;
-
-static tuning_effort effort_of(const hone_build_options *options) {
-  static const tuning_effort rows[] = {{3, 10e3, 1.9}, {3, 10e3, 1.9}, {5, 20e3, 3},
-                                       {9, 30e3, 3},   {15, 50e3, 9},  {31, 100e3, 99}};
-  int level = options->level == 0 ? 3 : options->level;
-  if (level < 0) level = 0;
-  tuning_effort chosen = rows[level > 5 ? 5 : level];
-  if (options->timing_runs > 0)
-    chosen.samples = options->timing_runs < MAX_SAMPLES ? options->timing_runs : MAX_SAMPLES;
-  return chosen;
-}
+enum { MAX_SAMPLES = 64, FIRST_LOOK = 3 };
 
 typedef struct timing {
   hn_candidate *candidate;
   const char *key;
-  int slot, repeat, count;
+  int slot, repeat, count; /* slot -1: not on the bench */
   double samples[MAX_SAMPLES];
-  bool dropped;
 } timing;
+
+typedef struct measuring {
+  hn_choices *choices;
+  hn_choice *choice;
+  hn_tuning *tuning;
+  hn_bench *bench; /* opened for the first candidate that needs it */
+  int samples;     /* of a candidate, at most */
+  timing *timings; /* of all candidates that may be timed, the best estimate first */
+  int count;
+  bool used[HN_BENCH_SLOTS];
+} measuring;
 
 static int compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* Median, and the order statistics that bound it with 95 % confidence (Conover 1999, section 3.2). */
+static int compare_timings(const void *a, const void *b) {
+  const timing *x = a, *y = b;
+  const double p = x->candidate->estimate_ns, q = y->candidate->estimate_ns;
+  if (p != q) return p < q ? -1 : 1;
+  return (x->candidate > y->candidate) - (x->candidate < y->candidate); /* as enumerated */
+}
+
+/* The least sample, the median, and the order statistic that bounds the median from above with 95 % confidence (Conover
+ * 1999, section 3.2). Choices are made by the least: other programs only add time, and the minimum is what they leave
+ * alone (Chen and Revels 2016, arXiv:1608.04295). */
 static void summarize(timing *t) {
   double sorted[MAX_SAMPLES];
   const int n = t->count;
   memcpy(sorted, t->samples, (size_t)n * sizeof *sorted);
   qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
   const double half = 0.98 * sqrt((double)n);
-  int low = (int)floor(n / 2.0 - half), high = (int)ceil(n / 2.0 + half);
-  if (low < 0) low = 0;
+  int high = (int)ceil(n / 2.0 + half);
   if (high > n - 1) high = n - 1;
   t->candidate->time_ns = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-  t->candidate->time_low_ns = sorted[low];
+  t->candidate->time_low_ns = sorted[0];
   t->candidate->time_high_ns = sorted[high];
   t->candidate->runs = n;
   t->candidate->state = HN_CANDIDATE_TIMED;
 }
 
-static double best_median(const timing *timings, int count) {
-  double best = HUGE_VAL;
-  for (int i = 0; i < count; ++i)
-    if (!timings[i].dropped && timings[i].count && timings[i].candidate->time_ns < best)
-      best = timings[i].candidate->time_ns;
+static bool same_formats(const hn_candidate *a, const hn_candidate *b) {
+  return a->formats.in == b->formats.in && a->formats.out == b->formats.out;
+}
+
+/* The timed candidate with the least median, of these formats when like is given; NULL: none is timed. */
+static const hn_candidate *best_timed(const hn_choice *choice, const hn_candidate *like) {
+  const hn_candidate *best = NULL;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *timed = &choice->candidates[c];
+    if (timed->state == HN_CANDIDATE_TIMED && (!like || same_formats(timed, like)) &&
+        (!best || timed->time_ns < best->time_ns))
+      best = timed;
+  }
   return best;
-}
-
-static hone_status sample(hn_bench *bench, timing *t, double sample_ns) {
-  double elapsed_ns;
-  if (t->repeat == 0) { /* the first launch warmed it; this one tells how many fill a sample */
-    HN_TRY(hn_bench_time(bench, t->slot, 1, &elapsed_ns));
-    const double repeat = elapsed_ns > 0 ? ceil(sample_ns / elapsed_ns) : 1;
-    t->repeat = repeat < 1 ? 1 : repeat > 200 ? 200 : (int)repeat;
-  }
-  HN_TRY(hn_bench_time(bench, t->slot, t->repeat, &elapsed_ns));
-  t->samples[t->count++] = elapsed_ns / t->repeat;
-  summarize(t);
-  return HONE_OK;
-}
-
-static hone_status time_all(hn_choices *choices, hn_bench *bench, timing *timings, int count, tuning_effort effort) {
-  for (int round = 0; round < effort.samples; ++round) {
-    for (int i = 0; i < count; ++i)
-      if (!timings[i].dropped) HN_TRY(sample(bench, &timings[i], effort.sample_ns));
-    const double best = best_median(timings, count);
-    for (int i = 0; i < count; ++i) /* twice as slow after two rounds will not win */
-      if (round > 0 && timings[i].candidate->time_low_ns > 1.5 * best) timings[i].dropped = true;
-    HN_TRY(hn_check_stop(choices->context));
-  }
-  return HONE_OK;
 }
 
 static double best_estimate(const hn_choice *choice) {
@@ -97,65 +82,270 @@ static double best_estimate(const hn_choice *choice) {
   return best;
 }
 
+static hone_status sample(const hn_tuning *tuning, hn_bench *bench, timing *t) {
+  double elapsed_ns;
+  if (t->repeat == 0) { /* this one tells how many fill a sample */
+    HN_TRY(hn_bench_time(bench, t->slot, 1, &elapsed_ns));
+    const double repeat = elapsed_ns > 0 ? ceil(tuning->level->sample_ns / elapsed_ns) : 1;
+    t->repeat = repeat < 1 ? 1 : repeat > 200 ? 200 : (int)repeat;
+  }
+  HN_TRY(hn_bench_time(bench, t->slot, t->repeat, &elapsed_ns));
+  t->samples[t->count++] = elapsed_ns / t->repeat;
+  summarize(t);
+  return HONE_OK;
+}
+
+static void leave_bench(measuring *m, timing *t, const char *reason) {
+  if (t->slot < 0) return;
+  hn_bench_drop(m->bench, t->slot);
+  m->used[t->slot] = false;
+  t->slot = -1;
+  if (reason) t->candidate->reason = reason;
+}
+
 /* Measures the error; a candidate over its bound is out, and the ledger keeps why. */
-static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slot) {
-  HN_TRY(hn_bench_prepare(bench, candidate, slot));
+static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slot, bool timed) {
+  HN_TRY(hn_bench_prepare(bench, candidate, slot, timed));
   if (candidate->error_rel_l2 <= candidate->error_bound) return HONE_OK;
   candidate->state = HN_CANDIDATE_INEXACT;
   candidate->reason = "its measured error is over its bound";
   return HONE_OK;
 }
 
+/* A free place on the bench: when there is none, the slowest leaves. */
+static int free_slot(measuring *m) {
+  timing *slowest = NULL;
+  for (int i = 0; i < m->count; ++i)
+    if (m->timings[i].slot >= 0 && (!slowest || m->timings[i].candidate->time_ns > slowest->candidate->time_ns))
+      slowest = &m->timings[i];
+  for (int s = 0; s < HN_BENCH_SLOTS; ++s)
+    if (!m->used[s]) return s;
+  const int slot = slowest->slot;
+  leave_bench(m, slowest, "dropped: twelve others were faster at first sight");
+  return slot;
+}
+
+/* Why a candidate is not worth timing; NULL when it is. */
+static const char *prune(const measuring *m, const hn_candidate *candidate, double limit) {
+  const hn_level *level = m->tuning->level;
+  if (candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
+  const hn_candidate *best = best_timed(m->choice, NULL);
+  if (best && level->prune < 1e6 && candidate->floor_ns > best->time_high_ns)
+    return "not timed: by the device's peaks it cannot be as fast as the best one";
+  int variants = 0;
+  for (const hn_candidate *other = m->choice->candidates; other < candidate; ++other)
+    variants += other->tactic == candidate->tactic && other->device == candidate->device &&
+                same_formats(other, candidate);
+  return variants >= level->variants ? "not timed: the level times fewer variants" : NULL;
+}
+
+/* Is it too slow to be looked at again? Other formats get more time, since their reformats may fall away. */
+static bool is_behind(const measuring *m, const timing *t, double factor) {
+  const hn_candidate *c = t->candidate, *best = best_timed(m->choice, NULL), *alike = best_timed(m->choice, c);
+  return (alike && alike != c && c->time_low_ns > factor * alike->time_ns) ||
+         (best && best != c && c->time_low_ns > (factor + 0.5) * best->time_ns);
+}
+
+static void log_timed(const measuring *m, const timing *t) {
+  hone_context *context = m->choices->context;
+  if (context->log_level < HONE_LOG_VERBOSE) return;
+  hn_text text;
+  hn_text_init(&text, context->allocator);
+  hn_text_candidate(&text, t->candidate);
+  hn_log(context, HONE_LOG_VERBOSE, "%s (%s): %s: %.4f ms", m->choice->node->name, m->choice->node->op->name,
+         hn_text_string(&text), t->candidate->time_ns * 1e-6);
+  hn_text_deinit(&text);
+}
+
+/* The first look: error, and a few samples. */
+static hone_status look(measuring *m, timing *t) {
+  if (!m->bench) HN_TRY(hn_bench_open(m->choices, m->choice, m->tuning->options->seed + 1, true, &m->bench));
+  t->slot = free_slot(m);
+  m->used[t->slot] = true;
+  HN_TRY(check_error(m->bench, t->candidate, t->slot, true));
+  if (t->candidate->state == HN_CANDIDATE_INEXACT) {
+    leave_bench(m, t, NULL);
+    return HONE_OK;
+  }
+  for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) HN_TRY(sample(m->tuning, m->bench, t));
+  log_timed(m, t);
+  if (is_behind(m, t, m->tuning->level->drop)) leave_bench(m, t, "dropped: far slower at first sight");
+  return HONE_OK;
+}
+
+static int on_bench(const measuring *m) {
+  int count = 0;
+  for (int i = 0; i < m->count; ++i) count += m->timings[i].slot >= 0;
+  return count;
+}
+
+/* Nothing is left to decide: each format pair has one candidate, and its interval is narrow. */
+static bool is_settled(const measuring *m) {
+  for (int i = 0; i < m->count; ++i) {
+    const timing *t = &m->timings[i];
+    if (t->slot < 0) continue;
+    if (t->count < 5 || t->candidate->time_high_ns > 1.03 * t->candidate->time_low_ns) return false;
+    for (int j = 0; j < i; ++j)
+      if (m->timings[j].slot >= 0 && same_formats(m->timings[j].candidate, t->candidate)) return false;
+  }
+  return true;
+}
+
+static hone_status time_rounds(measuring *m) {
+  for (int round = FIRST_LOOK; round < m->samples && on_bench(m) > 0; ++round) {
+    for (int i = 0; i < m->count; ++i)
+      if (m->timings[i].slot >= 0) HN_TRY(sample(m->tuning, m->bench, &m->timings[i]));
+    const double progress = (double)(round - FIRST_LOOK) / (double)(m->samples - FIRST_LOOK);
+    const double factor = m->tuning->level->drop - (m->tuning->level->drop - 1) * progress;
+    for (int i = 0; i < m->count; ++i)
+      if (m->timings[i].slot >= 0 && is_behind(m, &m->timings[i], factor))
+        leave_bench(m, &m->timings[i], "dropped: slower than the best of its formats");
+    HN_TRY(hn_check_stop(m->choices->context));
+    if (is_settled(m) || hn_tuning_stopped(m->tuning)) break;
+  }
+  return HONE_OK;
+}
+
 /* Estimates are of a fast machine; on a slow one they would make the untimed look better than what was timed. */
 static void put_untimed_behind(hn_choice *choice) {
-  double best = 0;
-  for (int c = 0; c < choice->candidate_count; ++c) {
-    const hn_candidate *timed = &choice->candidates[c];
-    if (timed->state == HN_CANDIDATE_TIMED && (best == 0 || timed->time_ns < best)) best = timed->time_ns;
-  }
+  const hn_candidate *best = best_timed(choice, NULL);
+  if (!best) return;
   for (int c = 0; c < choice->candidate_count; ++c) {
     hn_candidate *candidate = &choice->candidates[c];
-    if (candidate->state == HN_CANDIDATE_ESTIMATED && candidate->estimate_ns < 4 * best)
-      candidate->estimate_ns = 4 * best;
+    if (candidate->state == HN_CANDIDATE_ESTIMATED && candidate->estimate_ns < 4 * best->time_ns)
+      candidate->estimate_ns = 4 * best->time_ns;
   }
 }
 
 static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
 
-hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, const hone_build_options *options,
-                            hn_timing_cache *cache, int only) {
-  const tuning_effort effort = effort_of(options);
-  const char *choice_key = hn_choice_key(choices, choice);
-  if (!choice_key) return HN_FAIL_MEMORY(&choices->context->diag);
-  const double limit = best_estimate(choice) * effort.prune + 2000;
-  timing *timings = HN_NEW(&choices->arena, timing, HN_BENCH_SLOTS);
-  if (!timings) return HN_FAIL_MEMORY(&choices->context->diag);
-  hn_bench *bench = NULL;
-  hone_status status = HONE_OK;
-  int count = 0, slot = 0;
-  for (int c = 0; c < choice->candidate_count && status == HONE_OK; ++c) {
+/* All that may be timed, with what the cache knows of it; the known ones are not timed again. */
+static hone_status list_timings(measuring *m, bool *out_known) {
+  hn_choice *choice = m->choice;
+  const char *choice_key = hn_choice_key(m->choices, choice);
+  m->timings = HN_NEW(&m->choices->arena, timing, choice->candidate_count + 1);
+  if (!choice_key || !m->timings) return HN_FAIL_MEMORY(&m->choices->context->diag);
+  *out_known = false;
+  for (int c = 0; c < choice->candidate_count; ++c) {
     hn_candidate *candidate = &choice->candidates[c];
-    if (!hn_candidate_usable(candidate) || is_reference(candidate) || (only >= 0 && c != only)) continue;
-    if (only < 0 && (candidate->estimate_ns > limit || slot == HN_BENCH_SLOTS)) {
-      candidate->reason = slot == HN_BENCH_SLOTS ? "not timed: enough others were"
-                                                 : "not timed: its lower bound is too far above the best one";
-      candidate->estimate_ns *= 4; /* behind the timed ones, see put_untimed_behind */
+    if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+    const char *key = hn_timing_cache_key(m->choices, choice_key, candidate);
+    if (!key) return HN_FAIL_MEMORY(&m->choices->context->diag);
+    if (hn_timing_cache_get(m->tuning->cache, key, candidate))
+      *out_known = true;
+    else
+      m->timings[m->count++] = (timing){.candidate = candidate, .key = key, .slot = -1};
+  }
+  qsort(m->timings, (size_t)m->count, sizeof *m->timings, compare_timings);
+  return HONE_OK;
+}
+
+static hone_status time_all(measuring *m) {
+  const double limit = best_estimate(m->choice) * m->tuning->level->prune + 2000;
+  for (int i = 0; i < m->count; ++i) {
+    timing *t = &m->timings[i];
+    t->candidate->reason = prune(m, t->candidate, limit);
+    if (t->candidate->reason) continue;
+    HN_TRY(hn_check_stop(m->choices->context));
+    if (hn_tuning_stopped(m->tuning)) {
+      t->candidate->reason = "not timed: the time was used up";
       continue;
     }
-    if (!bench) status = hn_bench_open(choices, choice, options->seed + 1, &bench);
-    if (status == HONE_OK) status = check_error(bench, candidate, slot);
-    if (status != HONE_OK || candidate->state == HN_CANDIDATE_INEXACT) continue;
-    timing *t = &timings[count];
-    *t = (timing){.candidate = candidate, .slot = slot++, .key = hn_timing_cache_key(choices, choice_key, candidate)};
-    if (!t->key)
-      status = HN_FAIL_MEMORY(&choices->context->diag);
-    else if (options->level >= 0 && only < 0 && !hn_timing_cache_get(cache, t->key, candidate))
-      ++count;
+    HN_TRY(look(m, t));
   }
-  if (status == HONE_OK && count > 0) status = time_all(choices, bench, timings, count, effort);
-  for (int i = 0; i < count && status == HONE_OK; ++i)
-    status = hn_timing_cache_put(cache, timings[i].key, timings[i].candidate);
+  HN_TRY(time_rounds(m));
+  for (int i = 0; i < m->count; ++i)
+    if (m->timings[i].candidate->state == HN_CANDIDATE_TIMED)
+      HN_TRY(hn_timing_cache_put(m->tuning->cache, m->timings[i].key, m->timings[i].candidate));
+  return HONE_OK;
+}
+
+static void log_fastest(const hn_choices *choices, const hn_choice *choice) {
+  const hn_candidate *best = best_timed(choice, NULL);
+  if (!best || choices->context->log_level < HONE_LOG_VERBOSE) return;
+  hn_text text;
+  hn_text_init(&text, choices->context->allocator);
+  hn_text_candidate(&text, best);
+  hn_log(choices->context, HONE_LOG_VERBOSE, "%s (%s): fastest is %s: %.4f ms%s", choice->node->name,
+         choice->node->op->name, hn_text_string(&text), best->time_ns * 1e-6,
+         best->from_cache ? " (timing cache)" : "");
+  hn_text_deinit(&text);
+}
+
+/* The error of one candidate alone. */
+static hone_status prove(hn_choices *choices, hn_choice *choice, int only) {
+  hn_bench *bench;
+  HN_TRY(hn_bench_open(choices, choice, choices->tuning->options->seed + 1, true, &bench));
+  const hone_status status = check_error(bench, &choice->candidates[only], 0, false);
   hn_bench_close(bench);
-  if (only < 0) put_untimed_behind(choice);
+  return status;
+}
+
+/* One side of a contest keeps its old time where that was less: other programs only add. */
+static hone_status settle(hn_contestant *contestant, timing *t, const hn_candidate *before) {
+  hn_choices *choices = contestant->choices;
+  if (before->state == HN_CANDIDATE_TIMED && before->time_low_ns < t->candidate->time_low_ns) {
+    t->candidate->time_ns = before->time_ns;
+    t->candidate->time_low_ns = before->time_low_ns;
+    t->candidate->time_high_ns = before->time_high_ns;
+    t->candidate->runs = before->runs;
+  }
+  const char *choice_key = hn_choice_key(choices, contestant->choice);
+  const char *key = choice_key ? hn_timing_cache_key(choices, choice_key, t->candidate) : NULL;
+  if (!key) return HN_FAIL_MEMORY(&choices->context->diag);
+  return hn_timing_cache_put(choices->tuning->cache, key, t->candidate);
+}
+
+static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn_bench **benches, timing *timings) {
+  for (int i = 0; i < count; ++i) {
+    hn_candidate *candidate = &list[i].choice->candidates[list[i].candidate];
+    timings[i] = (timing){.candidate = candidate};
+    HN_TRY(hn_bench_open(list[i].choices, list[i].choice, tuning->options->seed + 1, false, &benches[i]));
+    HN_TRY(hn_bench_prepare(benches[i], candidate, 0, true));
+  }
+  for (int round = 0; round < MAX_SAMPLES && !hn_tuning_stopped(tuning); ++round) {
+    HN_TRY(hn_check_stop(tuning->context));
+    bool quiet = true; /* half of the samples are near the least one: it is no accident */
+    for (int i = 0; i < count; ++i) {
+      HN_TRY(sample(tuning, benches[i], &timings[i]));
+      quiet = quiet && timings[i].candidate->time_ns < 1.1 * timings[i].candidate->time_low_ns;
+    }
+    if (round + 1 >= tuning->level->samples && (quiet || round + 1 >= 4 * tuning->level->samples)) break;
+  }
+  return HONE_OK;
+}
+
+hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count) {
+  hn_bench *benches[HN_MAX_CONTESTANTS] = {0};
+  hn_candidate before[HN_MAX_CONTESTANTS];
+  timing *timings = HN_NEW(&tuning->arena, timing, HN_MAX_CONTESTANTS);
+  if (!timings) return HN_FAIL_MEMORY(&tuning->context->diag);
+  for (int i = 0; i < count; ++i) before[i] = list[i].choice->candidates[list[i].candidate];
+  hone_status status = contest(tuning, list, count, benches, timings);
+  for (int i = 0; i < count; ++i) hn_bench_close(benches[i]);
+  for (int i = 0; i < count && status == HONE_OK; ++i)
+    if (timings[i].count > 0) status = settle(&list[i], &timings[i], &before[i]);
+  return status;
+}
+
+hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only) {
+  if (only >= 0) return prove(choices, choice, only);
+  hn_tuning *tuning = choices->tuning;
+  const int wanted = tuning->options->timing_runs;
+  measuring m = {.choices = choices, .choice = choice, .tuning = tuning, .samples = tuning->level->samples};
+  if (wanted > 0) m.samples = wanted < MAX_SAMPLES ? wanted : MAX_SAMPLES;
+  bool known;
+  HN_TRY(list_timings(&m, &known));
+  hone_status status = HONE_OK;
+  if (tuning->options->timing_cache_only && !known && m.count > 0) {
+    ++tuning->miss_count;
+    status = HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the timing cache does not hold node %s (%s)",
+                     choice->node->name, choice->node->op->name);
+  } else if (!tuning->options->timing_cache_only) {
+    status = time_all(&m);
+  }
+  hn_bench_close(m.bench);
+  put_untimed_behind(choice);
+  log_fastest(choices, choice);
   return status;
 }

@@ -1,96 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pbqp.c - the partitioned boolean quadratic problem: one alternative a node, costs on nodes and on edges (Scholz and
- * Eckstein 2002). Nodes of degree 0, 1 and 2 are reduced exactly; if none is left over, the result is proved best. Else
- * the rest is fixed greedily, and local search improves it and every given start; the best of all is taken. */
+ * Eckstein 2002). Edges whose costs are sums of their ends' fall apart; nodes of degree 0, 1 and 2 are reduced exactly;
+ * if none is left over, the result is proved best. Else the rest is fixed greedily, and local search improves it and
+ * every given start; the best of all is taken. */
 #include <math.h>
 #include <string.h>
 #include "tune/tuning.h"
 
 enum { M = HN_PBQP_MAX };
 
-/* Edges as two-sided lists: half edge 2e belongs to the edge's from, 2e + 1 to its to. */
+typedef struct edge {
+  int from, to, next[2]; /* in the lists of from and to */
+  bool dead;
+  double cost[M * M];
+} edge;
+
 typedef struct solver {
   const hn_pbqp *problem;
   hn_arena *arena;
-  hn_pbqp_edge *edges;
+  edge *edges;
   int edge_count, edge_capacity;
-  bool *edge_dead, *node_dead;
+  int *head, *degree; /* of nodes: their first edge, their living edges */
+  bool *node_dead;
   double *cost;
   int *order, order_count; /* nodes as they were reduced */
-  int **snapshots;         /* per reduced node: its edges at that time (at most 2) */
+  int (*snapshots)[2];     /* per reduced node: its edges at that time */
   int *snapshot_count;
   bool exact;
 } solver;
 
-static double edge_cost(const hn_pbqp_edge *edge, int node, int mine, int other) {
-  return edge->from == node ? edge->cost[mine * M + other] : edge->cost[other * M + mine];
+static double edge_cost(const edge *e, int node, int mine, int other) {
+  return e->from == node ? e->cost[mine * M + other] : e->cost[other * M + mine];
 }
 
-static int other_end(const hn_pbqp_edge *edge, int node) { return edge->from == node ? edge->to : edge->from; }
+static int other_end(const edge *e, int node) { return e->from == node ? e->to : e->from; }
+
+static int next_edge(const edge *e, int node) { return e->next[e->from != node]; }
 
 double hn_pbqp_total(const hn_pbqp *problem, const int *assignment) {
   double total = 0;
   for (int n = 0; n < problem->node_count; ++n) total += problem->cost[n * M + assignment[n]];
   for (int e = 0; e < problem->edge_count; ++e) {
-    const hn_pbqp_edge *edge = &problem->edges[e];
-    total += edge->cost[assignment[edge->from] * M + assignment[edge->to]];
+    const hn_pbqp_edge *one = &problem->edges[e];
+    total += one->cost[assignment[one->from] * M + assignment[one->to]];
   }
   return total;
 }
 
-/* Live edges of a node, at most room of them; returns how many there are. */
-static int edges_of(const solver *s, int node, int *out, int room) {
-  int count = 0;
-  for (int e = 0; e < s->edge_count; ++e) {
-    if (s->edge_dead[e] || (s->edges[e].from != node && s->edges[e].to != node)) continue;
-    if (count < room) out[count] = e;
-    ++count;
+static void kill_edge(solver *s, edge *e) {
+  if (e->dead) return;
+  e->dead = true;
+  --s->degree[e->from];
+  --s->degree[e->to];
+}
+
+/* What every pair of one end's alternative costs at least is that alternative's own cost; an edge left without costs
+ * goes. Afterwards all costs of the edge are >= 0. */
+static void simplify(solver *s, edge *e) {
+  const int rows = s->problem->alternatives[e->from], columns = s->problem->alternatives[e->to];
+  double most = 0;
+  for (int i = 0; i < rows; ++i) {
+    double least = HUGE_VAL;
+    for (int j = 0; j < columns; ++j) least = fmin(least, e->cost[i * M + j]);
+    s->cost[e->from * M + i] += least;
+    for (int j = 0; j < columns; ++j) e->cost[i * M + j] -= least;
   }
-  return count;
+  for (int j = 0; j < columns; ++j) {
+    double least = HUGE_VAL;
+    for (int i = 0; i < rows; ++i) least = fmin(least, e->cost[i * M + j]);
+    s->cost[e->to * M + j] += least;
+    for (int i = 0; i < rows; ++i) most = fmax(most, e->cost[i * M + j] -= least);
+  }
+  if (most < 1e-9) kill_edge(s, e);
 }
 
 /* Adds cost to the edge between two nodes, made when there is none. */
 static bool add_edge(solver *s, int from, int to, const double *cost) {
-  for (int e = 0; e < s->edge_count; ++e) {
-    hn_pbqp_edge *edge = &s->edges[e];
-    if (s->edge_dead[e] || !((edge->from == from && edge->to == to) || (edge->from == to && edge->to == from)))
-      continue;
+  edge *e = NULL;
+  for (int k = s->head[from]; k >= 0 && !e; k = next_edge(&s->edges[k], from))
+    if (!s->edges[k].dead && other_end(&s->edges[k], from) == to) e = &s->edges[k];
+  if (e) {
     for (int i = 0; i < M; ++i)
-      for (int j = 0; j < M; ++j) edge->cost[edge->from == from ? i * M + j : j * M + i] += cost[i * M + j];
-    return true;
+      for (int j = 0; j < M; ++j) e->cost[e->from == from ? i * M + j : j * M + i] += cost[i * M + j];
+  } else {
+    if (s->edge_count == s->edge_capacity) return false;
+    e = &s->edges[s->edge_count];
+    *e = (edge){.from = from, .to = to, .next = {s->head[from], s->head[to]}};
+    memcpy(e->cost, cost, sizeof e->cost);
+    s->head[from] = s->head[to] = s->edge_count++;
+    ++s->degree[from];
+    ++s->degree[to];
   }
-  if (s->edge_count == s->edge_capacity) return false;
-  hn_pbqp_edge *edge = &s->edges[s->edge_count++];
-  edge->from = from;
-  edge->to = to;
-  memcpy(edge->cost, cost, sizeof edge->cost);
+  simplify(s, e);
   return true;
 }
 
-static bool remember(solver *s, int node, const int *edges, int count) {
-  s->snapshots[node] = HN_NEW(s->arena, int, 2);
-  if (!s->snapshots[node]) return false;
-  memcpy(s->snapshots[node], edges, (size_t)count * sizeof *edges);
+static void remember(solver *s, int node, const int *edges, int count) {
+  for (int i = 0; i < count; ++i) {
+    s->snapshots[node][i] = edges[i];
+    kill_edge(s, &s->edges[edges[i]]);
+  }
   s->snapshot_count[node] = count;
   s->order[s->order_count++] = node;
   s->node_dead[node] = true;
-  for (int i = 0; i < count; ++i) s->edge_dead[edges[i]] = true;
-  return true;
 }
 
 /* Degree 1: the neighbour pays for the best answer to each of its alternatives. */
-static void fold_one(solver *s, int node, const hn_pbqp_edge *edge) {
-  const int other = other_end(edge, node);
+static void fold_one(solver *s, int node, const edge *e) {
+  const int other = other_end(e, node);
   for (int j = 0; j < s->problem->alternatives[other]; ++j) {
     double best = HUGE_VAL;
     for (int i = 0; i < s->problem->alternatives[node]; ++i)
-      best = fmin(best, s->cost[node * M + i] + edge_cost(edge, node, i, j));
+      best = fmin(best, s->cost[node * M + i] + edge_cost(e, node, i, j));
     s->cost[other * M + j] += best;
   }
 }
 
 /* Degree 2: the two neighbours share an edge that pays for the best answer to each pair. */
-static bool fold_two(solver *s, int node, const hn_pbqp_edge *a, const hn_pbqp_edge *b) {
+static bool fold_two(solver *s, int node, const edge *a, const edge *b) {
   const int u = other_end(a, node), v = other_end(b, node);
   double cost[M * M] = {0};
   for (int j = 0; j < s->problem->alternatives[u]; ++j)
@@ -103,26 +130,23 @@ static bool fold_two(solver *s, int node, const hn_pbqp_edge *a, const hn_pbqp_e
   return add_edge(s, u, v, cost);
 }
 
-static bool reduce_node(solver *s, int node, bool *reduced) {
-  int edges[2];
-  const int degree = edges_of(s, node, edges, 2);
-  *reduced = degree <= 2;
-  if (!*reduced) return true;
-  const hn_pbqp_edge a = degree > 0 ? s->edges[edges[0]] : (hn_pbqp_edge){0};
-  const hn_pbqp_edge b = degree > 1 ? s->edges[edges[1]] : (hn_pbqp_edge){0};
-  if (!remember(s, node, edges, degree)) return false;
-  if (degree == 1) fold_one(s, node, &a);
-  return degree == 2 ? fold_two(s, node, &a, &b) : true;
+static bool reduce_node(solver *s, int node) {
+  int edges[2], degree = 0;
+  for (int e = s->head[node]; e >= 0; e = next_edge(&s->edges[e], node))
+    if (!s->edges[e].dead) edges[degree++] = e;
+  remember(s, node, edges, degree);
+  if (degree == 1) fold_one(s, node, &s->edges[edges[0]]);
+  return degree == 2 ? fold_two(s, node, &s->edges[edges[0]], &s->edges[edges[1]]) : true;
 }
 
 /* A node of higher degree is fixed where it costs least if its neighbours answer best: no longer exact. */
-static bool fix_node(solver *s, int node) {
+static void fix_node(solver *s, int node) {
   int best = 0;
   double best_cost = HUGE_VAL;
   for (int i = 0; i < s->problem->alternatives[node]; ++i) {
     double cost = s->cost[node * M + i];
-    for (int e = 0; e < s->edge_count; ++e) {
-      if (s->edge_dead[e] || (s->edges[e].from != node && s->edges[e].to != node)) continue;
+    for (int e = s->head[node]; e >= 0; e = next_edge(&s->edges[e], node)) {
+      if (s->edges[e].dead) continue;
       const int other = other_end(&s->edges[e], node);
       double least = HUGE_VAL;
       for (int j = 0; j < s->problem->alternatives[other]; ++j)
@@ -131,35 +155,36 @@ static bool fix_node(solver *s, int node) {
     }
     if (cost < best_cost) best_cost = cost, best = i;
   }
-  for (int e = 0; e < s->edge_count; ++e) {
-    if (s->edge_dead[e] || (s->edges[e].from != node && s->edges[e].to != node)) continue;
+  for (int e = s->head[node]; e >= 0; e = next_edge(&s->edges[e], node)) {
+    if (s->edges[e].dead) continue;
     const int other = other_end(&s->edges[e], node);
     for (int j = 0; j < s->problem->alternatives[other]; ++j)
       s->cost[other * M + j] += edge_cost(&s->edges[e], node, best, j);
-    s->edge_dead[e] = true;
+    kill_edge(s, &s->edges[e]);
   }
   for (int i = 0; i < s->problem->alternatives[node]; ++i)
     if (i != best) s->cost[node * M + i] = HUGE_VAL;
   s->exact = false;
-  return remember(s, node, NULL, 0);
+  remember(s, node, NULL, 0);
 }
 
 static bool reduce_all(solver *s) {
-  int left = s->problem->node_count;
-  while (left > 0) {
+  for (int left = s->problem->node_count; left > 0;) {
+    int hardest = -1;
     bool any = false;
     for (int n = 0; n < s->problem->node_count; ++n) {
-      bool reduced;
       if (s->node_dead[n]) continue;
-      if (!reduce_node(s, n, &reduced)) return false;
-      if (reduced) any = true, --left;
-    }
-    for (int n = 0; !any && n < s->problem->node_count; ++n)
-      if (!s->node_dead[n]) {
-        if (!fix_node(s, n)) return false;
-        any = true;
-        --left;
+      if (s->degree[n] > 2) {
+        if (hardest < 0 || s->degree[n] > s->degree[hardest]) hardest = n;
+        continue;
       }
+      if (!reduce_node(s, n)) return false;
+      any = true;
+      --left;
+    }
+    if (any) continue;
+    fix_node(s, hardest);
+    --left;
   }
   return true;
 }
@@ -173,26 +198,41 @@ static void propagate(const solver *s, int *assignment) {
     for (int i = 0; i < s->problem->alternatives[node]; ++i) {
       double cost = s->cost[node * M + i];
       for (int e = 0; e < s->snapshot_count[node]; ++e) {
-        const hn_pbqp_edge *edge = &s->edges[s->snapshots[node][e]];
-        cost += edge_cost(edge, node, i, assignment[other_end(edge, node)]);
+        const edge *one = &s->edges[s->snapshots[node][e]];
+        cost += edge_cost(one, node, i, assignment[other_end(one, node)]);
       }
       if (cost < best_cost) best_cost = cost, assignment[node] = i;
     }
   }
 }
 
+/* The problem's own edges as lists again, for local search. */
+static bool list_edges(const hn_pbqp *problem, hn_arena *arena, int **head, int (**next)[2]) {
+  *head = HN_NEW(arena, int, problem->node_count + 1);
+  *next = (int(*)[2])HN_NEW(arena, int, 2 * problem->edge_count + 2);
+  if (!*head || !*next) return false;
+  for (int n = 0; n < problem->node_count; ++n) (*head)[n] = -1;
+  for (int e = 0; e < problem->edge_count; ++e) {
+    const int ends[2] = {problem->edges[e].from, problem->edges[e].to};
+    for (int k = 0; k < 2; ++k) {
+      (*next)[e][k] = (*head)[ends[k]];
+      (*head)[ends[k]] = e;
+    }
+  }
+  return true;
+}
+
 /* Changes one node at a time while that helps. */
-static void improve(const hn_pbqp *problem, int *assignment) {
+static void improve(const hn_pbqp *problem, const int *head, int (*const next)[2], int *assignment) {
   for (int round = 0; round < 100; ++round) {
     bool changed = false;
     for (int n = 0; n < problem->node_count; ++n) {
       double cost[M];
-      for (int i = 0; i < problem->alternatives[n]; ++i) cost[i] = problem->cost[n * M + i];
-      for (int e = 0; e < problem->edge_count; ++e) {
-        const hn_pbqp_edge *edge = &problem->edges[e];
-        if (edge->from != n && edge->to != n) continue;
+      memcpy(cost, problem->cost + n * M, sizeof cost);
+      for (int e = head[n]; e >= 0; e = next[e][problem->edges[e].from != n]) {
+        const hn_pbqp_edge *one = &problem->edges[e];
         for (int i = 0; i < problem->alternatives[n]; ++i)
-          cost[i] += edge_cost(edge, n, i, assignment[other_end(edge, n)]);
+          cost[i] += one->from == n ? one->cost[i * M + assignment[one->to]] : one->cost[assignment[one->from] * M + i];
       }
       for (int i = 0; i < problem->alternatives[n]; ++i)
         if (cost[i] < cost[assignment[n]] - 1e-9) assignment[n] = i, changed = true;
@@ -201,18 +241,22 @@ static void improve(const hn_pbqp *problem, int *assignment) {
   }
 }
 
+/* Every reduced node gives at most one edge more. */
 static bool start_solver(solver *s) {
-  const int nodes = s->problem->node_count + 1, edges = s->problem->edge_count + s->problem->node_count + 1;
-  s->edge_capacity = edges;
-  s->edges = HN_NEW(s->arena, hn_pbqp_edge, edges);
-  s->edge_dead = HN_NEW(s->arena, bool, edges);
+  const int nodes = s->problem->node_count + 1;
+  s->edge_capacity = s->problem->edge_count + nodes;
+  s->edges = HN_NEW(s->arena, edge, s->edge_capacity);
+  s->head = HN_NEW(s->arena, int, nodes);
+  s->degree = HN_NEW(s->arena, int, nodes);
   s->node_dead = HN_NEW(s->arena, bool, nodes);
   s->cost = HN_NEW(s->arena, double, nodes *M);
   s->order = HN_NEW(s->arena, int, nodes);
-  s->snapshots = HN_NEW(s->arena, int *, nodes);
+  s->snapshots = (int(*)[2])HN_NEW(s->arena, int, nodes * 2);
   s->snapshot_count = HN_NEW(s->arena, int, nodes);
-  if (!s->edges || !s->edge_dead || !s->node_dead || !s->cost || !s->order || !s->snapshots || !s->snapshot_count)
+  if (!s->edges || !s->head || !s->degree || !s->node_dead || !s->cost || !s->order || !s->snapshots ||
+      !s->snapshot_count)
     return false;
+  for (int n = 0; n < nodes; ++n) s->head[n] = -1;
   memcpy(s->cost, s->problem->cost, (size_t)s->problem->node_count * M * sizeof(double));
   for (int e = 0; e < s->problem->edge_count; ++e) /* parallel edges are joined */
     if (!add_edge(s, s->problem->edges[e].from, s->problem->edges[e].to, s->problem->edges[e].cost)) return false;
@@ -222,15 +266,16 @@ static bool start_solver(solver *s) {
 hone_status hn_pbqp_solve(const hn_pbqp *problem, const int *starts, int start_count, hn_arena *arena, int *assignment,
                           bool *out_optimal) {
   solver s = {.problem = problem, .arena = arena, .exact = true};
-  int *other = HN_NEW(arena, int, problem->node_count + 1);
+  int *other = HN_NEW(arena, int, problem->node_count + 1), *head, (*next)[2];
   if (!other || !start_solver(&s) || !reduce_all(&s)) return HONE_NO_MEMORY;
   propagate(&s, assignment);
   *out_optimal = s.exact;
   if (s.exact) return HONE_OK;
-  improve(problem, assignment);
+  if (!list_edges(problem, arena, &head, &next)) return HONE_NO_MEMORY;
+  improve(problem, head, next, assignment);
   for (int k = 0; k < start_count; ++k) {
     memcpy(other, starts + (size_t)k * problem->node_count, (size_t)problem->node_count * sizeof *other);
-    improve(problem, other);
+    improve(problem, head, next, other);
     if (hn_pbqp_total(problem, other) < hn_pbqp_total(problem, assignment))
       memcpy(assignment, other, (size_t)problem->node_count * sizeof *other);
   }

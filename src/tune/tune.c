@@ -1,244 +1,222 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune.c - graph -> choices. */
+/* tune.c - graph -> choices, in rounds: a round that finds fused nodes whose parts are faster puts those in their place
+ * and begins again; what was measured is not measured twice. */
+#include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
+#include <stdlib.h>
 #include <string.h>
 
+enum { MOST_ROUNDS = 64 };
+
 static hone_status no_memory(const hn_choices *choices) { return HN_FAIL_MEMORY(&choices->context->diag); }
-
-/* Symbol values under one shape an input; -1 for those known only after running. */
-static hone_status symbols_of(hn_choices *choices, const hone_shape *shapes, int64_t **out) {
-  const hone_graph *graph = choices->graph;
-  int64_t *symbols = HN_NEW(&choices->arena, int64_t, graph->dims.symbol_count + 1);
-  if (!symbols) return no_memory(choices);
-  for (int s = 0; s < graph->dims.symbol_count; ++s) symbols[s] = -1;
-  for (int i = 0; i < graph->main->param_count; ++i) {
-    const hone_shape *shape = &graph->main->params[i]->fact.type.shape;
-    for (int d = 0; d < shape->rank; ++d) {
-      int number;
-      if (!hn_dim_symbol_at(&graph->dims, shape->dim[d], &number)) continue;
-      if (symbols[number] >= 0 && symbols[number] != shapes[i].dim[d])
-        return HN_FAIL(&choices->context->diag, HONE_INVALID, "dim %s is %lld in one input and %lld in %s",
-                       graph->dims.symbols[number].name, (long long)symbols[number], (long long)shapes[i].dim[d],
-                       graph->main->params[i]->name);
-      symbols[number] = shapes[i].dim[d];
-    }
-  }
-  *out = symbols;
-  return HONE_OK;
-}
-
-static bool is_late_type(const hone_graph *graph, const hone_type *type) {
-  if (type->kind != HONE_TENSOR || type->dtype == HONE_STRING || type->shape.rank < 0) return true;
-  for (int i = 0; i < type->shape.rank; ++i)
-    if (hn_dim_is_after_run(&graph->dims, type->shape.dim[i])) return true;
-  return false;
-}
-
-bool hn_value_on_heap(const hone_graph *graph, const hn_value *value) {
-  if (value->fact.constant) return false;
-  if (value->node && (value->node->block_count || value->node->owner != graph->main)) return true;
-  if (value->param_of && value->param_of != graph->main) return true;
-  return is_late_type(graph, &value->fact.type);
-}
-
-/* The fact of a value at opt: numbers for dims and, where possible, for values. */
-static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_fact *out, bool *late) {
-  *out = (hone_fact){0};
-  if (!value) return HONE_OK;
-  *out = value->fact;
-  if (hn_value_on_heap(choices->graph, value)) {
-    *late = true;
-    return HONE_OK;
-  }
-  const hone_dims *dims = &choices->graph->dims;
-  if (!hn_shape_eval(dims, &value->fact.type.shape, choices->symbols, dims->symbol_count, &out->type.shape))
-    return HN_FAIL(&choices->context->diag, HONE_INVALID, "the shape of %s cannot be computed from the profile",
-                   value->name);
-  if (!value->fact.value) return HONE_OK;
-  int64_t *numbers = HN_NEW(&choices->arena, int64_t, value->fact.value_count + 1);
-  if (!numbers) return no_memory(choices);
-  out->value = numbers;
-  for (int64_t i = 0; i < value->fact.value_count; ++i)
-    if (!hn_dim_eval(dims, value->fact.value[i], choices->symbols, dims->symbol_count, &numbers[i])) out->value = NULL;
-  return HONE_OK;
-}
-
-/* A result lives in the caller's memory: it cannot be a view of something else. */
-static bool is_result(const hone_graph *graph, const hn_value *value) {
-  for (int i = 0; i < graph->main->result_count; ++i)
-    if (graph->main->results[i] == value) return true;
-  return false;
-}
-
-static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *choice) {
-  *choice = (hn_choice){.node = node, .same_as = -1, .chosen = -1};
-  choice->control = node->block_count > 0;
-  if (choice->control && !(node->op->traits & (HONE_RUNS_ONE | HONE_RUNS_LOOP)))
-    return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "node \"%s\" (%s, opset %d): its body cannot be run yet",
-                   node->name, node->op->name, choices->graph->opset);
-  if (node->owner != choices->graph->main) choice->late = true;
-  choice->in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
-  choice->out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
-  if (!choice->in || !choice->out) return no_memory(choices);
-  for (int i = 0; i < node->in_count; ++i) HN_TRY(fact_at_opt(choices, node->in[i], &choice->in[i], &choice->late));
-  for (int i = 0; i < node->out_count; ++i) HN_TRY(fact_at_opt(choices, node->out[i], &choice->out[i], &choice->late));
-  choice->view = (node->op->traits & HONE_ALIASES) && !choice->late && node->in_count > 0 && node->in[0] &&
-                 node->out_count == 1 && !is_result(choices->graph, node->out[0]);
-  if (!choice->late && node->op->cost)
-    choice->cost = node->op->cost(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
-  return HONE_OK;
-}
-
-static hone_status add_block(hn_choices *choices, hn_block *block, int *capacity) {
-  if (!hn_arena_grow(&choices->arena, (void **)&choices->blocks, capacity, choices->block_count + 1,
-                     sizeof *choices->blocks))
-    return no_memory(choices);
-  choices->blocks[choices->block_count++] = (hn_choice_block){.block = block};
-  return HONE_OK;
-}
-
-/* The blocks, each before those inside it; *out_nodes counts their nodes. */
-static hone_status list_blocks(hn_choices *choices, int *out_nodes) {
-  int capacity = 0;
-  *out_nodes = 0;
-  HN_TRY(add_block(choices, choices->graph->main, &capacity));
-  for (int b = 0; b < choices->block_count; ++b)
-    for (const hn_node *node = choices->blocks[b].block->first; node; node = node->next) {
-      ++*out_nodes;
-      for (int k = 0; k < node->block_count; ++k) HN_TRY(add_block(choices, node->blocks[k], &capacity));
-    }
-  return HONE_OK;
-}
-
-static hone_status make_choices(hn_choices *choices) {
-  int count;
-  HN_TRY(list_blocks(choices, &count));
-  choices->items = HN_NEW(&choices->arena, hn_choice, count + 1);
-  if (!choices->items) return no_memory(choices);
-  hone_status status = HONE_OK;
-  for (int b = 0; b < choices->block_count; ++b) {
-    hn_choice_block *block = &choices->blocks[b];
-    block->first = choices->count;
-    for (hn_node *node = block->block->first; node; node = node->next) {
-      const hone_status one = make_choice(choices, node, &choices->items[choices->count++]);
-      if (one == HONE_NO_MEMORY) return one;
-      if (one != HONE_OK) status = one;
-    }
-    block->count = choices->count - block->first;
-  }
-  return status;
-}
-
-static bool same_candidates(const hn_choice *a, const hn_choice *b) {
-  if (a->candidate_count != b->candidate_count) return false;
-  for (int k = 0; k < a->candidate_count; ++k)
-    if (a->candidates[k].tactic != b->candidates[k].tactic || a->candidates[k].state != b->candidates[k].state)
-      return false;
-  return true;
-}
-
-/* Choices with the same query share their measurements. */
-static hone_status find_twins(hn_choices *choices) {
-  hn_table table;
-  hn_table_init(&table, &choices->arena);
-  for (int i = 0; i < choices->count; ++i) {
-    if (!hn_choice_runs(&choices->items[i]) || choices->items[i].locked) continue;
-    const char *key = hn_choice_key(choices, &choices->items[i]);
-    if (!key) return no_memory(choices);
-    hn_choice *first = hn_table_get(&table, key);
-    if (first && same_candidates(first, &choices->items[i]))
-      choices->items[i].same_as = (int)(first - choices->items);
-    else if (!hn_table_put(&table, key, &choices->items[i]))
-      return no_memory(choices);
-  }
-  return HONE_OK;
-}
 
 static void copy_measurements(const hn_choices *choices, hn_choice *choice) {
   const hn_choice *first = &choices->items[choice->same_as];
   for (int k = 0; k < choice->candidate_count; ++k) choice->candidates[k] = first->candidates[k];
+  choice->trial = choice->node->parts ? first->trial : NULL;
 }
 
-static hone_status measure_all(hn_choices *choices, const hone_build_options *options, hn_timing_cache *cache) {
+/* ---- measuring ---- */
+
+typedef struct work {
+  int index;
+  double ns;
+} work;
+
+static int compare_work(const void *a, const void *b) {
+  const work *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+  return x->index - y->index;
+}
+
+/* What a choice is expected to take in the whole network: where the time is, timing comes first. */
+static double expected_ns(const hn_choice *choice) {
+  double best = 0;
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (hn_candidate_usable(&choice->candidates[c]) && (best == 0 || choice->candidates[c].estimate_ns < best))
+      best = choice->candidates[c].estimate_ns;
+  return best * (1 + choice->twins);
+}
+
+static hone_status measure_locked(hn_choices *choices, hn_choice *choice) {
+  HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
+  const hn_candidate *candidate = &choice->candidates[choice->chosen];
+  if (hn_candidate_usable(candidate)) return HONE_OK;
+  return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the lock wants %s for node %s, but %s (%.3g > %.3g)",
+                 candidate->tactic->name, choice->node->name, candidate->reason, candidate->error_rel_l2,
+                 candidate->error_bound);
+}
+
+static hone_status measure_one(hn_choices *choices, hn_choice *choice) {
+  if (choice->locked) return measure_locked(choices, choice);
+  if (choices->tuning->level->times) HN_TRY(hn_tune_measure(choices, choice, -1));
+  return choice->node->parts ? hn_tune_parts(choices, choice) : HONE_OK;
+}
+
+hone_status hn_choices_measure(hn_choices *choices) {
+  const hone_build_options *options = choices->tuning->options;
+  const hone_progress_fn progress = choices->outer ? NULL : options->progress;
+  work *order = HN_NEW(&choices->arena, work, choices->count + 1);
+  if (!order) return no_memory(choices);
+  int count = 0;
   for (int i = 0; i < choices->count; ++i) {
-    hn_choice *choice = &choices->items[i];
-    if (options->progress) options->progress(options->progress_user, choice->node->name, i, choices->count);
-    HN_TRY(hn_check_stop(choices->context));
-    if (!hn_choice_runs(choice) || choice->late) continue;
-    if (choice->same_as >= 0) {
-      copy_measurements(choices, choice);
-      continue;
-    }
-    HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->locked ? choice->chosen : -1));
-    if (choice->locked && !hn_candidate_usable(&choice->candidates[choice->chosen]))
-      return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the lock wants %s for node %s, but %s (%.3g > %.3g)",
-                     choice->candidates[choice->chosen].tactic->name, choice->node->name,
-                     choice->candidates[choice->chosen].reason, choice->candidates[choice->chosen].error_rel_l2,
-                     choice->candidates[choice->chosen].error_bound);
+    const hn_choice *choice = &choices->items[i];
+    if (hn_choice_runs(choice) && !choice->late && choice->same_as < 0)
+      order[count++] = (work){.index = i, .ns = expected_ns(choice)};
   }
-  if (options->progress) options->progress(options->progress_user, "done", choices->count, choices->count);
+  qsort(order, (size_t)count, sizeof *order, compare_work);
+  hone_status status = HONE_OK;
+  for (int k = 0; k < count; ++k) {
+    hn_choice *choice = &choices->items[order[k].index];
+    if (progress) progress(options->progress_user, choice->node->name, k, count);
+    HN_TRY(hn_check_stop(choices->context));
+    const hone_status one = measure_one(choices, choice);
+    if (one != HONE_OK && one != HONE_UNSUPPORTED) return one;
+    if (one != HONE_OK) status = one; /* all that the lock or the cache cannot serve are named */
+  }
+  for (int i = 0; i < choices->count; ++i)
+    if (choices->items[i].same_as >= 0) copy_measurements(choices, &choices->items[i]);
+  if (progress) progress(options->progress_user, "done", count, count);
+  return status;
+}
+
+/* Weights and the largest layer's activations stay in the inner cache, or launches are timed on memory that does not. */
+static size_t cold_bytes(const hn_choices *choices) {
+  const hone_facts *facts = &choices->devices[0]->facts;
+  const double inner = facts->l2_bytes ? (double)facts->l2_bytes : 1 << 20;
+  double weights = 0, largest = 0;
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    double layer = 0;
+    for (int k = 0; k < choice->node->in_count && !choice->late; ++k) {
+      const double bytes = (double)hn_bytes(&choice->in[k].type);
+      if (choice->in[k].constant)
+        weights += bytes;
+      else
+        layer += bytes;
+    }
+    for (int k = 0; k < choice->node->out_count && !choice->late; ++k) layer += (double)hn_bytes(&choice->out[k].type);
+    if (layer > largest) largest = layer;
+  }
+  return weights + largest > inner ? (size_t)(3 * inner) : 0;
+}
+
+/* Peaks decide what need not be timed; small graphs are timed faster than a device is measured. */
+static hone_status measure_device(const hn_choices *choices) {
+  double flops = 0;
+  for (int i = 0; i < choices->count; ++i) flops += choices->items[i].cost.flops;
+  hone_device *device = choices->devices[0];
+  if (!choices->tuning->level->times || flops < 2e8 || device->facts.peak_flops > 0) return HONE_OK;
+  const hone_status status = hn_device_measure(device, &choices->context->diag);
+  if (status != HONE_UNSUPPORTED) return status;
+  hn_diag_clear(&choices->context->diag);
   return HONE_OK;
 }
+
+/* ---- proving ---- */
 
 /* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
  * formats; and a twin shares its first's times, but its weights are its own. */
 static bool is_unproved(const hn_choice *choice) {
-  if (!hn_choice_runs(choice) || choice->late || choice->locked) return false;
+  if (!hn_choice_runs(choice) || choice->late || choice->locked || choice->split) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
   if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) return false;
   return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
 }
 
-/* Chooses until everything chosen is within its bound. A round that finds an inexact candidate takes it away, so that
+static bool any_split(const hn_choices *choices) {
+  for (int i = 0; i < choices->count; ++i)
+    if (choices->items[i].split) return true;
+  return false;
+}
+
+/* Chooses until everything chosen is within its bound. A time that finds an inexact candidate takes it away, so that
  * this ends. */
-static hone_status assign(hn_choices *choices, const hone_build_options *options, hn_timing_cache *cache) {
+static hone_status assign(hn_choices *choices) {
   bool lost;
   do {
     lost = false;
-    HN_TRY(hn_tune_assign(choices));
+    HN_TRY(hn_tune_assign(choices, NULL));
+    if (any_split(choices)) return HONE_OK; /* another round */
     for (int i = 0; i < choices->count; ++i) {
       hn_choice *choice = &choices->items[i];
       if (!is_unproved(choice)) continue;
       HN_TRY(hn_check_stop(choices->context));
-      HN_TRY(hn_tune_measure(choices, choice, options, cache, choice->chosen));
+      HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
       lost |= !hn_candidate_usable(&choice->candidates[choice->chosen]);
     }
   } while (lost);
   return HONE_OK;
 }
 
-/* The tactics tried and the fastest, for --verbose. */
-static void log_choices(const hn_choices *choices) {
-  for (int i = 0; i < choices->count; ++i) {
-    const hn_choice *choice = &choices->items[i];
-    if (!hn_choice_runs(choice)) continue;
-    hn_log(choices->context, HONE_LOG_VERBOSE, "%s (%s):", choice->node->name, choice->node->op->name);
-    for (int k = 0; k < choice->candidate_count; ++k) {
-      const hn_candidate *c = &choice->candidates[k];
-      if (c->state == HN_CANDIDATE_TIMED)
-        hn_log(choices->context, HONE_LOG_VERBOSE, "  %s %s->%s: %.1f us%s", c->tactic->name,
-               hone_format_name(c->formats.in), hone_format_name(c->formats.out), c->time_ns / 1e3,
-               k == choice->chosen ? "  <- chosen" : "");
-      else
-        hn_log(choices->context, HONE_LOG_VERBOSE, "  %s %s->%s: %s%s", c->tactic->name,
-               hone_format_name(c->formats.in), hone_format_name(c->formats.out), c->reason ? c->reason : "estimated",
-               k == choice->chosen ? "  <- chosen" : "");
-    }
-  }
+/* ---- splitting ---- */
+
+static hone_status split(hn_tuning *tuning, hone_graph *graph, hn_node *node, const char *why, double fused_ns,
+                         double parts_ns) {
+  if (!hn_arena_grow(&tuning->arena, (void **)&tuning->splits, &tuning->split_capacity, tuning->split_count + 1,
+                     sizeof *tuning->splits))
+    return HN_FAIL_MEMORY(&tuning->context->diag);
+  hn_split *s = &tuning->splits[tuning->split_count];
+  *s = (hn_split){.node = hn_arena_text(&tuning->arena, node->name),
+                  .op = node->op->name,
+                  .why = why,
+                  .fused_ns = fused_ns,
+                  .parts_ns = parts_ns};
+  if (!s->node) return HN_FAIL_MEMORY(&tuning->context->diag);
+  HN_TRY(hn_node_split(graph, node));
+  ++tuning->split_count;
+  hn_log(tuning->context, HONE_LOG_VERBOSE, "%s (%s): its parts run instead: %s", s->node, s->op, why);
+  return HONE_OK;
 }
 
-/* Reads the lock when the file is there. *out_found tells. */
-static hone_status read_lock(hn_choices *choices, const char *path, bool *out_found) {
-  hn_blob blob;
-  hone_diagnostics quiet = {0};
-  *out_found = hn_file_read(&quiet, choices->context->allocator, path, &blob) == HONE_OK;
-  if (!*out_found) return HONE_OK;
-  const hone_status status = hn_lock_apply(choices, path, (const char *)blob.data, blob.bytes);
-  hn_blob_close(&blob);
-  return status;
+/* What the lock and the options want in parts, before anything is asked. */
+static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph, const hn_blob *lock) {
+  hn_node *node;
+  while (lock->data && (node = hn_lock_next_split(graph, (const char *)lock->data, lock->bytes)))
+    HN_TRY(split(tuning, graph, node, "the lock", 0, 0));
+  for (node = graph->main->first; node && tuning->options->tactic_count;) {
+    hn_node *next = node->next, *before = node->prev;
+    if (hn_wanted_parts(tuning->options, node->name) && hn_node_can_split(node)) {
+      HN_TRY(split(tuning, graph, node, "it was asked for", 0, 0));
+      next = before ? before->next : graph->main->first; /* the parts may be wanted in parts, too */
+    }
+    node = next;
+  }
+  return HONE_OK;
+}
+
+static hone_status split_chosen(hn_choices *choices) {
+  hn_tuning *tuning = choices->tuning;
+  for (int i = 0; i < choices->count; ++i) {
+    hn_choice *choice = &choices->items[i];
+    if (!choice->split) continue;
+    const hn_candidate *fused = choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
+    const bool reference = !fused || fused->tactic->flags & HONE_TACTIC_REFERENCE;
+    HN_TRY(split(tuning, choices->graph, choice->node,
+                 reference ? "the fused node has no tactic but the reference" : "they are faster",
+                 fused && !reference && fused->state == HN_CANDIDATE_TIMED ? fused->time_ns : 0, choice->parts_ns));
+  }
+  return HONE_OK;
+}
+
+/* ---- the whole ---- */
+
+/* Nodes that something was to be timed for, and nothing was. */
+static int count_untimed(const hn_choices *choices) {
+  int untimed = 0;
+  for (int i = 0; i < choices->count && choices->tuning->stopped; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    bool timed = !hn_choice_runs(choice) || choice->late || choice->locked, may = false;
+    for (int k = 0; k < choice->candidate_count; ++k) {
+      timed = timed || choice->candidates[k].state == HN_CANDIDATE_TIMED;
+      may = may || (hn_candidate_usable(&choice->candidates[k]) &&
+                    !(choice->candidates[k].tactic->flags & HONE_TACTIC_REFERENCE));
+    }
+    untimed += !timed && may;
+  }
+  return untimed;
 }
 
 static hone_status write_lock(const hn_choices *choices, const char *path) {
@@ -250,50 +228,108 @@ static hone_status write_lock(const hn_choices *choices, const char *path) {
   return status;
 }
 
-static hone_status tune(hn_choices *choices, const hone_build_options *options, const hone_shape *min,
-                        const hone_shape *opt, const hone_shape *max) {
+static hone_status run_round(hn_choices *choices, const hn_blob *lock, const hone_shape *min, const hone_shape *opt,
+                             const hone_shape *max) {
   int64_t *min_symbols, *max_symbols;
-  hn_timing_cache *cache;
-  bool locked = false;
-  HN_TRY(symbols_of(choices, opt, &choices->symbols));
-  HN_TRY(symbols_of(choices, min, &min_symbols));
-  HN_TRY(symbols_of(choices, max, &max_symbols));
-  HN_TRY(make_choices(choices));
-  HN_TRY(hn_tune_enumerate(choices, options, min_symbols, max_symbols));
-  if (options->lock_path) HN_TRY(read_lock(choices, options->lock_path, &locked));
-  HN_TRY(find_twins(choices));
-  HN_TRY(hn_timing_cache_open(choices->context, &choices->arena, options->timing_cache_path, &cache));
-  HN_TRY(measure_all(choices, options, cache));
-  HN_TRY(hn_timing_cache_save(choices->context, cache));
-  HN_TRY(assign(choices, options, cache));
-  if (choices->context->log_level >= HONE_LOG_VERBOSE) log_choices(choices);
-  return options->lock_path && !locked ? write_lock(choices, options->lock_path) : HONE_OK;
+  HN_TRY(hn_tune_symbols(choices, opt, &choices->symbols));
+  HN_TRY(hn_tune_symbols(choices, min, &min_symbols));
+  HN_TRY(hn_tune_symbols(choices, max, &max_symbols));
+  choices->min_symbols = min_symbols;
+  choices->max_symbols = max_symbols;
+  HN_TRY(hn_choices_list(choices));
+  HN_TRY(measure_device(choices));
+  choices->cold_bytes = cold_bytes(choices);
+  HN_TRY(hn_tune_enumerate(choices));
+  if (lock->data)
+    HN_TRY(hn_lock_apply(choices, choices->tuning->options->lock_path, (const char *)lock->data, lock->bytes));
+  HN_TRY(hn_choices_find_twins(choices));
+  HN_TRY(hn_reformats_measure(choices));
+  HN_TRY(hn_choices_measure(choices));
+  return assign(choices);
+}
+
+static hn_choices *create(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count) {
+  hn_choices *choices = hn_alloc_zero(&tuning->context->allocator, sizeof *choices);
+  if (!choices) return NULL;
+  choices->context = tuning->context;
+  choices->tuning = tuning;
+  choices->graph = graph;
+  choices->root = graph->main;
+  choices->devices = devices;
+  choices->device_count = device_count;
+  hn_arena_init(&choices->arena, tuning->context->allocator);
+  return choices;
+}
+
+/* What the choices keep of the tuner that is about to go. */
+static hone_status keep(hn_choices *choices) {
+  hn_tuning *tuning = choices->tuning;
+  hn_split *splits = HN_NEW(&choices->arena, hn_split, tuning->split_count + 1);
+  if (!splits) return no_memory(choices);
+  for (int i = 0; i < tuning->split_count; ++i) {
+    splits[i] = tuning->splits[i];
+    splits[i].node = hn_arena_text(&choices->arena, splits[i].node);
+    if (!splits[i].node) return no_memory(choices);
+  }
+  choices->splits = splits;
+  choices->split_count = tuning->split_count;
+  choices->untimed_count = count_untimed(choices);
+  if (choices->untimed_count > 0)
+    hn_log(choices->context, HONE_LOG_WARN, "the time for tuning was used up: %d of %d layers run by estimates",
+           choices->untimed_count, choices->count);
+  choices->tuning = NULL;
+  return HONE_OK;
+}
+
+static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count,
+                        const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out) {
+  const char *path = tuning->options->lock_path;
+  hn_blob lock = {0};
+  hone_diagnostics quiet = {0};
+  HN_TRY(hn_timing_cache_open(tuning->context, &tuning->arena, tuning->options->timing_cache_path, &tuning->cache));
+  const bool locked = path && hn_file_read(&quiet, tuning->context->allocator, path, &lock) == HONE_OK;
+  hone_status status = split_wanted(tuning, graph, &lock);
+  bool again = status == HONE_OK;
+  for (int round = 0; again && status == HONE_OK; ++round) {
+    hn_choices_destroy(*out);
+    *out = create(tuning, graph, devices, device_count);
+    if (!*out) {
+      status = HN_FAIL_MEMORY(&tuning->context->diag);
+      break;
+    }
+    if (round == MOST_ROUNDS) tuning->splitting_over = true;
+    status = run_round(*out, &lock, min, opt, max);
+    again = status == HONE_OK && any_split(*out);
+    if (again) status = split_chosen(*out);
+  }
+  hn_blob_close(&lock);
+  /* What was measured is kept even when the build does not come to its end. */
+  const hone_status saved = hn_timing_cache_save(tuning->context, tuning->cache);
+  if (status == HONE_OK) status = saved;
+  if (status == HONE_OK) status = keep(*out);
+  return status == HONE_OK && path && !locked ? write_lock(*out, path) : status;
 }
 
 hone_status hn_tune(hone_context *context, hone_graph *graph, hone_device *const *devices, int device_count,
                     const hone_build_options *options, const hone_shape *min, const hone_shape *opt,
                     const hone_shape *max, hn_choices **out) {
   *out = NULL;
-  hn_choices *choices = hn_alloc_zero(&context->allocator, sizeof *choices);
-  if (!choices) return HN_FAIL_MEMORY(&context->diag);
-  choices->context = context;
-  choices->graph = graph;
-  choices->devices = devices;
-  choices->device_count = device_count;
-  choices->reformat_ns_per_byte = 0.1; /* read, write, and the time to notice: about 10 GB/s each way */
-  hn_arena_init(&choices->arena, context->allocator);
-  const hone_status status = tune(choices, options, min, opt, max);
-  if (status != HONE_OK) {
-    hn_choices_destroy(choices);
-    return hone_note(&context->diag, status, "while choosing tactics");
-  }
-  *out = choices;
-  return HONE_OK;
+  hn_tuning tuning = {.context = context, .options = options, .level = hn_level_of(options)};
+  if (options->time_budget_ms > 0) tuning.stop_ns = hn_clock_ns() + options->time_budget_ms * 1000000;
+  hn_arena_init(&tuning.arena, context->allocator);
+  const hone_status status = tune(&tuning, graph, devices, device_count, min, opt, max, out);
+  hn_arena_deinit(&tuning.arena);
+  if (status == HONE_OK) return HONE_OK;
+  hn_choices_destroy(*out);
+  *out = NULL;
+  return hone_note(&context->diag, status, "while choosing tactics");
 }
 
 void hn_choices_destroy(hn_choices *choices) {
   if (!choices) return;
   hone_context *context = choices->context;
+  for (int i = 0; i < choices->count; ++i) /* trials shared by twins are destroyed with the first */
+    if (choices->items[i].trial && choices->items[i].same_as < 0) hn_choices_destroy(choices->items[i].trial->choices);
   hn_arena_deinit(&choices->arena);
   hn_free(&context->allocator, choices, sizeof *choices);
 }

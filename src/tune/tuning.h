@@ -7,27 +7,118 @@
 
 enum { HN_MAX_VARIANTS = 16 };
 
+/* When the tuner times the parts of a fused node against it. */
+typedef enum hn_parts_effort {
+  HN_PARTS_NEVER, /* only where nothing but the reference runs the fused node */
+  HN_PARTS_LIKE,  /* a part of the fused node's own kind by what won there, the others by all candidates */
+  HN_PARTS_ALL
+} hn_parts_effort;
+
+/* One builder level (tune/levels.c). */
+typedef struct hn_level {
+  const char *doc;
+  bool times;
+  int variants;     /* of a tactic in a format pair, at most */
+  int samples;      /* of a candidate, at most */
+  double sample_ns; /* a sample repeats launches for so long */
+  double prune;     /* not timed: estimates so many times the best one */
+  double drop;      /* dropped early: so many times slower than the best of its formats */
+  hn_parts_effort parts;
+} hn_level;
+const hn_level *hn_level_of(const hone_build_options *options);
+
+/* One call of hn_tune: what outlives a round of choosing, since a split of fused nodes begins a new one. */
+typedef struct hn_timing_cache hn_timing_cache;
+typedef struct hn_tuning {
+  hone_context *context;
+  const hone_build_options *options;
+  const hn_level *level;
+  hn_arena arena;
+  hn_timing_cache *cache;
+  int64_t stop_ns; /* on hn_clock_ns(): no timing after it; 0: none */
+  bool stopped;
+  int split_count, split_capacity;
+  hn_split *splits;
+  bool splitting_over; /* no more rounds for the sake of parts */
+  int miss_count;      /* layers that the timing cache must hold and does not */
+} hn_tuning;
+/* Is the time for measuring used up, or does the caller want what there is? */
+bool hn_tuning_stopped(hn_tuning *tuning);
+
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
 /* What tells two choices apart for measuring: op, attributes, types, constness. Text in the arena; NULL: no memory. */
 const char *hn_choice_key(hn_choices *choices, const hn_choice *choice);
 
-/* Timing cache (tune/cache.c). path NULL: an empty one that is never written. */
+/* Timing cache (tune/cache.c). path NULL: an empty one that is never written. INVALID: the file is none of ours. */
 hone_status hn_timing_cache_open(hone_context *context, hn_arena *arena, const char *path, hn_timing_cache **out);
 bool hn_timing_cache_get(const hn_timing_cache *cache, const char *key, hn_candidate *candidate);
 hone_status hn_timing_cache_put(hn_timing_cache *cache, const char *key, const hn_candidate *candidate);
-hone_status hn_timing_cache_save(hone_context *context, const hn_timing_cache *cache);
+hone_status hn_timing_cache_save(hone_context *context, hn_timing_cache *cache);
 const char *hn_timing_cache_key(hn_choices *choices, const char *choice_key, const hn_candidate *candidate);
 
 /* Buffers and reference results for one choice (tune/bench.c). */
 typedef struct hn_bench hn_bench;
-hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, hn_bench **out);
+/* reference false: times alone; errors stay as they are. */
+hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, bool reference, hn_bench **out);
 void hn_bench_close(hn_bench *bench);
 /* Makes a candidate ready; its first launch measures the error (rel. L2 over the sampled elements, HUGE_VAL if an
  * integer differs or a number is NaN against a number). */
-hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot);
-/* Runs a prepared candidate `repeat` times and gives the elapsed time of all. */
+hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot, bool timed);
+/* Runs a prepared candidate `repeat` times, after one that does not count, and gives the elapsed time of all. */
 hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, double *out_elapsed_ns);
-enum { HN_BENCH_SLOTS = 24 };
+void hn_bench_drop(hn_bench *bench, int slot); /* its memory is free again */
+enum { HN_BENCH_SLOTS = 12 };
+
+/* What turning a tensor from one format into another takes: nothing where the bytes stay as they are, else measured on
+ * tensors of several sizes and interpolated, or taken from the device's bandwidth (tune/reformats.c). */
+double hn_reformat_ns(const hn_choices *choices, const hone_type *type, hone_format from, hone_format to);
+hone_status hn_reformats_measure(hn_choices *choices);
+
+/* Every tactic about one choice; by_options: as --tactic wants it. */
+hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options);
+
+/* Candidates of several nodes, timed again in turns where the first times say that one is to give way (tune/measure.c).
+ */
+enum { HN_MAX_CONTESTANTS = 16 };
+typedef struct hn_contestant {
+  hn_choices *choices;
+  hn_choice *choice;
+  int candidate;
+} hn_contestant;
+hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count);
+
+/* The parts of a choice's fused node, measured, when they may be faster (tune/parts.c). choice->trial is made. */
+hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice);
+/* A graph's block as choices without candidates: the main one with those inside it, or the parts of a fused node. */
+hone_status hn_choices_list(hn_choices *choices);
+hone_status hn_choices_find_twins(hn_choices *choices); /* choices with the same query share their measurements */
+/* Symbol values under one shape an input; -1 for those known only after running. */
+hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
+/* Times all choices, the most work first (tune/tune.c). */
+hone_status hn_choices_measure(hn_choices *choices);
+/* The formats that a fused node's inputs and outputs have around its parts. */
+typedef struct hn_boundary {
+  const hone_format *params, *results;
+} hn_boundary;
+/* The cheapest assignment; boundary NULL: all plain. costs are left in choices->total_ns (tune/assign.c). */
+hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
+
+/* Asked for by --tactic or in the lock's words (tune/wanted.c). */
+typedef struct hn_wanted {
+  const char *tactic; /* glob */
+  size_t tactic_length;
+  const char *params; /* "name=value,..."; NULL: any */
+  size_t params_length;
+  bool glob; /* the nodes' names are a pattern: it counts for those that can */
+} hn_wanted;
+bool hn_wanted_find(const hone_build_options *options, const char *node, hn_wanted *out);
+bool hn_wanted_tactic(const hn_wanted *wanted, const char *tactic);
+bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params);
+hone_status hn_wanted_check(const hn_choices *choices, const hone_build_options *options);
+/* Does some option ask for the node's parts? */
+bool hn_wanted_parts(const hone_build_options *options, const char *node);
+
+void hn_text_candidate(hn_text *out, const hn_candidate *candidate); /* "tactic{param=value} in->out", for people */
 
 /* PBQP over small matrices (tune/pbqp.c). */
 enum { HN_PBQP_MAX = 8 };

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parts.c - a fused node against its parts. The parts are choices of their own between the formats that the fused node
+ * would have; parts of parts are tried the same way, so that a fused beginning and the rest count, too. */
+#include "tune/tuning.h"
+#include <math.h>
+#include <string.h>
+
+static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
+
+static double cost_of(const hn_candidate *candidate) {
+  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
+}
+
+/* The best usable candidate of these formats; NULL: there is none but the reference. */
+static const hn_candidate *best_of(const hn_choice *choice, const hone_format_pair *pair) {
+  const hn_candidate *best = NULL;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *candidate = &choice->candidates[c];
+    if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+    if (pair && (candidate->formats.in != pair->in || candidate->formats.out != pair->out)) continue;
+    if (!best || cost_of(candidate) < cost_of(best)) best = candidate;
+  }
+  return best;
+}
+
+static bool same_params(const hone_params *a, const hone_params *b) {
+  if (a->count != b->count) return false;
+  for (int i = 0; i < a->count; ++i)
+    if (a->items[i].value != b->items[i].value || strcmp(a->items[i].name, b->items[i].name) != 0) return false;
+  return true;
+}
+
+/* Of a part that is of the fused node's kind, only what is best there is timed. */
+static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
+  bool any = false;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int c = 0; c < part->candidate_count; ++c) {
+      hn_candidate *candidate = &part->candidates[c];
+      if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+      const hn_candidate *best = best_of(fused, &candidate->formats);
+      const bool like = best && best->tactic == candidate->tactic && same_params(&best->params, &candidate->params);
+      if (pass == 0) any = any || like;
+      if (pass == 0 || like || !any) continue;
+      candidate->state = HN_CANDIDATE_REJECTED;
+      candidate->reason = "left out: another is faster for the fused node";
+    }
+}
+
+static hn_choices *create(const hn_choices *choices, hn_choice *choice) {
+  hn_choices *parts = hn_alloc_zero(&choices->context->allocator, sizeof *parts);
+  if (!parts) return NULL;
+  *parts = *choices;
+  hn_arena_init(&parts->arena, choices->context->allocator);
+  parts->root = choice->node->parts;
+  parts->outer = choice;
+  parts->items = NULL;
+  parts->blocks = NULL;
+  parts->count = parts->block_count = 0;
+  parts->untimed_count = parts->split_count = 0;
+  return parts;
+}
+
+/* Asks about all parts; *out_why when one of them has no tactic. */
+static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **out_why) {
+  const hn_parts_effort effort = parts->tuning->level->parts;
+  HN_TRY(hn_choices_list(parts));
+  for (int i = 0; i < parts->count; ++i) {
+    hn_choice *part = &parts->items[i];
+    if (part->late || part->control) *out_why = "a part has extents that are known only after running";
+    if (!hn_choice_runs(part) || *out_why) continue;
+    HN_TRY(hn_tune_ask(parts, part, true));
+    if (!best_of(part, NULL)) *out_why = "a part has no tactic but the reference";
+    if (effort == HN_PARTS_LIKE && part->node->op == fused->node->op) keep_like_fused(fused, part);
+  }
+  return HONE_OK;
+}
+
+/* By the device's peaks: can the parts be as fast as the fused node is? */
+static bool may_win(const hn_choices *parts, const hn_choice *fused) {
+  const hn_candidate *best = best_of(fused, NULL);
+  double floor_ns = 0;
+  for (int i = 0; i < parts->count; ++i) {
+    double least = HUGE_VAL;
+    for (int c = 0; c < parts->items[i].candidate_count; ++c)
+      if (hn_candidate_usable(&parts->items[i].candidates[c]))
+        least = fmin(least, parts->items[i].candidates[c].floor_ns);
+    if (least < HUGE_VAL) floor_ns += least;
+  }
+  return !best || best->state != HN_CANDIDATE_TIMED || floor_ns < best->time_high_ns;
+}
+
+static void add_pair(hn_parts_trial *trial, hone_format in, hone_format out) {
+  for (int i = 0; i < trial->count; ++i)
+    if (trial->formats[i].in == in && trial->formats[i].out == out) return;
+  if (trial->count < HN_TRIAL_PAIRS) trial->formats[trial->count++] = (hone_format_pair){in, out};
+}
+
+static void formats_around(const hn_choice *fused, const hone_format_pair *pair, hone_fact *facts) {
+  const hn_node *node = fused->node;
+  memcpy(facts, fused->in, (size_t)node->in_count * sizeof *facts);
+  memcpy(facts + node->in_count, fused->out, (size_t)node->out_count * sizeof *facts);
+  hn_query_apply_formats(node->op, pair, facts, node->in_count, facts + node->in_count, node->out_count);
+}
+
+/* The parts' time between one pair of formats. */
+static hone_status assign_between(hn_choices *parts, const hone_format_pair *pair, double *out_ns) {
+  const hn_choice *fused = parts->outer;
+  const hn_node *node = fused->node;
+  hone_fact *facts = HN_NEW(&parts->arena, hone_fact, node->in_count + node->out_count + 1);
+  hone_format *formats = HN_NEW(&parts->arena, hone_format, node->in_count + node->out_count + 1);
+  if (!facts || !formats) return HN_FAIL_MEMORY(&parts->context->diag);
+  formats_around(fused, pair, facts);
+  for (int i = 0; i < node->in_count + node->out_count; ++i) formats[i] = facts[i].type.format;
+  const hn_boundary boundary = {.params = formats, .results = formats + node->in_count};
+  HN_TRY(hn_tune_assign(parts, &boundary));
+  *out_ns = parts->total_ns;
+  return HONE_OK;
+}
+
+/* The formats that the fused node can have, and those that only the parts might take. */
+static hone_status list_pairs(hn_choices *parts, const hn_choice *choice, hn_parts_trial *trial) {
+  const hn_node *node = choice->node;
+  hone_fact *facts = HN_NEW(&parts->arena, hone_fact, node->in_count + node->out_count + 1);
+  if (!facts) return HN_FAIL_MEMORY(&parts->context->diag);
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (hn_candidate_usable(&choice->candidates[c]))
+      add_pair(trial, choice->candidates[c].formats.in, choice->candidates[c].formats.out);
+  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
+    const hone_format_pair pair = {(hone_format)f, (hone_format)f};
+    bool real = f == HONE_PLAIN; /* nothing but small tensors: all formats are plain there */
+    formats_around(choice, &pair, facts);
+    for (int i = 0; i < node->in_count + node->out_count; ++i) real = real || facts[i].type.format == pair.in;
+    if (real) add_pair(trial, pair.in, pair.out);
+  }
+  return HONE_OK;
+}
+
+/* The fused node's best and the parts that would take its place, once more and in turns. */
+static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn_candidate *fused) {
+  hn_contestant list[HN_MAX_CONTESTANTS] = {
+      {.choices = parts, .choice = choice, .candidate = (int)(fused - choice->candidates)}};
+  int count = 1;
+  for (int i = 0; i < parts->count; ++i) {
+    hn_choice *part = &parts->items[i];
+    if (!hn_choice_runs(part) || part->split || part->chosen < 0) continue; /* split ones were in a contest already */
+    const hn_candidate *chosen = &part->candidates[part->chosen];
+    if (is_reference(chosen) || count == HN_MAX_CONTESTANTS) return HONE_OK;
+    list[count++] = (hn_contestant){.choices = parts, .choice = part, .candidate = part->chosen};
+  }
+  return hn_tune_contest(parts->tuning, list, count);
+}
+
+static const char *outcome(const hn_choice *choice, const hn_parts_trial *trial) {
+  const hn_candidate *fused = best_of(choice, NULL);
+  if (!fused) return "the fused node has no tactic but the reference";
+  for (int i = 0; i < trial->count; ++i)
+    if (trial->ns[i] < cost_of(fused)) return "they are faster";
+  return "the fused node is faster";
+}
+
+static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_trial *trial) {
+  HN_TRY(list_pairs(parts, choice, trial));
+  int best = 0;
+  for (int i = 0; i < trial->count; ++i) {
+    HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
+    const hn_candidate *fused = best_of(choice, &trial->formats[i]), *any = best_of(choice, NULL);
+    if (!fused) fused = any;
+    if (fused && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < cost_of(fused)) {
+      HN_TRY(repeat_contest(parts, choice, fused));
+      HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
+    }
+    if (trial->ns[i] < trial->ns[best]) best = i;
+  }
+  double ns;
+  HN_TRY(assign_between(parts, &trial->formats[best], &ns)); /* what the ledger shows */
+  trial->why = outcome(choice, trial);
+  return HONE_OK;
+}
+
+/* Why the parts need not be tried; NULL when they are. */
+static const char *skip(const hn_choices *choices, const hn_choice *choice) {
+  hn_wanted wanted;
+  if (choices->tuning->splitting_over) return "too many fused nodes were split";
+  if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
+  if (hn_wanted_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was asked for";
+  if (!best_of(choice, NULL)) return NULL;
+  if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
+  if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
+  return hn_tuning_stopped(choices->tuning) ? "not timed: the time was used up" : NULL;
+}
+
+hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
+  hn_parts_trial *trial = HN_NEW(&choices->arena, hn_parts_trial, 1);
+  if (!trial) return HN_FAIL_MEMORY(&choices->context->diag);
+  choice->trial = trial;
+  trial->why = skip(choices, choice);
+  if (trial->why) return HONE_OK;
+  hn_choices *parts = trial->choices = create(choices, choice);
+  if (!parts) return HN_FAIL_MEMORY(&choices->context->diag);
+  HN_TRY(ask(parts, choice, &trial->why));
+  if (!trial->why && !may_win(parts, choice)) trial->why = "by the device's peaks they cannot be faster";
+  if (trial->why) return HONE_OK;
+  HN_TRY(hn_choices_find_twins(parts));
+  HN_TRY(hn_choices_measure(parts));
+  return assign_all(parts, choice, trial);
+}

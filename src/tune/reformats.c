@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reformats.c - what it costs to turn a tensor from one format into another. Three sizes are measured with the same
+ * bench as layers, and other sizes lie on the lines between them. */
+#include "tune/tuning.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+enum { SIZES = 3 };
+static const int64_t sides[SIZES] = {8, 36, 128}; /* of [1, 64, side, side]: 16 KiB, 324 KiB, 4 MiB */
+
+struct hn_reformat_times {
+  double bytes[SIZES];
+  double ns[HONE_FORMAT_COUNT][HONE_FORMAT_COUNT][SIZES]; /* 0: not measured */
+};
+
+/* With one element a channel, and whole blocks of them, the bytes are the same in every format. */
+static bool same_bytes(const hone_type *type, hone_format from, hone_format to) {
+  for (int i = 2; i < type->shape.rank; ++i)
+    if (type->shape.dim[i] != 1) return false;
+  return type->shape.rank > 2 && type->shape.dim[1] % hn_format_block(from) == 0 &&
+         type->shape.dim[1] % hn_format_block(to) == 0;
+}
+
+/* Read and written once, at twice the speed of main memory: most activations lie in caches. */
+static double by_bandwidth(const hn_choices *choices, double bytes) {
+  const hone_facts *facts = &choices->devices[0]->facts;
+  const double threads = facts->threads > 0 ? facts->threads : 1;
+  const double speed = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  return 1000 + bytes / speed * 1e9;
+}
+
+static double between_points(const double *x, const double *y, double at) {
+  int k = 0;
+  while (k + 2 < SIZES && at > x[k + 1]) ++k;
+  const double value = y[k] + (y[k + 1] - y[k]) / (x[k + 1] - x[k]) * (at - x[k]);
+  return value > 0.5 * y[0] ? value : 0.5 * y[0];
+}
+
+static double once_ns(const hn_choices *choices, double bytes, hone_format from, hone_format to) {
+  const struct hn_reformat_times *times = choices->reformats;
+  if (!times || times->ns[from][to][0] <= 0) return by_bandwidth(choices, bytes);
+  return between_points(times->bytes, times->ns[from][to], bytes);
+}
+
+/* Between two blocked formats the way leads over plain, as lowering does it. */
+double hn_reformat_ns(const hn_choices *choices, const hone_type *type, hone_format from, hone_format to) {
+  if (from == to || same_bytes(type, from, to)) return 0;
+  const double bytes = (double)hn_bytes(type);
+  if (from == HONE_PLAIN || to == HONE_PLAIN) return once_ns(choices, bytes, from, to);
+  return once_ns(choices, bytes, from, HONE_PLAIN) + once_ns(choices, bytes, HONE_PLAIN, to);
+}
+
+/* A node that reformats, in no graph. */
+typedef struct stand_in {
+  hn_node node;
+  hn_value in, out, *in_list, *out_list;
+  hone_fact in_fact, out_fact;
+} stand_in;
+
+static hone_status measure_size(hn_choices *choices, const hone_op *op, int k, struct hn_reformat_times *times) {
+  stand_in *s = HN_NEW(&choices->arena, stand_in, 1);
+  hn_choice *choice = HN_NEW(&choices->arena, hn_choice, 1);
+  if (!s || !choice) return HN_FAIL_MEMORY(&choices->context->diag);
+  s->in_fact.type = s->out_fact.type = hn_tensor_type(HONE_F32, 4, (const int64_t[]){1, 64, sides[k], sides[k]});
+  s->in.fact = s->out.fact = s->in_fact;
+  s->in.name = s->out.name = "x";
+  s->in_list = &s->in;
+  s->out_list = &s->out;
+  s->node = (hn_node){.op = op,
+                      .name = "(reformat)",
+                      .in_count = 1,
+                      .in = &s->in_list,
+                      .out_count = 1,
+                      .out = &s->out_list,
+                      .owner = choices->root};
+  *choice = (hn_choice){.node = &s->node, .in = &s->in_fact, .out = &s->out_fact, .same_as = -1, .chosen = -1};
+  times->bytes[k] = (double)hn_bytes(&s->in_fact.type);
+  choice->cost = (hone_cost){.bytes_read = times->bytes[k], .bytes_written = times->bytes[k]};
+  HN_TRY(hn_tune_ask(choices, choice, false));
+  HN_TRY(hn_tune_measure(choices, choice, -1));
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *timed = &choice->candidates[c];
+    double *ns = &times->ns[timed->formats.in][timed->formats.out][k];
+    if (timed->state == HN_CANDIDATE_TIMED && (*ns <= 0 || timed->time_ns < *ns)) *ns = timed->time_ns;
+  }
+  return HONE_OK;
+}
+
+static bool uses_blocks(const hn_choices *choices) {
+  for (int i = 0; i < choices->count; ++i)
+    for (int c = 0; c < choices->items[i].candidate_count; ++c) {
+      const hn_candidate *candidate = &choices->items[i].candidates[c];
+      if (hn_candidate_usable(candidate) && (candidate->formats.in || candidate->formats.out)) return true;
+    }
+  return false;
+}
+
+hone_status hn_reformats_measure(hn_choices *choices) {
+  const hn_tuning *tuning = choices->tuning;
+  const hone_op *op = hn_op_find(choices->context->ops, "reformat");
+  if (!op || !tuning->level->times || tuning->level->parts == HN_PARTS_NEVER || tuning->options->timing_cache_only ||
+      tuning->options->reference_only || !uses_blocks(choices))
+    return HONE_OK;
+  struct hn_reformat_times *times = HN_NEW(&choices->arena, struct hn_reformat_times, 1);
+  if (!times) return HN_FAIL_MEMORY(&choices->context->diag);
+  for (int k = 0; k < SIZES; ++k) HN_TRY(measure_size(choices, op, k, times));
+  for (int from = 0; from < HONE_FORMAT_COUNT; ++from) /* a pair is known at every size, or not at all */
+    for (int to = 0; to < HONE_FORMAT_COUNT; ++to)
+      for (int k = 0; k < SIZES; ++k)
+        if (times->ns[from][to][k] <= 0) times->ns[from][to][0] = 0;
+  choices->reformats = times;
+  return HONE_OK;
+}

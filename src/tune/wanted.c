@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wanted.c - tactics asked for by name: "NODE=TACTIC[:param=value,...]", both sides globs of fnmatch(3), the last one
+ * that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there and accept:
+ * else the call fails and names what is near or why not. */
+#include "tune/tuning.h"
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Node names may hold '=' and ':'; tactics' names neither. Parameters are the longest tail of name=number,... after a
+ * colon. */
+static const char *params_of(const char *text) {
+  const char *colon = strrchr(text, ':');
+  if (!colon || !strchr(colon, '=')) return NULL;
+  for (const char *at = colon + 1; *at;) {
+    const size_t name = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    if (name == 0 || at[name] != '=') return NULL;
+    char *end;
+    (void)strtoll(at + name + 1, &end, 10);
+    if (end == at + name + 1 || (*end && *end != ',')) return NULL;
+    at = *end ? end + 1 : end;
+  }
+  return colon + 1;
+}
+
+/* Splits an option; node is a copy in room. false: it is none of that form, or too long. */
+static bool split(const char *text, char *node, size_t room, hn_wanted *out) {
+  *out = (hn_wanted){.params = params_of(text)};
+  const size_t length = out->params ? (size_t)(out->params - 1 - text) : strlen(text);
+  size_t equals = length;
+  while (equals > 0 && text[equals - 1] != '=') --equals;
+  if (equals < 2 || equals > room) return false;
+  memcpy(node, text, equals - 1);
+  node[equals - 1] = 0;
+  out->tactic = text + equals;
+  out->tactic_length = length - equals;
+  out->params_length = out->params ? strlen(out->params) : 0;
+  out->glob = strpbrk(node, "*?[") != NULL;
+  return out->tactic_length > 0;
+}
+
+static bool is_parts(const hn_wanted *wanted) {
+  return wanted->tactic_length == 5 && memcmp(wanted->tactic, "parts", 5) == 0;
+}
+
+static bool names(const char *pattern, const char *name) {
+  return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
+}
+
+bool hn_wanted_find(const hone_build_options *options, const char *node, hn_wanted *out) {
+  char pattern[512];
+  for (int i = options->tactic_count - 1; i >= 0; --i)
+    if (split(options->tactics[i], pattern, sizeof pattern, out) && !is_parts(out) && names(pattern, node)) return true;
+  return false;
+}
+
+bool hn_wanted_parts(const hone_build_options *options, const char *node) {
+  char pattern[512];
+  hn_wanted wanted;
+  for (int i = 0; i < options->tactic_count; ++i)
+    if (split(options->tactics[i], pattern, sizeof pattern, &wanted) && is_parts(&wanted) && names(pattern, node))
+      return true;
+  return false;
+}
+
+bool hn_wanted_tactic(const hn_wanted *wanted, const char *tactic) {
+  char pattern[256];
+  if (wanted->tactic_length >= sizeof pattern) return false;
+  memcpy(pattern, wanted->tactic, wanted->tactic_length);
+  pattern[wanted->tactic_length] = 0;
+  return names(pattern, tactic);
+}
+
+static bool has_param(const hone_params *params, const char *name, size_t length, int64_t value) {
+  for (int i = 0; i < params->count; ++i)
+    if (strlen(params->items[i].name) == length && memcmp(params->items[i].name, name, length) == 0)
+      return params->items[i].value == value;
+  return false;
+}
+
+bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params) {
+  for (const char *at = wanted->params; at && *at;) {
+    const size_t name = strcspn(at, "=");
+    char *end;
+    const int64_t value = strtoll(at + name + 1, &end, 10);
+    if (!has_param(params, at, name, value)) return false;
+    at = *end ? end + 1 : end;
+  }
+  return true;
+}
+
+/* How unlike two names are: what remains when the common beginning and end are gone. */
+static size_t unlike(const char *a, size_t a_length, const char *b) {
+  const size_t b_length = strlen(b), shorter = a_length < b_length ? a_length : b_length;
+  size_t begin = 0, end = 0;
+  while (begin < shorter && a[begin] == b[begin]) ++begin;
+  while (end < shorter - begin && a[a_length - 1 - end] == b[b_length - 1 - end]) ++end;
+  return a_length + b_length - 2 * (begin + end);
+}
+
+/* Tactics of the node, the nearest name first, each once. */
+static void add_near(const hn_choice *choice, const hn_wanted *wanted, hn_text *out) {
+  enum { MOST = 4 };
+  const char *shown[MOST];
+  for (int n = 0; n < MOST; ++n) {
+    const char *best = NULL;
+    size_t best_unlike = 0;
+    for (int k = 0; k < choice->candidate_count; ++k) {
+      const char *name = choice->candidates[k].tactic->name;
+      bool seen = false;
+      for (int i = 0; i < n; ++i) seen = seen || strcmp(shown[i], name) == 0;
+      const size_t here = unlike(wanted->tactic, wanted->tactic_length, name);
+      if (!seen && (!best || here < best_unlike)) best = name, best_unlike = here;
+    }
+    if (!best) return;
+    shown[n] = best;
+    hn_text_printf(out, "%s%s", n ? ", " : "; near it: ", best);
+  }
+}
+
+static bool has_wanted(const hn_choice *choice, const hn_wanted *wanted) {
+  for (int k = 0; k < choice->candidate_count; ++k)
+    if (hn_candidate_usable(&choice->candidates[k]) && hn_wanted_tactic(wanted, choice->candidates[k].tactic->name) &&
+        hn_wanted_params(wanted, &choice->candidates[k].params))
+      return true;
+  return false;
+}
+
+/* The call's error when a node cannot run as asked for. */
+static hone_status fail_choice(const hn_choices *choices, const hn_choice *choice, const hn_wanted *wanted) {
+  hn_text reasons;
+  hn_text_init(&reasons, choices->context->allocator);
+  int named = 0;
+  const char *last = NULL;
+  for (int k = 0; k < choice->candidate_count; ++k) {
+    const hn_candidate *candidate = &choice->candidates[k];
+    if (!hn_wanted_tactic(wanted, candidate->tactic->name)) continue;
+    if (named++ < 4 && candidate->reason && candidate->reason != last)
+      hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name,
+                     hone_format_name(candidate->formats.in), hone_format_name(candidate->formats.out),
+                     last = candidate->reason);
+  }
+  if (named == 0) add_near(choice, wanted, &reasons);
+  const hone_status status =
+      HN_FAIL(&choices->context->diag, named ? HONE_UNSUPPORTED : HONE_INVALID, "node %s (%s) %s %.*s%s%s%s",
+              choice->node->name, choice->node->op->name, named ? "cannot run on" : "has no tactic",
+              (int)wanted->tactic_length, wanted->tactic, wanted->params ? ":" : "",
+              wanted->params ? wanted->params : "", hn_text_string(&reasons));
+  hn_text_deinit(&reasons);
+  return status;
+}
+
+static hone_status check_option(const hn_choices *choices, const char *option) {
+  char pattern[512];
+  hn_wanted wanted;
+  if (!split(option, pattern, sizeof pattern, &wanted))
+    return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s: a choice is NODE=TACTIC[:param=value,...]", option);
+  if (is_parts(&wanted)) return HONE_OK; /* that node is gone, or was never fused: tune.c tells */
+  const hn_choice *unfit = NULL;
+  int fitting = 0;
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    hn_wanted last;
+    if (!hn_choice_runs(choice) || !names(pattern, choice->node->name)) continue;
+    const bool overruled =
+        !hn_wanted_find(choices->tuning->options, choice->node->name, &last) || last.tactic != wanted.tactic;
+    if (overruled || has_wanted(choice, &wanted))
+      ++fitting;
+    else if (!unfit || !unfit->candidate_count)
+      unfit = choice;
+  }
+  if (unfit && (!wanted.glob || fitting == 0)) return fail_choice(choices, unfit, &wanted);
+  if (fitting > 0) return HONE_OK;
+  return HN_FAIL(&choices->context->diag, HONE_INVALID,
+                 "%s: the optimised graph has no such node; a choice is NODE=TACTIC", option);
+}
+
+hone_status hn_wanted_check(const hn_choices *choices, const hone_build_options *options) {
+  hone_status status = HONE_OK;
+  for (int i = 0; i < options->tactic_count && choices->root == choices->graph->main; ++i) {
+    const hone_status one = check_option(choices, options->tactics[i]);
+    if (one != HONE_OK) status = one;
+  }
+  return status;
+}
