@@ -37,9 +37,9 @@ typedef struct hone_build_options {
   int tactic_count;
   hone_progress_fn progress;
   void *progress_user;
-  int64_t time_budget_ms;   /* no timing after so long: the rest by estimates, errors are measured still; 0: none */
-  const void *stop_timing;  /* const atomic_bool *: set by any thread to end the timing as a budget does; NULL: never */
-  bool timing_cache_only;   /* UNSUPPORTED when a layer would have to be timed */
+  int64_t time_budget_ms;  /* no timing after so long: the rest by estimates, errors are measured still; 0: none */
+  const void *stop_timing; /* const atomic_bool *: set by any thread to end the timing as a budget does; NULL: never */
+  bool timing_cache_only;  /* UNSUPPORTED when a layer would have to be timed */
 } hone_build_options;
 
 /* Builds an engine from a graph.

@@ -36,8 +36,8 @@ hone_status hn_file_pad(hone_diagnostics *diag, hn_file_writer *writer, size_t a
 hone_status hn_file_commit(hone_diagnostics *diag, hn_file_writer *writer);
 void hn_file_abandon(hn_file_writer *writer); /* removes the temporary file; fine after commit */
 hone_status hn_file_replace(hone_diagnostics *diag, const char *path, const void *bytes, size_t count); /* all in one */
-/* Keeps others who ask for the same out of the folder of a path while a file there is read and replaced (flock). -1 when
- * it cannot be had (a file system without locks): then one goes on without. */
+/* Keeps others who ask for the same out of the folder of a path while a file there is read and replaced (flock). -1
+ * when it cannot be had (a file system without locks): then one goes on without. */
 int hn_file_lock_folder(const char *path);
 void hn_file_unlock_folder(int lock);
 

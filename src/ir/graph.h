@@ -157,9 +157,9 @@ hone_status hn_node_add_input(hn_node *node, hn_value *value); /* appends */
 void hn_value_replace(hn_value *old, hn_value *by);            /* every use, block results included */
 void hn_node_remove(hn_node *node); /* with blocks and parts; its outputs have no uses, their names become free */
 void hn_node_move_before(hn_node *node, hn_node *before); /* within its block; before NULL: to the end */
-/* A fused node gives way to its parts, which get their names back; parts of parts stay fused (ir/split.c). The node must
- * be one that can_split: with parts, all without blocks, each output made by one of them. Afterwards it is gone; on
- * failure the graph is as before. */
+/* A fused node gives way to its parts, which get their names back; parts of parts stay fused (ir/split.c). The node
+ * must be one that can_split: with parts, all without blocks, each output made by one of them. Afterwards it is gone;
+ * on failure the graph is as before. */
 bool hn_node_can_split(const hn_node *node);
 hone_status hn_node_split(hone_graph *graph, hn_node *node);
 /* A replacement takes the name of what it replaces. */

@@ -11,8 +11,9 @@ bool hn_dtype_is_float(hone_dtype dtype); /* any float, narrow ones included */
 bool hn_dtype_is_int(hone_dtype dtype);   /* signed and unsigned, i4, u4, i2, u2; not bool */
 bool hn_dtype_is_unsigned(hone_dtype dtype);
 
-double hn_real(const hone_tensor *tensor, int64_t at);             /* ints and bools are converted */
-/* sum + a[a_at] b[b_at] + ..., count products in order, steps between the elements; hn_real, but in a loop of its own. */
+double hn_real(const hone_tensor *tensor, int64_t at); /* ints and bools are converted */
+/* sum + a[a_at] b[b_at] + ..., count products in order, steps between the elements; hn_real, but in a loop of its own.
+ */
 double hn_dot(double sum, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b, int64_t b_at,
               int64_t b_step, int64_t count);
 int64_t hn_int(const hone_tensor *tensor, int64_t at);             /* floats truncate toward zero; NaN gives 0 */

@@ -124,8 +124,8 @@ static hone_status connect(assigning *a, int c) {
       continue;
     }
     for (int k = 0; k < a->problem.alternatives[c]; ++k)
-      a->problem.cost[c * M + k] +=
-          hn_reformat_ns(a->choices, &choice->in[i].type, given_format(a, value), reads(choice, &a->offers[c * M + k], i));
+      a->problem.cost[c * M + k] += hn_reformat_ns(a->choices, &choice->in[i].type, given_format(a, value),
+                                                   reads(choice, &a->offers[c * M + k], i));
   }
   return HONE_OK;
 }
@@ -173,8 +173,7 @@ static hone_status start(assigning *a) {
   a->offers = HN_NEW(&choices->arena, offer, count * M);
   a->own = HN_NEW(&choices->arena, double, count *M);
   a->choice_of = HN_NEW(&choices->arena, int, choices->graph->value_count + 1);
-  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->own ||
-      !a->choice_of)
+  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->own || !a->choice_of)
     return HN_FAIL_MEMORY(&choices->context->diag);
   for (int v = 0; v < choices->graph->value_count; ++v) a->choice_of[v] = -1;
   hone_status status = HONE_OK;

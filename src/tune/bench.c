@@ -43,7 +43,7 @@ struct hn_bench {
   hone_tensor (*formatted)[HONE_FORMAT_COUNT]; /* the same in other formats, made on demand */
   hone_tensor *want, *got;                     /* plain outputs: reference and candidate */
   turns (*outputs)[HONE_FORMAT_COUNT];         /* made on demand */
-  bool reference; /* errors are measured */
+  bool reference;                              /* errors are measured */
   ready slots[HN_BENCH_SLOTS];
 };
 

@@ -36,8 +36,9 @@ static bool add_entry(hn_timing_cache *cache, const entry *given) {
   if (!kept) {
     kept = HN_NEW(cache->arena, entry, 1);
     const char *key = hn_arena_text(cache->arena, given->key);
-    if (!kept || !key || !hn_arena_grow(cache->arena, (void **)&cache->entries, &cache->capacity, cache->count + 1,
-                                sizeof *cache->entries))
+    if (!kept || !key ||
+        !hn_arena_grow(cache->arena, (void **)&cache->entries, &cache->capacity, cache->count + 1,
+                       sizeof *cache->entries))
       return false;
     cache->entries[cache->count++] = kept;
     kept->key = key;
@@ -78,8 +79,8 @@ static hone_status add_line(hone_context *context, hn_timing_cache *cache, char 
 static hone_status check_header(hone_context *context, const char *path, const char *text) {
   if (strncmp(text, header, sizeof header - 1) == 0) return HONE_OK;
   if (strncmp(text, family, sizeof family - 1) == 0)
-    return HN_FAIL(&context->diag, HONE_INVALID, "%s: a timing cache of version %.*s; this library knows version 1", path,
-                   (int)strcspn(text + sizeof family - 1, "\n"), text + sizeof family - 1);
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: a timing cache of version %.*s; this library knows version 1",
+                   path, (int)strcspn(text + sizeof family - 1, "\n"), text + sizeof family - 1);
   return HN_FAIL(&context->diag, HONE_INVALID, "%s: not a timing cache; it stays as it is", path);
 }
 

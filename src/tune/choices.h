@@ -22,8 +22,8 @@ typedef struct hn_candidate {
   hone_format_pair formats;
   hn_candidate_state state;
   const char *reason;
-  double floor_ns;    /* less is not possible by the device's peaks */
-  double estimate_ns; /* what is to be expected */
+  double floor_ns;                           /* less is not possible by the device's peaks */
+  double estimate_ns;                        /* what is to be expected */
   double time_ns, time_low_ns, time_high_ns; /* median, least sample, upper end of the median's 95 % interval */
   int runs;
   bool from_cache;
@@ -41,7 +41,7 @@ typedef struct hn_split {
 /* The parts of a fused node, tried. */
 enum { HN_TRIAL_PAIRS = 8 };
 typedef struct hn_parts_trial {
-  const char *why;           /* they were not tried, or what came of it */
+  const char *why;            /* they were not tried, or what came of it */
   struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */
   int count;
   hone_format_pair formats[HN_TRIAL_PAIRS]; /* around the parts */
@@ -59,12 +59,12 @@ typedef struct hn_choice {
   hn_node *node;
   hone_fact *in, *out;
   hone_cost cost;
-  bool view;    /* only the shape changes: nothing runs, no candidates */
-  bool control; /* If, Loop: the nodes of its blocks are choices of their own */
-  bool locked;  /* the lock names what runs it */
-  bool late;    /* touches extents known only after running: the reference alone can run it */
-  int same_as;  /* an earlier choice with the same query: its measurements are shared; -1: none */
-  int twins;    /* how many share its measurements */
+  bool view;             /* only the shape changes: nothing runs, no candidates */
+  bool control;          /* If, Loop: the nodes of its blocks are choices of their own */
+  bool locked;           /* the lock names what runs it */
+  bool late;             /* touches extents known only after running: the reference alone can run it */
+  int same_as;           /* an earlier choice with the same query: its measurements are shared; -1: none */
+  int twins;             /* how many share its measurements */
   hn_parts_trial *trial; /* NULL: the node has no parts */
   bool split;            /* its parts are to run instead, */
   double parts_ns;       /* in so much time */

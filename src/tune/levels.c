@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* levels.c - the builder levels: how much is timed, and for how long. docs/TUNING.md has the same table with figures. */
+/* levels.c - the builder levels: how much is timed, and for how long. docs/TUNING.md has the same table with figures.
+ */
 #include "tune/tuning.h"
 #include "base/clock.h"
 #include <stdatomic.h>

@@ -174,4 +174,3 @@ hone_status hn_choices_find_twins(hn_choices *choices) {
   }
   return HONE_OK;
 }
-

@@ -111,8 +111,7 @@ static bool next_line(const char *text, size_t length, size_t *at, lock_line *ou
 }
 
 static bool wants_parts(const lock_line *line) {
-  return !line->broken && line->wanted_length == sizeof parts - 1 &&
-         memcmp(line->wanted, parts, sizeof parts - 1) == 0;
+  return !line->broken && line->wanted_length == sizeof parts - 1 && memcmp(line->wanted, parts, sizeof parts - 1) == 0;
 }
 
 hn_node *hn_lock_next_split(const hone_graph *graph, const char *text, size_t length) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c - times the candidates of one node against each other. The likeliest come first, and what cannot win by the
  * device's peaks is not timed at all. A first look of three samples drops what is far behind; the others take turns, so
- * that a change of the machine's speed meets all of them, and after every round those go whose least time lies above the
- * best median (successive elimination: Even-Dar, Mannor and Mansour 2006, JMLR 7, with intervals of the median). */
+ * that a change of the machine's speed meets all of them, and after every round those go whose least time lies above
+ * the best median (successive elimination: Even-Dar, Mannor and Mansour 2006, JMLR 7, with intervals of the median). */
 #include "tune/tuning.h"
 #include <math.h>
 #include <stdlib.h>
@@ -134,8 +134,8 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
     return "not timed: by the device's peaks it cannot be as fast as the best one";
   int variants = 0;
   for (const hn_candidate *other = m->choice->candidates; other < candidate; ++other)
-    variants += other->tactic == candidate->tactic && other->device == candidate->device &&
-                same_formats(other, candidate);
+    variants +=
+        other->tactic == candidate->tactic && other->device == candidate->device && same_formats(other, candidate);
   return variants >= level->variants ? "not timed: the level times fewer variants" : NULL;
 }
 

@@ -82,7 +82,8 @@ hone_status hn_choices_measure(hn_choices *choices) {
   return status;
 }
 
-/* Weights and the largest layer's activations stay in the inner cache, or launches are timed on memory that does not. */
+/* Weights and the largest layer's activations stay in the inner cache, or launches are timed on memory that does not.
+ */
 static size_t cold_bytes(const hn_choices *choices) {
   const hone_facts *facts = &choices->devices[0]->facts;
   const double inner = facts->l2_bytes ? (double)facts->l2_bytes : 1 << 20;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wanted.c - tactics asked for by name: "NODE=TACTIC[:param=value,...]", both sides globs of fnmatch(3), the last one
- * that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there and accept:
- * else the call fails and names what is near or why not. */
+ * that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there and
+ * accept: else the call fails and names what is near or why not. */
 #include "tune/tuning.h"
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -136,16 +136,14 @@ static hone_status fail_choice(const hn_choices *choices, const hn_choice *choic
     const hn_candidate *candidate = &choice->candidates[k];
     if (!hn_wanted_tactic(wanted, candidate->tactic->name)) continue;
     if (named++ < 4 && candidate->reason && candidate->reason != last)
-      hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name,
-                     hone_format_name(candidate->formats.in), hone_format_name(candidate->formats.out),
-                     last = candidate->reason);
+      hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name, hone_format_name(candidate->formats.in),
+                     hone_format_name(candidate->formats.out), last = candidate->reason);
   }
   if (named == 0) add_near(choice, wanted, &reasons);
-  const hone_status status =
-      HN_FAIL(&choices->context->diag, named ? HONE_UNSUPPORTED : HONE_INVALID, "node %s (%s) %s %.*s%s%s%s",
-              choice->node->name, choice->node->op->name, named ? "cannot run on" : "has no tactic",
-              (int)wanted->tactic_length, wanted->tactic, wanted->params ? ":" : "",
-              wanted->params ? wanted->params : "", hn_text_string(&reasons));
+  const hone_status status = HN_FAIL(
+      &choices->context->diag, named ? HONE_UNSUPPORTED : HONE_INVALID, "node %s (%s) %s %.*s%s%s%s",
+      choice->node->name, choice->node->op->name, named ? "cannot run on" : "has no tactic", (int)wanted->tactic_length,
+      wanted->tactic, wanted->params ? ":" : "", wanted->params ? wanted->params : "", hn_text_string(&reasons));
   hn_text_deinit(&reasons);
   return status;
 }
