@@ -38,6 +38,7 @@ static const hn_pass passes[] = {
     DEAD,
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
+    {.name = "pieces", .doc = "names pools, shuffles and norms", .rewrites = hn_rules_pieces, .repeat = true},
     {.name = "attention", .doc = "names attention exported in pieces", .rewrites = hn_rules_attention, .repeat = true},
     {.name = "attention_heads", .doc = "cuts heads from rows in place", .rewrites = hn_rules_attention_heads},
     {.name = "channels", .doc = "merges joins, cuts and shuffles", .rewrites = hn_rules_channels, .repeat = true},

@@ -331,14 +331,13 @@ const hn_rewrite hn_rules_slices[] = {{.name = "merge_slices",
                                        .why = "a part of a part is a part"},
                                       {0}};
 
-const hn_rewrite hn_rules_parts[] = {
-    {.name = "slice_to_split",
-                                       .find = "slice(x, ...)",
-                                       .put = "y",
-                                       .when = when_part,
-                                       .make = make_part,
-                                       .why = "parts of a split need no copy, and siblings are parts of one"},
-                                      {0}};
+const hn_rewrite hn_rules_parts[] = {{.name = "slice_to_split",
+                                      .find = "slice(x, ...)",
+                                      .put = "y",
+                                      .when = when_part,
+                                      .make = make_part,
+                                      .why = "parts of a split need no copy, and siblings are parts of one"},
+                                     {0}};
 
 const hn_rewrite hn_rules_channels[] = {{.name = "merge_concats",
                                          .find = "c:concat(xs...)",

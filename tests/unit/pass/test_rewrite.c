@@ -100,6 +100,8 @@ static const struct guess {
     {.name = "c", .dtype = HONE_F32, .constant = true},
     {.name = "c", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
     {.name = "d", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
+    {.name = "unit", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 1}},
+    {.name = "none", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 0}},
     {.name = "data", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
 };
 
@@ -108,6 +110,7 @@ enum { MOST_NAMES = 16, ATTEMPTS = 4000, WANTED = 24 };
 /* One attempt: a graph in the making. */
 typedef struct maker {
   bench *b;
+  const char *rule;
   hn_random random;
   hn_arena arena;
   hn_binding bindings[MOST_NAMES];
@@ -268,31 +271,46 @@ static bool bind_rest(maker *m, const char *name) {
 static const struct need {
   const char *op, *attr;
   int count;
-  int64_t list[5];
+  int64_t list[6];
+  const char *rule; /* NULL: any but those that have rows of their own */
 } needs[] = {
-    {"view", "dims", 5, {2, 2, 2, 5, 5}},
-    {"view", "dims", 4, {2, 4, 5, 5}},
-    {"view", "dims", 4, {2, 4, 4, 4}},
-    {"view", "dims", 5, {2, 2, 2, 4, 4}},
-    {"view", "dims", 2, {2, 4}},
-    {"view", "dims", 3, {1, 3, 4}},
-    {"view", "dims", 2, {6, 4}},
-    {"split", "axis", 1, {1}},
-    {"split", "axis", 1, {-3}},
-    {"concat", "axis", 1, {1}},
-    {"concat", "axis", 1, {-3}},
-    {"transpose", "perm", 5, {0, 2, 1, 3, 4}},
-    {"channel_gather", "split", 1, {4}},
-    {"gather", "axis", 1, {1}},
-    {"average_pool", "kernel_shape", 2, {2, 2}},
-    {"average_pool", "strides", 2, {2, 2}},
-    {"average_pool", "strides", 2, {1, 1}},
-    {"transpose", "perm", 4, {0, 1, 3, 2}},
-    {"transpose", "perm", 3, {0, 2, 1}},
+    {"view", "dims", 6, {2, 1, 2, 2, 5, 5}, "shuffle_to_space"},
+    {"view", "dims", 4, {2, 1, 10, 10}, "shuffle_to_space"},
+    {"view", "dims", 6, {2, 2, 2, 1, 5, 5}, "shuffle_to_space"},
+    {"transpose", "perm", 6, {0, 1, 4, 2, 5, 3}, "shuffle_to_space"},
+    {"transpose", "perm", 6, {0, 3, 4, 1, 5, 2}, "shuffle_to_space"},
+    {"view", "dims", 6, {2, 4, 2, 2, 2, 2}, "shuffle_to_depth"},
+    {"view", "dims", 4, {2, 16, 2, 2}, "shuffle_to_depth"},
+    {"transpose", "perm", 6, {0, 3, 5, 1, 2, 4}, "shuffle_to_depth"},
+    {"view", "dims", 3, {2, 2, 50}, "group_norm"},
+    {"view", "dims", 4, {2, 4, 5, 5}, "group_norm"},
+    {"average_pool", "kernel_shape", 2, {5, 5}, "average_pool_of_all"},
+    {"group_norm", "num_groups", 1, {2}, NULL},
+    {"max_pool", "kernel_shape", 2, {5, 5}, NULL},
+    {"view", "dims", 5, {2, 2, 2, 5, 5}, NULL},
+    {"view", "dims", 4, {2, 4, 5, 5}, NULL},
+    {"view", "dims", 4, {2, 4, 4, 4}, NULL},
+    {"view", "dims", 5, {2, 2, 2, 4, 4}, NULL},
+    {"view", "dims", 2, {2, 4}, NULL},
+    {"view", "dims", 3, {1, 3, 4}, NULL},
+    {"view", "dims", 2, {6, 4}, NULL},
+    {"split", "axis", 1, {1}, NULL},
+    {"split", "axis", 1, {-3}, NULL},
+    {"concat", "axis", 1, {1}, NULL},
+    {"concat", "axis", 1, {-3}, NULL},
+    {"transpose", "perm", 5, {0, 2, 1, 3, 4}, NULL},
+    {"channel_gather", "split", 1, {4}, NULL},
+    {"gather", "axis", 1, {1}, NULL},
+    {"average_pool", "kernel_shape", 2, {2, 2}, NULL},
+    {"average_pool", "strides", 2, {2, 2}, NULL},
+    {"average_pool", "strides", 2, {1, 1}, NULL},
+    {"transpose", "perm", 4, {0, 1, 3, 2}, NULL},
+    {"transpose", "perm", 3, {0, 2, 1}, NULL},
 };
 
 static hone_attr needed_attr(maker *m, const struct need *need) {
-  if (strcmp(need->attr, "axis") == 0) return (hone_attr){.name = "axis", .kind = HONE_ATTR_INT, .i = need->list[0]};
+  if (strcmp(need->attr, "axis") == 0 || strcmp(need->attr, "num_groups") == 0)
+    return (hone_attr){.name = need->attr, .kind = HONE_ATTR_INT, .i = need->list[0]};
   if (strcmp(need->attr, "dims") != 0)
     return (hone_attr){.name = need->attr, .kind = HONE_ATTR_INTS, .count = need->count, .ints = need->list};
   const char **dims = HN_NEW(&m->arena, const char *, need->count);
@@ -303,10 +321,14 @@ static hone_attr needed_attr(maker *m, const struct need *need) {
 /* One row of needs[] for each attribute, begun at a random row. */
 static void add_needed(maker *m, hn_term *term, const hone_op *op) {
   const uint64_t begin = below(m, HN_COUNT(needs));
-  if (strcmp(op->name, "transpose") == 0 && below(m, 4) > 0) return;
+  bool own = false;
+  for (size_t i = 0; i < HN_COUNT(needs); ++i)
+    own = own || (needs[i].rule && strcmp(needs[i].rule, m->rule) == 0 && strcmp(needs[i].op, op->name) == 0);
+  if (strcmp(op->name, "transpose") == 0 && !own && below(m, 4) > 0) return;
   for (size_t i = 0; i < HN_COUNT(needs); ++i) {
     const struct need *need = &needs[(begin + i) % HN_COUNT(needs)];
     if (strcmp(need->op, op->name) != 0 || has_attr(term, need->attr)) continue;
+    if (own ? !need->rule || strcmp(need->rule, m->rule) != 0 : need->rule != NULL) continue;
     const hone_attr attr = needed_attr(m, need);
     add_attr(m, term, &attr);
   }
@@ -375,7 +397,7 @@ static bool try_rule(const hn_rewrite *rule, uint64_t seed) {
   bench b;
   const char *unmet;
   bench_begin(&b);
-  maker m = {.b = &b, .random = {seed}};
+  maker m = {.b = &b, .rule = rule->name, .random = {seed}};
   hn_arena_init(&m.arena, b.context->allocator);
   bool fired = false;
   if (make_graph(&m, rule)) {
@@ -418,6 +440,7 @@ static void test_transposes(void **state) {
 static void test_channels(void **state) {
   (void)state;
   try_list(hn_rules_channels);
+  try_list(hn_rules_pieces);
   try_list(hn_rules_slices);
   try_list(hn_rules_parts);
 }
