@@ -36,11 +36,17 @@ static hone_status infer(hone_infer *infer) {
   const int64_t parts = x->dim[x->rank - 1];
   if (!HONE_SYMBOLIC(parts) && parts != 1 && parts != 2)
     return HN_INFER_FAIL(infer, "the last dim of input is %lld, want 1 (real) or 2 (complex)", (long long)parts);
-  if (hn_in_given(infer, AXIS) && !axis) return hn_out_after_run(infer, 0, x->rank, INT64_MAX);
+  const bool inverse = hn_attr_int(infer->attrs, "inverse") != 0, onesided = hn_attr_int(infer->attrs, "onesided") != 0;
+  if (hn_in_given(infer, AXIS) && !axis) {
+    if (onesided || hn_in_given(infer, LENGTH)) return hn_out_after_run(infer, 0, x->rank, INT64_MAX);
+    hone_shape same = *x; /* whichever axis it will be */
+    same.dim[same.rank - 1] = 2;
+    hn_out_shape(infer, 0, same.rank, same.dim);
+    return HONE_OK;
+  }
   transform t;
   HN_TRY(transform_of(infer->diagnostics, infer->attrs, x, axis ? *axis : hn_attr_int(infer->attrs, "default_axis"), 1,
                       &t));
-  const bool inverse = hn_attr_int(infer->attrs, "inverse") != 0, onesided = hn_attr_int(infer->attrs, "onesided") != 0;
   hone_shape y = *x;
   int64_t n = t.in_len;
   if (inverse && onesided) n = hn_dim_mul(infer->dims, hn_dim_sub(infer->dims, n, 1), 2);
