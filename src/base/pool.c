@@ -33,9 +33,17 @@ typedef struct worker {
   int number; /* 1 and up; the caller is 0 */
 } worker;
 
+/* The indices that one thread does first. The same thread gets the same part of every loop over as much, so that what
+ * it wrote is still in its cache; who is done early takes from the others' sections. */
+typedef struct section {
+  _Alignas(64) atomic_int_fast64_t next_range;
+  int64_t range_count, begin, end;
+} section;
+
 struct hn_pool {
   hn_allocator allocator;
-  worker *workers; /* threads - 1 of them */
+  worker *workers;   /* threads - 1 of them */
+  section *sections; /* one a thread */
   int threads, started;
   int64_t spin_ns;
   pthread_mutex_t mutex; /* only around sleeping */
@@ -47,10 +55,9 @@ struct hn_pool {
   /* Of the running loop. */
   hn_pool_body body;
   void *arg;
-  int64_t count, range_items, range_count;
+  int64_t range_items;
 
   _Alignas(64) atomic_uint_fast64_t gate;
-  _Alignas(64) atomic_int_fast64_t next_range;
 };
 
 static void pause_briefly(void) {
@@ -62,12 +69,14 @@ static void pause_briefly(void) {
 }
 
 static void claim_ranges(hn_pool *pool, int number) {
-  const int64_t last = pool->range_count - 1;
-  for (;;) {
-    const int64_t range = atomic_fetch_add_explicit(&pool->next_range, 1, memory_order_relaxed);
-    if (range > last) return;
-    const int64_t begin = range * pool->range_items;
-    pool->body(pool->arg, number, begin, range == last ? pool->count : begin + pool->range_items);
+  for (int i = 0; i < pool->threads; ++i) {
+    section *from = &pool->sections[(number + i) % pool->threads];
+    while (atomic_load_explicit(&from->next_range, memory_order_relaxed) < from->range_count) {
+      const int64_t range = atomic_fetch_add_explicit(&from->next_range, 1, memory_order_relaxed);
+      if (range >= from->range_count) break;
+      const int64_t begin = from->begin + range * pool->range_items, left = from->end - begin;
+      pool->body(pool->arg, number, begin, begin + (left < pool->range_items ? left : pool->range_items));
+    }
   }
 }
 
@@ -148,6 +157,7 @@ void hn_pool_destroy(hn_pool *pool) {
   for (int i = 0; i < pool->started; ++i) pthread_join(pool->workers[i].thread, NULL);
   pthread_cond_destroy(&pool->wake);
   pthread_mutex_destroy(&pool->mutex);
+  hn_free(&allocator, pool->sections, (size_t)pool->threads * sizeof(section));
   hn_free(&allocator, pool->workers, (size_t)(pool->threads - 1) * sizeof(worker));
   hn_free(&allocator, pool, sizeof *pool);
 }
@@ -174,7 +184,8 @@ hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int t
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->wake, NULL);
   pool->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
-  if (!pool->workers) {
+  pool->sections = hn_alloc_zero(&allocator, (size_t)threads * sizeof(section));
+  if (!pool->workers || !pool->sections) {
     hn_pool_destroy(pool);
     return HN_FAIL_MEMORY(diag);
   }
@@ -220,13 +231,20 @@ void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body,
     body(arg, 0, 0, count);
     return;
   }
-  const int64_t range_grains = (grains - 1) / ((int64_t)pool->threads * RANGES_PER_THREAD) + 1;
+  const int threads = pool->threads;
   pool->body = body;
   pool->arg = arg;
-  pool->count = count;
-  pool->range_items = range_grains * grain;
-  pool->range_count = (grains - 1) / range_grains + 1;
-  atomic_store_explicit(&pool->next_range, 0, memory_order_relaxed);
+  pool->range_items = ((grains - 1) / ((int64_t)threads * RANGES_PER_THREAD) + 1) * grain;
+  if (pool->range_items > count) pool->range_items = count;
+  int64_t done = 0; /* grains * threads may be more than an int64_t holds */
+  for (int t = 0; t < threads; ++t) {
+    section *part = &pool->sections[t];
+    part->begin = done == grains ? count : done * grain;
+    done += grains / threads + (t < grains % threads);
+    part->end = done == grains ? count : done * grain;
+    part->range_count = part->end > part->begin ? (part->end - part->begin - 1) / pool->range_items + 1 : 0;
+    atomic_store_explicit(&part->next_range, 0, memory_order_relaxed);
+  }
   run_open(pool);
   atomic_store_explicit(&pool->busy, false, memory_order_release);
 }

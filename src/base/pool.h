@@ -19,7 +19,9 @@ int hn_pool_threads(const hn_pool *pool); /* 1 for NULL */
 
 /* Calls body(arg, worker, begin, end) over [0, count) in contiguous ranges whose borders are multiples of grain, each
  * index exactly once; worker < threads is unique among running calls. Returns when all are done. Never allocates.
- * Threads claim ranges from a shared counter, so slow cores do less. pool NULL: one call with the whole range. */
+ * Thread t of T begins with the t-th of T equal parts, in order, then takes what is left of the others' parts: loops
+ * over the same data find it where the last one left it, and slow cores do less. pool NULL: one call with the whole
+ * range. */
 typedef void (*hn_pool_body)(void *arg, int worker, int64_t begin, int64_t end);
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg);
 

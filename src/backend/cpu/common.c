@@ -55,7 +55,12 @@ size_t hn_cpu_l2_bytes(const hone_facts *facts) { return facts->l2_bytes ? facts
 int64_t hn_cpu_whole_lines(int64_t floats) { return hn_ceil_div(floats, FLOATS_PER_LINE) * FLOATS_PER_LINE; }
 
 int64_t hn_cpu_grain(int64_t units, double total_ns) {
-  if (units < 2 || total_ns < 20e3) return units < 1 ? 1 : units;
-  const double grain = (double)units * 10e3 / total_ns;
+  if (units < 2 || total_ns < 4e3) return units < 1 ? 1 : units;
+  const double grain = (double)units * 2e3 / total_ns;
   return grain < 1 ? 1 : (int64_t)grain;
+}
+
+int64_t hn_cpu_row_parts(const hone_facts *facts, int64_t images, int64_t rows, int64_t width) {
+  const int64_t threads = hn_cpu_threads(facts), least = 96 * threads; /* pixels; as convolutions are cut */
+  return threads == 1 || images >= threads || width <= 0 || rows < hn_ceil_div(least, width) ? 1 : threads;
 }

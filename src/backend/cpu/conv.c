@@ -208,7 +208,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   ROW_OF(first, format, "first", HONE_PLAIN, FORMAT, suffix, ISA, hn_conv_f32_first_##kernel_format##_##suffix, FIRST, \
          block, 2, (speed) / 2)                                                                                        \
   ROW_OF(dw, format, "dw", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_dw_##kernel_format##_##suffix, DEPTHWISE, block,   \
-         1, (speed) / 4)
+         1, (speed) / 2)
 
 ROWS("nchw8c", HONE_NCHW8C, nchw8c, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
 #ifndef HONE_NO_AVX

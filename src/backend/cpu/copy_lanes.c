@@ -157,6 +157,10 @@ static hone_status prepare(const hone_query *query, state *s, hn_lanes_f32_fn *k
   for (int i = 0; i < w.in_count; ++i) s->in_blocks[i] = hn_ceil_div(w.in[i].type.shape.dim[1], block);
   for (int i = 0; i < w.out_count; ++i) s->out_blocks[i] = hn_ceil_div(w.out[i].type.shape.dim[1], block);
   s->args.block_count = wire(query, s, &parts);
+  const int64_t rows = x->shape.rank > 2 ? hn_cpu_greater(1, x->shape.dim[2]) : 1;
+  const int64_t per_thread =
+      hn_ceil_div(s->args.pixels, hn_cpu_row_parts(query->facts, s->args.images, rows, s->args.pixels / rows));
+  s->args.chunk = hn_cpu_greater(1, hn_ceil_div(per_thread, hn_ceil_div(per_thread, HN_LANES_PIXELS)));
   s->grain = hn_cpu_grain(hn_lanes_units(&s->args),
                           (double)(s->args.images * (s->args.block_count + parts) * s->args.pixels * block) *
                               sizeof(float) * HN_CPU_NS_PER_BYTE);

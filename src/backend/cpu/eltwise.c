@@ -3,13 +3,29 @@
 #include "backend/cpu/eltwise.h"
 #include <string.h>
 
+/* Cuts planes where the neighbouring layers cut them. */
+static void share_rows(const hone_type *out, const hone_facts *facts, hn_eltwise_state *state) {
+  hn_eltwise_places *p = &state->places;
+  const int64_t height = p->by_planes ? out->shape.dim[2] : 0;
+  state->parts = 1;
+  if (height == 0) return;
+  state->rows = p->outer_dim[0] * p->outer_dim[1];
+  const int64_t row = p->inner / height, parts = hn_cpu_row_parts(facts, out->shape.dim[0], height, row / p->block);
+  if (parts > 1 && row > 0) {
+    const int64_t share = hn_ceil_div(height, parts), fitting = p->part ? hn_cpu_greater(1, p->part / row) : share;
+    p->part = hn_ceil_div(share, hn_ceil_div(share, fitting)) * row;
+    state->parts = hn_ceil_div(p->inner, p->part);
+  }
+}
+
 const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
-                            hn_eltwise_state *state) {
+                            const hone_facts *facts, hn_eltwise_state *state) {
   const char *reason = hn_eltwise_compile(expr, &state->program);
   if (!reason) reason = hn_eltwise_place(in, in_count, out, &state->places);
   if (reason) return reason;
   state->in_count = in_count;
   const hn_eltwise_places *p = &state->places;
+  share_rows(out, facts, state);
   hone_type stored = *out;
   stored.dtype = HONE_F32;
   int64_t units = p->part ? hn_ceil_div(p->inner, p->part) : 1;
@@ -41,8 +57,16 @@ static void clear_tail(const job *j, int64_t begin, int64_t end) {
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  j->state->kernel(&j->args, begin, end);
-  if (j->state->places.tail) clear_tail(j, begin, end);
+  const hn_eltwise_state *s = j->state;
+  int64_t unit = begin, after = end;
+  for (int64_t at = begin; at < end; at += after - unit) {
+    if (s->parts > 1) {
+      unit = at % s->rows * s->parts + at / s->rows;
+      after = unit + 1;
+    }
+    s->kernel(&j->args, unit, after);
+    if (s->places.tail) clear_tail(j, unit, after);
+  }
 }
 
 void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *const *in, void *out) {
@@ -80,7 +104,7 @@ static const char *plan(const hone_query *query, hn_eltwise_state *s) {
   }
   if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
   if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
-  return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, s);
+  return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, query->facts, s);
 }
 
 static const char *reject(const hone_query *query) {

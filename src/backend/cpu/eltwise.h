@@ -24,6 +24,7 @@ typedef struct hn_eltwise_places {
   int64_t out_stride[HN_ELTWISE_OUTER_RANK];
   int64_t in_stride[HN_ELTWISE_INPUTS][HN_ELTWISE_OUTER_RANK], in_inner[HN_ELTWISE_INPUTS];
   int64_t in_period[HN_ELTWISE_INPUTS]; /* as hn_eltwise_input has it */
+  bool by_planes;                       /* a row is the plane of one channel block */
   int64_t blocks, rows_per_block;       /* channel blocks of a blocked output with a tail, and rows of each; else 0 */
   int block, tail;                      /* lanes of a block, and those of them that are channels in the last block */
 } hn_eltwise_places;
@@ -39,11 +40,12 @@ typedef struct hn_eltwise_state {
   hn_eltwise_places places;
   int in_count;
   int64_t grain;
+  int64_t rows, parts; /* parts > 1: units go through all rows' first parts, then the second ones... */
 } hn_eltwise_state;
 
-/* Operands as the facts say, all taken for f32. NULL, or the reason against it. */
+/* Operands as the facts say, all taken for f32; facts of the device. NULL, or the reason against it. */
 const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
-                            hn_eltwise_state *state);
+                            const hone_facts *facts, hn_eltwise_state *state);
 void hn_eltwise_run(const hn_eltwise_state *state, hone_stream *stream, const void *const *in, void *out);
 
 #endif

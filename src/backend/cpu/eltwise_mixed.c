@@ -60,7 +60,7 @@ static const char *plan_expr(const hone_query *query, const hn_expr *expr, const
   s->out_elements = hn_elems(&out->shape);
   if (out->dtype != HONE_F32) s->scratch_at[HN_ELTWISE_INPUTS] = take(s, s->out_elements);
   if (c) s->to = cast_to(c, out->dtype);
-  return hn_eltwise_plan(expr, in, count, out, &s->program);
+  return hn_eltwise_plan(expr, in, count, out, query->facts, &s->program);
 }
 
 static const char *plan_any(const hone_query *query, const casts *c, state *s) {

@@ -73,6 +73,7 @@ static bool place_planes(const int64_t *dims, int rank, int64_t stride[][STORED_
   }
   if (!repeats) return false;
   for (int d = 2; d < rank; ++d) places->inner *= dims[d];
+  places->by_planes = true;
   places->outer_rank = 2;
   for (int d = 0; d < 2; ++d) {
     places->outer_dim[d] = dims[d];

@@ -9,6 +9,12 @@ typedef hn_pool_f32_fn range_kernel;
 typedef hn_pool_args range_args;
 #include "backend/cpu/range.inc.h"
 
+/* A unit is part_rows output rows of one plane; all planes of the first rows come first. */
+typedef struct pooling {
+  range r;
+  int64_t planes, part_rows;
+} pooling;
+
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
 static bool has_empty_windows(const hn_sliding *sliding) {
   for (int i = 0; i < sliding->spatial; ++i)
@@ -44,7 +50,9 @@ static const char *reject(const hone_query *query) {
   return plan(query, &sliding);
 }
 
-static hone_status prepare(const hone_query *query, range *s, hn_pool_f32_fn *kernel, hone_diagnostics *diagnostics) {
+static hone_status prepare(const hone_query *query, pooling *state, hn_pool_f32_fn *kernel,
+                           hone_diagnostics *diagnostics) {
+  range *s = &state->r;
   hn_sliding sliding;
   const char *reason = plan(query, &sliding);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
@@ -62,16 +70,43 @@ static hone_status prepare(const hone_query *query, range *s, hn_pool_f32_fn *ke
     s->args.stride_h = sliding.stride[h], s->args.dilation_h = sliding.dilation[h];
     s->args.pad_top = sliding.pad_begin[h], s->args.pad_bottom = sliding.pad_end[h];
   }
-  const int64_t rows = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * s->args.out_h;
-  s->units = s->args.out_w > 0 ? rows : 0;
+  state->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
+  const int64_t rows = s->args.out_h, width = s->args.out_w;
+  const int64_t enough = hn_ceil_div(HN_CPU_UNITS_PER_THREAD * hn_cpu_threads(query->facts), state->planes + 1);
+  const int64_t parts = hn_cpu_greater(enough, hn_cpu_row_parts(query->facts, x->shape.dim[0], rows, width));
+  state->part_rows = hn_cpu_greater(1, hn_ceil_div(rows, parts));
+  s->units = width > 0 ? state->planes * hn_ceil_div(rows, state->part_rows) : 0;
   const double taps = (double)s->args.kernel_h * (double)s->args.kernel_w;
   s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
   return HONE_OK;
 }
 
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(pooling);
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const pooling *p = arg;
+  const int64_t rows = p->r.args.out_h;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t plane = unit % p->planes * rows, first = unit / p->planes * p->part_rows;
+    p->r.kernel(&p->r.args, plane + first, plane + hn_cpu_lesser(rows, first + p->part_rows));
+  }
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  pooling p = *(const pooling *)state_memory;
+  p.r.args.x = launch->in[0].data;
+  p.r.args.y = launch->out[0].data;
+  hn_pool_run(hn_stream_pool(stream), p.r.units, p.r.grain, body, &p);
+  return HONE_OK;
+}
+
 #define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
   HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
-             .reject = reject, .state_bytes = range_bytes, .launch = range_launch)
+             .reject = reject, .state_bytes = state_bytes, .launch = launch)
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(max_pool, suffix, ISA, prepare(query, s, hn_pool_max_f32_##suffix, diag))                                     \
   ROW_OF(average_pool, suffix, ISA, prepare(query, s, hn_pool_average_f32_##suffix, diag))

@@ -21,27 +21,39 @@ int64_t hn_conv_f32_dw_units(const hn_conv_f32 *c, int block) {
   return c->batch * ceil_div(c->out_channels, block) * ceil_div(c->out_height, c->unit_rows);
 }
 
+/* Rows of one chunk when each thread is to find in its cache the rows that it wrote in the layer before: whole parts of
+ * the image for each thread, cut at the same rows by every layer. */
+static int64_t rows_of_thread(const hn_conv_f32 *c, int64_t rows, int64_t chunks, int threads) {
+  const int64_t width = rows / c->out_height; /* 1 where rows are not flat pixels */
+  const int64_t per_thread = ceil_div(c->out_height, threads) * width;
+  return ceil_div(per_thread, ceil_div(chunks, threads));
+}
+
 /* Two blocks x 14 pixels need the least weight traffic of the AVX-512 tiles, so they lead wherever two blocks fit;
- * an odd count takes three. Units are cut so that each thread gets several, but not below a few tiles. */
+ * an odd count takes three. Units are cut so that each thread gets several, but not below a few tiles. Large images are
+ * shared out by rows, small ones and those with heavy weights by channels. */
 void hn_conv_f32_choose(hn_conv_f32 *c, int block, int most, int flat_pixels, size_t l2_bytes, int threads) {
   const int is_depthwise = c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
   const int64_t groups = is_depthwise ? 1 : c->groups;
   const int64_t blocks = is_depthwise ? ceil_div(c->out_channels, block) : group_blocks(c, block);
   const int64_t kernel = flat_pixels ? 1 : c->kernel_height * c->kernel_width;
-  const int64_t rows = flat_pixels ? c->out_height * c->out_width : c->out_height;
+  const int64_t pixels = c->out_height * c->out_width, rows = flat_pixels ? pixels : c->out_height;
   const int64_t weight_bytes = c->out_channels * (c->in_channels / c->groups) * kernel * (int64_t)sizeof(float);
   c->oc_blocks = (int32_t)lesser(blocks, lesser(most, blocks % 2 && blocks % 3 == 0 ? 3 : 2));
   if (is_depthwise) c->oc_blocks = 1;
-  c->pixels_first = weight_bytes > (int64_t)(l2_bytes / 2);
+  const int by_rows = threads > 1 && c->batch < threads && pixels >= 96 * (int64_t)threads;
+  c->pixels_first = weight_bytes > (int64_t)(l2_bytes / 2) || (threads > 1 && !by_rows);
   const int64_t sets = c->batch * groups * ceil_div(blocks, c->oc_blocks);
-  const int64_t least = flat_pixels ? 56 : ceil_div(56, c->out_width);
+  const int64_t least_pixels = threads > 1 && sets < 8 * (int64_t)threads ? 24 : 56;
+  const int64_t least = flat_pixels ? least_pixels : ceil_div(least_pixels, c->out_width);
   int64_t chunks = threads > 1 ? ceil_div((int64_t)threads * 4, sets) : 1;
   if (!c->pixels_first) { /* a chunk's input should stay in half of L2 while all channels pass over it */
     const int64_t row_bytes = c->in_channels * c->in_height * c->in_width * (int64_t)sizeof(float) / rows;
     const int64_t wanted = lesser(row_bytes * rows, INT64_C(1) << 40) / (int64_t)(l2_bytes / 2 + 1) + 1;
     if (wanted > chunks) chunks = wanted;
+    if (by_rows && chunks < threads) chunks = threads;
   }
-  c->unit_rows = ceil_div(rows, chunks);
+  c->unit_rows = by_rows && !c->pixels_first ? rows_of_thread(c, rows, chunks, threads) : ceil_div(rows, chunks);
   if (c->unit_rows < least) c->unit_rows = lesser(least, rows);
 }
 

@@ -10,7 +10,7 @@
 
 enum { HN_LANES_MOST = 16 };
 
-/* Pixels of one work unit: two blocks of them stay in L1. */
+/* Pixels of one work unit at most: two blocks of them stay in L1. */
 #define HN_LANES_PIXELS INT64_C(128)
 
 typedef struct {
@@ -28,15 +28,16 @@ typedef struct {
 typedef struct {
   const hn_lanes_block *blocks; /* of one image of all outputs */
   int64_t block_count, images, pixels;
+  int64_t chunk; /* pixels of one work unit, 1 .. HN_LANES_PIXELS */
   const float *const *x;
   float *const *y;          /* no output is an input's memory */
   const int64_t *in_blocks; /* of one image, for each input; out_blocks for each output */
   const int64_t *out_blocks;
 } hn_lanes_args;
 
-/* Work units: HN_LANES_PIXELS pixels of one block of one image's outputs. */
+/* Work units: `chunk` pixels of one block of one image's outputs; all blocks of a chunk before the next chunk. */
 static inline int64_t hn_lanes_units(const hn_lanes_args *a) {
-  return a->images * a->block_count * ((a->pixels + HN_LANES_PIXELS - 1) / HN_LANES_PIXELS);
+  return a->images * a->block_count * ((a->pixels + a->chunk - 1) / a->chunk);
 }
 
 /* Computes the units [begin, end). B is 16 for _avx512 and 8 for the others. */

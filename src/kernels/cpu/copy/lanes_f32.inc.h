@@ -60,11 +60,11 @@ HN_INLINE int64_t place(const hn_lanes_args *a, int64_t image, int64_t blocks, i
 }
 
 void HN_SIMD_NAME(hn_lanes_f32)(const hn_lanes_args *a, int64_t begin, int64_t end) {
-  const int64_t chunks = (a->pixels + HN_LANES_PIXELS - 1) / HN_LANES_PIXELS;
+  const int64_t chunks = (a->pixels + a->chunk - 1) / a->chunk;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t pixel = unit % chunks * HN_LANES_PIXELS, image = unit / chunks / a->block_count;
-    const int64_t count = a->pixels - pixel < HN_LANES_PIXELS ? a->pixels - pixel : HN_LANES_PIXELS;
-    const hn_lanes_block *b = &a->blocks[unit / chunks % a->block_count];
+    const int64_t pixel = unit / a->block_count % chunks * a->chunk, image = unit / a->block_count / chunks;
+    const int64_t count = a->pixels - pixel < a->chunk ? a->pixels - pixel : a->chunk;
+    const hn_lanes_block *b = &a->blocks[unit % a->block_count];
     float *y = a->y[b->output] + place(a, image, a->out_blocks[b->output], b->block, pixel);
     for (int64_t i = 0; i < b->count; i += 2) {
       const hn_lanes_part *p = &b->parts[i], *q = i + 1 < b->count ? p + 1 : p;
