@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_transpose.c - transposed convolution: the gradient of conv with respect to its input.
+/* conv_transpose.c - transposed convolution, the gradient of conv with respect to its input, and the activation that
+ * passes fuse into it: act(conv_transpose(x, w) + b).
  * w is [C, M / group, kernel...]. Source: ONNX operator ConvTranspose. */
 #include "ops/common_nn.h"
 
@@ -7,7 +8,9 @@ static hone_status infer(hone_infer *infer) {
   const int64_t group = hn_attr_int(infer->attrs, "group");
   int64_t kernel[HN_MAX_SPATIAL], dim[HONE_MAX_RANK];
   hn_sliding sliding;
+  hn_epilogue epilogue;
   bool known = true;
+  HN_TRY(hn_epilogue_read(infer->diagnostics, infer->attrs, &epilogue));
   HN_TRY(hn_want_rank(infer, 0, 3, HONE_MAX_RANK));
   HN_TRY(hn_want_rank(infer, 1, 3, HONE_MAX_RANK));
   if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, want 1 or more", (long long)group);
@@ -52,6 +55,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const hone_tensor *x = &eval->in[0], *w = &eval->in[1];
   hone_tensor *y = &eval->out[0];
   hn_sliding sliding;
+  hn_epilogue epilogue;
+  HN_TRY(hn_epilogue_read(eval->diagnostics, eval->attrs, &epilogue));
   HN_TRY(hn_sliding_make_transposed(eval->diagnostics, NULL, eval->attrs, &x->type.shape, w->type.shape.dim + 2,
                                     &sliding));
   const int64_t taps = hn_sliding_taps(&sliding), plane = hn_sliding_in_size(&sliding);
@@ -69,7 +74,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
       for (int64_t c = c0; c < c0 + in_group; ++c)
         sum += hn_real(x, (at[0] * channels + c) * plane + offset) * hn_real(w, (c * outs + m) * taps + tap);
     }
-    hn_store_real(y, flat, sum);
+    hn_store_real(y, flat, hn_epilogue_apply(&epilogue, sum));
   }
   return HONE_OK;
 }
@@ -85,13 +90,14 @@ static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count
 const hone_op hn_op_conv_transpose = {
     .struct_size = sizeof(hone_op),
     .name = "conv_transpose",
-    .doc = "transposed convolution",
+    .doc = "transposed convolution, with bias and activation",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0},
            {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},
            {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
-             HONE_OPTIONAL_ATTR("output_padding", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("output_shape", HONE_ATTR_INTS)},
+             HONE_OPTIONAL_ATTR("output_padding", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("output_shape", HONE_ATTR_INTS),
+             HN_EPILOGUE_ATTRS},
     .infer = infer,
     .eval = eval,
     .cost = cost,

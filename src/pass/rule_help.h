@@ -40,20 +40,8 @@ hone_status hn_bind_bias(hn_match *match, int64_t outputs);
     .when = hn_when_bounds, .make = hn_make_bounds, .fuses = true,                                                     \
     .why = "saves one read and one write of the whole output"                                                          \
   }
-#define HN_EPILOGUE_RULES(layer)                                                                                       \
-  {.name = "residual_into_" layer,                                                                                     \
-   .find = "add(c:" layer "[act=\"\"](x, w), r)",                                                                      \
-   .put = "c(x, w, _, r)",                                                                                             \
-   .when = hn_when_residual,                                                                                           \
-   .fuses = true,                                                                                                      \
-   .why = "the sum is formed while the tile is still in registers"},                                                   \
-      {.name = "residual_into_biased_" layer,                                                                          \
-       .find = "add(c:" layer "[act=\"\"](x, w, b), r)",                                                               \
-       .put = "c(x, w, b, r)",                                                                                         \
-       .when = hn_when_residual,                                                                                       \
-       .fuses = true,                                                                                                  \
-       .why = "the sum is formed while the tile is still in registers"},                                               \
-      HN_ACTIVATION(layer, "relu", "relu(c:" layer "[act=\"\"](...))", "c[act=\"relu\"]"),                             \
+#define HN_ACTIVATION_RULES(layer)                                                                                     \
+  HN_ACTIVATION(layer, "relu", "relu(c:" layer "[act=\"\"](...))", "c[act=\"relu\"]"),                                 \
       HN_ACTIVATION(layer, "leaky_relu", "a:leaky_relu(c:" layer "[act=\"\"](...))",                                   \
                     "c[act=\"leaky_relu\", act_alpha=a.alpha]"),                                                       \
       HN_ACTIVATION(layer, "sigmoid", "sigmoid(c:" layer "[act=\"\"](...))", "c[act=\"sigmoid\"]"),                    \
@@ -69,5 +57,19 @@ hone_status hn_bind_bias(hn_match *match, int64_t outputs);
       HN_CLIP(layer, "clip", "clip(c:" layer "[act=\"\"](...), low:const, high:const)"),                               \
       HN_CLIP(layer, "clip_low", "clip(c:" layer "[act=\"\"](...), low:const)"),                                       \
       HN_CLIP(layer, "clip_high", "clip(c:" layer "[act=\"\"](...), _, high:const)")
+#define HN_EPILOGUE_RULES(layer)                                                                                       \
+  {.name = "residual_into_" layer,                                                                                     \
+   .find = "add(c:" layer "[act=\"\"](x, w), r)",                                                                      \
+   .put = "c(x, w, _, r)",                                                                                             \
+   .when = hn_when_residual,                                                                                           \
+   .fuses = true,                                                                                                      \
+   .why = "the sum is formed while the tile is still in registers"},                                                   \
+      {.name = "residual_into_biased_" layer,                                                                          \
+       .find = "add(c:" layer "[act=\"\"](x, w, b), r)",                                                               \
+       .put = "c(x, w, b, r)",                                                                                         \
+       .when = hn_when_residual,                                                                                       \
+       .fuses = true,                                                                                                  \
+       .why = "the sum is formed while the tile is still in registers"},                                               \
+      HN_ACTIVATION_RULES(layer)
 
 #endif

@@ -83,6 +83,12 @@ const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) {
 }
 
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out) {
+  const char *reason = hn_cpu_conv_transpose_read_activated(query, out);
+  if (reason) return reason;
+  return out->epilogue.activation == HN_ACTIVATION_NONE ? NULL : "it has an activation";
+}
+
+const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
   const char *reason = read_ports(query, 3, out);
   if (reason) return reason;
@@ -94,6 +100,7 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
     return "its window does not fit";
   reason = read_axes(&sliding, out);
   if (!reason) reason = check_out(query, &sliding, out);
+  if (!reason && !hn_cpu_activation(query->attrs, &out->epilogue)) reason = "its activation is not known";
   if (reason || !hn_cpu_given(query, 2)) return reason;
   if (!hn_cpu_is(&query->in[2], HONE_F32, HONE_PLAIN) || query->in[2].type.shape.rank != 1 ||
       query->in[2].type.shape.dim[0] != out->out_channels)

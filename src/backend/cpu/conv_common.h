@@ -13,6 +13,8 @@ const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out);
 /* The same for conv_transpose: in_* is its input, out_* its output, weights are [in_channels, out per group, kernel].
  */
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out);
+/* The same for tactics that apply its activation; the other one refuses layers that have one. */
+const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out);
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 

@@ -4,10 +4,11 @@
 #include "backend/cpu/gemm_common.h"
 #include <string.h>
 
-const hn_cpu_gemm_kernel hn_cpu_gemm_c = {hn_gemm_f32_4x8_c, HN_GEMM_F32_PANEL_C, 10};
+const hn_cpu_gemm_kernel hn_cpu_gemm_c = {hn_gemm_f32_4x8_c, HN_GEMM_F32_PANEL_C, 10, hn_activate_f32_c};
 #ifndef HONE_NO_AVX
-const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {hn_gemm_f32_6x16_avx2, HN_GEMM_F32_PANEL_AVX2, 70};
-const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 140};
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {hn_gemm_f32_6x16_avx2, HN_GEMM_F32_PANEL_AVX2, 70, hn_activate_f32_avx2};
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 140,
+                                               hn_activate_f32_avx512};
 #endif
 
 enum { LEAST_ROWS = 28 };

@@ -4,6 +4,7 @@
 #ifndef HN_BACKEND_CPU_GEMM_COMMON_H
 #define HN_BACKEND_CPU_GEMM_COMMON_H
 
+#include "kernels/cpu/eltwise/activate.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "backend/cpu/epilogue.h"
 
@@ -12,7 +13,8 @@ typedef struct hn_cpu_gemm_kernel {
   void (*run)(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end,
               float *scratch);
   int panel;
-  double flops_per_ns; /* of one thread, about: for grains alone */
+  double flops_per_ns;          /* of one thread, about: for grains alone */
+  hn_activate_f32_fn *activate; /* for sums of several products */
 } hn_cpu_gemm_kernel;
 /* About what one thread takes: computing, and reading B where it is too large for the inner caches. */
 double hn_cpu_gemm_ns(const hn_cpu_gemm_kernel *kernel, int64_t m, int64_t n, int64_t k);
