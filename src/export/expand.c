@@ -289,6 +289,43 @@ static hone_status expand_view(const expansion *e) {
   return HONE_OK;
 }
 
+/* ---- channels in another order ---- */
+
+static bool is_gather(const hn_node *node) {
+  return hn_attr_has(&node->attrs, "channels") && hn_attr_has(&node->attrs, "split") && !hn_export_row(node->op);
+}
+
+/* Concat, Gather and Split, as many of them as are needed. */
+static hone_status expand_gather(const expansion *e) {
+  const hn_node *node = e->node;
+  const int64_t *channels, *split;
+  const int count = hn_attr_ints(&node->attrs, "channels", &channels);
+  const int parts = hn_attr_ints(&node->attrs, "split", &split);
+  const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 1};
+  hn_value *in[2] = {node->in[0]};
+  if (node->in_count > 1) HN_TRY(make(e, "concat", node->in_count, node->in, 1, &axis, &in[0]));
+  if (!(in[1] = hn_constant_int(e->graph, NULL, 1, count, channels))) return HONE_NO_MEMORY;
+  HN_TRY(make(e, "gather", 2, in, 1, &axis, &in[0]));
+  if (parts == 1) {
+    finish(e, in[0]);
+    return HONE_OK;
+  }
+  if (!(in[1] = hn_constant_int(e->graph, NULL, 1, parts, split))) return HONE_NO_MEMORY;
+  const hn_node_spec spec = {.op = hn_op_find(e->graph->context->ops, "split"),
+                             .attrs = {1, &axis},
+                             .in_count = 2,
+                             .in = in,
+                             .out_count = parts,
+                             .origins = node->origins,
+                             .before = e->node};
+  hn_node *made;
+  HN_TRY(hn_node_create(node->owner, &spec, &made));
+  for (int i = 0; i < parts; ++i) replace(e, i, made->out[i]);
+  hn_node_swap_names(e->graph, e->node, made);
+  hn_node_remove(e->node);
+  return HONE_OK;
+}
+
 /* ---- operators that later opsets say otherwise ---- */
 
 static const struct form_row {
@@ -329,7 +366,8 @@ static hone_status expand_block(hone_graph *graph, hn_block *block) {
     hn_node *const before = node->prev;
     const expansion e = {graph, node};
     const struct form_row *form = hn_export_row(node->op) ? NULL : form_of(node->op);
-    const bool split = node->parts || form || has_epilogue(node) || is_expandable(node) || is_view(node);
+    const bool split =
+        node->parts || form || has_epilogue(node) || is_expandable(node) || is_view(node) || is_gather(node);
     if (node->parts) {
       HN_TRY(expand_parts(&e));
     } else if (form) {
@@ -338,6 +376,8 @@ static hone_status expand_block(hone_graph *graph, hn_block *block) {
       HN_TRY(expand_epilogue(&e));
     } else if (is_expandable(node)) {
       HN_TRY(expand_expression(&e));
+    } else if (is_gather(node)) {
+      HN_TRY(expand_gather(&e));
     } else if (is_view(node)) {
       HN_TRY(expand_view(&e));
     } else {

@@ -85,6 +85,14 @@ static const struct {
      "graph \"g\" opset 21 {\n  in %x: f32[2,8]\n  const %w: f32[4,8] = random 1\n  const %b: f32[4] = random 2\n"
      "  %y = linear(%x, %w, %b) [transpose_w=1, act=\"silu\"]\n  out %y\n}\n",
      "transpose matmul add sigmoid mul "},
+    {"channels of two in another order",
+     "graph \"g\" opset 21 {\n  in %x: f32[1,2,3]\n  in %z: f32[1,1,3]\n"
+     "  %y, %u = channel_gather(%x, %z) [channels=[2,0,1], split=[1,2]]\n  %v = relu(%u)\n  out %y\n  out %v\n}\n",
+     "concat gather split relu "},
+    {"a transposed convolution with an activation",
+     "graph \"g\" opset 21 {\n  in %x: f32[1,2,3,3]\n  const %w: f32[2,4,2,2] = random 1\n"
+     "  %y = conv_transpose(%x, %w) [strides=[2,2], act=\"elu\", act_alpha=0.5]\n  out %y\n}\n",
+     "conv_transpose elu "},
     {"an expression",
      "graph \"g\" opset 21 {\n  in %x: f32[2,8]\n  in %z: f32[8]\n"
      "  %y = fused(%x, %z) [expr=\"select(gt(x0, 0), x0, mul(x1, recip(x0)))\"]\n  out %y\n}\n",
