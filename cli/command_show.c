@@ -6,6 +6,7 @@ const cli_option cli_show_options[] = {
     {"graph", CLI_FLAG, .doc = "of a model: the whole graph as text, which hone reads back"},
     {"origins", CLI_FLAG, .doc = "with --graph: the ONNX nodes that each node came from"},
     {"constants", CLI_INT, "N", .doc = "with --graph: print constants of up to N elements in full; -1: all"},
+    {"memory", CLI_FLAG, .doc = "of an engine: the memory plan: peak, and each tensor's place and life over the steps"},
     {0},
 };
 
@@ -57,7 +58,8 @@ static int show_engine(cli_tool *cli, const char *path) {
   if (status != HONE_OK) return cli_fail(cli, status);
   hone_report_options options;
   cli_report_options(cli, &options);
-  status = hone_report_engine(engine, &options, cli_write_file, stdout, hone_context_diagnostics(cli->context));
+  status = (cli_has(cli, "memory") ? hone_report_memory : hone_report_engine)(engine, &options, cli_write_file, stdout,
+                                                                              hone_context_diagnostics(cli->context));
   hone_engine_release(engine);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
@@ -67,5 +69,7 @@ int cli_command_show(cli_tool *cli) {
   if (!path) return cli_usage_error(cli, "a model or an engine must be named");
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
+  if (cli_has(cli, "memory") && kind != CLI_FILE_ENGINE)
+    return cli_usage_error(cli, "--memory is of an engine: hone build makes one");
   return kind == CLI_FILE_ENGINE ? show_engine(cli, path) : show_model(cli, path);
 }

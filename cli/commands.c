@@ -72,7 +72,8 @@ static const cli_command show = {
     .tables = {cli_show_options, cli_model_options, cli_device_options, cli_common_options},
     .examples = "  hone show model.onnx\n"
                 "  hone show model.onnx --graph > model.txt\n"
-                "  hone show model.hone\n",
+                "  hone show model.hone\n"
+                "  hone show model.hone --memory\n",
     .run = cli_command_show,
 };
 

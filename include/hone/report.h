@@ -24,7 +24,11 @@ HONE_API HONE_CHECKED hone_status hone_report_profile(const hone_session *sessio
 /* What an engine holds: inputs, outputs, steps with tactics, formats, measured errors, memory. */
 HONE_API HONE_CHECKED hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *options,
                                                      hone_write_fn write, void *user, hone_diagnostics *diag);
-/* The same in numbers. Borrowed pointers. */
+/* The memory plan of an engine at its opt shapes: weights, arena, scratch; what is live at each step, the peak, and
+ * each tensor's place and life. */
+HONE_API HONE_CHECKED hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *options,
+                                                     hone_write_fn write, void *user, hone_diagnostics *diag);
+/* The same as hone_report_engine in numbers. Borrowed pointers. */
 typedef struct hone_engine_summary {
   const char *name, *built_by, *device_name;
   int step_count, reference_steps;                    /* steps of all blocks; those that run on the reference */

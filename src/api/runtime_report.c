@@ -88,6 +88,15 @@ hone_status hone_report_engine(const hone_engine *engine, const hone_report_opti
   return end(&r, hn_report_engine(engine->plan, options, &r.arena, &r.text), write, user);
 }
 
+hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *options, hone_write_fn write,
+                               void *user, hone_diagnostics *diag) {
+  if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
+  HN_TRY(check_options(&options, diag));
+  report r;
+  begin(&r, engine->allocator, diag);
+  return end(&r, hn_report_memory(engine->plan, options, &r.arena, &r.text, diag), write, user);
+}
+
 void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
   const hn_plan *plan = engine->plan;
   *out_summary = (hone_engine_summary){.name = plan->name,

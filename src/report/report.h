@@ -19,6 +19,8 @@ typedef struct hn_profile_input {
 hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
                               hn_text *out);
 hone_status hn_report_engine(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out);
+hone_status hn_report_memory(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out,
+                             hone_diagnostics *diag);
 /* text: a ledger, as tune/ledger.c writes it. MALFORMED; INVALID when options->node is no node of it. */
 hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
                               hn_arena *arena, hn_text *out, hone_diagnostics *diag);
