@@ -162,6 +162,7 @@ void hn_node_move_before(hn_node *node, hn_node *before); /* within its block; b
  * on failure the graph is as before. */
 bool hn_node_can_split(const hn_node *node);
 hone_status hn_node_split(hone_graph *graph, hn_node *node);
+void hn_block_move_nodes(hn_block *from, hn_node *before); /* all of a block's nodes, in front of another's node */
 /* A replacement takes the name of what it replaces. */
 void hn_value_swap_names(hone_graph *graph, hn_value *a, hn_value *b);
 void hn_node_swap_names(hone_graph *graph, hn_node *a, hn_node *b);

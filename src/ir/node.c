@@ -254,6 +254,14 @@ void hn_node_move_before(hn_node *node, hn_node *before) {
   hn_node_link(block, node, before);
 }
 
+void hn_block_move_nodes(hn_block *from, hn_node *before) {
+  while (from->first) {
+    hn_node *node = from->first;
+    unlink_node(node);
+    hn_node_link(before->owner, node, before);
+  }
+}
+
 /* Both names are keys of the table already, so that putting them cannot fail. */
 void hn_value_swap_names(hone_graph *graph, hn_value *a, hn_value *b) {
   const char *name = a->name;

@@ -25,9 +25,9 @@ static void carry_value(hone_infer *infer, hone_dtype dtype) {
   const int64_t *value = hn_in_value(infer, 0, &count);
   if (!value || !(hn_dtype_is_int(dtype) || dtype == HONE_BOOL) || hone_dtype_bits(dtype) < 8) return;
   for (int64_t i = 0; i < count; ++i)
-    if (!holds(dtype, value[i])) return;
+    if (!holds(dtype, value[i]) && (dtype != HONE_BOOL || HONE_SYMBOLIC(value[i]))) return;
   int64_t *to = hn_infer_value(infer, 0, count);
-  for (int64_t i = 0; to && i < count; ++i) to[i] = value[i];
+  for (int64_t i = 0; to && i < count; ++i) to[i] = dtype == HONE_BOOL ? value[i] != 0 : value[i];
 }
 
 hone_status hn_infer_cast(hone_infer *infer, hone_dtype dtype) {

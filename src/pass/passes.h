@@ -10,6 +10,7 @@ extern const hn_rewrite hn_rules_cleanup[], hn_rules_recognise[], hn_rules_atten
     hn_rules_slices[], hn_rules_parts[], hn_rules_channels[], hn_rules_pieces[], hn_rules_views[], hn_rules_full_rank[];
 
 hone_status hn_pass_fold_constants(hn_pass_run *run);
+hone_status hn_pass_fold_branches(hn_pass_run *run);
 hone_status hn_pass_fold_shapes(hn_pass_run *run);
 hone_status hn_pass_eliminate_dead(hn_pass_run *run);
 hone_status hn_pass_merge_common(hn_pass_run *run);

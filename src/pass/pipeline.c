@@ -32,6 +32,9 @@ enum { VERIFIES = 0 };
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
     FOLD,
+    {.name = "fold_branches", .doc = "puts the branch that is known to run in its place", .run = hn_pass_fold_branches},
+    {.name = "import_cleanup", .doc = "again, for types known by now", .rewrites = hn_rules_cleanup, .repeat = true},
+    FOLD,
     SHAPES,
     {.name = "slices", .doc = "merges slices of slices", .rewrites = hn_rules_slices, .repeat = true},
     {.name = "parts", .doc = "makes slices of channels parts of splits", .rewrites = hn_rules_parts},

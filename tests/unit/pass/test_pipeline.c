@@ -154,7 +154,7 @@ static void test_names(void **state) {
       {"relu_into_cnv", NULL, "relu_into_conv"},
       {"zzzzzzzzzzzz", NULL, "no pass or rule is named \"zzzzzzzzzzzz\""},
       {NULL, "relu_into_conv", "no pass is named \"relu_into_conv\""},
-      {NULL, "fold", "near it: fold_constants, fold_shapes"},
+      {NULL, "fold", "near it: fold_constants, fold_branches, fold_shapes"},
       {"own_outputs", NULL, "own_outputs cannot be disabled"},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
@@ -283,6 +283,37 @@ static void test_blocks(void **state) {
   bench_end(&b);
 }
 
+/* A branch on an extent that is known, one inside the block that is taken, and one that only the input decides: the
+ * last alone is left, and of the block not taken even what does not fit the shapes does no harm. */
+static void test_known_branches(void **state) {
+  (void)state;
+  static const char text[] =
+      "graph \"g\" opset 17 {\n in %x: f32[N,1,4]\n in %ask: bool[]\n const %one: i64[] = [1]\n"
+      " const %axis: i64[1] = [1]\n %shape = shape(%x)\n %extent = gather(%shape, %one)\n"
+      " %same = equal(%extent, %one)\n %y = if(%same, %x)\n"
+      "  (%a: f32[N,1,4]) {\n %s = squeeze(%a, %axis)\n %rank = shape(%s)\n %count = size(%rank)\n"
+      "   %wrong = equal(%count, %one)\n %t = if(%wrong, %s)\n"
+      "    (%b: f32[N,4]) {\n %u = neg(%b)\n yield %u\n }\n"
+      "    (%c: f32[N,4]) {\n %v = relu(%c)\n yield %v\n }\n   yield %t\n }\n"
+      "  (%d: f32[N,1,4]) {\n %h = identity(%d)\n yield %h\n }\n"
+      " %w = exp(%y)\n"
+      " %z = if(%ask, %x)\n  (%e: f32[N,1,4]) {\n %p = exp(%e)\n yield %p\n }\n"
+      "  (%f: f32[N,1,4]) {\n yield %f\n }\n out %w\n out %z\n}\n";
+  bench b;
+  const char *unmet;
+  bench_begin(&b);
+  if (hn_graph_parse(b.context, text, strlen(text), NULL, 0, &b.graph) != HONE_OK) fail_msg("%s", last_message(&b));
+  b.run = (hn_pass_run){.context = b.context, .graph = b.graph, .log = &b.log};
+  if (hn_pipeline_run(&b.run, "merge_common") != HONE_OK) fail_msg("%s", last_message(&b));
+  assert_int_equal(hn_graph_verify(b.graph), HONE_OK);
+  assert_true(bench_fired(&b, "fold_branches", &unmet));
+  assert_int_equal(bench_count(&b, "if"), 1);
+  assert_int_equal(bench_count(&b, "relu"), 1);
+  assert_int_equal(bench_count(&b, "neg"), 0);
+  assert_int_equal(b.graph->main->results[0]->fact.type.shape.rank, 2);
+  bench_end(&b);
+}
+
 /* ---- memory ---- */
 
 static const char everything[] =
@@ -332,9 +363,9 @@ static void test_faults(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),  cmocka_unit_test(test_names),
-                                     cmocka_unit_test(test_target), cmocka_unit_test(test_disabled_rule),
-                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots),
-                                     cmocka_unit_test(test_faults), cmocka_unit_test(test_blocks)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pages),         cmocka_unit_test(test_names),  cmocka_unit_test(test_target),
+      cmocka_unit_test(test_disabled_rule), cmocka_unit_test(test_bounds), cmocka_unit_test(test_several_roots),
+      cmocka_unit_test(test_faults),        cmocka_unit_test(test_blocks), cmocka_unit_test(test_known_branches)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
