@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* team.c - seats are taken until the team is full or the time is over; then the count is closed and everybody in it
  * begins. Nobody who came is left out and nobody who comes later is waited for, so members may wait for each other.
- * The barrier is a count of arrivals and a phase that the last to arrive moves on. */
+ * A meeting is a count of arrivals and a phase that the last to arrive moves on; member 0 may close the count instead,
+ * as long as it is not full, and who arrives after that is told to leave. */
 #include "base/team.h"
 #include "base/clock.h"
 #include <sched.h>
@@ -63,7 +64,9 @@ static void join(void *arg, int worker, int64_t begin, int64_t end) {
   } while (!atomic_compare_exchange_weak_explicit(&team->seats, &seat, seat + 1, memory_order_acq_rel,
                                                   memory_order_acquire));
   const uint32_t members = close_seats(team);
-  team->body(team->arg, team, (int)seat, (int)members);
+  /* In a full team the pool's index is the number: the same thread gets the same part every time. */
+  const bool is_full = members == (uint32_t)team->most;
+  team->body(team->arg, team, is_full ? (int)begin : (int)seat, (int)members);
 }
 
 void hn_team_run(hn_pool *pool, int most, int64_t patience_ns, hn_team_body body, void *arg) {
@@ -78,14 +81,37 @@ void hn_team_run(hn_pool *pool, int most, int64_t patience_ns, hn_team_body body
   hn_pool_run(pool, team.most, 1, join, &team);
 }
 
-void hn_team_wait(hn_team *team) {
+/* Whether the count could be closed before the last member came. */
+static bool give_up(hn_team *team, uint32_t members) {
+  uint32_t arrived = atomic_load_explicit(&team->arrived, memory_order_relaxed);
+  while (arrived > 0 && arrived < members)
+    if (atomic_compare_exchange_weak_explicit(&team->arrived, &arrived, arrived | CLOSED, memory_order_acq_rel,
+                                              memory_order_relaxed))
+      return true;
+  return false;
+}
+
+hn_team_met hn_team_meet(hn_team *team, int member, int64_t patience_ns) {
   const uint32_t members = atomic_load_explicit(&team->seats, memory_order_relaxed) & ~CLOSED;
-  if (members == 1) return;
+  if (members == 1) return HN_TEAM_ALL;
   const uint32_t phase = atomic_load_explicit(&team->phase, memory_order_relaxed);
-  if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) + 1 == members) {
+  const uint32_t before = atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel);
+  if (before & CLOSED) return HN_TEAM_LEFT;
+  if (before + 1 == members) {
     atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
     atomic_store_explicit(&team->phase, phase + 1, memory_order_release);
-    return;
+    return HN_TEAM_ALL;
   }
-  for (int look = 0; atomic_load_explicit(&team->phase, memory_order_acquire) == phase; ++look) pause_at(look);
+  int64_t end_ns = 0;
+  for (int look = 0;; ++look) {
+    /* In this order: a count that is closed at a later meeting tells of this one's phase, too. */
+    const uint32_t arrived = atomic_load_explicit(&team->arrived, memory_order_acquire);
+    if (atomic_load_explicit(&team->phase, memory_order_acquire) != phase) return HN_TEAM_ALL;
+    if (arrived & CLOSED) return HN_TEAM_LEFT;
+    pause_at(look);
+    if (member != 0 || patience_ns < 0 || look < QUICK_LOOKS || look % LOOKS_A_CLOCK) continue;
+    const int64_t now_ns = hn_clock_ns();
+    if (end_ns == 0) end_ns = now_ns + patience_ns;
+    if (now_ns >= end_ns && give_up(team, members)) return HN_TEAM_ALONE;
+  }
 }

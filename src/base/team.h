@@ -14,8 +14,15 @@ typedef void (*hn_team_body)(void *arg, hn_team *team, int member, int members);
  * would). Returns when all are done. Never allocates. */
 void hn_team_run(hn_pool *pool, int most, int64_t patience_ns, hn_team_body body, void *arg);
 
-/* Returns once every member has called it as often as this one; what they wrote before is then visible. Takes some
- * 100 ns when all come at once. */
-void hn_team_wait(hn_team *team);
+typedef enum hn_team_met {
+  HN_TEAM_ALL,   /* every member has called it as often as this one; what they wrote before is visible */
+  HN_TEAM_ALONE, /* to member 0: somebody did not come in time. What the others were to do since the last meeting may
+                  * be done, or not, or being done at this very moment; they will do nothing after it. */
+  HN_TEAM_LEFT   /* to the others: member 0 goes on alone; return */
+} hn_team_met;
+
+/* Waits for the others; takes some 100 ns when all come at once. Member 0 gives up after patience_ns, so that a member
+ * whose core was taken away does not hold up every step that is left; -1: never. */
+hn_team_met hn_team_meet(hn_team *team, int member, int64_t patience_ns);
 
 #endif

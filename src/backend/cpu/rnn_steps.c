@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rnn_steps.c - recurrent layers for few rows: every step is one pass over weights packed in tiles of hidden units,
- * each with all its gates and its cell. Threads share the tiles of a step and wait for each other once a step (GRU
- * whose candidate waits for the reset: twice); threads that have whole directions do not wait at all. For many rows
+ * each with all its gates and its cell. Threads share the tiles of a step and meet once a step (GRU whose candidate
+ * waits for the reset: twice); threads that have whole directions do not meet at all. When one does not come, because
+ * its core was taken away, the first goes on alone. For many rows
  * the products of lstm.c and gru.c, which reuse a panel for more rows, are better. */
 #include "backend/cpu/rnn_common.h"
 #include "base/team.h"
@@ -11,8 +12,9 @@
 static const double bytes_per_ns = 100;  /* of one thread out of the second cache */
 static const double ns_per_member = 600; /* of a step: less is not worth waiting for the others */
 static const double ns_worth_sharing = 20e3;
-static const double patience = 0.1; /* of the work, for the others to come */
-enum { PATIENCE_LIMIT_NS = 60000, STATES = 5 };
+static const double patience = 0.1;             /* of the work, for the others to come */
+static const double meeting_patience_ns = 40e3; /* beside the time of two steps: then a member's core is gone */
+enum { PATIENCE_LIMIT_NS = 60000, STATES = 6 };
 
 /* Kernels of one instruction set. first: the only one, or GRU's gates where the candidate waits; then the candidate's.
  */
@@ -31,7 +33,7 @@ typedef struct steps {
   hn_rnn_step_f32_fn *first, *second; /* second: NULL unless the candidate waits */
   int64_t tiles;
   int most; /* members of the team */
-  int64_t patience_ns;
+  int64_t patience_ns, meeting_ns;
   int64_t state_floats, direction_floats; /* of a buffer; of a direction's buffers */
 } steps;
 
@@ -77,6 +79,7 @@ static void plan(steps *s, const steps_cell *cell, const hone_facts *facts) {
   if (r->directions > 1) most = hn_cpu_greater(most, hn_cpu_lesser(hn_cpu_threads(facts), r->directions));
   s->most = ns < ns_worth_sharing ? 1 : (int)hn_cpu_greater(most, 1);
   s->patience_ns = hn_cpu_lesser((int64_t)(ns * patience), PATIENCE_LIMIT_NS);
+  s->meeting_ns = (int64_t)(meeting_patience_ns + 2 * step_ns);
 }
 
 static size_t pack_bytes(const hone_query *query, const steps_cell *cell) {
@@ -119,7 +122,7 @@ static size_t scratch(const hone_query *query, const steps_cell *cell) {
   if (hn_cpu_rnn_read(query, &cell->cell, &s.rnn)) return 0;
   plan(&s, cell, query->facts);
   const hn_cpu_rnn *r = &s.rnn;
-  return (size_t)(r->directions * (r->gates_floats + s.direction_floats) + r->project_floats) * sizeof(float);
+  return (size_t)(r->directions * (r->gates_floats + 2 * s.direction_floats) + r->project_floats) * sizeof(float);
 }
 
 static size_t state_bytes(const hone_query *query) {
@@ -139,25 +142,29 @@ typedef struct job {
   const steps *steps;
   const hone_launch *launch;
   const float *x_gates;
-  float *states; /* of each direction: h at even steps, h at odd ones, c, z, reset */
+  float *states; /* of each direction: h and c at even steps, h and c at odd ones, z, reset */
+  float *own;    /* the same for a member that goes on alone */
+  bool ended_alone;
 } job;
 
 /* All that a step of one direction reads and writes. */
-static hn_rnn_step describe(const job *j, int64_t direction, int64_t step) {
+static hn_rnn_step describe(const job *j, float *all_states, int64_t direction, int64_t step) {
   const steps *s = j->steps;
   const hn_cpu_rnn *r = &s->rnn;
   const int64_t n = r->gates * r->hidden, h = r->hidden;
   const bool is_backwards = r->is_reverse || direction == 1;
   const int64_t time = is_backwards ? r->time - 1 - step : step;
   const float *packed = (const float *)j->launch->packed + direction * r->direction_floats;
-  float *states = j->states + direction * s->direction_floats;
+  float *states = all_states + direction * s->direction_floats;
+  float *now = states + (step & 1) * 2 * s->state_floats, *next = states + (~step & 1) * 2 * s->state_floats;
   hn_rnn_step d = {.packed = packed + r->r_at,
                    .x = j->x_gates + direction * r->gates_floats + (r->batch_first ? time : time * r->batch) * n,
-                   .h_prev = states + (step & 1) * s->state_floats,
-                   .h = states + (~step & 1) * s->state_floats,
-                   .c = states + 2 * s->state_floats,
-                   .z = states + 3 * s->state_floats,
-                   .reset = states + 4 * s->state_floats,
+                   .h_prev = now,
+                   .h = next,
+                   .c_prev = now + s->state_floats,
+                   .c = next + s->state_floats,
+                   .z = states + 4 * s->state_floats,
+                   .reset = states + 5 * s->state_floats,
                    .rows = r->batch,
                    .hidden = h,
                    .x_stride = n * (r->batch_first ? r->time : 1),
@@ -177,32 +184,63 @@ static hn_rnn_step describe(const job *j, int64_t direction, int64_t step) {
   return d;
 }
 
-/* One member's share of one phase of a step: tiles [begin, end) of all directions' tiles in a row. */
-static void run_share(const job *j, int64_t step, bool is_second, int64_t begin, int64_t end) {
+/* What part of a step to do: tiles [begin, end) of all directions' tiles in a row. */
+typedef struct share {
+  float *states;
+  int64_t begin, end;
+  bool stores; /* into y */
+} share;
+
+static void run_share(const job *j, const share *part, int64_t step, bool is_second) {
   const steps *s = j->steps;
-  for (int64_t direction = begin / s->tiles; direction * s->tiles < end; ++direction) {
+  for (int64_t direction = part->begin / s->tiles; direction * s->tiles < part->end; ++direction) {
     const int64_t base = direction * s->tiles;
-    hn_rnn_step d = describe(j, direction, step);
+    hn_rnn_step d = describe(j, part->states, direction, step);
+    if (!part->stores) d.y = NULL;
     if (is_second) {
       d.packed += s->rnn.candidate_at - s->rnn.r_at;
       d.h_prev = d.reset;
     }
-    (is_second ? s->second : s->first)(&d, hn_cpu_greater(begin, base) - base, hn_cpu_lesser(end - base, s->tiles));
+    (is_second ? s->second : s->first)(&d, hn_cpu_greater(part->begin, base) - base,
+                                       hn_cpu_lesser(part->end - base, s->tiles));
   }
 }
 
+/* From `step` on in one thread, that step anew: the others may still be at it, so nothing that they write is used. They
+ * store their part of y themselves, if they were at the part of the step that does. */
+static void go_on_alone(job *j, int64_t step, bool others_store) {
+  const steps *s = j->steps;
+  share all = {.states = j->own, .end = s->rnn.directions * s->tiles, .stores = !others_store};
+  const int64_t at = (step & 1) * 2 * s->state_floats;
+  for (int64_t d = 0; d < s->rnn.directions; ++d)
+    memcpy(j->own + d * s->direction_floats + at, j->states + d * s->direction_floats + at,
+           (size_t)(2 * s->state_floats) * sizeof(float));
+  for (; step < s->rnn.time; ++step, all.stores = true) {
+    run_share(j, &all, step, false);
+    if (s->second) run_share(j, &all, step, true);
+  }
+  j->ended_alone = true;
+}
+
+/* False: there is nothing more to do for this member. */
+static bool meet(job *j, hn_team *team, int number, int64_t step, bool is_last_part) {
+  const hn_team_met met = hn_team_meet(team, number, j->steps->meeting_ns);
+  if (met == HN_TEAM_ALONE) go_on_alone(j, step, is_last_part);
+  return met == HN_TEAM_ALL;
+}
+
 static void member(void *arg, hn_team *team, int number, int members) {
-  const job *j = arg;
+  job *j = arg;
   const steps *s = j->steps;
   const int64_t all = s->rnn.directions * s->tiles;
-  const int64_t begin = all * number / members, end = all * (number + 1) / members;
+  const share part = {j->states, all * number / members, all * (number + 1) / members, true};
   const bool shares = s->rnn.directions % members != 0;
   for (int64_t step = 0; step < s->rnn.time; ++step) {
-    run_share(j, step, false, begin, end);
-    if (shares) hn_team_wait(team);
+    run_share(j, &part, step, false);
+    if (shares && !meet(j, team, number, step, !s->second)) return;
     if (!s->second) continue;
-    run_share(j, step, true, begin, end);
-    if (shares) hn_team_wait(team);
+    run_share(j, &part, step, true);
+    if (shares && !meet(j, team, number, step, true)) return;
   }
 }
 
@@ -213,8 +251,9 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   hn_cpu_rnn_project(r, hn_stream_pool(stream), l, x_gates);
   job j = {.steps = s, .launch = l, .x_gates = x_gates};
   j.states = x_gates + r->directions * r->gates_floats + r->project_floats;
+  j.own = j.states + r->directions * s->direction_floats;
   for (int64_t d = 0; d < r->directions; ++d) {
-    float *h = j.states + d * s->direction_floats, *c = h + 2 * s->state_floats;
+    float *h = j.states + d * s->direction_floats, *c = h + s->state_floats;
     memset(h, 0, (size_t)s->state_floats * sizeof(float));
     memset(c, 0, (size_t)s->state_floats * sizeof(float));
     if (r->given[HN_RNN_INITIAL_H]) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->in[HN_RNN_INITIAL_H].data, h, false);
@@ -222,9 +261,9 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   }
   hn_team_run(hn_stream_pool(stream), s->most, s->patience_ns, member, &j);
   for (int64_t d = 0; d < r->directions; ++d) {
-    float *h = j.states + d * s->direction_floats, *c = h + 2 * s->state_floats;
-    float *last = h + (r->time & 1) * s->state_floats;
-    if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->out[1].data, last, true);
+    float *h = (j.ended_alone ? j.own : j.states) + d * s->direction_floats + (r->time & 1) * 2 * s->state_floats;
+    float *c = h + s->state_floats;
+    if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->out[1].data, h, true);
     if (r->wants[2] && l->out[2].data) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->out[2].data, c, true);
   }
   return HONE_OK;

@@ -2,6 +2,7 @@
 /* test_pool_team.c - members of a team are there at the same time, see what the others wrote before a wait, and are as
  * many as came; a pool that is busy gives a team of one. */
 #include "base/team.h"
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -26,10 +27,10 @@ static void count_together(void *arg, hn_team *team, int member, int members) {
     atomic_fetch_add(&s->wrong, 1);
   for (int64_t round = 1; round <= ROUNDS; ++round) {
     s->counts[member] += 1;
-    hn_team_wait(team);
+    if (hn_team_meet(team, member, -1) != HN_TEAM_ALL) atomic_fetch_add(&s->wrong, 1);
     for (int i = 0; i < members; ++i)
       if (s->counts[i] != round) atomic_fetch_add(&s->wrong, 1);
-    hn_team_wait(team); /* or the next round's counts would be seen */
+    (void)hn_team_meet(team, member, -1); /* or the next round's counts would be seen */
   }
 }
 
@@ -67,6 +68,32 @@ static void test_patience(void **state) {
   hn_pool_destroy(pool);
 }
 
+/* Member 1 comes to the second meeting only when member 0 has gone on alone. */
+static void come_late(void *arg, hn_team *team, int member, int members) {
+  shared *s = arg;
+  atomic_store(&s->members, members);
+  if (members < 2) return;
+  if (hn_team_meet(team, member, -1) != HN_TEAM_ALL) atomic_fetch_add(&s->wrong, 1);
+  if (member == 1)
+    while (!atomic_load(&s->calls)) sched_yield();
+  const hn_team_met met = hn_team_meet(team, member, member ? -1 : 100000);
+  if (met != (member ? HN_TEAM_LEFT : HN_TEAM_ALONE)) atomic_fetch_add(&s->wrong, 1);
+  if (member == 0) atomic_fetch_add(&s->calls, 1);
+}
+
+static void test_who_is_late_is_left(void **state) {
+  (void)state;
+  hn_pool *pool = make(4);
+  for (int run = 0; run < RUNS; ++run) {
+    shared s = {.pool = pool};
+    hn_team_run(pool, 2 + run % 3, INT64_C(60000000000), come_late, &s);
+    assert_int_equal(atomic_load(&s.wrong), 0);
+    assert_int_equal(atomic_load(&s.members), 2 + run % 3);
+    assert_int_equal(atomic_load(&s.calls), 1);
+  }
+  hn_pool_destroy(pool);
+}
+
 static void run_inside(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker, (void)begin, (void)end;
   shared *outer = arg, s = {.pool = outer->pool};
@@ -85,7 +112,7 @@ static void test_busy_pool_is_a_team_of_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_members_wait_for_each_other),
-                                     cmocka_unit_test(test_patience),
+                                     cmocka_unit_test(test_patience), cmocka_unit_test(test_who_is_late_is_left),
                                      cmocka_unit_test(test_busy_pool_is_a_team_of_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

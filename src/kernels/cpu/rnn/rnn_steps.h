@@ -17,7 +17,8 @@ typedef struct {
   const float *h_bias; /* GRU: 3 * hidden, added to the state's products */
   const float *h_prev; /* rows x hidden: what the product is with */
   float *h;            /* rows x hidden; not h_prev's memory */
-  float *c;            /* LSTM: rows x hidden, read and written */
+  const float *c_prev; /* LSTM: rows x hidden */
+  float *c;            /* LSTM: rows x hidden; may be c_prev */
   const float *peephole;
   const float *carried; /* GRU: rows x hidden, the state before this step */
   float *z, *reset;     /* GRU: rows x hidden, written by hn_gru_gates_step, read by hn_gru_output_step */

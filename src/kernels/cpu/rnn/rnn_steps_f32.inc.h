@@ -78,7 +78,7 @@ HN_INLINE void finish(const unit_row *u, vf h) {
 
 HN_INLINE void lstm_cell(const unit_row *u) {
   const hn_rnn_step *s = u->s;
-  const vf before = of(u, s->c);
+  const vf before = of(u, s->c_prev);
   vf i = pre(u, 0) + u->sums[0], o = pre(u, 1) + u->sums[1], f = pre(u, 2) + u->sums[2];
   if (s->peephole) {
     i += get(s->peephole + u->at, u->lanes) * before;
