@@ -180,6 +180,20 @@ static int may_run_direct(const hn_eltwise_args *a) {
   return 1;
 }
 
+/* How much of a row one block may hold: a program of one instruction keeps nothing in registers, and decoding it once a
+ * row is cheaper than once for each 256 elements. */
+static int64_t block_limit(const hn_eltwise_args *a) {
+  int32_t arithmetic = 0;
+  for (int32_t i = 0; i < a->code_count; ++i) {
+    const uint8_t op = a->code[i].op;
+    const int is_stored = i + 1 < a->code_count && a->code[i + 1].op == HN_ELTWISE_STORE;
+    if (op != HN_ELTWISE_LOAD && op != HN_ELTWISE_STORE && op != HN_ELTWISE_CONST) arithmetic += is_stored ? 1 : 2;
+  }
+  for (int32_t i = 0; i < a->input_count; ++i)
+    if (a->input[i].period && a->input[i].period != HN_LANES) return BLOCK;
+  return arithmetic == 1 ? INT64_MAX : BLOCK;
+}
+
 /* period values again and again; n is a multiple of it. */
 static void repeat(float *to, const float *from, int64_t period, int64_t n) {
   for (int64_t i = 0; i < n; i += period)
@@ -269,6 +283,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
   const int64_t part = a->part > 0 && a->part < a->inner ? a->part : a->inner;
   const int64_t parts = (a->inner + part - 1) / part;
   const int direct = may_run_direct(a);
+  const int64_t limit = block_limit(a);
   place_set(&p, a, begin / parts);
   for (int64_t unit = begin; unit < end;) {
     if (parts == 1 && a->inner <= BLOCK / 2) {
@@ -281,7 +296,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
     const int64_t first = unit % parts * part, last = first + part < a->inner ? first + part : a->inner;
     int64_t i = first;
     for (; direct && last - i >= HN_LANES;) {
-      const int64_t n = last - i < BLOCK ? (last - i) / HN_LANES * HN_LANES : BLOCK;
+      const int64_t n = last - i < limit ? (last - i) / HN_LANES * HN_LANES : limit;
       run_direct(a, &k, &p, i, n);
       i += n;
     }

@@ -113,14 +113,17 @@ void HN_SIMD_NAME(hn_pool_average_f32)(const hn_pool_args *args, int64_t begin, 
   pool_rows(FOLD_SUM, args, begin, end);
 }
 
+/* Four chains at a time: one would wait for each sum before the next. */
 HN_INLINE vf fold_pixels(int fold, const float *x, int64_t pixels, int64_t block, int64_t n) {
   const vf start = v_set(fold_identity(fold));
   fold_total t = {start, v_set(0.0F)};
   for (int64_t p = 0; p < pixels;) {
-    const int64_t last = at_most(pixels, p + FOLD_CHUNK);
-    vf v = start;
-    for (; p < last; ++p) v = fold_take(fold, v, v_load_strided(x + p * block, 1, n));
-    fold_total_add(fold, &t, v);
+    const int64_t last = at_most(pixels, p + 4 * FOLD_CHUNK);
+    vf v[4] = {start, start, start, start};
+    for (; last - p >= 4; p += 4)
+      for (int i = 0; i < 4; ++i) v[i] = fold_take(fold, v[i], v_load_strided(x + (p + i) * block, 1, n));
+    for (; p < last; ++p) v[0] = fold_take(fold, v[0], v_load_strided(x + p * block, 1, n));
+    fold_total_add(fold, &t, fold_join(fold, fold_join(fold, v[0], v[1]), fold_join(fold, v[2], v[3])));
   }
   return t.total;
 }
