@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked. */
+/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked.
+ *
+ * Blocked means of large planes are summed in four parts by rows, the same four for any number of threads: a thread
+ * reads the rows that it wrote in the layer before, and the sums come out the same. */
+#include "backend/cpu/cpu.h"
 #include "kernels/cpu/pool/pool.h"
 
-typedef hn_pool_global_f32_fn range_kernel;
-typedef hn_pool_global_args range_args;
-#include "backend/cpu/range.inc.h"
+enum { PARTS = 4, LEAST_PIXELS = 192 };
+
+typedef struct state {
+  hn_pool_global_f32_fn *kernel;
+  hn_pool_global_args args; /* x and y are known to a launch alone */
+  int64_t planes, grain;
+  int64_t first[PARTS + 1]; /* pixels where the parts begin; used when there are parts */
+  bool has_parts;
+} state;
 
 static const char *reject(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
@@ -20,20 +30,98 @@ static const char *reject(const hone_query *query) {
   return NULL;
 }
 
-static hone_status prepare(const hone_query *query, range *s, hn_pool_global_f32_fn *kernel) {
+static int64_t pixels_of(const hone_type *x) {
+  int64_t pixels = 1;
+  for (int i = 2; i < x->shape.rank; ++i) pixels *= x->shape.dim[i];
+  return pixels;
+}
+
+static bool has_parts(const hone_query *query) {
+  const hone_type *x = &query->in[0].type;
+  return x->format != HONE_PLAIN && pixels_of(x) >= LEAST_PIXELS && x->shape.dim[2] >= PARTS;
+}
+
+static int64_t planes_of(const hone_type *x) {
+  return x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], hn_format_block(x->format));
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_pool_global_f32_fn *kernel, bool is_mean) {
   const hone_type *x = &query->in[0].type;
   s->kernel = kernel;
-  s->args = (hn_pool_global_args){.pixels = 1, .block = hn_format_block(x->format)};
-  for (int i = 2; i < x->shape.rank; ++i) s->args.pixels *= x->shape.dim[i];
-  s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], s->args.block);
-  s->grain = hn_cpu_grain(s->units, (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
+  s->args = (hn_pool_global_args){.pixels = pixels_of(x), .block = hn_format_block(x->format)};
+  s->planes = planes_of(x);
+  s->has_parts = is_mean && has_parts(query);
+  /* Halves of halves, where rows are cut for two threads and for four. */
+  const int64_t height = x->shape.dim[2], half = hn_ceil_div(height, 2), width = s->args.pixels / height;
+  const int64_t row[PARTS + 1] = {0, hn_ceil_div(half, 2), half, half + hn_ceil_div(height - half, 2), height};
+  for (int i = 0; i <= PARTS; ++i) s->first[i] = row[i] * width;
+  s->grain = hn_cpu_grain(s->planes * (s->has_parts ? PARTS : 1), (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static size_t sums_bytes(const hone_query *query) {
+  const hone_type *x = &query->in[0].type;
+  return has_parts(query) ? (size_t)(PARTS * planes_of(x) * hn_format_block(x->format)) * sizeof(float) : 0;
+}
+
+typedef struct job {
+  const state *s;
+  const float *x;
+  float *y, *sums; /* [part][plane][lane] */
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  hn_pool_global_args args = j->s->args;
+  args.x = j->x;
+  args.y = j->y;
+  j->s->kernel(&args, begin, end);
+}
+
+/* Units: all planes of the first part, then all of the second... */
+static void body_of_parts(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  const state *s = j->s;
+  hn_pool_global_args args = s->args;
+  args.is_sum = 1;
+  args.plane_pixels = args.pixels;
+  while (begin < end) {
+    const int64_t part = begin / s->planes, plane = begin % s->planes;
+    const int64_t last = hn_cpu_lesser(s->planes, plane + end - begin);
+    args.x = j->x + s->first[part] * args.block;
+    args.y = j->sums + part * s->planes * args.block;
+    args.pixels = s->first[part + 1] - s->first[part];
+    s->kernel(&args, plane, last);
+    begin += last - plane;
+  }
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {s, launch->in[0].data, launch->out[0].data, launch->scratch};
+  if (!s->has_parts) {
+    hn_pool_run(hn_stream_pool(stream), s->planes, s->grain, body, &j);
+    return HONE_OK;
+  }
+  hn_pool_run(hn_stream_pool(stream), s->planes * PARTS, s->grain, body_of_parts, &j);
+  const int64_t count = s->planes * s->args.block;
+  const float pixels = (float)s->args.pixels, *a = j.sums, *b = a + count, *c = b + count, *d = c + count;
+  for (int64_t i = 0; i < count; ++i) j.y[i] = ((a[i] + b[i]) + (c[i] + d[i])) / pixels;
+  return HONE_OK;
+}
+
+#define ROW_OF(op_name, suffix, ISA, prepared, ...)                                                                    \
   HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
-             .reject = reject, .state_bytes = range_bytes, .launch = range_launch)
+             .reject = reject, .state_bytes = state_bytes, __VA_ARGS__)
 #define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(global_max_pool, suffix, ISA, prepare(query, s, hn_pool_global_max_f32_##suffix))                             \
-  ROW_OF(global_average_pool, suffix, ISA, prepare(query, s, hn_pool_global_average_f32_##suffix))
+  ROW_OF(global_max_pool, suffix, ISA, prepare(query, s, hn_pool_global_max_f32_##suffix, false), .launch = launch)    \
+  ROW_OF(global_average_pool, suffix, ISA, prepare(query, s, hn_pool_global_average_f32_##suffix, true),               \
+         .launch = launch, .scratch = sums_bytes)
 HN_EACH_ISA(ROW)

@@ -94,7 +94,7 @@ static void test_global(void **state) {
       guarded y = guarded_new((size_t)(PLANES * block[b]) * 4);
       for (int v = 0; v < VARIANTS * 2; ++v) {
         if (!variant_runs(v / 2)) continue;
-        const hn_pool_global_args a = {floats(&x), floats(&y), pixels, block[b]};
+        const hn_pool_global_args a = {.x = floats(&x), .y = floats(&y), .pixels = pixels, .block = block[b]};
         IN_PIECES(&seed, PLANES, (v % 2 ? global_average : global_max)[v / 2](&a, begin, end))
         for (int64_t i = 0; i < PLANES * block[b]; ++i) {
           double sum = 0, top = -INFINITY;

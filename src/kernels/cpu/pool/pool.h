@@ -29,7 +29,9 @@ typedef struct {
   const float *x; /* planes of pixels x block */
   float *y;       /* planes of block */
   int64_t pixels;
-  int32_t block; /* 1, 8, 16 */
+  int32_t block;        /* 1, 8, 16 */
+  int32_t is_sum;       /* averages only: do not divide */
+  int64_t plane_pixels; /* from one plane's first pixel to the next one's; 0: pixels */
 } hn_pool_global_args;
 
 /* Computes the planes [begin, end). */

@@ -130,13 +130,14 @@ HN_INLINE vf fold_pixels(int fold, const float *x, int64_t pixels, int64_t block
 
 HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin, int64_t end) {
   const vf count = v_set((float)a->pixels);
+  const int64_t step = (a->plane_pixels ? a->plane_pixels : a->pixels) * a->block;
   for (int64_t plane = begin; plane < end; ++plane) {
-    const float *x = a->x + plane * a->pixels * a->block;
+    const float *x = a->x + plane * step;
     for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
       const int64_t n = at_most(a->block - lane, HN_LANES);
       const vf v = a->block == 1 ? v_set(fold_row(fold, x, a->pixels, 0.0F))
                                  : fold_pixels(fold, x + lane, a->pixels, a->block, n);
-      put(a->y + plane * a->block + lane, n, fold == FOLD_SUM ? v / count : v);
+      put(a->y + plane * a->block + lane, n, fold == FOLD_SUM && !a->is_sum ? v / count : v);
     }
   }
 }
