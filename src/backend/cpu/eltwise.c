@@ -45,7 +45,9 @@ static void clear_tail(const job *j, int64_t begin, int64_t end) {
   const hn_eltwise_places *p = &j->state->places;
   const int64_t parts = p->part ? hn_ceil_div(p->inner, p->part) : 1, part = p->part ? p->part : p->inner;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t row = unit / parts, first = unit % parts * part;
+    const bool turned = j->args.parts_first;
+    const int64_t row = turned ? unit % j->state->rows : unit / parts;
+    const int64_t first = (turned ? unit / j->state->rows : unit % parts) * part;
     if (row / p->rows_per_block % p->blocks != p->blocks - 1) continue;
     const int64_t last = first + part < p->inner ? first + part : p->inner;
     float *y = j->args.output->data + row * p->inner;
@@ -57,16 +59,8 @@ static void clear_tail(const job *j, int64_t begin, int64_t end) {
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  const hn_eltwise_state *s = j->state;
-  int64_t unit = begin, after = end;
-  for (int64_t at = begin; at < end; at += after - unit) {
-    if (s->parts > 1) {
-      unit = at % s->rows * s->parts + at / s->rows;
-      after = unit + 1;
-    }
-    s->kernel(&j->args, unit, after);
-    if (s->places.tail) clear_tail(j, unit, after);
-  }
+  j->state->kernel(&j->args, begin, end);
+  if (j->state->places.tail) clear_tail(j, begin, end);
 }
 
 void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *const *in, void *out) {
@@ -82,7 +76,8 @@ void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *
                     .output_count = 1,
                     .outer_rank = p->outer_rank,
                     .inner = p->inner,
-                    .part = p->part}};
+                    .part = p->part,
+                    .parts_first = s->parts > 1}};
   memcpy(j.args.outer_dim, p->outer_dim, sizeof p->outer_dim);
   memcpy(output.outer_stride, p->out_stride, sizeof p->out_stride);
   for (int i = 0; i < s->in_count; ++i) {

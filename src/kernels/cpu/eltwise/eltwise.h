@@ -112,9 +112,10 @@ typedef struct {
   int64_t outer_dim[HN_ELTWISE_OUTER_RANK]; /* the last varies fastest from row to row */
   int64_t inner;                            /* elements of a row */
   int64_t part;                             /* elements of a row that make one work unit; 0: the whole row */
+  int32_t parts_first;                      /* 1: unit = part * rows + row */
 } hn_eltwise_args;
 
-/* Work units: rows * ceil(inner / part); unit = row * parts_of_a_row + part. */
+/* Work units: rows * ceil(inner / part); unit = row * parts_of_a_row + part unless parts_first is set. */
 static inline int64_t hn_eltwise_units(const hn_eltwise_args *a) {
   int64_t rows = 1;
   for (int32_t d = 0; d < a->outer_rank; ++d) rows *= a->outer_dim[d];

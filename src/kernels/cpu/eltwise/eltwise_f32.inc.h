@@ -284,7 +284,9 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
   const int64_t parts = (a->inner + part - 1) / part;
   const int direct = may_run_direct(a);
   const int64_t limit = block_limit(a);
-  place_set(&p, a, begin / parts);
+  int64_t row_count = 1;
+  for (int32_t d = 0; d < a->outer_rank; ++d) row_count *= a->outer_dim[d];
+  place_set(&p, a, a->parts_first ? begin % row_count : begin / parts);
   for (int64_t unit = begin; unit < end;) {
     if (parts == 1 && a->inner <= BLOCK / 2) {
       const int64_t fit = BLOCK / a->inner, rows = end - unit < fit ? end - unit : fit;
@@ -293,7 +295,8 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
       unit += rows;
       continue;
     }
-    const int64_t first = unit % parts * part, last = first + part < a->inner ? first + part : a->inner;
+    const int64_t first = (a->parts_first ? unit / row_count : unit % parts) * part;
+    const int64_t last = first + part < a->inner ? first + part : a->inner;
     int64_t i = first;
     for (; direct && last - i >= HN_LANES;) {
       const int64_t n = last - i < limit ? (last - i) / HN_LANES * HN_LANES : limit;
@@ -301,6 +304,7 @@ void HN_SIMD_NAME(hn_eltwise_f32)(const hn_eltwise_args *a, int64_t begin, int64
       i += n;
     }
     for (; i < last; i += BLOCK) run_staged(a, &k, &p, 1, i, last - i < BLOCK ? last - i : BLOCK);
-    if (++unit % parts == 0) place_next(&p, a);
+    ++unit;
+    if (a->parts_first || unit % parts == 0) place_next(&p, a); /* the last row's next is the first */
   }
 }
