@@ -4,11 +4,15 @@
 #include "backend/cpu/gemm_common.h"
 #include <string.h>
 
-const hn_cpu_gemm_kernel hn_cpu_gemm_c = {hn_gemm_f32_4x8_c, HN_GEMM_F32_PANEL_C, 10, hn_activate_f32_c};
+const hn_cpu_gemm_kernel hn_cpu_gemm_c = {
+    hn_gemm_f32_4x8_c, hn_gemm_f32_a_tiles_c, hn_gemm_f32_pack_a_c, HN_GEMM_F32_PANEL_C, 10, hn_activate_f32_c};
 #ifndef HONE_NO_AVX
-const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {hn_gemm_f32_6x16_avx2, HN_GEMM_F32_PANEL_AVX2, 70, hn_activate_f32_avx2};
-const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 140,
-                                               hn_activate_f32_avx512};
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {
+    hn_gemm_f32_6x16_avx2, hn_gemm_f32_a_tiles_avx2, hn_gemm_f32_pack_a_avx2, HN_GEMM_F32_PANEL_AVX2, 70,
+    hn_activate_f32_avx2};
+const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {
+    hn_gemm_f32_14x32_avx512, hn_gemm_f32_a_tiles_avx512, hn_gemm_f32_pack_a_avx512, HN_GEMM_F32_PANEL_AVX512, 140,
+    hn_activate_f32_avx512};
 #endif
 
 enum { LEAST_ROWS = 28 };
@@ -16,6 +20,7 @@ static const double ns_per_b_byte = 0.03;  /* B from the last cache level */
 static const double inner_bytes = 1 << 20; /* of B that stay in L2 */
 static const double ns_per_a_float = 0.2;  /* packing A */
 static const double unit_ns = 10e3;        /* least work of a unit */
+static const double share_ns = 100e3;      /* of a product whose threads share A */
 static const double size_limit = 1e13;     /* floats of any operand */
 
 const char *hn_cpu_product_reject(const hn_cpu_product *p) {
@@ -44,13 +49,21 @@ static bool reads_a_in_place(const hn_gemm_f32 *g) {
   return g->m <= HN_GEMM_F32_DIRECT_ROWS && g->a_column_stride == 1;
 }
 
+/* All threads work on all rows of one matrix, each on its own columns: then A is packed once, by all of them. */
+static bool shares_a(const hn_cpu_product *p) {
+  return p->workers > 1 && p->batches == 1 && !reads_a_in_place(&p->gemm) && p->panels >= 4 * p->workers &&
+         matrix_ns(p) > share_ns;
+}
+
 /* Row chunks and panel chunks of one matrix, about `wanted` units together. */
 static void cut(hn_cpu_product *p, int64_t wanted) {
   const hn_gemm_f32 *g = &p->gemm;
-  const int64_t pairs = hn_ceil_div(p->panels, 2), most_rows = hn_cpu_greater(1, g->m / LEAST_ROWS);
+  const int64_t pairs = hn_ceil_div(p->panels, 2);
+  int64_t most_rows = hn_cpu_greater(1, g->m / LEAST_ROWS);
   const double b_ns = (double)(g->k * p->panels * p->kernel->panel) * sizeof(float) * ns_per_b_byte;
-  const double a_ns = reads_a_in_place(g) ? 0 : (double)(g->m * g->k) * ns_per_a_float;
+  const double a_ns = reads_a_in_place(g) || shares_a(p) ? 0 : (double)(g->m * g->k) * ns_per_a_float;
   double best = -1;
+  if (shares_a(p)) most_rows = 1;
   for (int64_t rows = 1;; rows = hn_cpu_lesser(2 * rows, most_rows)) {
     const int64_t columns = hn_cpu_lesser(pairs, hn_ceil_div(wanted, rows));
     const double short_by = (double)wanted / (double)hn_cpu_lesser(wanted, rows * columns);
@@ -82,7 +95,12 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   g->m = p->row_chunk;
   hn_gemm_f32_choose(g, panel, hn_cpu_l2_bytes(facts));
   g->m = rows;
-  p->worker_floats = reads_a_in_place(g) ? 0 : hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(g));
+  p->worker_floats = reads_a_in_place(g) || shares_a(p) ? 0 : hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(g));
+  if (shares_a(p)) {
+    p->a_floats = hn_cpu_whole_lines(hn_gemm_f32_a_floats(g));
+    p->a_tiles = p->kernel->a_tiles(g);
+    p->a_grain = hn_cpu_grain(p->a_tiles, (double)(g->m * g->k) * ns_per_a_float);
+  }
   p->grain = hn_cpu_grain(p->batches * p->row_chunks * p->panel_chunks, total_ns);
   p->pack_grain = hn_cpu_grain(p->b_matrices * p->panels, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
 }
@@ -96,7 +114,7 @@ static int64_t packed_scratch_floats(const hn_cpu_product *p) {
 }
 
 size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *p) {
-  return (size_t)(packed_scratch_floats(p) + p->workers * p->worker_floats) * sizeof(float);
+  return (size_t)(packed_scratch_floats(p) + p->a_floats + p->workers * p->worker_floats) * sizeof(float);
 }
 
 typedef struct job {
@@ -138,6 +156,7 @@ static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_
   g->a = j->data.a + a;
   g->b_packed = (p->b_packed_before ? j->data.b : j->packed) + b * p->packed_floats;
   g->c = j->data.c + batch * g->m * g->c_row_stride;
+  g->a_packed = p->a_floats ? j->data.scratch + packed_scratch_floats(p) : NULL;
   g->epilogue.bias = j->data.bias;
   g->epilogue.residual = j->data.residual ? j->data.residual + batch * g->m * g->epilogue.residual_stride : NULL;
 }
@@ -159,9 +178,18 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
+static void pack_a_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  hn_gemm_f32 g = j->product->gemm;
+  g.a = j->data.a;
+  j->product->kernel->pack_a(&g, begin, end, j->data.scratch + packed_scratch_floats(j->product));
+}
+
 void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_product_data *data) {
   job j = {.product = p, .data = *data, .packed = data->scratch};
   if (!p->b_packed_before) hn_pool_run(pool, p->b_matrices * p->panels, p->pack_grain, pack_body, &j);
+  if (p->a_floats) hn_pool_run(pool, p->a_tiles, p->a_grain, pack_a_body, &j);
   hn_pool_run(pool, p->batches * p->row_chunks * p->panel_chunks, p->grain, body, &j);
 }
 

@@ -12,6 +12,8 @@
 typedef struct hn_cpu_gemm_kernel {
   void (*run)(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end,
               float *scratch);
+  int64_t (*a_tiles)(const hn_gemm_f32 *gemm);
+  void (*pack_a)(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
   int panel;
   double flops_per_ns;          /* of one thread, about: for grains alone */
   hn_activate_f32_fn *activate; /* for sums of several products */
@@ -38,6 +40,7 @@ typedef struct hn_cpu_product {
   int64_t batches, packed_floats; /* of one matrix */
   int64_t panels, row_chunk, row_chunks, panel_chunk, panel_chunks;
   int64_t grain, pack_grain, workers, worker_floats;
+  int64_t a_floats, a_tiles, a_grain; /* A packed once for all threads; a_floats 0: each unit packs its own */
 } hn_cpu_product;
 
 /* NULL when sizes are within what index arithmetic can carry. */

@@ -8,6 +8,8 @@ typedef void gemm_function(const hn_gemm_f32 *, int64_t, int64_t, int64_t, int64
 typedef struct variant {
   const char *name;
   gemm_function *run;
+  int64_t (*a_tiles)(const hn_gemm_f32 *);
+  void (*pack_a)(const hn_gemm_f32 *, int64_t, int64_t, float *);
   int panel, most_panels;
   int is_supported;
 } variant;
@@ -16,11 +18,21 @@ enum { VARIANTS = 3 };
 
 static void list_variants(variant *v) {
   memset(v, 0, VARIANTS * sizeof *v);
-  v[0] = (variant){"4x8_c", hn_gemm_f32_4x8_c, HN_GEMM_F32_PANEL_C, 2, 1};
+  v[0] = (variant){"4x8_c", hn_gemm_f32_4x8_c, hn_gemm_f32_a_tiles_c, hn_gemm_f32_pack_a_c, HN_GEMM_F32_PANEL_C, 2, 1};
 #ifndef HONE_NO_AVX
-  v[1] = (variant){"6x16_avx2", hn_gemm_f32_6x16_avx2, HN_GEMM_F32_PANEL_AVX2, 3,
+  v[1] = (variant){"6x16_avx2",
+                   hn_gemm_f32_6x16_avx2,
+                   hn_gemm_f32_a_tiles_avx2,
+                   hn_gemm_f32_pack_a_avx2,
+                   HN_GEMM_F32_PANEL_AVX2,
+                   3,
                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")};
-  v[2] = (variant){"14x32_avx512", hn_gemm_f32_14x32_avx512, HN_GEMM_F32_PANEL_AVX512, 4,
+  v[2] = (variant){"14x32_avx512",
+                   hn_gemm_f32_14x32_avx512,
+                   hn_gemm_f32_a_tiles_avx512,
+                   hn_gemm_f32_pack_a_avx512,
+                   HN_GEMM_F32_PANEL_AVX512,
+                   4,
                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")};
 #endif
@@ -48,6 +60,25 @@ static void check_product(const hn_gemm_f32 *g, const float *b, const shape *s, 
       check_real(g->c[i * g->c_row_stride + j], reference_activation(sum, &g->epilogue), magnitude, g->k, what,
                  i * g->n + j);
     }
+}
+
+/* A packed by two calls for two more, on other columns each: the same bits. */
+static void check_shared_a(const variant *v, const hn_gemm_f32 *whole, const guarded *c, int64_t panel, uint32_t *seed,
+                           const char *what) {
+  hn_gemm_f32 g = *whole;
+  guarded again = guarded_new(c->count), packed = guarded_new(hn_gemm_f32_a_floats(&g));
+  const int64_t tiles = v->a_tiles(&g), middle = random_below(seed, tiles + 1);
+  memcpy(again.data, c->data, (size_t)c->count * sizeof(float)); /* what lies between rows */
+  for (int64_t i = 0; i < g.m; ++i) memset(again.data + i * g.c_row_stride, 0, (size_t)g.n * sizeof(float));
+  v->pack_a(&g, middle, tiles, packed.data);
+  v->pack_a(&g, 0, middle, packed.data);
+  g.c = again.data;
+  g.a_packed = packed.data;
+  v->run(&g, 0, g.m, panel, hn_gemm_f32_panels(g.n, v->panel), NULL);
+  v->run(&g, 0, g.m, 0, panel, NULL);
+  if (memcmp(c->data, again.data, (size_t)c->count * sizeof(float))) fail_msg("%s: packed once, another result", what);
+  guarded_free(again);
+  guarded_free(packed);
 }
 
 /* Runs all of C in one call, then again in four calls with other blocks; both must be right and the same bits. */
@@ -93,6 +124,7 @@ static void check_shape(const variant *v, const shape *s, uint32_t seed) {
   v->run(&g, row, s->m, 0, panel, scratch.data);
   v->run(&g, 0, row, panel, panels, scratch.data);
   if (memcmp(c.data, again.data, (size_t)c.count * sizeof(float))) fail_msg("%s: another split, another result", what);
+  check_shared_a(v, &g, &c, panel, &seed, what);
   guarded_free(scratch);
   guarded_free(a);
   guarded_free(b);

@@ -121,19 +121,6 @@ HN_INLINE void store_lanes(float *p, int64_t n, vf x) {
 #endif
 }
 
-/* e^x for x <= 0 as v_exp() computes it, and 0 below -87: what is masked must not cost what subnormal numbers do. */
-HN_INLINE vf exp_below(vf x) {
-  const vf magic = v_set(12582912.0f), least = v_set(-87.0f);
-  const vf at = v_max(least, x), shifted = v_fma(at, v_set(1.44269504f), magic), n = shifted - magic;
-  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), at));
-  vf p = v_fma(v_set(1.38146e-3f), r, v_set(8.36871e-3f));
-  p = v_fma(p, r, v_set(4.166839e-2f));
-  p = v_fma(p, r, v_set(1.6666521e-1f));
-  p = v_fma(p, r, v_set(4.9999993e-1f));
-  p = v_fma(p * r, r, r) + 1.0f;
-  return v_select(x < least, v_set(0.0f), p * (vf)(((vi)shifted - (vi)magic + 127) << 23));
-}
-
 /* The largest of one row's scores, keys [0, n) of the block; adds the mask to them on the way. */
 HN_INLINE float mask_row(float *scores, int64_t stride, int64_t n, const float *mask) {
   vf most = v_set(-__builtin_inff());
@@ -153,7 +140,7 @@ HN_INLINE float soften_row(float *scores, int64_t stride, int64_t n, int64_t end
   vf sum = v_set(0.0f);
   int64_t j = 0;
   for (; j < n; j += HN_LANES, scores += stride) {
-    const vf e = exp_below(v_load(scores) - b);
+    const vf e = v_exp_below(v_load(scores) - b);
     v_store(scores, e);
     sum += e;
   }
@@ -229,7 +216,7 @@ static void soften(unit *u, int64_t at, int rows, int64_t first, int64_t count) 
       weight[r] += sum;
       continue;
     }
-    const float keep = exp_below(v_set(before[r] - base))[0];
+    const float keep = v_exp_below(v_set(before[r] - base))[0];
     weight[r] = weight[r] * keep + sum;
     float *sums = u->sums + at * v_panels * HN_LANES + r * HN_LANES;
     for (int64_t p = 0; p < v_panels; ++p, sums += stride) v_store(sums, v_load(sums) * keep);

@@ -24,6 +24,7 @@ typedef struct hn_gemm_f32 {
   int64_t m, n, k;
   const float *a;
   int64_t a_row_stride, a_column_stride; /* floats */
+  const float *a_packed; /* what hn_gemm_f32_pack_a_* wrote, for calls that share it; NULL: each call packs its rows */
   const float *b_packed;
   float *c;
   int64_t c_row_stride; /* floats */
@@ -57,6 +58,16 @@ int64_t hn_gemm_f32_panels(int64_t n, int panel);
 int64_t hn_gemm_f32_packed_floats(int64_t k, int64_t n, int panel);
 void hn_gemm_f32_pack_b_c(const float *b, int64_t row_stride, int64_t column_stride, int64_t k, int64_t n, int panel,
                           int64_t begin, int64_t end, float *packed);
+
+/* All of A packed once, for calls on ranges of panels in several threads: tiles [begin, end) of all of them, which are
+ * independent; hn_gemm_f32_a_floats() floats at `to`. Calls that are given a_packed want row_begin 0, row_end m. */
+int64_t hn_gemm_f32_a_floats(const hn_gemm_f32 *gemm);
+void hn_gemm_f32_pack_a_avx512(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
+void hn_gemm_f32_pack_a_avx2(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
+void hn_gemm_f32_pack_a_c(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
+int64_t hn_gemm_f32_a_tiles_avx512(const hn_gemm_f32 *gemm);
+int64_t hn_gemm_f32_a_tiles_avx2(const hn_gemm_f32 *gemm);
+int64_t hn_gemm_f32_a_tiles_c(const hn_gemm_f32 *gemm);
 
 /* scratch: hn_gemm_f32_scratch_floats() floats, written before they are read; NULL will do for ranges of up to
  * HN_GEMM_F32_DIRECT_ROWS rows with a_column_stride 1. */

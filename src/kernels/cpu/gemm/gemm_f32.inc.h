@@ -4,7 +4,8 @@
  *
  * A is packed as [tile][k / HN_BLOCK][rows of the tile][HN_BLOCK]: runs of k stay together, so packing is a copy
  * of whole vectors and the tile's broadcasts have constant offsets. A few rows of A are read in place instead.
- * The including file defines HN_LANES, HN_BLOCK (the panel width) and HN_GEMM, the function's name. */
+ * The including file defines HN_LANES, HN_BLOCK (the panel width), and the functions' names: HN_GEMM, HN_GEMM_PACK_A,
+ * HN_GEMM_A_TILES. */
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/tile_f32.inc.h"
 
@@ -36,6 +37,8 @@ typedef struct gemm_tile {
   int64_t depth, c_stride, residual_stride;
   int bias_per_row, is_first, is_last; /* first and last block of k */
   float low, high;
+  const float *ahead; /* in the panels that come next */
+  int64_t ahead_step; /* how many of their k to bring near with each run of HN_BLOCK k: 0, 1 or 2 */
 } gemm_tile;
 
 HN_INLINE void tile_begin(vf *acc, const int vectors, const int rows, const gemm_tile *t) {
@@ -63,13 +66,35 @@ HN_INLINE void tile_finish(vf *acc, const int vectors, const int rows, const gem
   tile_bound(acc, rows * vectors, t->low, t->high);
 }
 
+/* C's lines are fetched while the sums are formed, else the stores at the end wait for each of them. */
+HN_INLINE void tile_expect(const gemm_tile *t, const int panels, const int rows) {
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int p = 0; p < panels; ++p) __builtin_prefetch(t->c + r * t->c_stride + p * HN_BLOCK, 1, 3);
+  }
+}
+
+/* Weights come from L3 or memory while the tiles before them compute. */
+HN_INLINE void tile_ahead(const float *ahead, const int panels, const gemm_tile *t) {
+  HN_UNROLL
+  for (int p = 0; p < panels; ++p) __builtin_prefetch(ahead + p * t->b_stride, 0, 2);
+  if (t->ahead_step < 2) return;
+  HN_UNROLL
+  for (int p = 0; p < panels; ++p) __builtin_prefetch(ahead + HN_BLOCK + p * t->b_stride, 0, 2);
+}
+
 HN_INLINE void tile_gemm(const gemm_tile *t, const int panels, const int rows, const ptrdiff_t row_stride) {
   const int vectors = panels * HN_BLOCK_VECTORS;
   vf acc[HN_TILE_VECTORS_MAX];
-  const float *a = t->a, *b = t->b;
+  const float *a = t->a, *b = t->b, *ahead = t->ahead;
   tile_begin(acc, vectors, rows, t);
-  for (int64_t left = t->depth; left > 0; left -= HN_BLOCK, a += t->a_block_stride, b += HN_BLOCK * HN_BLOCK)
+  if (t->is_first) tile_expect(t, panels, rows);
+  for (int64_t left = t->depth; left > 0; left -= HN_BLOCK, a += t->a_block_stride, b += HN_BLOCK * HN_BLOCK) {
+    tile_ahead(ahead, panels, t);
+    ahead += t->ahead_step * HN_BLOCK;
     tile_run(acc, vectors, rows, a, row_stride, b, t->b_stride, left < HN_BLOCK ? left : HN_BLOCK);
+  }
   if (t->is_last) tile_finish(acc, vectors, rows, t);
   HN_UNROLL
   for (int r = 0; r < rows; ++r) {
@@ -137,22 +162,59 @@ static void run_tile(const hn_gemm_f32 *g, tile_function *run, gemm_tile *t, int
   for (int r = 0; r < rows; ++r) activate(t->c + r * t->c_stride, columns, e);
 }
 
-/* Rows [row, row + count) x k [begin, begin + depth) of A, in tiles of at most most rows. */
+/* One tile: rows [row, row + rows) x k [begin, begin + depth) of A. */
+static void pack_tile(const hn_gemm_f32 *g, int64_t row, int rows, int64_t begin, int64_t depth, float *to) {
+  for (int64_t p = 0; p < depth; p += HN_BLOCK) {
+    const float *from = g->a + row * g->a_row_stride + (begin + p) * g->a_column_stride;
+    const int64_t run = lesser(HN_BLOCK, depth - p);
+    for (int r = 0; r < rows; ++r, to += HN_BLOCK, from += g->a_row_stride) {
+      if (g->a_column_stride == 1 && run == HN_BLOCK) {
+        memcpy(to, from, HN_BLOCK * sizeof(float));
+        continue;
+      }
+      for (int64_t q = 0; q < run; ++q) to[q] = from[q * g->a_column_stride];
+    }
+  }
+}
+
+static int64_t whole_runs(int64_t depth) { return (depth + HN_BLOCK - 1) / HN_BLOCK * HN_BLOCK; }
+
+/* Rows [row, row + count) in tiles of at most most rows. */
 static void pack_a(const hn_gemm_f32 *g, int64_t row, int64_t count, int64_t begin, int64_t depth, int most,
                    float *to) {
   int rows;
-  for (int64_t i = 0; i < count; i += rows) {
+  for (int64_t i = 0; i < count; i += rows, to += rows * whole_runs(depth)) {
     rows = tile_width(count - i, most);
-    for (int64_t p = 0; p < depth; p += HN_BLOCK) {
-      const float *from = g->a + (row + i) * g->a_row_stride + (begin + p) * g->a_column_stride;
-      const int64_t run = lesser(HN_BLOCK, depth - p);
-      for (int r = 0; r < rows; ++r, to += HN_BLOCK, from += g->a_row_stride) {
-        if (g->a_column_stride == 1 && run == HN_BLOCK) {
-          memcpy(to, from, HN_BLOCK * sizeof(float));
-          continue;
-        }
-        for (int64_t q = 0; q < run; ++q) to[q] = from[q * g->a_column_stride];
-      }
+    pack_tile(g, row + i, rows, begin, depth, to);
+  }
+}
+
+/* Packed whole, A lies as [block of rows][block of k] of what pack_a() writes. */
+static int64_t packed_at(const hn_gemm_f32 *g, int64_t row, int64_t count, int64_t begin) {
+  return row * whole_runs(g->k) + count * begin;
+}
+
+static int64_t tiles_of(int64_t rows, int most) { return (rows + most - 1) / most; }
+
+int64_t HN_GEMM_A_TILES(const hn_gemm_f32 *g) {
+  const int most = tile_pixels[g->tile_panels];
+  return g->m / g->block_m * tiles_of(g->block_m, most) + tiles_of(g->m % g->block_m, most);
+}
+
+void HN_GEMM_PACK_A(const hn_gemm_f32 *g, int64_t begin, int64_t end, float *to) {
+  const int most = tile_pixels[g->tile_panels];
+  const int64_t block_tiles = tiles_of(g->block_m, most);
+  for (int64_t at = begin; at < end; ++at) {
+    const int64_t row = at / block_tiles * g->block_m, count = lesser(g->block_m, g->m - row);
+    int64_t i = 0;
+    int rows = tile_width(count, most);
+    for (int64_t t = at % block_tiles; t > 0; --t) {
+      i += rows;
+      rows = tile_width(count - i, most);
+    }
+    for (int64_t p = 0; p < g->k; p += g->block_k) {
+      const int64_t depth = lesser(g->block_k, g->k - p);
+      pack_tile(g, row + i, rows, p, depth, to + packed_at(g, row, count, p) + i * whole_runs(depth));
     }
   }
 }
@@ -160,14 +222,19 @@ static void pack_a(const hn_gemm_f32 *g, int64_t row, int64_t count, int64_t beg
 /* One packed block of A times panels [panel_begin, panel_end) of one slice of k. */
 static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t count, int64_t panel_begin,
                       int64_t panel_end, int64_t k_begin, const float *packed) {
-  const int64_t padded = (t->depth + HN_BLOCK - 1) / HN_BLOCK * HN_BLOCK;
+  const int64_t padded = whole_runs(t->depth);
   const int most = tile_pixels[g->tile_panels]; /* at the end fewer panels would allow more rows, but A is cut */
   int panels, rows;
   for (int64_t j = panel_begin; j < panel_end; j += panels) {
     panels = (int)lesser(g->tile_panels, panel_end - j);
-    t->b = g->b_packed + (j * g->k + k_begin) * HN_BLOCK;
+    t->b = t->ahead = g->b_packed + (j * g->k + k_begin) * HN_BLOCK;
     t->a = packed;
-    for (int64_t i = 0; i < count; i += rows, t->a += rows * padded) {
+    t->ahead_step = 0;
+    if (j + 2 * panels <= panel_end) {
+      t->ahead += panels * t->b_stride;
+      t->ahead_step = count > (int64_t)HN_BLOCK * most ? 1 : 2;
+    }
+    for (int64_t i = 0; i < count; i += rows, t->a += rows * padded, t->ahead += t->ahead_step * padded) {
       rows = tile_width(count - i, most);
       t->a_block_stride = (int64_t)rows * HN_BLOCK;
       run_tile(g, packed_tiles[panels][rows], t, row + i, rows, j, panels);
@@ -185,7 +252,7 @@ static void run_direct(const hn_gemm_f32 *g, gemm_tile *t, int64_t row_begin, in
   for (int64_t j = panel_begin; j < panel_end; j += panels) {
     const int most = row_end - row_begin == 1 && panel_end - j >= HN_DIRECT_WIDE ? HN_DIRECT_WIDE : HN_DIRECT_PANELS;
     panels = (int)lesser(most, panel_end - j);
-    t->b = g->b_packed + j * g->k * HN_BLOCK;
+    t->b = t->ahead = g->b_packed + j * g->k * HN_BLOCK;
     for (int64_t i = row_begin; i < row_end; i += rows) {
       rows = (int)lesser(HN_DIRECT_ROWS, row_end - i);
       t->a = g->a + i * g->a_row_stride;
@@ -201,7 +268,7 @@ void HN_GEMM(const hn_gemm_f32 *g, int64_t row_begin, int64_t row_end, int64_t p
   t.residual_stride = g->epilogue.residual_stride;
   t.bias_per_row = g->bias_per_row;
   activation_bounds(&g->epilogue, &t.low, &t.high);
-  if (row_end - row_begin <= HN_GEMM_F32_DIRECT_ROWS && g->a_column_stride == 1) {
+  if (row_end - row_begin <= HN_GEMM_F32_DIRECT_ROWS && g->a_column_stride == 1 && !g->a_packed) {
     run_direct(g, &t, row_begin, row_end, panel_begin, panel_end);
     return;
   }
@@ -213,8 +280,9 @@ void HN_GEMM(const hn_gemm_f32 *g, int64_t row_begin, int64_t row_end, int64_t p
         t.depth = lesser(g->block_k, g->k - p);
         t.is_first = p == 0;
         t.is_last = p + t.depth == g->k;
-        pack_a(g, i, count, p, t.depth, tile_pixels[g->tile_panels], scratch);
-        run_block(g, &t, i, count, j, lesser(j + block_panels, panel_end), p, scratch);
+        const float *packed = g->a_packed ? g->a_packed + packed_at(g, i, count, p) : scratch;
+        if (!g->a_packed) pack_a(g, i, count, p, t.depth, tile_pixels[g->tile_panels], scratch);
+        run_block(g, &t, i, count, j, lesser(j + block_panels, panel_end), p, packed);
         p += t.depth;
       } while (p < g->k);
     }

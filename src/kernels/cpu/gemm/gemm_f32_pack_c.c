@@ -31,6 +31,8 @@ int64_t hn_gemm_f32_scratch_floats(const hn_gemm_f32 *g) {
   return g->block_m * round_up(depth, 16);
 }
 
+int64_t hn_gemm_f32_a_floats(const hn_gemm_f32 *g) { return g->m * round_up(g->k, 16); }
+
 int64_t hn_gemm_f32_panels(int64_t n, int panel) { return (n + panel - 1) / panel; }
 
 int64_t hn_gemm_f32_packed_floats(int64_t k, int64_t n, int panel) { return k * round_up(n, panel); }
