@@ -155,6 +155,39 @@ static void pack_rows(const float *from, int64_t step, int64_t rows, int64_t siz
     for (int64_t r = 0; r < rows; ++r, to += HN_LANES) v_store(to, load_lanes(from + r * step + p, size - p) * f);
 }
 
+/* A square of HN_LANES x HN_LANES floats turned: log2(HN_LANES) rounds, each of which interleaves row i with row
+ * i + HN_LANES / 2. */
+#if HN_LANES == 16
+#define HN_LOWER(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HN_UPPER(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+enum { ROUNDS = 4 };
+#elif HN_LANES == 8
+#define HN_LOWER(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HN_UPPER(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+enum { ROUNDS = 3 };
+#else
+#define HN_LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HN_UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+enum { ROUNDS = 2 };
+#endif
+HN_INLINE void turn_square(const float *from, int64_t step, float *to) {
+  vf row[HN_LANES], next[HN_LANES];
+  HN_UNROLL
+  for (int i = 0; i < HN_LANES; ++i) row[i] = v_load(from + i * step);
+  HN_UNROLL
+  for (int round = 0; round < ROUNDS; ++round) {
+    HN_UNROLL
+    for (int i = 0; i < HN_LANES / 2; ++i) {
+      next[2 * i] = HN_LOWER(row[i], row[i + HN_LANES / 2]);
+      next[2 * i + 1] = HN_UPPER(row[i], row[i + HN_LANES / 2]);
+    }
+    HN_UNROLL
+    for (int i = 0; i < HN_LANES; ++i) row[i] = next[i];
+  }
+  HN_UNROLL
+  for (int i = 0; i < HN_LANES; ++i) v_store(to + i * HN_LANES, row[i]);
+}
+
 /* Keys into panels [keys / HN_LANES][size][HN_LANES]: a transpose, so that a panel's lanes are keys. */
 static void pack_keys(const float *from, int64_t step, int64_t keys, int64_t size, float *to) {
   for (int64_t j = 0; j < keys; j += HN_LANES, to += size * HN_LANES) {
@@ -162,18 +195,13 @@ static void pack_keys(const float *from, int64_t step, int64_t keys, int64_t siz
     for (int64_t p = 0; p < size; p += HN_LANES) {
       const int64_t run = lesser(HN_LANES, size - p);
       float *square = to + p * HN_LANES;
-      for (int64_t i = 0; i < lanes; ++i) {
-        const float *row = from + (j + i) * step + p;
-        if (run == HN_LANES) {
-          HN_UNROLL
-          for (int q = 0; q < HN_LANES; ++q) square[q * HN_LANES + i] = row[q];
-        } else {
-          for (int64_t q = 0; q < run; ++q) square[q * HN_LANES + i] = row[q];
-        }
+      if (lanes == HN_LANES && run == HN_LANES) {
+        turn_square(from + j * step + p, step, square);
+        continue;
       }
-      if (lanes == HN_LANES) continue;
       for (int64_t q = 0; q < run; ++q)
-        for (int64_t i = lanes; i < HN_LANES; ++i) square[q * HN_LANES + i] = 0.0f;
+        for (int64_t i = 0; i < HN_LANES; ++i)
+          square[q * HN_LANES + i] = i < lanes ? from[(j + i) * step + p + q] : 0.0f;
     }
   }
 }

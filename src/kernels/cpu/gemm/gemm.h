@@ -46,7 +46,7 @@ typedef struct hn_gemm_f32 {
 #define HN_GEMM_F32_DIRECT_ROWS 4
 
 /* Fills tile_panels and the blocks with a fair first choice for panels of the given width: A's block in 5/8 of L2,
- * B's slice of a tile in 1/8. */
+ * B's slice of a tile in 1/16, and the next one beside it. */
 void hn_gemm_f32_choose(hn_gemm_f32 *gemm, int panel, size_t l2_bytes);
 
 /* Floats of scratch that a call needs for a packed block of A; depends on k, block_m and block_k only. */

@@ -224,16 +224,19 @@ static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t c
                       int64_t panel_end, int64_t k_begin, const float *packed) {
   const int64_t padded = whole_runs(t->depth);
   const int most = tile_pixels[g->tile_panels]; /* at the end fewer panels would allow more rows, but A is cut */
+  const int64_t k_next = k_begin + t->depth;
   int panels, rows;
   for (int64_t j = panel_begin; j < panel_end; j += panels) {
     panels = (int)lesser(g->tile_panels, panel_end - j);
     t->b = t->ahead = g->b_packed + (j * g->k + k_begin) * HN_BLOCK;
     t->a = packed;
-    t->ahead_step = 0;
-    if (j + 2 * panels <= panel_end) {
+    t->ahead_step = count > (int64_t)HN_BLOCK * most ? 1 : 2;
+    if (j + 2 * panels <= panel_end)
       t->ahead += panels * t->b_stride;
-      t->ahead_step = count > (int64_t)HN_BLOCK * most ? 1 : 2;
-    }
+    else if (k_next < g->k) /* the first panels of the next slice */
+      t->ahead = g->b_packed + (panel_begin * g->k + k_next) * HN_BLOCK;
+    else
+      t->ahead_step = 0;
     for (int64_t i = 0; i < count; i += rows, t->a += rows * padded, t->ahead += t->ahead_step * padded) {
       rows = tile_width(count - i, most);
       t->a_block_stride = (int64_t)rows * HN_BLOCK;

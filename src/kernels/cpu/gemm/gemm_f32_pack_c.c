@@ -18,7 +18,7 @@ static int64_t even_part(int64_t n, int64_t most) {
 void hn_gemm_f32_choose(hn_gemm_f32 *g, int panel, size_t l2_bytes) {
   const int64_t floats = (int64_t)sizeof(float), l2 = (int64_t)l2_bytes;
   g->tile_panels = panel == 16 || g->n > panel ? 2 : 1;
-  const int64_t depth = lesser(2048, l2 / 8 / (g->tile_panels * panel * floats));
+  const int64_t depth = lesser(1024, l2 / 16 / (g->tile_panels * panel * floats));
   g->block_k = round_up(even_part(g->k, depth > panel ? depth : panel), panel);
   if (g->block_k < panel) g->block_k = panel;
   const int64_t rows = l2 / 8 * 5 / (g->block_k * floats);
