@@ -51,6 +51,8 @@ static const hn_pass passes[] = {
     TRANSPOSES, /* past the factors and summands that are left of normalisations */
     {.name = "transposes", .doc = "those that move nothing become views", .rewrites = hn_rules_transpose_views},
     FOLD,
+    SHAPES,
+    DEAD,
     {.name = "views",
      .doc = "moves views behind what the layer before them may absorb",
      .rewrites = hn_rules_views,
