@@ -11,13 +11,20 @@ extern "C" {
 
 #define HONE_BACKEND_API 1
 
-/* Services that the library gives to backends and tactics; all thread-safe. */
+/* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
+ * links none of our libraries and has nothing but these. Texts live as long as the device. */
 typedef struct hone_host {
   uint32_t struct_size;
   void *self;
   /* Like realloc with the old size told; 64-aligned. resize(self, p, n, 0) frees. NULL when there is no memory. */
   void *(*resize)(void *self, void *old, size_t old_bytes, size_t new_bytes);
-  const hone_op *(*find_op)(void *self, const char *name);
+  /* Adds a message and returns the status; diagnostics may be NULL. */
+  hone_status (*fail)(hone_diagnostics *diagnostics, hone_status status, const char *text);
+  /* The expression of an elementwise op under these attributes, verified, as text over x0, x1, ... (tensor/expr.h says
+   * how it reads: "t0=exp(x0);div(t0,add(t0,1))"). false: it has none, or room is too small. */
+  bool (*expression)(void *self, const hone_op *op, const hone_attrs *attrs, int in_count, char *out, size_t room);
+  const char *library_path; /* folders, ':' between, where optional libraries are looked for first; NULL: none */
+  const char *cache_dir;    /* for what was compiled; NULL: none */
 } hone_host;
 
 typedef struct hone_driver hone_driver;
@@ -31,8 +38,12 @@ typedef struct hone_device_options {
   int spin_microseconds; /* how long an idle pool thread spins before it sleeps; 0: the default, -1: none */
 } hone_device_options;
 
+/* Kinds of memory that a unit gives. STAGING is the host's memory, which this device copies from and to fast: data is
+ * set. Backends whose memory is the host's take both for the same. */
+enum { HONE_MEMORY_DEVICE = 0, HONE_MEMORY_STAGING = 1 };
+
 typedef struct hone_memory {
-  void *data; /* host address, or NULL */
+  void *data; /* host address; NULL: only the device reads and writes it */
   uint64_t address;
   size_t bytes;
   int kind;
@@ -50,7 +61,10 @@ typedef struct hone_span {
 } hone_span;
 
 /* Every function may be called from any thread; a stream is used by one thread at a time. `out` pointers are NULL
- * after a failure. Optional entries are NULL: record..forget all or none, tag and spans both or none. */
+ * after a failure. Optional entries are NULL: record..forget all or none, tag and spans both or none.
+ * A stream does what it is given in that order, perhaps later: copy and launch may return before anything happened, and
+ * the host's side of a copy must stay as it is until wait. Between record and keep nothing runs; what is launched is
+ * kept, with the addresses it was given, and replayed as one. record..forget may allocate, replay does not. */
 typedef struct hone_backend {
   uint32_t struct_size, api;
   const char *name; /* "cpu", "cuda", "ref", "null" */

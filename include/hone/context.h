@@ -33,6 +33,9 @@ typedef struct hone_context_options {
   int64_t deadline_ms;   /* a call running longer ends with LIMIT; 0: none */
   const void *cancel;    /* const atomic_bool *: set by any thread to end the running call with CANCELLED */
   int64_t max_nodes, max_tensors, max_string_bytes, max_fold_bytes; /* limits on model files; 0: the defaults */
+  /* Folders, ':' between, in which backends (libhone_backend_KIND.so) and the vendors' libraries that they use are
+   * looked for before the loader's own places. NULL: none. Copied. */
+  const char *library_path;
 } hone_context_options;
 
 /* Errors: INVALID (options->struct_size is not one we know), NO_MEMORY. */

@@ -13,9 +13,13 @@ extern "C" {
 /* An opened device with its thread pool. Any number of engines and sessions share it, from any thread. */
 typedef struct hone_device hone_device;
 
-/* kind   "cpu"; "ref" (slow, right); "null" (a fake clock, for tests).
+/* kind   "cpu"; "cuda" or "gpu" (a backend in a shared object of its own, opened when it is asked for); "ref" (slow,
+ *        right); "null" (a fake clock, for tests); or a kind that a plug-in brought.
  * index  which one of that kind.
- * Errors: INVALID (no such kind or index; the message lists what there is), DEVICE (it is there but does not open). */
+ * An engine for a device with memory of its own runs what that device has no tactic for on a "cpu" device, which is
+ * opened beside it with the same options unless the caller gives one.
+ * Errors: INVALID (no such kind or index; the message lists what there is), DEVICE (it is there but does not open, or
+ * its driver is missing; the message says what). */
 HONE_API HONE_CHECKED hone_status hone_device_open(hone_context *context, const char *kind, int index,
                                                    const hone_device_options *options, hone_device **out_device);
 /* Drops the caller's hold; engines built on it keep it open until they are released. NULL is fine. */

@@ -20,6 +20,7 @@ typedef struct hone_session_options {
   /* Called after every run while profiling, in step order. Must not call back into the session. */
   void (*on_step)(void *user, const char *step_name, double elapsed_ns);
   void *on_step_user;
+  bool no_replay; /* launch every step anew, also on devices that can replay what was recorded */
 } hone_session_options;
 
 /* Allocates everything a run needs at the profile's opt shapes. Errors: NO_MEMORY, MALFORMED (weights are damaged). */
@@ -51,6 +52,7 @@ HONE_API void hone_session_set_profile(hone_session *session, bool on);
 typedef struct hone_session_stats {
   uint64_t arena_bytes, scratch_bytes, io_bytes, state_bytes, heap_bytes, weights_bytes;
   int64_t runs, instances;
+  int64_t replays, replayed_steps; /* recorded runs of device steps over all instances, and the steps in them */
 } hone_session_stats;
 HONE_API void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
 

@@ -16,7 +16,7 @@ typedef struct hone_stream hone_stream;
 typedef struct hone_facts {
   char name[96];
   char version[64]; /* of the driver or of the kernel library: part of the timing cache's key */
-  uint32_t isa;     /* bit set of hone_isa for CPUs; compute capability x 10 for GPUs */
+  uint32_t isa;     /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
   int threads;
   double peak_flops; /* f32, all threads, per second */
   double peak_bytes; /* main memory, all threads, per second */
@@ -37,8 +37,8 @@ typedef struct hone_params {
 
 /* What is asked of a tactic. All dims are known numbers; in[i].type.format and out[i].type.format are the formats in
  * question; in[i].constant is set for inputs that are constants, except at run time for those that pack consumed;
- * constant_mask says which inputs are constants. op, attrs and constants outlive every state prepared from the query.
- */
+ * constant_mask says which inputs are constants. The bytes of in[i].constant are always the host's, also where launch
+ * gets the constant in a device's memory. op, attrs and constants outlive every state prepared from the query. */
 typedef struct hone_query {
   const hone_op *op;
   const hone_attrs *attrs;
@@ -56,7 +56,7 @@ typedef struct hone_format_pair {
 } hone_format_pair;
 #define HONE_MAX_FORMAT_PAIRS 4
 
-/* Memory of one launch. Pointers are host or device addresses, as the device's memory is. */
+/* Memory of one launch. Pointers (data, packed, scratch) are host or device addresses, as the device's memory is. */
 typedef struct hone_launch {
   int in_count, out_count;
   const hone_tensor *in; /* inputs consumed by pack have data NULL */
@@ -70,7 +70,7 @@ typedef struct hone_launch {
 
 enum {                             /* flags */
        HONE_TACTIC_REPEATABLE = 1, /* same bits every time, at any thread count */
-       HONE_TACTIC_CAPTURABLE = 2,
+       HONE_TACTIC_CAPTURABLE = 2, /* its launches may be recorded and replayed */
        HONE_TACTIC_OVERLAP = 4,
        HONE_TACTIC_REFERENCE = 8, /* the last resort: never timed against others when one of them accepts */
        HONE_TACTIC_IN_PLACE = 16  /* output 0 may be the memory of any input of the same type and byte size */

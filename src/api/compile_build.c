@@ -93,8 +93,7 @@ static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, con
 typedef struct build_state {
   hone_context *context;
   hone_graph *graph; /* our copy */
-  hone_device *devices[16], *reference;
-  int device_count;
+  hn_device_list list;
   hn_arena arena;
   hone_shape *min, *opt, *max;
   hn_choices *choices;
@@ -117,7 +116,7 @@ static hone_status prepare(build_state *b, const hone_graph *graph, const hone_b
 static hone_status build(build_state *b, const hone_graph *graph, hone_device *const *devices, int device_count,
                          const hone_build_options *options, hone_engine **out_engine) {
   hone_context *context = b->context;
-  HN_TRY(hn_with_reference(context, devices, device_count, b->devices, &b->device_count, &b->reference));
+  HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
   HN_TRY(prepare(b, graph, options));
   hn_device_target asked;
   const hn_target target = hn_target_of_devices(devices, device_count, &b->graph->dims, &asked);
@@ -132,10 +131,10 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
   }
   HN_TRY(hn_pipeline_run(&run, after));
   HN_TRY(hn_infer_graph(b->graph)); /* folded values may tell more extents than were known before */
-  HN_TRY(hn_tune(context, b->graph, b->devices, b->device_count, options, b->min, b->opt, b->max, &b->choices));
+  HN_TRY(hn_tune(context, b->graph, b->list.devices, b->list.count, options, b->min, b->opt, b->max, &b->choices));
   hn_plan *plan;
   HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, &plan));
-  HN_TRY(hn_engine_create(context->allocator, plan, b->devices, b->device_count, out_engine, &context->diag));
+  HN_TRY(hn_engine_create(context->allocator, plan, b->list.devices, b->list.count, out_engine, &context->diag));
   hn_text ledger;
   hn_text_init(&ledger, context->allocator);
   const hone_status status = hn_ledger_write(b->choices, &b->log, &ledger);
@@ -163,7 +162,7 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   const hone_status status = build(&b, graph, devices, device_count, options, out_engine);
   hn_choices_destroy(b.choices);
   hn_graph_destroy(b.graph);
-  hn_device_release(b.reference);
+  hn_device_list_close(&b.list);
   hn_arena_deinit(&b.arena);
   return status;
 }

@@ -56,7 +56,7 @@ static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, cons
     guess_dims(target->dims, &out_copy[i]);
   }
   for (int d = 0; d < target->device_count; ++d)
-    for (const hone_tactic *const *row = target->devices[d]->backend->tactics; *row; ++row)
+    for (const hone_tactic *const *row = target->devices[d]->tactics; *row; ++row)
       if (tactic_accepts(*row, target->devices[d], &query)) return true;
   return false;
 }

@@ -6,9 +6,18 @@
 #include "base/context.h"
 #include "run/engine.h"
 
-/* The caller's devices and, unless it is among them, a reference device of one thread, which *out_reference holds and
- * the caller releases. out_devices has room for 16. */
-hone_status hn_with_reference(hone_context *context, hone_device *const *devices, int device_count,
-                              hone_device **out_devices, int *out_count, hone_device **out_reference);
+enum { HN_MAX_DEVICES = 16, HN_MAX_HELPERS = 2 };
+
+/* The caller's devices and what must stand beside them, unless it is among them: a cpu device where a device has memory
+ * of its own (opened with the first device's options), and the reference with one thread. */
+typedef struct hn_device_list {
+  hone_device *devices[HN_MAX_DEVICES];
+  int count;
+  hone_device *helpers[HN_MAX_HELPERS]; /* opened here */
+  int helper_count;
+} hn_device_list;
+hone_status hn_device_list_open(hone_context *context, hone_device *const *devices, int device_count,
+                                hn_device_list *out);
+void hn_device_list_close(hn_device_list *list);
 
 #endif

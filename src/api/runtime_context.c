@@ -21,7 +21,14 @@ static void take_limits(hn_limits *limits, const hone_context_options *options) 
   if (options->max_fold_bytes > 0) limits->max_fold_bytes = options->max_fold_bytes;
 }
 
-static size_t cache_dir_bytes(const char *cache_dir) { return cache_dir ? strlen(cache_dir) + 1 : 0; }
+static size_t text_bytes(const char *text) { return text ? strlen(text) + 1 : 0; }
+
+static bool copy_text(const hn_allocator *allocator, const char *text, char **out) {
+  if (!text) return true;
+  *out = hn_alloc(allocator, text_bytes(text));
+  if (*out) memcpy(*out, text, text_bytes(text));
+  return *out;
+}
 
 hone_status hone_context_create(const hone_context_options *options, hone_context **out_context) {
   *out_context = NULL;
@@ -34,13 +41,13 @@ hone_status hone_context_create(const hone_context_options *options, hone_contex
   if (!context) return HONE_NO_MEMORY;
   context->allocator = allocator;
   hn_diag_entry *entries = hn_alloc(&allocator, MESSAGES * sizeof *entries);
-  context->cache_dir = options->cache_dir ? hn_alloc(&allocator, cache_dir_bytes(options->cache_dir)) : NULL;
+  const bool copied = copy_text(&allocator, options->cache_dir, &context->cache_dir) &&
+                      copy_text(&allocator, options->library_path, &context->library_path);
   if (entries) hn_diag_init(&context->diag, entries, MESSAGES);
-  if (!entries || (options->cache_dir && !context->cache_dir)) {
+  if (!entries || !copied) {
     hone_context_destroy(context);
     return HONE_NO_MEMORY;
   }
-  if (options->cache_dir) memcpy(context->cache_dir, options->cache_dir, cache_dir_bytes(options->cache_dir));
   context->log = options->log;
   context->log_user = options->log_user;
   context->log_level = options->log_level;
@@ -57,7 +64,8 @@ void hone_context_destroy(hone_context *context) {
   if (!context) return;
   const hn_allocator allocator = context->allocator;
   if (context->ops) hn_arena_deinit(&context->plugin_arena);
-  hn_free(&allocator, context->cache_dir, cache_dir_bytes(context->cache_dir));
+  hn_free(&allocator, context->cache_dir, text_bytes(context->cache_dir));
+  hn_free(&allocator, context->library_path, text_bytes(context->library_path));
   hn_free(&allocator, context->diag.entries, MESSAGES * sizeof *context->diag.entries);
   hn_free(&allocator, context, sizeof *context);
 }

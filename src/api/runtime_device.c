@@ -1,17 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_device.c - opening devices by name. */
-#include "device/device.h"
+/* runtime_device.c - opening devices by name: built-in backends, those of plug-ins, and those in shared objects of
+ * their own, which are plug-ins that are looked for when their kind is asked for. */
+#include "api/plugin.h"
 #include "base/text.h"
-#include "ops/registry.h"
+#include "device/device.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Kinds whose backend is the shared object libhone_backend_KIND.so, and what people also call them. */
+static const struct { const char *kind, *alias; } modules[] = {{"cuda", "gpu"}};
+
+static const char *module_kind(const char *kind) {
+  for (size_t i = 0; i < HN_COUNT(modules); ++i)
+    if (strcmp(modules[i].kind, kind) == 0 || strcmp(modules[i].alias, kind) == 0) return modules[i].kind;
+  return NULL;
+}
 
 static hone_status no_such_kind(hone_context *context, const char *kind) {
   hn_text list;
   hn_text_init(&list, context->allocator);
   for (const hone_backend *const *row = hn_builtin_backends(); *row; ++row) hn_text_printf(&list, " %s", (*row)->name);
+  for (size_t i = 0; i < HN_COUNT(modules); ++i) hn_text_printf(&list, " %s", modules[i].kind);
+  for (const hn_plugin_backend *known = context->plugin_backends; known; known = known->next)
+    if (!module_kind(known->backend->name)) hn_text_printf(&list, " %s", known->backend->name);
   const hone_status status =
       HN_FAIL(&context->diag, HONE_INVALID, "there is no device kind %s; there are:%s", kind, hn_text_string(&list));
   hn_text_deinit(&list);
   return status;
+}
+
+static const hone_backend *find_plugged(const hone_context *context, const char *kind) {
+  for (const hn_plugin_backend *known = context->plugin_backends; known; known = known->next)
+    if (strcmp(known->backend->name, kind) == 0) return known->backend;
+  return NULL;
+}
+
+/* Tries FOLDER/libhone_backend_KIND.so; folder NULL: the loader's own places. */
+static void *try_folder(const char *folder, int length, const char *under, const char *kind, char *path, size_t room) {
+  const int written = folder ? snprintf(path, room, "%.*s/%slibhone_backend_%s.so", length, folder, under, kind)
+                             : snprintf(path, room, "libhone_backend_%s.so", kind);
+  return written > 0 && (size_t)written < room ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* The folders of the context's list, then where this library lies, then the loader's places. path receives what was
+ * opened, or the last that was tried. */
+static void *open_module(const hone_context *context, const char *kind, char *path, size_t room) {
+  void *object = NULL;
+  for (const char *at = context->library_path; at && *at && !object;) {
+    const int length = (int)strcspn(at, ":");
+    if (length > 0) object = try_folder(at, length, "", kind, path, room);
+    if (length > 0 && !object) object = try_folder(at, length, "hone/", kind, path, room);
+    at += length + (at[length] == ':');
+  }
+  Dl_info here;
+  static const char anchor = 0;
+  if (!object && dladdr(&anchor, &here) && here.dli_fname && strrchr(here.dli_fname, '/')) {
+    const int length = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
+    object = try_folder(here.dli_fname, length, "", kind, path, room);
+    if (!object) object = try_folder(here.dli_fname, length, "hone/", kind, path, room);
+  }
+  return object ? object : try_folder(NULL, 0, "", kind, path, room);
+}
+
+hone_status hn_backend_for(hone_context *context, const char *kind, const hone_backend **out) {
+  *out = hn_backend_find(kind);
+  if (!*out) *out = find_plugged(context, kind);
+  if (*out) return HONE_OK;
+  const char *module = module_kind(kind);
+  if (!module) return no_such_kind(context, kind);
+  *out = find_plugged(context, module);
+  if (*out) return HONE_OK;
+  char path[4096];
+  void *object = open_module(context, module, path, sizeof path);
+  if (!object)
+    return HN_FAIL(&context->diag, HONE_DEVICE,
+                   "no %s backend: libhone_backend_%s.so is neither in the library path (%s) nor beside this library",
+                   module, module, context->library_path ? context->library_path : "none given");
+  HN_TRY(hn_plugin_take(context, path, object));
+  *out = find_plugged(context, module);
+  return *out ? HONE_OK : HN_FAIL(&context->diag, HONE_DEVICE, "%s brings no %s backend", path, module);
 }
 
 hone_status hone_device_open(hone_context *context, const char *kind, int index, const hone_device_options *options,
@@ -20,8 +88,9 @@ hone_status hone_device_open(hone_context *context, const char *kind, int index,
   if (options && options->struct_size != sizeof *options)
     return HN_FAIL(&context->diag, HONE_INVALID, "device options have struct_size %u; this library knows %zu",
                    options->struct_size, sizeof *options);
-  const hone_backend *backend = hn_backend_find(kind);
-  return backend ? hn_device_open(context, backend, index, options, out_device) : no_such_kind(context, kind);
+  const hone_backend *backend;
+  HN_TRY(hn_backend_for(context, kind, &backend));
+  return hn_device_open(context, backend, index, options, out_device);
 }
 
 void hone_device_close(hone_device *device) { hn_device_release(device); }

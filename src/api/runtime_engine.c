@@ -6,38 +6,60 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_DEVICES = 16 };
+static bool has_kind(hone_device *const *devices, int count, const char *kind) {
+  for (int d = 0; d < count; ++d)
+    if (strcmp(devices[d]->backend->name, kind) == 0) return true;
+  return false;
+}
 
-hone_status hn_with_reference(hone_context *context, hone_device *const *devices, int device_count,
-                              hone_device **out_devices, int *out_count, hone_device **out_reference) {
-  *out_reference = NULL;
-  if (device_count < 1 || device_count >= MAX_DEVICES)
+static hone_status add_helper(hone_context *context, const char *kind, const hone_device_options *options,
+                              hn_device_list *list) {
+  if (has_kind(list->devices, list->count, kind)) return HONE_OK;
+  hone_device **helper = &list->helpers[list->helper_count];
+  HN_TRY(hn_device_open(context, hn_backend_find(kind), 0, options, helper));
+  ++list->helper_count;
+  list->devices[list->count++] = *helper;
+  return HONE_OK;
+}
+
+hone_status hn_device_list_open(hone_context *context, hone_device *const *devices, int device_count,
+                                hn_device_list *out) {
+  *out = (hn_device_list){0};
+  if (device_count < 1 || device_count > HN_MAX_DEVICES - HN_MAX_HELPERS)
     return HN_FAIL(&context->diag, HONE_INVALID, "%d devices were given; 1 to %d are possible", device_count,
-                   MAX_DEVICES - 1);
-  *out_count = device_count;
+                   HN_MAX_DEVICES - HN_MAX_HELPERS);
+  bool all_host = true;
   for (int d = 0; d < device_count; ++d) {
-    out_devices[d] = devices[d];
-    if (strcmp(devices[d]->backend->name, "ref") == 0) return HONE_OK;
+    out->devices[out->count++] = devices[d];
+    all_host = all_host && devices[d]->facts.host_memory;
   }
   const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
-  HN_TRY(hn_device_open(context, hn_backend_find("ref"), 0, &one_thread, out_reference));
-  out_devices[(*out_count)++] = *out_reference;
-  return HONE_OK;
+  hone_status status = HONE_OK;
+  if (!all_host) status = add_helper(context, "cpu", &devices[0]->options, out);
+  if (status == HONE_OK) status = add_helper(context, "ref", &one_thread, out);
+  if (status != HONE_OK) hn_device_list_close(out);
+  return status;
+}
+
+void hn_device_list_close(hn_device_list *list) {
+  for (int h = 0; h < list->helper_count; ++h) hn_device_release(list->helpers[h]);
+  *list = (hn_device_list){0};
 }
 
 static hone_status load(hone_context *context, hn_blob *blob, const char *what, hone_device *const *devices,
                         int device_count, hone_engine **out_engine) {
-  hone_device *all[MAX_DEVICES], *reference;
-  int count;
-  const hone_status opened = hn_with_reference(context, devices, device_count, all, &count, &reference);
+  hn_device_list list;
+  const hone_status opened = hn_device_list_open(context, devices, device_count, &list);
   if (opened != HONE_OK) {
     hn_blob_close(blob);
     return opened;
   }
   hn_plan *plan;
-  hone_status status = hn_plan_read(context->allocator, context->ops, blob, what, &plan, &context->diag);
-  if (status == HONE_OK) status = hn_engine_create(context->allocator, plan, all, count, out_engine, &context->diag);
-  hn_device_release(reference); /* the engine holds it now */
+  hone_status status =
+      hn_plan_read(context->allocator, context->ops, list.devices, list.count, blob, what, &plan, &context->diag);
+  if (status == HONE_OK)
+    status = hn_engine_create(context->allocator, plan, list.devices, list.count, out_engine, &context->diag);
+  hn_device_list_close(&list); /* the engine holds those that it uses */
   return status;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_plugin.c - plug-ins: their operators are merged into the context's list, sorted as the built-in ones are. */
-#include "base/context.h"
+/* runtime_plugin.c - plug-ins: their operators are merged into the context's list, sorted as the built-in ones are;
+ * their tactics and backends are kept for the devices that are opened later. */
+#include "api/plugin.h"
+#include "device/device.h"
 #include "ops/registry.h"
 #include <dlfcn.h>
 #include <hone/plugin.h>
@@ -61,14 +63,70 @@ static hone_status add_op(hone_context *context, const char *path, const hone_op
   return HONE_OK;
 }
 
+static hone_status add_tactic(hone_context *context, const char *path, const hone_plugin_tactic *row) {
+  const hone_tactic *tactic = row->tactic;
+  if (tactic->struct_size != sizeof *tactic)
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: a tactic's row has struct_size %u; this library knows %zu", path,
+                   tactic->struct_size, sizeof *tactic);
+  if (!row->device || !tactic->name || !tactic->op || !tactic->launch)
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: tactic %s has no name, operator, device or launch", path,
+                   tactic->name ? tactic->name : "?");
+  for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next)
+    if (strcmp(known->tactic->name, tactic->name) == 0 && strcmp(known->device, row->device) == 0)
+      return HN_FAIL(&context->diag, HONE_INVALID, "tactic %s is in %s and in %s", tactic->name, known->path, path);
+  hn_plugin_tactic *kept = hn_arena_zero(&context->plugin_arena, 1, sizeof *kept);
+  if (!kept) return HN_FAIL_MEMORY(&context->diag);
+  *kept = (hn_plugin_tactic){.device = row->device,
+                             .path = hn_arena_text(&context->plugin_arena, path),
+                             .tactic = tactic,
+                             .next = context->plugin_tactics};
+  if (!kept->path) return HN_FAIL_MEMORY(&context->diag);
+  context->plugin_tactics = kept;
+  return HONE_OK;
+}
+
+/* What a backend must have: all but capture, tags and measuring. */
+static bool is_whole(const hone_backend *b) {
+  const bool some_capture = b->record || b->keep || b->replay || b->forget;
+  return b->name && b->load && b->unload && b->count && b->open && b->close && b->facts && b->alloc && b->free &&
+         b->stream && b->drop && b->copy && b->mark && b->after && b->wait && b->poll && b->between && b->tactics &&
+         (!some_capture || (b->record && b->keep && b->replay && b->forget));
+}
+
+static hone_status add_backend(hone_context *context, const char *path, const hone_backend *backend) {
+  if (backend->struct_size != sizeof *backend || backend->api != HONE_BACKEND_API)
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: a backend's table is of another version", path);
+  if (!is_whole(backend))
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: backend %s lacks entries", path,
+                   backend->name ? backend->name : "?");
+  if (hn_backend_find(backend->name))
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: there is a built-in backend %s", path, backend->name);
+  for (const hn_plugin_backend *known = context->plugin_backends; known; known = known->next)
+    if (strcmp(known->backend->name, backend->name) == 0)
+      return HN_FAIL(&context->diag, HONE_INVALID, "backend %s is in %s and in %s", backend->name, known->path, path);
+  hn_plugin_backend *kept = hn_arena_zero(&context->plugin_arena, 1, sizeof *kept);
+  if (!kept) return HN_FAIL_MEMORY(&context->diag);
+  *kept = (hn_plugin_backend){
+      .backend = backend, .path = hn_arena_text(&context->plugin_arena, path), .next = context->plugin_backends};
+  if (!kept->path) return HN_FAIL_MEMORY(&context->diag);
+  context->plugin_backends = kept;
+  return HONE_OK;
+}
+
 static void *host_resize(void *self, void *old, size_t old_bytes, size_t new_bytes) {
   const hone_context *context = self;
   return hn_resize(&context->allocator, old, old_bytes, new_bytes);
 }
 
-hone_status hone_plugin_load(hone_context *context, const char *path) {
-  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!object) return HN_FAIL(&context->diag, HONE_IO, "%s: %s", path, dlerror());
+static hone_status add_rows(hone_context *context, const char *path, const hone_plugin_table *table) {
+  for (const hone_op *const *op = table->ops; op && *op; ++op) HN_TRY(add_op(context, path, *op));
+  for (const hone_plugin_tactic *row = table->tactics; row && row->tactic; ++row)
+    HN_TRY(add_tactic(context, path, row));
+  for (const hone_backend *const *row = table->backends; row && *row; ++row) HN_TRY(add_backend(context, path, *row));
+  return HONE_OK;
+}
+
+hone_status hn_plugin_take(hone_context *context, const char *path, void *object) {
   void *symbol = dlsym(object, "hone_plugin");
   if (!symbol) {
     dlclose(object);
@@ -78,10 +136,15 @@ hone_status hone_plugin_load(hone_context *context, const char *path) {
   memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
   const hone_host host = {.struct_size = sizeof host, .self = context, .resize = host_resize};
   const hone_plugin_table *table = function(&host);
-  if (!table || table->struct_size != sizeof *table || !table->ops) {
+  if (!table || table->struct_size != sizeof *table) {
     dlclose(object);
     return HN_FAIL(&context->diag, HONE_INVALID, "%s: its table is missing or of another version", path);
   }
-  for (const hone_op *const *op = table->ops; *op; ++op) HN_TRY(add_op(context, path, *op));
-  return HONE_OK;
+  return add_rows(context, path, table);
+}
+
+hone_status hone_plugin_load(hone_context *context, const char *path) {
+  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!object) return HN_FAIL(&context->diag, HONE_IO, "%s: %s", path, dlerror());
+  return hn_plugin_take(context, path, object);
 }

@@ -194,10 +194,15 @@ static hone_status run_tactic(bench *b) {
                               .diagnostics = b->of->diag};
   hone_stream *stream = NULL;
   hn_prepared prepared;
+  hn_shuttle shuttle = {0};
   HN_TRY(hn_prepare(device, step->tactic, &query, &prepared, b->of->diag));
   hone_status status = hn_stream_open(device, 2, &stream, b->of->diag);
-  if (status == HONE_OK) status = step->tactic->launch(prepared.state, stream, &launch);
-  if (status == HONE_OK) status = hn_stream_wait(device, stream, b->of->diag);
+  if (status == HONE_OK)
+    status = hn_shuttle_open(device, stream, &launch, (size_t)step->packed_bytes,
+                             step->tactic->scratch ? step->tactic->scratch(&query) : 0, &shuttle, b->of->diag);
+  if (status == HONE_OK) status = step->tactic->launch(prepared.state, stream, &shuttle.launch);
+  if (status == HONE_OK) status = hn_shuttle_fetch(&shuttle, b->of->diag);
+  hn_shuttle_close(&shuttle);
   hn_stream_close(device, stream);
   hn_unprepare(&prepared);
   return status;

@@ -23,6 +23,18 @@ typedef struct hn_plugin_op {
   struct hn_plugin_op *next;
 } hn_plugin_op;
 
+/* A tactic or backend that a plug-in brought; likewise. */
+typedef struct hn_plugin_tactic {
+  const char *device, *path;
+  const struct hone_tactic *tactic;
+  struct hn_plugin_tactic *next;
+} hn_plugin_tactic;
+typedef struct hn_plugin_backend {
+  const struct hone_backend *backend;
+  const char *path;
+  struct hn_plugin_backend *next;
+} hn_plugin_backend;
+
 struct hone_context {
   hn_allocator allocator;
   hone_diagnostics diag;
@@ -32,9 +44,12 @@ struct hone_context {
   const atomic_bool *cancel; /* borrowed; NULL: never */
   int64_t deadline_ns;       /* on hn_clock_ns(); 0: none */
   char *cache_dir;           /* NULL: no cache */
+  char *library_path;        /* NULL: none */
   hn_limits limits;
   const struct hn_op_list *ops; /* the built-in rows, and plug-ins' */
   hn_plugin_op *plugin_ops;
+  hn_plugin_tactic *plugin_tactics;
+  hn_plugin_backend *plugin_backends;
   hn_arena plugin_arena;
 };
 

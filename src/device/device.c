@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - opening devices, and the backend table's wrappers. */
 #include "device/device.h"
+#include "tensor/expr.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -32,6 +33,63 @@ static void *host_resize(void *self, void *old, size_t old_bytes, size_t new_byt
   return hn_resize(&device->allocator, old, old_bytes, new_bytes);
 }
 
+static hone_status host_fail(hone_diagnostics *diagnostics, hone_status status, const char *text) {
+  return HN_FAIL(diagnostics, status, "%s", text);
+}
+
+static bool host_expression(void *self, const hone_op *op, const hone_attrs *attrs, int in_count, char *out,
+                            size_t room) {
+  const hone_device *device = self;
+  hn_expr expr;
+  if (room > 0) *out = 0;
+  if (hn_expr_of_op(NULL, op, attrs, in_count, &expr) != HONE_OK) return false;
+  hn_text text;
+  hn_text_init(&text, device->allocator);
+  hn_text_expr(&text, &expr);
+  const bool fits = !text.failed && text.length < room;
+  if (fits) memcpy(out, hn_text_string(&text), text.length + 1);
+  hn_text_deinit(&text);
+  return fits;
+}
+
+/* The backend's rows, then those of plug-ins for it; a plug-in's row stands for a built-in one of the same name. */
+static hone_status merge_tactics(hone_device *device, hone_context *context) {
+  const hone_backend *backend = device->backend;
+  int room = 1, count = 0, added = 0;
+  device->tactics = backend->tactics;
+  for (const hone_tactic *const *row = backend->tactics; *row; ++row) ++room;
+  for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next)
+    added += strcmp(known->device, backend->name) == 0;
+  if (added == 0) return HONE_OK;
+  const hone_tactic **rows = HN_NEW(&device->arena, const hone_tactic *, room + added);
+  if (!rows) return HN_FAIL_MEMORY(&context->diag);
+  for (const hone_tactic *const *row = backend->tactics; *row; ++row) rows[count++] = *row;
+  for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next) {
+    if (strcmp(known->device, backend->name) != 0) continue;
+    int at = 0;
+    while (at < count && strcmp(rows[at]->name, known->tactic->name) != 0) ++at;
+    if (at < count)
+      hn_log(context, HONE_LOG_WARN, "%s: its tactic %s replaces the built-in one", known->path, known->tactic->name);
+    rows[at] = known->tactic;
+    if (at == count) ++count;
+  }
+  device->tactics = rows;
+  return HONE_OK;
+}
+
+static hone_status make_host(hone_device *device, hone_context *context) {
+  device->host = (hone_host){.struct_size = sizeof(hone_host),
+                             .self = device,
+                             .resize = host_resize,
+                             .fail = host_fail,
+                             .expression = host_expression,
+                             .library_path = hn_arena_text(&device->arena, context->library_path),
+                             .cache_dir = hn_arena_text(&device->arena, context->cache_dir)};
+  if ((context->library_path && !device->host.library_path) || (context->cache_dir && !device->host.cache_dir))
+    return HN_FAIL_MEMORY(&context->diag);
+  return HONE_OK;
+}
+
 /* Opens the driver's unit; on failure the caller closes what is there. */
 static hone_status open_unit(hone_device *device, int index, const hone_device_options *options,
                              hone_diagnostics *diag) {
@@ -42,7 +100,11 @@ static hone_status open_unit(hone_device *device, int index, const hone_device_o
     return HN_FAIL(diag, HONE_INVALID, "device %s:%d does not exist; there %s %d", backend->name, index,
                    count == 1 ? "is" : "are", count);
   static const hone_device_options none = {.struct_size = sizeof none};
-  HN_TRY(backend->open(device->driver, index, options ? options : &none, &device->unit, diag));
+  if (!options) options = &none;
+  device->options = *options;
+  device->options.cpus = NULL;
+  device->options.cpu_count = 0;
+  HN_TRY(backend->open(device->driver, index, options, &device->unit, diag));
   backend->facts(device->unit, &device->facts);
   return HONE_OK;
 }
@@ -54,9 +116,11 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
   if (!device) return HN_FAIL_MEMORY(&context->diag);
   device->allocator = context->allocator;
   device->backend = backend;
-  device->host = (hone_host){.struct_size = sizeof(hone_host), .self = device, .resize = host_resize};
+  hn_arena_init(&device->arena, device->allocator);
   atomic_init(&device->references, 1);
-  const hone_status status = open_unit(device, index, options, &context->diag);
+  hone_status status = make_host(device, context);
+  if (status == HONE_OK) status = merge_tactics(device, context);
+  if (status == HONE_OK) status = open_unit(device, index, options, &context->diag);
   if (status != HONE_OK) {
     hn_device_release(device);
     return hone_note(&context->diag, status, "while opening device %s:%d", backend->name, index);
@@ -71,14 +135,17 @@ void hn_device_release(hone_device *device) {
   if (!device || atomic_fetch_sub(&device->references, 1) != 1) return;
   if (device->unit) device->backend->close(device->unit);
   if (device->driver) device->backend->unload(device->driver);
+  hn_arena_deinit(&device->arena);
   hn_free(&device->allocator, device, sizeof *device);
 }
 
-const hone_tactic *hn_tactic_find(const char *provider, const char *name, uint32_t version) {
-  const hone_backend *backend = hn_backend_find(provider);
-  if (!backend) return NULL;
-  for (const hone_tactic *const *row = backend->tactics; *row; ++row)
-    if (strcmp((*row)->name, name) == 0 && (version == 0 || (*row)->version == version)) return *row;
+const hone_tactic *hn_tactic_find(hone_device *const *devices, int device_count, const char *provider, const char *name,
+                                  uint32_t version) {
+  for (int d = 0; d < device_count; ++d) {
+    if (strcmp(devices[d]->backend->name, provider) != 0) continue;
+    for (const hone_tactic *const *row = devices[d]->tactics; *row; ++row)
+      if (strcmp((*row)->name, name) == 0 && (version == 0 || (*row)->version == version)) return *row;
+  }
   return NULL;
 }
 
@@ -132,11 +199,19 @@ double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype) {
   }
 }
 
-hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag) {
+static hone_status alloc_kind(hone_device *device, int kind, size_t bytes, hone_memory *out, hone_diagnostics *diag) {
   *out = (hone_memory){0};
-  if (device->backend->alloc(device->unit, 0, bytes ? bytes : 64, out) != HONE_OK)
+  if (device->backend->alloc(device->unit, kind, bytes ? bytes : 64, out) != HONE_OK)
     return HN_FAIL(diag, HONE_NO_MEMORY, "device %s has no %zu bytes of memory left", device->backend->name, bytes);
   return HONE_OK;
+}
+
+hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag) {
+  return alloc_kind(device, HONE_MEMORY_DEVICE, bytes, out, diag);
+}
+
+hone_status hn_staging_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag) {
+  return alloc_kind(device, HONE_MEMORY_STAGING, bytes, out, diag);
 }
 
 void hn_memory_free(hone_device *device, hone_memory *memory) {
@@ -170,6 +245,32 @@ hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from
 
 hone_status hn_stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from) {
   return device->backend->copy(stream, to, from);
+}
+
+hone_status hn_stream_move(hone_device *device, hone_stream *stream, hn_place_at to, hn_place_at from, size_t bytes) {
+  const hone_memory to_memory = {.data = to.host ? to.data : NULL, .address = (uintptr_t)to.data, .bytes = bytes};
+  const hone_memory from_memory = {
+      .data = from.host ? from.data : NULL, .address = (uintptr_t)from.data, .bytes = bytes};
+  const hone_slice to_slice = {.memory = &to_memory, .bytes = bytes},
+                   from_slice = {.memory = &from_memory, .bytes = bytes};
+  return hn_stream_copy(device, stream, to_slice, from_slice);
+}
+
+hone_status hn_stream_record(hone_device *device, hone_stream *stream) { return device->backend->record(stream); }
+
+hone_status hn_stream_keep(hone_device *device, hone_stream *stream, hone_replay **out, hone_diagnostics *diag) {
+  *out = NULL;
+  const hone_status status = device->backend->keep(stream, out);
+  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s cannot keep what was recorded", device->backend->name);
+  return HONE_OK;
+}
+
+hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hone_replay *replay) {
+  return device->backend->replay(stream, replay);
+}
+
+void hn_replay_forget(hone_device *device, hone_replay *replay) {
+  if (replay) device->backend->forget(replay);
 }
 
 hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,

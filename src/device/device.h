@@ -15,8 +15,10 @@ struct hone_device {
   hone_unit *unit;
   hone_facts facts;
   hone_host host;
+  hone_device_options options; /* as it was opened; cpus NULL */
   hn_allocator allocator;
-  const struct hn_op_list *ops; /* host.find_op's list; static or of the context's plug-ins */
+  const hone_tactic *const *tactics; /* the backend's and those of plug-ins; ends with NULL */
+  hn_arena arena;                    /* of the list above and the host's texts */
   atomic_int references;
 };
 
@@ -28,8 +30,9 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
 void hn_device_retain(hone_device *device);
 void hn_device_release(hone_device *device);
 
-/* The tactic of a provider (a backend's name) by name; version 0 finds any. NULL when absent. */
-const hone_tactic *hn_tactic_find(const char *provider, const char *name, uint32_t version);
+/* The tactic of a provider (a backend's name) by name, among opened devices; version 0 finds any. NULL when absent. */
+const hone_tactic *hn_tactic_find(hone_device *const *devices, int device_count, const char *provider, const char *name,
+                                  uint32_t version);
 /* May this row be asked about this op: its name, "*", or "*elementwise" for ops with that trait. */
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
 /* The format of one input under a pair: in or, for a port that says so, out; plain where nothing can be blocked. */
@@ -42,6 +45,7 @@ hone_status hn_device_measure(hone_device *device, hone_diagnostics *diag);
 double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype);
 
 hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
+hone_status hn_staging_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
 void hn_memory_free(hone_device *device, hone_memory *memory);
 hone_status hn_stream_open(hone_device *device, int mark_count, hone_stream **out, hone_diagnostics *diag);
 void hn_stream_close(hone_device *device, hone_stream *stream);
@@ -49,6 +53,20 @@ hone_status hn_stream_mark(hone_device *device, hone_stream *stream, int slot);
 hone_status hn_stream_wait(hone_device *device, hone_stream *stream, hone_diagnostics *diag);
 hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from, int to, double *out_elapsed_ns);
 hone_status hn_stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from);
+
+/* Capture and replay. Backends without it: hn_stream_records is false. */
+static inline bool hn_stream_records(const hone_device *device) { return device->backend->record != NULL; }
+hone_status hn_stream_record(hone_device *device, hone_stream *stream);
+hone_status hn_stream_keep(hone_device *device, hone_stream *stream, hone_replay **out, hone_diagnostics *diag);
+hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hone_replay *replay);
+void hn_replay_forget(hone_device *device, hone_replay *replay); /* NULL is fine */
+
+/* Copies between addresses; host tells which of them are the host's. */
+typedef struct hn_place_at {
+  void *data; /* host or device address */
+  bool host;
+} hn_place_at;
+hone_status hn_stream_move(hone_device *device, hone_stream *stream, hn_place_at to, hn_place_at from, size_t bytes);
 
 /* One tactic made ready for one query: state memory, prepare, release. */
 typedef struct hn_prepared {
@@ -60,5 +78,23 @@ typedef struct hn_prepared {
 hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
                        hone_diagnostics *diag);
 void hn_unprepare(hn_prepared *prepared);
+
+/* A launch described in host memory, made ready on a device: on the host it is the launch itself; a device with memory
+ * of its own gets copies of the inputs and of the packed bytes, and room for outputs and scratch (device/shuttle.c).
+ * For measuring and verifying one step; plans have copy steps instead. */
+typedef struct hn_shuttle {
+  hone_device *device;
+  hone_stream *stream;
+  const hone_launch *host; /* borrowed */
+  hone_launch launch;      /* what the tactic gets */
+  hone_memory *memory;     /* one a port, then packed, then scratch; NULL on the host */
+  hone_tensor *ports;
+  int count;
+} hn_shuttle;
+hone_status hn_shuttle_open(hone_device *device, hone_stream *stream, const hone_launch *host, size_t packed_bytes,
+                            size_t scratch_bytes, hn_shuttle *out, hone_diagnostics *diag);
+/* Waits, and brings the outputs back to the host's tensors. */
+hone_status hn_shuttle_fetch(hn_shuttle *shuttle, hone_diagnostics *diag);
+void hn_shuttle_close(hn_shuttle *shuttle);
 
 #endif

@@ -14,7 +14,7 @@ static hone_status copy_shape_list(hn_lowering *lowering, const hone_shape *min,
   plan->outputs = HN_NEW(&plan->arena, hn_plan_port, main->result_count ? main->result_count : 1);
   if (!plan->inputs || !plan->outputs) return HN_FAIL_MEMORY(&lowering->context->diag);
   for (int i = 0; i < main->param_count; ++i) {
-    const int t = hn_lowering_tensor(lowering, main->params[i], HONE_PLAIN);
+    const int t = hn_lowering_tensor(lowering, main->params[i], HONE_PLAIN, plan->host);
     if (t < 0) return HONE_NO_MEMORY;
     plan->tensors[t].place = HN_PLACE_INPUT;
     plan->tensors[t].index = i;
@@ -29,7 +29,7 @@ static hone_status name_outputs(hn_lowering *lowering) {
   const hn_block *main = lowering->graph->main;
   for (int i = 0; i < main->result_count; ++i) {
     const hn_value *value = main->results[i];
-    const int t = lowering->tensor_of[value->id * HONE_FORMAT_COUNT + HONE_PLAIN];
+    const int t = *hn_lowering_slot(lowering, value, HONE_PLAIN, plan->host);
     if (t < 0 || (plan->tensors[t].place != HN_PLACE_ARENA && plan->tensors[t].place != HN_PLACE_HEAP) ||
         plan->tensors[t].alias_of >= 0)
       return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "output %s has no storage of its own", value->name);
@@ -61,9 +61,25 @@ static void describe(hn_lowering *lowering) {
       if (HONE_SYMBOLIC(tensor->type.shape.dim[i])) plan->dynamic = true;
   }
   for (int s = 0; s < plan->step_count; ++s) {
-    if (plan->steps[s].tactic) plan->device_isa |= plan->steps[s].tactic->isa;
+    if (plan->steps[s].tactic && plan->homes[plan->steps[s].device] == plan->host)
+      plan->device_isa |= plan->steps[s].tactic->isa;
     if (plan->steps[s].error_rel_l2 > plan->max_error_rel_l2) plan->max_error_rel_l2 = plan->steps[s].error_rel_l2;
   }
+}
+
+/* Devices in the host's memory share it: the first of them stands for all. */
+static hone_status find_homes(hn_lowering *lowering) {
+  hn_plan *plan = lowering->plan;
+  hone_device *const *devices = lowering->choices->devices;
+  plan->homes = HN_NEW(&plan->arena, int, plan->device_count);
+  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
+  lowering->unwaited = HN_NEW(&plan->arena, bool, plan->device_count);
+  if (!plan->homes || !plan->home_arena_bytes || !lowering->unwaited) return HN_FAIL_MEMORY(&lowering->context->diag);
+  while (plan->host < plan->device_count && !devices[plan->host]->facts.host_memory) ++plan->host;
+  if (plan->host == plan->device_count)
+    return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "no device works in the host's memory");
+  for (int d = 0; d < plan->device_count; ++d) plan->homes[d] = devices[d]->facts.host_memory ? plan->host : d;
+  return HONE_OK;
 }
 
 static hone_status start(hn_lowering *lowering) {
@@ -71,18 +87,23 @@ static hone_status start(hn_lowering *lowering) {
   const hone_graph *graph = lowering->graph;
   const hn_choices *choices = lowering->choices;
   const size_t slots = (size_t)(graph->value_count ? graph->value_count : 1);
-  lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_FORMAT_COUNT);
+  lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_FORMAT_COUNT *(size_t)choices->device_count);
   lowering->made_in = HN_NEW(&plan->arena, hone_format, slots);
+  lowering->made_at = HN_NEW(&plan->arena, int, slots);
+  lowering->view_of = HN_NEW(&plan->arena, const hn_choice *, slots);
   plan->device_kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
   plan->blocks = HN_NEW(&plan->arena, hn_plan_block, choices->block_count);
   plan->name = hn_arena_text(&plan->arena, graph->name ? graph->name : "");
   plan->device_name = hn_arena_text(&plan->arena, choices->devices[0]->facts.name);
   plan->built_by = "hone " HONE_VERSION_STRING;
-  if (!lowering->tensor_of || !lowering->made_in || !plan->device_kinds || !plan->blocks || !plan->name ||
-      !plan->device_name || !hn_dims_copy(&plan->dims, &graph->dims))
+  if (!lowering->tensor_of || !lowering->made_in || !lowering->made_at || !lowering->view_of || !plan->device_kinds ||
+      !plan->blocks || !plan->name || !plan->device_name || !hn_dims_copy(&plan->dims, &graph->dims))
     return HN_FAIL_MEMORY(&lowering->context->diag);
-  memset(lowering->tensor_of, -1, slots * HONE_FORMAT_COUNT * sizeof *lowering->tensor_of);
+  memset(lowering->tensor_of, -1,
+         slots * HONE_FORMAT_COUNT * (size_t)choices->device_count * sizeof *lowering->tensor_of);
   plan->device_count = choices->device_count;
+  HN_TRY(find_homes(lowering));
+  for (size_t v = 0; v < slots; ++v) lowering->made_at[v] = plan->host;
   for (int d = 0; d < choices->device_count; ++d) plan->device_kinds[d] = choices->devices[d]->backend->name;
   plan->model_hash = graph->model_hash;
   plan->block_count = choices->block_count;

@@ -82,19 +82,25 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   const int count = plan->tensor_count ? plan->tensor_count : 1;
   hn_life *lives = HN_NEW(&plan->arena, hn_life, count);
   size_t *bytes = HN_NEW(&plan->arena, size_t, count), *offsets = HN_NEW(&plan->arena, size_t, count), total = 0;
-  size_t *inside = HN_NEW(&plan->arena, size_t, count);
+  size_t *inside = HN_NEW(&plan->arena, size_t, count), *here = HN_NEW(&plan->arena, size_t, count);
   int *order = HN_NEW(&plan->arena, int, count);
-  if (!lives || !bytes || !offsets || !inside || !order) return HN_FAIL_MEMORY(&lowering->context->diag);
+  if (!lives || !bytes || !offsets || !inside || !here || !order) return HN_FAIL_MEMORY(&lowering->context->diag);
   HN_TRY(hn_lowering_overlay(lowering, inside));
   hn_plan_lives(plan, lives);
   reuse_in_place(plan, lives);
   hn_plan_lives(plan, lives);
   HN_TRY(sizes_at_opt(lowering, bytes));
-  if (hn_memory_place(plan->tensor_count, bytes, lives, order, offsets, &total) != HONE_OK)
-    return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
-  for (int t = 0; t < plan->tensor_count; ++t)
-    if (plan->tensors[t].place == HN_PLACE_ARENA) plan->tensors[t].offset = place_of(plan, offsets, inside, t);
-  plan->arena_bytes = total;
+  for (int home = 0; home < plan->device_count; ++home) { /* one arena each */
+    if (plan->homes[home] != home) continue;
+    for (int t = 0; t < plan->tensor_count; ++t) here[t] = plan->tensors[t].device == home ? bytes[t] : 0;
+    if (hn_memory_place(plan->tensor_count, here, lives, order, offsets, &total) != HONE_OK)
+      return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
+    for (int t = 0; t < plan->tensor_count; ++t)
+      if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].device == home)
+        plan->tensors[t].offset = place_of(plan, offsets, inside, t);
+    plan->home_arena_bytes[home] = total;
+    plan->arena_bytes += total;
+  }
   for (int s = 0; s < plan->step_count; ++s)
     if (plan->steps[s].scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = plan->steps[s].scratch_bytes;
   return HONE_OK;

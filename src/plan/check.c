@@ -13,12 +13,14 @@ static hone_status start(hn_plan_checker *checker) {
   checker->symbols = HN_NEW(arena, int64_t, symbols);
   checker->written_at = HN_NEW(arena, int, tensors);
   checker->block_of = HN_NEW(arena, int, tensors);
+  checker->waited_at = HN_NEW(arena, int, plan->device_count);
   checker->block_owned = HN_NEW(arena, bool, plan->block_count + 1);
   hn_dims_init(&checker->dims, arena);
   if (!checker->facts || !checker->constants || !checker->symbols || !checker->written_at || !checker->block_of ||
-      !checker->block_owned || !hn_dims_copy(&checker->dims, &plan->dims))
+      !checker->block_owned || !checker->waited_at || !hn_dims_copy(&checker->dims, &plan->dims))
     return HN_FAIL_MEMORY(checker->diag);
   for (int t = 0; t < plan->tensor_count; ++t) checker->written_at[t] = checker->block_of[t] = -1;
+  for (int d = 0; d < plan->device_count; ++d) checker->waited_at[d] = -1;
   return HONE_OK;
 }
 
@@ -43,6 +45,7 @@ static hone_status first_facts(hn_plan_checker *checker) {
 static hone_status check(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
   HN_TRY(start(checker));
+  HN_TRY(hn_check_homes(checker));
   HN_TRY(hn_check_tensors(checker));
   HN_TRY(first_facts(checker));
   hone_shape *opt = HN_NEW(&checker->arena, hone_shape, plan->input_count + 1);

@@ -16,10 +16,17 @@ typedef struct hn_plan_checker {
   bool *block_owned; /* some earlier step runs this block */
   int *block_of;     /* the block whose step or parameter makes a tensor; -1: none yet */
   int *written_at;   /* step that writes a tensor; -1: none */
+  int *waited_at;    /* [device]: the last step at which the host waited for it; -1: none */
 } hn_plan_checker;
 
 hone_status hn_check_tensors(hn_plan_checker *checker); /* places, bytes, profiles (check_tensors.c) */
 hone_status hn_check_steps(hn_plan_checker *checker);   /* order, shapes by infer, tactics (check_steps.c) */
+hone_status hn_check_homes(hn_plan_checker *checker);   /* whose memory each device works in (check_homes.c) */
+/* A copy or a wait; and whether a step finds its tensors in its own memory, with what was copied there (check_homes.c).
+ */
+hone_status hn_check_copy(hn_plan_checker *checker, const hn_plan_step *step, int block);
+hone_status hn_check_wait(hn_plan_checker *checker, const hn_plan_step *step, int s, int block);
+hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step);
 hone_status hn_check_storage(hn_plan_checker *checker); /* lives, aliases, overlaps (check_storage.c) */
 int hn_plan_root(const hn_plan *plan, int t); /* the tensor whose storage t shares; t itself when it has its own */
 

@@ -213,7 +213,7 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
       return BAD(checker, "only the reference runs steps whose extents are known only after running");
     return HONE_OK;
   }
-  hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = true};
+  hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};
   hone_query query;
   hn_plan_step_query(plan, step, &facts, in_at, out_at, &query);
   if (!known_params(tactic, &query, &step->params))
@@ -288,8 +288,13 @@ static hone_status check_step(hn_plan_checker *checker, int s, int block) {
   const hn_plan_step *step = &checker->plan->steps[s];
   for (int i = 0; i < step->after_count; ++i)
     if (step->after[i] >= s) return BAD(checker, "it waits for step %d, which comes later", step->after[i]);
-  if (step->kind == HN_STEP_COPY || step->kind == HN_STEP_WAIT)
-    return HN_FAIL(checker->diag, HONE_INCOMPATIBLE, "this library does not run such steps");
+  if (step->kind == HN_STEP_WAIT) return hn_check_wait(checker, step, s, block);
+  if (step->kind == HN_STEP_COPY) {
+    hone_fact copied;
+    if (step->in_count == 1) HN_TRY(gather_inputs(checker, step, block, &copied));
+    HN_TRY(hn_check_copy(checker, step, block));
+    return claim_outputs(checker, step, s, block);
+  }
   for (int b = 0; b < step->block_count; ++b)
     if (step->blocks[b] >= checker->plan->block_count) return BAD(checker, "there is no block %d", step->blocks[b]);
   const bool control = step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP;
@@ -298,6 +303,7 @@ static hone_status check_step(hn_plan_checker *checker, int s, int block) {
   hone_fact *in = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
   if (!in) return HN_FAIL_MEMORY(checker->diag);
   HN_TRY(gather_inputs(checker, step, block, in));
+  HN_TRY(hn_check_at_home(checker, step));
   HN_TRY(check_shapes(checker, step, in));
   HN_TRY(check_kind(checker, step, block, in));
   return claim_outputs(checker, step, s, block);

@@ -10,8 +10,13 @@
 static void last_reads(const hn_plan *plan, int *last) {
   for (int t = 0; t < plan->tensor_count; ++t) last[t] = -1;
   for (int s = 0; s < plan->step_count; ++s)
-    for (int i = 0; i < plan->steps[s].in_count; ++i)
-      if (plan->steps[s].in[i] >= 0) last[plan->steps[s].in[i]] = s;
+    for (int i = 0; i < plan->steps[s].in_count; ++i) {
+      const int t = plan->steps[s].in[i];
+      if (t < 0) continue;
+      const bool later = plan->steps[s].kind == HN_STEP_COPY && plan->tensors[t].device == plan->host;
+      const int until = later ? hn_plan_next_wait(plan, plan->steps[s].device, s) : s;
+      if (until > last[t]) last[t] = until;
+    }
 }
 
 static bool reads_root(const hn_plan *plan, const hn_plan_step *step, int root, const hone_type *type) {
@@ -75,7 +80,8 @@ static hone_status check_overlaid(hn_plan_checker *checker, const int *last, int
   hone_fact *facts = HN_NEW(&checker->arena, hone_fact, step->in_count + step->out_count);
   if (!facts) return HN_FAIL_MEMORY(checker->diag);
   HN_TRY(hn_plan_step_facts(plan, step, NULL, facts, facts + step->in_count, checker->diag));
-  const hone_facts device = {.isa = step->tactic->isa, .threads = 1, .host_memory = true};
+  const hone_facts device = {
+      .isa = step->tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};
   hone_query query;
   hn_plan_step_query(plan, step, &device, facts, facts + step->in_count, &query);
   const uint64_t out_bytes = hn_bytes(&out->type);
@@ -118,6 +124,7 @@ static hone_status check_parts(hn_plan_checker *checker, const int *last) {
 }
 
 static bool overlap(const hn_plan *plan, const hn_life *lives, int a, int b) {
+  if (plan->tensors[a].device != plan->tensors[b].device) return false;
   if (lives[a].first > lives[b].last || lives[b].first > lives[a].last) return false;
   const uint64_t a_end = plan->tensors[a].offset + hn_bytes(&plan->tensors[a].type);
   const uint64_t b_end = plan->tensors[b].offset + hn_bytes(&plan->tensors[b].type);

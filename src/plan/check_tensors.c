@@ -44,10 +44,8 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
       return BAD(checker, "its bytes do not lie in the weights");
     return HONE_OK;
   case HN_PLACE_ARENA:
-    if (tensor->device != 0 && !plan->dynamic)
-      return BAD(checker, "it lies in the arena of device %d; the plan sizes that of device 0", tensor->device);
     if (known && (tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
-                  (!plan->dynamic && end > plan->arena_bytes)))
+                  (!plan->dynamic && end > plan->home_arena_bytes[tensor->device])))
       return BAD(checker, "its bytes do not lie in the arena");
     return HONE_OK;
   default: return HONE_OK;

@@ -20,12 +20,21 @@ int hn_plan_top(const hn_plan *plan, int t) {
   }
 }
 
+int hn_plan_next_wait(const hn_plan *plan, int device, int after_step) {
+  const int last = plan->blocks[0].step_count - 1;
+  for (int s = after_step + 1; s < last; ++s)
+    if (plan->steps[s].kind == HN_STEP_WAIT && plan->steps[s].device == device) return s;
+  return last;
+}
+
 void hn_plan_lives(const hn_plan *plan, hn_life *lives) {
   for (int t = 0; t < plan->tensor_count; ++t) lives[t] = (hn_life){1, 0};
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     for (int i = 0; i < step->in_count; ++i)
       if (step->in[i] >= 0) live_at(&lives[hn_plan_top(plan, step->in[i])], s);
+    if (step->kind == HN_STEP_COPY && plan->tensors[step->in[0]].device == plan->host)
+      live_at(&lives[hn_plan_top(plan, step->in[0])], hn_plan_next_wait(plan, step->device, s));
     for (int i = 0; i < step->out_count; ++i)
       if (step->out[i] >= 0) live_at(&lives[hn_plan_top(plan, step->out[i])], s);
   }

@@ -29,14 +29,14 @@ typedef struct hn_plan_tensor {
   int part_of;     /* lies inside the place of this larger tensor, at the difference of their offsets: what a tactic's
                       overlay allows, in static plans; -1: it does not */
   uint64_t offset; /* ARENA (when all dims are numbers), CONSTANT */
-  int device;
+  int device;      /* the home (see hn_plan.homes) in whose memory it lies */
 } hn_plan_tensor;
 
 typedef enum hn_step_kind {
   HN_STEP_CALL,
   HN_STEP_VIEW, /* output 0 is input 0's bytes under another shape: nothing runs, but facts flow through it */
-  HN_STEP_COPY, /* between devices */
-  HN_STEP_WAIT,
+  HN_STEP_COPY, /* input 0's bytes from one home to another; the device with the memory of its own does it */
+  HN_STEP_WAIT, /* the host waits until its device has done all that it was given */
   HN_STEP_BRANCH,
   HN_STEP_LOOP
 } hn_step_kind;
@@ -102,6 +102,9 @@ typedef struct hn_plan {
   hn_plan_port *inputs, *outputs;
   hn_plan_weight *weights_table;
   const char **device_kinds;           /* "cpu" */
+  int *homes;                          /* [device]: the device whose memory it works in: itself, or the host's first */
+  int host;                            /* the home of the devices that work in the host's memory */
+  uint64_t *home_arena_bytes;          /* [device] at opt shapes; their sum is arena_bytes */
   bool dynamic;                        /* some dim is symbolic */
   bool after_run;                      /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
@@ -128,6 +131,8 @@ typedef struct hn_life {
 int hn_plan_top(const hn_plan *plan,
                 int t); /* the tensor whose place t shares or lies in; t itself when it has its own */
 void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */
+/* What a copy reads of the host's memory stays until the host waits for the device, since copies are done later. */
+int hn_plan_next_wait(const hn_plan *plan, int device, int after_step); /* a WAIT step, or the main block's last step */
 /* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. lives and order are caller's scratch. */
 hone_status hn_memory_place(int count, const size_t *bytes, const hn_life *lives, int *order, size_t *offsets,
                             size_t *out_total);
@@ -154,9 +159,9 @@ hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, 
 hone_status hn_plan_write(const hn_plan *plan, const char *path, hone_diagnostics *diag);
 hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, uint8_t **out_bytes, size_t *out_count,
                                  hone_diagnostics *diag);
-/* Reads structure and meaning; weights are not touched. ops: for resolving. */
-hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hn_blob *take_blob, const char *what,
-                         hn_plan **out, hone_diagnostics *diag);
+/* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
+hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                         int device_count, hn_blob *take_blob, const char *what, hn_plan **out, hone_diagnostics *diag);
 hone_status hn_plan_check_weights(const hn_plan *plan, hone_diagnostics *diag); /* every MiB's hash, unless made here */
 
 #endif

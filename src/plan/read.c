@@ -182,6 +182,33 @@ static hone_status read_weights(hn_plan_reader *reader, const hn_json *header) {
   return HONE_OK;
 }
 
+/* Where the devices work; absent when all work in the host's memory. */
+static hone_status read_homes(hn_plan_reader *reader, const hn_json *header) {
+  hn_plan *plan = reader->plan;
+  const int count = plan->device_count;
+  plan->homes = HN_NEW(&plan->arena, int, count);
+  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, count);
+  if (!plan->homes || !plan->home_arena_bytes) return HN_FAIL_MEMORY(reader->diag);
+  plan->home_arena_bytes[0] = plan->arena_bytes;
+  if (!hn_json_get(header, "homes")) return HONE_OK;
+  int homes;
+  int64_t host;
+  const hn_json *arenas;
+  HN_TRY(hn_read_ints(reader, header, "homes", 0, count - 1, &homes, &plan->homes));
+  HN_TRY(hn_json_int(header, "host", 0, count - 1, &host, reader->diag));
+  HN_TRY(hn_json_array(header, "arenas", &arenas, reader->diag));
+  plan->host = (int)host;
+  if (homes != count || arenas->length != (size_t)count)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "homes and arenas do not have one entry for each of %d devices",
+                   count);
+  for (int d = 0; d < count; ++d) {
+    if (arenas->items[d].kind != HN_JSON_INT || arenas->items[d].i < 0)
+      return HN_FAIL(reader->diag, HONE_MALFORMED, "the bytes of arena %d are not a number", d);
+    plan->home_arena_bytes[d] = (uint64_t)arenas->items[d].i;
+  }
+  return HONE_OK;
+}
+
 static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
   hn_plan *plan = reader->plan;
   int64_t number;
@@ -199,6 +226,7 @@ static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
   HN_TRY(read_hash(reader, hn_json_get(header, "model_hash"), "model_hash", &plan->model_hash));
   HN_TRY(hn_json_int(header, "arena_bytes", 0, INT64_MAX, &number, reader->diag));
   plan->arena_bytes = (uint64_t)number;
+  HN_TRY(read_homes(reader, header));
   HN_TRY(hn_json_int(header, "scratch_bytes", 0, INT64_MAX, &number, reader->diag));
   plan->scratch_bytes = (uint64_t)number;
   HN_TRY(hn_json_real(header, "max_error", &plan->max_error_rel_l2, reader->diag));
@@ -234,8 +262,9 @@ static hone_status read_plan(hn_plan_reader *reader) {
   return hn_plan_check(plan, reader->diag);
 }
 
-hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hn_blob *take_blob, const char *what,
-                         hn_plan **out, hone_diagnostics *diag) {
+hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                         int device_count, hn_blob *take_blob, const char *what, hn_plan **out,
+                         hone_diagnostics *diag) {
   *out = NULL;
   hn_plan *plan;
   const hone_status made = hn_plan_create(allocator, &plan, diag);
@@ -245,7 +274,7 @@ hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, h
   }
   plan->file = *take_blob;
   *take_blob = (hn_blob){0};
-  hn_plan_reader reader = {.plan = plan, .ops = ops, .diag = diag};
+  hn_plan_reader reader = {.plan = plan, .ops = ops, .devices = devices, .device_count = device_count, .diag = diag};
   hn_arena_init(&reader.scratch, allocator);
   const hone_status status = read_plan(&reader);
   hn_arena_deinit(&reader.scratch);

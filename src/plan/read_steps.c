@@ -148,7 +148,13 @@ static hone_status read_call(hn_plan_reader *reader, const hn_json *object, hn_p
   step->packed_offset = (uint64_t)offset;
   step->packed_bytes = (uint64_t)bytes;
   step->scratch_bytes = (uint64_t)scratch;
-  step->tactic = hn_tactic_find(step->provider, name, (uint32_t)version);
+  step->tactic = hn_tactic_find(reader->devices, reader->device_count, step->provider, name, (uint32_t)version);
+  bool opened = false;
+  for (int d = 0; d < reader->device_count; ++d)
+    opened = opened || strcmp(reader->devices[d]->backend->name, step->provider) == 0;
+  if (!opened)
+    return HN_FAIL(reader->diag, HONE_INCOMPATIBLE, "the engine runs on a %s device, and none was given",
+                   step->provider);
   if (!step->tactic)
     return HN_FAIL(reader->diag, HONE_INCOMPATIBLE,
                    "tactic %s:%s version %lld is not in this library; build the engine again", step->provider, name,

@@ -12,6 +12,8 @@ enum { HN_PLAN_MAX_ITEMS = 1 << 22 }; /* tensors, steps, ...: a bound on what a 
 typedef struct hn_plan_reader {
   hn_plan *plan;
   const hn_op_list *ops;
+  hone_device *const *devices;
+  int device_count;
   hone_diagnostics *diag;
   hn_arena scratch; /* of the parsed JSON */
 } hn_plan_reader;

@@ -216,6 +216,18 @@ static void put_blocks(hn_json_writer *w, const hn_plan *plan) {
   hn_json_close(w, ']');
 }
 
+/* Said only where a device has memory of its own. */
+static void put_homes(hn_json_writer *w, const hn_plan *plan) {
+  bool own = plan->host != 0;
+  for (int d = 0; d < plan->device_count; ++d) own = own || plan->homes[d] != 0;
+  if (!own) return;
+  put_ints(w, "homes", plan->homes, plan->device_count);
+  hn_json_put_int(w, "host", plan->host);
+  hn_json_open_flat(w, "arenas", '[');
+  for (int d = 0; d < plan->device_count; ++d) hn_json_put_int(w, NULL, (int64_t)plan->home_arena_bytes[d]);
+  hn_json_close(w, ']');
+}
+
 static void put_header(hn_text *text, const hn_plan *plan, hn_text *scratch) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, text);
@@ -227,6 +239,7 @@ static void put_header(hn_text *text, const hn_plan *plan, hn_text *scratch) {
   hn_json_put_int(w, "isa", plan->device_isa);
   put_hash(w, "model_hash", plan->model_hash);
   hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
+  put_homes(w, plan);
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
   hn_json_put_real(w, "max_error", plan->max_error_rel_l2);
   put_symbols(w, plan);

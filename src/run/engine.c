@@ -23,8 +23,14 @@ static hone_status take_devices(hone_engine *engine, hone_device *const *devices
       return HN_FAIL(diag, HONE_INVALID, "the engine runs on a %s device, and none was given", plan->device_kinds[d]);
     hn_device_retain(device);
     engine->devices[d] = device;
+    if ((plan->homes[d] == plan->host) != device->facts.host_memory)
+      return HN_FAIL(diag, HONE_INCOMPATIBLE, "device %s has %s, which the engine was not built for",
+                     plan->device_kinds[d], device->facts.host_memory ? "the host's memory" : "memory of its own");
+    if (!device->facts.host_memory && !engine->staging) engine->staging = device;
   }
-  return HONE_OK;
+  if (!engine->staging) return HONE_OK;
+  engine->device_weights = HN_NEW(&engine->weights_arena, hn_device_weights, plan->device_count);
+  return engine->device_weights ? HONE_OK : HN_FAIL_MEMORY(diag);
 }
 
 /* Do the devices here have what the chosen tactics need? */
@@ -35,10 +41,9 @@ static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) 
     if (step->kind != HN_STEP_CALL) continue;
     const uint32_t have = engine->devices[step->device]->facts.isa, need = step->tactic->isa;
     if ((have & need) != need)
-      return HN_FAIL(
-          diag, HONE_INCOMPATIBLE,
-          "step %s uses tactic %s, which needs CPU features that %s does not have; build the engine again here",
-          step->name, step->tactic->name, engine->devices[step->device]->facts.name);
+      return HN_FAIL(diag, HONE_INCOMPATIBLE,
+                     "step %s uses tactic %s, which needs features that %s does not have; build the engine again here",
+                     step->name, step->tactic->name, engine->devices[step->device]->facts.name);
   }
   return HONE_OK;
 }
@@ -53,6 +58,8 @@ hone_status hn_engine_create(hn_allocator allocator, hn_plan *take_plan, hone_de
   }
   engine->allocator = allocator;
   engine->plan = take_plan;
+  hn_arena_init(&engine->weights_arena, allocator);
+  pthread_mutex_init(&engine->weights_mutex, NULL);
   atomic_init(&engine->references, 1);
   atomic_init(&engine->weights_state, 0);
   hone_status status = take_devices(engine, devices, device_count, diag);
@@ -70,7 +77,10 @@ void hone_engine_retain(hone_engine *engine) { atomic_fetch_add(&engine->referen
 void hone_engine_release(hone_engine *engine) {
   if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
   const hn_allocator allocator = engine->allocator;
+  hn_engine_drop_weights(engine);
   hn_plan_destroy(engine->plan);
+  pthread_mutex_destroy(&engine->weights_mutex);
+  hn_arena_deinit(&engine->weights_arena);
   for (int d = 0; d < engine->device_count; ++d) hn_device_release(engine->devices[d]);
   hn_free(&allocator, engine->devices, (size_t)engine->device_count * sizeof(hone_device *));
   hn_free(&allocator, engine->ledger, engine->ledger_bytes);

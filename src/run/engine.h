@@ -6,14 +6,32 @@
 #include "plan/plan.h"
 #include "plan/trace.h"
 #include <hone/session.h>
+#include <pthread.h>
 #include <stdatomic.h>
+
+/* The weights that a device with memory of its own reads, uploaded once for all sessions. A blob of the plan's weights
+ * lies at the same distance from the address of its run. */
+typedef struct hn_weight_run {
+  uint64_t begin, end; /* in the plan's weights */
+  uint64_t at;         /* in the device's memory */
+} hn_weight_run;
+typedef struct hn_device_weights {
+  hone_memory memory;
+  int run_count, run_capacity;
+  hn_weight_run *runs; /* sorted by begin */
+} hn_device_weights;
 
 struct hone_engine {
   hn_allocator allocator;
   hn_plan *plan; /* checked */
   int device_count;
-  hone_device **devices; /* retained; devices[d] serves plan device d */
-  char *ledger;          /* text of the decision ledger when built in this process; else NULL */
+  hone_device **devices;             /* retained; devices[d] serves plan device d */
+  hone_device *staging;              /* gives the host's side of copies its memory; NULL: no copies */
+  hn_device_weights *device_weights; /* one a device; empty for those in the host's memory */
+  hn_arena weights_arena;
+  pthread_mutex_t weights_mutex;
+  bool uploaded;
+  char *ledger; /* text of the decision ledger when built in this process; else NULL */
   size_t ledger_bytes;
   atomic_int references;
   atomic_int weights_state; /* 0 unchecked, 1 checked, 2 damaged */
@@ -22,6 +40,12 @@ struct hone_engine {
 /* Takes the plan (also on failure). Errors: INVALID when a plan device has no fitting opened device. */
 hone_status hn_engine_create(hn_allocator allocator, hn_plan *take_plan, hone_device *const *devices, int device_count,
                              hone_engine **out, hone_diagnostics *diag);
+
+/* Uploads what devices with memory of their own read of the weights, at the first call (run/weights.c). */
+hone_status hn_engine_upload(hone_engine *engine, hone_diagnostics *diag);
+void hn_engine_drop_weights(hone_engine *engine);
+/* Where bytes of the plan's weights lie for a device: in the plan itself, or in the device's memory. */
+const void *hn_engine_weight(const hone_engine *engine, int device, uint64_t offset);
 
 /* A trace of the profiled runs since the last reset; arrays live in the arena. INVALID when there was none. */
 hone_status hn_session_trace(const hone_session *session, hn_arena *arena, hn_trace *out, hone_diagnostics *diag);

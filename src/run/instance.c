@@ -40,7 +40,7 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   const hn_plan *plan = session->engine->plan;
   if (!plan->dynamic) {
     for (int t = 0; t < plan->tensor_count; ++t) offsets[t] = (size_t)plan->tensors[t].offset;
-    for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = d == 0 ? (size_t)plan->arena_bytes : 0;
+    for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = (size_t)plan->home_arena_bytes[d];
     return HONE_OK;
   }
   hn_life *lives = HN_NEW(&instance->arena, hn_life, plan->tensor_count);
@@ -59,21 +59,35 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   return HONE_OK;
 }
 
+/* Memory on the host: where copies go to and from a device, that device gives it. */
+static hone_status allocate_host(hone_session *session, size_t bytes, hone_memory *out) {
+  const hone_engine *engine = session->engine;
+  if (engine->staging) return hn_staging_alloc(engine->staging, bytes, out, &session->diag);
+  return hn_memory_alloc(engine->devices[engine->plan->host], bytes, out, &session->diag);
+}
+
+static void free_host(const hone_session *session, hone_memory *memory) {
+  const hone_engine *engine = session->engine;
+  hn_memory_free(engine->staging ? engine->staging : engine->devices[engine->plan->host], memory);
+}
+
 static hone_status allocate_buffers(hone_session *session, hn_instance *instance, const size_t *arena_bytes) {
   const hn_plan *plan = session->engine->plan;
-  for (int d = 0; d < plan->device_count; ++d)
-    HN_TRY(hn_memory_alloc(session->engine->devices[d], arena_bytes[d], &instance->device_arena[d], &session->diag));
+  for (int d = 0; d < plan->device_count; ++d) {
+    if (plan->homes[d] != d) continue;
+    if (d == plan->host)
+      HN_TRY(allocate_host(session, arena_bytes[d], &instance->device_arena[d]));
+    else
+      HN_TRY(hn_memory_alloc(session->engine->devices[d], arena_bytes[d], &instance->device_arena[d], &session->diag));
+  }
   for (int i = 0; i < plan->input_count; ++i) {
-    const int t = plan->inputs[i].tensor;
-    HN_TRY(hn_memory_alloc(session->engine->devices[plan->tensors[t].device], instance->tensors[t].bytes,
-                           &instance->inputs[i], &session->diag));
+    HN_TRY(allocate_host(session, instance->tensors[plan->inputs[i].tensor].bytes, &instance->inputs[i]));
     memset(instance->inputs[i].data, 0, instance->inputs[i].bytes);
   }
   for (int i = 0; i < plan->output_count; ++i) {
     const int t = plan->outputs[i].tensor;
     if (plan->tensors[t].place != HN_PLACE_OUTPUT) continue; /* on the heap */
-    HN_TRY(hn_memory_alloc(session->engine->devices[plan->tensors[t].device], instance->tensors[t].bytes,
-                           &instance->outputs[i], &session->diag));
+    HN_TRY(allocate_host(session, instance->tensors[t].bytes, &instance->outputs[i]));
   }
   return HONE_OK;
 }
@@ -86,8 +100,9 @@ static void point_fixed(const hone_session *session, hn_instance *instance, cons
     hone_tensor *tensor = &instance->tensors[t];
     if (planned->alias_of >= 0) continue;
     if (planned->place == HN_PLACE_ARENA)
-      tensor->data = (char *)instance->device_arena[planned->device].data + offsets[t];
-    if (planned->place == HN_PLACE_CONSTANT) tensor->data = (void *)(uintptr_t)(plan->weights + planned->offset);
+      tensor->data = (void *)(uintptr_t)(instance->device_arena[planned->device].address + offsets[t]);
+    if (planned->place == HN_PLACE_CONSTANT)
+      tensor->data = (void *)(uintptr_t)hn_engine_weight(session->engine, planned->device, planned->offset);
   }
 }
 
@@ -97,6 +112,26 @@ static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
   for (int i = 0; i < step->out_count; ++i)
     if (step->out[i] >= 0 && plan->tensors[step->out[i]].place == HN_PLACE_HEAP) return true;
   return false;
+}
+
+/* The facts of a query hold the host's bytes of its constants, whatever launch gets. */
+static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
+  const hn_plan *plan = session->engine->plan;
+  const hn_plan_step *step = &plan->steps[s];
+  const bool apart = plan->homes[step->device] != plan->host;
+  hone_tensor *views = apart ? HN_NEW(&instance->arena, hone_tensor, step->in_count + 1) : NULL;
+  if (apart && !views) return HN_FAIL_MEMORY(&session->diag);
+  for (int i = 0; i < step->in_count; ++i) {
+    if (step->in[i] < 0 || plan->tensors[step->in[i]].place != HN_PLACE_CONSTANT) continue;
+    facts[i].constant = &instance->tensors[step->in[i]];
+    if (!apart) continue;
+    views[i] = instance->tensors[step->in[i]];
+    int root = step->in[i];
+    while (plan->tensors[root].alias_of >= 0) root = plan->tensors[root].alias_of;
+    views[i].data = (void *)(uintptr_t)(plan->weights + plan->tensors[root].offset);
+    facts[i].constant = &views[i];
+  }
+  return HONE_OK;
 }
 
 /* Makes one call ready: its tactic's state and its launch arrays. */
@@ -110,19 +145,19 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   if (!ports || !facts) return HN_FAIL_MEMORY(&session->diag);
   state->late = touches_late(plan, step);
   state->nested = s >= plan->blocks[0].step_count;
-  state->launch = (hone_launch){.in_count = step->in_count,
-                                .out_count = step->out_count,
-                                .in = ports,
-                                .out = ports + step->in_count,
-                                .packed = step->packed_bytes ? plan->weights + step->packed_offset : NULL,
-                                .diagnostics = &session->diag};
+  state->launch = (hone_launch){
+      .in_count = step->in_count,
+      .out_count = step->out_count,
+      .in = ports,
+      .out = ports + step->in_count,
+      .packed =
+          step->packed_bytes ? hn_engine_weight(session->engine, plan->homes[step->device], step->packed_offset) : NULL,
+      .diagnostics = &session->diag};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
   if (!state->late)
     HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
-  for (int i = 0; i < step->in_count; ++i)
-    if (step->in[i] >= 0 && plan->tensors[step->in[i]].place == HN_PLACE_CONSTANT)
-      facts[i].constant = &instance->tensors[step->in[i]];
+  HN_TRY(give_constants(session, instance, s, facts));
   hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);
   if (!state->late) {
     const char *reason = plan->dynamic && step->tactic->reject ? step->tactic->reject(&query) : NULL;
@@ -148,7 +183,7 @@ static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
     HN_TRY(
         hn_memory_alloc(session->engine->devices[d], scratch_bytes[d], &instance->device_scratch[d], &session->diag));
   for (int s = 0; s < plan->step_count; ++s)
-    instance->steps[s].launch.scratch = instance->device_scratch[plan->steps[s].device].data;
+    instance->steps[s].launch.scratch = (void *)(uintptr_t)instance->device_scratch[plan->steps[s].device].address;
   return HONE_OK;
 }
 
@@ -184,7 +219,10 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
   HN_TRY(place_arena(session, instance, offsets, arena_bytes));
   HN_TRY(allocate_buffers(session, instance, arena_bytes));
   point_fixed(session, instance, offsets);
-  return prepare_steps(session, instance);
+  HN_TRY(prepare_steps(session, instance));
+  if (!session->engine->staging) return HONE_OK;
+  hn_instance_rebind(session, instance); /* fills the launches that are recorded */
+  return hn_instance_record(session, instance);
 }
 
 void hn_instance_rebind(hone_session *session, hn_instance *instance) {
@@ -221,15 +259,18 @@ void hn_instance_destroy(hone_session *session, hn_instance *instance) {
   if (!instance) return;
   const hn_plan *plan = session->engine->plan;
   hone_device *const *devices = session->engine->devices;
+  hn_instance_forget(session, instance);
   for (int s = 0; instance->steps && s < plan->step_count; ++s) hn_unprepare(&instance->steps[s].prepared);
-  for (int d = 0; instance->device_arena && d < plan->device_count; ++d)
-    hn_memory_free(devices[d], &instance->device_arena[d]);
+  for (int d = 0; instance->device_arena && d < plan->device_count; ++d) {
+    if (d == plan->host)
+      free_host(session, &instance->device_arena[d]);
+    else
+      hn_memory_free(devices[d], &instance->device_arena[d]);
+  }
   for (int d = 0; instance->device_scratch && d < plan->device_count; ++d)
     hn_memory_free(devices[d], &instance->device_scratch[d]);
-  for (int i = 0; instance->inputs && i < plan->input_count; ++i)
-    hn_memory_free(devices[plan->tensors[plan->inputs[i].tensor].device], &instance->inputs[i]);
-  for (int i = 0; instance->outputs && i < plan->output_count; ++i)
-    hn_memory_free(devices[plan->tensors[plan->outputs[i].tensor].device], &instance->outputs[i]);
+  for (int i = 0; instance->inputs && i < plan->input_count; ++i) free_host(session, &instance->inputs[i]);
+  for (int i = 0; instance->outputs && i < plan->output_count; ++i) free_host(session, &instance->outputs[i]);
   hn_arena_deinit(&instance->arena);
   hn_free(&session->allocator, instance, sizeof *instance);
 }

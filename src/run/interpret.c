@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interpret.c - the block interpreter: runs a block's steps in order. */
+#include "plan/words.h"
 #include "run/session.h"
 
 static hone_status copy_step(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
-  const hone_tensor *from = &instance->tensors[step->in[0]];
-  const hone_tensor *to = &instance->tensors[step->out[0]];
-  const hone_memory to_memory = {.data = to->data, .address = (uintptr_t)to->data, .bytes = to->bytes};
-  const hone_memory from_memory = {.data = from->data, .address = (uintptr_t)from->data, .bytes = from->bytes};
-  const hone_slice to_slice = {.memory = &to_memory, .bytes = to->bytes};
-  const hone_slice from_slice = {.memory = &from_memory, .bytes = from->bytes};
-  return hn_stream_copy(session->engine->devices[step->device], session->streams[step->device], to_slice, from_slice);
+  const hn_plan *plan = session->engine->plan;
+  const hone_tensor *from = &instance->tensors[step->in[0]], *to = &instance->tensors[step->out[0]];
+  const hn_place_at source = {from->data, plan->tensors[step->in[0]].device == plan->host};
+  const hn_place_at target = {to->data, plan->tensors[step->out[0]].device == plan->host};
+  if (to->bytes == 0) return HONE_OK;
+  hone_device *device = session->engine->devices[step->device];
+  const hone_status status = hn_stream_move(device, session->streams[step->device], target, source, to->bytes);
+  return status == HONE_OK ? status : HN_FAIL(&session->diag, status, "device %s did not copy", device->backend->name);
 }
 
 static hone_status run_step(hone_session *session, hn_instance *instance, int s) {
@@ -32,13 +34,24 @@ static hone_status run_step(hone_session *session, hn_instance *instance, int s)
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block) {
   const hn_plan *plan = session->engine->plan;
   const hn_plan_block *b = &plan->blocks[block];
+  const bool replays = instance->replays && !session->profiling && block == 0;
   for (int s = b->first_step; s < b->first_step + b->step_count; ++s) {
+    if (replays && instance->steps[s].replay) {
+      const hn_step_state *state = &instance->steps[s];
+      const int device = plan->steps[s].device;
+      const hone_status status =
+          hn_stream_replay(session->engine->devices[device], session->streams[device], state->replay);
+      if (status != HONE_OK)
+        return HN_FAIL(&session->diag, status, "the steps from %s on could not be replayed", plan->steps[s].name);
+      s = state->replay_end - 1;
+      continue;
+    }
     if (session->profiling) {
       const int device = plan->steps[s].device;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s));
     }
     HN_TRY_NOTE(&session->diag, run_step(session, instance, s), "in step %s (%s)", plan->steps[s].name,
-                plan->steps[s].op ? plan->steps[s].op->name : "copy");
+                plan->steps[s].op ? plan->steps[s].op->name : hn_step_kind_name(plan->steps[s].kind));
     if (session->profiling) {
       const int device = plan->steps[s].device;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s + 1));

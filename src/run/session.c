@@ -131,6 +131,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
   atomic_flag_clear(&session->busy);
   hone_engine_retain(engine);
   hone_status status = check_weights(session);
+  if (status == HONE_OK) status = hn_engine_upload(engine, &session->diag);
   if (status == HONE_OK) status = allocate_session(session);
   if (status != HONE_OK) {
     hand_over_messages(&session->diag, diag);
@@ -320,6 +321,12 @@ void hone_session_get_stats(const hone_session *session, hone_session_stats *out
     for (int d = 0; d < plan->device_count; ++d) {
       out_stats->arena_bytes += instance->device_arena[d].bytes;
       out_stats->scratch_bytes += instance->device_scratch[d].bytes;
+    }
+    for (int s = 0; instance->replays && s < plan->step_count; ++s) {
+      if (!instance->steps[s].replay) continue;
+      ++out_stats->replays;
+      for (int r = s; r < instance->steps[s].replay_end; ++r)
+        out_stats->replayed_steps += plan->steps[r].kind == HN_STEP_CALL;
     }
     for (int i = 0; i < plan->input_count; ++i) out_stats->io_bytes += instance->inputs[i].bytes;
     for (int i = 0; i < plan->output_count; ++i) out_stats->io_bytes += instance->outputs[i].bytes;

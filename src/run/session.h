@@ -11,8 +11,10 @@ enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
 typedef struct hn_step_state {
   hn_prepared prepared;
   hone_launch launch;
-  bool late;   /* touches extents known only after running: resolved when its turn comes */
-  bool nested; /* inside a branch or loop */
+  bool late;           /* touches extents known only after running: resolved when its turn comes */
+  bool nested;         /* inside a branch or loop */
+  int replay_end;      /* the first step after those that the replay stands for */
+  hone_replay *replay; /* of this step and those that follow on its device; NULL: none begins here */
 } hn_step_state;
 
 /* Everything that depends on the input shapes. Made once, cached, used by one session. */
@@ -25,6 +27,7 @@ typedef struct hn_instance {
   hn_step_state *steps;
   hone_memory *device_arena, *device_scratch; /* one a device */
   hone_memory *inputs, *outputs;              /* the session's own buffers */
+  bool replays;                               /* some steps have a replay */
   uint64_t state_bytes, used_at;
 } hn_instance;
 
@@ -60,6 +63,9 @@ hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, 
 void hn_instance_destroy(hone_session *session, hn_instance *instance);
 /* Points tensors and launches at the buffers bound now. Never allocates. */
 void hn_instance_rebind(hone_session *session, hn_instance *instance);
+/* Records the straight runs of steps on devices that can, once their launches are filled (run/record.c). */
+hone_status hn_instance_record(hone_session *session, hn_instance *instance);
+void hn_instance_forget(hone_session *session, hn_instance *instance);
 
 /* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/late.c). */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape);

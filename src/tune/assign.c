@@ -70,6 +70,7 @@ static hone_status make_offers(assigning *a, int c) {
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
+    if (!choice->locked && hn_candidate_waits(a->choices, choice, candidate)) continue;
     const int at = find_offer(a, c, &candidate->formats);
     if (at < 0 || cost_of(candidate) >= a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = cost_of(candidate);

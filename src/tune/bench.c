@@ -18,8 +18,9 @@ enum { RUNS = 16, RUN_ELEMENTS = 256 };
 typedef struct ready {
   hn_candidate *candidate;
   hn_prepared prepared;
-  hone_launch launch;
-  hone_tensor *out; /* the launch's, whose data take turns */
+  hone_launch launch; /* in the host's memory */
+  hn_shuttle shuttle; /* the same where a device with memory of its own reads it */
+  hone_tensor *out;   /* the launch's, whose data take turns */
   hone_stream *stream;
   void *packed, *scratch;
   size_t packed_bytes, packed_stride, scratch_bytes;
@@ -173,6 +174,7 @@ static hone_device *device_of(const hn_bench *bench, const hn_candidate *candida
 
 static void drop_slot(hn_bench *bench, ready *slot) {
   if (!slot->candidate) return;
+  hn_shuttle_close(&slot->shuttle);
   hn_stream_close(device_of(bench, slot->candidate), slot->stream);
   hn_unprepare(&slot->prepared);
   hn_free(&bench->choices->context->allocator, slot->packed, slot->packed_bytes);
@@ -324,6 +326,11 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
   return HONE_OK;
 }
 
+/* What the tactic gets. */
+static const hone_launch *launch_of(const hn_bench *bench, const ready *slot) {
+  return device_of(bench, slot->candidate)->facts.host_memory ? &slot->launch : &slot->shuttle.launch;
+}
+
 static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *query, bool timed) {
   hn_choices *choices = bench->choices;
   hone_diagnostics *diag = &choices->context->diag;
@@ -335,8 +342,10 @@ static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *qu
   HN_TRY(make_launch(bench, slot, query));
   HN_TRY(hn_stream_open(device_of(bench, slot->candidate), 2, &slot->stream, diag));
   HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
-  HN_TRY(tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
-  HN_TRY(hn_stream_wait(device_of(bench, slot->candidate), slot->stream, diag));
+  HN_TRY(hn_shuttle_open(device_of(bench, slot->candidate), slot->stream, &slot->launch, slot->candidate->packed_bytes,
+                         slot->candidate->scratch_bytes, &slot->shuttle, diag));
+  HN_TRY(tactic->launch(slot->prepared.state, slot->stream, launch_of(bench, slot)));
+  HN_TRY(hn_shuttle_fetch(&slot->shuttle, diag));
   return bench->reference ? measure_error(bench, slot) : HONE_OK;
 }
 
@@ -359,8 +368,8 @@ hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, double *o
   hone_device *device = device_of(bench, slot->candidate);
   for (int i = -1; i < repeat; ++i) { /* the first brings the inputs back and wakes the threads: it does not count */
     if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
-    take_turn(bench, slot);
-    HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, &slot->launch));
+    if (device->facts.host_memory) take_turn(bench, slot);
+    HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, launch_of(bench, slot)));
   }
   HN_TRY(hn_stream_mark(device, slot->stream, 1));
   HN_TRY(hn_stream_wait(device, slot->stream, &bench->choices->context->diag));

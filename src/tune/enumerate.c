@@ -10,6 +10,15 @@ bool hn_candidate_usable(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_ESTIMATED || candidate->state == HN_CANDIDATE_TIMED;
 }
 
+bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate) {
+  if (!choices->devices[candidate->device]->facts.host_memory) return false;
+  for (int k = 0; k < choice->candidate_count; ++k)
+    if (hn_candidate_usable(&choice->candidates[k]) &&
+        !choices->devices[choice->candidates[k].device]->facts.host_memory)
+      return true;
+  return false;
+}
+
 void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate,
                         hone_fact *in, hone_fact *out, hone_query *query) {
   const hn_node *node = choice->node;
@@ -90,7 +99,8 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
 /* The share of the device's peak that a tactic of a lesser instruction set can reach at most. */
 static double isa_share(const hone_device *device, const hone_tactic *tactic) {
   uint32_t best = 0;
-  for (const hone_tactic *const *row = device->backend->tactics; *row; ++row)
+  if (!device->facts.host_memory) return 1; /* its bits say what is there, not how wide it is */
+  for (const hone_tactic *const *row = device->tactics; *row; ++row)
     if (((*row)->isa & device->facts.isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
   double share = 1;
   for (uint32_t isa = best; isa > tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
@@ -193,7 +203,7 @@ static hone_status report_missing(hn_choices *choices, const hn_choice *choice) 
 static hone_status ask_all(asking *a) {
   hn_choices *choices = a->choices;
   for (int d = 0; d < choices->device_count; ++d)
-    for (const hone_tactic *const *row = choices->devices[d]->backend->tactics; *row; ++row)
+    for (const hone_tactic *const *row = choices->devices[d]->tactics; *row; ++row)
       if (hn_tactic_covers(*row, a->choice->node->op)) HN_TRY(ask_tactic(a, d, *row));
   return HONE_OK;
 }

@@ -74,10 +74,11 @@ static const hn_candidate *best_timed(const hn_choice *choice, const hn_candidat
   return best;
 }
 
-static double best_estimate(const hn_choice *choice) {
+static double best_estimate(const hn_choices *choices, const hn_choice *choice) {
   double best = HUGE_VAL;
   for (int c = 0; c < choice->candidate_count; ++c)
-    if (hn_candidate_usable(&choice->candidates[c]) && choice->candidates[c].estimate_ns < best)
+    if (hn_candidate_usable(&choice->candidates[c]) && choice->candidates[c].estimate_ns < best &&
+        !hn_candidate_waits(choices, choice, &choice->candidates[c]))
       best = choice->candidates[c].estimate_ns;
   return best;
 }
@@ -229,6 +230,10 @@ static hone_status list_timings(measuring *m, bool *out_known) {
   for (int c = 0; c < choice->candidate_count; ++c) {
     hn_candidate *candidate = &choice->candidates[c];
     if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+    if (hn_candidate_waits(m->choices, choice, candidate)) {
+      candidate->reason = "not timed: the device that was asked for runs it in its own memory";
+      continue;
+    }
     const char *key = hn_timing_cache_key(m->choices, choice_key, candidate);
     if (!key) return HN_FAIL_MEMORY(&m->choices->context->diag);
     if (hn_timing_cache_get(m->tuning->cache, key, candidate))
@@ -241,7 +246,7 @@ static hone_status list_timings(measuring *m, bool *out_known) {
 }
 
 static hone_status time_all(measuring *m) {
-  const double limit = best_estimate(m->choice) * m->tuning->level->prune + 2000;
+  const double limit = best_estimate(m->choices, m->choice) * m->tuning->level->prune + 2000;
   for (int i = 0; i < m->count; ++i) {
     timing *t = &m->timings[i];
     t->candidate->reason = prune(m, t->candidate, limit);

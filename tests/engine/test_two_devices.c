@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_two_devices.c - plans over two memories, on a device (tests/plugin/far.c) that does its work as late or as early
+ * as it may and whose addresses the host cannot touch: random graphs give the reference's numbers, replayed or not,
+ * loaded or not, with the caller's buffers or not; every byte that crosses does so once; damaged plans are refused. */
+#include "device/device.h"
+#include "plan/plan.h"
+#include "run/engine.h"
+#include "support/small_net.h"
+#include <hone/hone.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 6, COLUMNS = 8, COUNT = ROWS * COLUMNS, MAX_VALUES = 64, GRAPHS = 40 };
+
+static hone_context *context;
+static uint64_t seed;
+
+static uint64_t next(void) { /* SplitMix64 (Steele, Lea, Flood 2014) */
+  uint64_t z = (seed += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+static float number(void) { return (float)((double)(next() >> 11) / (double)((uint64_t)1 << 52) - 1); }
+
+static void check(hone_status status) {
+  if (status == HONE_OK) return;
+  for (int i = 0; i < hone_context_message_count(context); ++i)
+    print_error("%s\n", hone_context_message(context, i, NULL));
+  fail_msg("%s (seed %llu)", hone_status_name(status), (unsigned long long)seed);
+}
+
+static void check_session(const hone_session *session, hone_status status) {
+  if (status == HONE_OK) return;
+  for (int i = 0; i < hone_session_message_count(session); ++i)
+    print_error("%s\n", hone_session_message(session, i, NULL));
+  fail_msg("%s (seed %llu)", hone_status_name(status), (unsigned long long)seed);
+}
+
+static hone_device *open_far(int index) {
+  hone_device *device;
+  const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
+  check(hone_device_open(context, "far", index, &one, &device));
+  return device;
+}
+
+static hone_value *add(hone_graph *graph, const char *op, hone_value *a, hone_value *b, const hone_attr *attr) {
+  hone_value *const in[2] = {a, b};
+  hone_value *out;
+  check(hone_graph_add_node(graph, op, NULL, in, b ? 2 : 1, attr, attr ? 1 : 0, &out, 1));
+  return out;
+}
+
+static hone_value *constant(hone_graph *graph, int rank, const int64_t *dims) {
+  static float data[COUNT * COUNT];
+  hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape.rank = rank};
+  size_t count = 1;
+  for (int i = 0; i < rank; ++i) count *= (size_t)(type.shape.dim[i] = dims[i]);
+  for (size_t i = 0; i < count; ++i) data[i] = number();
+  const hone_tensor tensor = {.type = type, .data = data, .bytes = count * sizeof *data};
+  hone_value *value;
+  check(hone_graph_add_constant(graph, NULL, &tensor, &value));
+  return value;
+}
+
+/* One more value of ROWS x COLUMNS from earlier ones. far runs products and elementwise ops, the host the others. */
+static hone_value *grow(hone_graph *graph, hone_value *const *values, int count) {
+  hone_value *a = values[next() % (unsigned)count], *b = values[next() % (unsigned)count];
+  static const int64_t square[2] = {COLUMNS, COLUMNS}, row[1] = {COLUMNS}, flat[1] = {COUNT}, back[2] = {ROWS, COLUMNS};
+  static const int64_t order[2] = {1, 0};
+  const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 2, .ints = order};
+  int64_t dims[2] = {COUNT, 0};
+  const hone_tensor to_flat = {{HONE_TENSOR, HONE_I64, HONE_PLAIN, {1, {1}}}, dims, 8};
+  int64_t both[2] = {back[0], back[1]};
+  const hone_tensor to_back = {{HONE_TENSOR, HONE_I64, HONE_PLAIN, {1, {2}}}, both, 16};
+  hone_value *shape, *other;
+  switch (next() % 9) {
+  case 0:
+    return add(graph, "add", add(graph, "matmul", a, constant(graph, 2, square), NULL), constant(graph, 1, row), NULL);
+  case 1: return add(graph, "tanh", add(graph, "add", a, b, NULL), NULL, NULL);
+  case 2: return add(graph, "mul", a, b, NULL);
+  case 3:
+  case 4: return add(graph, "softmax", a, NULL, NULL);
+  case 5: return add(graph, "sub", a, constant(graph, 1, row), NULL);
+  case 6: /* a view, something on either side of it, and back */
+    check(hone_graph_add_constant(graph, NULL, &to_flat, &shape));
+    other = add(graph, "reshape", a, shape, NULL);
+    other = next() % 2 ? add(graph, "softmax", other, NULL, NULL)
+                       : add(graph, "add", other, constant(graph, 1, flat), NULL);
+    check(hone_graph_add_constant(graph, NULL, &to_back, &shape));
+    return add(graph, "reshape", other, shape, NULL);
+  case 7:
+    return add(graph, "transpose", add(graph, "softmax", add(graph, "transpose", a, NULL, &perm), NULL, NULL), NULL,
+               &perm);
+  default: return add(graph, "max", a, b, NULL);
+  }
+}
+
+static hone_graph *random_graph(int nodes) {
+  hone_graph *graph;
+  hone_value *values[MAX_VALUES];
+  const int64_t dims[2] = {ROWS, COLUMNS};
+  check(hone_graph_create(context, "random", &graph));
+  check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, &values[0]));
+  check(hone_graph_add_input(graph, "b", HONE_F32, 2, dims, NULL, &values[1]));
+  int count = 2;
+  while (count < nodes + 2) {
+    values[count] = grow(graph, values, count);
+    ++count;
+  }
+  check(hone_graph_add_output(graph, "y", values[count - 1]));
+  check(hone_graph_add_output(graph, "z", values[2 + next() % (unsigned)(count - 2)]));
+  return graph;
+}
+
+typedef struct numbers {
+  float in[2][COUNT], out[2][COUNT];
+} numbers;
+
+static const char *const names[4] = {"a", "b", "y", "z"};
+
+static hone_tensor tensor_over(float *data) {
+  return (hone_tensor){{HONE_TENSOR, HONE_F32, HONE_PLAIN, {2, {ROWS, COLUMNS}}}, data, COUNT * sizeof *data};
+}
+
+static void run_session(hone_session *session, numbers *n, bool bound) {
+  for (int i = 0; i < 4; ++i) {
+    hone_tensor t = tensor_over(i < 2 ? n->in[i] : n->out[i - 2]);
+    if (!bound) t.data = NULL;
+    if (bound || i >= 2) check_session(session, hone_session_bind(session, names[i], &t));
+    t = tensor_over(n->in[i & 1]);
+    if (!bound && i < 2) check_session(session, hone_session_copy_in(session, names[i], &t));
+  }
+  check_session(session, hone_session_run(session));
+  for (int i = 0; i < 2 && !bound; ++i) {
+    hone_tensor t;
+    check_session(session, hone_session_tensor(session, names[2 + i], &t));
+    memcpy(n->out[i], t.data, t.bytes);
+  }
+}
+
+static void compare(const numbers *got, const numbers *want, const char *what) {
+  for (int o = 0; o < 2; ++o)
+    for (int i = 0; i < COUNT; ++i)
+      if (!(fabsf(got->out[o][i] - want->out[o][i]) <= 1e-4f * (1 + fabsf(want->out[o][i]))))
+        fail_msg("%s: output %s[%d] is %g, not %g (seed %llu)", what, names[2 + o], i, (double)got->out[o][i],
+                 (double)want->out[o][i], (unsigned long long)seed);
+}
+
+/* Each root tensor crosses a border once in each direction at most. */
+static void check_copies(const hn_plan *plan) {
+  for (int s = 0; s < plan->step_count; ++s)
+    for (int r = s + 1; r < plan->step_count; ++r)
+      if (plan->steps[s].kind == HN_STEP_COPY && plan->steps[r].kind == HN_STEP_COPY)
+        assert_int_not_equal(plan->steps[s].in[0], plan->steps[r].in[0]);
+}
+
+static void try_engine(hone_engine *engine, numbers *inputs, const numbers *want, const numbers *want_again) {
+  static const char *const how[] = {"replayed", "bound", "launched", "profiled"};
+  for (int k = 0; k < 4; ++k) {
+    hone_session *session;
+    hone_session_stats stats;
+    const hone_session_options options = {.struct_size = sizeof options, .no_replay = k == 2, .profile = k == 3};
+    check(hone_session_create(engine, &options, &session, hone_context_diagnostics(context)));
+    for (int again = 0; again < 3; ++again) {
+      numbers n = inputs[again & 1];
+      run_session(session, &n, k == 1 && again != 2);
+      compare(&n, again & 1 ? want_again : want, how[k]);
+    }
+    hone_session_get_stats(session, &stats);
+    if (k == 2) assert_int_equal(stats.replays, 0);
+    hone_session_destroy(session);
+  }
+}
+
+static void reference(hone_graph *graph, numbers *n) {
+  hone_device *device;
+  hone_engine *engine;
+  hone_session *session;
+  check(hone_device_open(context, "ref", 0, NULL, &device));
+  check(hone_engine_build(context, graph, &device, 1, NULL, &engine));
+  check(hone_session_create(engine, NULL, &session, hone_context_diagnostics(context)));
+  run_session(session, n, false);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(device);
+}
+
+static void test_random_graphs(void **state) {
+  (void)state;
+  const char *given = getenv("HONE_SEED");
+  hone_device *devices[2] = {open_far(0), open_far(1)};
+  int copies = 0, waits = 0, replays = 0;
+  for (int g = 0; g < GRAPHS; ++g) {
+    seed = (given ? strtoull(given, NULL, 10) : 1) * 1000 + (uint64_t)g;
+    const uint64_t first_seed = seed;
+    hone_graph *graph = random_graph(3 + g % 25);
+    numbers inputs[2], want[2];
+    for (int i = 0; i < 4 * COUNT; ++i) inputs[i / (2 * COUNT)].in[i / COUNT % 2][i % COUNT] = number();
+    for (int i = 0; i < 2; ++i) reference(graph, &inputs[i]);
+    memcpy(want, inputs, sizeof want);
+    for (int d = 0; d < 2; ++d) {
+      hone_engine *engine, *loaded;
+      const hone_build_options options = {.struct_size = sizeof options, .level = -1};
+      seed = first_seed;
+      check(hone_engine_build(context, graph, &devices[d], 1, &options, &engine));
+      check_copies(engine->plan);
+      for (int s = 0; s < engine->plan->step_count; ++s) {
+        copies += engine->plan->steps[s].kind == HN_STEP_COPY;
+        waits += engine->plan->steps[s].kind == HN_STEP_WAIT;
+      }
+      try_engine(engine, inputs, &want[0], &want[1]);
+      check(hone_engine_save(engine, "two_devices.hone", hone_context_diagnostics(context)));
+      hone_engine_release(engine);
+      check(hone_engine_load(context, "two_devices.hone", &devices[d], 1, &loaded));
+      hone_session *session;
+      hone_session_stats stats;
+      check(hone_session_create(loaded, NULL, &session, hone_context_diagnostics(context)));
+      numbers n = inputs[0];
+      run_session(session, &n, false);
+      compare(&n, &want[0], "loaded");
+      hone_session_get_stats(session, &stats);
+      replays += (int)stats.replays;
+      hone_session_destroy(session);
+      hone_engine_release(loaded);
+    }
+    hone_graph_destroy(graph);
+  }
+  assert_true(copies > 4 * GRAPHS && waits > GRAPHS && replays > GRAPHS); /* the graphs do cross the border */
+  unlink("two_devices.hone");
+  unlink("two_devices.hone.ledger");
+  hone_device_close(devices[0]);
+  hone_device_close(devices[1]);
+}
+
+/* far, host, far: steps, arenas and devices as they must be, and what the checks say when they are not. */
+static hone_engine *sandwich(hone_device *far) {
+  static const int64_t square[2] = {COLUMNS, COLUMNS}, dims[2] = {ROWS, COLUMNS};
+  hone_graph *graph;
+  hone_value *x;
+  hone_engine *engine;
+  seed = 7;
+  check(hone_graph_create(context, "sandwich", &graph));
+  check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, &x));
+  x = add(graph, "tanh", add(graph, "matmul", x, constant(graph, 2, square), NULL), NULL, NULL);
+  x = add(graph, "softmax", x, NULL, NULL);
+  x = add(graph, "matmul", x, constant(graph, 2, square), NULL);
+  check(hone_graph_add_output(graph, "y", x));
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
+  check(hone_engine_build(context, graph, &far, 1, &options, &engine));
+  hone_graph_destroy(graph);
+  return engine;
+}
+
+static void test_plan(void **state) {
+  (void)state;
+  hone_device *far = open_far(0);
+  hone_engine *engine = sandwich(far);
+  hn_plan *plan = engine->plan;
+  static const hn_step_kind kinds[] = {HN_STEP_COPY, HN_STEP_CALL, HN_STEP_COPY, HN_STEP_WAIT,
+                                       HN_STEP_CALL, HN_STEP_COPY, HN_STEP_CALL, HN_STEP_COPY};
+  static const char *const on[] = {"far", "far", "far", "far", "cpu", "far", "far", "far"};
+  assert_int_equal(plan->step_count, 8);
+  for (int s = 0; s < 8; ++s) {
+    assert_int_equal(plan->steps[s].kind, kinds[s]);
+    assert_string_equal(plan->device_kinds[plan->steps[s].device], on[s]);
+  }
+  assert_int_equal(plan->host, 1);
+  assert_true(plan->home_arena_bytes[0] > 0 && plan->home_arena_bytes[1] > 0);
+  assert_int_equal(plan->home_arena_bytes[0] + plan->home_arena_bytes[1], plan->arena_bytes);
+  hone_diagnostics *diag = hone_context_diagnostics(context);
+  assert_int_equal(hn_plan_check(plan, diag), HONE_OK);
+
+  const hn_plan_step wait = plan->steps[3], copy = plan->steps[2], host = plan->steps[4];
+  plan->steps[3].device = 1; /* a wait for the host itself */
+  assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
+  plan->steps[3] = copy; /* nobody waits */
+  plan->steps[2] = wait;
+  assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
+  assert_non_null(strstr(hone_context_message(context, hone_context_message_count(context) - 1, NULL), "waited"));
+  plan->steps[3] = wait;
+  plan->steps[2] = copy;
+  plan->steps[4].device = 2; /* the reference has no such tactic */
+  assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
+  plan->steps[4] = host;
+  plan->tensors[host.in[0]].device = 0; /* the host would read the device's memory */
+  assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
+  plan->tensors[host.in[0]].device = 1;
+  plan->home_arena_bytes[0] -= 64; /* one arena too small, the other too large */
+  plan->home_arena_bytes[1] += 64;
+  assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
+  plan->home_arena_bytes[0] += 64;
+  plan->home_arena_bytes[1] -= 64;
+  assert_int_equal(hn_plan_check(plan, diag), HONE_OK);
+  hone_engine_release(engine);
+  hone_device_close(far);
+  hone_context_clear_messages(context);
+}
+
+/* The host's bytes that a copy reads live until the host waits. */
+static void test_lives(void **state) {
+  (void)state;
+  hone_device *far = open_far(0);
+  hone_engine *engine = sandwich(far);
+  const hn_plan *plan = engine->plan;
+  hn_life lives[64];
+  assert_true(plan->tensor_count < 64);
+  hn_plan_lives(plan, lives);
+  assert_int_equal(lives[plan->steps[5].in[0]].last, plan->step_count - 1);
+  assert_int_equal(lives[plan->steps[0].in[0]].last, 3);
+  hone_engine_release(engine);
+  hone_device_close(far);
+}
+
+/* An engine for far is refused, in words, where far is not. */
+static void test_without(void **state) {
+  (void)state;
+  hone_device *far = open_far(0), *cpu;
+  hone_engine *engine = sandwich(far), *loaded;
+  check(hone_engine_save(engine, "two_devices.hone", hone_context_diagnostics(context)));
+  hone_engine_release(engine);
+  check(hone_device_open(context, "cpu", 0, NULL, &cpu));
+  assert_int_equal(hone_engine_load(context, "two_devices.hone", &cpu, 1, &loaded), HONE_INCOMPATIBLE);
+  assert_non_null(strstr(hone_context_message(context, hone_context_message_count(context) - 1, NULL), "far"));
+  hone_context_clear_messages(context);
+  unlink("two_devices.hone");
+  unlink("two_devices.hone.ledger");
+  hone_device_close(cpu);
+  hone_device_close(far);
+}
+
+static bool write_to(void *user, const char *piece, size_t length) { return fwrite(piece, 1, length, user) == length; }
+
+/* Free batches: arenas of both devices are placed anew for each shape, and what was recorded belongs to it. */
+static void test_free_batch(void **state) {
+  (void)state;
+  hone_device *far = open_far(0), *ref;
+  hone_graph *graph;
+  hone_engine *engines[2];
+  hone_session *sessions[2];
+  check(small_net_graph(context, true, &graph));
+  check(hone_device_open(context, "ref", 0, NULL, &ref));
+  hone_device *const devices[2] = {far, ref};
+  const hone_profile_shape profile = {
+      .input = "x", .min = {4, {1, 3, 16, 16}}, .opt = {4, {2, 3, 16, 16}}, .max = {4, {4, 3, 16, 16}}};
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1, .shapes = &profile, .shape_count = 1};
+  for (int e = 0; e < 2; ++e) {
+    check(hone_engine_build(context, graph, &devices[e], 1, &options, &engines[e]));
+    check(hone_session_create(engines[e], NULL, &sessions[e], hone_context_diagnostics(context)));
+  }
+  for (int round = 0; round < 6; ++round) {
+    const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1 + round * 3 % 4, 3, 16, 16}}};
+    hone_tensor x, y[2];
+    check(hone_tensor_alloc(context, &type, &x));
+    small_net_fill(&x, (uint64_t)round);
+    for (int e = 0; e < 2; ++e) {
+      check_session(sessions[e], hone_session_copy_in(sessions[e], "x", &x));
+      check_session(sessions[e], hone_session_run(sessions[e]));
+      check_session(sessions[e], hone_session_tensor(sessions[e], "y", &y[e]));
+    }
+    assert_int_equal(y[0].bytes, y[1].bytes);
+    for (size_t i = 0; i < y[0].bytes / sizeof(float); ++i)
+      assert_true(fabsf(((float *)y[0].data)[i] - ((float *)y[1].data)[i]) < 1e-4f);
+    hone_tensor_free(context, &x);
+  }
+  hone_session_stats stats;
+  hone_session_get_stats(sessions[0], &stats);
+  assert_true(stats.replays >= stats.instances && stats.instances == 4);
+  for (int e = 0; e < 2; ++e) {
+    hone_session_destroy(sessions[e]);
+    hone_engine_release(engines[e]);
+  }
+  hone_graph_destroy(graph);
+  hone_device_close(ref);
+  hone_device_close(far);
+}
+
+static void test_verify(void **state) {
+  (void)state;
+  hone_device *far = open_far(1);
+  hone_engine *engine = sandwich(far);
+  bool within = false;
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *sink = open_memstream(&text, &bytes);
+  assert_non_null(sink);
+  check(hone_verify(engine, NULL, write_to, sink, &within, hone_context_diagnostics(context)));
+  fclose(sink);
+  assert_true(within);
+  assert_non_null(strstr(text, "far.linear"));
+  free(text);
+  hone_engine_release(engine);
+  hone_device_close(far);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  char path[4096];
+  const char *folder = getenv("HONE_BUILD_DIR");
+  snprintf(path, sizeof path, "%s/tests/libfar.so", folder ? folder : "build/release");
+  if (hone_context_create(NULL, &context) != HONE_OK) return -1;
+  check(hone_plugin_load(context, path));
+  return 0;
+}
+static int tear_down(void **state) {
+  (void)state;
+  hone_context_destroy(context);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),          cmocka_unit_test(test_lives),
+                                     cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_without),
+                                     cmocka_unit_test(test_free_batch),    cmocka_unit_test(test_verify)};
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* far.c - a device whose memory is not the host's, without any hardware: a plug-in's backend for tests.
+ *
+ * Its addresses have a bit that no host address has, so that the host that touches one crashes, and a launch that finds
+ * a host address fails. Unit 0 does what it is given as late as it may, when the host waits: a host that reads too
+ * early, or writes what a copy still reads, gets wrong numbers. Unit 1 does everything at once: a copy that arrives in
+ * bytes that are still needed destroys them. What both get right has its ordering right. It can record and replay.
+ * It runs linear (with packed weights) and elementwise operators, by the operator's own eval. */
+#include <hone/plugin.h>
+#include <string.h>
+
+#define FAR_BIT ((uint64_t)1 << 62)
+enum { MAX_JOBS = 4096, MAX_TENSORS = 12 };
+
+struct hone_driver {
+  const hone_host *host;
+};
+
+struct hone_unit {
+  const hone_host *host;
+  bool late;
+};
+
+typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY } job_kind;
+
+typedef struct far_state {
+  const hone_op *op;
+  const hone_attrs *attrs;
+  unsigned sum; /* of the first bytes of constants, which are the host's to read when preparing */
+} far_state;
+
+typedef struct job {
+  job_kind kind;
+  const far_state *state;
+  hone_tensor tensors[MAX_TENSORS];
+  int in_count, out_count;
+  char *to;
+  const char *from;
+  size_t bytes;
+  int slot;
+  const struct hone_replay *replay;
+} job;
+
+struct hone_replay {
+  const hone_host *host;
+  int count;
+  job jobs[]; /* MAX_JOBS while recording */
+};
+
+struct hone_stream {
+  hone_unit *unit;
+  double now_ns;
+  struct hone_replay *recording;
+  int mark_count, job_count;
+  double *marks_ns;
+  job jobs[MAX_JOBS];
+};
+
+static void *take(const hone_host *host, size_t bytes) {
+  void *block = host->resize(host->self, NULL, 0, bytes);
+  if (block) memset(block, 0, bytes);
+  return block;
+}
+static void drop(const hone_host *host, void *block, size_t bytes) { (void)host->resize(host->self, block, bytes, 0); }
+
+/* ---- units and memory ---- */
+
+static hone_status load(const hone_host *host, hone_driver **out, hone_diagnostics *diagnostics) {
+  *out = take(host, sizeof **out);
+  if (!*out) return host->fail(diagnostics, HONE_NO_MEMORY, "out of memory");
+  (*out)->host = host;
+  return HONE_OK;
+}
+static void unload(hone_driver *driver) { drop(driver->host, driver, sizeof *driver); }
+static int count(hone_driver *driver) {
+  (void)driver;
+  return 2;
+}
+static hone_status open_unit(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
+                             hone_diagnostics *diagnostics) {
+  (void)options;
+  *out = take(driver->host, sizeof **out);
+  if (!*out) return driver->host->fail(diagnostics, HONE_NO_MEMORY, "out of memory");
+  (*out)->host = driver->host;
+  (*out)->late = index == 0;
+  return HONE_OK;
+}
+static void close_unit(hone_unit *unit) { drop(unit->host, unit, sizeof *unit); }
+static void facts(const hone_unit *unit, hone_facts *out) {
+  *out = (hone_facts){.threads = 1, .peak_flops = 1e15, .peak_bytes = 1e15};
+  strcpy(out->name, unit->late ? "far, late" : "far, at once");
+  strcpy(out->version, "1");
+}
+static hone_status alloc(hone_unit *unit, int kind, size_t bytes, hone_memory *out) {
+  void *block = unit->host->resize(unit->host->self, NULL, 0, bytes);
+  if (!block) return HONE_NO_MEMORY;
+  memset(block, 0xff, bytes); /* every float a NaN */
+  const bool staging = kind == HONE_MEMORY_STAGING;
+  *out = (hone_memory){.data = staging ? block : NULL,
+                       .address = staging ? (uintptr_t)block : (uintptr_t)block | FAR_BIT,
+                       .bytes = bytes,
+                       .kind = kind};
+  return HONE_OK;
+}
+static void free_memory(hone_unit *unit, hone_memory *memory) {
+  drop(unit->host, (void *)(uintptr_t)(memory->address & ~FAR_BIT), memory->bytes);
+}
+
+/* ---- streams ---- */
+
+static hone_status new_stream(hone_unit *unit, int mark_count, hone_stream **out) {
+  hone_stream *stream = *out = take(unit->host, sizeof *stream);
+  if (!stream) return HONE_NO_MEMORY;
+  stream->unit = unit;
+  stream->mark_count = mark_count;
+  stream->marks_ns = take(unit->host, (size_t)mark_count * sizeof(double) + 1);
+  if (stream->marks_ns) return HONE_OK;
+  drop(unit->host, stream, sizeof *stream);
+  *out = NULL;
+  return HONE_NO_MEMORY;
+}
+static void drop_stream(hone_stream *stream) {
+  const hone_host *host = stream->unit->host;
+  drop(host, stream->marks_ns, (size_t)stream->mark_count * sizeof(double) + 1);
+  drop(host, stream, sizeof *stream);
+}
+
+static hone_status launch_now(const job *j) {
+  hone_eval eval = {.op = j->state->op,
+                    .attrs = j->state->attrs,
+                    .in_count = j->in_count,
+                    .out_count = j->out_count,
+                    .in = j->tensors,
+                    .out = (hone_tensor *)(uintptr_t)(j->tensors + j->in_count)};
+  return eval.op->eval(&eval, NULL);
+}
+
+static hone_status do_now(hone_stream *stream, const job *j) {
+  switch (j->kind) {
+  case JOB_LAUNCH: stream->now_ns += 1000; return launch_now(j);
+  case JOB_COPY:
+    stream->now_ns += 500;
+    memmove(j->to, j->from, j->bytes);
+    return HONE_OK;
+  case JOB_MARK: stream->marks_ns[j->slot] = stream->now_ns; return HONE_OK;
+  default:
+    for (int i = 0; i < j->replay->count; ++i) {
+      const hone_status status = do_now(stream, &j->replay->jobs[i]);
+      if (status != HONE_OK) return status;
+    }
+    return HONE_OK;
+  }
+}
+
+static hone_status wait(hone_stream *stream) {
+  hone_status status = HONE_OK;
+  for (int i = 0; i < stream->job_count && status == HONE_OK; ++i) status = do_now(stream, &stream->jobs[i]);
+  stream->job_count = 0;
+  return status;
+}
+
+static hone_status give(hone_stream *stream, const job *j) {
+  if (stream->recording) {
+    if (j->kind != JOB_LAUNCH || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
+    stream->recording->jobs[stream->recording->count++] = *j;
+    return HONE_OK;
+  }
+  if (!stream->unit->late) return do_now(stream, j);
+  if (stream->job_count == MAX_JOBS) return HONE_LIMIT;
+  stream->jobs[stream->job_count++] = *j;
+  return HONE_OK;
+}
+
+/* NULL when the slice is not what its memory says it is. */
+static char *place_of(hone_slice slice) {
+  const bool far = slice.memory->address & FAR_BIT;
+  if (slice.offset + slice.bytes > slice.memory->bytes || far == (slice.memory->data != NULL)) return NULL;
+  return (char *)(uintptr_t)(slice.memory->address & ~FAR_BIT) + slice.offset;
+}
+static hone_status copy(hone_stream *stream, hone_slice to, hone_slice from) {
+  const job j = {.kind = JOB_COPY, .to = place_of(to), .from = place_of(from), .bytes = to.bytes};
+  return j.to && j.from && to.bytes == from.bytes ? give(stream, &j) : HONE_INVALID;
+}
+static hone_status mark(hone_stream *stream, int slot) {
+  const job j = {.kind = JOB_MARK, .slot = slot};
+  return slot >= 0 && slot < stream->mark_count ? give(stream, &j) : HONE_INVALID;
+}
+static hone_status after(hone_stream *stream, hone_stream *other, int slot) {
+  (void)stream, (void)slot;
+  return wait(other);
+}
+static hone_status poll(hone_stream *stream, bool *out_done) {
+  *out_done = stream->job_count == 0;
+  return HONE_OK;
+}
+static hone_status between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
+  *out_elapsed_ns = stream->marks_ns[to] - stream->marks_ns[from];
+  return HONE_OK;
+}
+
+static size_t replay_bytes(int jobs) { return sizeof(struct hone_replay) + (size_t)jobs * sizeof(job); }
+static hone_status record(hone_stream *stream) {
+  if (stream->recording) return HONE_INVALID;
+  stream->recording = take(stream->unit->host, replay_bytes(MAX_JOBS));
+  if (!stream->recording) return HONE_NO_MEMORY;
+  stream->recording->host = stream->unit->host;
+  return HONE_OK;
+}
+static hone_status keep(hone_stream *stream, hone_replay **out) {
+  *out = NULL;
+  if (!stream->recording) return HONE_INVALID;
+  *out = stream->recording;
+  stream->recording = NULL;
+  return HONE_OK;
+}
+static hone_status replay(hone_stream *stream, const hone_replay *kept) {
+  const job j = {.kind = JOB_REPLAY, .replay = kept};
+  return give(stream, &j);
+}
+static hone_status rebind(hone_replay *kept, int binding, hone_slice slice) {
+  (void)kept, (void)binding, (void)slice;
+  return HONE_UNSUPPORTED;
+}
+static void forget(hone_replay *kept) { drop(kept->host, kept, replay_bytes(MAX_JOBS)); }
+
+/* ---- tactics ---- */
+
+static const char *reject(const hone_query *query) {
+  if (query->in_count + query->out_count > MAX_TENSORS || query->op->eval_scratch) return "too much for this device";
+  for (int i = 0; i < query->in_count; ++i)
+    if (query->in[i].type.kind != HONE_TENSOR || query->in[i].type.format != HONE_PLAIN ||
+        query->in[i].type.dtype != HONE_F32)
+      return "an input is not plain f32";
+  return query->out[0].type.dtype != HONE_F32 || query->out[0].type.format != HONE_PLAIN ? "the output is not plain f32"
+                                                                                         : NULL;
+}
+static const char *reject_linear(const hone_query *query) {
+  return query->constant_mask & 2 ? reject(query) : "the weights are not constant";
+}
+
+static int64_t bytes_of(const hone_type *type) {
+  int64_t bytes = sizeof(float);
+  for (int i = 0; i < type->shape.rank; ++i) bytes *= type->shape.dim[i];
+  return bytes;
+}
+static size_t pack_bytes(const hone_query *query) { return (size_t)bytes_of(&query->in[1].type); }
+static hone_status pack(const hone_query *query, void *to) {
+  memcpy(to, query->in[1].constant->data, pack_bytes(query));
+  return HONE_OK;
+}
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(far_state);
+}
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics) {
+  (void)unit, (void)diagnostics;
+  far_state *s = state;
+  *s = (far_state){.op = query->op, .attrs = query->attrs};
+  for (int i = 0; i < query->in_count; ++i)
+    if (query->in[i].constant && query->in[i].constant->bytes)
+      s->sum += *(const unsigned char *)query->in[i].constant->data;
+  return HONE_OK;
+}
+static bool translate(const hone_tensor *from, hone_tensor *to) {
+  *to = *from;
+  to->data = (void *)((uintptr_t)from->data & ~FAR_BIT);
+  return (uintptr_t)from->data & FAR_BIT || from->bytes == 0;
+}
+static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  job j = {.kind = JOB_LAUNCH, .state = state, .in_count = launch->in_count, .out_count = launch->out_count};
+  bool far = true;
+  for (int i = 0; i < launch->in_count; ++i) {
+    hone_tensor in = launch->in[i];
+    if (!in.data && launch->packed) in.data = (void *)(uintptr_t)launch->packed;
+    far = translate(&in, &j.tensors[i]) && far;
+  }
+  for (int i = 0; i < launch->out_count; ++i) far = translate(&launch->out[i], &j.tensors[launch->in_count + i]) && far;
+  return far ? give(stream, &j) : HONE_INTERNAL;
+}
+
+static const hone_tactic linear = {
+    .struct_size = sizeof(hone_tactic),
+    .name = "far.linear",
+    .version = 1,
+    .op = "linear",
+    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+    .pack_mask = 2,
+    .reject = reject_linear,
+    .pack_bytes = pack_bytes,
+    .pack = pack,
+    .state_bytes = state_bytes,
+    .prepare = prepare,
+    .launch = launch,
+};
+static const hone_tactic elementwise = {
+    .struct_size = sizeof(hone_tactic),
+    .name = "far.elementwise",
+    .version = 1,
+    .op = "*elementwise",
+    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
+    .reject = reject,
+    .state_bytes = state_bytes,
+    .prepare = prepare,
+    .launch = launch,
+};
+/* For the cpu: a plug-in may bring tactics for devices that are there. It accepts nothing. */
+static const char *reject_all(const hone_query *query) {
+  (void)query;
+  return "a tactic of a plug-in that takes nothing";
+}
+static const hone_tactic never = {.struct_size = sizeof(hone_tactic),
+                                  .name = "far.never",
+                                  .version = 1,
+                                  .op = "softmax",
+                                  .reject = reject_all,
+                                  .launch = launch};
+
+static const hone_tactic *const tactics[] = {&linear, &elementwise, NULL};
+static const hone_backend backend = {.struct_size = sizeof(hone_backend),
+                                     .api = HONE_BACKEND_API,
+                                     .name = "far",
+                                     .load = load,
+                                     .unload = unload,
+                                     .count = count,
+                                     .open = open_unit,
+                                     .close = close_unit,
+                                     .facts = facts,
+                                     .alloc = alloc,
+                                     .free = free_memory,
+                                     .stream = new_stream,
+                                     .drop = drop_stream,
+                                     .copy = copy,
+                                     .mark = mark,
+                                     .after = after,
+                                     .wait = wait,
+                                     .poll = poll,
+                                     .between = between,
+                                     .record = record,
+                                     .keep = keep,
+                                     .replay = replay,
+                                     .rebind = rebind,
+                                     .forget = forget,
+                                     .tactics = tactics};
+static const hone_backend *const backends[] = {&backend, NULL};
+static const hone_plugin_tactic host_tactics[] = {{"cpu", &never}, {NULL, NULL}};
+static const hone_plugin_table table = {.struct_size = sizeof(hone_plugin_table),
+                                        .name = "far",
+                                        .version = "1",
+                                        .tactics = host_tactics,
+                                        .backends = backends};
+
+HONE_API const hone_plugin_table *hone_plugin(const hone_host *host);
+const hone_plugin_table *hone_plugin(const hone_host *host) {
+  (void)host;
+  return &table;
+}
