@@ -121,7 +121,7 @@ int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *por
 void cli_print_shape(FILE *to, const hone_shape *shape);
 
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
-extern const cli_option cli_common_options[], cli_model_options[], cli_device_options[], cli_build_options[],
+extern const cli_option cli_session_options[], cli_common_options[], cli_model_options[], cli_device_options[], cli_build_options[],
     cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
     cli_load_inputs_options[], cli_trt_not_yet[];
 
@@ -180,6 +180,9 @@ void cli_progress_end(cli_tool *cli);
 void cli_report_options(const cli_tool *cli, hone_report_options *out);
 
 const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NULL: none */
+/* Folders for the library, ':' between: $HONE_LIBRARY_PATH, where the tool lies, and CUDA's as its users name it. */
+const char *cli_library_path(char *room, size_t bytes);
+hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out);
 int cli_layer_info(cli_tool *cli, const hone_engine *engine);
 /* Runs for at least so many milliseconds and so many times. Exit code. */
 int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs);

@@ -76,7 +76,7 @@ static int profile(cli_tool *cli, hone_session *session) {
 static int bench(cli_tool *cli, const cli_model *model, hone_session **session, bench_times *times) {
   int code = bench_read_percentiles(cli, times);
   if (code != CLI_EXIT_OK) return code;
-  hone_status status = hone_session_create(model->engine, NULL, session, hone_context_diagnostics(cli->context));
+  hone_status status = cli_open_session(cli, model->engine, session);
   if (status != HONE_OK) return cli_fail(cli, status);
   code = cli_fill_inputs(cli, model, *session);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, *session, cli_real(cli, "warmUp", 200), 1);

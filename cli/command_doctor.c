@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_doctor.c - hone doctor: what this machine and this build can do. */
 #include "cli.h"
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,13 +25,6 @@ static void add(facts *list, const char *key, const char *format, ...) {
   va_start(arguments, format);
   (void)vsnprintf(item->text, sizeof item->text, format, arguments);
   va_end(arguments);
-}
-
-/* The library is opened and closed again: nothing of it runs. */
-static bool has_library(const char *name) {
-  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (handle) dlclose(handle);
-  return handle != NULL;
 }
 
 static void add_cache(facts *list) {
@@ -61,6 +53,24 @@ static void add_device(facts *list, const hone_facts *cpu) {
     add(list, "peaks", "not measured");
 }
 
+/* Opened for a look: what it is, or why there is none. */
+static void add_gpu(cli_tool *cli, facts *list) {
+  hone_device *gpu;
+  if (hone_device_open(cli->context, "gpu", 0, NULL, &gpu) == HONE_OK) {
+    hone_facts found;
+    hone_device_facts(gpu, &found);
+    add(list, "gpu", "%s, %s", found.name, found.version);
+    hone_device_close(gpu);
+    return;
+  }
+  const int count = hone_context_message_count(cli->context);
+  char reason[480];
+  (void)snprintf(reason, sizeof reason, "%s", count ? hone_context_message(cli->context, count - 1, NULL) : "none");
+  reason[strcspn(reason, "\n")] = 0;
+  add(list, "gpu", "none: %s", reason);
+  hone_context_clear_messages(cli->context);
+}
+
 static void add_libraries(facts *list) {
 #ifdef HONE_HAVE_PNG
   add(list, "png", "read by libpng");
@@ -72,8 +82,6 @@ static void add_libraries(facts *list) {
 #else
   add(list, "jpeg", "not read: built without libturbojpeg");
 #endif
-  add(list, "gpu",
-      has_library("libcuda.so.1") ? "a driver is there; hone does not use it yet" : "no driver (libcuda.so.1)");
 }
 
 static void print(const cli_tool *cli, const facts *list) {
@@ -101,6 +109,7 @@ int cli_command_doctor(cli_tool *cli) {
   hone_device_facts(cli->device, &cpu);
   add_device(&list, &cpu);
   add_libraries(&list);
+  add_gpu(cli, &list);
   add_cache(&list);
   print(cli, &list);
   return CLI_EXIT_OK;

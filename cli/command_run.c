@@ -240,8 +240,7 @@ static bool any_image(const cli_tool *cli) {
 }
 
 static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
-  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  hone_status status = hone_session_create(model->engine, NULL, session, diag);
+  hone_status status = cli_open_session(cli, model->engine, session);
   if (status != HONE_OK) return cli_fail(cli, status);
   int code = cli_fill_inputs(cli, model, *session);
   if (code != CLI_EXIT_OK) return code;

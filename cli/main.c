@@ -52,6 +52,26 @@ const char *cli_cache_dir(char *room, size_t bytes) {
   return length >= 0 && (size_t)length < bytes ? room : NULL;
 }
 
+/* Appends a folder, made of two parts. */
+static void add_folder(char *room, size_t bytes, const char *folder, const char *under) {
+  const size_t used = strlen(room);
+  if (folder && *folder) (void)snprintf(room + used, bytes - used, "%s%s%s", used ? ":" : "", folder, under);
+}
+
+const char *cli_library_path(char *room, size_t bytes) {
+  char own[4096];
+  room[0] = 0;
+  add_folder(room, bytes, getenv("HONE_LIBRARY_PATH"), "");
+  const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+  own[length > 0 ? length : 0] = 0;
+  if (strrchr(own, '/')) *strrchr(own, '/') = 0;
+  add_folder(room, bytes, own, "");
+  add_folder(room, bytes, own, "/../lib");
+  add_folder(room, bytes, getenv("CUDA_PATH"), "/lib64");
+  add_folder(room, bytes, getenv("CUDA_HOME"), "/lib64");
+  return room;
+}
+
 static bool has_option(const cli_command *command, const char *name) {
   for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t)
     for (const cli_option *row = command->tables[t]; row->name; ++row)
@@ -65,7 +85,7 @@ static bool stops_timing(const cli_tool *cli) {
 }
 
 static int open_context(cli_tool *cli) {
-  char cache[4096];
+  char cache[4096], libraries[16384];
   const char *no_color = getenv("NO_COLOR");
   cli->verbose = cli_has(cli, "verbose");
   cli->quiet = cli_has(cli, "quiet");
@@ -80,7 +100,8 @@ static int open_context(cli_tool *cli) {
                                         .cache_dir = cli_cache_dir(cache, sizeof cache),
                                         .deadline_ms =
                                             has_option(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
-                                        .cancel = stops_timing(cli) ? NULL : &cancelled};
+                                        .cancel = stops_timing(cli) ? NULL : &cancelled,
+                                        .library_path = cli_library_path(libraries, sizeof libraries)};
   const hone_status status = hone_context_create(&options, &cli->context);
   if (status == HONE_OK) return CLI_EXIT_OK;
   cli_error("the library does not start: %s", hone_status_name(status));

@@ -18,18 +18,24 @@ cli_file_kind cli_file_kind_of(const char *path) {
   return strncmp(begin, "graph ", 6) == 0 ? CLI_FILE_GRAPH_TEXT : CLI_FILE_MODEL;
 }
 
-static int check_device_kind(cli_tool *cli, const char **kind) {
-  *kind = cli_text(cli, "device");
-  if (!*kind) *kind = "cpu";
-  if (strncmp(*kind, "gpu", 3) != 0 && !(**kind >= '0' && **kind <= '9')) return CLI_EXIT_OK;
-  cli_error("--device %s is not yet here: hone runs on cpu, ref and null", *kind);
-  return CLI_EXIT_UNSUPPORTED;
+/* "cpu", "gpu", "gpu:1", and trtexec's "1", which is "gpu:1". */
+static int read_device(cli_tool *cli, char *kind, size_t room, int *index) {
+  const char *text = cli_text(cli, "device");
+  if (!text) text = "cpu";
+  const char *colon = strchr(text, ':');
+  const char *number = colon ? colon + 1 : *text >= '0' && *text <= '9' ? text : "0";
+  char *end;
+  *index = (int)strtol(number, &end, 10);
+  if (*end || end == number || *index < 0) return cli_usage_error(cli, "--device wants KIND or KIND:NUMBER, not %s", text);
+  (void)snprintf(kind, room, "%.*s", number == text ? 3 : (int)strcspn(text, ":"), number == text ? "gpu" : text);
+  return CLI_EXIT_OK;
 }
 
 int cli_open_device(cli_tool *cli) {
   if (cli->device) return CLI_EXIT_OK;
-  const char *kind;
-  const int code = check_device_kind(cli, &kind);
+  char kind[64];
+  int index;
+  const int code = read_device(cli, kind, sizeof kind, &index);
   if (code != CLI_EXIT_OK) return code;
   if (cli_has(cli, "threads") && !cli_text(cli, "threads")) {
     cli_error("--threads without a number is trtexec's thread for each stream, which is not yet here; --threads N sets "
@@ -37,7 +43,7 @@ int cli_open_device(cli_tool *cli) {
     return CLI_EXIT_UNSUPPORTED;
   }
   const hone_device_options options = {.struct_size = sizeof options, .threads = (int)cli_int(cli, "threads", 0)};
-  const hone_status status = hone_device_open(cli->context, kind, 0, &options, &cli->device);
+  const hone_status status = hone_device_open(cli->context, kind, index, &options, &cli->device);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 

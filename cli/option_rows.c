@@ -20,9 +20,16 @@ const cli_option cli_model_options[] = {
 };
 
 const cli_option cli_device_options[] = {
-    {"device", CLI_TEXT, "KIND", .doc = "cpu (default), ref (slow and plain), null (a fake clock)"},
+    {"device", CLI_TEXT, "KIND", .doc = "cpu (default), gpu or gpu:N, ref (slow and plain), null (a fake clock)"},
     {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core", .low = 1, .high = 1024},
     {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds", .low = 1, .high = 1e12},
+    {0},
+};
+
+const cli_option cli_session_options[] = {
+    {"no-replay", CLI_FLAG, .doc = "launch every step anew, also on a GPU, which replays recorded runs of steps"},
+    {"noCudaGraph", CLI_FLAG, .same_as = "no-replay"},
+    {"useCudaGraph", CLI_FLAG, .doc = "what is done anyway: recorded runs of steps are replayed"},
     {0},
 };
 

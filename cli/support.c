@@ -40,6 +40,11 @@ void cli_progress_end(cli_tool *cli) {
   cli->progress_shown = false;
 }
 
+hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out) {
+  const hone_session_options options = {.struct_size = sizeof options, .no_replay = cli_has(cli, "no-replay")};
+  return hone_session_create(engine, &options, out, hone_context_diagnostics(cli->context));
+}
+
 void cli_report_options(const cli_tool *cli, hone_report_options *out) {
   *out = (hone_report_options){.struct_size = sizeof *out, .json = cli_has(cli, "json"), .color = cli->color_out};
 }

@@ -87,7 +87,8 @@ typedef struct hone_tactic {
   uint32_t pack_mask; /* inputs that pack consumes: they must be constants and are not given to launch */
   hone_format_pair formats[HONE_MAX_FORMAT_PAIRS]; /* ends at a repeated {PLAIN, PLAIN}; the first may be it */
 
-  /* NULL when accepted, else the reason in words (static storage). */
+  /* NULL when accepted, else the reason in words (static storage). Of the facts it may ask host_memory and the bits of
+   * its own isa: an engine's file is checked with those, before a device is known. */
   const char *(*reject)(const hone_query *query);
   /* Writes at most room variants and returns how many; NULL: one without parameters. */
   int (*variants)(const hone_query *query, hone_params *out, int room);

@@ -57,9 +57,37 @@ static const char *tactic_text(description *d, const hn_plan_step *step) {
   return hn_text_string(&d->scratch);
 }
 
+static bool has_copies(const hn_plan *plan) { return plan->host != 0; }
+
+/* What an engine over several memories makes the host do, and what crosses the border. */
+static void write_homes(description *d) {
+  const hn_plan *plan = d->plan;
+  int copies = 0, host = 0;
+  double bytes = 0;
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    copies += step->kind == HN_STEP_COPY;
+    if (step->kind == HN_STEP_COPY) bytes += step->cost.bytes_read;
+    host += step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->homes[step->device] == plan->host;
+  }
+  for (int h = 0; h < plan->device_count; ++h)
+    if (plan->homes[h] == h)
+      hn_text_printf(d->out, "arena     %.3f MB in the memory of %s\n", (double)plan->home_arena_bytes[h] * 1e-6,
+                     plan->device_kinds[h]);
+  hn_text_printf(d->out, "copies    %d, %.3f MB a run\nhost      %d steps%s", copies, bytes * 1e-6, host,
+                 host ? ":" : "");
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    if (step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->homes[step->device] == plan->host)
+      hn_text_printf(d->out, " %s (%s)", step->name, hn_step_type(step));
+  }
+  hn_text_add(d->out, "\n");
+}
+
 static void write_step(description *d, hn_grid *grid, int at) {
   const hn_plan_step *step = &d->plan->steps[at];
   hn_grid_add(grid, "%d", at + 1);
+  if (has_copies(d->plan)) hn_grid_add(grid, "%s", d->plan->device_kinds[step->device]);
   hn_grid_add(grid, "%s", step->name);
   hn_grid_add(grid, "%s", hn_step_type(step));
   hn_grid_add(grid, "%s", tactic_text(d, step));
@@ -78,15 +106,19 @@ static void write_text(description *d) {
                  (double)plan->weights_bytes * 1e-6, (double)plan->arena_bytes * 1e-6,
                  (double)plan->scratch_bytes * 1e-6, plan->dynamic ? " (at the opt shapes)" : "",
                  plan->after_run ? "; some extents are known only after running: a run may allocate" : "");
+  if (has_copies(plan)) write_homes(d);
   hn_text_printf(d->out, "steps     %d, of them %d on the reference\n", plan->step_count, reference_steps(plan));
   if (plan->max_error_rel_l2 >= 0)
     hn_text_printf(d->out, "error     %.2e relative L2 at most, of a step against the reference\n",
                    plan->max_error_rel_l2);
   hn_text_add(d->out, "\n");
   hn_grid grid;
-  hn_grid_init(&grid, d->arena, "rllllr");
+  hn_grid_init(&grid, d->arena, has_copies(plan) ? "rlllllr" : "rllllr");
   static const char *const heads[] = {"#", "step", "type", "tactic", "output", "error"};
-  for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
+  for (size_t i = 0; i < HN_COUNT(heads); ++i) {
+    hn_grid_add(&grid, "%s", heads[i]);
+    if (i == 0 && has_copies(plan)) hn_grid_add(&grid, "%s", "device");
+  }
   for (int i = 0; i < plan->step_count; ++i) write_step(d, &grid, i);
   hn_grid_write(&grid, d->color, d->out);
 }
@@ -139,6 +171,7 @@ static void put_step(description *d, hn_json_writer *w, const hn_plan_step *step
   hn_json_put_text(w, "kind", hn_step_kind_name(step->kind));
   hn_json_put_text(w, "type", hn_step_type(step));
   hn_json_put_text(w, "provider", step->provider);
+  hn_json_put_text(w, "device", d->plan->device_kinds[step->device]);
   hn_json_put_text(w, "tactic", step->tactic ? tactic_text(d, step) : NULL);
   hn_json_put_bool(w, "reference", hn_step_is_reference(step));
   put_tensors(d, w, "inputs", step->in_count, step->in);

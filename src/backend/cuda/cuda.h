@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda.h - inside of the CUDA backend: the driver's and the libraries' functions, units, streams, compiled kernels.
+ *
+ * A shared object of its own: it links none of our libraries and none of CUDA's. The driver is opened when the backend
+ * is loaded; NVRTC and cuBLASLt when a device is, each optional: without one, the tactics that need it are not offered.
+ * Functions are looked up under the versioned names to which cuda.h maps them. */
+#ifndef HN_BACKEND_CUDA_CUDA_H
+#define HN_BACKEND_CUDA_CUDA_H
+
+#include "backend/cuda/generate.h"
+#include <cublasLt.h>
+#include <cuda.h>
+#include <hone/backend.h>
+#include <nvrtc.h>
+#include <pthread.h>
+
+#define HN_CUDA_DRIVER_FUNCTIONS(row)                                                                                  \
+  row(cuInit) row(cuDriverGetVersion) row(cuDeviceGetCount) row(cuDeviceGet) row(cuDeviceGetName)                      \
+      row(cuDeviceGetAttribute) row(cuDevicePrimaryCtxRetain) row(cuDevicePrimaryCtxRelease) row(cuCtxSetCurrent)      \
+          row(cuMemAlloc) row(cuMemFree) row(cuMemHostAlloc) row(cuMemFreeHost) row(cuMemcpyHtoDAsync)                 \
+              row(cuMemcpyDtoHAsync) row(cuMemcpyDtoDAsync) row(cuStreamCreate) row(cuStreamDestroy)                   \
+                  row(cuStreamSynchronize) row(cuStreamQuery) row(cuStreamWaitEvent) row(cuEventCreate)                \
+                      row(cuEventDestroy) row(cuEventRecord) row(cuEventElapsedTime) row(cuStreamBeginCapture)         \
+                          row(cuStreamEndCapture) row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy)   \
+                              row(cuGraphDestroy) row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction)   \
+                                  row(cuLaunchKernel) row(cuGetErrorString)
+#define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
+  row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
+      row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
+#define HN_CUDA_LT_FUNCTIONS(row)                                                                                      \
+  row(cublasLtGetVersion) row(cublasLtCreate) row(cublasLtDestroy) row(cublasLtMatmulDescCreate)                       \
+      row(cublasLtMatmulDescDestroy) row(cublasLtMatmulDescSetAttribute) row(cublasLtMatrixLayoutCreate)               \
+          row(cublasLtMatrixLayoutDestroy) row(cublasLtMatrixLayoutSetAttribute) row(cublasLtMatmulPreferenceCreate)   \
+              row(cublasLtMatmulPreferenceDestroy) row(cublasLtMatmulPreferenceSetAttribute)                           \
+                  row(cublasLtMatmulAlgoGetHeuristic) row(cublasLtMatmul)
+
+#define HN_CUDA_POINTER(name) __typeof__(&name) name;
+typedef struct hn_cuda_driver_api {
+  HN_CUDA_DRIVER_FUNCTIONS(HN_CUDA_POINTER)
+} hn_cuda_driver_api;
+typedef struct hn_cuda_nvrtc_api {
+  HN_CUDA_NVRTC_FUNCTIONS(HN_CUDA_POINTER)
+} hn_cuda_nvrtc_api;
+typedef struct hn_cuda_lt_api {
+  HN_CUDA_LT_FUNCTIONS(HN_CUDA_POINTER)
+} hn_cuda_lt_api;
+#undef HN_CUDA_POINTER
+
+/* Bits of hone_facts.isa: generations up to the unit's own, and the libraries that are there. */
+enum {
+  HN_CUDA_SM70 = 1 << 0,
+  HN_CUDA_SM75 = 1 << 1,
+  HN_CUDA_SM80 = 1 << 2,
+  HN_CUDA_SM86 = 1 << 3,
+  HN_CUDA_SM89 = 1 << 4,
+  HN_CUDA_SM90 = 1 << 5,
+  HN_CUDA_SM100 = 1 << 6,
+  HN_CUDA_SM120 = 1 << 7,
+  HN_CUDA_NVRTC = 1 << 16,
+  HN_CUDA_LT = 1 << 17,
+};
+
+struct hone_driver {
+  const hone_host *host;
+  void *library;
+  hn_cuda_driver_api api;
+  int count, version; /* 13000: 13.0 */
+};
+
+/* A kernel that was compiled here; one for each source text. */
+typedef struct hn_cuda_compiled {
+  CUmodule module;
+  CUfunction function;
+  size_t source_bytes;
+  struct hn_cuda_compiled *next;
+  char source[];
+} hn_cuda_compiled;
+
+enum { HN_CUDA_ROW_KERNELS = 6 };
+typedef enum hn_cuda_row_kernel {
+  HN_CUDA_SOFTMAX,
+  HN_CUDA_LOG_SOFTMAX,
+  HN_CUDA_LAYER_NORM,
+  HN_CUDA_RMS_NORM,
+  HN_CUDA_GATHER_I32,
+  HN_CUDA_GATHER_I64
+} hn_cuda_row_kernel;
+
+struct hone_unit {
+  const hone_host *host;
+  hone_driver *driver;
+  hone_facts facts;
+  CUdevice device;
+  CUcontext context;
+  int sm; /* 90 */
+  void *nvrtc_library, *lt_library;
+  hn_cuda_nvrtc_api nvrtc;
+  hn_cuda_lt_api lt;
+  cublasLtHandle_t lt_handle;
+  pthread_mutex_t mutex; /* of the list below */
+  hn_cuda_compiled *compiled;
+  CUmodule rows;
+  CUfunction row_kernels[HN_CUDA_ROW_KERNELS];
+};
+
+struct hone_stream {
+  hone_unit *unit;
+  CUstream stream;
+  int mark_count;
+  CUevent *marks;
+};
+
+struct hone_replay {
+  hone_unit *unit;
+  CUgraphExec exec;
+};
+
+/* ---- services (driver.c) ---- */
+void *hn_cuda_new(const hone_host *host, size_t bytes); /* zeroed; NULL */
+void hn_cuda_delete(const hone_host *host, void *block, size_t bytes);
+hone_status hn_cuda_fail(const hone_host *host, hone_diagnostics *diag, hone_status status, const char *format, ...)
+    HONE_PRINTF(4, 5);
+/* The driver's word for an error; OK stays OK. */
+hone_status hn_cuda_check(const hone_unit *unit, hone_diagnostics *diag, CUresult result, const char *what);
+/* Opens the first of `names` (ends with NULL) that is found: in the host's library path, then where the loader looks.
+ */
+void *hn_cuda_open_library(const hone_host *host, const char *const *names);
+/* Fills a table of pointers, one name each; the first name that is missing, or NULL. */
+const char *hn_cuda_fill(void *library, const char *const *names, int count, void *table);
+static inline bool hn_cuda_enter(const hone_unit *unit) {
+  return unit->driver->api.cuCtxSetCurrent(unit->context) == CUDA_SUCCESS;
+}
+const hone_attr *hn_cuda_attr(const hone_attrs *attrs, const char *name); /* NULL when absent */
+int64_t hn_cuda_attr_int(const hone_attrs *attrs, const char *name, int64_t otherwise);
+double hn_cuda_attr_float(const hone_attrs *attrs, const char *name, double otherwise);
+int64_t hn_cuda_elements(const hone_shape *shape);
+bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
+
+/* ---- backend entries (stream.c) ---- */
+hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
+void hn_cuda_drop(hone_stream *stream);
+hone_status hn_cuda_copy(hone_stream *stream, hone_slice to, hone_slice from);
+hone_status hn_cuda_mark(hone_stream *stream, int slot);
+hone_status hn_cuda_after(hone_stream *stream, hone_stream *other, int slot);
+hone_status hn_cuda_wait(hone_stream *stream);
+hone_status hn_cuda_poll(hone_stream *stream, bool *out_done);
+hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_elapsed_ns);
+hone_status hn_cuda_record(hone_stream *stream);
+hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out);
+hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay);
+hone_status hn_cuda_rebind(hone_replay *replay, int binding, hone_slice slice);
+void hn_cuda_forget(hone_replay *replay);
+hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
+
+/* ---- libraries, each optional (nvrtc.c, gemm.c) ---- */
+void hn_cuda_open_nvrtc(hone_unit *unit);
+void hn_cuda_close_nvrtc(hone_unit *unit);
+/* The kernel `hn_kernel` of a source, compiled at most once a unit; kept in the host's cache folder when it has one. */
+hone_status hn_cuda_compile(hone_unit *unit, const char *source, CUfunction *out, hone_diagnostics *diag);
+void hn_cuda_open_lt(hone_unit *unit);
+void hn_cuda_close_lt(hone_unit *unit);
+
+/* ---- generated kernels (kernel.c) ---- */
+/* One made ready: elementwise ops, moves, and what follows a product. */
+typedef struct hn_cuda_kernel {
+  CUfunction function;
+  hn_cuda_places places;
+  unsigned blocks;
+} hn_cuda_kernel;
+hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const hn_cuda_places *places,
+                                const char *const *types, hn_cuda_kernel *out, hone_diagnostics *diag);
+hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *stream, const void *const *in, void *out);
+
+extern const hone_tactic hn_tactic_cuda_elementwise, hn_tactic_cuda_transpose, hn_tactic_cuda_identity,
+    hn_tactic_cuda_view, hn_tactic_cuda_linear, hn_tactic_cuda_linear_act, hn_tactic_cuda_gemm, hn_tactic_cuda_matmul,
+    hn_tactic_cuda_softmax, hn_tactic_cuda_log_softmax, hn_tactic_cuda_layer_norm, hn_tactic_cuda_rms_norm,
+    hn_tactic_cuda_gather;
+
+#endif

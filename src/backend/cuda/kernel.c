@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.c - a generated kernel made ready, and its launch. */
+#include "backend/cuda/cuda.h"
+
+hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const hn_cuda_places *places,
+                                const char *const *types, hn_cuda_kernel *out, hone_diagnostics *diag) {
+  int per_thread;
+  *out = (hn_cuda_kernel){.places = *places};
+  char *source = hn_cuda_new(unit->host, HN_CUDA_SOURCE_BYTES);
+  if (!source) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
+  hone_status status = hn_cuda_generate(text, places, types, source, HN_CUDA_SOURCE_BYTES, &per_thread)
+                           ? hn_cuda_compile(unit, source, &out->function, diag)
+                           : unit->host->fail(diag, HONE_LIMIT, "an expression is too long for one kernel");
+  hn_cuda_delete(unit->host, source, HN_CUDA_SOURCE_BYTES);
+  const unsigned threads = places->count / (unsigned)(status == HONE_OK ? per_thread : 1);
+  out->blocks = (threads + HN_CUDA_THREADS - 1) / HN_CUDA_THREADS;
+  return status;
+}
+
+hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *stream, const void *const *in, void *out) {
+  const hn_cuda_places *places = &kernel->places;
+  int values[HONE_MAX_RANK * (HN_CUDA_INPUTS + 1)];
+  void *arguments[HN_CUDA_INPUTS + 3];
+  int count = 0;
+  if (kernel->blocks == 0) return HONE_OK;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  arguments[count++] = &out;
+  for (int k = 0; k < places->in_count; ++k) arguments[count++] = (void *)(uintptr_t)&in[k];
+  arguments[count++] = (void *)(uintptr_t)&places->count;
+  if (places->rank) arguments[count++] = values;
+  for (int d = 0; d < places->rank; ++d) {
+    values[d] = places->dim[d];
+    for (int k = 0; k < places->in_count; ++k) values[places->rank * (k + 1) + d] = places->stride[k][d];
+  }
+  const CUresult result = stream->unit->driver->api.cuLaunchKernel(
+      kernel->function, kernel->blocks, 1, 1, HN_CUDA_THREADS, 1, 1, 0, stream->stream, arguments, NULL);
+  return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
+}

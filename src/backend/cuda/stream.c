@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream.c - streams, copies, marks, and recorded runs as CUDA graphs. */
+#include "backend/cuda/cuda.h"
+
+static hone_status word(CUresult result) { return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE; }
+
+hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out) {
+  const hn_cuda_driver_api *api = &unit->driver->api;
+  *out = NULL;
+  if (!hn_cuda_enter(unit)) return HONE_DEVICE;
+  hone_stream *stream = hn_cuda_new(unit->host, sizeof *stream);
+  if (!stream) return HONE_NO_MEMORY;
+  stream->unit = unit;
+  stream->mark_count = mark_count;
+  stream->marks = hn_cuda_new(unit->host, ((size_t)mark_count + 1) * sizeof *stream->marks);
+  CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+  if (stream->marks) result = api->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
+  for (int i = 0; i < mark_count && result == CUDA_SUCCESS; ++i)
+    result = api->cuEventCreate(&stream->marks[i], CU_EVENT_DEFAULT);
+  if (result != CUDA_SUCCESS) {
+    hn_cuda_drop(stream);
+    return word(result);
+  }
+  *out = stream;
+  return HONE_OK;
+}
+
+void hn_cuda_drop(hone_stream *stream) {
+  hone_unit *unit = stream->unit;
+  const hn_cuda_driver_api *api = &unit->driver->api;
+  if (hn_cuda_enter(unit)) {
+    for (int i = 0; stream->marks && i < stream->mark_count; ++i)
+      if (stream->marks[i]) (void)api->cuEventDestroy(stream->marks[i]);
+    if (stream->stream) (void)api->cuStreamDestroy(stream->stream);
+  }
+  hn_cuda_delete(unit->host, stream->marks, ((size_t)stream->mark_count + 1) * sizeof *stream->marks);
+  hn_cuda_delete(unit->host, stream, sizeof *stream);
+}
+
+hone_status hn_cuda_copy(hone_stream *stream, hone_slice to, hone_slice from) {
+  const hn_cuda_driver_api *api = &stream->unit->driver->api;
+  if (to.bytes != from.bytes || to.offset + to.bytes > to.memory->bytes ||
+      from.offset + from.bytes > from.memory->bytes)
+    return HONE_INVALID;
+  if (to.bytes == 0) return HONE_OK;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  const uint64_t to_address = to.memory->address + to.offset, from_address = from.memory->address + from.offset;
+  if (!to.memory->data && !from.memory->data)
+    return word(api->cuMemcpyDtoDAsync(to_address, from_address, to.bytes, stream->stream));
+  if (!to.memory->data)
+    return word(
+        api->cuMemcpyHtoDAsync(to_address, (const char *)from.memory->data + from.offset, to.bytes, stream->stream));
+  if (!from.memory->data)
+    return word(api->cuMemcpyDtoHAsync((char *)to.memory->data + to.offset, from_address, to.bytes, stream->stream));
+  return HONE_INVALID; /* within the host's memory the host copies */
+}
+
+hone_status hn_cuda_mark(hone_stream *stream, int slot) {
+  if (slot < 0 || slot >= stream->mark_count) return HONE_INVALID;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  return word(stream->unit->driver->api.cuEventRecord(stream->marks[slot], stream->stream));
+}
+
+hone_status hn_cuda_after(hone_stream *stream, hone_stream *other, int slot) {
+  if (slot < 0 || slot >= other->mark_count) return HONE_INVALID;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  return word(stream->unit->driver->api.cuStreamWaitEvent(stream->stream, other->marks[slot], 0));
+}
+
+hone_status hn_cuda_wait(hone_stream *stream) {
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  return word(stream->unit->driver->api.cuStreamSynchronize(stream->stream));
+}
+
+hone_status hn_cuda_poll(hone_stream *stream, bool *out_done) {
+  *out_done = false;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  const CUresult result = stream->unit->driver->api.cuStreamQuery(stream->stream);
+  *out_done = result == CUDA_SUCCESS;
+  return result == CUDA_ERROR_NOT_READY ? HONE_OK : word(result);
+}
+
+hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
+  if (from < 0 || from >= stream->mark_count || to < 0 || to >= stream->mark_count) return HONE_INVALID;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  float elapsed_ms = 0;
+  const CUresult result =
+      stream->unit->driver->api.cuEventElapsedTime(&elapsed_ms, stream->marks[from], stream->marks[to]);
+  *out_elapsed_ns = (double)elapsed_ms * 1e6;
+  return word(result);
+}
+
+/* Relaxed: libraries may load a kernel at its first launch, also while that is recorded. */
+hone_status hn_cuda_record(hone_stream *stream) {
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  return word(stream->unit->driver->api.cuStreamBeginCapture(stream->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+}
+
+hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out) {
+  hone_unit *unit = stream->unit;
+  const hn_cuda_driver_api *api = &unit->driver->api;
+  CUgraph graph = NULL;
+  *out = NULL;
+  if (!hn_cuda_enter(unit)) return HONE_DEVICE;
+  CUresult result = api->cuStreamEndCapture(stream->stream, &graph);
+  hone_replay *replay = hn_cuda_new(unit->host, sizeof *replay);
+  if (result == CUDA_SUCCESS && replay) {
+    replay->unit = unit;
+    result = api->cuGraphInstantiate(&replay->exec, graph, 0);
+  }
+  if (graph) (void)api->cuGraphDestroy(graph);
+  if (result == CUDA_SUCCESS && replay) {
+    *out = replay;
+    return HONE_OK;
+  }
+  const bool no_memory = !replay;
+  hn_cuda_delete(unit->host, replay, sizeof *replay);
+  return no_memory ? HONE_NO_MEMORY : word(result);
+}
+
+hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay) {
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  return word(stream->unit->driver->api.cuGraphLaunch(replay->exec, stream->stream));
+}
+
+/* Nothing of the caller's is in a recorded run: it holds the device's own buffers, which do not move. */
+hone_status hn_cuda_rebind(hone_replay *replay, int binding, hone_slice slice) {
+  (void)replay, (void)binding, (void)slice;
+  return HONE_UNSUPPORTED;
+}
+
+void hn_cuda_forget(hone_replay *replay) {
+  hone_unit *unit = replay->unit;
+  if (hn_cuda_enter(unit)) (void)unit->driver->api.cuGraphExecDestroy(replay->exec);
+  hn_cuda_delete(unit->host, replay, sizeof *replay);
+}

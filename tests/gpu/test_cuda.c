@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cuda.c - the CUDA backend on a real GPU (label gpu; skipped, in words, where there is none): every kernel against
+ * the reference, a network by hand with its products and chains on the GPU and its other steps on the host, replays that
+ * give the same bits as plain runs, engines saved and loaded. */
+#include <hone/hone.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_OUT = 1 << 16 };
+
+static hone_context *context;
+static hone_device *gpu, *ref;
+static uint64_t seed;
+
+static float number(void) { /* SplitMix64 (Steele, Lea, Flood 2014) */
+  uint64_t z = (seed += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return (float)((double)(z >> 11) / (double)((uint64_t)1 << 52) - 1);
+}
+
+static void check(hone_status status) {
+  if (status == HONE_OK) return;
+  for (int i = 0; i < hone_context_message_count(context); ++i)
+    print_error("%s\n", hone_context_message(context, i, NULL));
+  fail_msg("%s", hone_status_name(status));
+}
+
+static void check_session(const hone_session *session, hone_status status) {
+  if (status == HONE_OK) return;
+  for (int i = 0; i < hone_session_message_count(session); ++i)
+    print_error("%s\n", hone_session_message(session, i, NULL));
+  fail_msg("%s", hone_status_name(status));
+}
+
+static hone_shape shape_of(const char *text) { /* "2x3" */
+  hone_shape shape = {0};
+  while (*text) {
+    char *end;
+    shape.dim[shape.rank++] = strtoll(text, &end, 10);
+    text = *end ? end + 1 : end;
+  }
+  return shape;
+}
+
+static void fill(hone_tensor *t) {
+  for (int64_t i = 0; i < hone_tensor_count(t); ++i)
+    if (t->type.dtype == HONE_F32)
+      hone_tensor_set_real(t, i, (double)number());
+    else
+      hone_tensor_set_real(t, i, t->type.dtype == HONE_BOOL ? number() > 0 : (double)(int)((number() + 1) * 2) - 1);
+}
+
+static hone_engine *build(const hone_graph *graph, hone_device *device) {
+  hone_engine *engine;
+  const hone_build_options options = {.struct_size = sizeof options, .level = 1};
+  check(hone_engine_build(context, graph, &device, 1, &options, &engine));
+  return engine;
+}
+
+/* Runs with seeded inputs; the first output's numbers. *out_gpu_steps: how many steps ran on the GPU. */
+static int64_t run(hone_engine *engine, bool replay, double *out, int64_t *out_replayed, int *out_host_calls) {
+  hone_session *session;
+  const hone_session_options options = {.struct_size = sizeof options, .no_replay = !replay};
+  hone_port_info port;
+  check(hone_session_create(engine, &options, &session, hone_context_diagnostics(context)));
+  seed = 42;
+  for (int i = 0; i < hone_engine_input_count(engine); ++i) {
+    hone_tensor t;
+    check(hone_engine_input(engine, i, &port));
+    check_session(session, hone_session_tensor(session, port.name, &t));
+    fill(&t);
+  }
+  for (int again = 0; again < 3; ++again) check_session(session, hone_session_run(session));
+  check(hone_engine_output(engine, 0, &port));
+  hone_tensor y;
+  check_session(session, hone_session_tensor(session, port.name, &y));
+  const int64_t count = hone_tensor_count(&y);
+  assert_true(count <= MAX_OUT);
+  for (int64_t i = 0; i < count; ++i) out[i] = hone_tensor_real(&y, i);
+  hone_session_stats stats;
+  hone_session_get_stats(session, &stats);
+  if (out_replayed) *out_replayed = stats.replayed_steps;
+  hone_session_set_profile(session, true);
+  check_session(session, hone_session_run(session));
+  int host = 0;
+  for (int s = 0; s < hone_session_step_count(session); ++s) {
+    hone_step_profile step;
+    if (hone_session_step(session, s, &step) == HONE_OK && step.provider && strcmp(step.provider, "cuda") != 0) ++host;
+  }
+  if (out_host_calls) *out_host_calls = host;
+  hone_session_destroy(session);
+  return count;
+}
+
+static double distance(const double *got, const double *want, int64_t count) {
+  double difference = 0, sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (isnan(got[i]) && isnan(want[i])) continue;
+    if (got[i] == want[i]) continue;
+    difference += (got[i] - want[i]) * (got[i] - want[i]);
+    sum += want[i] * want[i];
+  }
+  return difference == 0 ? 0 : sqrt(difference / (sum > 0 ? sum : 1));
+}
+
+/* ---- kernels ---- */
+
+typedef struct op_case {
+  const char *op, *in[4]; /* shapes; "b:" bool, "i:" i64, "c:" a constant */
+  hone_attr attrs[4];
+} op_case;
+
+#define INT(attr, value) {.name = (attr), .kind = HONE_ATTR_INT, .i = (value)}
+#define REAL(attr, value) {.name = (attr), .kind = HONE_ATTR_FLOAT, .f = (value)}
+#define TEXT(attr, value) {.name = (attr), .kind = HONE_ATTR_STRING, .s = (value), .count = sizeof(value) - 1}
+static const int64_t swap_last[] = {0, 2, 1}, to_heads[] = {0, 2, 1, 3}, rotate[] = {2, 0, 1};
+
+static const op_case cases[] = {
+    {"add", {"4x5x6", "4x5x6"}, {{0}}},
+    {"add", {"4x5x6", "6"}, {{0}}},
+    {"mul", {"4x1x6", "5x1"}, {{0}}},
+    {"sub", {"7x1", "1x9"}, {{0}}},
+    {"div", {"3x128", "3x128"}, {{0}}},
+    {"max", {"17", "17"}, {{0}}},
+    {"min", {"2x3x4x5", "3x1x5"}, {{0}}},
+    {"relu", {"1000"}, {{0}}},
+    {"relu", {"1001"}, {{0}}},
+    {"gelu", {"64x33"}, {{0}}},
+    {"erf", {"64x32"}, {{0}}},
+    {"tanh", {"64x32"}, {{0}}},
+    {"sigmoid", {"64x32"}, {{0}}},
+    {"exp", {"64x32"}, {{0}}},
+    {"sin", {"64x32"}, {{0}}},
+    {"softplus", {"64x32"}, {{0}}},
+    {"hard_swish", {"64x32"}, {{0}}},
+    {"where", {"b:5x1", "5x6", "6"}, {{0}}},
+    {"greater", {"5x6", "5x6"}, {{0}}},
+    {"softmax", {"8x128"}, {{0}}},
+    {"softmax", {"2x3x7"}, {{0}}},
+    {"softmax", {"2x1000"}, {{0}}},
+    {"log_softmax", {"8x33"}, {{0}}},
+    {"layer_norm", {"6x96", "c:96", "c:96"}, {REAL("epsilon", 1e-5)}},
+    {"layer_norm", {"3x4x50", "c:4x50"}, {INT("axis", 1)}},
+    {"rms_norm", {"6x96", "c:96"}, {{0}}},
+    {"gather", {"c:5x24", "i:3x4"}, {INT("axis", 0)}},
+    {"gather", {"3x5x8", "i:6"}, {INT("axis", 1)}},
+    {"transpose", {"3x5x7"}, {{.name = "perm", .kind = HONE_ATTR_INTS, .count = 3, .ints = swap_last}}},
+    {"transpose", {"2x8x4x16"}, {{.name = "perm", .kind = HONE_ATTR_INTS, .count = 4, .ints = to_heads}}},
+    {"transpose", {"3x5x7"}, {{.name = "perm", .kind = HONE_ATTR_INTS, .count = 3, .ints = rotate}}},
+    {"transpose", {"9x5"}, {{0}}},
+    {"linear", {"16x32", "c:32x48", "c:48"}, {{0}}},
+    {"linear", {"2x3x32", "c:48x32"}, {INT("transpose_w", 1)}},
+    {"linear", {"16x32", "c:32x48", "c:48"}, {TEXT("act", "relu")}},
+    {"linear", {"16x32", "c:32x48"}, {TEXT("act", "relu")}},
+    {"linear", {"16x32", "c:32x48", "c:48"}, {TEXT("act", "gelu")}},
+    {"linear", {"16x32", "c:32x48", "c:48"}, {TEXT("act", "clip"), REAL("act_alpha", -0.5), REAL("act_beta", 0.5)}},
+    {"linear", {"16x32", "c:32x48", "c:48", "16x48"}, {TEXT("act", "relu")}},
+    {"linear", {"1x700", "c:700x3", "c:3"}, {{0}}},
+    {"gemm", {"8x16", "16x24", "24"}, {{0}}},
+    {"gemm", {"16x8", "24x16", "8x24"}, {INT("transA", 1), INT("transB", 1), REAL("alpha", 0.5), REAL("beta", 2)}},
+    {"matmul", {"8x16", "16x24"}, {{0}}},
+    {"matmul", {"2x3x8x16", "2x3x16x24"}, {{0}}},
+    {"matmul", {"5x8x16", "16x24"}, {{0}}},
+    {"matmul", {"8x16", "5x16x24"}, {{0}}},
+};
+
+static hone_graph *graph_of(const op_case *c) {
+  hone_graph *graph;
+  hone_value *in[4] = {0}, *out;
+  int count = 0, attrs = 0;
+  seed = 7;
+  check(hone_graph_create(context, c->op, &graph));
+  for (; count < 4 && c->in[count]; ++count) {
+    const char *text = c->in[count];
+    const char kind = text[1] == ':' ? text[0] : ' ';
+    hone_type type = {.kind = HONE_TENSOR,
+                      .dtype = kind == 'b' ? HONE_BOOL : kind == 'i' ? HONE_I64 : HONE_F32,
+                      .shape = shape_of(kind == ' ' ? text : text + 2)};
+    char name[8];
+    snprintf(name, sizeof name, "x%d", count);
+    if (kind == 'c') {
+      hone_tensor tensor;
+      check(hone_tensor_alloc(context, &type, &tensor));
+      fill(&tensor);
+      check(hone_graph_add_constant(graph, name, &tensor, &in[count]));
+      hone_tensor_free(context, &tensor);
+    } else {
+      check(hone_graph_add_input(graph, name, type.dtype, type.shape.rank, type.shape.dim, NULL, &in[count]));
+    }
+  }
+  while (attrs < 4 && c->attrs[attrs].name) ++attrs;
+  check(hone_graph_add_node(graph, c->op, "node", in, count, c->attrs, attrs, &out, 1));
+  check(hone_graph_add_output(graph, "y", out));
+  return graph;
+}
+
+static void test_kernels(void **state) {
+  (void)state;
+  static double got[MAX_OUT], plain[MAX_OUT], want[MAX_OUT];
+  int failed = 0;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    hone_graph *graph = graph_of(&cases[k]);
+    hone_engine *engine = build(graph, gpu), *slow = build(graph, ref);
+    int host = 0;
+    int64_t replayed = 0;
+    const int64_t count = run(engine, true, got, &replayed, &host);
+    (void)run(engine, false, plain, NULL, NULL);
+    assert_int_equal(run(slow, false, want, NULL, NULL), count);
+    const double error = distance(got, want, count);
+    const bool same = memcmp(got, plain, (size_t)count * sizeof *got) == 0;
+    if (!(error < 1e-5) || !same || host || replayed < 1) {
+      ++failed;
+      print_error("case %zu, %s %s: error %.3g, replay %s, %d steps on the host, %lld replayed\n", k, cases[k].op,
+                  cases[k].in[0], error, same ? "same" : "differs", host, (long long)replayed);
+    }
+    hone_engine_release(engine);
+    hone_engine_release(slow);
+    hone_graph_destroy(graph);
+  }
+  assert_int_equal(failed, 0);
+}
+
+/* ---- a network by hand ---- */
+
+static hone_value *constant(hone_graph *graph, const char *shape, float scale) {
+  hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = shape_of(shape)};
+  hone_tensor tensor;
+  hone_value *value;
+  check(hone_tensor_alloc(context, &type, &tensor));
+  for (int64_t i = 0; i < hone_tensor_count(&tensor); ++i) hone_tensor_set_real(&tensor, i, (double)(number() * scale));
+  check(hone_graph_add_constant(graph, NULL, &tensor, &value));
+  hone_tensor_free(context, &tensor);
+  return value;
+}
+
+static hone_value *node(hone_graph *graph, const char *op, hone_value *a, hone_value *b) {
+  hone_value *const in[2] = {a, b};
+  hone_value *out;
+  check(hone_graph_add_node(graph, op, NULL, in, b ? 2 : 1, NULL, 0, &out, 1));
+  return out;
+}
+
+static void test_mlp(void **state) {
+  (void)state;
+  static double got[MAX_OUT], plain[MAX_OUT], again[MAX_OUT], want[MAX_OUT];
+  const int64_t dims[2] = {16, 256};
+  hone_graph *graph;
+  hone_value *x, *skip;
+  seed = 3;
+  check(hone_graph_create(context, "mlp", &graph));
+  check(hone_graph_add_input(graph, "x", HONE_F32, 2, dims, NULL, &x));
+  x = node(graph, "relu", node(graph, "add", node(graph, "matmul", x, constant(graph, "256x512", 0.1f)), constant(graph, "512", 0.1f)), NULL);
+  skip = x;
+  x = node(graph, "gelu", node(graph, "add", node(graph, "matmul", x, constant(graph, "512x512", 0.1f)), constant(graph, "512", 0.1f)), NULL);
+  x = node(graph, "mul", node(graph, "tanh", node(graph, "add", x, skip), NULL), constant(graph, "512", 1));
+  x = node(graph, "softsign", x, NULL);
+  const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 1};
+  hone_value *sums;
+  check(hone_graph_add_node(graph, "lp_normalization", "on_host", &x, 1, &axis, 1, &sums, 1)); /* the host's step */
+  x = node(graph, "matmul", sums, constant(graph, "512x10", 0.3f));
+  x = node(graph, "softmax", x, NULL);
+  check(hone_graph_add_output(graph, "y", x));
+  hone_engine *engine = build(graph, gpu), *slow = build(graph, ref), *loaded;
+  int host = 0;
+  int64_t replayed = 0;
+  const int64_t count = run(engine, true, got, &replayed, &host);
+  (void)run(engine, false, plain, NULL, NULL);
+  (void)run(slow, false, want, NULL, NULL);
+  print_message("mlp: error %.3g, %d host steps, %lld steps replayed\n", distance(got, want, count), host,
+                (long long)replayed);
+  assert_true(distance(got, want, count) < 1e-4);
+  assert_memory_equal(got, plain, (size_t)count * sizeof *got);
+  assert_int_equal(host, 1);
+  assert_true(replayed >= 4);
+  check(hone_engine_save(engine, "test_cuda.hone", hone_context_diagnostics(context)));
+  check(hone_engine_load(context, "test_cuda.hone", &gpu, 1, &loaded));
+  (void)run(loaded, true, again, NULL, NULL);
+  assert_memory_equal(got, again, (size_t)count * sizeof *got);
+  unlink("test_cuda.hone");
+  unlink("test_cuda.hone.ledger");
+  hone_engine_release(loaded);
+  hone_engine_release(engine);
+  hone_engine_release(slow);
+  hone_graph_destroy(graph);
+}
+
+int main(void) {
+  char folders[8192];
+  const char *given = getenv("HONE_LIBRARY_PATH"), *built = getenv("HONE_BUILD_DIR"), *cuda = getenv("CUDA_PATH");
+  snprintf(folders, sizeof folders, "%s:%s:%s/lib64", given ? given : "", built ? built : "build/release",
+           cuda ? cuda : "/usr/local/cuda");
+  const hone_context_options options = {.struct_size = sizeof options, .library_path = folders};
+  if (hone_context_create(&options, &context) != HONE_OK) return 1;
+  if (hone_device_open(context, "gpu", 0, NULL, &gpu) != HONE_OK) {
+    print_message("skipped: %s\n", hone_context_message(context, 0, NULL));
+    hone_context_destroy(context);
+    return 77;
+  }
+  if (hone_device_open(context, "ref", 0, NULL, &ref) != HONE_OK) return 1;
+  hone_facts facts;
+  hone_device_facts(gpu, &facts);
+  print_message("on %s, %s\n", facts.name, facts.version);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_mlp)};
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  hone_device_close(ref);
+  hone_device_close(gpu);
+  hone_context_destroy(context);
+  return failed;
+}
