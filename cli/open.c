@@ -26,7 +26,8 @@ static int read_device(cli_tool *cli, char *kind, size_t room, int *index) {
   const char *number = colon ? colon + 1 : *text >= '0' && *text <= '9' ? text : "0";
   char *end;
   *index = (int)strtol(number, &end, 10);
-  if (*end || end == number || *index < 0) return cli_usage_error(cli, "--device wants KIND or KIND:NUMBER, not %s", text);
+  if (*end || end == number || *index < 0)
+    return cli_usage_error(cli, "--device wants KIND or KIND:NUMBER, not %s", text);
   (void)snprintf(kind, room, "%.*s", number == text ? 3 : (int)strcspn(text, ":"), number == text ? "gpu" : text);
   return CLI_EXIT_OK;
 }

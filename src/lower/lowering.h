@@ -47,7 +47,7 @@ hone_status hn_lowering_bring(hn_lowering *lowering, const hn_value *value, hone
 /* The host waits for the devices that were asked for copies to it. */
 hone_status hn_lowering_settle(hn_lowering *lowering);
 hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home); /* steps.c */
-hone_status hn_lowering_steps(hn_lowering *lowering);   /* all steps, reformats included */
+hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, reformats included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */
 hone_status hn_lowering_overlay(hn_lowering *lowering, size_t *inside);
 hone_status hn_lowering_storage(hn_lowering *lowering); /* in-place reuse, arena offsets, totals */

@@ -30,7 +30,8 @@ static hone_status resolve_tensors(hone_session *session, hn_instance *instance)
 static void arena_sizes(const hn_plan *plan, const hn_instance *instance, int device, size_t *bytes) {
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *planned = &plan->tensors[t];
-    const bool owns = planned->place == HN_PLACE_ARENA && planned->alias_of < 0 && planned->part_of < 0 && planned->device == device;
+    const bool owns =
+        planned->place == HN_PLACE_ARENA && planned->alias_of < 0 && planned->part_of < 0 && planned->device == device;
     bytes[t] = owns ? instance->tensors[t].bytes : 0;
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda.c - the CUDA backend on a real GPU (label gpu; skipped, in words, where there is none): every kernel against
- * the reference, a network by hand with its products and chains on the GPU and its other steps on the host, replays that
- * give the same bits as plain runs, engines saved and loaded. */
+/* test_cuda.c - the CUDA backend on a real GPU (label gpu; skipped, in words, where there is none): every kernel
+ * against the reference, a network by hand with its products and chains on the GPU and its other steps on the host,
+ * replays that give the same bits as plain runs, engines saved and loaded. */
 #include <hone/hone.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,9 +120,12 @@ typedef struct op_case {
   hone_attr attrs[4];
 } op_case;
 
-#define INT(attr, value) {.name = (attr), .kind = HONE_ATTR_INT, .i = (value)}
-#define REAL(attr, value) {.name = (attr), .kind = HONE_ATTR_FLOAT, .f = (value)}
-#define TEXT(attr, value) {.name = (attr), .kind = HONE_ATTR_STRING, .s = (value), .count = sizeof(value) - 1}
+#define INT(attr, value)                                                                                               \
+  { .name = (attr), .kind = HONE_ATTR_INT, .i = (value) }
+#define REAL(attr, value)                                                                                              \
+  { .name = (attr), .kind = HONE_ATTR_FLOAT, .f = (value) }
+#define TEXT(attr, value)                                                                                              \
+  { .name = (attr), .kind = HONE_ATTR_STRING, .s = (value), .count = sizeof(value) - 1 }
 static const int64_t swap_last[] = {0, 2, 1}, to_heads[] = {0, 2, 1, 3}, rotate[] = {2, 0, 1};
 
 static const op_case cases[] = {
@@ -184,7 +187,9 @@ static hone_graph *graph_of(const op_case *c) {
     const char *text = c->in[count];
     const char kind = text[1] == ':' ? text[0] : ' ';
     hone_type type = {.kind = HONE_TENSOR,
-                      .dtype = kind == 'b' ? HONE_BOOL : kind == 'i' ? HONE_I64 : HONE_F32,
+                      .dtype = kind == 'b'   ? HONE_BOOL
+                               : kind == 'i' ? HONE_I64
+                                             : HONE_F32,
                       .shape = shape_of(kind == ' ' ? text : text + 2)};
     char name[8];
     snprintf(name, sizeof name, "x%d", count);
@@ -259,9 +264,13 @@ static void test_mlp(void **state) {
   seed = 3;
   check(hone_graph_create(context, "mlp", &graph));
   check(hone_graph_add_input(graph, "x", HONE_F32, 2, dims, NULL, &x));
-  x = node(graph, "relu", node(graph, "add", node(graph, "matmul", x, constant(graph, "256x512", 0.1f)), constant(graph, "512", 0.1f)), NULL);
+  x = node(graph, "relu",
+           node(graph, "add", node(graph, "matmul", x, constant(graph, "256x512", 0.1f)), constant(graph, "512", 0.1f)),
+           NULL);
   skip = x;
-  x = node(graph, "gelu", node(graph, "add", node(graph, "matmul", x, constant(graph, "512x512", 0.1f)), constant(graph, "512", 0.1f)), NULL);
+  x = node(graph, "gelu",
+           node(graph, "add", node(graph, "matmul", x, constant(graph, "512x512", 0.1f)), constant(graph, "512", 0.1f)),
+           NULL);
   x = node(graph, "mul", node(graph, "tanh", node(graph, "add", x, skip), NULL), constant(graph, "512", 1));
   x = node(graph, "softsign", x, NULL);
   const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 1};

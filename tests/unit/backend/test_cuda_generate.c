@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_generate.c - generated CUDA C without a GPU: where operands lie, and every operation of tensor/expr, every
- * way of lying and every type compiled by NVRTC for sm_80 and sm_90. Without libnvrtc the compilations are left out, and
- * it says so. */
+ * way of lying and every type compiled by NVRTC for sm_80 and sm_90. Without libnvrtc the compilations are left out,
+ * and it says so. */
 #include "backend/cuda/generate.h"
 #include "tensor/expr.h"
 #include <setjmp.h>
@@ -176,9 +176,8 @@ static void test_compiles(void **state) {
   const hone_shape one = shape_of(0, 0, 0, 0);
   const hn_cuda_places ways[] = {place2(full, full, full), place2(full, one, full), place2(full, row, full),
                                  place2(middle, row, full)};
-  static const char *const types[][3] = {{"float", "float", "float"},
-                                         {"float", "unsigned char", "float"},
-                                         {"float", "float", "unsigned char"}};
+  static const char *const types[][3] = {
+      {"float", "float", "float"}, {"float", "unsigned char", "float"}, {"float", "float", "unsigned char"}};
   static const char *const targets[] = {"--gpu-architecture=sm_80", "--gpu-architecture=sm_90"};
   int per_thread;
   all_operations(text, sizeof text);
