@@ -121,8 +121,8 @@ int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *por
 void cli_print_shape(FILE *to, const hone_shape *shape);
 
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
-extern const cli_option cli_session_options[], cli_common_options[], cli_model_options[], cli_device_options[], cli_build_options[],
-    cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
+extern const cli_option cli_session_options[], cli_common_options[], cli_model_options[], cli_device_options[],
+    cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
     cli_load_inputs_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
@@ -173,7 +173,7 @@ int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_i
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
 const void *cli_interrupt_flag(void); /* const atomic_bool * */
-bool cli_is_interrupted(void); /* builds notice by themselves; loops over runs ask */
+bool cli_is_interrupted(void);        /* builds notice by themselves; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
 void cli_progress_end(cli_tool *cli);

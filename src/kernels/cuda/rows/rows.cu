@@ -74,7 +74,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 /* y[o, i, :] = x[o, indices[i], :]. An index that is out of range gives NaN, the only word a kernel has. */
-template <typename index> __device__ void gather(int *y, const int *x, const index *indices, int length, int inner, int count) {
+template <typename index>
+__device__ void gather(int *y, const int *x, const index *indices, int length, int inner, int count) {
   const int row = blockIdx.x;
   long long at = indices[row % count];
   if (at < 0) at += length;
