@@ -172,8 +172,8 @@ def measure(name, path, threads, arguments):
     row["start"] = {}
     for one, file in files.items() if arguments.start else ():
         tries = [child({"what": "start", "name": one, "path": file, "ports": ports, "threads": threads})
-                 for _ in range(3)]
-        row["start"][one] = sorted(tries, key=lambda run: run["start_ms"])[1]
+                 for _ in range(arguments.starts)]
+        row["start"][one] = sorted(tries, key=lambda run: run["start_ms"])[len(tries) // 2]
     best = min(value["median_ms"] for key, value in row["speed"].items() if key != "hone")
     row["ratio"] = row["speed"]["hone"]["median_ms"] / best
     return row
@@ -194,6 +194,28 @@ def text_of(row):
     return " ".join(columns)
 
 
+def markdown_of(rows):
+    """The tables of README.md and docs/PERFORMANCE.md."""
+    names = ("hone", *rows[0]["versions"])
+    yield f"| model | threads | {' | '.join(name + ' ms' for name in names)} | hone/best | rel. L2 |"
+    yield "|---" * (len(names) + 4) + "|"
+    for row in rows:
+        times = " | ".join("{median_ms:.2f} ({p10_ms:.2f}..{p90_ms:.2f})".format(**row["speed"][name]) for name in names)
+        yield (f"| {row['model']} | {row['threads']} | {times} | {row['ratio']:.2f} "
+               f"| {max(row['relative_l2'].values()):.0e} |")
+    if not rows[0]["start"]:
+        return
+    yield ""
+    yield "| model | threads | start ms: hone, best peer | peak MiB: hone, best peer | build s | ref steps | reformats |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        ours, peers_start = row["start"]["hone"], [v for k, v in row["start"].items() if k != "hone"]
+        yield (f"| {row['model']} | {row['threads']} "
+               f"| {ours['start_ms']:.1f}, {min(p['start_ms'] for p in peers_start):.1f} "
+               f"| {ours['peak_bytes'] / 2**20:.0f}, {min(p['peak_bytes'] for p in peers_start) / 2**20:.0f} "
+               f"| {row['build_s']:.1f} | {row['ref_steps']} | {len(row['reformats'])} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=MODELS)
@@ -202,8 +224,10 @@ def main():
     parser.add_argument("--peers", default="onnxruntime,openvino")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--level", type=int, default=3, help="tuning level of the builds")
+    parser.add_argument("--starts", type=int, default=3, help="fresh processes an engine; the median counts")
     parser.add_argument("--no-start", dest="start", action="store_false", help="leave creation and memory out")
     parser.add_argument("--json", default="")
+    parser.add_argument("--markdown", default="", help="write the tables of the documentation to this file")
     parser.add_argument("--folder", default=os.path.join(hone_api.ROOT, "build/bench"))
     parser.add_argument("--job", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -232,6 +256,9 @@ def main():
     for row in rows:
         if row["reformats"]:
             print(f"reformats of {row['model']} at {row['threads']}: {', '.join(row['reformats'])}")
+    if arguments.markdown:
+        with open(arguments.markdown, "w") as out:
+            out.write("\n".join(markdown_of(rows)) + "\n")
     if arguments.json:
         with open(arguments.json, "w") as out:
             json.dump(rows, out, indent=2)
