@@ -3,6 +3,7 @@
  * write as reshape, transpose, reshape (Zhang et al., arXiv:1707.01083, section 3.1). */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
+#include "tensor/shape.h"
 
 enum { MOST_JOINED = 16 }; /* inputs of a concat made of others */
 
@@ -163,11 +164,12 @@ static hone_status make_slice(hn_match *match) {
 
 /* ---- slices of channels are parts of a split ---- */
 
-/* Channels [*start, *end) of one image, which lie side by side, so that a part of them needs no copy. */
+/* Channels [*start, *end) of one image, which lie side by side, so that a part of them needs no copy where the memory
+ * plan knows all extents; elsewhere a split would copy the parts that nobody reads, too. */
 static bool find_part(const hn_match *match, int64_t *start, int64_t *end) {
   slicing part;
   const hone_shape *x = &hn_bound_type(match, "x")->shape;
-  if (x->rank < 3 || x->dim[0] != 1 || !read_slice(match->root, &part)) return false;
+  if (x->rank < 3 || x->dim[0] != 1 || !hn_shape_known(x) || !read_slice(match->root, &part)) return false;
   *start = *end = 0;
   for (int i = 0; i < part.count; ++i) {
     if (part.axes[i] == 1) {
