@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
- * network's first layer from plain images, and depthwise. Packed are the weights, then the bias. */
+ * network's first layer from plain images, and depthwise. A 1x1 with strides may also be one without them, of the
+ * pixels it reads gathered in scratch memory. Packed are the weights, then the bias. */
 #include "backend/cpu/conv_common.h"
 
-typedef enum kind { GENERAL, POINTWISE, FIRST, DEPTHWISE } kind;
+typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE } kind;
 
 /* One row's kernel: how it blocks channels, the widest unit, and about how fast a thread is. */
 typedef struct conv_kernel {
@@ -15,12 +16,14 @@ typedef struct conv_kernel {
 
 typedef struct state {
   const conv_kernel *kernel;
-  hn_conv_f32 conv; /* without pointers */
-  int64_t units, grain, weight_floats;
+  hn_conv_f32 conv;   /* without pointers */
+  hn_conv_f32 gather; /* STRIDED: the convolution as asked for; conv reads what it gathers */
+  int64_t units, grain, weight_floats, gather_grain;
   bool has_bias, has_residual;
 } state;
 
 enum { MOST_FIRST_CHANNELS = 8 };
+#define NS_PER_GATHERED 0.1
 
 static bool is_depthwise(const hn_conv_f32 *c) { return c->groups == c->in_channels && c->groups == c->out_channels; }
 
@@ -28,6 +31,14 @@ static bool is_pointwise(const hn_conv_f32 *c) {
   return c->kernel_height * c->kernel_width == 1 && c->stride_height * c->stride_width == 1 &&
          c->out_height == c->in_height && c->out_width == c->in_width && c->pad_top + c->pad_left == 0;
 }
+
+static bool is_strided_pointwise(const hn_conv_f32 *c) {
+  return c->kernel_height * c->kernel_width == 1 && c->stride_height * c->stride_width > 1 &&
+         c->pad_top + c->pad_left == 0 && (c->out_height - 1) * c->stride_height < c->in_height &&
+         (c->out_width - 1) * c->stride_width < c->in_width;
+}
+
+static bool is_flat(const conv_kernel *kernel) { return kernel->kind == POINTWISE || kernel->kind == STRIDED; }
 
 static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel) {
   const bool whole_groups = c->groups == 1 || (c->in_channels / c->groups % kernel->block == 0 &&
@@ -39,6 +50,9 @@ static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel)
     return NULL;
   case POINTWISE:
     if (!is_pointwise(c)) return "it is not 1x1 with stride 1 and no pads";
+    break;
+  case STRIDED:
+    if (!is_strided_pointwise(c)) return "it is not 1x1 with strides and no pads";
     break;
   case GENERAL:
     if (is_pointwise(c)) return "the row for 1x1 convolutions does the same in less time";
@@ -106,13 +120,23 @@ static int variants(const hone_query *query, hone_params *out, int room, const c
   }
   const int64_t blocks = hn_ceil_div(c.out_channels / c.groups, kernel->block);
   int count = 0;
-  hn_conv_f32_choose(&c, kernel->block, kernel->most, kernel->kind == POINTWISE, HN_CPU_DEFAULT_L2_BYTES, 1);
+  hn_conv_f32_choose(&c, kernel->block, kernel->most, is_flat(kernel), HN_CPU_DEFAULT_L2_BYTES, 1);
   for (int at = 0; at <= kernel->most && count < room; ++at) {
     const int oc_blocks = at == 0 ? c.oc_blocks : at;
     if (at > 0 && (at == c.oc_blocks || at > blocks || at == 1)) continue;
     out[count++] = (hone_params){.count = 1, .items = {{"oc_blocks", oc_blocks}}};
   }
   return count;
+}
+
+static int64_t gather_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
+  return hn_conv_f32_gather_rows(c, kernel->block) * c->out_width * kernel->block;
+}
+
+static size_t scratch(const hone_query *query, const conv_kernel *kernel) {
+  hn_conv_f32 c;
+  if (kernel->kind != STRIDED || hn_cpu_conv_read(query, &c)) return 0;
+  return (size_t)gather_floats(&c, kernel) * sizeof(float);
 }
 
 static size_t state_bytes(const hone_query *query) {
@@ -126,13 +150,19 @@ static hone_status prepare(const hone_query *query, state *s, const conv_kernel 
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
-  hn_conv_f32_choose(c, kernel->block, kernel->most, kernel->kind == POINTWISE, l2, query->facts->threads);
+  if (kernel->kind == STRIDED) {
+    s->gather = *c;
+    c->in_height = c->out_height, c->in_width = c->out_width;
+    const int64_t rows = hn_conv_f32_gather_rows(&s->gather, kernel->block);
+    s->gather_grain = hn_cpu_grain(rows, (double)(gather_floats(&s->gather, kernel)) * NS_PER_GATHERED);
+  }
+  hn_conv_f32_choose(c, kernel->block, kernel->most, is_flat(kernel), l2, query->facts->threads);
   if (query->params && query->params->count == 1) {
     const int64_t wanted = query->params->items[0].value;
     if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
   }
   s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
-                                       : hn_conv_f32_units(c, kernel->block, kernel->kind == POINTWISE);
+                                       : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->weight_floats = weight_floats(c, kernel);
   s->has_bias = hn_cpu_given(query, 2);
@@ -151,6 +181,20 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   j->kernel->run(&j->conv, begin, end);
 }
 
+typedef struct gather_job {
+  const state *s;
+  const float *input;
+  float *to;
+} gather_job;
+
+static void gather_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const gather_job *j = arg;
+  hn_conv_f32 c = j->s->gather;
+  c.input = j->input;
+  hn_conv_f32_gather_c(&c, j->s->kernel->block, j->to, begin, end);
+}
+
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   job j = {s->kernel, s->conv};
@@ -159,6 +203,12 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   j.conv.output = launch->out[0].data;
   if (s->has_bias) j.conv.epilogue.bias = j.conv.weights + s->weight_floats;
   if (s->has_residual) j.conv.epilogue.residual = launch->in[3].data;
+  if (s->kernel->kind == STRIDED) {
+    gather_job g = {s, j.conv.input, launch->scratch};
+    const int64_t rows = hn_conv_f32_gather_rows(&s->gather, s->kernel->block);
+    hn_pool_run(hn_stream_pool(stream), rows, s->gather_grain, gather_body, &g);
+    j.conv.input = launch->scratch;
+  }
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
   return HONE_OK;
 }
@@ -178,6 +228,9 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) {                                     \
     return pack(query, to, &kernel_##symbol##_##suffix);                                                               \
   }                                                                                                                    \
+  static size_t scratch_##symbol##_##suffix(const hone_query *query) {                                                 \
+    return scratch(query, &kernel_##symbol##_##suffix);                                                                \
+  }                                                                                                                    \
   static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
                                                  hone_diagnostics *diag) {                                             \
     (void)unit;                                                                                                        \
@@ -196,6 +249,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .variants = variants_##symbol##_##suffix,                                                                        \
       .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
       .pack = pack_##symbol##_##suffix,                                                                                \
+      .scratch = scratch_##symbol##_##suffix,                                                                          \
       .state_bytes = state_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
       .launch = launch,                                                                                                \
@@ -205,6 +259,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
          block, most, speed)                                                                                           \
   ROW_OF(1x1, format, "1x1", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_1x1_##kernel_format##_##suffix, POINTWISE,       \
          block, most, speed)                                                                                           \
+  ROW_OF(1x1_strided, format, "1x1_strided", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_1x1_##kernel_format##_##suffix,  \
+         STRIDED, block, most, speed)                                                                                  \
   ROW_OF(first, format, "first", HONE_PLAIN, FORMAT, suffix, ISA, hn_conv_f32_first_##kernel_format##_##suffix, FIRST, \
          block, 2, (speed) / 2)                                                                                        \
   ROW_OF(dw, format, "dw", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_dw_##kernel_format##_##suffix, DEPTHWISE, block,   \

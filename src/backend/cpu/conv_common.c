@@ -21,27 +21,33 @@ static const char *read_axes(const hn_sliding *s, hn_conv_f32 *c) {
       return "a pad is too large";
     if ((s->kernel[i] - 1) * s->dilation[i] > 4 * extent_limit) return "the kernel reaches too far";
   }
+  const int y = x - 1, z = x - 2;
   c->in_height = c->out_height = c->kernel_height = c->stride_height = c->dilation_height = 1;
-  if (x > 0) {
-    c->in_height = s->in[0], c->out_height = s->out[0], c->kernel_height = s->kernel[0];
-    c->stride_height = s->stride[0], c->dilation_height = s->dilation[0], c->pad_top = s->pad_begin[0];
+  c->in_depth = c->out_depth = c->kernel_depth = c->stride_depth = c->dilation_depth = 1;
+  if (y >= 0) {
+    c->in_height = s->in[y], c->out_height = s->out[y], c->kernel_height = s->kernel[y];
+    c->stride_height = s->stride[y], c->dilation_height = s->dilation[y], c->pad_top = s->pad_begin[y];
+  }
+  if (z >= 0) {
+    c->in_depth = s->in[z], c->out_depth = s->out[z], c->kernel_depth = s->kernel[z];
+    c->stride_depth = s->stride[z], c->dilation_depth = s->dilation[z], c->pad_front = s->pad_begin[z];
   }
   c->in_width = s->in[x], c->out_width = s->out[x], c->kernel_width = s->kernel[x];
   c->stride_width = s->stride[x], c->dilation_width = s->dilation[x], c->pad_left = s->pad_begin[x];
-  if (c->in_height * c->in_width > INT32_MAX || c->out_height * c->out_width > INT32_MAX)
+  if (c->in_height * c->in_width > INT32_MAX / c->in_depth || c->out_height * c->out_width > INT32_MAX / c->out_depth)
     return "an image has too many pixels";
   return NULL;
 }
 
 /* dtypes, ranks, and the extents that x, w and y share; w's dims 0 and 1 are the caller's. */
-static const char *read_ports(const hone_query *query, int most, hn_conv_f32 *c) {
+static const char *read_ports(const hone_query *query, int most, int axes, hn_conv_f32 *c) {
   const char *reason = hn_cpu_check(query, 2, most, 1);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *w = &query->in[1].type, *y = &query->out[0].type;
   if (x->kind != HONE_TENSOR || x->dtype != HONE_F32 || y->kind != HONE_TENSOR || y->dtype != HONE_F32 ||
       !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN))
     return "it is not f32";
-  if (!within(x->shape.rank, 3, 4)) return "it has more than two spatial axes";
+  if (!within(x->shape.rank, 3, 2 + axes)) return "it has more than two spatial axes";
   if (w->shape.rank != x->shape.rank || y->shape.rank != x->shape.rank) return "the ranks differ";
   for (int i = 0; i < x->shape.rank; ++i)
     if (!within(x->shape.dim[i], 1, extent_limit) || !within(w->shape.dim[i], 1, extent_limit) ||
@@ -61,13 +67,14 @@ static const char *check_out(const hone_query *query, const hn_sliding *s, const
   for (int i = 0; i < s->spatial; ++i)
     if (query->out[0].type.shape.dim[i + 2] != s->out[i]) return "the output's extents are not what the window gives";
   const double padded = ((double)c->in_channels / (double)c->groups + 16) * ((double)c->out_channels + 16);
-  if (padded * (double)c->kernel_height * (double)c->kernel_width > size_limit) return "the weights are too large";
+  if (padded * (double)c->kernel_depth * (double)c->kernel_height * (double)c->kernel_width > size_limit)
+    return "the weights are too large";
   return NULL;
 }
 
-const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) {
+static const char *read_conv(const hone_query *query, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 4, out);
+  const char *reason = read_ports(query, 4, axes, out);
   if (reason) return reason;
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->out_channels || w->dim[1] != out->in_channels / out->groups)
@@ -82,6 +89,10 @@ const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) {
   return reason;
 }
 
+const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 2, out); }
+
+const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 3, out); }
+
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out) {
   const char *reason = hn_cpu_conv_transpose_read_activated(query, out);
   if (reason) return reason;
@@ -90,7 +101,7 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
 
 const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 3, out);
+  const char *reason = read_ports(query, 3, 2, out);
   if (reason) return reason;
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->in_channels || w->dim[1] != out->out_channels / out->groups)
@@ -110,5 +121,6 @@ const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_con
 
 double hn_cpu_conv_flops(const hn_conv_f32 *c) {
   return 2.0 * (double)c->batch * (double)c->out_channels * (double)(c->out_height * c->out_width) *
-         (double)(c->in_channels / c->groups) * (double)(c->kernel_height * c->kernel_width);
+         (double)c->out_depth * (double)(c->in_channels / c->groups) * (double)c->kernel_depth *
+         (double)(c->kernel_height * c->kernel_width);
 }

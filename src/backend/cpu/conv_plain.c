@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_plain.c - convolution of plain f32 as a matrix product: weights [O x K] times columns [K x pixels], K = input
- * channels of a group x kernel. A unit is a run of pixel panels of some groups: its worker gathers the columns straight
- * into packed panels, so nothing of the size of the whole column matrix is ever written; where a panel's pixels meet
- * the kernel is found once for all groups. */
+/* conv_plain.c - convolution of plain f32 over one to three axes as a matrix product: weights [O x K] times columns [K
+ * x pixels], K = input channels of a group x kernel. A unit is a run of pixel panels of some groups: its worker gathers
+ * the columns straight into packed panels, so nothing of the size of the whole column matrix is ever written; where a
+ * panel's pixels meet the kernel is found once for all groups. */
 #include "backend/cpu/conv_common.h"
 #include "backend/cpu/gemm_common.h"
 #include <string.h>
@@ -26,9 +26,13 @@ typedef struct tap_places {
   int32_t is_run;         /* they lie next to each other, none in the padding */
 } tap_places;
 
+static int64_t pixels_of(const hn_conv_f32 *c) { return c->out_depth * c->out_height * c->out_width; }
+static int64_t plane_of(const hn_conv_f32 *c) { return c->in_depth * c->in_height * c->in_width; }
+static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_depth * c->kernel_height * c->kernel_width; }
+
 static const char *reject(const hone_query *query) {
   hn_conv_f32 conv;
-  const char *reason = hn_cpu_conv_read(query, &conv);
+  const char *reason = hn_cpu_conv_read_3d(query, &conv);
   if (reason) return reason;
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   return NULL;
@@ -39,16 +43,16 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
                             hone_diagnostics *diag) {
   hn_conv_f32 *c = &s->conv;
   hn_gemm_f32 *g = &s->gemm;
-  const char *reason = hn_cpu_conv_read(query, c);
+  const char *reason = hn_cpu_conv_read_3d(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  const int64_t pixels = c->out_height * c->out_width, panel = kernel->panel;
+  const int64_t pixels = pixels_of(c), panel = kernel->panel;
   const int64_t threads = hn_cpu_threads(query->facts);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
   *g = (hn_gemm_f32){.m = c->out_channels / c->groups, .epilogue = c->epilogue, .bias_per_row = 1};
-  g->k = c->in_channels / c->groups * c->kernel_height * c->kernel_width;
+  g->k = c->in_channels / c->groups * taps_of(c);
   g->a_row_stride = g->k;
   g->a_column_stride = 1;
   g->c_row_stride = g->epilogue.residual_stride = pixels;
@@ -65,7 +69,7 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   hn_gemm_f32_choose(g, kernel->panel, l2);
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->column_floats = s->chunk * g->k * panel;
-  s->place_floats = s->chunk * c->kernel_height * c->kernel_width * (int64_t)(sizeof(tap_places) / sizeof(float));
+  s->place_floats = s->chunk * taps_of(c) * (int64_t)(sizeof(tap_places) / sizeof(float));
   const int64_t floats = s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g);
   s->worker_floats = hn_cpu_whole_lines(floats);
   return HONE_OK;
@@ -83,23 +87,28 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t ky, int64_t kx,
-                        tap_places *places) {
-  int64_t oy = pixel / c->out_width, ox = pixel % c->out_width;
+static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t tap, tap_places *places) {
+  const int64_t kx = tap % c->kernel_width, ky = tap / c->kernel_width % c->kernel_height;
+  const int64_t kz = tap / (c->kernel_width * c->kernel_height);
+  int64_t ox = pixel % c->out_width, oy = pixel / c->out_width % c->out_height;
+  int64_t oz = pixel / (c->out_width * c->out_height);
   places->is_run = count == width;
   for (int i = 0; i < width; ++i) {
+    const int64_t z = oz * c->stride_depth + kz * c->dilation_depth - c->pad_front;
     const int64_t y = oy * c->stride_height + ky * c->dilation_height - c->pad_top;
     const int64_t x = ox * c->stride_width + kx * c->dilation_width - c->pad_left;
-    const bool is_inside = i < count && y >= 0 && y < c->in_height && x >= 0 && x < c->in_width;
-    places->at[i] = is_inside ? (int32_t)(y * c->in_width + x) : -1;
+    const bool is_inside =
+        i < count && z >= 0 && z < c->in_depth && y >= 0 && y < c->in_height && x >= 0 && x < c->in_width;
+    places->at[i] = is_inside ? (int32_t)((z * c->in_height + y) * c->in_width + x) : -1;
     places->is_run = places->is_run && is_inside && (i == 0 || places->at[i] == places->at[i - 1] + 1);
     if (++ox == c->out_width) ox = 0, ++oy;
+    if (oy == c->out_height) oy = 0, ++oz;
   }
 }
 
-/* One packed panel of columns: row (channel * kh + ky) * kw + kx, `width` pixels each. */
+/* One packed panel of columns: row channel * taps + tap, `width` pixels each. */
 static void gather_panel(const hn_conv_f32 *c, const tap_places *places, const float *image, int width, float *to) {
-  const int64_t taps = c->kernel_height * c->kernel_width, plane = c->in_height * c->in_width;
+  const int64_t taps = taps_of(c), plane = plane_of(c);
   const int64_t channels = c->in_channels / c->groups;
   for (int64_t channel = 0; channel < channels; ++channel, image += plane)
     for (int64_t tap = 0; tap < taps; ++tap, to += width) {
@@ -123,9 +132,8 @@ static void run_group(const job *j, int64_t image_group, int64_t first, int64_t 
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
-  const int64_t pixels = c->out_height * c->out_width, group = image_group % c->groups;
-  const int64_t taps = c->kernel_height * c->kernel_width;
-  const float *in = j->x + image_group * (c->in_channels / c->groups) * c->in_height * c->in_width;
+  const int64_t pixels = pixels_of(c), group = image_group % c->groups, taps = taps_of(c);
+  const float *in = j->x + image_group * (c->in_channels / c->groups) * plane_of(c);
   for (int64_t panel = first; panel < last; ++panel)
     gather_panel(c, places + (panel - first) * taps, in, width, columns + (panel - first) * s->gemm.k * width);
   hn_gemm_f32 g = s->gemm;
@@ -143,14 +151,14 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
-  const int64_t taps = c->kernel_height * c->kernel_width, pixels = c->out_height * c->out_width;
+  const int64_t taps = taps_of(c), pixels = pixels_of(c);
   const int64_t first = unit % s->chunks * s->chunk, last = hn_cpu_lesser(s->panels, first + s->chunk);
   const int64_t image = unit / s->chunks / s->sets, group = unit / s->chunks % s->sets * s->set;
   tap_places *places = (tap_places *)(void *)(memory + s->column_floats);
   for (int64_t panel = first; panel < last; ++panel)
     for (int64_t tap = 0; tap < taps; ++tap)
-      find_places(c, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width), width, tap / c->kernel_width,
-                  tap % c->kernel_width, &places[(panel - first) * taps + tap]);
+      find_places(c, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width), width, tap,
+                  &places[(panel - first) * taps + tap]);
   for (int64_t g = group; g < hn_cpu_lesser(c->groups, group + s->set); ++g)
     run_group(j, image * c->groups + g, first, last, memory, places, memory + s->column_floats + s->place_floats);
 }

@@ -41,6 +41,9 @@ typedef struct hn_conv_f32 {
                            end of a group has what is left */
   int32_t pixels_first; /* order of the units of an image: 1 walks all rows before the next channels (weights stay
                            in cache), 0 all channels before the next rows (input stays in cache) */
+
+  /* A third axis, before height; no kernel looks at it, callers that gather columns themselves do. */
+  int64_t in_depth, out_depth, kernel_depth, stride_depth, dilation_depth, pad_front;
 } hn_conv_f32;
 
 /* The largest oc_blocks; the tiles are 1x14 2x14 3x8 4x6, 1x10 2x6 3x4 and 1x4 2x2 blocks x pixels. */
@@ -79,6 +82,11 @@ void hn_conv_f32_1x1_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int6
 void hn_conv_f32_1x1_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_1x1_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 
+/* The pixels that a 1x1 convolution with strides and no padding reads, as the image of one without: rows [begin, end)
+ * of hn_conv_f32_gather_rows(), each a row of out_width pixels of one block. Any channels; groups do not matter. */
+int64_t hn_conv_f32_gather_rows(const hn_conv_f32 *conv, int block);
+void hn_conv_f32_gather_c(const hn_conv_f32 *conv, int block, float *to, int64_t begin, int64_t end);
+
 /* First layer: plain NCHW input of few channels, groups 1, "first" weights; output blocked. oc_blocks 1 or 2. */
 void hn_conv_f32_first_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_first_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
@@ -89,6 +97,15 @@ void hn_conv_f32_first_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t 
 void hn_conv_f32_dw_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_dw_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_dw_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+
+/* Transposed: in_* is its input, out_* its output; stride, dilation and pads are the transposed convolution's. Groups
+ * as in the general case; bias, no residual, no activation. "blocked" weights, packed from [I][O per group][kh][kw],
+ * I of all groups. */
+void hn_conv_transpose_f32_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_transpose_f32_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_transpose_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
+                                  int64_t kernel_pixels, int block, float *packed);
 
 /* im2col of one image and group in plain NCHW: rows [begin, end) of the (I * kh * kw) x (OH * OW) matrix, row
  * (i * kh + ky) * kw + kx, padding written as zero. Only in_* (in_channels is the group's I), out_height,

@@ -27,11 +27,11 @@ static const float zeros[HN_BLOCK];
 HN_INLINE void row_tap(vf *acc, const int vectors, const int pixels, const float *in, const ptrdiff_t pixel_stride,
                        const float *w, ptrdiff_t block_stride, int64_t depth, int misses_first, int misses_last) {
   if (misses_first)
-    tile_run(acc + vectors, vectors, pixels - 1, in + pixel_stride, pixel_stride, w, block_stride, depth);
+    tile_run_ahead(acc + vectors, vectors, pixels - 1, in + pixel_stride, pixel_stride, w, block_stride, depth);
   else if (misses_last)
-    tile_run(acc, vectors, pixels - 1, in, pixel_stride, w, block_stride, depth);
+    tile_run_ahead(acc, vectors, pixels - 1, in, pixel_stride, w, block_stride, depth);
   else
-    tile_run(acc, vectors, pixels, in, pixel_stride, w, block_stride, depth);
+    tile_run_ahead(acc, vectors, pixels, in, pixel_stride, w, block_stride, depth);
 }
 
 HN_INLINE void tile_row(const conv_tile *t, const int blocks, const int pixels, const int stride) {

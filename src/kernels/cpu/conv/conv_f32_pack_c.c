@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_f32_pack_c.c - weight packing, work-unit counts and first guesses for the f32 convolutions. */
+/* conv_f32_pack_c.c - weight packing, work-unit counts, first guesses and gathered pixels for the f32 convolutions. */
 #include "kernels/cpu/conv/conv.h"
 
 #include <string.h>
@@ -57,6 +57,22 @@ void hn_conv_f32_choose(hn_conv_f32 *c, int block, int most, int flat_pixels, si
   if (c->unit_rows < least) c->unit_rows = lesser(least, rows);
 }
 
+int64_t hn_conv_f32_gather_rows(const hn_conv_f32 *c, int block) {
+  return c->batch * ceil_div(c->in_channels, block) * c->out_height;
+}
+
+void hn_conv_f32_gather_c(const hn_conv_f32 *c, int block, float *to, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t plane = row / c->out_height, y = row % c->out_height * c->stride_height;
+    const float *from = c->input + (plane * c->in_height + y) * c->in_width * block;
+    float *out = to + row * c->out_width * block;
+    if (block == 16)
+      for (int64_t x = 0; x < c->out_width; ++x) memcpy(out + x * 16, from + x * c->stride_width * 16, 64);
+    else
+      for (int64_t x = 0; x < c->out_width; ++x) memcpy(out + x * 8, from + x * c->stride_width * 8, 32);
+  }
+}
+
 int64_t hn_conv_f32_packed_floats(int64_t out_channels, int64_t in_per_group, int64_t kernel_pixels, int block) {
   return ceil_div(out_channels, block) * block * ceil_div(in_per_group, block) * block * kernel_pixels;
 }
@@ -74,6 +90,20 @@ void hn_conv_f32_pack_c(const float *oihw, int64_t out_channels, int64_t in_per_
           base[((i / block * kernel_pixels + k) * block + i % block) * block + lane] = *from++;
     }
   }
+}
+
+void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
+                                  int64_t kernel_pixels, int block, float *packed) {
+  const int64_t in_blocks = ceil_div(in_per_group, block), out_blocks = ceil_div(out_per_group, block);
+  const int64_t square = (int64_t)block * block, group_floats = out_blocks * in_blocks * kernel_pixels * square;
+  memset(packed, 0, (size_t)(groups * group_floats) * sizeof(float));
+  for (int64_t g = 0; g < groups; ++g, packed += group_floats)
+    for (int64_t i = 0; i < in_per_group; ++i)
+      for (int64_t o = 0; o < out_per_group; ++o) {
+        float *to =
+            packed + (o / block * in_blocks + i / block) * kernel_pixels * square + i % block * block + o % block;
+        for (int64_t k = 0; k < kernel_pixels; ++k) to[k * square] = *iohw++;
+      }
 }
 
 int64_t hn_conv_f32_first_packed_floats(int64_t out_channels, int64_t in_channels, int64_t kernel_pixels, int block) {
