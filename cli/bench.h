@@ -4,21 +4,64 @@
 #define CLI_BENCH_H
 
 #include "cli.h"
+#include <pthread.h>
 
-enum { BENCH_PERCENTILES = 16 };
+enum { BENCH_PERCENTILES = 16, BENCH_MAX_STREAMS = 256 };
+/* One request. All start times count from when the streams began together. */
+typedef struct bench_run {
+  double start_ms, in_ms, compute_ms, out_ms; /* in and out: copies, with --includeDataTransfers */
+} bench_run;
+
 typedef struct bench_times {
   int64_t count, capacity;
-  double *start_ms, *compute_ms; /* one each run */
+  bench_run *runs;
   double wall_ms;
   int percentile_count;
   double percentiles[BENCH_PERCENTILES];
 } bench_times;
 
+/* A session with a host thread and a device of its own; the plan and its weights are the first one's. */
+typedef struct bench_stream {
+  struct bench *of;
+  int number;
+  cli_stream_options options;
+  hone_device *device; /* NULL: the tool's */
+  hone_engine *engine; /* NULL: the model's */
+  hone_session *session;
+  hone_tensor *host; /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
+  int in_count, out_count;
+  bench_times times;
+  pthread_t thread;
+  int code; /* exit code of its runs */
+} bench_stream;
+
+typedef struct bench {
+  cli_tool *cli;
+  const cli_model *model;
+  cli_cpus cpus;
+  bench_stream *streams;
+  int stream_count;
+  pthread_mutex_t mutex; /* of what follows, which the streams' threads and the tool's meet by */
+  pthread_cond_t changed;
+  int ready;     /* streams that have warmed up, or failed to */
+  bool go, stop; /* stop: some thread could not be started */
+  double begin_ms;
+  bench_times all; /* of all streams, by start */
+} bench;
+
+/* Opens all sessions with their inputs, measures, and gathers the times. Exit code; bench_close() is right after
+ * every outcome. */
+int bench_open(bench *b);
+int bench_measure(bench *b);
+void bench_close(bench *b);
+
 int bench_read_percentiles(cli_tool *cli, bench_times *times);
 /* Lines as trtexec's: the mean of each --avgRuns runs. */
 void bench_print_averages(cli_tool *cli, const bench_times *times);
-void bench_print_block(cli_tool *cli, const bench_times *times);                 /* or JSON */
+void bench_print_block(const bench *b);                                          /* or JSON */
 int bench_export_times(cli_tool *cli, const bench_times *times);                 /* --exportTimes */
 int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session); /* --dumpOutput, --exportOutput */
+
+static inline double bench_latency_ms(const bench_run *run) { return run->in_ms + run->compute_ms + run->out_ms; }
 
 #endif

@@ -22,7 +22,7 @@ int bench_read_percentiles(cli_tool *cli, bench_times *times) {
 }
 
 typedef struct moments {
-  double min, max, mean, median, deviation;
+  double min, max, mean, median, deviation, sum;
   double percentile[BENCH_PERCENTILES];
 } moments;
 
@@ -37,23 +37,28 @@ static double percentile_of(const double *sorted, int64_t count, double percent)
   return sorted[at < 0 ? 0 : at >= count ? count - 1 : at];
 }
 
-static bool moments_of(const bench_times *times, moments *out) {
+typedef double (*part_fn)(const bench_run *run);
+static double compute_of(const bench_run *run) { return run->compute_ms; }
+static double in_of(const bench_run *run) { return run->in_ms; }
+static double out_of(const bench_run *run) { return run->out_ms; }
+
+static bool moments_of(const bench_times *times, const bench_times *percentiles, part_fn part, moments *out) {
   *out = (moments){0};
   const int64_t count = times->count;
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return false;
-  memcpy(sorted, times->compute_ms, (size_t)count * sizeof *sorted);
+  for (int64_t i = 0; i < count; ++i) sorted[i] = part(&times->runs[i]);
   qsort(sorted, (size_t)count, sizeof *sorted, compare);
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < count; ++i) sum += sorted[i];
-  out->mean = sum / (double)count;
+  for (int64_t i = 0; i < count; ++i) out->sum += sorted[i];
+  out->mean = out->sum / (double)count;
+  double squares = 0;
   for (int64_t i = 0; i < count; ++i) squares += (sorted[i] - out->mean) * (sorted[i] - out->mean);
   out->deviation = sqrt(squares / (double)count);
   out->min = sorted[0];
   out->max = sorted[count - 1];
   out->median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-  for (int p = 0; p < times->percentile_count; ++p)
-    out->percentile[p] = percentile_of(sorted, count, times->percentiles[p]);
+  for (int p = 0; p < percentiles->percentile_count; ++p)
+    out->percentile[p] = percentile_of(sorted, count, percentiles->percentiles[p]);
   free(sorted);
   return true;
 }
@@ -64,7 +69,7 @@ void bench_print_averages(cli_tool *cli, const bench_times *times) {
   printf("=== Trace details ===\nTrace averages of %lld runs:\n", (long long)size);
   for (int64_t g = 0; g < groups; ++g) {
     double sum = 0;
-    for (int64_t i = 0; i < size; ++i) sum += times->compute_ms[g * size + i];
+    for (int64_t i = 0; i < size; ++i) sum += bench_latency_ms(&times->runs[g * size + i]);
     printf("Average on %lld runs - Latency: %g ms\n", (long long)size, sum / (double)size);
   }
   printf("\n");
@@ -85,28 +90,76 @@ static void print_moments_json(const char *name, const bench_times *times, const
   printf("}}");
 }
 
-void bench_print_block(cli_tool *cli, const bench_times *times) {
+static double qps_of(const bench_times *times) { return 1e3 * (double)times->count / times->wall_ms; }
+
+/* What the sums hide: a stream that gets less than the others. */
+static void print_streams(const bench *b, int threads, const char *cpus, bool json) {
+  if (json)
+    printf(", \"streams\": %d, \"threads_of_a_stream\": %d, \"cpus\": \"%s\", \"by_stream\": [", b->stream_count,
+           threads, cpus);
+  for (int i = 0; i < b->stream_count; ++i) {
+    const bench_times *times = &b->streams[i].times;
+    moments m;
+    if (!moments_of(times, &b->all, bench_latency_ms, &m)) break;
+    if (json)
+      printf("%s{\"runs\": %lld, \"throughput_qps\": %.9g, \"median_ms\": %.9g}", i ? ", " : "",
+             (long long)times->count, qps_of(times), m.median);
+    else if (b->stream_count > 1)
+      printf("Stream %d: %g qps, Latency: min = %g ms, median = %g ms, max = %g ms\n", i, qps_of(times), m.min,
+             m.median, m.max);
+  }
+  if (json) printf("]");
+}
+
+static void print_transfers(const bench *b) {
   moments m;
-  if (!moments_of(times, &m)) {
+  if (!b->streams[0].host) {
+    printf("Enqueue Time, H2D Latency, D2H Latency: none, the tensors lie in host memory\n");
+    return;
+  }
+  printf("Enqueue Time: none, the tensors lie in host memory\n");
+  if (moments_of(&b->all, &b->all, in_of, &m)) print_line("H2D Latency", &b->all, &m);
+  if (moments_of(&b->all, &b->all, out_of, &m)) print_line("D2H Latency", &b->all, &m);
+}
+
+static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
+  const bench_times *times = &b->all;
+  moments m;
+  printf("{\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
+         (long long)times->count, qps_of(times), 100 * latency->deviation / latency->mean);
+  print_moments_json("latency", times, latency);
+  print_moments_json("compute", times, compute);
+  if (b->streams[0].host && moments_of(times, times, in_of, &m)) print_moments_json("h2d", times, &m);
+  if (b->streams[0].host && moments_of(times, times, out_of, &m)) print_moments_json("d2h", times, &m);
+  print_streams(b, threads, cpus, true);
+  printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, compute->sum * 1e-3);
+}
+
+void bench_print_block(const bench *b) {
+  cli_tool *cli = b->cli;
+  const bench_times *times = &b->all;
+  moments latency, compute;
+  if (!moments_of(times, times, bench_latency_ms, &latency) || !moments_of(times, times, compute_of, &compute)) {
     cli_error("out of memory for the report");
     return;
   }
-  double total_ms = 0;
-  for (int64_t i = 0; i < times->count; ++i) total_ms += times->compute_ms[i];
-  const double qps = 1e3 * (double)times->count / times->wall_ms, variation = 100 * m.deviation / m.mean;
+  hone_facts facts;
+  hone_device_facts(cli->device, &facts);
+  char cpus[256];
+  cli_cpus_text(b->cpus.cpus, b->cpus.count, cpus, sizeof cpus);
   if (cli_has(cli, "json")) {
-    printf("{\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
-           (long long)times->count, qps, variation);
-    print_moments_json("latency", times, &m);
-    print_moments_json("compute", times, &m);
-    printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, total_ms * 1e-3);
+    print_json(b, facts.threads, cpus, &latency, &compute);
   } else {
-    printf("=== Performance summary ===\nThroughput: %g qps\n", qps);
-    print_line("Latency", times, &m);
-    print_line("Compute Time", times, &m);
-    printf("Enqueue Time, H2D Latency, D2H Latency: none, the tensors lie in host memory\n");
-    printf("Total Host Walltime: %g s\nTotal Compute Time: %g s\n", times->wall_ms * 1e-3, total_ms * 1e-3);
+    printf("=== Performance summary ===\nThroughput: %g qps\n", qps_of(times));
+    print_line("Latency", times, &latency);
+    print_line("Compute Time", times, &compute);
+    print_transfers(b);
+    print_streams(b, facts.threads, cpus, false);
+    printf("Streams: %d, threads of each: %d, %s CPUs %s\n", b->stream_count, facts.threads,
+           b->cpus.count ? "pinned to" : "on", cpus);
+    printf("Total Host Walltime: %g s\nTotal Compute Time: %g s\n", times->wall_ms * 1e-3, compute.sum * 1e-3);
   }
+  const double variation = 100 * latency.deviation / latency.mean;
   if (variation > 2.5)
     cli_note(cli,
              "warning: the time is not stable, coefficient of variation = %.4g %%; close other programs, or run longer "
@@ -121,12 +174,14 @@ int bench_export_times(cli_tool *cli, const bench_times *times) {
   if (!file) return CLI_EXIT_IO;
   fprintf(file, "[");
   for (int64_t i = 0; i < times->count; ++i) {
-    const double start = times->start_ms[i], compute = times->compute_ms[i];
+    const bench_run *run = &times->runs[i];
+    const double start = run->start_ms, begin = start + run->in_ms, end = begin + run->compute_ms;
     fprintf(file,
             "%s\n  {\"startInMs\": %.6f, \"endInMs\": %.6f, \"startComputeMs\": %.6f, \"endComputeMs\": %.6f, "
-            "\"startOutMs\": %.6f, \"endOutMs\": %.6f, \"inMs\": 0, \"computeMs\": %.6f, \"outMs\": 0, "
+            "\"startOutMs\": %.6f, \"endOutMs\": %.6f, \"inMs\": %.6f, \"computeMs\": %.6f, \"outMs\": %.6f, "
             "\"latencyMs\": %.6f}",
-            i ? "," : "", start, start, start, start + compute, start + compute, start + compute, compute, compute);
+            i ? "," : "", start, begin, begin, end, end, end + run->out_ms, run->in_ms, run->compute_ms, run->out_ms,
+            bench_latency_ms(run));
   }
   fprintf(file, "\n]\n");
   return cli_close_output(file, path);

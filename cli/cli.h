@@ -85,7 +85,8 @@ void cli_help(const cli_command *command, FILE *to);
 void cli_help_all(FILE *to);
 /* The last one given wins. A name that the command has no row for is a bug of ours and ends the tool. */
 bool cli_has(const cli_tool *cli, const char *name);
-const char *cli_text(const cli_tool *cli, const char *name); /* NULL when not given */
+bool cli_takes(const cli_command *command, const char *name); /* does the command have a row for it? */
+const char *cli_text(const cli_tool *cli, const char *name);  /* NULL when not given */
 int64_t cli_int(const cli_tool *cli, const char *name, int64_t otherwise);
 double cli_real(const cli_tool *cli, const char *name, double otherwise);
 int cli_list(const cli_tool *cli, const char *name, const char **out, int room); /* how many; room bounds them */
@@ -105,6 +106,25 @@ void cli_json_text(FILE *to, const char *text);                   /* quoted */
 /* Opens FILE for writing, "-" or NULL: stdout. NULL after a message. */
 FILE *cli_open_output(const char *path);
 int cli_close_output(FILE *file, const char *path); /* an exit code: the disk may be full */
+
+/* ---- threads and the CPUs they run on (cpus.c) ---- */
+enum { CLI_MAX_CPUS = 256 };
+typedef struct cli_cpus {
+  int cpus[CLI_MAX_CPUS], count; /* --cpus; 0: not given */
+  int threads;                   /* of each stream; 0: one for each of the CPUs */
+  int streams;                   /* --streams; 1 */
+  int spin_microseconds;         /* as hone_device_options has it */
+} cli_cpus;
+typedef struct cli_stream_options {
+  hone_device_options options; /* points into cpus */
+  int cpus[CLI_MAX_CPUS];
+} cli_stream_options;
+int cli_read_cpus(cli_tool *cli, cli_cpus *out); /* exit code */
+void cli_device_options_of(const cli_cpus *cpus, int stream, cli_stream_options *out);
+/* Puts the calling thread, which is thread 0 of its device, on its CPU if one was given. Exit code. */
+int cli_pin_thread(const cli_stream_options *stream);
+/* "0-3,6"; count 0: those that this thread may use. */
+void cli_cpus_text(const int *cpus, int count, char *out, size_t room);
 
 /* ---- shapes (shapes.c) ---- */
 enum { CLI_MAX_SHAPES = 64 };

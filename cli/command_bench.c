@@ -2,51 +2,19 @@
 /* command_bench.c - hone bench: runs for a while and reports as trtexec does.
  *
  * Latency is what one request takes from host memory to host memory. A CPU's memory is the host's, so that nothing is
- * queued or copied and these times are 0; the block keeps trtexec's lines for people and scripts that know them. */
+ * queued or copied and these times are 0, unless --includeDataTransfers asks for the copies into a session's own
+ * buffers and out of them; the block keeps trtexec's lines for people and scripts that know them. */
 #include "bench.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const cli_option cli_bench_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "write the engine that was built"},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"streams", CLI_INT, "N",
+     .doc = "sessions that run side by side, each in a thread of its own with --threads threads; default 1", .low = 1,
+     .high = BENCH_MAX_STREAMS},
+    {"infStreams", CLI_INT, "N", .same_as = "streams"},
     {0},
 };
-
-static bool grow(bench_times *times) {
-  if (times->count < times->capacity) return true;
-  const int64_t capacity = times->capacity ? times->capacity * 2 : 1024;
-  double *compute = realloc(times->compute_ms, (size_t)capacity * sizeof *compute);
-  if (compute) times->compute_ms = compute;
-  double *start = realloc(times->start_ms, (size_t)capacity * sizeof *start);
-  if (start) times->start_ms = start;
-  if (compute && start) times->capacity = capacity;
-  return compute && start;
-}
-
-/* Measures until both the iterations and the duration are reached. */
-static int measure(cli_tool *cli, hone_session *session, bench_times *times) {
-  const int64_t least = cli_int(cli, "iterations", 10);
-  const double duration_ms = 1e3 * cli_real(cli, "duration", 3);
-  const double begin_ms = cli_now_ms();
-  double now_ms = begin_ms;
-  while (times->count < least || now_ms - begin_ms < duration_ms) {
-    if (!grow(times)) {
-      cli_error("out of memory for %lld runs", (long long)times->count);
-      return CLI_EXIT_NO_MEMORY;
-    }
-    const double start_ms = now_ms;
-    const hone_status status = hone_session_run(session);
-    if (status != HONE_OK) return cli_fail_session(cli, session, status);
-    if (cli_is_interrupted()) return CLI_EXIT_INTERRUPTED;
-    now_ms = cli_now_ms();
-    times->start_ms[times->count] = start_ms - begin_ms;
-    times->compute_ms[times->count++] = now_ms - start_ms;
-  }
-  times->wall_ms = now_ms - begin_ms;
-  return CLI_EXIT_OK;
-}
 
 /* --dumpProfile, --exportProfile: runs of their own, so that measuring layers does not disturb the times above. */
 static int profile(cli_tool *cli, hone_session *session) {
@@ -73,19 +41,16 @@ static int profile(cli_tool *cli, hone_session *session) {
   return status == HONE_OK ? code : cli_fail(cli, status);
 }
 
-static int bench(cli_tool *cli, const cli_model *model, hone_session **session, bench_times *times) {
-  int code = bench_read_percentiles(cli, times);
+static int run(cli_tool *cli, bench *b) {
+  int code = bench_open(b);
+  if (code == CLI_EXIT_OK) code = bench_measure(b);
   if (code != CLI_EXIT_OK) return code;
-  hone_status status = cli_open_session(cli, model->engine, session);
-  if (status != HONE_OK) return cli_fail(cli, status);
-  code = cli_fill_inputs(cli, model, *session);
-  if (code == CLI_EXIT_OK) code = cli_run_for(cli, *session, cli_real(cli, "warmUp", 200), 1);
-  if (code == CLI_EXIT_OK) code = measure(cli, *session, times);
-  if (code == CLI_EXIT_OK && !cli_has(cli, "json")) bench_print_averages(cli, times);
-  if (code == CLI_EXIT_OK) code = bench_outputs(cli, model, *session);
-  if (code == CLI_EXIT_OK) code = profile(cli, *session);
-  if (code == CLI_EXIT_OK) code = bench_export_times(cli, times);
-  if (code == CLI_EXIT_OK) bench_print_block(cli, times);
+  hone_session *first = b->streams[0].session;
+  if (!cli_has(cli, "json")) bench_print_averages(cli, &b->all);
+  code = bench_outputs(cli, b->model, first);
+  if (code == CLI_EXIT_OK) code = profile(cli, first);
+  if (code == CLI_EXIT_OK) code = bench_export_times(cli, &b->all);
+  if (code == CLI_EXIT_OK) bench_print_block(b);
   return code;
 }
 
@@ -98,15 +63,13 @@ static int save_engine(cli_tool *cli, const cli_model *model) {
 
 int cli_command_bench(cli_tool *cli) {
   static cli_model model;
-  bench_times times = {0};
-  hone_session *session = NULL;
+  static bench b; /* large for a stack */
+  b = (bench){.cli = cli, .model = &model};
   int code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = save_engine(cli, &model);
   if (code == CLI_EXIT_OK) code = cli_layer_info(cli, model.engine);
-  if (code == CLI_EXIT_OK && !cli_has(cli, "skipInference")) code = bench(cli, &model, &session, &times);
-  hone_session_destroy(session);
+  if (code == CLI_EXIT_OK && !cli_has(cli, "skipInference")) code = run(cli, &b);
+  bench_close(&b);
   cli_close_model(cli, &model);
-  free(times.compute_ms);
-  free(times.start_ms);
   return code;
 }

@@ -98,10 +98,24 @@ static void print(const cli_tool *cli, const facts *list) {
   if (json) printf("\n}\n");
 }
 
+/* Before the device is opened, which may pin this thread. */
+static int add_cpus(cli_tool *cli, facts *list) {
+  cli_cpus given;
+  char allowed[256], pinned[256];
+  const int code = cli_read_cpus(cli, &given);
+  if (code != CLI_EXIT_OK) return code;
+  cli_cpus_text(NULL, 0, allowed, sizeof allowed);
+  cli_cpus_text(given.cpus, given.count, pinned, sizeof pinned);
+  add(list, "cpus", "%s may be used, %s%s", allowed, given.count ? "threads are pinned to " : "no thread is pinned",
+      given.count ? pinned : "");
+  return CLI_EXIT_OK;
+}
+
 int cli_command_doctor(cli_tool *cli) {
   static facts list;
   add(&list, "hone", "%s", hone_version());
-  int code = cli_open_device(cli);
+  int code = add_cpus(cli, &list);
+  if (code == CLI_EXIT_OK) code = cli_open_device(cli);
   if (code != CLI_EXIT_OK) return code;
   code = cli_measure_device(cli);
   if (code != CLI_EXIT_OK) return code;

@@ -72,16 +72,9 @@ const char *cli_library_path(char *room, size_t bytes) {
   return room;
 }
 
-static bool has_option(const cli_command *command, const char *name) {
-  for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t)
-    for (const cli_option *row = command->tables[t]; row->name; ++row)
-      if (strcmp(row->name, name) == 0) return true;
-  return false;
-}
-
 /* With a time budget, an interrupt ends the timing and not the build; the second one still ends the tool. */
 static bool stops_timing(const cli_tool *cli) {
-  return has_option(cli->command, "time-budget") && cli_has(cli, "time-budget");
+  return cli_takes(cli->command, "time-budget") && cli_has(cli, "time-budget");
 }
 
 static int open_context(cli_tool *cli) {
@@ -99,7 +92,7 @@ static int open_context(cli_tool *cli) {
                                                                     : HONE_LOG_WARN,
                                         .cache_dir = cli_cache_dir(cache, sizeof cache),
                                         .deadline_ms =
-                                            has_option(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
+                                            cli_takes(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
                                         .cancel = stops_timing(cli) ? NULL : &cancelled,
                                         .library_path = cli_library_path(libraries, sizeof libraries)};
   const hone_status status = hone_context_create(&options, &cli->context);

@@ -36,16 +36,16 @@ int cli_open_device(cli_tool *cli) {
   if (cli->device) return CLI_EXIT_OK;
   char kind[64];
   int index;
-  const int code = read_device(cli, kind, sizeof kind, &index);
+  int code = read_device(cli, kind, sizeof kind, &index);
   if (code != CLI_EXIT_OK) return code;
-  if (cli_has(cli, "threads") && !cli_text(cli, "threads")) {
-    cli_error("--threads without a number is trtexec's thread for each stream, which is not yet here; --threads N sets "
-              "the number of threads");
-    return CLI_EXIT_UNSUPPORTED;
-  }
-  const hone_device_options options = {.struct_size = sizeof options, .threads = (int)cli_int(cli, "threads", 0)};
-  const hone_status status = hone_device_open(cli->context, kind, index, &options, &cli->device);
-  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+  cli_cpus cpus;
+  cli_stream_options stream;
+  code = cli_read_cpus(cli, &cpus);
+  if (code != CLI_EXIT_OK) return code;
+  cli_device_options_of(&cpus, 0, &stream);
+  const hone_status status = hone_device_open(cli->context, kind, index, &stream.options, &cli->device);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  return cpus.streams > 1 ? CLI_EXIT_OK : cli_pin_thread(&stream); /* several streams have threads of their own */
 }
 
 int cli_measure_device(cli_tool *cli) {

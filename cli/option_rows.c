@@ -21,7 +21,13 @@ const cli_option cli_model_options[] = {
 
 const cli_option cli_device_options[] = {
     {"device", CLI_TEXT, "KIND", .doc = "cpu (default), gpu or gpu:N, ref (slow and plain), null (a fake clock)"},
-    {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core", .low = 1, .high = 1024},
+    {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core, or for each of --cpus", .low = 1,
+     .high = 256},
+    {"cpus", CLI_TEXT, "0-3,6", .doc = "pin thread i to the i-th of these CPUs"},
+    {"affinity", CLI_TEXT, "LIST", .same_as = "cpus"},
+    {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",
+     .low = 0, .high = 1e8},
+    {"useSpinWait", CLI_FLAG, .doc = "idle threads spin on: the same as a --spin of a second"},
     {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds", .low = 1, .high = 1e12},
     {0},
 };

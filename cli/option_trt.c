@@ -25,6 +25,10 @@ const cli_option cli_trt_bench_options[] = {
     {"iterations", CLI_INT, "N", .doc = "at least so many runs; default 10", .low = 1, .high = 1e9},
     {"duration", CLI_REAL, "S", .doc = "at least so many seconds; default 3", .high = 1e6},
     {"warmUp", CLI_REAL, "MS", .doc = "run before measuring; default 200", .high = 1e6},
+    {"sleepTime", CLI_REAL, "MS", .doc = "wait so long between the warm-up and the first run", .high = 1e6},
+    {"idleTime", CLI_REAL, "MS", .doc = "wait so long after each run", .high = 1e6},
+    {"includeDataTransfers", CLI_FLAG, .doc = "copy the inputs in and the outputs out at each run, and measure it"},
+    {"noDataTransfers", CLI_FLAG, .doc = "copy nothing: the inputs stay in place (the default)"},
     {"avgRuns", CLI_INT, "N", .doc = "print averages of so many runs; default 10", .low = 1, .high = 1e6},
     {"percentile", CLI_TEXT, "P,P", .doc = "default 90,95,99"},
     {"dumpProfile", CLI_FLAG, .doc = "print the layers' times, measured in a pass of their own"},
@@ -36,7 +40,6 @@ const cli_option cli_trt_bench_options[] = {
 };
 
 #define PRECISION "hone computes in the model's own types"
-#define GPU "it is for GPUs"
 const cli_option cli_trt_not_yet[] = {
     {"fp16", CLI_NOT_YET, .doc = PRECISION},
     {"bf16", CLI_NOT_YET, .doc = PRECISION},
@@ -59,11 +62,6 @@ const cli_option cli_trt_not_yet[] = {
     {"atol", CLI_NOT_YET, .doc = "use hone verify"},
     {"rtol", CLI_NOT_YET, .doc = "use hone verify"},
     {"accuracyThreshold", CLI_NOT_YET, .doc = "use hone verify"},
-    {"streams", CLI_NOT_YET, .doc = "one session runs at a time"},
-    {"infStreams", CLI_NOT_YET, .doc = "one session runs at a time"},
-    {"noDataTransfers", CLI_NOT_YET, .doc = "a CPU has no transfers to leave out"},
-    {"includeDataTransfers", CLI_NOT_YET, .doc = "a CPU has no transfers to measure"},
-    {"useSpinWait", CLI_NOT_YET, .doc = GPU},
     {"markDebug", CLI_NOT_YET, .doc = "there are no debug tensors"},
     {"saveDebugTensors", CLI_NOT_YET, .doc = "there are no debug tensors"},
     {"profilingVerbosity", CLI_NOT_YET, .doc = "layers always keep their names"},

@@ -127,6 +127,11 @@ static const cli_given *last_given(const cli_tool *cli, const char *name) {
   return NULL;
 }
 
+bool cli_takes(const cli_command *command, const char *name) {
+  const cli_option *option = find_option(command, name, strlen(name));
+  return option && option->kind != CLI_NOT_YET;
+}
+
 bool cli_has(const cli_tool *cli, const char *name) { return last_given(cli, name) != NULL; }
 
 const char *cli_text(const cli_tool *cli, const char *name) {

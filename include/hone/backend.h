@@ -32,8 +32,10 @@ typedef struct hone_replay hone_replay;
 
 typedef struct hone_device_options {
   uint32_t struct_size;
-  int threads;     /* 0: one for each core this process may use */
-  const int *cpus; /* pin thread i to cpus[i]; NULL: no pinning */
+  int threads; /* 0: one for each of cpus, or for each core this process may use */
+  /* Pin thread i to cpus[i % cpu_count]; NULL: no pinning. Each must be one that this process may use. Thread 0 is
+   * whoever runs a session: the device never pins it. */
+  const int *cpus;
   int cpu_count;
   int spin_microseconds; /* how long an idle pool thread spins before it sleeps; 0: the default, -1: none */
 } hone_device_options;

@@ -64,6 +64,12 @@ HONE_API HONE_CHECKED hone_status hone_engine_load(hone_context *context, const 
 HONE_API HONE_CHECKED hone_status hone_engine_load_memory(hone_context *context, const void *bytes, size_t count,
                                                           hone_device *const *devices, int device_count,
                                                           hone_engine **out_engine);
+/* The same engine on other opened devices: plan and weights are shared, nothing is read or checked again. For sessions
+ * that shall not share one pool of threads: N sessions on N devices of one thread each do not wait for one another.
+ * Devices of kinds that are not given stay the engine's. The new engine holds the first. Errors: INCOMPATIBLE (another
+ * CPU feature set), NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, int device_count,
+                                                    hone_engine **out_engine, hone_diagnostics *diag);
 HONE_API void hone_engine_retain(hone_engine *engine);
 HONE_API void hone_engine_release(hone_engine *engine); /* NULL is fine; sessions hold their engine */
 

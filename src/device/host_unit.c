@@ -3,6 +3,7 @@
 #include "device/host_unit.h"
 #include "base/clock.h"
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_THREADS = 256 };
@@ -46,6 +47,45 @@ static int usable_cores(void) {
   return count < 1 ? 1 : count;
 }
 
+/* "0-3,6": the CPUs of a set, as long as there is room. */
+static void cpus_text(const cpu_set_t *set, char *out, size_t room) {
+  size_t length = 0;
+  out[0] = 0;
+  for (int first = 0; first < CPU_SETSIZE; ++first) {
+    if (!CPU_ISSET((size_t)first, set)) continue;
+    int last = first;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET((size_t)last + 1, set)) ++last;
+    char part[32];
+    const int count = last > first ? snprintf(part, sizeof part, "%s%d-%d", length ? "," : "", first, last)
+                                   : snprintf(part, sizeof part, "%s%d", length ? "," : "", first);
+    if (length + (size_t)count >= room) return;
+    memcpy(out + length, part, (size_t)count + 1);
+    length += (size_t)count;
+    first = last;
+  }
+}
+
+static hone_status check_cpus(const hone_device_options *options, hone_diagnostics *diagnostics) {
+  if (!options->cpus) return HONE_OK;
+  if (options->cpu_count < 1) return HN_FAIL(diagnostics, HONE_INVALID, "cpus is given, and cpu_count is 0");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return HONE_OK; /* starting the threads then tells */
+  for (int i = 0; i < options->cpu_count; ++i) {
+    const int cpu = options->cpus[i];
+    if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &set)) continue;
+    char allowed[256];
+    cpus_text(&set, allowed, sizeof allowed);
+    return HN_FAIL(diagnostics, HONE_INVALID, "CPU %d is not one that this process may use; allowed: %s", cpu, allowed);
+  }
+  return HONE_OK;
+}
+
+static int default_threads(const hone_device_options *options) {
+  const int count = options->cpus ? options->cpu_count : usable_cores();
+  return count < MAX_THREADS ? count : MAX_THREADS;
+}
+
 hone_status hn_host_open(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
                          hone_diagnostics *diagnostics) {
   (void)index;
@@ -53,12 +93,13 @@ hone_status hn_host_open(hone_driver *driver, int index, const hone_device_optio
   if (options->threads < 0 || options->threads > MAX_THREADS)
     return HN_FAIL(diagnostics, HONE_INVALID, "threads is %d; allowed: 0 (every core) to %d", options->threads,
                    MAX_THREADS);
+  HN_TRY(check_cpus(options, diagnostics));
   hone_unit *unit = host_new(driver->host, sizeof *unit);
   if (!unit) return HN_FAIL_MEMORY(diagnostics);
   unit->host = driver->host;
   unit->allocator = (hn_allocator){.resize = resize_by_host, .self = (void *)(uintptr_t)driver->host};
   unit->fake_clock = driver->fake_clock;
-  const int threads = options->threads ? options->threads : usable_cores();
+  const int threads = options->threads ? options->threads : default_threads(options);
   unit->facts.threads = threads;
   unit->facts.host_memory = true;
   const hone_status status = hn_pool_create(diagnostics, unit->allocator, threads, options->cpus, options->cpu_count,

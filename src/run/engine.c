@@ -19,6 +19,7 @@ static hone_status take_devices(hone_engine *engine, hone_device *const *devices
   engine->device_count = plan->device_count;
   for (int d = 0; d < plan->device_count; ++d) {
     hone_device *device = device_for(plan->device_kinds[d], devices, device_count);
+    if (!device && engine->origin) device = engine->origin->devices[d];
     if (!device)
       return HN_FAIL(diag, HONE_INVALID, "the engine runs on a %s device, and none was given", plan->device_kinds[d]);
     hn_device_retain(device);
@@ -72,18 +73,42 @@ hone_status hn_engine_create(hn_allocator allocator, hn_plan *take_plan, hone_de
   return HONE_OK;
 }
 
+hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, int device_count,
+                              hone_engine **out_engine, hone_diagnostics *diag) {
+  *out_engine = NULL;
+  hone_engine *other = hn_alloc_zero(&engine->allocator, sizeof *other);
+  if (!other) return HN_FAIL_MEMORY(diag);
+  other->allocator = engine->allocator;
+  other->plan = engine->plan;
+  other->origin = engine->origin ? engine->origin : engine;
+  hone_engine_retain(other->origin);
+  hn_arena_init(&other->weights_arena, other->allocator);
+  pthread_mutex_init(&other->weights_mutex, NULL);
+  atomic_init(&other->references, 1);
+  atomic_init(&other->weights_state, 0);
+  hone_status status = take_devices(other, devices, device_count, diag);
+  if (status == HONE_OK) status = check_isa(other, diag);
+  if (status != HONE_OK) {
+    hone_engine_release(other);
+    return status;
+  }
+  *out_engine = other;
+  return HONE_OK;
+}
+
 void hone_engine_retain(hone_engine *engine) { atomic_fetch_add(&engine->references, 1); }
 
 void hone_engine_release(hone_engine *engine) {
   if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
   const hn_allocator allocator = engine->allocator;
   hn_engine_drop_weights(engine);
-  hn_plan_destroy(engine->plan);
+  if (!engine->origin) hn_plan_destroy(engine->plan);
   pthread_mutex_destroy(&engine->weights_mutex);
   hn_arena_deinit(&engine->weights_arena);
-  for (int d = 0; d < engine->device_count; ++d) hn_device_release(engine->devices[d]);
+  for (int d = 0; engine->devices && d < engine->device_count; ++d) hn_device_release(engine->devices[d]);
   hn_free(&allocator, engine->devices, (size_t)engine->device_count * sizeof(hone_device *));
   hn_free(&allocator, engine->ledger, engine->ledger_bytes);
+  hone_engine_release(engine->origin);
   hn_free(&allocator, engine, sizeof *engine);
 }
 

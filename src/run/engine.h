@@ -31,7 +31,8 @@ struct hone_engine {
   hn_arena weights_arena;
   pthread_mutex_t weights_mutex;
   bool uploaded;
-  char *ledger; /* text of the decision ledger when built in this process; else NULL */
+  hone_engine *origin; /* whose plan and weights these are (hone_engine_share); NULL: its own */
+  char *ledger;        /* text of the decision ledger when built in this process; else NULL */
   size_t ledger_bytes;
   atomic_int references;
   atomic_int weights_state; /* 0 unchecked, 1 checked, 2 damaged */

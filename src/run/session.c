@@ -78,7 +78,7 @@ static hone_status select_instance(hone_session *session) {
 }
 
 static hone_status check_weights(hone_session *session) {
-  hone_engine *engine = session->engine;
+  hone_engine *engine = session->engine->origin ? session->engine->origin : session->engine;
   if (session->options.trust_weights || atomic_load(&engine->weights_state) == 1) return HONE_OK;
   const hone_status status = hn_plan_check_weights(engine->plan, &session->diag);
   atomic_store(&engine->weights_state, status == HONE_OK ? 1 : 2);

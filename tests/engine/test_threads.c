@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_threads.c - sessions of one engine, each in a thread of its own on a device that they share, give the bits that
- * one of them gives alone, also when it is opened and closed while the others run. */
+/* test_threads.c - sessions of one engine, each in a thread of its own, on a device that they share and on devices of
+ * their own, give the bits that one of them gives alone, also when it is opened and closed while the others run. */
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SESSIONS = 4, ROUNDS = 3, RUNS = 4, CLASSES = 10, BATCH_MAX = 3 };
 
@@ -65,35 +69,117 @@ static void begin(worker *w, hone_engine *engine, int number) {
   hone_session_destroy(session);
 }
 
-static void test_sessions_in_threads(void **state) {
-  (void)state;
-  static worker workers[SESSIONS];
-  const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = 3};
+static hone_engine *build_engine(hone_context *context, hone_device *device) {
   const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}};
   const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = &shape, .shape_count = 1};
-  hone_context *context;
-  hone_device *device;
   hone_graph *graph;
   hone_engine *engine;
-  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
-  assert_int_equal(hone_device_open(context, "cpu", 0, &device_options, &device), HONE_OK);
   assert_int_equal(small_net_graph(context, true, &graph), HONE_OK);
   assert_int_equal(hone_engine_build(context, graph, &device, 1, &build, &engine), HONE_OK);
+  hone_graph_destroy(graph);
+  return engine;
+}
+
+static void run_workers(worker *workers) {
   pthread_t threads[SESSIONS];
-  for (int i = 0; i < SESSIONS; ++i) begin(&workers[i], engine, i);
   for (int i = 0; i < SESSIONS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
   for (int i = 0; i < SESSIONS; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
   for (int i = 0; i < SESSIONS; ++i) {
     assert_int_equal(workers[i].failures, 0);
     assert_int_equal(workers[i].differences, 0);
   }
+}
+
+static hone_device *open_device(hone_context *context, int threads) {
+  const hone_device_options options = {.struct_size = sizeof options, .threads = threads};
+  hone_device *device;
+  assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_OK);
+  return device;
+}
+
+static void test_one_device(void **state) {
+  (void)state;
+  static worker workers[SESSIONS];
+  hone_context *context;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  hone_device *device = open_device(context, 3);
+  hone_engine *engine = build_engine(context, device);
+  for (int i = 0; i < SESSIONS; ++i) begin(&workers[i], engine, i);
+  run_workers(workers);
   hone_engine_release(engine);
-  hone_graph_destroy(graph);
   hone_device_close(device);
   hone_context_destroy(context);
 }
 
+/* The engine as a file has hashes, which whoever comes first checks; the others must not run before. */
+static hone_engine *reload(hone_context *context, hone_engine *engine, hone_device *device) {
+  char path[] = "/tmp/hone_threads_XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  hone_engine *loaded;
+  assert_int_equal(hone_engine_save(engine, path, hone_context_diagnostics(context)), HONE_OK);
+  assert_int_equal(hone_engine_load(context, path, &device, 1, &loaded), HONE_OK);
+  unlink(path);
+  char ledger[sizeof path + 8];
+  (void)snprintf(ledger, sizeof ledger, "%s.ledger", path);
+  unlink(ledger);
+  hone_engine_release(engine);
+  return loaded;
+}
+
+/* One plan and its weights on a device a session; the first engine is let go while the others run on. */
+static void test_devices_of_their_own(void **state) {
+  (void)state;
+  static worker workers[SESSIONS];
+  hone_engine *shared[SESSIONS];
+  hone_context *context;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  hone_device *device = open_device(context, 2);
+  hone_engine *engine = build_engine(context, device);
+  for (int i = 0; i < SESSIONS; ++i) begin(&workers[i], engine, i);
+  engine = reload(context, engine, device);
+  for (int i = 0; i < SESSIONS; ++i) {
+    hone_device *own = open_device(context, 1 + i % 2);
+    hone_engine *from = i % 2 ? shared[i - 1] : engine; /* sharing what is shared is the same */
+    assert_int_equal(hone_engine_share(from, &own, 1, &shared[i], hone_context_diagnostics(context)), HONE_OK);
+    hone_device_close(own);
+    workers[i].engine = shared[i];
+  }
+  hone_engine_release(engine);
+  hone_device_close(device);
+  run_workers(workers);
+  for (int i = 0; i < SESSIONS; ++i) hone_engine_release(shared[i]);
+  hone_context_destroy(context);
+}
+
+static void test_cpus(void **state) {
+  (void)state;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+  int allowed = 0;
+  while (!CPU_ISSET((size_t)allowed, &set)) ++allowed;
+  hone_context *context;
+  hone_device *device;
+  hone_facts facts;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  int cpus[3] = {allowed, allowed, CPU_SETSIZE - 1};
+  hone_device_options options = {.struct_size = sizeof options, .cpus = cpus, .cpu_count = 2};
+  assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_OK);
+  hone_device_facts(device, &facts);
+  assert_int_equal(facts.threads, 2); /* one for each CPU named */
+  hone_device_close(device);
+  options.cpu_count = 3;
+  assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_INVALID);
+  assert_non_null(strstr(hone_context_message(context, 0, NULL), "allowed: "));
+  options.cpu_count = 0;
+  assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_INVALID);
+  hone_context_destroy(context);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sessions_in_threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device), cmocka_unit_test(test_devices_of_their_own),
+                                     cmocka_unit_test(test_cpus)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
