@@ -63,6 +63,7 @@ typedef struct hn_choice {
   bool control;          /* If, Loop: the nodes of its blocks are choices of their own */
   bool locked;           /* the lock names what runs it */
   bool late;             /* touches extents known only after running: the reference alone can run it */
+  bool stays;            /* in the host's memory, though another device could run it */
   int same_as;           /* an earlier choice with the same query: its measurements are shared; -1: none */
   int twins;             /* how many share its measurements */
   hn_parts_trial *trial; /* NULL: the node has no parts */

@@ -11,10 +11,10 @@ bool hn_candidate_usable(const hn_candidate *candidate) {
 }
 
 bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate) {
-  if (!choices->devices[candidate->device]->facts.host_memory) return false;
+  if (choices->devices[candidate->device]->facts.host_memory == choice->stays) return false;
   for (int k = 0; k < choice->candidate_count; ++k)
     if (hn_candidate_usable(&choice->candidates[k]) &&
-        !choices->devices[choice->candidates[k].device]->facts.host_memory)
+        choices->devices[choice->candidates[k].device]->facts.host_memory == choice->stays)
       return true;
   return false;
 }
@@ -234,5 +234,5 @@ hone_status hn_tune_enumerate(hn_choices *choices) {
     const hone_status one = report_missing(choices, &choices->items[i]);
     if (one != HONE_OK) status = one;
   }
-  return status;
+  return status == HONE_OK ? hn_tune_stay(choices) : status;
 }

@@ -231,7 +231,7 @@ static hone_status list_timings(measuring *m, bool *out_known) {
     hn_candidate *candidate = &choice->candidates[c];
     if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
     if (hn_candidate_waits(m->choices, choice, candidate)) {
-      candidate->reason = "not timed: the device that was asked for runs it in its own memory";
+      candidate->reason = "not timed: it runs in the other memory, where its neighbours are";
       continue;
     }
     const char *key = hn_timing_cache_key(m->choices, choice_key, candidate);

@@ -47,8 +47,9 @@ bool hn_tuning_stopped(hn_tuning *tuning);
 
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
 /* A device with memory of its own was asked for: where one of its candidates is usable, those in the host's memory
- * wait, since every change between the two costs copies. */
+ * wait, since every change between the two costs copies; where the choice stays with the host, the other way round. */
 bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate);
+hone_status hn_tune_stay(hn_choices *choices); /* decides which choices stay (tune/stay.c) */
 /* What tells two choices apart for measuring: op, attributes, types, constness. Text in the arena; NULL: no memory. */
 const char *hn_choice_key(hn_choices *choices, const hn_choice *choice);
 
