@@ -4,6 +4,8 @@
  * where that layer writes them. Each step keeps what it stands for as parts. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
+#include "pass/views.h"
+#include <string.h>
 
 /* ---- softmax between two products ---- */
 
@@ -85,6 +87,31 @@ static int64_t heads_of(const hone_shape *rows, const hone_shape *split) {
 
 static int64_t heads_at(const hn_match *match, const char *rows, const char *split) {
   return heads_of(&hn_bound_type(match, rows)->shape, &hn_bound_type(match, split)->shape);
+}
+
+/* Rows as [batch, length, heads * size] where heads are cut or joined by one view of another rank, as layers on
+ * matrices leave it. s: [batch, length, heads, size]. */
+static const char *check_split(const hn_match *match, const hone_type *rows, const hone_shape *s) {
+  if (rows->shape.rank == 3 || rows->shape.rank < 1 || s->rank != 4) return "";
+  if (HONE_SYMBOLIC(s->dim[2]) || HONE_SYMBOLIC(s->dim[3])) return "the size of the heads is not known";
+  return hn_view_possible(match->run->graph, rows) ? NULL : "the extents are known only after running";
+}
+
+static const char *when_flat_input(const hn_match *match) {
+  for (const hn_use *use = match->roots[0]->uses; use; use = use->next)
+    if (!use->node || strcmp(use->node->op->name, "attention") != 0) return "";
+  return check_split(match, hn_bound_type(match, "x"), &hn_bound_type(match, "s")->shape);
+}
+
+static const char *when_flat_output(const hn_match *match) {
+  return check_split(match, &match->roots[0]->fact.type, &hn_bound_type(match, "s")->shape);
+}
+
+static hone_status make_flat(hn_match *match) {
+  const hone_shape *s = &hn_bound_type(match, "s")->shape;
+  const int64_t rows[3] = {s->dim[0], s->dim[1], s->dim[2] * s->dim[3]};
+  const hone_shape shape = hn_shape(3, rows);
+  return hn_view_bind_dims(match, &shape);
 }
 
 static const char *when_heads(const hn_match *match) {
@@ -209,6 +236,18 @@ const hn_rewrite hn_rules_attention[] = {
     {0}};
 
 const hn_rewrite hn_rules_attention_heads[] = {
+    {.name = "rows_before_heads",
+     .find = "t:transpose[perm=[0,2,1,3]](s:view(x))",
+     .put = "t(s(view[dims=$dims](x)))",
+     .when = when_flat_input,
+     .make = make_flat,
+     .why = "heads are cut from rows"},
+    {.name = "rows_after_heads",
+     .find = "v:view(s:transpose[perm=[0,2,1,3]](attention(...)))",
+     .put = "v(view[dims=$dims](s))",
+     .when = when_flat_output,
+     .make = make_flat,
+     .why = "heads are joined to rows"},
     {.name = "heads_into_attention",
      .find = "view(t:transpose[perm=[0,2,1,3]](a:attention(transpose[perm=[0,2,1,3]](qs:view(q)), "
              "transpose[perm=[0,2,1,3]](ks:view(k)), transpose[perm=[0,2,1,3]](vs:view(v)), ...)))",

@@ -15,7 +15,7 @@ const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {
     hn_activate_f32_avx512};
 #endif
 
-enum { LEAST_ROWS = 28 };
+enum { LEAST_ROWS = 28, SHARED_UNITS_PER_THREAD = 2 /* each reads all of A */ };
 static const double ns_per_b_byte = 0.03;  /* B from the last cache level */
 static const double inner_bytes = 1 << 20; /* of B that stay in L2 */
 static const double ns_per_a_float = 0.2;  /* packing A */
@@ -88,8 +88,8 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   p->panels = hn_gemm_f32_panels(g->n, panel);
   p->packed_floats = hn_gemm_f32_packed_floats(g->k, g->n, panel);
   const double total_ns = (double)p->batches * matrix_ns(p);
-  const int64_t units =
-      p->workers == 1 ? 1 : hn_cpu_lesser(p->workers * HN_CPU_UNITS_PER_THREAD, (int64_t)(total_ns / unit_ns) + 1);
+  const int64_t most_units = p->workers * (shares_a(p) ? SHARED_UNITS_PER_THREAD : HN_CPU_UNITS_PER_THREAD);
+  const int64_t units = p->workers == 1 ? 1 : hn_cpu_lesser(most_units, (int64_t)(total_ns / unit_ns) + 1);
   cut(p, hn_ceil_div(units, p->batches));
   const int64_t rows = g->m;
   g->m = p->row_chunk;
