@@ -62,6 +62,9 @@ void bench_print_block(const bench *b);                                         
 int bench_export_times(cli_tool *cli, const bench_times *times);                 /* --exportTimes */
 int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session); /* --dumpOutput, --exportOutput */
 
+int bench_print_version(cli_tool *cli);                                                   /* --getPlanVersionOnly */
+int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *session); /* --dumpRawBindingsToFile */
+
 static inline double bench_latency_ms(const bench_run *run) { return run->in_ms + run->compute_ms + run->out_ms; }
 
 #endif

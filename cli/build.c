@@ -89,6 +89,14 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
   if (options->timing_cache_only && !options->timing_cache_path)
     return cli_usage_error(cli, "--timing-cache-only wants --timing-cache FILE");
+  if (model->plain) { /* nothing is tuned or kept, whatever else was asked for */
+    b->passes = (hone_pass_options){.struct_size = sizeof b->passes, .after = "fold_branches"};
+    options->reference_only = true;
+    options->level = -1;
+    options->timing_cache_path = options->lock_path = NULL;
+    options->timing_cache_only = false;
+    return read_profiles(cli, model, b);
+  }
   const int64_t level = cli_int(cli, "level", 3);
   options->level = level == 0 ? -1 : (int)level;
   options->tactic_count = cli_list(cli, "tactic", b->tactics, MAX_NAMES);

@@ -49,7 +49,7 @@ typedef struct cli_option {
   double low, high;     /* of numbers; both 0: any */
 } cli_option;
 
-enum { CLI_MAX_TABLES = 12, CLI_MAX_GIVEN = 256 };
+enum { CLI_MAX_TABLES = 16, CLI_MAX_GIVEN = 256 };
 typedef struct cli_given {
   const cli_option *option; /* never a same_as row */
   const char *text;         /* NULL: without an argument */
@@ -143,7 +143,7 @@ void cli_print_shape(FILE *to, const hone_shape *shape);
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
 extern const cli_option cli_session_options[], cli_common_options[], cli_model_options[], cli_device_options[],
     cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
-    cli_load_inputs_options[], cli_trt_not_yet[];
+    cli_load_inputs_options[], cli_compare_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
@@ -169,6 +169,7 @@ typedef struct cli_model {
   cli_shape shapes[CLI_MAX_SHAPES]; /* by --shapes */
   int shape_count;
   double build_ms; /* 0 when loaded */
+  bool plain;      /* build the graph as it was imported, by the reference alone */
 } cli_model;
 /* Exit code; messages are said. Closing is right after every outcome. */
 int cli_open_model(cli_tool *cli, cli_model *model);
@@ -179,6 +180,13 @@ int cli_build_engine(cli_tool *cli, cli_model *model);
 /* ---- inputs (inputs.c, image_*.c) ---- */
 /* Reads the files of --input and --loadInputs as tensors for these ports. */
 int cli_read_inputs(cli_tool *cli, const hone_port_info *ports, int port_count, cli_model *model);
+/* Any file of a tensor; a raw one is taken to be of this type. Exit code. */
+int cli_read_tensor(cli_tool *cli, const char *path, const hone_type *type, hone_tensor *out);
+/* NAME and FILE are parted by the first `=` or `:` that follows the name of a port; a file alone is for the only port.
+ * Paths and names may hold either sign. what: "input" or "output". The path lies in room. Exit code. */
+int cli_part_pair(cli_tool *cli, const char *what, const char *text, size_t length, char sign,
+                  const hone_port_info *ports, int port_count, char *room, size_t room_bytes,
+                  const hone_port_info **out_port, const char **out_path);
 /* Fills all inputs of a session: from the files, and seeded numbers for the others, which is said on stderr. */
 int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session);
 typedef struct cli_image {
@@ -189,6 +197,21 @@ bool cli_is_image(const char *path); /* PNG, JPEG or PPM, by its first bytes */
 hone_status cli_image_read(hone_diagnostics *diag, const char *path, cli_image *out);
 /* Resizes, crops, scales and normalises as the options say, to the port's type. Exit code. */
 int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_info *port, hone_tensor *out);
+
+/* ---- outputs against others (compare.c) ---- */
+typedef struct cli_comparison {
+  bool same_shape; /* else nothing more is known */
+  int64_t count, differing, worst_at;
+  double worst_got, worst_want, worst_allowed, rel_l2;
+} cli_comparison;
+void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double atol, double rtol,
+                         cli_comparison *out);
+void cli_print_comparison(FILE *to, bool json, const char *name, const hone_tensor *got, const hone_tensor *want,
+                          const cli_comparison *comparison);
+bool cli_compares(const cli_tool *cli); /* was --compare or --loadRefOutputs given? */
+/* Compares the outputs that were named with their files. CLI_EXIT_CHECK_FAILED when an element differs. json: items of
+ * a list. */
+int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *session, FILE *to, bool json);
 
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
@@ -203,6 +226,7 @@ const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NU
 /* Folders for the library, ':' between: $HONE_LIBRARY_PATH, where the tool lies, and CUDA's as its users name it. */
 const char *cli_library_path(char *room, size_t bytes);
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out);
+/* --dumpLayerInfo, --exportLayerInfo, --dumpOptimizationProfile (trt_dumps.c). Exit code. */
 int cli_layer_info(cli_tool *cli, const hone_engine *engine);
 /* Runs for at least so many milliseconds and so many times. Exit code. */
 int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs);

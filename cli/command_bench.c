@@ -50,8 +50,10 @@ static int run(cli_tool *cli, bench *b) {
   code = bench_outputs(cli, b->model, first);
   if (code == CLI_EXIT_OK) code = profile(cli, first);
   if (code == CLI_EXIT_OK) code = bench_export_times(cli, &b->all);
-  if (code == CLI_EXIT_OK) bench_print_block(b);
-  return code;
+  if (code == CLI_EXIT_OK) code = bench_dump_bindings(cli, b->model->engine, first);
+  if (code != CLI_EXIT_OK) return code;
+  bench_print_block(b);
+  return cli_compare_outputs(cli, b->model->engine, first, cli_has(cli, "json") ? stderr : stdout, false);
 }
 
 static int save_engine(cli_tool *cli, const cli_model *model) {
@@ -63,6 +65,7 @@ static int save_engine(cli_tool *cli, const cli_model *model) {
 
 int cli_command_bench(cli_tool *cli) {
   static cli_model model;
+  if (cli_has(cli, "getPlanVersionOnly")) return bench_print_version(cli);
   static bench b; /* large for a stack */
   b = (bench){.cli = cli, .model = &model};
   int code = cli_open_model(cli, &model);

@@ -35,23 +35,6 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
   printf("; built in %.1f s\n", model->build_ms * 1e-3);
 }
 
-/* --dumpLayerInfo and --exportLayerInfo. */
-int cli_layer_info(cli_tool *cli, const hone_engine *engine) {
-  hone_report_options options;
-  cli_report_options(cli, &options);
-  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  hone_status status = HONE_OK;
-  if (cli_has(cli, "dumpLayerInfo")) status = hone_report_engine(engine, &options, cli_write_file, stdout, diag);
-  const char *path = cli_text(cli, "exportLayerInfo");
-  if (status != HONE_OK || !path) return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
-  FILE *file = cli_open_output(path);
-  if (!file) return CLI_EXIT_IO;
-  options.json = true;
-  status = hone_report_engine(engine, &options, cli_write_file, file, diag);
-  const int closed = cli_close_output(file, path);
-  return status == HONE_OK ? closed : cli_fail(cli, status);
-}
-
 static int build(cli_tool *cli, cli_model *model) {
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named");

@@ -225,7 +225,7 @@ static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *ses
     const int code = give_output(cli, port.name, &tensor, folder, top, names);
     if (code != CLI_EXIT_OK) return code;
   }
-  if (cli_has(cli, "json")) printf("]}\n");
+  if (cli_has(cli, "json")) printf("]");
   return CLI_EXIT_OK;
 }
 
@@ -251,6 +251,11 @@ static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
   const bool classes = names.count > 0 || any_image(cli);
   if (code == CLI_EXIT_OK) code = give_outputs(cli, model, *session, &names, cli_int(cli, "top", classes ? 5 : 0));
   free_labels(&names);
+  if (code != CLI_EXIT_OK) return code;
+  const bool json = cli_has(cli, "json");
+  if (json && cli_compares(cli)) printf(", \"compare\": [");
+  code = cli_compare_outputs(cli, model->engine, *session, stdout, json);
+  if (json) printf("%s}\n", cli_compares(cli) ? "]" : "");
   return code;
 }
 

@@ -27,11 +27,13 @@ static const cli_command run = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_run_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options},
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_compare_options},
     .examples = "  hone run model.hone --input input=photo.npy --output-dir out\n"
                 "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
-                "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n",
+                "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n"
+                "  hone run model.hone --input x=x.npy --compare y=wanted.npy --atol 1e-4\n",
     .run = cli_command_run,
 };
 
@@ -43,10 +45,11 @@ static const cli_command bench = {
     .positional_max = 1,
     .tables = {cli_bench_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
                cli_device_options, cli_trt_build_options, cli_trt_bench_options, cli_load_inputs_options,
-               cli_common_options, cli_trt_not_yet, cli_session_options},
+               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options},
     .examples = "  hone bench model.hone\n"
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
-                "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n",
+                "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"
+                "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n",
     .run = cli_command_bench,
 };
 
@@ -118,13 +121,15 @@ static const cli_command check = {
 
 static const cli_command verify = {
     .name = "verify",
-    .doc = "run every step of an engine against the reference and compare",
-    .usage = "verify ENGINE [--full] [options]",
+    .doc = "run every step of an engine, and a model's whole graph, against the reference and compare",
+    .usage = "verify ENGINE|MODEL [--full] [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_verify_options, cli_model_options, cli_device_options, cli_common_options},
+    .tables = {cli_verify_options, cli_model_options, cli_input_options, cli_image_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options},
     .examples = "  hone verify model.hone\n"
-                "  hone verify model.hone --full\n",
+                "  hone verify model.hone --full\n"
+                "  hone verify model.onnx --input x=x.npy --max-error 1e-5\n",
     .run = cli_command_verify,
 };
 

@@ -53,53 +53,63 @@ static int read_image(cli_tool *cli, const char *path, const hone_port_info *por
   return code;
 }
 
+int cli_read_tensor(cli_tool *cli, const char *path, const hone_type *type, hone_tensor *out) {
+  const cli_subject before = cli->subject;
+  cli->subject = CLI_MODEL; /* a damaged tensor file is no damaged engine */
+  const bool raw = has_suffix(path, ".bin") || has_suffix(path, ".raw") || has_suffix(path, ".dat");
+  const hone_status status = raw ? read_raw(cli, path, type, out) : hone_tensor_read(cli->context, path, out);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  cli->subject = before;
+  return CLI_EXIT_OK;
+}
+
 static int read_one(cli_tool *cli, const char *path, const hone_port_info *port, cli_model *model) {
   cli_input *input = &model->inputs[model->input_count];
   (void)snprintf(input->name, sizeof input->name, "%s", port->name);
-  const cli_subject before = cli->subject;
-  cli->subject = CLI_MODEL; /* a damaged tensor file is no damaged engine */
-  int code = CLI_EXIT_OK;
-  if (cli_is_image(path)) {
-    code = read_image(cli, path, port, &input->tensor);
-  } else {
-    const hone_type type = known_type(model, port);
-    const bool raw = has_suffix(path, ".bin") || has_suffix(path, ".raw") || has_suffix(path, ".dat");
-    const hone_status status =
-        raw ? read_raw(cli, path, &type, &input->tensor) : hone_tensor_read(cli->context, path, &input->tensor);
-    if (status != HONE_OK) code = cli_fail(cli, status);
-  }
-  if (code == CLI_EXIT_OK) {
-    ++model->input_count;
-    cli->subject = before;
-    if (input->tensor.type.dtype != port->type.dtype)
-      code = cli_usage_error(cli, "%s holds %s, but the input %s is %s", path,
-                             hone_dtype_name(input->tensor.type.dtype), port->name, hone_dtype_name(port->type.dtype));
-  }
-  return code;
+  const hone_type type = known_type(model, port);
+  const int code = cli_is_image(path) ? read_image(cli, path, port, &input->tensor)
+                                      : cli_read_tensor(cli, path, &type, &input->tensor);
+  if (code != CLI_EXIT_OK) return code;
+  ++model->input_count;
+  if (input->tensor.type.dtype == port->type.dtype) return CLI_EXIT_OK;
+  return cli_usage_error(cli, "%s holds %s, but the input %s is %s", path, hone_dtype_name(input->tensor.type.dtype),
+                         port->name, hone_dtype_name(port->type.dtype));
 }
 
-/* NAME and FILE are parted by the first `=` or `:` that follows the name of an input; a file alone is for the only
- * input. Paths and names may hold either sign. */
+int cli_part_pair(cli_tool *cli, const char *what, const char *text, size_t length, char sign,
+                  const hone_port_info *ports, int port_count, char *room, size_t room_bytes,
+                  const hone_port_info **out_port, const char **out_path) {
+  if (length >= room_bytes) return cli_usage_error(cli, "an %s's file name is too long", what);
+  memcpy(room, text, length);
+  room[length] = 0;
+  for (int p = 0; p < port_count; ++p) {
+    const size_t name_length = strlen(ports[p].name);
+    if (strncmp(room, ports[p].name, name_length) != 0 || room[name_length] != sign) continue;
+    *out_port = &ports[p];
+    *out_path = room + name_length + 1;
+    return CLI_EXIT_OK;
+  }
+  char *parted = strchr(room, sign);
+  *out_port = &ports[0];
+  *out_path = room;
+  if (!parted && port_count == 1) return CLI_EXIT_OK;
+  if (!parted) return cli_usage_error(cli, "%s: which %s? write NAME%c%s", room, what, sign, room);
+  *parted = 0;
+  const char *near = NULL;
+  for (int p = 0; p < port_count; ++p) near = cli_near(room, near, ports[p].name);
+  if (!near && port_count == 1) near = ports[0].name;
+  return cli_usage_error(cli, "the model has no %s %s%s%s", what, room, near ? "; did you mean " : "",
+                         near ? near : "");
+}
+
 static int read_pair(cli_tool *cli, const char *text, size_t length, char sign, const hone_port_info *ports,
                      int port_count, cli_model *model) {
   char pair[4096];
-  if (length >= sizeof pair) return cli_usage_error(cli, "an input's file name is too long");
-  memcpy(pair, text, length);
-  pair[length] = 0;
+  const hone_port_info *port;
+  const char *path;
   if (model->input_count == CLI_MAX_INPUTS) return cli_usage_error(cli, "more than %d inputs", CLI_MAX_INPUTS);
-  for (int p = 0; p < port_count; ++p) {
-    const size_t name_length = strlen(ports[p].name);
-    if (strncmp(pair, ports[p].name, name_length) == 0 && pair[name_length] == sign)
-      return read_one(cli, pair + name_length + 1, &ports[p], model);
-  }
-  char *parted = strchr(pair, sign);
-  if (!parted && port_count == 1) return read_one(cli, pair, &ports[0], model);
-  if (!parted) return cli_usage_error(cli, "%s: which input? write NAME%c%s", pair, sign, pair);
-  *parted = 0;
-  const char *near = NULL;
-  for (int p = 0; p < port_count; ++p) near = cli_near(pair, near, ports[p].name);
-  if (!near && port_count == 1) near = ports[0].name;
-  return cli_usage_error(cli, "the model has no input %s%s%s", pair, near ? "; did you mean " : "", near ? near : "");
+  const int code = cli_part_pair(cli, "input", text, length, sign, ports, port_count, pair, sizeof pair, &port, &path);
+  return code == CLI_EXIT_OK ? read_one(cli, path, port, model) : code;
 }
 
 int cli_read_inputs(cli_tool *cli, const hone_port_info *ports, int port_count, cli_model *model) {

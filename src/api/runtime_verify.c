@@ -285,7 +285,7 @@ static hone_status bind_symbols(verification *v, hn_arena *arena) {
 
 static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *within) {
   const hn_plan *plan = v->engine->plan;
-  HN_TRY(hn_plan_check_weights(plan, v->diag));
+  HN_TRY(hn_plan_check_weights(plan, NULL, v->diag));
   HN_TRY(bind_symbols(v, arena));
   hn_verified_step *rows = HN_NEW(arena, hn_verified_step, plan->step_count + 1);
   bench *b = HN_NEW(arena, bench, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - opening devices, and the backend table's wrappers. */
 #include "device/device.h"
+#include "device/host_unit.h"
 #include "tensor/expr.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -127,6 +128,11 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
   }
   *out = device;
   return HONE_OK;
+}
+
+struct hn_pool *hn_device_pool(const hone_device *device) {
+  const bool host = device->backend->close == hn_host_close; /* then the unit is this one's */
+  return host && device->facts.threads > 1 ? device->unit->pool : NULL;
 }
 
 void hn_device_retain(hone_device *device) { atomic_fetch_add(&device->references, 1); }

@@ -27,6 +27,8 @@ const hone_backend *hn_backend_find(const char *name);
 
 hone_status hn_device_open(hone_context *context, const hone_backend *backend, int index,
                            const hone_device_options *options, hone_device **out);
+/* The threads of a device that is the host; NULL for one thread and for other devices. */
+struct hn_pool *hn_device_pool(const hone_device *device);
 void hn_device_retain(hone_device *device);
 void hn_device_release(hone_device *device);
 

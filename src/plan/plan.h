@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "device/device.h"
 #include "tensor/attrs.h"
 #include "tensor/dims.h"
@@ -162,6 +163,7 @@ hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, ui
 /* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
 hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
                          int device_count, hn_blob *take_blob, const char *what, hn_plan **out, hone_diagnostics *diag);
-hone_status hn_plan_check_weights(const hn_plan *plan, hone_diagnostics *diag); /* every MiB's hash, unless made here */
+/* Every MiB's hash, unless made here; by all threads of the pool (NULL: by the caller). */
+hone_status hn_plan_check_weights(const hn_plan *plan, hn_pool *pool, hone_diagnostics *diag);
 
 #endif

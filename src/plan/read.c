@@ -285,14 +285,3 @@ hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, h
   *out = plan;
   return HONE_OK;
 }
-
-hone_status hn_plan_check_weights(const hn_plan *plan, hone_diagnostics *diag) {
-  if (plan->weights_checked) return HONE_OK;
-  for (int i = 0; i < plan->weight_hash_count; ++i) {
-    const uint64_t at = (uint64_t)i * HN_WEIGHT_PAGE_BYTES, left = plan->weights_bytes - at;
-    const size_t count = (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES);
-    if (hn_hash(plan->weights + at, count) != plan->weight_hashes[i])
-      return HN_FAIL(diag, HONE_MALFORMED, "the engine's weights are damaged in MiB %d (its hash is wrong)", i);
-  }
-  return HONE_OK;
-}

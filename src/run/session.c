@@ -77,10 +77,17 @@ static hone_status select_instance(hone_session *session) {
   return HONE_OK;
 }
 
+/* The pool that the session's steps on the host run on; NULL: none. */
+static hn_pool *pool_of(const hone_engine *engine) {
+  hn_pool *pool = NULL;
+  for (int d = 0; d < engine->device_count && !pool; ++d) pool = hn_device_pool(engine->devices[d]);
+  return pool;
+}
+
 static hone_status check_weights(hone_session *session) {
   hone_engine *engine = session->engine->origin ? session->engine->origin : session->engine;
   if (session->options.trust_weights || atomic_load(&engine->weights_state) == 1) return HONE_OK;
-  const hone_status status = hn_plan_check_weights(engine->plan, &session->diag);
+  const hone_status status = hn_plan_check_weights(engine->plan, pool_of(session->engine), &session->diag);
   atomic_store(&engine->weights_state, status == HONE_OK ? 1 : 2);
   return status;
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c - outputs against others: files that were given (--compare, --loadRefOutputs), or another session's.
+ *
+ * An element differs when |got - want| > atol + rtol * |want| (numpy's rule); NaN equals NaN. */
+#include "cli.h"
+#include <math.h>
+#include <string.h>
+
+const cli_option cli_compare_options[] = {
+    {"compare", CLI_LIST, "NAME=FILE",
+     .doc = "compare an output with a file (.npy, .pb, raw .bin); exit 1 when an element differs"},
+    {"loadRefOutputs", CLI_LIST, "NAME:FILE", .doc = "the same, trtexec's way; several with commas between"},
+    {"atol", CLI_REAL, "X", .doc = "elements may differ by so much; default 1e-5", .high = 1e30},
+    {"rtol", CLI_REAL, "X", .doc = "and by this share of the wanted one; default 1e-3", .high = 1e30},
+    {0},
+};
+
+void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double atol, double rtol,
+                         cli_comparison *out) {
+  *out = (cli_comparison){.count = hone_tensor_count(want), .worst_at = -1};
+  const hone_shape *a = &got->type.shape, *b = &want->type.shape;
+  out->same_shape = a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0;
+  if (!out->same_shape) return;
+  double difference = 0, reference = 0, worst = -1;
+  for (int64_t i = 0; i < out->count; ++i) {
+    const double x = hone_tensor_real(got, i), y = hone_tensor_real(want, i);
+    const bool same = x == y || (isnan(x) && isnan(y)), finite = isfinite(x) && isfinite(y);
+    const double apart = same ? 0 : finite ? fabs(x - y) : HUGE_VAL, allowed = isfinite(y) ? atol + rtol * fabs(y) : 0;
+    if (finite) {
+      difference += apart * apart;
+      reference += y * y;
+    } else if (!same) {
+      difference = HUGE_VAL;
+    }
+    out->differing += !(apart <= allowed);
+    if (!(apart - allowed > worst) && out->worst_at >= 0) continue;
+    worst = apart - allowed;
+    out->worst_at = i;
+    out->worst_got = x;
+    out->worst_want = y;
+    out->worst_allowed = allowed;
+  }
+  out->rel_l2 = reference > 0 ? sqrt(difference / reference) : sqrt(difference);
+}
+
+/* "[0,3]" of an element's number. */
+static void print_position(FILE *to, const hone_shape *shape, int64_t at) {
+  int64_t index[HONE_MAX_RANK] = {0};
+  for (int d = shape->rank - 1; d >= 0; --d) {
+    index[d] = at % shape->dim[d];
+    at /= shape->dim[d];
+  }
+  fputc('[', to);
+  for (int d = 0; d < shape->rank; ++d) fprintf(to, "%s%lld", d ? "," : "", (long long)index[d]);
+  fputc(']', to);
+}
+
+/* JSON has no infinities. */
+static void print_number(FILE *to, double value) {
+  if (isfinite(value))
+    fprintf(to, "%.9g", value);
+  else
+    fprintf(to, "\"%s\"", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
+static void print_json(FILE *to, const char *name, const hone_shape *shape, const cli_comparison *c) {
+  fprintf(to, "{\"name\": ");
+  cli_json_text(to, name);
+  fprintf(to, ", \"same_shape\": %s", c->same_shape ? "true" : "false");
+  if (c->same_shape) {
+    fprintf(to, ", \"elements\": %lld, \"differing\": %lld, \"rel_l2\": ", (long long)c->count,
+            (long long)c->differing);
+    print_number(to, c->rel_l2);
+  }
+  if (c->worst_at >= 0) {
+    fprintf(to, ", \"worst\": {\"at\": ");
+    print_position(to, shape, c->worst_at);
+    fprintf(to, ", \"got\": ");
+    print_number(to, c->worst_got);
+    fprintf(to, ", \"want\": ");
+    print_number(to, c->worst_want);
+    fprintf(to, ", \"allowed\": %.9g}", c->worst_allowed);
+  }
+  fprintf(to, "}");
+}
+
+void cli_print_comparison(FILE *to, bool json, const char *name, const hone_tensor *got, const hone_tensor *want,
+                          const cli_comparison *c) {
+  if (json) {
+    print_json(to, name, &got->type.shape, c);
+    return;
+  }
+  fprintf(to, "compare %s: ", name);
+  if (!c->same_shape) {
+    fprintf(to, "the shape is ");
+    cli_print_shape(to, &got->type.shape);
+    fprintf(to, ", wanted ");
+    cli_print_shape(to, &want->type.shape);
+    fputc('\n', to);
+    return;
+  }
+  fprintf(to, "%lld of %lld elements differ, relative L2 %.2e", (long long)c->differing, (long long)c->count,
+          c->rel_l2);
+  if (c->worst_at >= 0) {
+    fprintf(to, "; worst at ");
+    print_position(to, &got->type.shape, c->worst_at);
+    fprintf(to, ": %.9g, wanted %.9g, apart %.3g, allowed %.3g", c->worst_got, c->worst_want,
+            fabs(c->worst_got - c->worst_want), c->worst_allowed);
+  }
+  fputc('\n', to);
+}
+
+typedef struct comparing {
+  cli_tool *cli;
+  hone_session *session;
+  FILE *to;
+  bool json;
+  int done;
+  bool differs;
+} comparing;
+
+static int compare_file(comparing *c, const hone_port_info *port, const char *path) {
+  cli_tool *cli = c->cli;
+  hone_tensor got, want;
+  const hone_status status = hone_session_tensor(c->session, port->name, &got);
+  if (status != HONE_OK) return cli_fail_session(cli, c->session, status);
+  const int code = cli_read_tensor(cli, path, &got.type, &want);
+  if (code != CLI_EXIT_OK) return code;
+  if (got.type.kind != HONE_TENSOR || got.type.dtype == HONE_STRING || want.type.dtype == HONE_STRING) {
+    hone_tensor_free(cli->context, &want);
+    return cli_usage_error(cli, "output %s: only tensors of numbers can be compared", port->name);
+  }
+  cli_comparison result;
+  cli_compare_tensors(&got, &want, cli_real(cli, "atol", 1e-5), cli_real(cli, "rtol", 1e-3), &result);
+  if (c->json && c->done > 0) fprintf(c->to, ", ");
+  cli_print_comparison(c->to, c->json, port->name, &got, &want, &result);
+  ++c->done;
+  c->differs = c->differs || !result.same_shape || result.differing > 0;
+  hone_tensor_free(cli->context, &want);
+  return CLI_EXIT_OK;
+}
+
+static int compare_pair(comparing *c, const char *text, size_t length, char sign, const hone_port_info *ports,
+                        int count) {
+  char pair[4096];
+  const hone_port_info *port;
+  const char *path;
+  const int code = cli_part_pair(c->cli, "output", text, length, sign, ports, count, pair, sizeof pair, &port, &path);
+  return code == CLI_EXIT_OK ? compare_file(c, port, path) : code;
+}
+
+bool cli_compares(const cli_tool *cli) { return cli_has(cli, "compare") || cli_has(cli, "loadRefOutputs"); }
+
+int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *session, FILE *to, bool json) {
+  hone_port_info ports[CLI_MAX_INPUTS];
+  const int all = hone_engine_output_count(engine), count = all < CLI_MAX_INPUTS ? all : CLI_MAX_INPUTS;
+  for (int i = 0; i < count; ++i)
+    if (hone_engine_output(engine, i, &ports[i]) != HONE_OK) return CLI_EXIT_INTERNAL;
+  comparing c = {.cli = cli, .session = session, .to = to, .json = json};
+  const char *texts[CLI_MAX_INPUTS];
+  int code = CLI_EXIT_OK;
+  const int own = cli_list(cli, "compare", texts, CLI_MAX_INPUTS);
+  for (int i = 0; i < own && code == CLI_EXIT_OK; ++i)
+    code = compare_pair(&c, texts[i], strlen(texts[i]), '=', ports, count);
+  const int trt = cli_list(cli, "loadRefOutputs", texts, CLI_MAX_INPUTS);
+  for (int i = 0; i < trt && code == CLI_EXIT_OK; ++i)
+    for (const char *at = texts[i]; at && code == CLI_EXIT_OK;) {
+      const size_t length = strcspn(at, ",");
+      code = compare_pair(&c, at, length, ':', ports, count);
+      at = at[length] ? at + length + 1 : NULL;
+    }
+  return code == CLI_EXIT_OK && c.differs ? CLI_EXIT_CHECK_FAILED : code;
+}

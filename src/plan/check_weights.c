@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_weights.c - the weights' hashes, one a MiB, checked side by side: the bytes come through memory once, which is
+ * what takes the time, and touching them now is what the first run would do else. */
+#include "base/hash.h"
+#include "plan/format.h"
+#include "plan/plan.h"
+#include <stdatomic.h>
+
+typedef struct check {
+  const hn_plan *plan;
+  atomic_int damaged; /* the first piece with another hash; the count of pieces when there is none */
+} check;
+
+static void check_pieces(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  check *c = arg;
+  const hn_plan *plan = c->plan;
+  for (int64_t i = begin; i < end; ++i) {
+    const uint64_t at = (uint64_t)i * HN_WEIGHT_PAGE_BYTES, left = plan->weights_bytes - at;
+    const size_t count = (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES);
+    if (hn_hash(plan->weights + at, count) == plan->weight_hashes[i]) continue;
+    int known = atomic_load(&c->damaged);
+    while (i < known && !atomic_compare_exchange_weak(&c->damaged, &known, (int)i)) continue;
+  }
+}
+
+hone_status hn_plan_check_weights(const hn_plan *plan, hn_pool *pool, hone_diagnostics *diag) {
+  if (plan->weights_checked) return HONE_OK;
+  check c = {.plan = plan};
+  atomic_init(&c.damaged, plan->weight_hash_count);
+  hn_pool_run(pool, plan->weight_hash_count, 1, check_pieces, &c);
+  const int damaged = atomic_load(&c.damaged);
+  if (damaged == plan->weight_hash_count) return HONE_OK;
+  return HN_FAIL(diag, HONE_MALFORMED, "the engine's weights are damaged in MiB %d (its hash is wrong)", damaged);
+}
