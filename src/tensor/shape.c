@@ -60,8 +60,21 @@ int hn_format_block(hone_format format) {
   }
 }
 
+/* One pixel of whole blocks has the same bytes in every format: it is plain, so that it is never reformatted. */
+static bool is_pixel_of_blocks(const hone_shape *shape) {
+  for (int i = 2; i < shape->rank; ++i)
+    if (shape->dim[i] != 1) return false;
+  return !HONE_SYMBOLIC(shape->dim[1]) && shape->dim[1] % 16 == 0;
+}
+
 bool hn_can_block(const hone_type *type) {
-  return type->kind == HONE_TENSOR && type->shape.rank >= 3 && hn_dtype_is_float(type->dtype);
+  return type->kind == HONE_TENSOR && type->shape.rank >= 3 && hn_dtype_is_float(type->dtype) &&
+         !is_pixel_of_blocks(&type->shape);
+}
+
+bool hn_reads_as(const hone_type *type, hone_format format) {
+  return type->format == format ||
+         (type->format == HONE_PLAIN && type->shape.rank >= 3 && is_pixel_of_blocks(&type->shape));
 }
 
 bool hn_type_bytes(const hone_type *type, size_t *out) {

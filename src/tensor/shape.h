@@ -16,9 +16,12 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
 /* Bytes of a tensor of this type in its format: blocked formats count the padded channels, narrow types are packed.
  * false when not known or too large. STRING counts sizeof(hone_string). */
 bool hn_type_bytes(const hone_type *type, size_t *out);
-size_t hn_bytes(const hone_type *type);   /* the same, 0 when not known */
-int hn_format_block(hone_format format);  /* 1, 16, 8 */
-bool hn_can_block(const hone_type *type); /* may this tensor carry a blocked format: rank >= 3, float */
+size_t hn_bytes(const hone_type *type);  /* the same, 0 when not known */
+int hn_format_block(hone_format format); /* 1, 16, 8 */
+/* May this tensor carry a blocked format: rank >= 3, float, and not one pixel of 16n channels, which is plain. */
+bool hn_can_block(const hone_type *type);
+/* Its bytes are those of this format: it has it, or is a plain tensor that could only be blocked without a change. */
+bool hn_reads_as(const hone_type *type, hone_format format);
 hone_type hn_tensor_type(hone_dtype dtype, int rank, const int64_t *dims);
 hone_tensor hn_tensor_over(hone_dtype dtype, int rank, const int64_t *dims, void *data);
 

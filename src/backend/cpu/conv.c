@@ -66,8 +66,9 @@ static const char *reject(const hone_query *query, const conv_kernel *kernel) {
   const char *reason = hn_cpu_conv_read(query, &conv);
   if (reason) return reason;
   const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
-  if (query->out[0].type.format != blocked) return "the output has another format";
-  if (query->in[0].type.format != (kernel->kind == FIRST ? HONE_PLAIN : blocked)) return "the input has another format";
+  if (!hn_reads_as(&query->out[0].type, blocked)) return "the output has another format";
+  if (kernel->kind == FIRST ? query->in[0].type.format != HONE_PLAIN : !hn_reads_as(&query->in[0].type, blocked))
+    return "the input has another format";
   if (!(query->constant_mask & 2)) return "the weights are not constant";
   if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
   return reject_shape(&conv, kernel);

@@ -32,10 +32,12 @@ static const char *strides_of(const hone_type *type, const hone_type *out, int r
   memset(stride, 0, sizeof(int64_t) * (size_t)rank);
   if (!broadcasts(&type->shape, &out->shape)) return "an operand does not broadcast to the output";
   if (hn_elems(&type->shape) == 1) return NULL; /* element 0 in every format */
-  if (type->format != out->format) return "an operand has another format than the output";
-  if (type->format != HONE_PLAIN && (type->shape.rank != out->shape.rank || type->shape.dim[1] != out->shape.dim[1]))
+  if (!hn_reads_as(type, out->format)) return "an operand has another format than the output";
+  hone_type stored = *type;
+  stored.format = out->format;
+  if (out->format != HONE_PLAIN && (type->shape.rank != out->shape.rank || type->shape.dim[1] != out->shape.dim[1]))
     return "a blocked operand has other channels than the output";
-  const int own = stored_dims(type, dims), lead = rank - own;
+  const int own = stored_dims(&stored, dims), lead = rank - own;
   for (int i = own - 1; i >= 0; --i) {
     stride[lead + i] = dims[i] == 1 ? 0 : step;
     step *= dims[i];

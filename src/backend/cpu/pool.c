@@ -31,7 +31,7 @@ static const char *plan(const hone_query *query, hn_sliding *sliding) {
   const int64_t *kernel;
   if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the places of the maxima are wanted";
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
-  if (x->format != y->format) return "input and output have different formats";
+  if (!hn_reads_as(y, x->format)) return "input and output have different formats";
   if (x->shape.rank < 3 || x->shape.rank > 4) return "it has more than two spatial dimensions";
   if (hn_attr_ints(query->attrs, "kernel_shape", &kernel) != x->shape.rank - 2) return "kernel_shape has another rank";
   if (hn_sliding_make(NULL, NULL, query->attrs, &x->shape, kernel, sliding) != HONE_OK)

@@ -21,7 +21,7 @@ static const char *reject(const hone_query *query) {
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
-  if (x->format != y->format) return "input and output have different formats";
+  if (!hn_reads_as(y, x->format)) return "input and output have different formats";
   hone_shape shape = x->shape;
   for (int i = 2; i < shape.rank; ++i) shape.dim[i] = 1;
   if (shape.rank < 3 || !hn_shape_equal(&shape, &y->shape)) return "the output has another shape";

@@ -28,7 +28,7 @@ static const char *read_axes(const hone_query *query, bool *reduced) {
 static const char *plan_blocked(const hone_query *query, const bool *reduced, hn_reduce_args *args) {
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int block = hn_format_block(x->format);
-  if (y->format != x->format || x->shape.rank != y->shape.rank) return "the output is not blocked as the input is";
+  if (!hn_reads_as(y, x->format) || x->shape.rank != y->shape.rank) return "the output is not blocked as the input is";
   *args = (hn_reduce_args){.outer = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block), .axis = 1, .inner = block};
   for (int d = 0; d < x->shape.rank; ++d) {
     if (reduced[d] != (d >= 2)) return "blocked tensors are reduced over all their pixels only";

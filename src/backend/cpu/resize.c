@@ -93,7 +93,9 @@ static const char *plan(const hone_query *query, int scales_input, geometry *g) 
   const int rank = x->shape.rank;
   double scale[HONE_MAX_RANK];
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
-  if (x->format != y->format || y->shape.rank != rank) return "the output has another format or rank";
+  const hone_format format = x->format == HONE_PLAIN ? y->format : x->format;
+  if (!hn_reads_as(x, format) || !hn_reads_as(y, format) || y->shape.rank != rank)
+    return "the output has another format or rank";
   if (rank < 3 || rank > 4) return "it has not one or two spatial axes";
   if (!hn_elems(&x->shape) || !hn_elems(&y->shape)) return "it is empty";
   reason = read_scales(query, scales_input, scale);
@@ -179,7 +181,7 @@ static hone_status prepare(const hone_query *query, range *s, int scales_input, 
   const char *reason = plan(query, scales_input, &g);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
   const hone_type *x = &query->in[0].type;
-  const int block = hn_format_block(x->format);
+  const int block = hn_format_block(x->format == HONE_PLAIN ? query->out[0].type.format : x->format);
   float *weight_y = (float *)(s + 1), *weight_x = weight_y + table_items(&g.y);
   int32_t *index_y = (int32_t *)(weight_x + table_items(&g.x)), *index_x = index_y + table_items(&g.y);
   fill_axis(&g, &g.y, weight_y, index_y);
