@@ -119,6 +119,17 @@ static const cli_command check = {
     .run = cli_command_check,
 };
 
+static const cli_command cache = {
+    .name = "cache",
+    .doc = "merge timing caches",
+    .usage = "cache merge FILE... -o FILE",
+    .positional = "file",
+    .positional_max = 65,
+    .tables = {cli_cache_options, cli_common_options},
+    .examples = "  hone cache merge morning.cache evening.cache -o all.cache\n",
+    .run = cli_command_cache,
+};
+
 static const cli_command verify = {
     .name = "verify",
     .doc = "run every step of an engine, and a model's whole graph, against the reference and compare",
@@ -176,5 +187,5 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build, &run,    &bench, &profile, &show, &passes,  &explain,
-                                           &check, &verify, &zoo,   &doctor,  &help, &version, NULL};
+const cli_command *const cli_commands[] = {&build,  &run,   &bench, &profile, &show, &passes,  &explain, &check,
+                                           &verify, &cache, &zoo,   &doctor,  &help, &version, NULL};

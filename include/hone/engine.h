@@ -54,6 +54,10 @@ typedef struct hone_build_options {
 HONE_API HONE_CHECKED hone_status hone_engine_build(hone_context *context, const hone_graph *graph,
                                                     hone_device *const *devices, int device_count,
                                                     const hone_build_options *options, hone_engine **out_engine);
+/* Joins timing caches: of two times of the same, the one of more runs. A cache at out_path is joined, too. Errors:
+ * INVALID (a file is no timing cache; it stays as it is), IO. */
+HONE_API HONE_CHECKED hone_status hone_timing_cache_merge(hone_context *context, const char *const *paths, int count,
+                                                          const char *out_path);
 /* Writes the engine (format in docs/ENGINE.md), and beside it PATH.ledger when the engine was built in this process. */
 HONE_API HONE_CHECKED hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag);
 /* The file is mapped and must not change underneath. Errors: IO, MALFORMED (damaged; nothing of it was executed),

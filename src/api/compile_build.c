@@ -166,3 +166,10 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   hn_arena_deinit(&b.arena);
   return status;
 }
+
+hone_status hone_timing_cache_merge(hone_context *context, const char *const *paths, int count, const char *out_path) {
+  if (!context) return HONE_INVALID;
+  if (!paths || count < 1 || !out_path)
+    return HN_FAIL(&context->diag, HONE_INVALID, "paths and out_path must be given");
+  return hn_timing_cache_merge(context, paths, count, out_path);
+}

@@ -95,6 +95,65 @@ static void write_events(const explanation *e, const hn_json *node) {
   }
 }
 
+/* The best time or estimate of a candidate in ns; a negative number when it has neither. */
+static double best_ns(const hn_json *candidate) {
+  const char *state = text_of(candidate, "state");
+  if (strcmp(state, "rejected") == 0 || strcmp(state, "inexact") == 0) return -1;
+  return real_of(candidate, "low_ns", real_of(candidate, "estimate_ns", -1));
+}
+
+/* Reads and writes which format, and what it would be without neighbours. */
+static void write_formats(const explanation *e, const hn_json *candidates, int chosen) {
+  if (chosen < 0 || (size_t)chosen >= count_of(candidates)) return;
+  const hn_json *taken = &candidates->items[chosen], *alone = taken;
+  for (size_t i = 0; i < candidates->length; ++i)
+    if (best_ns(&candidates->items[i]) >= 0 && best_ns(&candidates->items[i]) < best_ns(alone))
+      alone = &candidates->items[i];
+  hn_text_printf(e->out, "  formats: reads %s, writes %s", text_of(taken, "in"), text_of(taken, "out"));
+  if (alone == taken)
+    hn_text_add(e->out, ": its own best\n");
+  else
+    hn_text_printf(e->out, "; alone %s, %s to %s, would take %.4f ms, but the neighbours or reformats cost more\n",
+                   text_of(alone, "tactic"), text_of(alone, "in"), text_of(alone, "out"), best_ns(alone) * 1e-6);
+}
+
+/* The fused node against its parts. */
+static void write_parts(const explanation *e, const hn_json *node) {
+  const hn_json *trial = hn_json_get(node, "parts");
+  const hn_json *times = trial ? hn_json_get(trial, "times") : NULL;
+  const hn_json *nodes = trial ? hn_json_get(trial, "nodes") : NULL;
+  if (!trial) return;
+  hn_text_printf(e->out, "  against its parts: %s\n", text_of(trial, "why"));
+  for (size_t i = 0; i < count_of(times); ++i)
+    hn_text_printf(e->out, "    parts from %s to %s: %.4f ms\n", text_of(&times->items[i], "in"),
+                   text_of(&times->items[i], "out"), real_of(&times->items[i], "time_ns", 0) * 1e-6);
+  for (size_t i = 0; i < count_of(nodes); ++i) {
+    const hn_json *part = &nodes->items[i];
+    const double ns = real_of(part, "time_ns", real_of(part, "estimate_ns", -1));
+    hn_text_printf(e->out, "    %s (%s) %s", text_of(part, "node"), text_of(part, "op"), text_of(part, "tactic"));
+    if (ns >= 0) hn_text_printf(e->out, " %.4f ms", ns * 1e-6);
+    hn_text_add(e->out, "\n");
+  }
+}
+
+/* Fused nodes that gave way to their parts; how many of those that were asked for. */
+static int write_splits(const explanation *e, const char *wanted) {
+  const hn_json *splits = hn_json_get(e->ledger, "splits");
+  int found = 0;
+  for (size_t i = 0; i < count_of(splits); ++i) {
+    const hn_json *split = &splits->items[i];
+    const double fused_ns = real_of(split, "fused_ns", 0), parts_ns = real_of(split, "parts_ns", 0);
+    if (wanted && strcmp(text_of(split, "node"), wanted) != 0) continue;
+    ++found;
+    hn_text_printf(e->out, "%s (%s) runs as its parts: %s", text_of(split, "node"), text_of(split, "op"),
+                   text_of(split, "why"));
+    if (fused_ns > 0) hn_text_printf(e->out, ": fused %.4f ms, parts %.4f ms", fused_ns * 1e-6, parts_ns * 1e-6);
+    hn_text_add(e->out, "\n");
+  }
+  if (found) hn_text_add(e->out, "\n");
+  return found;
+}
+
 static void write_node(const explanation *e, const hn_json *node) {
   const hn_json *candidates = hn_json_get(node, "candidates"), *origins = hn_json_get(node, "origins");
   const int chosen = (int)real_of(node, "chosen", -1);
@@ -110,11 +169,13 @@ static void write_node(const explanation *e, const hn_json *node) {
   if (count_of(candidates) > 0) {
     hn_grid grid;
     hn_grid_init(&grid, e->arena, "llllrll");
-    static const char *const heads[] = {"", "tactic", "format", "state", "ms [95 %]", "error", "reason"};
+    static const char *const heads[] = {"", "tactic", "format", "state", "ms [least, 95 %]", "error", "reason"};
     for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
     for (size_t i = 0; i < candidates->length; ++i) add_candidate(e, &grid, &candidates->items[i], (int)i == chosen);
+    write_formats(e, candidates, chosen);
     hn_grid_write(&grid, e->options->color, e->out);
   }
+  write_parts(e, node);
   write_events(e, node);
   hn_text_add(e->out, "\n");
 }
@@ -125,6 +186,8 @@ static void write_head(const explanation *e) {
                  text_of(e->ledger, "device"), (int)real_of(e->ledger, "threads", 0),
                  real_of(e->ledger, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
+  const int untimed = (int)real_of(e->ledger, "untimed_nodes", 0);
+  if (untimed > 0) hn_text_printf(e->out, "the time for tuning was used up: %d layers run by estimates\n\n", untimed);
 }
 
 /* A value again as JSON: the part of the ledger that was asked for. */
@@ -169,7 +232,7 @@ hone_status hn_report_explain(const char *what, const char *text, size_t length,
     hn_json_open(&writer, NULL, '[');
   else
     write_head(&e);
-  int found = 0;
+  int found = options->json ? 0 : write_splits(&e, options->node);
   for (size_t i = 0; i < nodes->length; ++i) {
     if (!is_node(&nodes->items[i], options->node)) continue;
     ++found;

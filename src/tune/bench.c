@@ -2,9 +2,10 @@
 /* bench.c - one node on the bench: seeded inputs in every format that is asked for, reference values of 4,096 sampled
  * elements (first, last and random runs, so that borders and tile remainders are among them), candidates made ready.
  *
- * Timed launches take turns on several copies of the packed weights and of the outputs, as many as overflow the inner
- * cache: in a network whose tensors do not all fit, the other layers have pushed them out by the time a layer runs
- * again. Inputs stay in place, since the layer before has just written them. */
+ * Timed launches take turns on several copies of the packed weights, as many as overflow the inner cache: in a network
+ * whose tensors do not all fit, the other layers have pushed them out by the time a layer runs again. Activations reuse
+ * the arena's memory: inputs stay in place, since the layer before has just written them, and outputs take turns on two
+ * places. */
 #include "base/random.h"
 #include "tensor/element.h"
 #include "tensor/layout.h"
@@ -220,7 +221,7 @@ static hone_status output_turns(hn_bench *bench, int o, const hone_type *type, c
   size_t bytes;
   if (!hn_type_bytes(type, &bytes)) return no_memory(bench);
   t->stride = (bytes + 64 + 63) / 64 * 64;
-  t->count = turn_count(bench, t->stride);
+  t->count = turn_count(bench, t->stride) > 1 ? 2 : 1;
   t->data = hn_arena_alloc(&bench->arena, t->stride * (size_t)t->count, 64);
   if (!t->data) return no_memory(bench);
   memset(t->data, 0, t->stride * (size_t)t->count);
@@ -363,10 +364,10 @@ hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_
   return make_ready(bench, slot, &query, timed);
 }
 
-hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, double *out_elapsed_ns) {
+hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, bool warm, double *out_elapsed_ns) {
   ready *slot = &bench->slots[slot_index];
   hone_device *device = device_of(bench, slot->candidate);
-  for (int i = -1; i < repeat; ++i) { /* the first brings the inputs back and wakes the threads: it does not count */
+  for (int i = warm ? -1 : 0; i < repeat; ++i) {
     if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
     if (device->facts.host_memory) take_turn(bench, slot);
     HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, launch_of(bench, slot)));

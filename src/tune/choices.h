@@ -64,6 +64,7 @@ typedef struct hn_choice {
   bool locked;           /* the lock names what runs it */
   bool late;             /* touches extents known only after running: the reference alone can run it */
   bool stays;            /* in the host's memory, though another device could run it */
+  bool each_pair;        /* every pair of formats is wanted by itself, not the fastest of all */
   int same_as;           /* an earlier choice with the same query: its measurements are shared; -1: none */
   int twins;             /* how many share its measurements */
   hn_parts_trial *trial; /* NULL: the node has no parts */

@@ -125,7 +125,8 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, hn_cand
   const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
   const double efficiency = tactic->efficiency > 0 ? tactic->efficiency : 0.6;
   const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
-  candidate->floor_ns = fmax(compute / fmax(1.1, 1.5 * efficiency), moved / (8 * bytes) * 1e9);
+  const double saved = tactic->efficiency > 0 ? fmax(1.1, 1.5 * efficiency) : 4; /* it may need fewer operations */
+  candidate->floor_ns = fmax(compute / saved, moved / (8 * bytes) * 1e9);
   candidate->estimate_ns = 500 + fmax(compute / efficiency, moved / (2 * bytes) * 1e9);
 }
 

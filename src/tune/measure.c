@@ -83,16 +83,29 @@ static double best_estimate(const hn_choices *choices, const hn_choice *choice) 
   return best;
 }
 
+/* From here on a launch is long enough that waking threads and fetching inputs do not show. */
+static const double long_launch_ns = 2e6;
+
+static void add_sample(timing *t, double ns) {
+  t->samples[t->count++] = ns;
+  summarize(t);
+}
+
+/* The first call finds out how many launches fill a sample; when it is one, that was it. */
 static hone_status sample(const hn_tuning *tuning, hn_bench *bench, timing *t) {
   double elapsed_ns;
-  if (t->repeat == 0) { /* this one tells how many fill a sample */
-    HN_TRY(hn_bench_time(bench, t->slot, 1, &elapsed_ns));
+  if (t->repeat == 0) {
+    HN_TRY(hn_bench_time(bench, t->slot, 1, false, &elapsed_ns)); /* checking the error has just run it */
     const double repeat = elapsed_ns > 0 ? ceil(tuning->level->sample_ns / elapsed_ns) : 1;
     t->repeat = repeat < 1 ? 1 : repeat > 200 ? 200 : (int)repeat;
+    if (t->repeat == 1) {
+      add_sample(t, elapsed_ns);
+      return HONE_OK;
+    }
   }
-  HN_TRY(hn_bench_time(bench, t->slot, t->repeat, &elapsed_ns));
-  t->samples[t->count++] = elapsed_ns / t->repeat;
-  summarize(t);
+  const bool warm = t->count == 0 || t->candidate->time_low_ns < long_launch_ns;
+  HN_TRY(hn_bench_time(bench, t->slot, t->repeat, warm, &elapsed_ns));
+  add_sample(t, elapsed_ns / t->repeat);
   return HONE_OK;
 }
 
@@ -126,13 +139,21 @@ static int free_slot(measuring *m) {
   return slot;
 }
 
+/* Of a pair of formats that nothing was timed for yet? Neighbours may need just that pair, so it gets a time, too. */
+static bool opens_pair(const measuring *m, const hn_candidate *candidate) {
+  return m->tuning->level->variants > 1 && !best_timed(m->choice, candidate);
+}
+
 /* Why a candidate is not worth timing; NULL when it is. */
 static const char *prune(const measuring *m, const hn_candidate *candidate, double limit) {
+  static const char *const too_slow = "not timed: by the device's peaks it cannot be as fast as the best one";
   const hn_level *level = m->tuning->level;
-  if (candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
-  const hn_candidate *best = best_timed(m->choice, NULL);
-  if (best && level->prune < 1e6 && candidate->floor_ns > best->time_high_ns)
-    return "not timed: by the device's peaks it cannot be as fast as the best one";
+  const hn_candidate *alike = best_timed(m->choice, candidate), *best = best_timed(m->choice, NULL);
+  const bool first = opens_pair(m, candidate);
+  if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
+  if (level->prune < 1e6 && alike && candidate->floor_ns > alike->time_high_ns) return too_slow;
+  if (level->prune < 1e6 && best && !m->choice->each_pair && candidate->floor_ns > 2 * best->time_high_ns)
+    return too_slow;
   int variants = 0;
   for (const hn_candidate *other = m->choice->candidates; other < candidate; ++other)
     variants +=
@@ -144,7 +165,7 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
 static bool is_behind(const measuring *m, const timing *t, double factor) {
   const hn_candidate *c = t->candidate, *best = best_timed(m->choice, NULL), *alike = best_timed(m->choice, c);
   return (alike && alike != c && c->time_low_ns > factor * alike->time_ns) ||
-         (best && best != c && c->time_low_ns > (factor + 0.5) * best->time_ns);
+         (best && best != c && !m->choice->each_pair && c->time_low_ns > (factor + 0.5) * best->time_ns);
 }
 
 static void log_timed(const measuring *m, const timing *t) {
@@ -192,11 +213,23 @@ static bool is_settled(const measuring *m) {
   return true;
 }
 
+/* Half of its samples are near the least one: that one is no accident. */
+static bool is_quiet(const timing *t) { return t->candidate->time_ns < 1.15 * t->candidate->time_low_ns; }
+
+/* Other programs disturb: more samples may find a moment without them. */
+static bool needs_more(const measuring *m) {
+  for (int i = 0; i < m->count; ++i)
+    if (m->timings[i].slot >= 0 && !is_quiet(&m->timings[i])) return true;
+  return false;
+}
+
 static hone_status time_rounds(measuring *m) {
-  for (int round = FIRST_LOOK; round < m->samples && on_bench(m) > 0; ++round) {
+  const int most = m->tuning->options->timing_runs > 0 || 3 * m->samples > MAX_SAMPLES ? m->samples : 3 * m->samples;
+  for (int round = FIRST_LOOK; round < most && on_bench(m) > 0; ++round) {
+    if (round >= m->samples && !needs_more(m)) break;
     for (int i = 0; i < m->count; ++i)
       if (m->timings[i].slot >= 0) HN_TRY(sample(m->tuning, m->bench, &m->timings[i]));
-    const double progress = (double)(round - FIRST_LOOK) / (double)(m->samples - FIRST_LOOK);
+    const double progress = fmin(1, (double)(round - FIRST_LOOK) / (double)(m->samples - FIRST_LOOK));
     const double factor = m->tuning->level->drop - (m->tuning->level->drop - 1) * progress;
     for (int i = 0; i < m->count; ++i)
       if (m->timings[i].slot >= 0 && is_behind(m, &m->timings[i], factor))
@@ -310,10 +343,10 @@ static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn
   }
   for (int round = 0; round < MAX_SAMPLES && !hn_tuning_stopped(tuning); ++round) {
     HN_TRY(hn_check_stop(tuning->context));
-    bool quiet = true; /* half of the samples are near the least one: it is no accident */
+    bool quiet = true;
     for (int i = 0; i < count; ++i) {
       HN_TRY(sample(tuning, benches[i], &timings[i]));
-      quiet = quiet && timings[i].candidate->time_ns < 1.1 * timings[i].candidate->time_low_ns;
+      quiet = quiet && is_quiet(&timings[i]);
     }
     if (round + 1 >= tuning->level->samples && (quiet || round + 1 >= 4 * tuning->level->samples)) break;
   }

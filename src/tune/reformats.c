@@ -13,6 +13,9 @@ struct hn_reformat_times {
   double ns[HONE_FORMAT_COUNT][HONE_FORMAT_COUNT][SIZES]; /* 0: not measured */
 };
 
+/* A step that moves next to nothing. */
+static const double least_step_ns = 500;
+
 /* With one element a channel, and whole blocks of them, the bytes are the same in every format. */
 static bool same_bytes(const hone_type *type, hone_format from, hone_format to) {
   for (int i = 2; i < type->shape.rank; ++i)
@@ -44,7 +47,8 @@ static double once_ns(const hn_choices *choices, double bytes, hone_format from,
 
 /* Between two blocked formats the way leads over plain, as lowering does it. */
 double hn_reformat_ns(const hn_choices *choices, const hone_type *type, hone_format from, hone_format to) {
-  if (from == to || same_bytes(type, from, to)) return 0;
+  if (from == to) return 0;
+  if (same_bytes(type, from, to)) return from == HONE_PLAIN || to == HONE_PLAIN ? least_step_ns : 2 * least_step_ns;
   const double bytes = (double)hn_bytes(type);
   if (from == HONE_PLAIN || to == HONE_PLAIN) return once_ns(choices, bytes, from, to);
   return once_ns(choices, bytes, from, HONE_PLAIN) + once_ns(choices, bytes, HONE_PLAIN, to);
@@ -73,7 +77,8 @@ static hone_status measure_size(hn_choices *choices, const hone_op *op, int k, s
                       .out_count = 1,
                       .out = &s->out_list,
                       .owner = choices->root};
-  *choice = (hn_choice){.node = &s->node, .in = &s->in_fact, .out = &s->out_fact, .same_as = -1, .chosen = -1};
+  *choice = (hn_choice){
+      .node = &s->node, .in = &s->in_fact, .out = &s->out_fact, .each_pair = true, .same_as = -1, .chosen = -1};
   times->bytes[k] = (double)hn_bytes(&s->in_fact.type);
   choice->cost = (hone_cost){.bytes_read = times->bytes[k], .bytes_written = times->bytes[k]};
   HN_TRY(hn_tune_ask(choices, choice, false));

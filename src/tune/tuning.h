@@ -68,8 +68,9 @@ void hn_bench_close(hn_bench *bench);
 /* Makes a candidate ready; its first launch measures the error (rel. L2 over the sampled elements, HUGE_VAL if an
  * integer differs or a number is NaN against a number). */
 hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot, bool timed);
-/* Runs a prepared candidate `repeat` times, after one that does not count, and gives the elapsed time of all. */
-hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, double *out_elapsed_ns);
+/* Runs a prepared candidate `repeat` times and gives the elapsed time of all; warm: after one launch that brings the
+ * inputs back, wakes the threads and does not count. */
+hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, bool warm, double *out_elapsed_ns);
 void hn_bench_drop(hn_bench *bench, int slot); /* its memory is free again */
 enum { HN_BENCH_SLOTS = 12 };
 

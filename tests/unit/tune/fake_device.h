@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake_device.h - a device whose tactics take exactly as long as a test says, by the null backend's clock. */
+#ifndef TEST_FAKE_DEVICE_H
+#define TEST_FAKE_DEVICE_H
+
+#include "device/host_unit.h"
+#include "ir/text.h"
+#include "tensor/layout.h"
+#include "tensor/shape.h"
+#include "tune/tuning.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* What a row does: time in plain format and in nchw16c (0: not accepted), and how often it was launched. */
+typedef struct fake_row {
+  double plain_ns, blocked_ns;
+  int variants; /* k = 1, 2, ...: the time is for the last one, each before it takes half as long again */
+  bool wrong;   /* the first element is off */
+  int launches;
+} fake_row;
+
+enum { RELU_A, RELU_B, RELU_C, EXP, TANH, FUSED, TO_BLOCKED, FROM_BLOCKED, FAKE_ROWS };
+static fake_row fake[FAKE_ROWS];
+
+typedef struct fake_state {
+  hn_eval_state eval;
+  fake_row *row;
+  double ns;
+} fake_state;
+
+static inline const char *fake_reject(const hone_query *query, const fake_row *row) {
+  const bool blocked = query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN;
+  return (blocked ? row->blocked_ns : row->plain_ns) > 0 ? NULL : "the test does not want it";
+}
+
+static inline int fake_variants(hone_params *out, int room, const fake_row *row) {
+  const int count = row->variants ? row->variants : 1;
+  for (int v = 0; v < count && v < room; ++v) {
+    out[v] = (hone_params){0};
+    if (row->variants) out[v] = (hone_params){.count = 1, .items = {{"k", v + 1}}};
+  }
+  return count < room ? count : room;
+}
+
+static inline hone_status fake_prepare(hone_unit *unit, const hone_query *query, fake_state *s, fake_row *row,
+                                       hone_diagnostics *diag) {
+  s->row = row;
+  s->ns = query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN ? row->blocked_ns
+                                                                                            : row->plain_ns;
+  for (int64_t k = query->params && query->params->count ? query->params->items[0].value : row->variants;
+       k < row->variants; ++k)
+    s->ns *= 1.5;
+  return hn_eval_prepare(unit, query, &s->eval, diag);
+}
+
+/* A relu of blocks is one of all their floats; reformats move elements; the rest is the op's own eval. */
+static inline hone_status fake_launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  fake_state *s = state;
+  ++s->row->launches;
+  hone_status status = HONE_OK;
+  const double before = stream->fake_now_ns;
+  if (s->row == &fake[TO_BLOCKED] || s->row == &fake[FROM_BLOCKED]) {
+    status = hn_layout_convert(&launch->in[0], &launch->out[0]) ? HONE_OK : HONE_INTERNAL;
+  } else if (launch->in[0].type.format != HONE_PLAIN) {
+    const float *x = launch->in[0].data;
+    float *y = launch->out[0].data;
+    for (size_t i = 0; i < launch->in[0].bytes / sizeof *x; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+  } else {
+    status = hn_eval_launch(&s->eval, stream, launch);
+  }
+  if (s->row->wrong) ((float *)launch->out[0].data)[0] += 1;
+  stream->fake_now_ns = before + s->ns;
+  return status;
+}
+
+static inline size_t fake_state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(fake_state);
+}
+
+#define FAKE_ROW(index, tactic_name, op_name, share, ...)                                                              \
+  static const char *reject_##index(const hone_query *query) { return fake_reject(query, &fake[index]); }              \
+  static int variants_##index(const hone_query *query, hone_params *out, int room) {                                   \
+    (void)query;                                                                                                       \
+    return fake_variants(out, room, &fake[index]);                                                                     \
+  }                                                                                                                    \
+  static hone_status prepare_##index(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {      \
+    return fake_prepare(unit, query, s, &fake[index], diag);                                                           \
+  }                                                                                                                    \
+  static const hone_tactic row_##index = {.struct_size = sizeof(hone_tactic),                                          \
+                                          .name = tactic_name,                                                         \
+                                          .version = 1,                                                                \
+                                          .op = op_name,                                                               \
+                                          .flags = HONE_TACTIC_REPEATABLE,                                             \
+                                          .reject = reject_##index,                                                    \
+                                          .variants = variants_##index,                                                \
+                                          .scratch = hn_eval_scratch,                                                  \
+                                          .state_bytes = fake_state_bytes,                                             \
+                                          .prepare = prepare_##index,                                                  \
+                                          .launch = fake_launch,                                                       \
+                                          .efficiency = share,                                                         \
+                                          .formats = {__VA_ARGS__}};
+#define BOTH                                                                                                           \
+  {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW16C, HONE_NCHW16C }
+FAKE_ROW(RELU_A, "fake.relu.a", "relu", 0.9, BOTH)
+FAKE_ROW(RELU_B, "fake.relu.b", "relu", 0.6, BOTH)
+FAKE_ROW(RELU_C, "fake.relu.c", "relu", 0.5, BOTH)
+FAKE_ROW(EXP, "fake.exp", "exp", 0.9, {HONE_PLAIN, HONE_PLAIN})
+FAKE_ROW(TANH, "fake.tanh", "tanh", 0.9, {HONE_PLAIN, HONE_PLAIN})
+FAKE_ROW(FUSED, "fake.fused", "fused", 0.9, {HONE_PLAIN, HONE_PLAIN})
+FAKE_ROW(TO_BLOCKED, "fake.block", "reformat", 0.9, {HONE_PLAIN, HONE_NCHW16C})
+FAKE_ROW(FROM_BLOCKED, "fake.unblock", "reformat", 0.9, {HONE_NCHW16C, HONE_PLAIN})
+
+static const hone_tactic *const fake_tactics[] = {&row_RELU_A, &row_RELU_B,     &row_RELU_C,       &row_EXP, &row_TANH,
+                                                  &row_FUSED,  &row_TO_BLOCKED, &row_FROM_BLOCKED, NULL};
+
+/* One tuning: the graph, the devices (fake, then the reference), the outcome. */
+typedef struct tuning_case {
+  hone_context *context;
+  hone_graph *graph;
+  hone_device *devices[2];
+  hone_backend backend;
+  hn_choices *choices;
+} tuning_case;
+
+static inline void case_begin(tuning_case *t, const char *text) {
+  memset(t, 0, sizeof *t);
+  memset(fake, 0, sizeof fake);
+  assert_int_equal(hone_context_create(NULL, &t->context), HONE_OK);
+  t->backend = *hn_backend_find("null");
+  t->backend.tactics = fake_tactics;
+  const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
+  assert_int_equal(hn_device_open(t->context, &t->backend, 0, &one, &t->devices[0]), HONE_OK);
+  assert_int_equal(hn_device_open(t->context, hn_backend_find("ref"), 0, &one, &t->devices[1]), HONE_OK);
+  if (hn_graph_parse(t->context, text, strlen(text), NULL, 0, &t->graph) != HONE_OK)
+    fail_msg("%s", t->context->diag.entries[0].text);
+}
+
+static inline hone_status case_tune(tuning_case *t, const hone_build_options *options) {
+  hone_shape shapes[4];
+  for (int i = 0; i < t->graph->main->param_count; ++i) shapes[i] = t->graph->main->params[i]->fact.type.shape;
+  hn_choices_destroy(t->choices);
+  hn_diag_clear(&t->context->diag);
+  return hn_tune(t->context, t->graph, t->devices, 2, options, shapes, shapes, shapes, &t->choices);
+}
+
+static inline void case_tune_ok(tuning_case *t, const hone_build_options *options) {
+  if (case_tune(t, options) != HONE_OK) fail_msg("%s", t->context->diag.entries[0].text);
+}
+
+static inline void case_end(tuning_case *t) {
+  hn_choices_destroy(t->choices);
+  hn_graph_destroy(t->graph);
+  hn_device_release(t->devices[0]);
+  hn_device_release(t->devices[1]);
+  hone_context_destroy(t->context);
+}
+
+static inline hn_choice *choice_of(const tuning_case *t, const char *node) {
+  for (int i = 0; i < t->choices->count; ++i)
+    if (strcmp(t->choices->items[i].node->name, node) == 0) return &t->choices->items[i];
+  fail_msg("no node %s", node);
+  return NULL;
+}
+
+static inline const hn_candidate *chosen_of(const tuning_case *t, const char *node) {
+  const hn_choice *choice = choice_of(t, node);
+  assert_true(choice->chosen >= 0);
+  return &choice->candidates[choice->chosen];
+}
+
+/* The n-th candidate of a tactic in plain format. */
+static inline const hn_candidate *candidate_of(const tuning_case *t, const char *node, const char *tactic, int n) {
+  const hn_choice *choice = choice_of(t, node);
+  for (int k = 0; k < choice->candidate_count; ++k)
+    if (strcmp(choice->candidates[k].tactic->name, tactic) == 0 && choice->candidates[k].formats.in == HONE_PLAIN &&
+        n-- == 0)
+      return &choice->candidates[k];
+  fail_msg("node %s has no candidate %s", node, tactic);
+  return NULL;
+}
+
+#define ONE_RELU "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %y = relu(%x) @\"r\" out %y }"
+#define EXP_TANH_FUSED                                                                                                 \
+  "graph \"g\" opset 17 { in %x: f32[1,64,32,32]\n"                                                                    \
+  "%y = fused(%x) [expr=\"tanh(exp(x0))\"] @\"f\" parts (%p: f32[1,64,32,32]) {\n"                                     \
+  "%q = exp(%p) @\"e\"\n%r = tanh(%q) @\"t\"\nyield %r }\nout %y }"
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_tune.c - choosing under a fake clock: levels, pruning, dropping, formats, parts, budgets, wishes. */
+#include "fake_device.h"
+#include <stdatomic.h>
+#include <unistd.h>
+
+static void test_fastest(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 90e3;
+  fake[RELU_B].plain_ns = 40e3;
+  const hone_build_options options = {.struct_size = sizeof options};
+  case_tune_ok(&t, &options);
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.b");
+  assert_true(chosen_of(&t, "r")->time_ns == 40e3 && chosen_of(&t, "r")->error_rel_l2 == 0);
+  assert_string_equal(choice_of(&t, "r")->why, "fastest");
+  fake[RELU_B].wrong = true;
+  case_tune_ok(&t, &options);
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.a");
+  assert_int_equal(candidate_of(&t, "r", "fake.relu.b", 0)->state, HN_CANDIDATE_INEXACT);
+  case_end(&t);
+}
+
+static void test_levels(void **state) {
+  (void)state;
+  static const struct { int level, timed; } rows[] = {{-1, 0}, {1, 1}, {2, 2}, {3, 6}, {4, 6}, {5, 6}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, ONE_RELU);
+    fake[RELU_A] = (fake_row){.plain_ns = 90e3, .variants = 6};
+    const hone_build_options options = {.struct_size = sizeof options, .level = rows[i].level};
+    case_tune_ok(&t, &options);
+    int timed = 0;
+    for (int k = 0; k < 6; ++k) timed += candidate_of(&t, "r", "fake.relu.a", k)->state == HN_CANDIDATE_TIMED;
+    if (timed != rows[i].timed) fail_msg("level %d timed %d variants, want %d", rows[i].level, timed, rows[i].timed);
+    if (rows[i].level < 0) assert_int_equal(fake[RELU_A].launches, 1); /* its error is measured even so */
+    if (rows[i].timed == 6) assert_int_equal(chosen_of(&t, "r")->params.items[0].value, 6);
+    assert_true(chosen_of(&t, "r")->error_rel_l2 == 0);
+    case_end(&t);
+  }
+}
+
+/* 0.5 MiB are moved at 10 GB/s of main memory, so that no cache lets it take less than 6.5 us. */
+static void test_pruning(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 5e3; /* a machine faster than its peaks */
+  fake[RELU_B].plain_ns = 2e3;
+  const hone_build_options options = {.struct_size = sizeof options};
+  case_tune_ok(&t, &options);
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.a");
+  assert_non_null(strstr(candidate_of(&t, "r", "fake.relu.b", 0)->reason, "by the device's peaks"));
+  assert_int_equal(fake[RELU_B].launches, 0);
+  const hone_build_options all = {.struct_size = sizeof all, .level = 5};
+  case_tune_ok(&t, &all);
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.b");
+  case_end(&t);
+}
+
+static void test_dropping(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 50e3;
+  fake[RELU_B].plain_ns = 55e3;
+  fake[RELU_C].plain_ns = 90e3;
+  const hone_build_options options = {.struct_size = sizeof options};
+  case_tune_ok(&t, &options);
+  const int a = chosen_of(&t, "r")->runs, b = candidate_of(&t, "r", "fake.relu.b", 0)->runs;
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.a");
+  assert_int_equal(candidate_of(&t, "r", "fake.relu.c", 0)->runs, 3);
+  assert_true(b > 3 && b <= a && a <= 9);
+  assert_non_null(candidate_of(&t, "r", "fake.relu.b", 0)->reason);
+  assert_null(chosen_of(&t, "r")->reason);
+  case_end(&t);
+}
+
+static void test_formats(void **state) {
+  (void)state;
+  static const struct {
+    double reformat_ns;
+    hone_format want;
+  } rows[] = {{30e3, HONE_NCHW16C}, {200e3, HONE_PLAIN}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %a = relu(%x) @\"a\" %b = relu(%a) @\"b\""
+                   " %c = relu(%b) @\"c\" %y = exp(%c) @\"e\" out %y }");
+    fake[RELU_A] = (fake_row){.plain_ns = 100e3, .blocked_ns = 40e3};
+    fake[EXP].plain_ns = 50e3;
+    fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = rows[i].reformat_ns;
+    const hone_build_options options = {.struct_size = sizeof options};
+    case_tune_ok(&t, &options);
+    assert_int_equal(chosen_of(&t, "b")->formats.in, rows[i].want);
+    assert_true(t.choices->optimal);
+    const double want = 50e3 + (rows[i].want ? 3 * 40e3 + 2 * rows[i].reformat_ns : 3 * 100e3);
+    assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
+    case_end(&t);
+  }
+}
+
+/* Equal layers are measured once. */
+static void test_twins(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %a = relu(%x) @\"a\" %b = relu(%a) @\"b\" out %b }");
+  fake[RELU_A].plain_ns = 50e3;
+  const hone_build_options options = {.struct_size = sizeof options};
+  case_tune_ok(&t, &options);
+  const int both = fake[RELU_A].launches;
+  assert_int_equal(choice_of(&t, "b")->same_as, 0);
+  assert_true(chosen_of(&t, "b")->time_ns == 50e3);
+  case_end(&t);
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 50e3;
+  case_tune_ok(&t, &options);
+  assert_int_equal(both, fake[RELU_A].launches + 1); /* the twin's own error */
+  case_end(&t);
+}
+
+static void expect_text(const hn_choices *choices, hone_status (*write)(const hn_choices *, hn_text *),
+                        const char *wanted) {
+  hn_text text;
+  hn_text_init(&text, choices->context->allocator);
+  assert_int_equal(write(choices, &text), HONE_OK);
+  if (!strstr(hn_text_string(&text), wanted)) fail_msg("%s is not in:\n%s", wanted, hn_text_string(&text));
+  hn_text_deinit(&text);
+}
+
+static hone_status write_ledger(const hn_choices *choices, hn_text *out) {
+  const hn_pass_log none = {0};
+  return hn_ledger_write(choices, &none, out);
+}
+
+static void test_parts(void **state) {
+  (void)state;
+  static const struct {
+    double fused_ns;
+    int level;
+    bool split;
+  } rows[] = {{40e3, 3, false}, {150e3, 3, true}, {150e3, 1, false}, {0, -1, true}, {0, 1, true}, {150e3, 4, true}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, EXP_TANH_FUSED);
+    fake[FUSED].plain_ns = rows[i].fused_ns;
+    fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+    const hone_build_options options = {.struct_size = sizeof options, .level = rows[i].level};
+    case_tune_ok(&t, &options);
+    assert_int_equal(t.choices->split_count, rows[i].split);
+    assert_int_equal(t.choices->count, rows[i].split ? 2 : 1);
+    assert_int_equal(hn_graph_verify(t.graph), HONE_OK);
+    if (rows[i].split) {
+      assert_string_equal(chosen_of(&t, "e")->tactic->name, "fake.exp");
+      assert_string_equal(chosen_of(&t, "t")->tactic->name, "fake.tanh");
+      expect_text(t.choices, hn_lock_write, "f\tparts\n");
+      expect_text(t.choices, write_ledger, "\"node\": \"f\"");
+    } else if (rows[i].level == 3) {
+      expect_text(t.choices, write_ledger, "the fused node is faster");
+      expect_text(t.choices, write_ledger, "fake.tanh");
+      assert_true(choice_of(&t, "f")->trial->ns[0] == 100e3);
+    }
+    case_end(&t);
+  }
+}
+
+/* A lock holds the split, too, and the same lock makes the same graph again. */
+static void test_lock_of_parts(void **state) {
+  (void)state;
+  char path[] = "/tmp/hone_tune_XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(unlink(path), 0);
+  const hone_build_options options = {.struct_size = sizeof options, .lock_path = path};
+  for (int round = 0; round < 2; ++round) {
+    tuning_case t;
+    case_begin(&t, EXP_TANH_FUSED);
+    fake[FUSED].plain_ns = round ? 10e3 : 150e3; /* the lock is older than that */
+    fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+    case_tune_ok(&t, &options);
+    assert_int_equal(t.choices->count, 2);
+    assert_string_equal(choice_of(&t, "e")->why, round ? "lock" : "fastest");
+    case_end(&t);
+  }
+  unlink(path);
+  close(fd);
+}
+
+/* A wish for parts, and one for the fused node. */
+static void test_wanted_parts(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, EXP_TANH_FUSED);
+  fake[FUSED].plain_ns = 10e3;
+  fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+  const char *const parts[] = {"f=parts"}, *const fused[] = {"f=fake.fused"};
+  const hone_build_options options = {.struct_size = sizeof options, .tactics = parts, .tactic_count = 1};
+  case_tune_ok(&t, &options);
+  assert_int_equal(t.choices->count, 2);
+  case_end(&t);
+  case_begin(&t, EXP_TANH_FUSED);
+  fake[FUSED].plain_ns = 1e6;
+  fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+  const hone_build_options stay = {.struct_size = sizeof stay, .tactics = fused, .tactic_count = 1};
+  case_tune_ok(&t, &stay);
+  assert_int_equal(t.choices->count, 1);
+  case_end(&t);
+}
+
+static void test_wanted(void **state) {
+  (void)state;
+  static const struct {
+    const char *option;
+    hone_status want;
+    const char *says; /* in the message, or the tactic chosen */
+  } rows[] = {
+      {"r=fake.relu.a", HONE_OK, "fake.relu.a"},
+      {"r=fake.relu.?", HONE_OK, "fake.relu.b"},
+      {"*=fake.relu.a", HONE_OK, "fake.relu.a"},
+      {"r=fake.relu.a:k=2", HONE_OK, "fake.relu.a"},
+      {"r=fake.relu.a:k=9", HONE_UNSUPPORTED, "other parameters were asked for"},
+      {"r=fake.relu.d", HONE_INVALID, "near it: fake.relu.a"},
+      {"r=fake.relu.c", HONE_UNSUPPORTED, "the test does not want it"},
+      {"q=fake.relu.a", HONE_INVALID, "no such node"},
+      {"nonsense", HONE_INVALID, "a choice is NODE=TACTIC"},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, ONE_RELU);
+    fake[RELU_A] = (fake_row){.plain_ns = 90e3, .variants = 3};
+    fake[RELU_B].plain_ns = 40e3;
+    const hone_build_options options = {.struct_size = sizeof options, .tactics = &rows[i].option, .tactic_count = 1};
+    const hone_status status = case_tune(&t, &options);
+    if (status != rows[i].want) fail_msg("%s: %s", rows[i].option, hone_status_name(status));
+    const char *got = status == HONE_OK ? chosen_of(&t, "r")->tactic->name : t.context->diag.entries[0].text;
+    if (!strstr(got, rows[i].says)) fail_msg("%s: %s", rows[i].option, got);
+    if (strstr(rows[i].option, "k=2")) assert_int_equal(chosen_of(&t, "r")->params.items[0].value, 2);
+    case_end(&t);
+  }
+}
+
+/* ---- budgets ---- */
+
+typedef struct stopper {
+  atomic_bool flag;
+  int after, calls;
+} stopper;
+
+static void stop_after(void *user, const char *what, int64_t done, int64_t total) {
+  stopper *s = user;
+  (void)what, (void)done, (void)total;
+  if (s->calls++ == s->after) atomic_store(&s->flag, true);
+}
+
+#define FIVE_LAYERS                                                                                                    \
+  "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %a = relu(%x) @\"a\" %b = exp(%a) @\"b\" %c = tanh(%b) @\"c\""        \
+  " %p = max_pool(%c) [kernel_shape=[2,2], strides=[2,2]] @\"p\" %d = relu(%p) @\"d\" %e = exp(%d) @\"e\" out %e }"
+
+static void test_budget(void **state) {
+  (void)state;
+  int last = 99;
+  for (int after = 0; after < 8; ++after) {
+    tuning_case t;
+    stopper s = {.after = after};
+    case_begin(&t, FIVE_LAYERS);
+    fake[RELU_A].plain_ns = fake[RELU_B].plain_ns = fake[EXP].plain_ns = fake[TANH].plain_ns = 50e3;
+    const hone_build_options options = {
+        .struct_size = sizeof options, .progress = stop_after, .progress_user = &s, .stop_timing = &s.flag};
+    case_tune_ok(&t, &options);
+    for (int i = 0; i < t.choices->count; ++i) assert_true(t.choices->items[i].chosen >= 0);
+    assert_true(chosen_of(&t, "a")->error_rel_l2 == 0); /* measured whatever happens */
+    assert_true(t.choices->untimed_count <= last);
+    last = t.choices->untimed_count;
+    if (after == 0) assert_int_equal(last, 5); /* the pool has the reference alone */
+    case_end(&t);
+  }
+  assert_int_equal(last, 0);
+}
+
+static void test_deadline(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 50e3;
+  hone_build_options options = {.struct_size = sizeof options, .time_budget_ms = 600000};
+  case_tune_ok(&t, &options);
+  assert_int_equal(t.choices->untimed_count, 0);
+  options.time_budget_ms = 1;
+  options.level = 5;
+  options.timing_runs = 64;
+  fake[RELU_A].variants = 16; /* each launch computes 65,536 elements: more than a millisecond in all */
+  case_tune_ok(&t, &options);
+  assert_true(chosen_of(&t, "r")->error_rel_l2 == 0);
+  const hn_candidate *untimed = candidate_of(&t, "r", "fake.relu.a", 15);
+  assert_int_equal(untimed->state, HN_CANDIDATE_ESTIMATED);
+  assert_string_equal(untimed->reason, "not timed: the time was used up");
+  case_end(&t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_fastest),  cmocka_unit_test(test_levels),        cmocka_unit_test(test_pruning),
+      cmocka_unit_test(test_dropping), cmocka_unit_test(test_formats),       cmocka_unit_test(test_twins),
+      cmocka_unit_test(test_parts),    cmocka_unit_test(test_lock_of_parts), cmocka_unit_test(test_wanted_parts),
+      cmocka_unit_test(test_wanted),   cmocka_unit_test(test_budget),        cmocka_unit_test(test_deadline),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
