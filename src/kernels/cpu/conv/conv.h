@@ -107,6 +107,22 @@ void hn_conv_transpose_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int6
 void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
                                   int64_t kernel_pixels, int block, float *packed);
 
+/* Depthwise on plain NCHW, batches dense, weights C x kh x kw of at most so many taps, bias C floats. Units are planes,
+ * batch * channels of them; scratch is hn_conv_f32_dw_plain_scratch() floats of the caller's own. */
+#define HN_CONV_F32_DW_PLAIN_TAPS 128
+void hn_conv_f32_dw_plain_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_f32_dw_plain_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_f32_dw_plain_c(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+
+/* Floats of one phase of a padded row: what whole vectors of outputs read of the last tap. */
+static inline int64_t hn_conv_f32_dw_plain_run(const hn_conv_f32 *c) {
+  return (c->out_width + 63) / 64 * 64 + (c->kernel_width - 1) * c->dilation_width / c->stride_width + 1;
+}
+static inline int64_t hn_conv_f32_dw_plain_scratch(const hn_conv_f32 *c) {
+  const int64_t rows = (c->out_height - 1) * c->stride_height + (c->kernel_height - 1) * c->dilation_height + 1;
+  return rows * hn_conv_f32_dw_plain_run(c) * c->stride_width;
+}
+
 /* im2col of one image and group in plain NCHW: rows [begin, end) of the (I * kh * kw) x (OH * OW) matrix, row
  * (i * kh + ky) * kw + kx, padding written as zero. Only in_* (in_channels is the group's I), out_height,
  * out_width, kernel, stride, dilation, pad and input (the group's first channel) are looked at. columns points
