@@ -92,9 +92,22 @@ static int verify(cli_tool *cli, const cli_model *model) {
   return steps && outputs ? CLI_EXIT_OK : CLI_EXIT_CHECK_FAILED;
 }
 
+/* What says how a model is built, run or held against its graph says nothing of an engine's steps. */
+static int check_options(cli_tool *cli, const cli_model *model) {
+  static const char *const only_models[] = {"input", "loadInputs", "shapes", "max-error"};
+  for (size_t i = 0; !model->graph && i < CLI_COUNT(only_models); ++i)
+    if (cli_has(cli, only_models[i]))
+      return cli_usage_error(cli,
+                             "--%s is for models: an engine does not hold the graph that its outputs would be compared "
+                             "with",
+                             only_models[i]);
+  return CLI_EXIT_OK;
+}
+
 int cli_command_verify(cli_tool *cli) {
   static cli_model model;
   int code = cli_open_model(cli, &model);
+  if (code == CLI_EXIT_OK) code = check_options(cli, &model);
   if (code == CLI_EXIT_OK) code = verify(cli, &model);
   cli_close_model(cli, &model);
   return code;
