@@ -191,7 +191,7 @@ static hone_graph *graph_of(const op_case *c) {
                                : kind == 'i' ? HONE_I64
                                              : HONE_F32,
                       .shape = shape_of(kind == ' ' ? text : text + 2)};
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "x%d", count);
     if (kind == 'c') {
       hone_tensor tensor;

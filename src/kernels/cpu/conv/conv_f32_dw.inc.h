@@ -11,11 +11,9 @@
 #if HN_LANES == 16
 #define HN_DW_PIXELS 14
 #define HN_DW_FULL(X, k, s) X(k, s, 14)
-#define HN_DW_WIDTHS(X, k, s)                                                                                          \
-  X(k, s, 1)                                                                                                           \
-  X(k, s, 2)                                                                                                           \
-  X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7) X(k, s, 8) X(k, s, 9) X(k, s, 10) X(k, s, 11) X(k, s, 12)     \
-      X(k, s, 13) X(k, s, 14)
+#define HN_DW_WIDTHS_TO_7(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7)
+#define HN_DW_WIDTHS_TO_14(X, k, s) X(k, s, 8) X(k, s, 9) X(k, s, 10) X(k, s, 11) X(k, s, 12) X(k, s, 13) X(k, s, 14)
+#define HN_DW_WIDTHS(X, k, s) HN_DW_WIDTHS_TO_7(X, k, s) HN_DW_WIDTHS_TO_14(X, k, s)
 #elif HN_LANES == 8
 #define HN_DW_PIXELS 8
 #define HN_DW_FULL(X, k, s) X(k, s, 8)
