@@ -126,8 +126,8 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, hn_cand
   const double efficiency = tactic->efficiency > 0 ? tactic->efficiency : 0.6;
   const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
   const double saved = tactic->efficiency > 0 ? fmax(1.1, 1.5 * efficiency) : 4; /* it may need fewer operations */
-  candidate->floor_ns = fmax(compute / saved, moved / (8 * bytes) * 1e9);
-  candidate->estimate_ns = 500 + fmax(compute / efficiency, moved / (2 * bytes) * 1e9);
+  candidate->floor_ns = tactic->overlay ? 0 : fmax(compute / saved, moved / (8 * bytes) * 1e9); /* may move nothing */
+  candidate->estimate_ns = tactic->overlay ? 500 : 500 + fmax(compute / efficiency, moved / (2 * bytes) * 1e9);
 }
 
 static hone_status ask_variants(asking *a, hn_candidate *candidate) {
