@@ -50,6 +50,8 @@ hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int
 hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, reformats included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */
 hone_status hn_lowering_overlay(hn_lowering *lowering, size_t *inside);
+/* How far behind the beginning of its top (hn_plan_top) a tensor lies. */
+size_t hn_lowering_offset_in_top(const hn_plan *plan, const size_t *inside, int t);
 hone_status hn_lowering_storage(hn_lowering *lowering); /* in-place reuse, arena offsets, totals */
 /* Adds an item, or finds the equal one. *out is its index (lower/weights.c). */
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out);

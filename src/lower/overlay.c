@@ -17,11 +17,6 @@ typedef struct overlay {
   hone_fact *facts;
 } overlay;
 
-static int root_of(const hn_plan *plan, int t) {
-  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
-  return t;
-}
-
 static bool all_known(const hn_plan *plan) {
   for (int t = 0; t < plan->tensor_count; ++t)
     if (plan->tensors[t].type.kind == HONE_TENSOR && !hn_shape_known(&plan->tensors[t].type.shape)) return false;
@@ -36,15 +31,14 @@ static bool is_free(const hn_plan *plan, int t) {
   return tensor->place == HN_PLACE_ARENA && tensor->alias_of < 0 && tensor->part_of < 0;
 }
 
-/* Offset of a root tensor in its top. */
-static size_t offset_in_top(const overlay *o, int t) {
+size_t hn_lowering_offset_in_top(const hn_plan *plan, const size_t *inside, int t) {
   size_t sum = 0;
   for (;;) {
-    const hn_plan_tensor *tensor = &o->plan->tensors[t];
+    const hn_plan_tensor *tensor = &plan->tensors[t];
     if (tensor->alias_of >= 0) {
       t = tensor->alias_of;
     } else if (tensor->part_of >= 0) {
-      sum += o->inside[t];
+      sum += inside[t];
       t = tensor->part_of;
     } else {
       return sum;
@@ -76,7 +70,7 @@ static bool lies_ready(overlay *o, const hn_plan_step *step) {
     const int64_t offset = step->in[i] >= 0 ? step->tactic->overlay(&o->query, i, 0) : -1;
     if (offset < 0 || plan->tensors[step->in[i]].place != HN_PLACE_ARENA) return false;
     const int top = hn_plan_top(plan, step->in[i]);
-    const size_t at = offset_in_top(o, step->in[i]);
+    const size_t at = hn_lowering_offset_in_top(plan, o->inside, step->in[i]);
     if (at < (size_t)offset || (i > 0 && (top != whole || at - (size_t)offset != base))) return false;
     whole = top;
     base = at - (size_t)offset;
@@ -95,7 +89,7 @@ static void join(overlay *o, const hn_plan_step *step) {
   if (is_free(plan, out) && lies_ready(o, step)) return;
   for (int i = 0; i < step->in_count; ++i) {
     if (step->in[i] < 0) continue;
-    const int root = root_of(plan, step->in[i]);
+    const int root = hn_plan_root(plan, step->in[i]);
     const int64_t offset = step->tactic->overlay(&o->query, i, 0);
     if (offset < 0 || offset % ALIGNMENT || !is_free(plan, root) ||
         bytes_of(plan, root) != bytes_of(plan, step->in[i]) || bytes_of(plan, root) >= bytes_of(plan, out) ||
@@ -107,7 +101,7 @@ static void join(overlay *o, const hn_plan_step *step) {
 
 static void split(overlay *o, const hn_plan_step *step) {
   const hn_plan *plan = o->plan;
-  const int whole = root_of(plan, step->in[0]);
+  const int whole = hn_plan_root(plan, step->in[0]);
   for (int i = 0; i < step->out_count; ++i) {
     const int part = step->out[i];
     const int64_t offset = part >= 0 ? step->tactic->overlay(&o->query, 0, i) : -1;

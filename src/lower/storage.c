@@ -5,16 +5,11 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-static int root_of(const hn_plan *plan, int t) {
-  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
-  return t;
-}
-
 /* May the step write output 0 over input i? Its storage must be the arena's, of the same type, and dead afterwards. */
 static bool may_overwrite(const hn_plan *plan, const hn_life *lives, int s, int i) {
   const hn_plan_step *step = &plan->steps[s];
   if (step->in[i] < 0) return false;
-  const int root = root_of(plan, step->in[i]);
+  const int root = hn_plan_root(plan, step->in[i]);
   if (plan->tensors[root].place != HN_PLACE_ARENA || lives[root].last != s) return false;
   const hone_type *from = &plan->tensors[root].type, *to = &plan->tensors[step->out[0]].type;
   return hn_type_equal(&plan->tensors[step->in[i]].type, to) && from->format == to->format && from->dtype == to->dtype;
@@ -35,7 +30,7 @@ static void reuse_in_place(hn_plan *plan, hn_life *lives) {
     if (out->place != HN_PLACE_ARENA || out->alias_of >= 0 || out->part_of >= 0) continue;
     for (int i = 0; i < step->in_count; ++i) {
       if (!may_overwrite(plan, lives, s, i)) continue;
-      const int root = root_of(plan, step->in[i]);
+      const int root = hn_plan_root(plan, step->in[i]);
       out->alias_of = root;
       prolong(plan, lives, root, lives[step->out[0]].last);
       break;
@@ -61,22 +56,6 @@ static hone_status sizes_at_opt(const hn_lowering *lowering, size_t *bytes) {
   return HONE_OK;
 }
 
-/* Where a tensor lies in the arena, once the offsets of those with places of their own are known. */
-static size_t place_of(const hn_plan *plan, const size_t *offsets, const size_t *inside, int t) {
-  size_t sum = 0;
-  for (;;) {
-    const hn_plan_tensor *tensor = &plan->tensors[t];
-    if (tensor->alias_of >= 0) {
-      t = tensor->alias_of;
-    } else if (tensor->part_of >= 0) {
-      sum += inside[t];
-      t = tensor->part_of;
-    } else {
-      return sum + offsets[t];
-    }
-  }
-}
-
 hone_status hn_lowering_storage(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
   const int count = plan->tensor_count ? plan->tensor_count : 1;
@@ -97,7 +76,7 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
     for (int t = 0; t < plan->tensor_count; ++t)
       if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].device == home)
-        plan->tensors[t].offset = place_of(plan, offsets, inside, t);
+        plan->tensors[t].offset = offsets[hn_plan_top(plan, t)] + hn_lowering_offset_in_top(plan, inside, t);
     plan->home_arena_bytes[home] = total;
     plan->arena_bytes += total;
   }

@@ -28,6 +28,5 @@ hone_status hn_check_copy(hn_plan_checker *checker, const hn_plan_step *step, in
 hone_status hn_check_wait(hn_plan_checker *checker, const hn_plan_step *step, int s, int block);
 hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step);
 hone_status hn_check_storage(hn_plan_checker *checker); /* lives, aliases, overlaps (check_storage.c) */
-int hn_plan_root(const hn_plan *plan, int t); /* the tensor whose storage t shares; t itself when it has its own */
 
 #endif

@@ -8,11 +8,6 @@ enum { ALIGNMENT = 64 };
 
 #define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
 
-int hn_plan_root(const hn_plan *plan, int t) {
-  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
-  return t;
-}
-
 static bool has_late_dims(const hn_plan *plan, const hone_shape *shape) {
   for (int i = 0; i < shape->rank; ++i)
     if (hn_dim_is_after_run(&plan->dims, shape->dim[i])) return true;

@@ -12,6 +12,11 @@ static void live_at(hn_life *life, int step) {
   if (step > life->last) life->last = step;
 }
 
+int hn_plan_root(const hn_plan *plan, int t) {
+  while (plan->tensors[t].alias_of >= 0) t = plan->tensors[t].alias_of;
+  return t;
+}
+
 int hn_plan_top(const hn_plan *plan, int t) {
   for (;;) {
     const hn_plan_tensor *tensor = &plan->tensors[t];

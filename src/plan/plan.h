@@ -129,6 +129,7 @@ void hn_plan_destroy(hn_plan *plan);
 typedef struct hn_life {
   int first, last; /* steps, inclusive; first > last: never used */
 } hn_life;
+int hn_plan_root(const hn_plan *plan, int t); /* the tensor whose place t shares; t itself when it has its own */
 int hn_plan_top(const hn_plan *plan,
                 int t); /* the tensor whose place t shares or lies in; t itself when it has its own */
 void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */

@@ -4,7 +4,6 @@
 #include "backend/cpu/copy.h"
 #include "tensor/element.h"
 #include <math.h>
-#include <string.h>
 
 static const double ns_per_element = 1.0;
 
@@ -48,7 +47,7 @@ static bool beats_or_nan(float a, float b, bool largest) {
   return largest ? a > b : a < b;
 }
 
-static const char *plan_arg(const hone_query *query, state *s) {
+static const char *plan_arg(const hone_query *query, bool largest, state *s) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (!reason) reason = read_axis(query, hn_cpu_axis(query, "axis", query->in[0].type.shape.rank), s);
   if (reason) return reason;
@@ -56,9 +55,12 @@ static const char *plan_arg(const hone_query *query, state *s) {
   if (s->rows.axis < 1) return "the axis is empty";
   if (hn_elems(&query->out[0].type.shape) != s->rows.outer * s->rows.inner) return "the output has another size";
   s->last = hn_attr_int(query->attrs, "select_last_index") != 0;
-  s->largest = strcmp(query->op->name, "arg_max") == 0;
+  s->largest = largest;
   return NULL;
 }
+
+static const char *plan_arg_max(const hone_query *query, state *s) { return plan_arg(query, true, s); }
+static const char *plan_arg_min(const hone_query *query, state *s) { return plan_arg(query, false, s); }
 
 static void arg_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
@@ -219,7 +221,8 @@ static hone_status launch_cum_sum(void *memory, hone_stream *stream, const hone_
     const char *reason = plan_##kind(query, memory);                                                                   \
     return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;                                              \
   }
-PREPARE(arg)
+PREPARE(arg_max)
+PREPARE(arg_min)
 PREPARE(top_k)
 PREPARE(cum_sum)
 
@@ -229,9 +232,9 @@ PREPARE(cum_sum)
                                                        .version = 1,                                                   \
                                                        .op = #op_name,                                                 \
                                                        .flags = HONE_TACTIC_REPEATABLE,                                \
-                                                       .reject = reject_##kind,                                        \
+                                                       .reject = reject_##op_name,                                     \
                                                        .state_bytes = state_bytes,                                     \
-                                                       .prepare = prepare_##kind,                                      \
+                                                       .prepare = prepare_##op_name,                                   \
                                                        .launch = launch_##kind,                                        \
                                                        __VA_ARGS__}
 ROW(arg_max, arg, .scratch = NULL);

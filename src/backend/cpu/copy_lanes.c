@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { MOST_TENSORS = 64 };
+typedef enum kind { channel_gather, concat, split } kind; /* named as the operators, for the rows below */
 static const int64_t most_channels = 1 << 16;
 
 /* Outputs, channel after channel, from the inputs' channels counted through. */
@@ -16,10 +17,10 @@ typedef struct wiring {
   const int64_t *channels; /* NULL: in order */
 } wiring;
 
-static wiring wiring_of(const hone_query *query) {
+static wiring wiring_of(const hone_query *query, kind k) {
   wiring w = {query->in_count, query->out_count, query->in, query->out, NULL};
-  if (strcmp(query->op->name, "split") == 0) w.in_count = 1; /* the sizes are not looked at */
-  if (strcmp(query->op->name, "channel_gather") == 0) (void)hn_attr_ints(query->attrs, "channels", &w.channels);
+  if (k == split) w.in_count = 1; /* the sizes are not looked at */
+  if (k == channel_gather) (void)hn_attr_ints(query->attrs, "channels", &w.channels);
   return w;
 }
 
@@ -43,17 +44,17 @@ static const char *check_tensors(const hone_fact *facts, int count, const hone_t
   return NULL;
 }
 
-static const char *check(const hone_query *query) {
+static const char *check(const hone_query *query, kind k) {
   const char *reason = hn_cpu_check(query, 1, MOST_TENSORS, MOST_TENSORS);
   if (reason) return reason;
-  const wiring w = wiring_of(query);
+  const wiring w = wiring_of(query, k);
   const hone_type *like = &query->in[0].type;
   if (like->shape.rank < 2) return "it has no channels";
   reason = check_tensors(w.in, w.in_count, like);
   if (!reason) reason = check_tensors(w.out, w.out_count, like);
   if (reason) return reason;
   const int64_t ins = channels_of(w.in, w.in_count), outs = channels_of(w.out, w.out_count);
-  if (strcmp(query->op->name, "channel_gather") != 0) {
+  if (k != channel_gather) {
     if (hn_cpu_axis(query, "axis", like->shape.rank) != 1) return "it is not along the channels";
     return ins == outs ? NULL : "the parts do not add up to the whole";
   }
@@ -64,14 +65,14 @@ static const char *check(const hone_query *query) {
   return NULL;
 }
 
-static const char *reject_blocked(const hone_query *query) {
-  const char *reason = check(query);
+static const char *reject_blocked(const hone_query *query, kind k) {
+  const char *reason = check(query, k);
   if (reason) return reason;
   if (query->in[0].type.dtype != HONE_F32) return "it is not f32";
   const int block = hn_format_block(query->in[0].type.format);
   if (block == 1) return "it is not blocked";
-  if (strcmp(query->op->name, "channel_gather") == 0) return NULL;
-  const wiring w = wiring_of(query);
+  if (k == channel_gather) return NULL;
+  const wiring w = wiring_of(query, k);
   const hone_fact *parts = w.in_count > 1 ? w.in : w.out;
   const int count = w.in_count > 1 ? w.in_count : w.out_count;
   for (int i = 0; i + 1 < count; ++i)
@@ -114,8 +115,8 @@ static void wire_block(const wiring *w, int64_t first, int lanes, int block, hn_
 }
 
 /* Blocks of one image of all outputs, and their parts when there is room for them; *parts is how many. */
-static int64_t wire(const hone_query *query, state *s, int64_t *part_count) {
-  const wiring w = wiring_of(query);
+static int64_t wire(const hone_query *query, kind k, state *s, int64_t *part_count) {
+  const wiring w = wiring_of(query, k);
   const int block = hn_format_block(query->in[0].type.format);
   int64_t count = 0, first = 0;
   hn_lanes_part *parts = NULL;
@@ -140,14 +141,14 @@ static int64_t wire(const hone_query *query, state *s, int64_t *part_count) {
   return count;
 }
 
-static size_t state_bytes(const hone_query *query) {
+static size_t state_bytes(const hone_query *query, kind k) {
   int64_t parts;
-  const int64_t blocks = wire(query, NULL, &parts);
+  const int64_t blocks = wire(query, k, NULL, &parts);
   return sizeof(state) + (size_t)blocks * sizeof(hn_lanes_block) + (size_t)parts * sizeof(hn_lanes_part);
 }
 
-static hone_status prepare(const hone_query *query, state *s, hn_lanes_f32_fn *kernel) {
-  const wiring w = wiring_of(query);
+static hone_status prepare(const hone_query *query, kind k, state *s, hn_lanes_f32_fn *kernel) {
+  const wiring w = wiring_of(query, k);
   const hone_type *x = &query->in[0].type;
   const int block = hn_format_block(x->format);
   int64_t parts;
@@ -156,7 +157,7 @@ static hone_status prepare(const hone_query *query, state *s, hn_lanes_f32_fn *k
   for (int d = 2; d < x->shape.rank; ++d) s->args.pixels *= x->shape.dim[d];
   for (int i = 0; i < w.in_count; ++i) s->in_blocks[i] = hn_ceil_div(w.in[i].type.shape.dim[1], block);
   for (int i = 0; i < w.out_count; ++i) s->out_blocks[i] = hn_ceil_div(w.out[i].type.shape.dim[1], block);
-  s->args.block_count = wire(query, s, &parts);
+  s->args.block_count = wire(query, k, s, &parts);
   const int64_t rows = x->shape.rank > 2 ? hn_cpu_greater(1, x->shape.dim[2]) : 1;
   const int64_t per_thread =
       hn_ceil_div(s->args.pixels, hn_cpu_row_parts(query->facts, s->args.images, rows, s->args.pixels / rows));
@@ -195,10 +196,17 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+#define OPERATOR(op_name)                                                                                              \
+  static const char *reject_##op_name(const hone_query *query) { return reject_blocked(query, op_name); }              \
+  static size_t state_bytes_##op_name(const hone_query *query) { return state_bytes(query, op_name); }
+OPERATOR(channel_gather)
+OPERATOR(concat)
+OPERATOR(split)
+
 #define ROW_OF(op_name, suffix, ISA, FORMAT)                                                                           \
   HN_CPU_ROW_NAMED(op_name, "cpu." #op_name ".f32.lanes." #suffix, f32_lanes, suffix, ISA,                             \
-                   prepare(query, s, hn_lanes_f32_##suffix), .flags = HONE_TACTIC_REPEATABLE,                          \
-                   .formats = {{FORMAT, FORMAT}}, .reject = reject_blocked, .state_bytes = state_bytes,                \
+                   prepare(query, op_name, s, hn_lanes_f32_##suffix), .flags = HONE_TACTIC_REPEATABLE,                 \
+                   .formats = {{FORMAT, FORMAT}}, .reject = reject_##op_name, .state_bytes = state_bytes_##op_name,    \
                    .launch = launch)
 #define FORMAT_c HONE_NCHW8C
 #define FORMAT_avx2 HONE_NCHW8C
@@ -213,7 +221,7 @@ HN_EACH_ISA(ROW)
 
 static const char *reject_plain(const hone_query *query) {
   const char *reason = hn_cpu_check_moves(query, false);
-  return reason ? reason : check(query);
+  return reason ? reason : check(query, channel_gather);
 }
 
 typedef struct planes {

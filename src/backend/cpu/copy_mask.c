@@ -104,23 +104,5 @@ static hone_status launch_one_hot(void *state, hone_stream *stream, const hone_l
   return HONE_OK;
 }
 
-#define ROW(op_name, type)                                                                                             \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    type s = {0};                                                                                                      \
-    return plan_##op_name(query, &s);                                                                                  \
-  }                                                                                                                    \
-  static size_t state_bytes_##op_name(const hone_query *query) {                                                       \
-    (void)query;                                                                                                       \
-    return sizeof(type);                                                                                               \
-  }                                                                                                                    \
-  static hone_status prepare_##op_name(hone_unit *unit, const hone_query *query, void *state,                          \
-                                       hone_diagnostics *diag) {                                                       \
-    (void)unit;                                                                                                        \
-    const char *reason = plan_##op_name(query, state);                                                                 \
-    return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;                                              \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_any_c = {HN_CPU_MOVE_ROW(#op_name, "c"), .reject = reject_##op_name,     \
-                                                       .state_bytes = state_bytes_##op_name,                           \
-                                                       .prepare = prepare_##op_name, .launch = launch_##op_name}
-ROW(trilu, triangle);
-ROW(one_hot, hot);
+HN_CPU_PLANNED_ROW(trilu, triangle);
+HN_CPU_PLANNED_ROW(one_hot, hot);

@@ -253,25 +253,7 @@ static hone_status launch_scatter_elements(void *state, hone_stream *stream, con
   return walk(state, l, update);
 }
 
-#define ROW(op_name, type)                                                                                             \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    type s = {0};                                                                                                      \
-    return plan_##op_name(query, &s);                                                                                  \
-  }                                                                                                                    \
-  static size_t state_bytes_##op_name(const hone_query *query) {                                                       \
-    (void)query;                                                                                                       \
-    return sizeof(type);                                                                                               \
-  }                                                                                                                    \
-  static hone_status prepare_##op_name(hone_unit *unit, const hone_query *query, void *state,                          \
-                                       hone_diagnostics *diag) {                                                       \
-    (void)unit;                                                                                                        \
-    const char *reason = plan_##op_name(query, state);                                                                 \
-    return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;                                              \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_any_c = {HN_CPU_MOVE_ROW(#op_name, "c"), .reject = reject_##op_name,     \
-                                                       .state_bytes = state_bytes_##op_name,                           \
-                                                       .prepare = prepare_##op_name, .launch = launch_##op_name}
-ROW(gather_nd, nd);
-ROW(scatter_nd, nd);
-ROW(gather_elements, along);
-ROW(scatter_elements, along);
+HN_CPU_PLANNED_ROW(gather_nd, nd);
+HN_CPU_PLANNED_ROW(scatter_nd, nd);
+HN_CPU_PLANNED_ROW(gather_elements, along);
+HN_CPU_PLANNED_ROW(scatter_elements, along);
