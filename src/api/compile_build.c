@@ -119,7 +119,7 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
   HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
   HN_TRY(prepare(b, graph, options));
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(devices, device_count, &b->graph->dims, &asked);
+  const hn_target target = hn_target_of_devices(b->list.devices, b->list.count, &b->graph->dims, &asked);
   b->log.arena = &b->arena;
   hn_pass_run run = {
       .context = context, .graph = b->graph, .target = options->reference_only ? NULL : &target, .log = &b->log};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_graph_build.c - models built layer by layer, looked at, printed and optimised, for users.
  * Every argument of a caller is checked here once; ir/ checks what makes a graph right. */
+#include "api/engine.h"
 #include "api/target.h"
 #include "ir/text.h"
 #include "ops/registry.h"
@@ -209,8 +210,11 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *opti
   if (options->struct_size != sizeof *options)
     return HN_FAIL(diag, HONE_INVALID, "pass options have struct_size %u; this library knows %zu", options->struct_size,
                    sizeof *options);
+  hn_device_list list = {0};
+  if (options->device_count > 0)
+    HN_TRY(hn_device_list_open(graph->context, options->devices, options->device_count, &list));
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(options->devices, options->device_count, &graph->dims, &asked);
+  const hn_target target = hn_target_of_devices(list.devices, list.count, &graph->dims, &asked);
   hn_arena arena;
   hn_arena_init(&arena, graph->context->allocator);
   hn_pass_log log = {.arena = &arena};
@@ -227,6 +231,7 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *opti
     options->event(options->event_user, &event);
   }
   hn_arena_deinit(&arena);
+  hn_device_list_close(&list);
   return status;
 }
 

@@ -39,11 +39,11 @@ static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device,
   return false;
 }
 
-static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
-                    const hone_fact *out, int out_count) {
+static hn_reach reach(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                      const hone_fact *out, int out_count) {
   const hn_device_target *target = user;
   hone_fact in_copy[HONE_MAX_PORTS * 2], out_copy[HONE_MAX_PORTS];
-  if (in_count > HONE_MAX_PORTS * 2 || out_count > HONE_MAX_PORTS) return false;
+  if (in_count > HONE_MAX_PORTS * 2 || out_count > HONE_MAX_PORTS) return HN_REACH_NONE;
   hone_query query = {
       .op = op, .attrs = attrs, .in_count = in_count, .out_count = out_count, .in = in_copy, .out = out_copy};
   for (int i = 0; i < in_count; ++i) {
@@ -55,14 +55,20 @@ static bool accepts(void *user, const hone_op *op, const hone_attrs *attrs, cons
     out_copy[i] = out[i];
     guess_dims(target->dims, &out_copy[i]);
   }
-  for (int d = 0; d < target->device_count; ++d)
-    for (const hone_tactic *const *row = target->devices[d]->tactics; *row; ++row)
-      if (tactic_accepts(*row, target->devices[d], &query)) return true;
-  return false;
+  hn_reach found = HN_REACH_NONE;
+  for (int d = 0; d < target->device_count && found != HN_REACH_AWAY; ++d) {
+    const hone_device *device = target->devices[d];
+    for (const hone_tactic *const *row = device->tactics; *row; ++row) {
+      if (!tactic_accepts(*row, device, &query)) continue;
+      found = device->facts.host_memory ? HN_REACH_HOST : HN_REACH_AWAY;
+      break;
+    }
+  }
+  return found;
 }
 
 hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
                                hn_device_target *out) {
   *out = (hn_device_target){.devices = devices, .device_count = device_count, .dims = dims};
-  return (hn_target){.user = out, .accepts = accepts};
+  return (hn_target){.user = out, .reach = reach};
 }

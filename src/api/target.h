@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.h - inside of api/: what passes may ask devices. Does a tactic, not the reference, accept this op with these
- * facts? Shapes may be symbolic; symbols are taken as 64 then. */
+/* target.h - inside of api/: what passes may ask devices. Which of them have a tactic, not the reference, for this op
+ * with these facts? Shapes may be symbolic; symbols are taken as 64 then. */
 #ifndef HN_API_TARGET_H
 #define HN_API_TARGET_H
 

@@ -4,6 +4,7 @@
 #include "pass/apply.h"
 #include "pass/parts.h"
 #include "pass/passes.h"
+#include "pass/reach.h"
 #include <string.h>
 
 static bool is_root_value(const hn_match *match, const hn_value *value) {
@@ -116,25 +117,6 @@ static const char *check_types(const hn_match *match, const attempt *try) {
   return NULL;
 }
 
-static hone_status ask_target(const hn_match *match, const hn_node *node, bool *out_accepted) {
-  const hn_target *target = match->run->target;
-  *out_accepted = true;
-  if (!target || !target->accepts) return HONE_OK;
-  hone_graph *graph = node->owner->graph;
-  const hn_allocator *allocator = &graph->context->allocator;
-  const size_t bytes = (size_t)(node->in_count + node->out_count) * sizeof(hone_fact);
-  hone_fact *facts = hn_alloc_zero(allocator, bytes);
-  if (!facts) return HN_FAIL_MEMORY(&graph->context->diag);
-  for (int i = 0; i < node->in_count; ++i)
-    if (node->in[i]) facts[i] = node->in[i]->fact;
-  for (int i = 0; i < node->out_count; ++i)
-    if (node->out[i]) facts[node->in_count + i] = node->out[i]->fact;
-  *out_accepted = target->accepts(target->user, node->op, &node->attrs, facts, node->in_count, facts + node->in_count,
-                                  node->out_count);
-  hn_free(allocator, facts, bytes);
-  return HONE_OK;
-}
-
 /* The node whose name the new root takes: the one that put rebuilds, else the old root. */
 static hn_node *namesake(const hn_rule *rule, const hn_match *match) {
   const hn_term *term = rule->put.terms[0];
@@ -195,7 +177,6 @@ hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out
   hone_diagnostics *diag = &match->run->context->diag;
   attempt try = {.block = match->root->owner};
   const int count = diag->count, dropped = diag->dropped;
-  bool accepted = true;
   *out_unmet = row->when ? row->when(match) : NULL; /* first, as it may say that the rule was not meant */
   if (!*out_unmet) *out_unmet = check_uses(row, match);
   if (!*out_unmet) *out_unmet = find_place(match, &try.before);
@@ -206,8 +187,7 @@ hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out
   if (!*out_unmet && row->fuses) {
     if (!was_made(&try, try.results[0]->node))
       return HN_FAIL(diag, HONE_INTERNAL, "rule %s fuses, but makes no node", row->name);
-    HN_TRY(ask_target(match, try.results[0]->node, &accepted));
-    if (!accepted) *out_unmet = "no device has a kernel for the fused form";
+    HN_TRY(hn_reach_check(match->run, try.results[0]->node, match->nodes, match->node_count, out_unmet));
   }
   if (*out_unmet) {
     undo(&try);

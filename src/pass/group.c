@@ -4,6 +4,7 @@
  * shape of the result, so that nothing is computed twice and one intermediate tensor goes. */
 #include "pass/passes.h"
 #include "pass/parts.h"
+#include "pass/reach.h"
 #include <string.h>
 
 enum { MAX_INPUTS = 8, MAX_NODES = HN_EXPR_MAX };
@@ -145,24 +146,17 @@ static hone_status create_fused(group *g, const char *text, hn_node **out) {
   return hn_node_create(root->owner, &spec, out);
 }
 
-static bool is_accepted(const group *g, const hn_node *fused) {
-  const hn_target *target = g->run->target;
-  hone_fact in[MAX_INPUTS], out = fused->out[0]->fact;
-  if (!target || !target->accepts) return true;
-  for (int i = 0; i < g->in_count; ++i) in[i] = g->in[i]->fact;
-  return target->accepts(target->user, fused->op, &fused->attrs, in, g->in_count, &out, 1);
-}
-
 /* Puts the fused node in the group's place, unless no device takes it. *out_node: the node to go on from. */
 static hone_status replace(group *g, const char *text, hn_node **out_node) {
   hn_node *root = g->nodes[0], *fused;
   hone_graph *graph = g->run->graph;
   HN_TRY(create_fused(g, text, &fused));
   const bool same = hn_type_equal(&fused->out[0]->fact.type, &root->out[0]->fact.type);
-  if (!same || !is_accepted(g, fused)) {
+  const char *unmet = same ? NULL : "the shape would change";
+  if (same) HN_TRY(hn_reach_check(g->run, fused, g->nodes, g->node_count, &unmet));
+  if (unmet) {
     hn_node_remove(fused);
-    return hn_pass_log_event(g->run, "group_elementwise", root,
-                             same ? "no device has a kernel for the fused form" : "the shape would change");
+    return hn_pass_log_event(g->run, "group_elementwise", root, unmet);
   }
   hn_node_swap_names(graph, fused, root);
   hn_value_swap_names(graph, fused->out[0], root->out[0]);

@@ -60,6 +60,20 @@ static hn_choices *create(const hn_choices *choices, hn_choice *choice) {
   return parts;
 }
 
+/* Parts run where the fused node does: their times do not hold what crossing to another memory costs. */
+static void keep_beside_fused(const hn_choices *parts, const hn_choice *fused, hn_choice *part) {
+  bool host = true;
+  for (int c = 0; c < fused->candidate_count && !fused->stays; ++c)
+    if (hn_candidate_usable(&fused->candidates[c]))
+      host = host && parts->devices[fused->candidates[c].device]->facts.host_memory;
+  for (int c = 0; c < part->candidate_count; ++c) {
+    hn_candidate *candidate = &part->candidates[c];
+    if (!hn_candidate_usable(candidate) || parts->devices[candidate->device]->facts.host_memory == host) continue;
+    candidate->state = HN_CANDIDATE_REJECTED;
+    candidate->reason = "the fused node runs on another device";
+  }
+}
+
 /* Asks about all parts; *out_why when one of them has no tactic. */
 static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **out_why) {
   const hn_parts_effort effort = parts->tuning->level->parts;
@@ -69,6 +83,7 @@ static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **o
     if (part->late || part->control) *out_why = "a part has extents that are known only after running";
     if (!hn_choice_runs(part) || *out_why) continue;
     HN_TRY(hn_tune_ask(parts, part, true));
+    keep_beside_fused(parts, fused, part);
     if (!best_of(part, NULL)) *out_why = "a part has no tactic but the reference";
     if (effort == HN_PARTS_LIKE && part->node->op == fused->node->op) keep_like_fused(fused, part);
   }

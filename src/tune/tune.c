@@ -85,7 +85,9 @@ hone_status hn_choices_measure(hn_choices *choices) {
 /* Weights and the largest layer's activations stay in the inner cache, or launches are timed on memory that does not.
  */
 static size_t cold_bytes(const hn_choices *choices) {
-  const hone_facts *facts = &choices->devices[0]->facts;
+  int host = 0; /* whose memory they are timed on; others bring their own */
+  while (host + 1 < choices->device_count && !choices->devices[host]->facts.host_memory) ++host;
+  const hone_facts *facts = &choices->devices[host]->facts;
   const double inner = facts->l2_bytes ? (double)facts->l2_bytes : 1 << 20;
   double weights = 0, largest = 0;
   for (int i = 0; i < choices->count; ++i) {
@@ -105,14 +107,17 @@ static size_t cold_bytes(const hn_choices *choices) {
 }
 
 /* Peaks decide what need not be timed; small graphs are timed faster than a device is measured. */
-static hone_status measure_device(const hn_choices *choices) {
+static hone_status measure_devices(const hn_choices *choices) {
   double flops = 0;
   for (int i = 0; i < choices->count; ++i) flops += choices->items[i].cost.flops;
-  hone_device *device = choices->devices[0];
-  if (!choices->tuning->level->times || flops < 2e8 || device->facts.peak_flops > 0) return HONE_OK;
-  const hone_status status = hn_device_measure(device, &choices->context->diag);
-  if (status != HONE_UNSUPPORTED) return status;
-  hn_diag_clear(&choices->context->diag);
+  if (!choices->tuning->level->times || flops < 2e8) return HONE_OK;
+  for (int d = 0; d < choices->device_count; ++d) {
+    hone_device *device = choices->devices[d];
+    if (device->facts.peak_flops > 0 || !device->backend->measure) continue;
+    const hone_status status = hn_device_measure(device, &choices->context->diag);
+    if (status != HONE_OK && status != HONE_UNSUPPORTED) return status;
+    if (status == HONE_UNSUPPORTED) hn_diag_clear(&choices->context->diag);
+  }
   return HONE_OK;
 }
 
@@ -238,7 +243,7 @@ static hone_status run_round(hn_choices *choices, const hn_blob *lock, const hon
   choices->min_symbols = min_symbols;
   choices->max_symbols = max_symbols;
   HN_TRY(hn_choices_list(choices));
-  HN_TRY(measure_device(choices));
+  HN_TRY(measure_devices(choices));
   choices->cold_bytes = cold_bytes(choices);
   HN_TRY(hn_tune_enumerate(choices));
   if (lock->data)

@@ -338,6 +338,54 @@ static void test_stay(void **state) {
   hone_device_close(far);
 }
 
+static int count_steps(const hone_engine *engine, const char *op, const char *kind) {
+  int count = 0;
+  for (int s = 0; s < engine->plan->step_count; ++s) {
+    const hn_plan_step *step = &engine->plan->steps[s];
+    count += step->kind == HN_STEP_CALL && strcmp(step->op->name, op) == 0 &&
+             strcmp(engine->plan->device_kinds[step->device], kind) == 0;
+  }
+  return count;
+}
+
+/* What the host runs is fused as if it were alone; what far runs is not fused into what only the host has. */
+static void test_fusion(void **state) {
+  (void)state;
+  static const int64_t square[2] = {COLUMNS, COLUMNS}, dims[2] = {ROWS, COLUMNS};
+  hone_device *far = open_far(0), *cpu;
+  hone_graph *net, *graph;
+  hone_value *x;
+  hone_engine *here, *both;
+  const hone_build_options options = {.struct_size = sizeof options, .level = 0};
+  check(hone_device_open(context, "cpu", 0, NULL, &cpu));
+  check(small_net_graph(context, false, &net));
+  check(hone_engine_build(context, net, &cpu, 1, &options, &here));
+  check(hone_engine_build(context, net, &far, 1, &options, &both));
+  assert_true(count_steps(here, "conv", "cpu") > 0);
+  assert_int_equal(count_steps(both, "conv", "cpu"), count_steps(here, "conv", "cpu"));
+  assert_int_equal(count_steps(both, "relu", "cpu") + count_steps(both, "relu", "far"),
+                   count_steps(here, "relu", "cpu"));
+  hone_engine_release(both);
+  hone_engine_release(here);
+  hone_graph_destroy(net);
+
+  seed = 11;
+  check(hone_graph_create(context, "sigmoid", &graph));
+  check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, &x));
+  x = add(graph, "sigmoid", add(graph, "matmul", x, constant(graph, 2, square), NULL), NULL, NULL);
+  check(hone_graph_add_output(graph, "y", x));
+  check(hone_engine_build(context, graph, &cpu, 1, &options, &here));
+  check(hone_engine_build(context, graph, &far, 1, &options, &both));
+  assert_int_equal(count_steps(here, "sigmoid", "cpu"), 0); /* the host has it in its product */
+  assert_int_equal(count_steps(both, "linear", "far"), 1);
+  assert_int_equal(count_steps(both, "sigmoid", "far"), 1);
+  hone_engine_release(both);
+  hone_engine_release(here);
+  hone_graph_destroy(graph);
+  hone_device_close(cpu);
+  hone_device_close(far);
+}
+
 /* The host's bytes that a copy reads live until the host waits. */
 static void test_lives(void **state) {
   (void)state;
@@ -450,9 +498,9 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),    cmocka_unit_test(test_lives),
-                                     cmocka_unit_test(test_stay),    cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_without), cmocka_unit_test(test_free_batch),
-                                     cmocka_unit_test(test_verify)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),          cmocka_unit_test(test_lives),
+                                     cmocka_unit_test(test_stay),          cmocka_unit_test(test_fusion),
+                                     cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_without),
+                                     cmocka_unit_test(test_free_batch),    cmocka_unit_test(test_verify)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -168,28 +168,63 @@ static void test_names(void **state) {
   }
 }
 
-static bool refuse(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
-                   const hone_fact *out, int out_count) {
-  (void)in, (void)in_count, (void)out, (void)out_count;
-  ++*(int *)user;
-  return strcmp(op->name, "conv") != 0 || hn_attr_text(attrs, "act")[0] == 0;
+/* What a device and the host take. */
+typedef struct asked {
+  const char *away, *host; /* words: ops, "op/act" with an activation */
+  int count;
+} asked;
+
+static bool listed(const char *words, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = words; (at = strstr(at, name)); at += length)
+    if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' ')) return true;
+  return false;
 }
 
+static hn_reach reach(void *user, const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                      const hone_fact *out, int out_count) {
+  (void)in, (void)in_count, (void)out, (void)out_count;
+  asked *a = user;
+  char name[64];
+  const bool acts = hn_attr_has(attrs, "act") && hn_attr_text(attrs, "act")[0];
+  snprintf(name, sizeof name, "%s%s%s", op->name, acts ? "/" : "", acts ? hn_attr_text(attrs, "act") : "");
+  ++a->count;
+  return listed(a->away, name) ? HN_REACH_AWAY : listed(a->host, name) ? HN_REACH_HOST : HN_REACH_NONE;
+}
+
+static const char two_relus[] =
+    "graph \"g\" opset 17 {\n in %x: f32[1,2,4,4]\n %r = relu(%x)\n %s = neg(%r)\n out %s\n}\n";
+
 static void test_target(void **state) {
+  static const struct {
+    const char *graph, *away, *host, *rule, *unmet;
+  } rows[] = {
+      {conv_relu, "", "conv relu", "relu_into_conv", "no device has a kernel for the fused form"},
+      {conv_relu, "", "conv conv/relu relu", "relu_into_conv", NULL},
+      {conv_relu, "conv/relu conv relu", "", "relu_into_conv", NULL},
+      /* the host has to run the convolution, so that it keeps what follows */
+      {conv_relu, "relu", "conv conv/relu relu", "relu_into_conv", NULL},
+      {conv_relu, "relu conv", "conv conv/relu relu", "relu_into_conv",
+       "only the host has a kernel for the fused form, and a part would run elsewhere"},
+      {two_relus, "relu neg", "relu neg fused", "group_elementwise",
+       "only the host has a kernel for the fused form, and all parts would run elsewhere"},
+      {two_relus, "relu", "relu neg fused", "group_elementwise", NULL},
+  };
   (void)state;
-  bench b;
-  int asked = 0;
-  const char *unmet;
-  const hn_target target = {&asked, refuse};
-  bench_parse(&b, conv_relu, strlen(conv_relu));
-  b.run.target = &target;
-  assert_int_equal(hn_pipeline_run(&b.run, NULL), HONE_OK);
-  bench_compare(&b, "refused");
-  assert_false(bench_fired(&b, "relu_into_conv", &unmet));
-  assert_string_equal(unmet, "no device has a kernel for the fused form");
-  assert_int_equal(bench_count(&b, "relu"), 1);
-  assert_true(asked > 0);
-  bench_end(&b);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    bench b;
+    asked a = {.away = rows[i].away, .host = rows[i].host};
+    const char *unmet = NULL;
+    const hn_target target = {&a, reach};
+    bench_parse(&b, rows[i].graph, strlen(rows[i].graph));
+    b.run.target = &target;
+    assert_int_equal(hn_pipeline_run(&b.run, NULL), HONE_OK);
+    bench_compare(&b, "with devices");
+    assert_int_equal(bench_fired(&b, rows[i].rule, &unmet), rows[i].unmet == NULL);
+    if (rows[i].unmet) assert_string_equal(unmet, rows[i].unmet);
+    assert_true(a.count > 0);
+    bench_end(&b);
+  }
 }
 
 static void test_disabled_rule(void **state) {
