@@ -1,37 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention.c - attention and qkv_attention in plain f32: a unit is a chunk of one head's query rows. */
+/* attention.c - attention and qkv_attention in plain f32: a unit is a chunk of one head's query rows, or all rows of a
+ * key head where there are few of them. */
 #include "kernels/cpu/attention/attention.h"
 #include "backend/cpu/cpu.h"
 #include <math.h>
 
-enum { Q, K, V, MASK, ATTENTION_INPUTS = 7, QKV_MASK = 1 };
+enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, ATTENTION_INPUTS, QKV_MASK = 1 };
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, ATTENTION_OUTPUTS };
+enum { FEW_ROWS = 4 };                     /* of a query: packing keys costs more than it saves */
 enum { MOST_ROWS = 512, LEAST_ROWS = 56 }; /* of a unit: each packs its head's keys and values */
-static const double flops_per_ns = 80;
+static const double flops_per_ns = 80, bytes_per_ns = 15;
 
 typedef struct state {
   hn_attention_f32 args; /* no pointers */
   hn_attention_f32_fn *kernel;
   int64_t units, grain, worker_floats, workers;
   int mask_port;      /* -1: none */
-  int64_t k_at, v_at; /* qkv_attention: floats from a row's queries to its keys and values; else -1 */
+  int64_t k_at, v_at; /* qkv_attention: floats from a row's queries to its keys and values */
 } state;
 
-/* Sets the mask's steps; what broadcasts has step 0. */
+/* Sets the mask's steps; what broadcasts has step 0. Keys behind its last column are not seen. */
 static const char *read_mask(const hone_query *query, int port, state *s) {
   s->mask_port = -1;
   if (!hn_cpu_given(query, port)) return NULL;
-  const hn_attention_f32 *a = &s->args;
+  hn_attention_f32 *a = &s->args;
   const hone_shape *shape = &query->in[port].type.shape;
-  if (!hn_cpu_is(&query->in[port], HONE_F32, HONE_PLAIN)) return "the mask is not plain f32";
+  a->mask_is_bool = hn_cpu_is(&query->in[port], HONE_BOOL, HONE_PLAIN);
+  if (!a->mask_is_bool && !hn_cpu_is(&query->in[port], HONE_F32, HONE_PLAIN))
+    return "the mask is not plain f32 or bool";
   const int64_t want[4] = {a->batch, a->heads, a->q_len, a->kv_len};
   int64_t step[4] = {0}, inner = 1;
   if (shape->rank < 1 || shape->rank > 4) return "the mask's rank is not 1 to 4";
   for (int i = shape->rank - 1, to = 3; i >= 0; --i, --to) {
-    if (shape->dim[i] != want[to] && (shape->dim[i] != 1 || to == 3)) return "the mask has another shape";
+    const bool fits =
+        to == 3 ? shape->dim[i] >= 1 && shape->dim[i] <= want[to] : shape->dim[i] == want[to] || shape->dim[i] == 1;
+    if (!fits) return "the mask has another shape";
     step[to] = shape->dim[i] == 1 ? 0 : inner;
     inner *= shape->dim[i];
   }
-  s->args.mask_step = (hn_attention_steps){step[0], step[1], step[2]};
+  a->mask_step = (hn_attention_steps){step[0], step[1], step[2]};
+  a->mask_columns = shape->dim[shape->rank - 1];
   s->mask_port = port;
   return NULL;
 }
@@ -41,15 +49,38 @@ static hn_attention_steps steps_of(const hone_shape *shape, int64_t heads, int64
   return (hn_attention_steps){shape->dim[1] * heads * size, size, heads * size};
 }
 
-static const char *check_rest(const hone_query *query) {
-  for (int i = MASK + 1; i < ATTENTION_INPUTS; ++i)
-    if (hn_cpu_given(query, i)) return "it has a cache of keys or lengths";
-  for (int i = 1; i < query->out_count; ++i)
-    if (query->out[i].type.kind != HONE_ABSENT) return "more than its first output is wanted";
-  if (hn_attr_float(query->attrs, "softcap") != 0) return "it has a soft cap";
-  if (hn_attr_int(query->attrs, "left_window_size") >= 0 || hn_attr_int(query->attrs, "right_window_size") >= 0)
-    return "it has a window";
-  return NULL;
+static bool wants(const hone_query *query, int output) {
+  return output < query->out_count && query->out[output].type.kind != HONE_ABSENT;
+}
+
+static bool is_cache(const hone_fact *fact, int64_t batch, int64_t heads, int64_t length, int64_t size) {
+  const hone_shape *s = &fact->type.shape;
+  return hn_cpu_is(fact, HONE_F32, HONE_PLAIN) && s->rank == 4 && s->dim[0] == batch && s->dim[1] == heads &&
+         s->dim[2] == length && s->dim[3] == size;
+}
+
+/* Old keys and values, where all of them go, and how many of them each batch sees. */
+static const char *read_cache(const hone_query *query, hn_attention_f32 *a) {
+  const int64_t kv_heads = a->heads / a->group;
+  if (hn_cpu_given(query, PAST_KEY) != hn_cpu_given(query, PAST_VALUE)) return "half of its cache is absent";
+  if (wants(query, SCORES)) return "its scores are wanted";
+  if (hn_cpu_given(query, PAST_KEY)) {
+    const hone_shape *past = &query->in[PAST_KEY].type.shape;
+    a->past_len = a->past_place = past->rank == 4 ? past->dim[2] : 0;
+    if (!is_cache(&query->in[PAST_KEY], a->batch, kv_heads, a->past_len, a->size) ||
+        !is_cache(&query->in[PAST_VALUE], a->batch, kv_heads, a->past_len, a->v_size))
+      return "the cache does not fit the new keys and values";
+  }
+  if (a->past_len > INT32_MAX) return "the cache is too long";
+  a->kv_len += a->past_len;
+  if ((wants(query, PRESENT_KEY) && !is_cache(&query->out[PRESENT_KEY], a->batch, kv_heads, a->kv_len, a->size)) ||
+      (wants(query, PRESENT_VALUE) && !is_cache(&query->out[PRESENT_VALUE], a->batch, kv_heads, a->kv_len, a->v_size)))
+    return "the cache that it writes has another shape";
+  if (!hn_cpu_given(query, LENGTHS)) return NULL;
+  a->ends_at_length = !hn_cpu_given(query, PAST_KEY);
+  return hn_cpu_is(&query->in[LENGTHS], HONE_I64, HONE_PLAIN) && hn_elems(&query->in[LENGTHS].type.shape) == a->batch
+             ? NULL
+             : "the lengths are not one i64 for each batch";
 }
 
 static const char *check_extents(const hn_attention_f32 *a) {
@@ -68,9 +99,16 @@ static void read_scale(const hone_query *query, hn_attention_f32 *a) {
   a->is_causal = hn_attr_int(query->attrs, "is_causal") != 0;
 }
 
+static void read_limits(const hone_query *query, hn_attention_f32 *a) {
+  const int64_t most = INT32_MAX, left = hn_attr_int(query->attrs, "left_window_size"),
+                right = hn_attr_int(query->attrs, "right_window_size");
+  a->left_seen = left < 0 ? 0 : hn_cpu_lesser(left, most) + 1;
+  a->right_seen = right < 0 ? 0 : hn_cpu_lesser(right, most) + 1;
+  a->softcap = (float)hn_attr_float(query->attrs, "softcap");
+}
+
 static const char *read_attention(const hone_query *query, state *s) {
-  const char *reason = hn_cpu_check(query, 3, ATTENTION_INPUTS, 4);
-  if (!reason) reason = check_rest(query);
+  const char *reason = hn_cpu_check(query, 3, ATTENTION_INPUTS, ATTENTION_OUTPUTS);
   if (reason) return reason;
   for (int i = Q; i <= V; ++i)
     if (!hn_cpu_is(&query->in[i], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
@@ -102,9 +140,10 @@ static const char *read_attention(const hone_query *query, state *s) {
                                .k_step = steps_of(k, kv_heads, size),
                                .v_step = steps_of(v, kv_heads, v_size),
                                .y_step = steps_of(y, heads, v_size)};
-  s->k_at = s->v_at = -1;
   read_scale(query, &s->args);
-  reason = check_extents(&s->args);
+  read_limits(query, &s->args);
+  reason = read_cache(query, &s->args);
+  if (!reason) reason = check_extents(&s->args);
   return reason ? reason : read_mask(query, MASK, s);
 }
 
@@ -140,10 +179,27 @@ static const char *read_qkv_attention(const hone_query *query, state *s) {
   return reason ? reason : read_mask(query, QKV_MASK, s);
 }
 
+/* Units of few rows: a key head's query heads stay together unless threads would have nothing to do. */
+static void plan_few(const hone_query *query, state *s) {
+  hn_attention_f32 *a = &s->args;
+  const int64_t key_heads = a->batch * (a->heads / a->group), threads = hn_cpu_threads(query->facts);
+  const int64_t parts = hn_cpu_lesser(a->group, hn_ceil_div(threads, key_heads));
+  a->head_chunk = hn_ceil_div(a->group, parts);
+  const double bytes = 4.0 * (double)key_heads * (double)a->kv_len * (double)(a->size + a->v_size);
+  s->units = hn_attention_f32_units(a);
+  s->grain = hn_cpu_grain(s->units, bytes * (double)hn_ceil_div(a->group * a->q_len, 4) / bytes_per_ns);
+}
+
 /* Whole heads where there are enough of them for all threads, else chunks of their rows. */
 static void plan(const hone_query *query, state *s) {
   hn_attention_f32 *a = &s->args;
   const int64_t heads = a->batch * a->heads, threads = hn_cpu_threads(query->facts);
+  s->workers = threads;
+  if (a->q_len <= FEW_ROWS) {
+    plan_few(query, s);
+    s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(a));
+    return;
+  }
   int64_t chunks = hn_ceil_div(a->q_len, MOST_ROWS);
   if (threads > 1 && heads * chunks < threads * HN_CPU_UNITS_PER_THREAD)
     chunks = hn_cpu_greater(
@@ -152,7 +208,6 @@ static void plan(const hone_query *query, state *s) {
   const double flops = 2.0 * (double)heads * (double)a->q_len * (double)a->kv_len * (double)(a->size + a->v_size + 10);
   s->units = hn_attention_f32_units(a);
   s->grain = hn_cpu_grain(s->units, flops / flops_per_ns);
-  s->workers = threads;
   s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(a));
 }
 
@@ -187,14 +242,43 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   j->s.kernel(&j->s.args, begin, end, j->scratch + worker * j->s.worker_floats);
 }
 
-static hone_status launch(void *planned, hone_stream *stream, const hone_launch *launch) {
-  job j = {.s = *(const state *)planned, .scratch = launch->scratch};
+static void present_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  hn_attention_present_c(&((const job *)arg)->s.args, begin, end);
+}
+
+static void *pointer(const hone_tensor *tensors, int count, int at) { return at < count ? tensors[at].data : NULL; }
+
+static hone_status launch_attention(void *planned, hone_stream *stream, const hone_launch *l) {
+  job j = {.s = *(const state *)planned, .scratch = l->scratch};
   hn_attention_f32 *a = &j.s.args;
-  a->q = launch->in[0].data;
-  a->k = j.s.k_at < 0 ? launch->in[K].data : a->q + j.s.k_at;
-  a->v = j.s.v_at < 0 ? launch->in[V].data : a->q + j.s.v_at;
-  a->mask = j.s.mask_port < 0 ? NULL : launch->in[j.s.mask_port].data;
-  a->y = launch->out[0].data;
+  a->q = l->in[Q].data;
+  a->k = l->in[K].data;
+  a->v = l->in[V].data;
+  a->mask = pointer(l->in, l->in_count, MASK);
+  a->past_k = pointer(l->in, l->in_count, PAST_KEY);
+  a->past_v = pointer(l->in, l->in_count, PAST_VALUE);
+  a->lengths = pointer(l->in, l->in_count, LENGTHS);
+  a->y = l->out[Y].data;
+  a->present_k = pointer(l->out, l->out_count, PRESENT_KEY);
+  a->present_v = pointer(l->out, l->out_count, PRESENT_VALUE);
+  hn_pool_run(hn_stream_pool(stream), j.s.units, j.s.grain, body, &j);
+  if (a->head_chunk == 0 && (a->present_k || a->present_v)) {
+    const int64_t heads = a->batch * (a->heads / a->group);
+    const double bytes = 8.0 * (double)(heads * a->kv_len) * (double)(a->size + a->v_size);
+    hn_pool_run(hn_stream_pool(stream), heads, hn_cpu_grain(heads, bytes * HN_CPU_NS_PER_BYTE), present_body, &j);
+  }
+  return HONE_OK;
+}
+
+static hone_status launch_qkv_attention(void *planned, hone_stream *stream, const hone_launch *l) {
+  job j = {.s = *(const state *)planned, .scratch = l->scratch};
+  hn_attention_f32 *a = &j.s.args;
+  a->q = l->in[Q].data;
+  a->k = a->q + j.s.k_at;
+  a->v = a->q + j.s.v_at;
+  a->mask = j.s.mask_port < 0 ? NULL : l->in[j.s.mask_port].data;
+  a->y = l->out[Y].data;
   hn_pool_run(hn_stream_pool(stream), j.s.units, j.s.grain, body, &j);
   return HONE_OK;
 }
@@ -211,6 +295,6 @@ OPS(FUNCTIONS)
 #define ROW_OF(op_name, suffix, ISA)                                                                                   \
   HN_CPU_ROW(op_name, f32, suffix, ISA, prepare(query, s, read_##op_name, hn_attention_f32_##suffix),                  \
              .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##op_name, .scratch = scratch_##op_name,                \
-             .state_bytes = state_bytes, .launch = launch)
+             .state_bytes = state_bytes, .launch = launch_##op_name)
 #define ROW(suffix, ISA) ROW_OF(attention, suffix, ISA) ROW_OF(qkv_attention, suffix, ISA)
 HN_EACH_ISA(ROW)

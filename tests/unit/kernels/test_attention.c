@@ -23,7 +23,8 @@ static void weigh(const hn_attention_f32 *a, int64_t b, int64_t h, int64_t i, do
     double score = 0;
     for (int64_t d = 0; d < a->size; ++d) score += (double)q[d] * k[j * a->k_step.row + d];
     p[j] = score * a->scale;
-    if (a->mask) p[j] += a->mask[b * a->mask_step.batch + h * a->mask_step.head + i * a->mask_step.row + j];
+    if (a->mask)
+      p[j] += ((const float *)a->mask)[b * a->mask_step.batch + h * a->mask_step.head + i * a->mask_step.row + j];
     if (a->is_causal && j > i) p[j] = -(double)INFINITY;
     top = fmax(top, p[j]);
   }
@@ -47,6 +48,23 @@ static double error_of(const hn_attention_f32 *a, const float *y) {
   }
   test_free(p);
   return sqrt(wrong / (all + 1e-30));
+}
+
+/* All rows of a key head in one unit, and those of single query heads: the same bits, and right. */
+static void check_few(const hn_attention_f32 *a, hn_attention_f32_fn *kernel, guarded *y, guarded *z) {
+  hn_attention_f32 few = *a;
+  if (few.q_len > 16) return;
+  guarded scratch[2];
+  for (int one = 0; one < 2; ++one) {
+    few.head_chunk = one ? 1 : few.group;
+    few.y = floats(one ? z : y);
+    scratch[one] = guarded_new((size_t)hn_attention_f32_scratch_floats(&few) * sizeof(float));
+    kernel(&few, 0, hn_attention_f32_units(&few), floats(&scratch[one]));
+  }
+  if (!(error_of(&few, floats(y)) < 1e-6)) fail_msg("few rows: error %g", error_of(&few, floats(y)));
+  assert_memory_equal(z->data, y->data, y->bytes);
+  guarded_free(&scratch[0]);
+  guarded_free(&scratch[1]);
 }
 
 static void check_case(uint64_t *seed, const sizes *s) {
@@ -95,6 +113,7 @@ static void check_case(uint64_t *seed, const sizes *s) {
     a.y = floats(&z);
     IN_PIECES(seed, hn_attention_f32_units(&a), attention[v_at](&a, begin, end, floats(&scratch)))
     assert_memory_equal(z.data, y.data, y.bytes);
+    check_few(&a, attention[v_at], &y, &z);
   }
   guarded *const all[] = {&q, &k, &v, &mask, &y, &z, &scratch};
   for (size_t i = 0; i < COUNT(all); ++i) guarded_free(all[i]);

@@ -87,12 +87,21 @@ HN_INLINE float sum_of_lanes(vf v) {
 #endif
 }
 
-/* Lanes [0, n) of x, the others get `otherwise`. */
-HN_INLINE vf keep_lanes(vf x, int64_t n, float otherwise) {
+HN_INLINE vi lane_numbers(void) {
   static const int32_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   vi number;
   memcpy(&number, numbers, sizeof number);
-  return v_select(number < (int32_t)n, x, v_set(otherwise));
+  return number;
+}
+
+/* Lanes [0, n) of x, the others get `otherwise`. */
+HN_INLINE vf keep_lanes(vf x, int64_t n, float otherwise) {
+  return v_select(lane_numbers() < (int32_t)n, x, v_set(otherwise));
+}
+
+/* Lanes [0, n) get `otherwise`; any n. */
+HN_INLINE vf drop_lanes(vf x, int64_t n, float otherwise) {
+  return v_select(lane_numbers() < (int32_t)lesser(n, HN_LANES), v_set(otherwise), x);
 }
 
 /* n floats at p and zeros behind them. */
@@ -121,17 +130,47 @@ HN_INLINE void store_lanes(float *p, int64_t n, vf x) {
 #endif
 }
 
-/* The largest of one row's scores, keys [0, n) of the block; adds the mask to them on the way. */
-HN_INLINE float mask_row(float *scores, int64_t stride, int64_t n, const float *mask) {
-  vf most = v_set(-__builtin_inff());
-  for (int64_t j = 0; j < n; j += HN_LANES, scores += stride) {
+/* Keys [low, high) of a block. */
+typedef struct span {
+  int64_t low, high;
+} span;
+
+HN_INLINE vf infinite(void) { return v_set(-__builtin_inff()); }
+
+/* The scores of n lanes with their mask, n at least 1; bools are bytes. A masked score counts for nothing, be it NaN.
+ */
+HN_INLINE vf add_mask(vf x, const void *mask, int is_bool, int64_t j, int64_t n) {
+  if (!is_bool) {
+    const vf m = load_lanes((const float *)mask + j, n);
+    return v_select(m == infinite(), m, x + m);
+  }
+  typedef uint8_t bytes __attribute__((vector_size(HN_LANES)));
+  bytes seen = {0};
+  if (n >= HN_LANES)
+    memcpy(&seen, (const uint8_t *)mask + j, HN_LANES);
+  else
+    for (int64_t i = 0; i < n; ++i) seen[i] = ((const uint8_t *)mask)[j + i];
+  return v_select(__builtin_convertvector(seen, vi) != 0, x, infinite());
+}
+
+/* The largest of one row's scores, keys [low, high) of the block; what is before low becomes -infinity. The mask is
+ * added to them on the way. */
+HN_INLINE float mask_row(float *scores, int64_t stride, span s, const void *mask, int is_bool) {
+  vf most = infinite();
+  for (int64_t j = 0; j < s.high; j += HN_LANES, scores += stride) {
     vf x = v_load(scores);
-    if (mask) x += load_lanes(mask + j, n - j);
-    if (n - j < HN_LANES) x = keep_lanes(x, n - j, -__builtin_inff()); /* behind the last key */
-    if (mask || n - j < HN_LANES) v_store(scores, x);
+    if (mask) x = add_mask(x, mask, is_bool, j, s.high - j);
+    if (s.high - j < HN_LANES) x = keep_lanes(x, s.high - j, -__builtin_inff()); /* behind the last key */
+    if (j < s.low) x = drop_lanes(x, s.low - j, -__builtin_inff());
+    if (mask || s.high - j < HN_LANES || j < s.low) v_store(scores, x);
     most = v_max(most, x);
   }
   return largest_lane(most);
+}
+
+HN_OUTLINE void cap_row(float *scores, int64_t stride, int64_t n, float cap) {
+  const float narrow = 1.0f / cap;
+  for (int64_t j = 0; j < n; j += HN_LANES, scores += stride) v_store(scores, v_tanh(v_load(scores) * narrow) * cap);
 }
 
 /* Exponentials of the row over `base`, with their sum; zeros from n to the end. */
@@ -216,30 +255,64 @@ typedef struct unit {
   int64_t packed_head, packed_at; /* what keys and values hold: batch * heads + head, first key; -1: nothing */
 } unit;
 
-/* Columns that row i of the whole may see in a block of keys that begins at `first`. */
-static int64_t visible(const hn_attention_f32 *a, int64_t i, int64_t first, int64_t count) {
-  if (!a->is_causal) return count;
-  const int64_t left = i + 1 - first;
-  return left < 0 ? 0 : lesser(left, count);
+/* Keys that query i of batch b may see. */
+static span seen_by(const hn_attention_f32 *a, int64_t b, int64_t i) {
+  const int64_t far = INT64_C(1) << 40; /* lengths come from outside */
+  int64_t low = 0, high = a->mask_columns ? a->mask_columns : a->kv_len, place = a->past_place + i;
+  if (a->lengths) {
+    const int64_t length = a->lengths[b] > far ? far : a->lengths[b] < -far ? -far : a->lengths[b];
+    high = lesser(high, length);
+    if (a->ends_at_length) place = length - a->q_len + i;
+  }
+  if (a->is_causal) high = lesser(high, place + 1);
+  if (a->right_seen) high = lesser(high, place + a->right_seen);
+  if (a->left_seen) low = place - a->left_seen + 1;
+  high = high < 0 ? 0 : lesser(high, a->kv_len);
+  return (span){low < 0 ? 0 : lesser(low, high), high};
+}
+
+/* The same of a block's keys, counted from its first. */
+static span seen_in(const hn_attention_f32 *a, int64_t b, int64_t i, int64_t first, int64_t count) {
+  const span s = seen_by(a, b, i);
+  const int64_t low = s.low - first, high = s.high - first;
+  return (span){low < 0 ? 0 : lesser(low, count), high < 0 ? 0 : lesser(high, count)};
+}
+
+/* Blocks do not cross from the past to the new keys. */
+static int64_t block_keys(const hn_attention_f32 *a, int64_t first) {
+  return lesser(HN_ATTENTION_KEYS, (first < a->past_len ? a->past_len : a->kv_len) - first);
+}
+
+/* What `rows` rows from query i on see of a block together. */
+static span seen_by_rows(const hn_attention_f32 *a, int64_t b, int64_t i, int64_t rows, int64_t first, int64_t count) {
+  return (span){seen_in(a, b, i, first, count).low, seen_in(a, b, i + rows - 1, first, count).high};
+}
+
+/* Where a row's mask begins for a block of keys. */
+static const void *mask_at(const hn_attention_f32 *a, int64_t b, int64_t h, int64_t i, int64_t first) {
+  if (!a->mask) return NULL;
+  const int64_t at = b * a->mask_step.batch + h * a->mask_step.head + i * a->mask_step.row + first;
+  return a->mask_is_bool ? (const void *)((const uint8_t *)a->mask + at) : (const void *)((const float *)a->mask + at);
 }
 
 /* Scores of a tile to weights; the sums so far follow when a row's maximum rises. All rows take one step before the
  * next: their chains of dependent operations then overlap. */
 static void soften(unit *u, int64_t at, int rows, int64_t first, int64_t count) {
   const hn_attention_f32 *a = u->a;
-  const int64_t i = u->row + at, end = visible(a, i + rows - 1, first, count), stride = (int64_t)rows * HN_LANES;
-  const int64_t v_panels = panels_of(a->v_size);
+  const int64_t i = u->row + at, stride = (int64_t)rows * HN_LANES, v_panels = panels_of(a->v_size);
+  const int64_t end = seen_by_rows(a, u->b, i, rows, first, count).high;
   float before[HN_MOST_ROWS], *top = u->top + at, *weight = u->weight + at;
-  const float *mask = a->mask ? a->mask + u->b * a->mask_step.batch + u->h * a->mask_step.head + first : NULL;
   for (int r = 0; r < rows; ++r) {
-    const float most = mask_row(u->scores + r * HN_LANES, stride, visible(a, i + r, first, count),
-                                mask ? mask + (i + r) * a->mask_step.row : NULL);
+    if (a->softcap > 0) cap_row(u->scores + r * HN_LANES, stride, end, a->softcap);
+    const float most = mask_row(u->scores + r * HN_LANES, stride, seen_in(a, u->b, i + r, first, count),
+                                mask_at(a, u->b, u->h, i + r, first), a->mask_is_bool);
     before[r] = top[r];
     if (most > top[r]) top[r] = most;
   }
   for (int r = 0; r < rows; ++r) {
     const float base = top[r] > -__builtin_inff() ? top[r] : 0.0f;
-    const float sum = soften_row(u->scores + r * HN_LANES, stride, visible(a, i + r, first, count), end, base);
+    const float sum =
+        soften_row(u->scores + r * HN_LANES, stride, seen_in(a, u->b, i + r, first, count).high, end, base);
     if (first == 0 || before[r] == top[r]) {
       weight[r] += sum;
       continue;
@@ -254,9 +327,10 @@ static void soften(unit *u, int64_t at, int rows, int64_t first, int64_t count) 
 static void run_tile(unit *u, int64_t at, int rows, int64_t first, int64_t count) {
   const hn_attention_f32 *a = u->a;
   const int64_t v_panels = panels_of(a->v_size), i = u->row + at;
-  const int64_t seen = visible(a, i + rows - 1, first, count);
+  const span some = seen_by_rows(a, u->b, i, rows, first, count);
+  const int64_t seen = some.high;
   float *sums = u->sums + at * v_panels * HN_LANES;
-  if (seen == 0 && first > 0) return;
+  if (some.low >= some.high && first > 0) return; /* the first block makes the sums */
   const float *q = a->q + u->b * a->q_step.batch + u->h * a->q_step.head + i * a->q_step.row;
   pack_rows(q, a->q_step.row, rows, a->size, a->scale, u->queries);
   run_product(
@@ -282,14 +356,34 @@ static void store_tile(const unit *u, int64_t at, int rows) {
   }
 }
 
+/* Rows of keys or values, old ones or new ones. */
+typedef struct source {
+  const float *rows;
+  int64_t step;
+} source;
+
+static source rows_at(const hn_attention_f32 *a, const float *past, const float *fresh, hn_attention_steps steps,
+                      int64_t size, int64_t b, int64_t head, int64_t first) {
+  if (first < a->past_len)
+    return (source){past + ((b * (a->heads / a->group) + head) * a->past_len + first) * size, size};
+  return (source){fresh + b * steps.batch + head * steps.head + (first - a->past_len) * steps.row, steps.row};
+}
+
+static source keys_at(const hn_attention_f32 *a, int64_t b, int64_t head, int64_t first) {
+  return rows_at(a, a->past_k, a->k, a->k_step, a->size, b, head, first);
+}
+
+static source values_at(const hn_attention_f32 *a, int64_t b, int64_t head, int64_t first) {
+  return rows_at(a, a->past_v, a->v, a->v_step, a->v_size, b, head, first);
+}
+
 static void pack_block(unit *u, int64_t first, int64_t count) {
   const hn_attention_f32 *a = u->a;
   const int64_t head = u->b * a->heads + u->h / a->group * a->group, at = u->h / a->group;
   if (u->packed_head == head && u->packed_at == first) return;
-  const float *k = a->k + u->b * a->k_step.batch + at * a->k_step.head + first * a->k_step.row;
-  const float *v = a->v + u->b * a->v_step.batch + at * a->v_step.head + first * a->v_step.row;
-  pack_keys(k, a->k_step.row, count, a->size, u->keys);
-  pack_rows(v, a->v_step.row, count, a->v_size, 1.0f, u->values);
+  const source k = keys_at(a, u->b, at, first), v = values_at(a, u->b, at, first);
+  pack_keys(k.rows, k.step, count, a->size, u->keys);
+  pack_rows(v.rows, v.step, count, a->v_size, 1.0f, u->values);
   u->packed_head = head;
   u->packed_at = first;
 }
@@ -301,9 +395,11 @@ static void run_unit(unit *u) {
     u->top[r] = -__builtin_inff();
     u->weight[r] = 0.0f;
   }
-  for (int64_t first = 0; first < a->kv_len; first += HN_ATTENTION_KEYS) {
-    const int64_t count = lesser(HN_ATTENTION_KEYS, a->kv_len - first);
-    if (first > 0 && visible(a, u->row + u->rows - 1, first, count) == 0) break;
+  int64_t count;
+  for (int64_t first = 0; first < a->kv_len; first += count) {
+    count = block_keys(a, first);
+    const span some = seen_by_rows(a, u->b, u->row, u->rows, first, count);
+    if (first > 0 && some.low >= some.high) continue;
     pack_block(u, first, count);
     for (int64_t at = 0; at < u->rows; at += rows) {
       rows = tile_width(u->rows - at, HN_MOST_ROWS);
@@ -316,7 +412,13 @@ static void run_unit(unit *u) {
   }
 }
 
+#include "kernels/cpu/attention/attention_few_f32.inc.h"
+
 void HN_ATTENTION(const hn_attention_f32 *a, int64_t begin, int64_t end, float *scratch) {
+  if (a->head_chunk > 0) {
+    run_few(a, begin, end, scratch);
+    return;
+  }
   const int64_t keys = panels_of(lesser(a->kv_len, HN_ATTENTION_KEYS)) * HN_LANES;
   const int64_t size = panels_of(a->size) * HN_LANES, v_size = panels_of(a->v_size) * HN_LANES;
   const int64_t chunks = (a->q_len + a->row_chunk - 1) / a->row_chunk;
