@@ -144,13 +144,19 @@ HN_INLINE vf add_mask(vf x, const void *mask, int is_bool, int64_t j, int64_t n)
     const vf m = load_lanes((const float *)mask + j, n);
     return v_select(m == infinite(), m, x + m);
   }
+  const uint8_t *at = (const uint8_t *)mask + j;
+#if HN_LANES == 16
+  const __m128i seen = _mm_maskz_loadu_epi8((__mmask16)(n >= HN_LANES ? 0xffff : (1U << n) - 1), at);
+  return _mm512_mask_blend_ps(_mm_test_epi8_mask(seen, seen), infinite(), x);
+#else
   typedef uint8_t bytes __attribute__((vector_size(HN_LANES)));
   bytes seen = {0};
   if (n >= HN_LANES)
-    memcpy(&seen, (const uint8_t *)mask + j, HN_LANES);
+    memcpy(&seen, at, HN_LANES);
   else
-    for (int64_t i = 0; i < n; ++i) seen[i] = ((const uint8_t *)mask)[j + i];
+    for (int64_t i = 0; i < n; ++i) seen[i] = at[i];
   return v_select(__builtin_convertvector(seen, vi) != 0, x, infinite());
+#endif
 }
 
 /* The largest of one row's scores, keys [low, high) of the block; what is before low becomes -infinity. The mask is
