@@ -103,6 +103,20 @@ static hone_status expand_parts(const expansion *e) {
 
 /* ---- residual and activation ---- */
 
+static hn_value *input_named(const hn_node *node, const char *name);
+
+/* PRelu wants the slopes along the channels' axis: of a layer with planes the second, else the last. */
+static hone_status apply_slopes(const expansion *e, hn_value **x) {
+  hn_value *in[2] = {*x, input_named(e->node, "slope")};
+  const int planes = hn_export_row(e->node->op) ? (*x)->fact.type.shape.rank - 2 : 0;
+  int64_t dims[HONE_MAX_RANK];
+  for (int i = 0; i <= planes; ++i) dims[i] = i == 0 ? -1 : 1;
+  hn_value *reshape[2] = {in[1], hn_constant_int(e->graph, NULL, 1, planes + 1, dims)};
+  if (!reshape[1]) return HONE_NO_MEMORY;
+  HN_TRY(make(e, "reshape", 2, reshape, 0, NULL, &in[1]));
+  return make(e, "prelu", 2, in, 0, NULL, x);
+}
+
 static hone_status apply_activation(const expansion *e, const char *act, hn_value **x) {
   const hone_attrs *attrs = &e->node->attrs;
   const hone_attr given[2] = {{.name = "alpha", .kind = HONE_ATTR_FLOAT, .f = hn_attr_float(attrs, "act_alpha")},
@@ -120,6 +134,7 @@ static hone_status apply_activation(const expansion *e, const char *act, hn_valu
               {"elu", "elu", 1},
               {"mish", "mish", 0},
               {"gelu_tanh", "gelu_tanh", 0}};
+  if (hn_name_equal(act, "prelu")) return apply_slopes(e, x);
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     if (hn_name_equal(rows[i].act, act)) return make(e, rows[i].op, 1, x, rows[i].attr_count, given, x);
   }

@@ -59,18 +59,34 @@ static const struct {
             {"gelu", gelu},       {"hard_sigmoid", hard_sigmoid},
             {"tanh", tangent},    {"hard_swish", hard_swish},
             {"elu", elu},         {"gelu_tanh", gelu_tanh},
-            {"mish", mish}};
+            {"mish", mish},       {"prelu", leaky_relu}};
 
-hone_status hn_epilogue_read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out) {
+static hone_status read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out) {
   const char *name = hn_attr_text(attrs, "act");
   for (size_t i = 0; i < HN_COUNT(acts); ++i) {
     if (!hn_name_equal(acts[i].name, name)) continue;
-    *out = (hn_epilogue){acts[i].apply, hn_attr_float(attrs, "act_alpha"), hn_attr_float(attrs, "act_beta")};
+    *out = (hn_epilogue){acts[i].apply, hn_attr_float(attrs, "act_alpha"), hn_attr_float(attrs, "act_beta"), NULL};
     return HONE_OK;
   }
   return HN_FAIL(
       diag, HONE_MALFORMED,
       "act is \"%.40s\", want \"\", relu, clip, leaky_relu, elu, sigmoid, silu, hard_swish, hard_sigmoid, gelu, "
-      "gelu_tanh, mish or tanh",
+      "gelu_tanh, mish, prelu or tanh",
       name);
+}
+
+static bool has_slopes(const hone_attrs *attrs) { return hn_name_equal(hn_attr_text(attrs, "act"), "prelu"); }
+
+hone_status hn_epilogue_infer(hone_infer *infer, int slope) {
+  hn_epilogue ignored;
+  HN_TRY(read(infer->diagnostics, infer->attrs, &ignored));
+  if (has_slopes(infer->attrs) && (slope < 0 || !hn_in_given(infer, slope)))
+    return HN_INFER_FAIL(infer, "act is prelu, but there are no slopes");
+  return slope < 0 ? HONE_OK : hn_want_rank(infer, slope, 1, 1);
+}
+
+hone_status hn_epilogue_read(const hone_eval *eval, int slope, hn_epilogue *out) {
+  HN_TRY(read(eval->diagnostics, eval->attrs, out));
+  if (slope >= 0 && has_slopes(eval->attrs)) out->slope = &eval->in[slope];
+  return HONE_OK;
 }

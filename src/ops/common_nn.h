@@ -34,10 +34,13 @@ hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const ho
 typedef struct hn_epilogue {
   double (*apply)(double x, double alpha, double beta);
   double alpha, beta;
+  const hone_tensor *slope; /* eval: for prelu an alpha for each channel, else NULL */
 } hn_epilogue;
-hone_status hn_epilogue_read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out);
-static inline double hn_epilogue_apply(const hn_epilogue *epilogue, double x) {
-  return epilogue->apply(x, epilogue->alpha, epilogue->beta);
+/* slope: the port of prelu's slopes, [channels]; -1 for ops that have none, whose act cannot be prelu. */
+hone_status hn_epilogue_infer(hone_infer *infer, int slope);
+hone_status hn_epilogue_read(const hone_eval *eval, int slope, hn_epilogue *out);
+static inline double hn_epilogue_apply(const hn_epilogue *epilogue, double x, int64_t channel) {
+  return epilogue->apply(x, epilogue->slope ? hn_real(epilogue->slope, channel) : epilogue->alpha, epilogue->beta);
 }
 
 /* ---- sliding windows (src/ops/common_sliding.c) ---- */

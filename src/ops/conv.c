@@ -4,10 +4,10 @@
 #include "ops/common_nn.h"
 
 static hone_status infer(hone_infer *infer) {
-  hn_epilogue epilogue;
-  HN_TRY(hn_epilogue_read(infer->diagnostics, infer->attrs, &epilogue));
+  HN_TRY(hn_epilogue_infer(infer, 4));
   HN_TRY(hn_infer_conv(infer, 0, 1, 2));
   const hone_shape *y = &infer->out[0].type.shape;
+  if (y->rank >= 2) HN_TRY(hn_want_dim(infer, 4, 0, y->dim[1], "the number of output channels"));
   if (!hn_in_given(infer, 3) || y->rank < 0 || hn_in_rank(infer, 3) < 0) return HONE_OK;
   HN_TRY(hn_want_rank(infer, 3, y->rank, y->rank));
   for (int i = 0; i < y->rank; ++i) HN_TRY(hn_want_dim(infer, 3, i, y->dim[i], "that of the output"));
@@ -21,7 +21,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hn_sliding sliding;
   hn_epilogue epilogue;
   HN_TRY(hn_eval_sliding(eval, x, &w->type.shape, &sliding));
-  HN_TRY(hn_epilogue_read(eval->diagnostics, eval->attrs, &epilogue));
+  HN_TRY(hn_epilogue_read(eval, 4, &epilogue));
   const bool has_bias = hn_eval_given(eval, 2), has_residual = hn_eval_given(eval, 3);
   const int64_t taps = hn_sliding_taps(&sliding), plane = hn_sliding_in_size(&sliding);
   const int64_t channels = hn_eval_dim(x, 1), in_group = hn_eval_dim(w, 1);
@@ -39,7 +39,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     }
     if (has_bias) sum += hn_real(&eval->in[2], at[1]);
     if (has_residual) sum += hn_real(&eval->in[3], flat);
-    hn_store_real(y, flat, hn_epilogue_apply(&epilogue, sum));
+    hn_store_real(y, flat, hn_epilogue_apply(&epilogue, sum, at[1]));
   }
   return HONE_OK;
 }
@@ -51,7 +51,8 @@ const hone_op hn_op_conv = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0},
            {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},
            {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM},
-           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_AS_OUT}},
+           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_AS_OUT},
+           {"slope", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
              HN_EPILOGUE_ATTRS},

@@ -8,9 +8,8 @@ static hone_status infer(hone_infer *infer) {
   const int64_t group = hn_attr_int(infer->attrs, "group");
   int64_t kernel[HN_MAX_SPATIAL], dim[HONE_MAX_RANK];
   hn_sliding sliding;
-  hn_epilogue epilogue;
   bool known = true;
-  HN_TRY(hn_epilogue_read(infer->diagnostics, infer->attrs, &epilogue));
+  HN_TRY(hn_epilogue_infer(infer, -1));
   HN_TRY(hn_want_rank(infer, 0, 3, HONE_MAX_RANK));
   HN_TRY(hn_want_rank(infer, 1, 3, HONE_MAX_RANK));
   if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, want 1 or more", (long long)group);
@@ -56,7 +55,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hone_tensor *y = &eval->out[0];
   hn_sliding sliding;
   hn_epilogue epilogue;
-  HN_TRY(hn_epilogue_read(eval->diagnostics, eval->attrs, &epilogue));
+  HN_TRY(hn_epilogue_read(eval, -1, &epilogue));
   HN_TRY(hn_sliding_make_transposed(eval->diagnostics, NULL, eval->attrs, &x->type.shape, w->type.shape.dim + 2,
                                     &sliding));
   const int64_t taps = hn_sliding_taps(&sliding), plane = hn_sliding_in_size(&sliding);
@@ -74,7 +73,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
       for (int64_t c = c0; c < c0 + in_group; ++c)
         sum += hn_real(x, (at[0] * channels + c) * plane + offset) * hn_real(w, (c * outs + m) * taps + tap);
     }
-    hn_store_real(y, flat, hn_epilogue_apply(&epilogue, sum));
+    hn_store_real(y, flat, hn_epilogue_apply(&epilogue, sum, at[1]));
   }
   return HONE_OK;
 }

@@ -4,8 +4,7 @@
 #include "ops/common_nn.h"
 
 static hone_status infer(hone_infer *infer) {
-  hn_epilogue epilogue;
-  HN_TRY(hn_epilogue_read(infer->diagnostics, infer->attrs, &epilogue));
+  HN_TRY(hn_epilogue_infer(infer, 4));
   HN_TRY(hn_want_rank(infer, 0, 1, HONE_MAX_RANK));
   HN_TRY(hn_want_rank(infer, 1, 2, 2));
   HN_TRY(hn_want_rank(infer, 2, 1, 1));
@@ -17,6 +16,7 @@ static hone_status infer(hone_infer *infer) {
   hone_shape y = *x;
   y.dim[y.rank - 1] = w->dim[!transposed];
   HN_TRY(hn_want_dim(infer, 2, 0, w->dim[!transposed], "the output's last dim"));
+  HN_TRY(hn_want_dim(infer, 4, 0, w->dim[!transposed], "the output's last dim"));
   if (hn_in_given(infer, 3) && hn_in_rank(infer, 3) >= 0) {
     HN_TRY(hn_want_rank(infer, 3, y.rank, y.rank));
     for (int i = 0; i < y.rank; ++i) HN_TRY(hn_want_dim(infer, 3, i, y.dim[i], "that of the output"));
@@ -29,7 +29,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   HN_TRY(hn_eval_begin(eval));
   const hone_tensor *x = &eval->in[0], *w = &eval->in[1];
   hn_epilogue epilogue;
-  HN_TRY(hn_epilogue_read(eval->diagnostics, eval->attrs, &epilogue));
+  HN_TRY(hn_epilogue_read(eval, 4, &epilogue));
   const bool transposed = hn_attr_int(eval->attrs, "transpose_w") != 0;
   const bool has_bias = hn_eval_given(eval, 2), has_residual = hn_eval_given(eval, 3);
   const int64_t k = hn_eval_dim(x, -1), n = hn_eval_dim(w, !transposed);
@@ -41,7 +41,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     double sum = hn_dot(0, x, row * k, 1, w, w0, step, k);
     if (has_bias) sum += hn_real(&eval->in[2], column);
     if (has_residual) sum += hn_real(&eval->in[3], flat);
-    hn_store_real(&eval->out[0], flat, hn_epilogue_apply(&epilogue, sum));
+    hn_store_real(&eval->out[0], flat, hn_epilogue_apply(&epilogue, sum, column));
   }
   return HONE_OK;
 }
@@ -60,7 +60,8 @@ const hone_op hn_op_linear = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0},
            {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},
            {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM},
-           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL}},
+           {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL},
+           {"slope", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("transpose_w", 0), HN_EPILOGUE_ATTRS},
     .infer = infer,

@@ -2,6 +2,7 @@
 /* rule_help.c - what the conditions and computations of several rule lists share. */
 #include "pass/rule_help.h"
 #include <math.h>
+#include <string.h>
 
 hn_value *hn_filled(hone_graph *graph, hone_dtype dtype, int rank, const int64_t *dims, double value) {
   const hone_type type = hn_tensor_type(dtype, rank, dims);
@@ -64,6 +65,16 @@ const char *hn_when_residual(const hn_match *match) {
   if (residual == layer) return "";
   return hn_when_same_type(&residual->fact.type, &layer->fact.type, "the summands have different shapes");
 }
+
+const char *hn_when_slopes(const hn_match *match) {
+  const hone_shape *c = &hn_bound_type(match, "c")->shape, *k = &hn_bound_type(match, "k")->shape;
+  const int axis = strcmp(hn_bound_node(match, "c")->op->name, "linear") == 0 ? c->rank - 1 : 1;
+  if (!hn_varies_only_along(hn_bound_type(match, "k"), hn_bound_type(match, "c"), axis))
+    return "the slope does not vary along the channels only";
+  return hn_elems(k) == c->dim[axis] ? NULL : "one slope is for all channels";
+}
+
+hone_status hn_make_slopes(hn_match *match) { return hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}); }
 
 const char *hn_when_bounds(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");

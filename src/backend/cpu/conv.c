@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
  * network's first layer from plain images, and depthwise. A 1x1 with strides may also be one without them, of the
- * pixels it reads gathered in scratch memory. Packed are the weights, then the bias. */
+ * pixels it reads gathered in scratch memory. Packed are the weights, then the bias,
+ * then the slopes of the activation. */
 #include "backend/cpu/conv_common.h"
 
 typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE } kind;
@@ -19,6 +20,7 @@ typedef struct state {
   hn_conv_f32 conv;   /* without pointers */
   hn_conv_f32 gather; /* STRIDED: the convolution as asked for; conv reads what it gathers */
   int64_t units, grain, weight_floats, gather_grain;
+  int64_t slopes_at; /* in what pack wrote */
   bool has_bias, has_residual;
 } state;
 
@@ -71,6 +73,7 @@ static const char *reject(const hone_query *query, const conv_kernel *kernel) {
     return "the input has another format";
   if (!(query->constant_mask & 2)) return "the weights are not constant";
   if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
+  if (hn_cpu_given(query, 4) && !(query->constant_mask & 16)) return "the slopes are not constant";
   return reject_shape(&conv, kernel);
 }
 
@@ -82,14 +85,12 @@ static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   return hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
 }
 
-static int64_t bias_floats(const hone_query *query, const hn_conv_f32 *c, int block) {
-  return hn_cpu_given(query, 2) ? hn_ceil_div(c->out_channels, block) * block : 0;
-}
-
 static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 c;
   if (hn_cpu_conv_read(query, &c)) return 0;
-  return (size_t)(weight_floats(&c, kernel) + bias_floats(query, &c, kernel->block)) * sizeof(float);
+  const int64_t channels =
+      hn_cpu_conv_channel_floats(query, 2, &c, kernel->block) + hn_cpu_conv_channel_floats(query, 4, &c, kernel->block);
+  return (size_t)(weight_floats(&c, kernel) + channels) * sizeof(float);
 }
 
 static hone_status pack(const hone_query *query, float *to, const conv_kernel *kernel) {
@@ -104,11 +105,8 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
   else
     hn_conv_f32_pack_c(w, c.out_channels, in_group, taps, kernel->block, 0, hn_ceil_div(c.out_channels, kernel->block),
                        to);
-  const int64_t padded = bias_floats(query, &c, kernel->block);
-  if (!padded) return HONE_OK;
-  const float *bias = query->in[2].constant->data;
-  to += weight_floats(&c, kernel);
-  for (int64_t i = 0; i < padded; ++i) to[i] = i < c.out_channels ? bias[i] : 0;
+  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, to + weight_floats(&c, kernel));
+  (void)hn_cpu_conv_pack_channels(query, 4, &c, kernel->block, to);
   return HONE_OK;
 }
 
@@ -166,6 +164,7 @@ static hone_status prepare(const hone_query *query, state *s, const conv_kernel 
                                        : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->weight_floats = weight_floats(c, kernel);
+  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
   return HONE_OK;
@@ -204,6 +203,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   j.conv.output = launch->out[0].data;
   if (s->has_bias) j.conv.epilogue.bias = j.conv.weights + s->weight_floats;
   if (s->has_residual) j.conv.epilogue.residual = launch->in[3].data;
+  if (hn_cpu_has_slope(&j.conv.epilogue)) j.conv.epilogue.slope = j.conv.weights + s->slopes_at;
   if (s->kernel->kind == STRIDED) {
     gather_job g = {s, j.conv.input, launch->scratch};
     const int64_t rows = hn_conv_f32_gather_rows(&s->gather, s->kernel->block);
@@ -244,7 +244,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .op = "conv",                                                                                                    \
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 6,                                                                                                  \
+      .pack_mask = 22,                                                                                                 \
       .formats = {{FORMAT_IN, FORMAT_OUT}},                                                                            \
       .reject = reject_##symbol##_##suffix,                                                                            \
       .variants = variants_##symbol##_##suffix,                                                                        \

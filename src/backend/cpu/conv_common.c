@@ -74,7 +74,7 @@ static const char *check_out(const hone_query *query, const hn_sliding *s, const
 
 static const char *read_conv(const hone_query *query, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 4, axes, out);
+  const char *reason = read_ports(query, 5, axes, out);
   if (reason) return reason;
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->out_channels || w->dim[1] != out->in_channels / out->groups)
@@ -112,11 +112,23 @@ const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_con
   reason = read_axes(&sliding, out);
   if (!reason) reason = check_out(query, &sliding, out);
   if (!reason && !hn_cpu_activation(query->attrs, &out->epilogue)) reason = "its activation is not known";
+  if (!reason && hn_cpu_has_slope(&out->epilogue)) reason = "it has slopes";
   if (reason || !hn_cpu_given(query, 2)) return reason;
   if (!hn_cpu_is(&query->in[2], HONE_F32, HONE_PLAIN) || query->in[2].type.shape.rank != 1 ||
       query->in[2].type.shape.dim[0] != out->out_channels)
     return "the bias has another type or length";
   return NULL;
+}
+
+int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, const hn_conv_f32 *c, int block) {
+  return hn_cpu_given(query, input) ? hn_ceil_div(c->out_channels, block) * block : 0;
+}
+
+float *hn_cpu_conv_pack_channels(const hone_query *query, int input, const hn_conv_f32 *c, int block, float *to) {
+  const int64_t padded = hn_cpu_conv_channel_floats(query, input, c, block);
+  const float *from = padded ? query->in[input].constant->data : NULL;
+  for (int64_t i = 0; i < padded; ++i) to[i] = i < c->out_channels ? from[i] : 0;
+  return to + padded;
 }
 
 double hn_cpu_conv_flops(const hn_conv_f32 *c) {

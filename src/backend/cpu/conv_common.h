@@ -19,6 +19,11 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
 /* The same for tactics that apply its activation; the other one refuses layers that have one. */
 const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out);
 
+/* Constants with an element for each output channel, bias and slopes, as blocked kernels want them: floats, 0 for an
+ * absent input; pack writes them in whole blocks, zeros behind the last channel, and returns where they end. */
+int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, const hn_conv_f32 *conv, int block);
+float *hn_cpu_conv_pack_channels(const hone_query *query, int input, const hn_conv_f32 *conv, int block, float *to);
+
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 
 /* A row of a convolution by matrix products, START and the tile's name; the file has scratch and describe. */

@@ -73,6 +73,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   j.conv.output = launch->out[0].data;
   if (s->has_bias) j.conv.epilogue.bias = launch->in[2].data;
   if (s->has_residual) j.conv.epilogue.residual = launch->in[3].data;
+  if (hn_cpu_has_slope(&j.conv.epilogue)) j.conv.epilogue.slope = launch->in[4].data;
   hn_pool_run(hn_stream_pool(stream), s->planes, s->grain, body, &j);
   return HONE_OK;
 }

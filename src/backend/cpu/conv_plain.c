@@ -122,7 +122,7 @@ static void gather_panel(const hn_conv_f32 *c, const tap_places *places, const f
 
 typedef struct job {
   const state *s;
-  const float *x, *w, *bias, *residual;
+  const float *x, *w, *bias, *residual, *slope;
   float *y, *scratch;
 } job;
 
@@ -144,6 +144,7 @@ static void run_group(const job *j, int64_t image_group, int64_t first, int64_t 
   g.c = j->y + at;
   g.epilogue.bias = j->bias ? j->bias + group * g.m : NULL;
   g.epilogue.residual = j->residual ? j->residual + at : NULL;
+  g.epilogue.slope = j->slope ? j->slope + group * g.m : NULL;
   s->kernel->run(&g, 0, g.m, 0, last - first, scratch);
 }
 
@@ -176,6 +177,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
            .w = launch->in[1].data,
            .bias = s->has_bias ? launch->in[2].data : NULL,
            .residual = s->has_residual ? launch->in[3].data : NULL,
+           .slope = hn_cpu_has_slope(&s->conv.epilogue) ? launch->in[4].data : NULL,
            .y = launch->out[0].data,
            .scratch = launch->scratch};
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);

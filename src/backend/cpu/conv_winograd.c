@@ -26,6 +26,7 @@ typedef struct state {
   hn_winograd_f32 w; /* without pointers */
   int64_t units, in_grain, out_grain, sets, in_blocks;
   int64_t weight_floats, patch_floats, worker_floats;
+  int64_t slopes_at; /* in what pack wrote */
   bool is_shared, has_bias, has_residual;
 } state;
 
@@ -37,6 +38,7 @@ static const char *reject(const hone_query *query, const winograd_kernel *kernel
   if (query->out[0].type.format != kernel->format) return "the output has another format";
   if (!(query->constant_mask & 2)) return "the weights are not constant";
   if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
+  if (hn_cpu_given(query, 4) && !(query->constant_mask & 16)) return "the slopes are not constant";
   if (c.kernel_height != 3 || c.kernel_width != 3) return "it is not 3x3";
   if (c.stride_height * c.stride_width * c.dilation_height * c.dilation_width != 1)
     return "it has a stride or a dilation";
@@ -52,10 +54,6 @@ static const char *reject(const hone_query *query, const winograd_kernel *kernel
   return NULL;
 }
 
-static int64_t bias_floats(const hone_query *query, const hn_conv_f32 *c, int block) {
-  return hn_cpu_given(query, 2) ? hn_ceil_div(c->out_channels, block) * block : 0;
-}
-
 static int64_t weight_floats(const hn_conv_f32 *c, const winograd_kernel *kernel) {
   return hn_winograd_f32_packed_floats(c->out_channels, c->in_channels, kernel->tile, kernel->block);
 }
@@ -63,7 +61,9 @@ static int64_t weight_floats(const hn_conv_f32 *c, const winograd_kernel *kernel
 static size_t pack_bytes(const hone_query *query, const winograd_kernel *kernel) {
   hn_conv_f32 c;
   if (hn_cpu_conv_read(query, &c)) return 0;
-  return (size_t)(weight_floats(&c, kernel) + bias_floats(query, &c, kernel->block)) * sizeof(float);
+  const int64_t channels =
+      hn_cpu_conv_channel_floats(query, 2, &c, kernel->block) + hn_cpu_conv_channel_floats(query, 4, &c, kernel->block);
+  return (size_t)(weight_floats(&c, kernel) + channels) * sizeof(float);
 }
 
 static hone_status pack(const hone_query *query, float *to, const winograd_kernel *kernel) {
@@ -71,11 +71,8 @@ static hone_status pack(const hone_query *query, float *to, const winograd_kerne
   if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
   hn_winograd_f32_pack_c(query->in[1].constant->data, c.out_channels, c.in_channels, kernel->tile, kernel->block, 0,
                          hn_ceil_div(c.out_channels, kernel->block), to);
-  const int64_t padded = bias_floats(query, &c, kernel->block);
-  if (!padded) return HONE_OK;
-  const float *bias = query->in[2].constant->data;
-  to += weight_floats(&c, kernel);
-  for (int64_t i = 0; i < padded; ++i) to[i] = i < c.out_channels ? bias[i] : 0;
+  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, (float *)to + weight_floats(&c, kernel));
+  (void)hn_cpu_conv_pack_channels(query, 4, &c, kernel->block, to);
   return HONE_OK;
 }
 
@@ -136,6 +133,7 @@ static hone_status describe(const hone_query *query, state *s, const winograd_ke
   s->weight_floats = weight_floats(c, kernel);
   s->patch_floats = hn_winograd_f32_patch_floats(&s->w);
   s->worker_floats = hn_winograd_f32_product_floats(&s->w) + (s->is_shared ? 0 : s->patch_floats);
+  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
   return HONE_OK;
@@ -192,6 +190,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   j.w.conv.output = launch->out[0].data;
   if (s->has_bias) j.w.conv.epilogue.bias = j.w.conv.weights + s->weight_floats;
   if (s->has_residual) j.w.conv.epilogue.residual = launch->in[3].data;
+  if (hn_cpu_has_slope(&j.w.conv.epilogue)) j.w.conv.epilogue.slope = j.w.conv.weights + s->slopes_at;
   if (!s->is_shared) {
     hn_pool_run(pool, s->units, s->out_grain, unit_body, &j);
     return HONE_OK;
@@ -238,7 +237,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
       .op = "conv",                                                                                                    \
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 6,                                                                                                  \
+      .pack_mask = 22,                                                                                                 \
       .formats = {{FORMAT, FORMAT}},                                                                                   \
       .reject = reject_##m##_##suffix,                                                                                 \
       .variants = variants_##m##_##suffix,                                                                             \

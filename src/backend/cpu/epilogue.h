@@ -9,8 +9,10 @@
 /* Activation, alpha and beta from the attributes act, act_alpha, act_beta; false for a name that is not known. */
 bool hn_cpu_activation(const hone_attrs *attrs, hn_epilogue_f32 *out);
 
-/* NULL when the activation is known, the bias absent or `channels` plain numbers, the residual absent or of the
- * output's shape and format. */
+static inline bool hn_cpu_has_slope(const hn_epilogue_f32 *e) { return e->activation == HN_ACTIVATION_PRELU; }
+
+/* NULL when the activation is known, bias and slopes absent or `channels` plain numbers, the residual absent or of the
+ * output's shape and format. Slopes come behind the residual, and are there when the activation wants them. */
 const char *hn_cpu_epilogue_reject(const hone_query *query, int bias, int residual, int64_t channels);
 
 #endif

@@ -158,6 +158,7 @@ static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_
   g->c = j->data.c + batch * g->m * g->c_row_stride;
   g->a_packed = p->a_floats ? j->data.scratch + packed_scratch_floats(p) : NULL;
   g->epilogue.bias = j->data.bias;
+  g->epilogue.slope = j->data.slope;
   g->epilogue.residual = j->data.residual ? j->data.residual + batch * g->m * g->epilogue.residual_stride : NULL;
 }
 
@@ -196,7 +197,7 @@ void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_pro
 const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_read *read,
                                         const hn_cpu_gemm_kernel *kernel) {
   hn_cpu_product product = {.kernel = kernel};
-  hn_cpu_product_ports ports = {-1, -1};
+  hn_cpu_product_ports ports = {-1, -1, -1};
   const char *reason = read(query, &product, &ports);
   return reason ? reason : hn_cpu_product_reject(&product);
 }
@@ -204,7 +205,7 @@ const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_
 /* What read gives, for queries that reject accepted. */
 static hone_status describe(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel,
                             hn_cpu_product_state *s) {
-  *s = (hn_cpu_product_state){.product = {.kernel = kernel}, .ports = {-1, -1}};
+  *s = (hn_cpu_product_state){.product = {.kernel = kernel}, .ports = {-1, -1, -1}};
   if (read(query, &s->product, &s->ports) || hn_cpu_product_reject(&s->product)) return HONE_INTERNAL;
   s->product.b_packed_before = query->constant_mask & 2;
   hn_cpu_product_plan(&s->product, query->facts);
@@ -249,6 +250,7 @@ hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_l
       .b = s->product.b_packed_before ? launch->packed : launch->in[1].data,
       .bias = s->ports.bias >= 0 ? launch->in[s->ports.bias].data : NULL,
       .residual = s->ports.residual >= 0 ? launch->in[s->ports.residual].data : NULL,
+      .slope = s->ports.slope >= 0 ? launch->in[s->ports.slope].data : NULL,
       .c = launch->out[0].data,
       .scratch = launch->scratch,
   };

@@ -52,15 +52,15 @@ void hn_cpu_product_pack(const hn_cpu_product *product, const float *b, float *t
 
 /* Memory of one run. b: packed panels when packed before, else the plain matrices. */
 typedef struct hn_cpu_product_data {
-  const float *a, *b, *bias, *residual;
+  const float *a, *b, *bias, *residual, *slope;
   float *c, *scratch;
 } hn_cpu_product_data;
 void hn_cpu_product_run(const hn_cpu_product *product, hn_pool *pool, const hn_cpu_product_data *data);
 
 /* What the rows of gemm, linear and matmul share: their ports 0 and 1 are the operands. read fills the product down to
- * b_packed_before and says why not; bias and residual are numbers of ports, -1 for none. */
+ * b_packed_before and says why not; bias, residual and slope are numbers of ports, -1 for none. */
 typedef struct hn_cpu_product_ports {
-  int bias, residual;
+  int bias, residual, slope;
 } hn_cpu_product_ports;
 typedef const char *hn_cpu_product_read(const hone_query *query, hn_cpu_product *product, hn_cpu_product_ports *ports);
 

@@ -3,7 +3,7 @@
 #include "backend/cpu/gemm_common.h"
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
-  const char *reason = hn_cpu_check(query, 2, 4, 1);
+  const char *reason = hn_cpu_check(query, 2, 5, 1);
   if (reason) return reason;
   if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
       !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
@@ -31,6 +31,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   hn_cpu_activation(query->attrs, &g->epilogue);
   if (hn_cpu_given(query, 2)) ports->bias = 2;
   if (hn_cpu_given(query, 3)) ports->residual = 3;
+  if (hn_cpu_has_slope(&g->epilogue)) ports->slope = 4;
   return NULL;
 }
 

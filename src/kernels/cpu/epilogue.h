@@ -24,6 +24,7 @@ typedef enum hn_activation {
   HN_ACTIVATION_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
   HN_ACTIVATION_ELU,       /* x < 0 ? alpha * (exp(x) - 1) : x */
   HN_ACTIVATION_MISH,      /* x * tanh(log(1 + exp(x))) */
+  HN_ACTIVATION_PRELU,     /* x < 0 ? slope * x : x, a slope for each channel */
   HN_ACTIVATION_COUNT
 } hn_activation;
 
@@ -33,7 +34,8 @@ typedef struct hn_epilogue_f32 {
   const float *residual;   /* NULL for none; laid out as the output */
   int64_t residual_stride; /* GEMM: floats between rows; convolutions ignore it */
   hn_activation activation;
-  float alpha, beta; /* see hn_activation; unused ones are ignored */
+  float alpha, beta;  /* see hn_activation; unused ones are ignored */
+  const float *slope; /* for PRELU alone; as long as bias */
 } hn_epilogue_f32;
 
 #endif

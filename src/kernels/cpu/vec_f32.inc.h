@@ -187,6 +187,7 @@ HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
   case HN_ACTIVATION_GELU_TANH: return v_gelu_tanh(x);
   case HN_ACTIVATION_ELU: return v_select(x < zero, alpha * v_expm1(v_min(zero, x)), x);
   case HN_ACTIVATION_MISH: return v_mish(x);
+  case HN_ACTIVATION_PRELU: /* activate_channels() */
   case HN_ACTIVATION_COUNT:
   case HN_ACTIVATION_NONE:
   case HN_ACTIVATION_RELU:
@@ -216,6 +217,7 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
     HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_TANH)
     HN_ACTIVATE_CASE(HN_ACTIVATION_ELU)
     HN_ACTIVATE_CASE(HN_ACTIVATION_MISH)
+  case HN_ACTIVATION_PRELU:
   case HN_ACTIVATION_COUNT:
   case HN_ACTIVATION_NONE:
   case HN_ACTIVATION_RELU:
@@ -227,6 +229,39 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
     v_store(last, activate_one(v_load(last), e->activation, alpha, beta));
     memcpy(x + i, last, (size_t)(count - i) * sizeof(float));
   }
+}
+
+HN_INLINE vf rectify_one(vf x, vf slope) { return v_select(x < 0.0f, x * slope, x); }
+
+/* x[i] or slope[i % period] * x[i] where that is negative. The period is whole vectors, or count or more. */
+HN_OUTLINE void rectify(float *x, int64_t count, const float *slope, int64_t period) {
+  for (int64_t at = 0; at < count; at += period, x += period) {
+    const int64_t run = count - at < period ? count - at : period;
+    int64_t i = 0;
+    for (; i + HN_LANES <= run; i += HN_LANES) v_store(x + i, rectify_one(v_load(x + i), v_load(slope + i)));
+    if (i == run) continue;
+    float last[HN_LANES] = {0}, slopes[HN_LANES] = {0};
+    memcpy(last, x + i, (size_t)(run - i) * sizeof(float));
+    memcpy(slopes, slope + i, (size_t)(run - i) * sizeof(float));
+    v_store(last, rectify_one(v_load(last), v_load(slopes)));
+    memcpy(x + i, last, (size_t)(run - i) * sizeof(float));
+  }
+}
+
+/* activate() where the channels begin with `channel` and repeat with the period, as rectify() wants it. */
+HN_INLINE void activate_channels(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel, int64_t period) {
+  if (e->activation == HN_ACTIVATION_PRELU)
+    rectify(x, count, e->slope + channel, period);
+  else
+    activate(x, count, e);
+}
+
+/* activate() where all are of one channel. */
+HN_INLINE void activate_channel(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel) {
+  if (e->activation == HN_ACTIVATION_PRELU)
+    activate(x, count, &(hn_epilogue_f32){.activation = HN_ACTIVATION_LEAKY_RELU, .alpha = e->slope[channel]});
+  else
+    activate(x, count, e);
 }
 
 #endif

@@ -125,6 +125,6 @@ void HN_CONV_DW_PLAIN(const hn_conv_f32 *c, int64_t begin, int64_t end, float *s
     dw_pad(c, c->input + plane * c->in_height * c->in_width, &p, rows, scratch);
     dw_plane(&p, c->weights + channel * taps, bias, c->epilogue.residual ? c->epilogue.residual + plane * area : NULL,
              out);
-    activate(out, area, &c->epilogue);
+    activate_channel(out, area, &c->epilogue, channel);
   }
 }

@@ -150,7 +150,9 @@ HN_INLINE void conv_tile_finish(const conv_tile *t) {
   const int64_t past = t->conv->out_channels - t->first_channel - (t->blocks - 1) * HN_BLOCK;
   float *o = t->out + t->offset;
   if (!activation_is_bounds(e))
-    for (int b = 0; b < t->blocks; ++b) activate(o + b * t->out_plane, (int64_t)t->pixels * HN_BLOCK, e);
+    for (int b = 0; b < t->blocks; ++b)
+      activate_channels(o + b * t->out_plane, (int64_t)t->pixels * HN_BLOCK, e, t->first_channel + b * HN_BLOCK,
+                        HN_BLOCK);
   if (past >= HN_BLOCK || e->activation <= HN_ACTIVATION_RELU) return;
   o += (t->blocks - 1) * t->out_plane;
   for (int p = 0; p < t->pixels; ++p)

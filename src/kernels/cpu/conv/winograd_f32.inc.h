@@ -169,7 +169,7 @@ HN_OUTLINE void finish_rows(const hn_conv_f32 *c, const finish *f, int64_t lanes
   const hn_epilogue_f32 *e = &c->epilogue;
   for (int y = 0; y < f->rows; ++y) {
     float *o = f->out + y * f->out_row;
-    if (!activation_is_bounds(e)) activate(o, f->columns * HN_BLOCK, e);
+    if (!activation_is_bounds(e)) activate_channels(o, f->columns * HN_BLOCK, e, c->out_channels - lanes, HN_BLOCK);
     for (int x = 0; x < f->columns; ++x)
       for (int64_t lane = lanes; lane < HN_BLOCK; ++lane) o[x * HN_BLOCK + lane] = 0.0f;
   }

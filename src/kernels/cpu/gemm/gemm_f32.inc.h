@@ -159,7 +159,13 @@ static void run_tile(const hn_gemm_f32 *g, tile_function *run, gemm_tile *t, int
   else
     run_edge(run, t, rows, width, columns);
   if (!t->is_last || activation_is_bounds(e)) return;
-  for (int r = 0; r < rows; ++r) activate(t->c + r * t->c_stride, columns, e);
+  for (int r = 0; r < rows; ++r) {
+    float *c = t->c + r * t->c_stride;
+    if (g->bias_per_row)
+      activate_channel(c, columns, e, i + r);
+    else
+      activate_channels(c, columns, e, column, columns);
+  }
 }
 
 /* One tile: rows [row, row + rows) x k [begin, begin + depth) of A. */
