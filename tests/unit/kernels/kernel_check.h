@@ -51,7 +51,8 @@ static inline guarded guarded_random(int64_t count, uint32_t *seed) {
   return g;
 }
 
-static inline double reference_activation(double x, const hn_epilogue_f32 *e) {
+/* channel: that the element belongs to, for activations with slopes. */
+static inline double reference_activation(double x, const hn_epilogue_f32 *e, int64_t channel) {
   const double alpha = (double)e->alpha, beta = (double)e->beta;
   switch (e->activation) {
   case HN_ACTIVATION_NONE: return x;
@@ -67,14 +68,23 @@ static inline double reference_activation(double x, const hn_epilogue_f32 *e) {
   case HN_ACTIVATION_GELU_TANH: return x / (1 + exp(-1.5957691216057307 * (x + 0.044715 * x * x * x)));
   case HN_ACTIVATION_ELU: return x < 0 ? alpha * expm1(x) : x;
   case HN_ACTIVATION_MISH: return x > 40 ? x : x * tanh(log1p(exp(x)));
+  case HN_ACTIVATION_PRELU: return x < 0 ? (double)e->slope[channel] * x : x;
   case HN_ACTIVATION_COUNT: break;
   }
   return x;
 }
 
+/* A slope for any channel of the tests, and for the lanes behind. */
+static inline const float *slopes_for_all(void) {
+  enum { COUNT = 4096 };
+  static float slopes[COUNT];
+  for (int i = 0; i < COUNT; ++i) slopes[i] = (float)(i % 13 - 6) / 8.0f;
+  return slopes;
+}
+
 /* Parameters that make each activation do something for sums of magnitude about one. */
 static inline hn_epilogue_f32 random_epilogue(uint32_t *seed) {
-  hn_epilogue_f32 e = {.activation = (hn_activation)random_below(seed, HN_ACTIVATION_COUNT)};
+  hn_epilogue_f32 e = {.activation = (hn_activation)random_below(seed, HN_ACTIVATION_COUNT), .slope = slopes_for_all()};
   e.alpha = e.activation == HN_ACTIVATION_CLIP ? (random_below(seed, 2) ? -0.5f : 0.25f) : 0.2f;
   e.beta = e.activation == HN_ACTIVATION_CLIP ? 0.75f : 0.5f;
   return e;

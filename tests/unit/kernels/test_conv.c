@@ -119,7 +119,8 @@ static void check_output(const hn_conv_f32 *c, const float *in, const float *oih
         double sum = reference_sum(c, in, oihw, n, o, p / c->out_width, p % c->out_width, &magnitude);
         if (c->epilogue.bias) sum += (double)c->epilogue.bias[o];
         if (c->epilogue.residual) sum += (double)c->epilogue.residual[at];
-        check_real(c->output[at], reference_activation(sum, &c->epilogue), magnitude + 2 + fabs(sum), terms, what, at);
+        check_real(c->output[at], reference_activation(sum, &c->epilogue, o), magnitude + 2 + fabs(sum), terms, what,
+                   at);
       }
 }
 

@@ -57,8 +57,8 @@ static void check_product(const hn_gemm_f32 *g, const float *b, const shape *s, 
       if (g->epilogue.bias) sum += (double)g->epilogue.bias[g->bias_per_row ? i : j];
       if (g->epilogue.residual) sum += (double)g->epilogue.residual[i * g->epilogue.residual_stride + j];
       magnitude += 2 + fabs(sum);
-      check_real(g->c[i * g->c_row_stride + j], reference_activation(sum, &g->epilogue), magnitude, g->k, what,
-                 i * g->n + j);
+      check_real(g->c[i * g->c_row_stride + j], reference_activation(sum, &g->epilogue, g->bias_per_row ? i : j),
+                 magnitude, g->k, what, i * g->n + j);
     }
 }
 
@@ -189,11 +189,11 @@ static void test_activation_accuracy(void **state) {
       hn_gemm_f32 g = {.m = 1, .n = N, .k = 1, .a = &one, .b_packed = packed.data, .c = c.data};
       g.a_row_stride = g.a_column_stride = 1;
       g.c_row_stride = N;
-      g.epilogue = (hn_epilogue_f32){.activation = (hn_activation)kind, .alpha = 0.2f, .beta = 0.5f};
+      g.epilogue = (hn_epilogue_f32){.activation = (hn_activation)kind, .alpha = 0.2f, .beta = 0.5f, .slope = b.data};
       hn_gemm_f32_choose(&g, v[i].panel, 2 << 20);
       v[i].run(&g, 0, 1, 0, N / v[i].panel, NULL);
       for (int j = 0; j < N; ++j) {
-        const double x = (double)b.data[j], want = reference_activation(x, &g.epilogue);
+        const double x = (double)b.data[j], want = reference_activation(x, &g.epilogue, j);
         /* four roundings; erfc's exponent x^2 / 2 is rounded once more, relative to its size; hardsigmoid and
          * hardswish round sums near zero */
         double scale = kind == HN_ACTIVATION_GELU_ERF && x < 0 ? 4 + x * x : 4;

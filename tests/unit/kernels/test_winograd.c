@@ -84,7 +84,7 @@ static data make_data(const hn_conv_f32 *c, int has_bias, int has_residual, uint
     for (int64_t o = 0; o < c->out_channels; ++o)
       for (int64_t p = 0; p < c->out_height * c->out_width; ++p, ++at) {
         const double sum = sum_at(c, &d, n, o, p / c->out_width, p % c->out_width);
-        d.want[at] = reference_activation(sum + (has_residual ? (double)d.residual.data[at] : 0), &c->epilogue);
+        d.want[at] = reference_activation(sum + (has_residual ? (double)d.residual.data[at] : 0), &c->epilogue, o);
       }
   return d;
 }
