@@ -10,7 +10,8 @@ enum { MAX_NAMES = 128 };
 typedef struct build {
   hone_build_options options;
   hone_pass_options passes;
-  const char *disabled[MAX_NAMES], *tactics[MAX_NAMES];
+  const char *disabled[MAX_NAMES], *tactics[MAX_NAMES], *sources[MAX_NAMES];
+  char source_texts[4096]; /* what sources point to */
   cli_shape min[CLI_MAX_SHAPES], opt[CLI_MAX_SHAPES], max[CLI_MAX_SHAPES];
   int min_count, opt_count, max_count;
   hone_profile_shape profiles[CLI_MAX_SHAPES];
@@ -71,6 +72,32 @@ static int read_pool_size(cli_tool *cli, int64_t *out_bytes) {
   return cli_usage_error(cli, "--memPoolSize wants workspace:SIZE, not \"%s\"", text);
 }
 
+/* "+A,-B" of every --tactic-sources, in order. */
+static int read_sources(cli_tool *cli, build *b) {
+  const char *texts[MAX_NAMES];
+  const int given = cli_list(cli, "tactic-sources", texts, MAX_NAMES);
+  size_t used = 0;
+  for (int i = 0; i < given; ++i)
+    for (const char *at = texts[i]; at;) {
+      const size_t length = strcspn(at, ",");
+      if (b->options.tactic_source_count == MAX_NAMES || used + length + 1 > sizeof b->source_texts)
+        return cli_usage_error(cli, "--tactic-sources: too many names");
+      b->sources[b->options.tactic_source_count++] = memcpy(b->source_texts + used, at, length);
+      used += length + 1; /* the block was zeroed */
+      at = at[length] ? at + length + 1 : NULL;
+    }
+  b->options.tactic_sources = b->sources;
+  return CLI_EXIT_OK;
+}
+
+static int read_limits(cli_tool *cli, build *b) {
+  const int64_t most = cli_int(cli, "max-tactics", -1);
+  if (most == 0) return cli_usage_error(cli, "--max-tactics is 0; allowed: 1 and more, or -1 for the level's choice");
+  b->options.max_tactics = most > 0 ? (int)most : 0;
+  const int code = read_pool_size(cli, &b->options.scratch_limit_bytes);
+  return code == CLI_EXIT_OK ? read_sources(cli, b) : code;
+}
+
 static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   hone_build_options *options = &b->options;
   *options = (hone_build_options){.struct_size = sizeof *options,
@@ -104,7 +131,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   b->passes.disable_count = cli_list(cli, "disable", b->disabled, MAX_NAMES);
   for (int i = 0; i < options->tactic_count; ++i)
     if (!strchr(b->tactics[i], '=')) return cli_usage_error(cli, "--tactic wants NODE=TACTIC, not %s", b->tactics[i]);
-  const int code = read_pool_size(cli, &options->scratch_limit_bytes);
+  const int code = read_limits(cli, b);
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }
 

@@ -174,6 +174,9 @@ typedef struct cli_model {
 /* Exit code; messages are said. Closing is right after every outcome. */
 int cli_open_model(cli_tool *cli, cli_model *model);
 void cli_close_model(cli_tool *cli, cli_model *model);
+/* --inputIOFormats, --layerPrecisions and their kin against the model or engine that was opened (trt_types.c). Exit
+ * code. */
+int cli_check_types(cli_tool *cli, const cli_model *model);
 /* Builds with the build options; the shapes are those of --minShapes and its kin, of --shapes, or of the inputs. */
 int cli_build_engine(cli_tool *cli, cli_model *model);
 
@@ -203,11 +206,16 @@ typedef struct cli_comparison {
   bool same_shape; /* else nothing more is known */
   int64_t count, differing, worst_at;
   double worst_got, worst_want, worst_allowed, rel_l2;
+  double sum_apart, sum_square_apart, most_apart; /* infinite where a number meets NaN or an infinity */
+  double sum_product, sum_square_got, sum_square_want;
+  const char *algorithm; /* NULL: nobody asked for a loss */
+  double loss, threshold;
 } cli_comparison;
 void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double atol, double rtol,
                          cli_comparison *out);
 void cli_print_comparison(FILE *to, bool json, const char *name, const hone_tensor *got, const hone_tensor *want,
                           const cli_comparison *comparison);
+int cli_check_comparing(cli_tool *cli); /* are the options about comparing complete? Exit code */
 bool cli_compares(const cli_tool *cli); /* was --compare or --loadRefOutputs given? */
 /* Compares the outputs that were named with their files. CLI_EXIT_CHECK_FAILED when an element differs. json: items of
  * a list. */

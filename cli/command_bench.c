@@ -68,7 +68,8 @@ int cli_command_bench(cli_tool *cli) {
   if (cli_has(cli, "getPlanVersionOnly")) return bench_print_version(cli);
   static bench b; /* large for a stack */
   b = (bench){.cli = cli, .model = &model};
-  int code = cli_open_model(cli, &model);
+  int code = cli_check_comparing(cli);
+  if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = save_engine(cli, &model);
   if (code == CLI_EXIT_OK) code = cli_layer_info(cli, model.engine);
   if (code == CLI_EXIT_OK && !cli_has(cli, "skipInference")) code = run(cli, &b);

@@ -48,6 +48,7 @@ static int build(cli_tool *cli, cli_model *model) {
   hone_port_info ports[CLI_MAX_INPUTS];
   const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
   code = cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
+  if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
   if (code != CLI_EXIT_OK) return code;
   char made[4096];

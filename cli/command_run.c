@@ -262,7 +262,8 @@ static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
 int cli_command_run(cli_tool *cli) {
   static cli_model model;
   hone_session *session = NULL;
-  int code = cli_open_model(cli, &model);
+  int code = cli_check_comparing(cli);
+  if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = run(cli, &model, &session);
   hone_session_destroy(session);
   cli_close_model(cli, &model);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - outputs against others: files that were given (--compare, --loadRefOutputs), or another session's.
  *
- * An element differs when |got - want| > atol + rtol * |want| (numpy's rule); NaN equals NaN. */
+ * An element differs when |got - want| > atol + rtol * |want| (numpy's rule); NaN equals NaN. A loss sums up a whole
+ * output, by trtexec's names; 0 is perfect, and an output fails whose loss is over --accuracyThreshold. */
 #include "cli.h"
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 const cli_option cli_compare_options[] = {
     {"compare", CLI_LIST, "NAME=FILE",
@@ -12,8 +14,56 @@ const cli_option cli_compare_options[] = {
     {"loadRefOutputs", CLI_LIST, "NAME:FILE", .doc = "the same, trtexec's way; several with commas between"},
     {"atol", CLI_REAL, "X", .doc = "elements may differ by so much; default 1e-5", .high = 1e30},
     {"rtol", CLI_REAL, "X", .doc = "and by this share of the wanted one; default 1e-3", .high = 1e30},
+    {"accuracyAlgorithm", CLI_TEXT, "l0|l1|l2|lInf|cos",
+     .doc = "judge an output by the share of elements that differ (l0, the default), the mean absolute error (l1), "
+            "the mean squared error (l2), the largest absolute error (lInf), or 1 - cosine similarity (cos)"},
+    {"accuracyThreshold", CLI_REAL, "X", .doc = "which may be so much; default 0 for l0, needed for the others",
+     .high = 1e30},
     {0},
 };
+
+static double loss_l0(const cli_comparison *c) { return c->count ? (double)c->differing / (double)c->count : 0; }
+static double loss_l1(const cli_comparison *c) { return c->count ? c->sum_apart / (double)c->count : 0; }
+static double loss_l2(const cli_comparison *c) { return c->count ? c->sum_square_apart / (double)c->count : 0; }
+static double loss_inf(const cli_comparison *c) { return c->most_apart; }
+static double loss_cos(const cli_comparison *c) {
+  if (!isfinite(c->sum_square_apart)) return HUGE_VAL;
+  if (c->sum_square_got == 0 && c->sum_square_want == 0) return 0;
+  if (c->sum_square_got == 0 || c->sum_square_want == 0) return 1;
+  const double loss = 1 - c->sum_product / (sqrt(c->sum_square_got) * sqrt(c->sum_square_want));
+  return loss > 0 ? loss : 0; /* rounding may make it a hair less */
+}
+
+static const struct {
+  const char *name;
+  double (*loss)(const cli_comparison *comparison);
+} algorithms[] = {{"l0", loss_l0}, {"l1", loss_l1}, {"l2", loss_l2}, {"lInf", loss_inf}, {"cos", loss_cos}};
+
+/* -1: there is none of that name. */
+static int find_algorithm(const cli_tool *cli) {
+  const char *name = cli_text(cli, "accuracyAlgorithm");
+  for (size_t i = 0; i < CLI_COUNT(algorithms); ++i)
+    if (!name || strcasecmp(algorithms[i].name, name) == 0) return (int)i;
+  return -1;
+}
+
+int cli_check_comparing(cli_tool *cli) {
+  static const char *const only_comparing[] = {"atol", "rtol", "accuracyAlgorithm", "accuracyThreshold"};
+  for (size_t i = 0; i < CLI_COUNT(only_comparing) && !cli_compares(cli); ++i)
+    if (cli_has(cli, only_comparing[i]))
+      return cli_usage_error(cli, "--%s wants --compare or --loadRefOutputs", only_comparing[i]);
+  const int at = find_algorithm(cli);
+  if (at < 0)
+    return cli_usage_error(cli, "--accuracyAlgorithm wants l0, l1, l2, lInf or cos, not %s",
+                           cli_text(cli, "accuracyAlgorithm"));
+  if (at == 0) return CLI_EXIT_OK;
+  if (!cli_has(cli, "accuracyThreshold"))
+    return cli_usage_error(cli, "--accuracyAlgorithm=%s wants --accuracyThreshold", algorithms[at].name);
+  if (cli_has(cli, "atol") || cli_has(cli, "rtol"))
+    return cli_usage_error(cli, "--atol and --rtol are for --accuracyAlgorithm=l0; %s has --accuracyThreshold alone",
+                           algorithms[at].name);
+  return CLI_EXIT_OK;
+}
 
 void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double atol, double rtol,
                          cli_comparison *out) {
@@ -21,17 +71,19 @@ void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double
   const hone_shape *a = &got->type.shape, *b = &want->type.shape;
   out->same_shape = a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0;
   if (!out->same_shape) return;
-  double difference = 0, reference = 0, worst = -1;
+  double worst = -1;
   for (int64_t i = 0; i < out->count; ++i) {
     const double x = hone_tensor_real(got, i), y = hone_tensor_real(want, i);
     const bool same = x == y || (isnan(x) && isnan(y)), finite = isfinite(x) && isfinite(y);
     const double apart = same ? 0 : finite ? fabs(x - y) : HUGE_VAL, allowed = isfinite(y) ? atol + rtol * fabs(y) : 0;
     if (finite) {
-      difference += apart * apart;
-      reference += y * y;
-    } else if (!same) {
-      difference = HUGE_VAL;
+      out->sum_product += x * y;
+      out->sum_square_got += x * x;
+      out->sum_square_want += y * y;
     }
+    out->sum_apart += apart;
+    out->sum_square_apart += apart * apart;
+    if (apart > out->most_apart) out->most_apart = apart;
     out->differing += !(apart <= allowed);
     if (!(apart - allowed > worst) && out->worst_at >= 0) continue;
     worst = apart - allowed;
@@ -40,6 +92,7 @@ void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double
     out->worst_want = y;
     out->worst_allowed = allowed;
   }
+  const double difference = out->sum_square_apart, reference = out->sum_square_want;
   out->rel_l2 = reference > 0 ? sqrt(difference / reference) : sqrt(difference);
 }
 
@@ -81,6 +134,11 @@ static void print_json(FILE *to, const char *name, const hone_shape *shape, cons
     print_number(to, c->worst_want);
     fprintf(to, ", \"allowed\": %.9g}", c->worst_allowed);
   }
+  if (c->algorithm) {
+    fprintf(to, ", \"algorithm\": \"%s\", \"loss\": ", c->algorithm);
+    print_number(to, c->loss);
+    fprintf(to, ", \"threshold\": %.9g, \"within\": %s", c->threshold, c->loss <= c->threshold ? "true" : "false");
+  }
   fprintf(to, "}");
 }
 
@@ -107,6 +165,9 @@ void cli_print_comparison(FILE *to, bool json, const char *name, const hone_tens
     fprintf(to, ": %.9g, wanted %.9g, apart %.3g, allowed %.3g", c->worst_got, c->worst_want,
             fabs(c->worst_got - c->worst_want), c->worst_allowed);
   }
+  if (c->algorithm && (strcmp(c->algorithm, "l0") != 0 || c->threshold > 0))
+    fprintf(to, "; %s %.6g is %s %.6g", c->algorithm, c->loss, c->loss <= c->threshold ? "within" : "over",
+            c->threshold);
   fputc('\n', to);
 }
 
@@ -132,10 +193,14 @@ static int compare_file(comparing *c, const hone_port_info *port, const char *pa
   }
   cli_comparison result;
   cli_compare_tensors(&got, &want, cli_real(cli, "atol", 1e-5), cli_real(cli, "rtol", 1e-3), &result);
+  const int at = find_algorithm(cli);
+  result.algorithm = algorithms[at].name;
+  result.loss = result.same_shape ? algorithms[at].loss(&result) : HUGE_VAL;
+  result.threshold = cli_real(cli, "accuracyThreshold", 0);
   if (c->json && c->done > 0) fprintf(c->to, ", ");
   cli_print_comparison(c->to, c->json, port->name, &got, &want, &result);
   ++c->done;
-  c->differs = c->differs || !result.same_shape || result.differing > 0;
+  c->differs = c->differs || !result.same_shape || !(result.loss <= result.threshold);
   hone_tensor_free(cli->context, &want);
   return CLI_EXIT_OK;
 }

@@ -142,6 +142,19 @@ int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *por
   return check_shapes(cli, option, out, *count, ports, port_count);
 }
 
+/* An engine is built already: what was said about building is told to be without effect. */
+static void tell_idle_options(const cli_tool *cli, const char *path) {
+  static const char *const trt_names[] = {"precisionConstraints", "layerPrecisions", "layerOutputTypes"};
+  for (int i = 0; i < cli->given_count; ++i) {
+    const cli_option *option = cli->given[i].option;
+    bool idle = false;
+    for (const cli_option *row = cli_build_options; row->name; ++row)
+      idle = idle || (row == option && strcmp(row->name, "shapes") != 0 && strcmp(row->name, "seed") != 0);
+    for (size_t k = 0; k < CLI_COUNT(trt_names); ++k) idle = idle || strcmp(option->name, trt_names[k]) == 0;
+    if (idle) cli_note(cli, "warning: --%s is about building, and %s is an engine already", option->name, path);
+  }
+}
+
 int cli_open_model(cli_tool *cli, cli_model *model) {
   *model = (cli_model){0};
   const char *path = cli_text(cli, "model");
@@ -153,6 +166,7 @@ int cli_open_model(cli_tool *cli, cli_model *model) {
   hone_status status;
   if (kind == CLI_FILE_ENGINE) {
     cli->subject = CLI_ENGINE;
+    tell_idle_options(cli, path);
     status = hone_engine_load(cli->context, path, &cli->device, 1, &model->engine);
   } else {
     status = cli_load_graph(cli, path, &model->graph);
@@ -162,6 +176,7 @@ int cli_open_model(cli_tool *cli, cli_model *model) {
   const int port_count = model->engine ? ports_of_engine(model->engine, ports, CLI_MAX_INPUTS)
                                        : cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
   code = cli_read_shapes(cli, "shapes", ports, port_count, model->shapes, &model->shape_count);
+  if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
   if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, port_count, model);
   if (code == CLI_EXIT_OK && !model->engine) code = cli_build_engine(cli, model);
   return code;

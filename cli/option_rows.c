@@ -52,6 +52,11 @@ const cli_option cli_build_options[] = {
     {"reference", CLI_FLAG, .doc = "every layer by the reference: slow and plain"},
     {"disable", CLI_LIST, "PASS", .doc = "leave out a pass or a rule (hone passes --list)"},
     {"tactic", CLI_LIST, "NODE=TACTIC[:P=N]", .doc = "allow only this tactic there; globs; NODE=parts: not fused"},
+    {"tactic-sources", CLI_LIST, "+NAME,-NAME",
+     .doc = "leave out (-) or take back (+) tactics of a provider (CPU, REF, CUDA), a library (CUBLAS_LT) or an "
+            "instruction set (AVX512)"},
+    {"max-tactics", CLI_INT, "N", .doc = "time at most so many candidates of a layer; default -1: by level", .low = -1,
+     .high = 1e6},
     {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there"},
     {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it"},
     {"timing-cache-only", CLI_FLAG, .doc = "fail (4) when a layer is not in the timing cache"},

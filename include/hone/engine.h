@@ -40,6 +40,11 @@ typedef struct hone_build_options {
   int64_t time_budget_ms;  /* no timing after so long: the rest by estimates, errors are measured still; 0: none */
   const void *stop_timing; /* const atomic_bool *: set by any thread to end the timing as a budget does; NULL: never */
   bool timing_cache_only;  /* UNSUPPORTED when a layer would have to be timed */
+  int max_tactics;         /* at most so many candidates of a node are timed, the likeliest; 0: by level */
+  /* "-NAME" leaves out the tactics of a provider (CPU, REF, CUDA), a vendor's library (CUBLAS_LT) or an instruction set
+   * (AVX512); "+NAME" takes them back; the last word about a name counts. INVALID lists the names that are known. */
+  const char *const *tactic_sources;
+  int tactic_source_count;
 } hone_build_options;
 
 /* Builds an engine from a graph.

@@ -71,6 +71,14 @@ HONE_API int hone_graph_node_count(const hone_graph *graph);
 /* Calls see() with each node's name and operator, those of blocks included. */
 HONE_API void hone_graph_each_node(const hone_graph *graph, void (*see)(void *user, const char *name, const char *op),
                                    void *user);
+/* The same with what the node reads and writes: NULL for absent ones. Borrowed from the graph. */
+typedef struct hone_node_info {
+  const char *name, *op;
+  int in_count, out_count;
+  hone_value *const *in, *const *out;
+} hone_node_info;
+HONE_API void hone_graph_visit_nodes(const hone_graph *graph, void (*see)(void *user, const hone_node_info *node),
+                                     void *user);
 HONE_API hone_value *hone_graph_input(const hone_graph *graph, int index);
 HONE_API hone_value *hone_graph_output(const hone_graph *graph, int index);
 HONE_API const char *hone_graph_output_name(const hone_graph *graph, int index);

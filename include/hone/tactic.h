@@ -109,6 +109,7 @@ typedef struct hone_tactic {
   /* The share of its instruction set's peak that it typically reaches, for estimates: order of timing, pruning, builds
    * without timing. Above 1 for algorithms with fewer operations than the op's cost counts. 0: 0.6. */
   double efficiency;
+  const char *library; /* the vendor's library that it calls, as users know it ("CUBLAS_LT"); NULL: none */
 } hone_tactic;
 
 #ifdef __cplusplus

@@ -194,6 +194,23 @@ void hone_graph_each_node(const hone_graph *graph, void (*see)(void *user, const
   each_node(graph->main, see, user);
 }
 
+static void visit_nodes(const hn_block *block, void (*see)(void *user, const hone_node_info *node), void *user) {
+  for (const hn_node *node = block->first; node; node = node->next) {
+    const hone_node_info info = {.name = node->name,
+                                 .op = node->op->name,
+                                 .in_count = node->in_count,
+                                 .out_count = node->out_count,
+                                 .in = node->in,
+                                 .out = node->out};
+    see(user, &info);
+    for (int i = 0; i < node->block_count; ++i) visit_nodes(node->blocks[i], see, user);
+  }
+}
+
+void hone_graph_visit_nodes(const hone_graph *graph, void (*see)(void *user, const hone_node_info *node), void *user) {
+  visit_nodes(graph->main, see, user);
+}
+
 /* ---- passes ---- */
 
 static hone_status send(hone_diagnostics *diag, const hn_text *text, hone_write_fn write, void *user) {

@@ -91,6 +91,7 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   const bool reference = tactic->flags & HONE_TACTIC_REFERENCE;
   if (a->options->reference_only && !reference) return "only the reference was allowed";
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
+  if (!hn_source_allowed(a->options, device, tactic)) return "its tactic source was left out";
   if (a->is_wanted && !hn_wanted_tactic(&a->wanted, tactic->name)) return "another tactic was asked for";
   if (a->choice->late && !reference) return "its extents are known only after running";
   return NULL;
@@ -225,6 +226,7 @@ hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options)
 
 hone_status hn_tune_enumerate(hn_choices *choices) {
   hone_status status = HONE_OK;
+  HN_TRY(hn_sources_check(choices, choices->tuning->options));
   for (int i = 0; i < choices->count; ++i) {
     if (!hn_choice_runs(&choices->items[i])) continue;
     HN_TRY(hn_tune_ask(choices, &choices->items[i], true));

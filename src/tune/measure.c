@@ -25,6 +25,7 @@ typedef struct measuring {
   int samples;     /* of a candidate, at most */
   timing *timings; /* of all candidates that may be timed, the best estimate first */
   int count;
+  int most, looked_at; /* at most so many candidates get a time, what the cache knows included; 0: any number */
   bool used[HN_BENCH_SLOTS];
 } measuring;
 
@@ -150,6 +151,7 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
   const hn_level *level = m->tuning->level;
   const hn_candidate *alike = best_timed(m->choice, candidate), *best = best_timed(m->choice, NULL);
   const bool first = opens_pair(m, candidate);
+  if (m->most > 0 && m->looked_at >= m->most) return "not timed: so many likelier ones were allowed a time";
   if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
   if (level->prune < 1e6 && alike && candidate->floor_ns > alike->time_high_ns) return too_slow;
   if (level->prune < 1e6 && best && !m->choice->each_pair && candidate->floor_ns > 2 * best->time_high_ns)
@@ -269,9 +271,10 @@ static hone_status list_timings(measuring *m, bool *out_known) {
     }
     const char *key = hn_timing_cache_key(m->choices, choice_key, candidate);
     if (!key) return HN_FAIL_MEMORY(&m->choices->context->diag);
-    if (hn_timing_cache_get(m->tuning->cache, key, candidate))
+    if (hn_timing_cache_get(m->tuning->cache, key, candidate)) {
       *out_known = true;
-    else
+      ++m->looked_at;
+    } else
       m->timings[m->count++] = (timing){.candidate = candidate, .key = key, .slot = -1};
   }
   qsort(m->timings, (size_t)m->count, sizeof *m->timings, compare_timings);
@@ -289,6 +292,7 @@ static hone_status time_all(measuring *m) {
       t->candidate->reason = "not timed: the time was used up";
       continue;
     }
+    ++m->looked_at;
     HN_TRY(look(m, t));
   }
   HN_TRY(time_rounds(m));
@@ -370,7 +374,11 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only) {
   if (only >= 0) return prove(choices, choice, only);
   hn_tuning *tuning = choices->tuning;
   const int wanted = tuning->options->timing_runs;
-  measuring m = {.choices = choices, .choice = choice, .tuning = tuning, .samples = tuning->level->samples};
+  measuring m = {.choices = choices,
+                 .choice = choice,
+                 .tuning = tuning,
+                 .samples = tuning->level->samples,
+                 .most = tuning->options->max_tactics};
   if (wanted > 0) m.samples = wanted < MAX_SAMPLES ? wanted : MAX_SAMPLES;
   bool known;
   HN_TRY(list_timings(&m, &known));

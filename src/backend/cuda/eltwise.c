@@ -77,6 +77,7 @@ const hone_tactic hn_tactic_cuda_elementwise = {
     .state_bytes = state_bytes,
     .prepare = prepare_elementwise,
     .launch = launch,
+    .library = "NVRTC",
 };
 
 /* ---- moves ---- */
@@ -161,6 +162,7 @@ static hone_status prepare_copy(hone_unit *unit, const hone_query *query, void *
       .state_bytes = state_bytes,                                                                                      \
       .prepare = prepare_##how,                                                                                        \
       .launch = launch,                                                                                                \
+      .library = "NVRTC",                                                                                              \
   }
 MOVE(transpose, "cuda.transpose", "transpose", transpose);
 MOVE(identity, "cuda.copy.identity", "identity", copy);

@@ -248,6 +248,7 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
       .prepare = prepare_##row,                                                                                        \
       .release = release,                                                                                              \
       .launch = launch,                                                                                                \
+      .library = "CUBLAS_LT",                                                                                          \
   }
 PRODUCT(linear, "cuda.linear.f32.cublaslt", "linear", HN_CUDA_LT);
 PRODUCT(linear_act, "cuda.linear.f32.cublaslt.act", "linear", HN_CUDA_LT | HN_CUDA_NVRTC);

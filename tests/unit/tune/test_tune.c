@@ -77,6 +77,45 @@ static void test_dropping(void **state) {
   case_end(&t);
 }
 
+/* The likeliest get a time, and what the timing cache knows counts. */
+static void test_max_tactics(void **state) {
+  (void)state;
+  for (int most = 0; most <= 4; ++most) {
+    tuning_case t;
+    case_begin(&t, ONE_RELU);
+    fake[RELU_A] = (fake_row){.plain_ns = 90e3, .variants = 6};
+    const hone_build_options options = {.struct_size = sizeof options, .max_tactics = most};
+    case_tune_ok(&t, &options);
+    int timed = 0;
+    for (int k = 0; k < 6; ++k) {
+      const hn_candidate *candidate = candidate_of(&t, "r", "fake.relu.a", k);
+      timed += candidate->state == HN_CANDIDATE_TIMED;
+      if (candidate->state != HN_CANDIDATE_TIMED) assert_non_null(strstr(candidate->reason, "likelier"));
+    }
+    assert_int_equal(timed, most ? most : 6);
+    assert_int_equal(chosen_of(&t, "r")->state, HN_CANDIDATE_TIMED);
+    case_end(&t);
+  }
+}
+
+static void test_sources(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 40e3;
+  const char *sources[] = {"-REF", "-null", "+Null"};
+  hone_build_options options = {.struct_size = sizeof options, .tactic_sources = sources, .tactic_source_count = 2};
+  assert_int_equal(case_tune(&t, &options), HONE_UNSUPPORTED);
+  options.tactic_source_count = 3;
+  case_tune_ok(&t, &options);
+  assert_string_equal(chosen_of(&t, "r")->tactic->name, "fake.relu.a");
+  sources[0] = "-CUBLAS";
+  assert_int_equal(case_tune(&t, &options), HONE_INVALID);
+  sources[0] = "";
+  assert_int_equal(case_tune(&t, &options), HONE_INVALID);
+  case_end(&t);
+}
+
 static void test_formats(void **state) {
   (void)state;
   static const struct {
@@ -303,6 +342,7 @@ int main(void) {
       cmocka_unit_test(test_dropping), cmocka_unit_test(test_formats),       cmocka_unit_test(test_twins),
       cmocka_unit_test(test_parts),    cmocka_unit_test(test_lock_of_parts), cmocka_unit_test(test_wanted_parts),
       cmocka_unit_test(test_wanted),   cmocka_unit_test(test_budget),        cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_sources),  cmocka_unit_test(test_max_tactics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trt_types.c - trtexec's options about types and formats, held against what is so: every layer computes in the model's
+ * own types, inputs and outputs are plain. What asks for that is granted; anything else is refused with the reason. */
+#include "cli.h"
+#include <string.h>
+
+/* trtexec's names; ours are taken, too. */
+static hone_dtype read_dtype(const char *text, size_t length) {
+  static const struct {
+    const char *name;
+    hone_dtype dtype;
+  } rows[] = {{"fp32", HONE_F32},     {"fp16", HONE_F16},  {"bf16", HONE_BF16}, {"fp64", HONE_F64}, {"int8", HONE_I8},
+              {"int16", HONE_I16},    {"int32", HONE_I32}, {"int64", HONE_I64}, {"uint8", HONE_U8}, {"bool", HONE_BOOL},
+              {"fp8", HONE_F8E4M3FN}, {"int4", HONE_I4},   {"fp4", HONE_F4E2M1}};
+  char name[32];
+  if (length >= sizeof name) return HONE_NONE;
+  memcpy(name, text, length);
+  name[length] = 0;
+  for (size_t i = 0; i < CLI_COUNT(rows); ++i)
+    if (strcmp(rows[i].name, name) == 0) return rows[i].dtype;
+  return hone_dtype_find(name);
+}
+
+/* ---- layers ---- */
+
+enum { MOST_SPECS = 64 };
+/* NODE:TYPE[+TYPE], one `*` in NODE at most. The texts are the command line's. */
+typedef struct spec {
+  const char *node, *type, *end;
+  size_t node_length;
+  bool used;
+} spec;
+
+typedef struct layer_check {
+  cli_tool *cli;
+  const char *option;
+  bool outputs; /* the types that layers write, not those that they compute in */
+  bool wish;
+  spec specs[MOST_SPECS];
+  int count, code;
+  const char *near[MOST_SPECS]; /* the node nearest to each name */
+} layer_check;
+
+static bool names_node(const spec *s, const char *name) {
+  const char *star = memchr(s->node, '*', s->node_length);
+  const size_t length = strlen(name), before = star ? (size_t)(star - s->node) : s->node_length;
+  if (!star) return length == before && memcmp(name, s->node, before) == 0;
+  const size_t after = s->node_length - before - 1;
+  return length >= before + after && memcmp(name, s->node, before) == 0 &&
+         memcmp(name + length - after, star + 1, after) == 0;
+}
+
+static hone_dtype dtype_of(const hone_value *value) {
+  hone_type type = {0};
+  if (value) hone_value_type(value, &type);
+  return type.dtype;
+}
+
+static bool is_float(hone_dtype dtype) {
+  return dtype != HONE_NONE && (HONE_BIT(dtype) & (HONE_TYPES_FLOAT | HONE_TYPES_NARROW));
+}
+
+/* The first float among what it reads and writes, else the type of its first output. */
+static hone_dtype computes_in(const hone_node_info *node) {
+  for (int i = 0; i < node->in_count; ++i)
+    if (is_float(dtype_of(node->in[i]))) return dtype_of(node->in[i]);
+  for (int i = 0; i < node->out_count; ++i)
+    if (is_float(dtype_of(node->out[i]))) return dtype_of(node->out[i]);
+  return node->out_count ? dtype_of(node->out[0]) : HONE_NONE;
+}
+
+/* Wanted is not what is: a wish is told, a condition fails. */
+static void refuse(layer_check *check, const hone_node_info *node, hone_dtype is, const char *wanted, size_t length) {
+  const char *does = check->outputs ? "writes" : "computes in";
+  if (check->wish) {
+    cli_note(check->cli, "warning: --%s: layer %s (%s) %s %s, not in %.*s as was preferred", check->option, node->name,
+             node->op, does, hone_dtype_name(is), (int)length, wanted);
+    return;
+  }
+  cli_error("--%s: layer %s (%s) %s %s; that it could be %.*s is not yet here: hone computes in the model's own types",
+            check->option, node->name, node->op, does, hone_dtype_name(is), (int)length, wanted);
+  check->code = CLI_EXIT_UNSUPPORTED;
+}
+
+static void check_layer(layer_check *check, const spec *s, const hone_node_info *node) {
+  const bool any = memchr(s->node, '*', s->node_length) != NULL; /* floats are meant, not what counts and indexes */
+  const char *at = s->type;
+  for (int i = 0; at < s->end; ++i) {
+    size_t length = 0;
+    while (at + length < s->end && at[length] != '+') ++length;
+    if (check->outputs && i >= node->out_count) {
+      check->code = cli_usage_error(check->cli, "--%s: layer %s (%s) has %d output%s", check->option, node->name,
+                                    node->op, node->out_count, node->out_count == 1 ? "" : "s");
+      return;
+    }
+    const hone_dtype is = check->outputs ? dtype_of(node->out[i]) : computes_in(node);
+    const bool passes = any && is_float(read_dtype(at, length)) && !is_float(is);
+    if (is != HONE_NONE && is != read_dtype(at, length) && !passes) refuse(check, node, is, at, length);
+    at += length + 1;
+  }
+}
+
+static void see_layer(void *user, const hone_node_info *node) {
+  layer_check *check = user;
+  const spec *last = NULL;
+  for (int i = 0; i < check->count; ++i) {
+    spec *s = &check->specs[i];
+    char name[256];
+    (void)snprintf(name, sizeof name, "%.*s", (int)s->node_length, s->node);
+    check->near[i] = cli_near(name, check->near[i], node->name);
+    if (!names_node(s, node->name)) continue;
+    s->used = true;
+    last = s; /* later ones override earlier ones */
+  }
+  if (last) check_layer(check, last, node);
+}
+
+static int read_specs(layer_check *check) {
+  const char *texts[MOST_SPECS];
+  const int given = cli_list(check->cli, check->option, texts, MOST_SPECS);
+  for (int i = 0; i < given; ++i)
+    for (const char *at = texts[i]; at;) {
+      const char *end = at + strcspn(at, ","), *colon = end;
+      while (colon > at && *colon != ':') --colon;
+      if (colon == at || colon + 1 == end)
+        return cli_usage_error(check->cli, "--%s wants NODE:TYPE, not \"%.*s\"", check->option, (int)(end - at), at);
+      if (check->count == MOST_SPECS) return cli_usage_error(check->cli, "--%s: too many layers", check->option);
+      for (const char *type = colon + 1; type < end;) {
+        const size_t length = strcspn(type, "+,");
+        if (read_dtype(type, length) == HONE_NONE)
+          return cli_usage_error(check->cli, "--%s: there is no type %.*s; types: fp32, fp16, bf16, int32, int64, int8",
+                                 check->option, (int)length, type);
+        type += length + 1;
+      }
+      check->specs[check->count++] = (spec){at, colon + 1, end, (size_t)(colon - at), false};
+      at = *end ? end + 1 : NULL;
+    }
+  return CLI_EXIT_OK;
+}
+
+static int check_layers(cli_tool *cli, const hone_graph *graph, const char *option, bool outputs, bool wish) {
+  static layer_check check; /* large for a stack */
+  check = (layer_check){.cli = cli, .option = option, .outputs = outputs, .wish = wish};
+  const int code = read_specs(&check);
+  if (code != CLI_EXIT_OK) return code;
+  hone_graph_visit_nodes(graph, see_layer, &check);
+  for (int i = 0; i < check.count; ++i)
+    if (!check.specs[i].used)
+      return cli_usage_error(cli, "--%s: the model has no layer %.*s%s%s", option, (int)check.specs[i].node_length,
+                             check.specs[i].node, check.near[i] ? "; did you mean " : "",
+                             check.near[i] ? check.near[i] : "");
+  return check.code;
+}
+
+static int check_precisions(cli_tool *cli, const hone_graph *graph) {
+  const char *constraints = cli_text(cli, "precisionConstraints");
+  const bool asks = cli_has(cli, "layerPrecisions") || cli_has(cli, "layerOutputTypes");
+  if (constraints && strcmp(constraints, "none") != 0 && strcmp(constraints, "prefer") != 0 &&
+      strcmp(constraints, "obey") != 0)
+    return cli_usage_error(cli, "--precisionConstraints wants none, prefer or obey, not %s", constraints);
+  if (constraints && !asks)
+    cli_note(cli, "--precisionConstraints=%s constrains nothing without --layerPrecisions or --layerOutputTypes",
+             constraints);
+  if (!asks) return CLI_EXIT_OK;
+  if (constraints && strcmp(constraints, "none") == 0) {
+    cli_note(cli, "warning: --precisionConstraints=none: --layerPrecisions and --layerOutputTypes ask for nothing");
+    return CLI_EXIT_OK;
+  }
+  const bool wish = constraints && strcmp(constraints, "prefer") == 0;
+  const int code = check_layers(cli, graph, "layerPrecisions", false, wish);
+  return code == CLI_EXIT_OK ? check_layers(cli, graph, "layerOutputTypes", true, wish) : code;
+}
+
+/* ---- inputs and outputs ---- */
+
+/* TYPE:FORMAT[+FORMAT]: any of the formats will do. */
+static int check_port(cli_tool *cli, const char *option, const char *name, hone_dtype is, const char *text,
+                      size_t length) {
+  const char *colon = memchr(text, ':', length);
+  if (!colon)
+    return cli_usage_error(cli, "--%s wants TYPE:FORMAT, as fp32:chw, not \"%.*s\"", option, (int)length, text);
+  const hone_dtype wanted = read_dtype(text, (size_t)(colon - text));
+  if (wanted == HONE_NONE)
+    return cli_usage_error(cli, "--%s: there is no type %.*s", option, (int)(colon - text), text);
+  bool plain = false;
+  for (const char *at = colon + 1; at < text + length;) {
+    const size_t part = strcspn(at, "+,");
+    plain = plain || (part == 3 && strncmp(at, "chw", 3) == 0);
+    at += part + 1;
+  }
+  if (wanted == is && plain) return CLI_EXIT_OK;
+  if (wanted != is)
+    cli_error("--%s: %s is %s in the model; that it could be %.*s outside is not yet here", option, name,
+              hone_dtype_name(is), (int)(colon - text), text);
+  else
+    cli_error("--%s: %s is plain (chw) here; the format %.*s is not yet here: a Transpose in the model says the same",
+              option, name, (int)(text + length - colon - 1), colon + 1);
+  return CLI_EXIT_UNSUPPORTED;
+}
+
+static int check_ports(cli_tool *cli, const char *option, const char *const *names, const hone_dtype *types,
+                       int count) {
+  const char *text = cli_text(cli, option);
+  if (!text) return CLI_EXIT_OK;
+  int parts = 1;
+  for (const char *c = text; *c; ++c) parts += *c == ',';
+  if (parts != 1 && parts != count)
+    return cli_usage_error(cli, "--%s has %d formats; the model has %d, or give one for all", option, parts, count);
+  for (int i = 0; i < count; ++i) {
+    const size_t length = strcspn(text, ",");
+    const int code = check_port(cli, option, names[i], types[i], text, length);
+    if (code != CLI_EXIT_OK) return code;
+    if (parts > 1) text += length + (text[length] != 0);
+  }
+  return CLI_EXIT_OK;
+}
+
+static int check_formats(cli_tool *cli, const cli_model *model, const char *option, bool inputs) {
+  const char *names[CLI_MAX_INPUTS];
+  hone_dtype types[CLI_MAX_INPUTS];
+  const hone_graph *graph = model->graph;
+  int count = graph ? (inputs ? hone_graph_input_count(graph) : hone_graph_output_count(graph))
+                    : (inputs ? hone_engine_input_count(model->engine) : hone_engine_output_count(model->engine));
+  if (count > CLI_MAX_INPUTS) count = CLI_MAX_INPUTS;
+  for (int i = 0; i < count; ++i) {
+    hone_port_info port = {0};
+    if (graph) {
+      const hone_value *value = inputs ? hone_graph_input(graph, i) : hone_graph_output(graph, i);
+      names[i] = inputs ? hone_value_name(value) : hone_graph_output_name(graph, i);
+      types[i] = dtype_of(value);
+    } else if ((inputs ? hone_engine_input(model->engine, i, &port) : hone_engine_output(model->engine, i, &port)) ==
+               HONE_OK) {
+      names[i] = port.name;
+      types[i] = port.type.dtype;
+    }
+  }
+  return check_ports(cli, option, names, types, count);
+}
+
+int cli_check_types(cli_tool *cli, const cli_model *model) {
+  if (!cli_takes(cli->command, "inputIOFormats")) return CLI_EXIT_OK;
+  if (cli_has(cli, "noTF32")) cli_note(cli, "--noTF32: f32 is computed in f32 in any case");
+  int code = check_formats(cli, model, "inputIOFormats", true);
+  if (code == CLI_EXIT_OK) code = check_formats(cli, model, "outputIOFormats", false);
+  return code == CLI_EXIT_OK && model->graph ? check_precisions(cli, model->graph) : code;
+}
