@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grid_sample.c - planes of plain f32 read at the places of a grid, over one to three axes. */
+#include "kernels/cpu/sample/grid.h"
+#include "backend/cpu/cpu.h"
+
+enum { X, GRID };
+static const double ns_per_tap = 0.8, ns_per_place = 20;
+
+typedef struct state {
+  hn_grid_f32_fn *kernel;
+  hn_grid_args args; /* no pointers */
+  int64_t units, grain;
+} state;
+
+static const char *read(const hone_query *query, state *s) {
+  const char *reason = hn_cpu_check(query, 2, 2, 1);
+  if (reason) return reason;
+  if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[GRID], HONE_F32, HONE_PLAIN) ||
+      !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
+    return "it is not plain f32";
+  const hone_shape *x = &query->in[X].type.shape, *grid = &query->in[GRID].type.shape, *y = &query->out[0].type.shape;
+  const int axes = x->rank - 2;
+  const char *mode = hn_attr_text(query->attrs, "mode"), *padding = hn_attr_text(query->attrs, "padding_mode");
+  if (axes < 1 || axes > HN_GRID_AXES || grid->rank != x->rank || y->rank != x->rank)
+    return "it has not one to three axes";
+  if (grid->dim[0] != x->dim[0] || grid->dim[axes + 1] != axes || y->dim[0] != x->dim[0] || y->dim[1] != x->dim[1])
+    return "the extents do not fit together";
+  const char kind = mode[0] == 'b' ? mode[2] : mode[0];
+  s->args = (hn_grid_args){.channels = x->dim[1], .pixels = 1, .in = {1, 1, 1}, .axes = axes};
+  s->args.taps = kind == 'n' ? 1 : kind == 'l' ? 2 : 4;
+  s->args.padding = padding[0] == 'z' ? HN_GRID_ZEROS : padding[0] == 'b' ? HN_GRID_BORDER : HN_GRID_REFLECTION;
+  s->args.is_aligned = hn_attr_int(query->attrs, "align_corners") != 0;
+  int64_t plane = 1, taps = 1;
+  for (int i = 0; i < axes; ++i) {
+    if (grid->dim[1 + i] != y->dim[2 + i]) return "the extents do not fit together";
+    s->args.in[HN_GRID_AXES - axes + i] = x->dim[2 + i];
+    s->args.pixels *= y->dim[2 + i];
+    if (!hn_mul_i64(plane, x->dim[2 + i], &plane)) return "a plane is too large";
+    taps *= s->args.taps;
+  }
+  if (plane < 1) return "it is empty";
+  if (plane > INT32_MAX) return "a plane is too large";
+  s->units = hn_grid_units(&s->args, x->dim[0]);
+  const double pixels = (double)x->dim[0] * (double)s->args.pixels;
+  s->grain = hn_cpu_grain(s->units, pixels * (ns_per_place * axes + (double)(taps * x->dim[1]) * ns_per_tap));
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  state s;
+  return read(query, &s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_grid_f32_fn *kernel) {
+  s->kernel = kernel;
+  return read(query, s) ? HONE_INTERNAL : HONE_OK;
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const state *s = arg;
+  s->kernel(&s->args, begin, end);
+}
+
+static hone_status launch(void *planned, hone_stream *stream, const hone_launch *l) {
+  state s = *(const state *)planned;
+  s.args.x = l->in[X].data;
+  s.args.grid = l->in[GRID].data;
+  s.args.y = l->out[0].data;
+  hn_pool_run(hn_stream_pool(stream), s.units, s.grain, body, &s);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  HN_CPU_ROW(grid_sample, f32, suffix, ISA, prepare(query, s, hn_grid_f32_##suffix), .flags = HONE_TACTIC_REPEATABLE,  \
+             .reject = reject, .state_bytes = state_bytes, .launch = launch)
+HN_EACH_ISA(ROW)

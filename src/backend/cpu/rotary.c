@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rotary.c - rotary_embedding of plain f32. A unit is a row of features. */
+#include "kernels/cpu/attention/rotary.h"
+#include "backend/cpu/cpu.h"
+
+enum { X, COS, SIN, PLACES };
+static const double ns_per_float = 0.2;
+
+typedef struct state {
+  hn_rotary_f32_fn *kernel;
+  hn_rotary_args args; /* no pointers */
+  int64_t rows, grain, place_count, cache_rows;
+} state;
+
+static const char *read(const hone_query *query, state *s) {
+  const char *reason = hn_cpu_check(query, 3, 4, 1);
+  if (reason) return reason;
+  for (int i = X; i <= SIN; ++i)
+    if (!hn_cpu_is(&query->in[i], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
+  if (!hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
+  const hone_shape *x = &query->in[X].type.shape, *cos = &query->in[COS].type.shape;
+  if (x->rank < 3 || x->rank > 4 || !hn_shape_equal(x, &query->out[0].type.shape))
+    return "the ranks do not fit together";
+  const int64_t heads = x->rank == 3 ? hn_attr_int(query->attrs, "num_heads") : x->dim[1];
+  const int64_t len = x->rank == 3 ? x->dim[1] : x->dim[2];
+  if (heads < 1 || len < 1 || (x->rank == 3 && x->dim[2] % heads)) return "the heads do not fit together";
+  hn_rotary_args *a = &s->args;
+  a->size = x->rank == 3 ? x->dim[2] / heads : x->dim[3];
+  const int64_t turned = hn_attr_int(query->attrs, "rotary_embedding_dim");
+  a->half = (turned ? turned : a->size) / 2;
+  a->outer = heads * len;
+  a->inner = len;
+  a->across = x->rank == 3 ? heads : 1;
+  a->is_interleaved = hn_attr_int(query->attrs, "interleaved") != 0;
+  s->rows = x->dim[0] * heads * len;
+  s->place_count = hn_cpu_given(query, PLACES) ? x->dim[0] * len : 0;
+  if (a->half < 1 || a->half * 2 > a->size || (turned ? turned : a->size) % 2) return "the turned features do not fit";
+  const int64_t angles = hn_elems(cos) / a->half;
+  s->cache_rows = angles;
+  if (!hn_shape_equal(cos, &query->in[SIN].type.shape) || cos->rank < 2 || cos->dim[cos->rank - 1] != a->half)
+    return "the caches do not fit together";
+  if (!s->place_count && angles != x->dim[0] * len) return "the caches do not fit together";
+  if (s->place_count && (!hn_cpu_is(&query->in[PLACES], HONE_I64, HONE_PLAIN) ||
+                         hn_elems(&query->in[PLACES].type.shape) != s->place_count))
+    return "the positions do not fit together";
+  s->grain = hn_cpu_grain(s->rows, (double)s->rows * (double)a->size * ns_per_float);
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  state s;
+  return read(query, &s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_rotary_f32_fn *kernel) {
+  s->kernel = kernel;
+  return read(query, s) ? HONE_INTERNAL : HONE_OK;
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const state *s = arg;
+  s->kernel(&s->args, begin, end);
+}
+
+static hone_status launch(void *planned, hone_stream *stream, const hone_launch *l) {
+  state s = *(const state *)planned;
+  s.args.x = l->in[X].data;
+  s.args.cos = l->in[COS].data;
+  s.args.sin = l->in[SIN].data;
+  s.args.y = l->out[0].data;
+  s.args.places = s.place_count ? l->in[PLACES].data : NULL;
+  for (int64_t i = 0; i < s.place_count; ++i)
+    if (s.args.places[i] < 0 || s.args.places[i] >= s.cache_rows)
+      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "position %lld is outside the caches",
+                     (long long)s.args.places[i]);
+  hn_pool_run(hn_stream_pool(stream), s.rows, s.grain, body, &s);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  HN_CPU_ROW(rotary_embedding, f32, suffix, ISA, prepare(query, s, hn_rotary_f32_##suffix),                            \
+             .flags = HONE_TACTIC_REPEATABLE, .reject = reject, .state_bytes = state_bytes, .launch = launch)
+HN_EACH_ISA(ROW)
