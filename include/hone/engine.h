@@ -12,10 +12,15 @@ extern "C" {
 
 typedef struct hone_engine hone_engine;
 
-/* The range of one input's shape. A static input needs none; a free dim without a profile is 1, with a warning. */
+/* The range of one input's shape. A static input needs none; a free dim without a profile is 1, with a warning.
+ * Each profile gives the engine a schedule of its own, tuned at its opt shapes; weights that schedules have in common
+ * are held once. Profiles are numbered from 0 without gaps, and may overlap; where there are several, each has a shape
+ * for every input with free dims. */
+enum { HONE_MAX_SCHEDULES = 16 };
 typedef struct hone_profile_shape {
   const char *input;
   hone_shape min, opt, max;
+  int profile;
 } hone_profile_shape;
 
 /* Called from the building thread, often; done of total in abstract units, what names the present work. */
@@ -87,10 +92,16 @@ typedef struct hone_port_info {
   hone_type type;           /* free dims are -1 */
   hone_shape min, opt, max; /* inputs */
 } hone_port_info;
+/* Inputs and outputs of the engine: free dims are those that vary within a schedule or between schedules; min and max
+ * span all schedules, though shapes between two of them may belong to none; opt is the first schedule's. */
 HONE_API int hone_engine_input_count(const hone_engine *engine);
 HONE_API int hone_engine_output_count(const hone_engine *engine);
 HONE_API hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info);
 HONE_API hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_info *out_info);
+HONE_API int hone_engine_schedule_count(const hone_engine *engine);
+/* An input as one schedule takes it. INVALID when there is no such schedule or input. */
+HONE_API hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index,
+                                                hone_port_info *out_info);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,8 @@ typedef struct hone_report_options {
   int top;           /* rows of the candidates list; 0: 5 */
   const char *node;  /* explain: only this node; NULL: all */
   double idle_ns[2]; /* host-to-device and device-to-host time of a run, 0 on CPUs */
+  bool one_schedule; /* only of schedule number `schedule`; else of all, and of a profile the one that ran last */
+  int schedule;
 } hone_report_options;
 
 /* The layer profile of a session that ran with profiling on: layer, type, time, % of total; total, FPS; top
@@ -32,17 +34,23 @@ HONE_API HONE_CHECKED hone_status hone_report_memory(const hone_engine *engine, 
 typedef struct hone_engine_summary {
   const char *name, *built_by, *device_name;
   int step_count, reference_steps;                    /* steps of all blocks; those that run on the reference */
-  uint64_t weights_bytes, arena_bytes, scratch_bytes; /* at the opt shapes */
+  uint64_t weights_bytes, arena_bytes, scratch_bytes; /* at the opt shapes; weights: of the whole engine */
   double flops;                                       /* of one run at the opt shapes */
   double max_error_rel_l2;                            /* the largest measured error of a step; -1: none measured */
   bool dynamic, after_run;
+  int schedule_count;
+  uint64_t schedule_weights_bytes; /* of the weights, what this schedule reads */
 } hone_engine_summary;
+/* Of the first schedule. */
 HONE_API void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);
+/* INVALID when there is no such schedule. */
+HONE_API hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule,
+                                                    hone_engine_summary *out_summary);
 /* The decision ledger: of an engine built in this process, or read from text (PATH.ledger). */
 HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path,
                                                       const hone_report_options *options, hone_write_fn write,
                                                       void *user, hone_diagnostics *diag);
-/* Per-step numbers of a profiled session, for programs. Borrowed pointers. */
+/* Per-step numbers of a profiled session, for programs: of the schedule that ran last. Borrowed pointers. */
 typedef struct hone_step_profile {
   const char *name, *op, *provider, *tactic;
   double mean_ns, min_ns, max_ns, median_ns;
@@ -60,6 +68,8 @@ typedef struct hone_verify_options {
   uint32_t struct_size;
   bool full, json;
   uint64_t seed;
+  bool one_schedule; /* only schedule number `schedule`; else all */
+  int schedule;
 } hone_verify_options;
 HONE_API HONE_CHECKED hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
                                               hone_write_fn write, void *user, bool *out_within_bounds,

@@ -21,15 +21,21 @@ typedef struct hone_session_options {
   void (*on_step)(void *user, const char *step_name, double elapsed_ns);
   void *on_step_user;
   bool no_replay; /* launch every step anew, also on devices that can replay what was recorded */
+  /* An engine with several schedules runs shapes by the one that takes them and was tuned nearest to them: the least
+   * sum of |log(dim/opt)|. one_schedule: only schedule number `schedule`, and shapes outside its range are refused. */
+  bool one_schedule;
+  int schedule;
 } hone_session_options;
 
-/* Allocates everything a run needs at the profile's opt shapes. Errors: NO_MEMORY, MALFORMED (weights are damaged). */
+/* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
+ * MALFORMED (weights are damaged). */
 HONE_API HONE_CHECKED hone_status hone_session_create(hone_engine *engine, const hone_session_options *options,
                                                       hone_session **out_session, hone_diagnostics *diag);
 HONE_API void hone_session_destroy(hone_session *session);
 
 /* The shape of an input for the next runs. Takes effect at the next bind, copy or run, which then may allocate.
- * INVALID names the input, dim, value and allowed range. */
+ * INVALID names the input, dim, value and what each schedule allows; where several inputs' shapes are each taken by
+ * some schedule, but by none together, the bind, copy or run says so. */
 HONE_API HONE_CHECKED hone_status hone_session_set_shape(hone_session *session, const char *input, int rank,
                                                          const int64_t *dims);
 /* Uses the caller's memory for an input or output from the next run on (borrowed; 64-aligned is fastest; for outputs it
@@ -53,6 +59,7 @@ typedef struct hone_session_stats {
   uint64_t arena_bytes, scratch_bytes, io_bytes, state_bytes, heap_bytes, weights_bytes;
   int64_t runs, instances;
   int64_t replays, replayed_steps; /* recorded runs of device steps over all instances, and the steps in them */
+  int schedule;                    /* of the engine, that ran or was prepared last */
 } hone_session_stats;
 HONE_API void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
 

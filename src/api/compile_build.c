@@ -97,6 +97,7 @@ typedef struct build_state {
   hn_arena arena;
   hone_shape *min, *opt, *max;
   hn_choices *choices;
+  hn_schedules *schedules;
   hn_pass_log log;
 } build_state;
 
@@ -132,9 +133,11 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
   HN_TRY(hn_pipeline_run(&run, after));
   HN_TRY(hn_infer_graph(b->graph)); /* folded values may tell more extents than were known before */
   HN_TRY(hn_tune(context, b->graph, b->list.devices, b->list.count, options, b->min, b->opt, b->max, &b->choices));
-  hn_plan *plan;
-  HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, &plan));
-  HN_TRY(hn_engine_create(context->allocator, plan, b->list.devices, b->list.count, out_engine, &context->diag));
+  HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
+  HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, b->schedules));
+  hn_schedules *schedules = b->schedules;
+  b->schedules = NULL; /* the engine takes them */
+  HN_TRY(hn_engine_create(context->allocator, schedules, b->list.devices, b->list.count, out_engine, &context->diag));
   hn_text ledger;
   hn_text_init(&ledger, context->allocator);
   const hone_status status = hn_ledger_write(b->choices, &b->log, &ledger);
@@ -160,6 +163,7 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   build_state b = {.context = context};
   hn_arena_init(&b.arena, context->allocator);
   const hone_status status = build(&b, graph, devices, device_count, options, out_engine);
+  hn_schedules_destroy(b.schedules);
   hn_choices_destroy(b.choices);
   hn_graph_destroy(b.graph);
   hn_device_list_close(&b.list);

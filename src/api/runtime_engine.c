@@ -54,11 +54,11 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
     hn_blob_close(blob);
     return opened;
   }
-  hn_plan *plan;
-  hone_status status =
-      hn_plan_read(context->allocator, context->ops, list.devices, list.count, blob, what, &plan, &context->diag);
+  hn_schedules *schedules;
+  hone_status status = hn_schedules_read(context->allocator, context->ops, list.devices, list.count, blob, what,
+                                         &schedules, &context->diag);
   if (status == HONE_OK)
-    status = hn_engine_create(context->allocator, plan, list.devices, list.count, out_engine, &context->diag);
+    status = hn_engine_create(context->allocator, schedules, list.devices, list.count, out_engine, &context->diag);
   hn_device_list_close(&list); /* the engine holds those that it uses */
   return status;
 }
@@ -82,7 +82,7 @@ hone_status hone_engine_load_memory(hone_context *context, const void *bytes, si
 }
 
 hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag) {
-  HN_TRY(hn_plan_write(engine->plan, path, diag));
+  HN_TRY(hn_schedules_write(engine->schedules, path, diag));
   if (!engine->ledger) return HONE_OK;
   char ledger_path[4096];
   if ((size_t)snprintf(ledger_path, sizeof ledger_path, "%s.ledger", path) >= sizeof ledger_path)

@@ -38,11 +38,10 @@ static hone_status check_options(const hone_report_options **options, hone_diagn
 }
 
 /* The work of each step at the shapes of the current instance; as at build where they are not known. */
-static hone_cost step_cost(const hone_session *session, const hn_plan_step *step) {
-  const hn_plan *plan = session->engine->plan;
+static hone_cost step_cost(const hone_session *session, const hn_plan *plan, const hn_plan_step *step) {
   hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
-  if (!plan->dynamic || !session->current || !step->op || !step->op->cost || step->in_count > HONE_MAX_PORTS * 2 ||
-      step->out_count > HONE_MAX_PORTS)
+  if (!plan->dynamic || !session->current || session->current->plan != plan || !step->op || !step->op->cost ||
+      step->in_count > HONE_MAX_PORTS * 2 || step->out_count > HONE_MAX_PORTS)
     return step->cost;
   if (hn_plan_step_facts(plan, step, session->current->symbols, in, out, NULL) != HONE_OK) return step->cost;
   for (int i = 0; i < step->out_count; ++i)
@@ -50,30 +49,43 @@ static hone_cost step_cost(const hone_session *session, const hn_plan_step *step
   return step->op->cost(&step->attrs, in, step->in_count, out, step->out_count);
 }
 
-static int64_t batch_of(const hone_session *session) {
-  const bool has_axis = session->engine->plan->input_count > 0 && session->shapes[0].rank > 0;
-  return has_axis ? session->shapes[0].dim[0] : 1;
+/* Of the shapes that ran last; of a schedule that did not, its opt shapes'. */
+static int64_t batch_of(const hone_session *session, const hn_plan *plan) {
+  if (plan->input_count == 0) return 1;
+  const bool current = session->current && session->current->plan == plan;
+  const hone_shape *shape = current ? &session->current->shapes[0] : &plan->inputs[0].opt;
+  return shape->rank > 0 ? shape->dim[0] : 1;
 }
 
 static hone_status make_profile(report *r, const hone_session *session, const hone_report_options *options) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_schedules *schedules = session->engine->schedules;
+  const int schedule = options->one_schedule ? options->schedule : session->schedule;
+  const hn_plan *plan = schedules->plans[schedule];
   hn_trace trace;
-  HN_TRY(hn_session_trace(session, &r->arena, &trace, r->diag));
+  HN_TRY(hn_session_trace(session, schedule, &r->arena, &trace, r->diag));
   hone_cost *costs = HN_NEW(&r->arena, hone_cost, plan->step_count + 1);
   if (!costs) return HONE_NO_MEMORY;
-  for (int s = 0; s < plan->step_count; ++s) costs[s] = step_cost(session, &plan->steps[s]);
-  const hn_profile_input input = {.plan = plan,
+  for (int s = 0; s < plan->step_count; ++s) costs[s] = step_cost(session, plan, &plan->steps[s]);
+  const hn_profile_input input = {.name = schedules->name,
+                                  .plan = plan,
+                                  .schedule_count = schedules->count,
                                   .trace = &trace,
                                   .costs = costs,
                                   .facts = &session->engine->devices[0]->facts,
-                                  .batch = batch_of(session)};
+                                  .batch = batch_of(session, plan)};
   return hn_report_profile(&input, options, &r->arena, &r->text);
+}
+
+static hone_status check_schedule(const hone_engine *engine, const hone_report_options *options,
+                                  hone_diagnostics *diag) {
+  return options->one_schedule ? hn_engine_check_schedule(engine, options->schedule, diag) : HONE_OK;
 }
 
 hone_status hone_report_profile(const hone_session *session, const hone_report_options *options, hone_write_fn write,
                                 void *user, hone_diagnostics *diag) {
   if (!session || !write) return HN_FAIL(diag, HONE_INVALID, "session and write must be given");
   HN_TRY(check_options(&options, diag));
+  HN_TRY(check_schedule(session->engine, options, diag));
   report r;
   begin(&r, session->allocator, diag);
   return end(&r, make_profile(&r, session, options), write, user);
@@ -83,38 +95,55 @@ hone_status hone_report_engine(const hone_engine *engine, const hone_report_opti
                                void *user, hone_diagnostics *diag) {
   if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
   HN_TRY(check_options(&options, diag));
+  HN_TRY(check_schedule(engine, options, diag));
   report r;
   begin(&r, engine->allocator, diag);
-  return end(&r, hn_report_engine(engine->plan, options, &r.arena, &r.text), write, user);
+  return end(&r, hn_report_engine(engine->schedules, options, &r.arena, &r.text), write, user);
 }
 
 hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *options, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
   if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
   HN_TRY(check_options(&options, diag));
+  HN_TRY(check_schedule(engine, options, diag));
   report r;
   begin(&r, engine->allocator, diag);
-  return end(&r, hn_report_memory(engine->plan, options, &r.arena, &r.text, diag), write, user);
+  return end(&r, hn_report_memory(engine->schedules, options, &r.arena, &r.text, diag), write, user);
 }
 
 void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
-  const hn_plan *plan = engine->plan;
-  *out_summary = (hone_engine_summary){.name = plan->name,
-                                       .built_by = plan->built_by,
-                                       .device_name = plan->device_name,
+  (void)hone_engine_summarize_schedule(engine, 0, out_summary);
+}
+
+hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule, hone_engine_summary *out_summary) {
+  const hn_schedules *schedules = engine->schedules;
+  *out_summary = (hone_engine_summary){0};
+  if (schedule < 0 || schedule >= schedules->count) return HONE_INVALID;
+  const hn_plan *plan = schedules->plans[schedule];
+  *out_summary = (hone_engine_summary){.name = schedules->name,
+                                       .built_by = schedules->built_by,
+                                       .device_name = schedules->device_name,
                                        .step_count = plan->step_count,
-                                       .weights_bytes = plan->weights_bytes,
+                                       .weights_bytes = schedules->weights_bytes,
                                        .arena_bytes = plan->arena_bytes,
                                        .scratch_bytes = plan->scratch_bytes,
                                        .max_error_rel_l2 = -1,
                                        .dynamic = plan->dynamic,
-                                       .after_run = plan->after_run};
+                                       .after_run = plan->after_run,
+                                       .schedule_count = schedules->count};
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     out_summary->reference_steps += hn_step_is_reference(step);
     out_summary->flops += step->cost.flops;
     if (step->error_rel_l2 > out_summary->max_error_rel_l2) out_summary->max_error_rel_l2 = step->error_rel_l2;
   }
+  hn_arena arena;
+  uint64_t shared;
+  hn_arena_init(&arena, engine->allocator);
+  const hone_status status =
+      hn_report_weights(schedules, schedule, &arena, &out_summary->schedule_weights_bytes, &shared);
+  hn_arena_deinit(&arena);
+  return status;
 }
 
 hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path, const hone_report_options *options,
@@ -139,16 +168,20 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
 
 /* ---- numbers for programs ---- */
 
-int hone_session_step_count(const hone_session *session) { return session->engine->plan->step_count; }
+static const hn_plan *latest_plan(const hone_session *session) {
+  return session->engine->schedules->plans[session->schedule];
+}
+
+int hone_session_step_count(const hone_session *session) { return latest_plan(session)->step_count; }
 
 hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile) {
   *out_profile = (hone_step_profile){0};
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = latest_plan(session);
   if (index < 0 || index >= plan->step_count || !session->samples) return HONE_INVALID;
   hn_arena arena;
   hn_arena_init(&arena, session->allocator);
   hn_trace trace;
-  const hone_status status = hn_session_trace(session, &arena, &trace, NULL);
+  const hone_status status = hn_session_trace(session, session->schedule, &arena, &trace, NULL);
   if (status == HONE_OK) {
     const hn_plan_step *step = &plan->steps[index];
     const hn_trace_step *times = &trace.steps[index];
@@ -160,7 +193,7 @@ hone_status hone_session_step(const hone_session *session, int index, hone_step_
                                        .min_ns = times->min_ns,
                                        .max_ns = times->max_ns,
                                        .median_ns = times->median_ns,
-                                       .cost = step_cost(session, step),
+                                       .cost = step_cost(session, plan, step),
                                        .reference = hn_step_is_reference(step)};
   }
   hn_arena_deinit(&arena);

@@ -19,6 +19,7 @@ enum { WINDOWS = 16, WINDOW_ELEMENTS = 256, MAX_PORTS = HONE_MAX_PORTS * 2 };
 
 typedef struct verification {
   hone_engine *engine;
+  const hn_plan *plan; /* the schedule that is verified now */
   const hone_verify_options *options;
   hone_diagnostics *diag;
   int64_t *symbols; /* at the opt shapes */
@@ -81,8 +82,7 @@ static bool take_constant(bench *b, int i) {
   hone_tensor *constant = allocate(b, sizeof *constant);
   hone_fact *fact = &b->in_facts[i];
   if (!room || !constant) return false;
-  if (!hn_plan_constant(b->of->engine->plan, b->step->in[i], constant, room, &fact->value, &fact->value_count))
-    return false;
+  if (!hn_plan_constant(b->of->plan, b->step->in[i], constant, room, &fact->value, &fact->value_count)) return false;
   fact->constant = constant;
   b->in[i] = *constant;
   return true;
@@ -181,7 +181,7 @@ static hone_status run_tactic(bench *b) {
   const hn_plan_step *step = b->step;
   hone_device *device = b->of->engine->devices[step->device];
   hone_query query;
-  hn_plan_step_query(b->of->engine->plan, step, &device->facts, b->in_facts, b->out_facts, &query);
+  hn_plan_step_query(b->of->plan, step, &device->facts, b->in_facts, b->out_facts, &query);
   HN_TRY(pack_weights(b, &query));
   b->scratch = allocate(b, step->tactic->scratch ? step->tactic->scratch(&query) : 0);
   if (!b->scratch) return HN_FAIL_MEMORY(b->of->diag);
@@ -261,7 +261,7 @@ static const char *left_out(const hn_plan_step *step, const hone_fact *out) {
 
 static hone_status verify_step(bench *b, hn_verified_step *row) {
   const hn_plan_step *step = b->step;
-  if (hn_plan_step_facts(b->of->engine->plan, step, b->of->symbols, b->in_facts, b->out_facts, NULL) != HONE_OK) {
+  if (hn_plan_step_facts(b->of->plan, step, b->of->symbols, b->in_facts, b->out_facts, NULL) != HONE_OK) {
     row->left_out = "extents known only after running";
     return HONE_OK;
   }
@@ -275,7 +275,7 @@ static hone_status verify_step(bench *b, hn_verified_step *row) {
 }
 
 static hone_status bind_symbols(verification *v, hn_arena *arena) {
-  const hn_plan *plan = v->engine->plan;
+  const hn_plan *plan = v->plan;
   hone_shape *shapes = HN_NEW(arena, hone_shape, plan->input_count + 1);
   v->symbols = HN_NEW(arena, int64_t, plan->dims.symbol_count + 1);
   if (!shapes || !v->symbols) return HN_FAIL_MEMORY(v->diag);
@@ -283,14 +283,12 @@ static hone_status bind_symbols(verification *v, hn_arena *arena) {
   return hn_plan_bind_symbols(plan, shapes, v->symbols, v->diag);
 }
 
-static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *within) {
-  const hn_plan *plan = v->engine->plan;
-  HN_TRY(hn_plan_check_weights(plan, NULL, v->diag));
+static hone_status verify_schedule(verification *v, hn_arena *arena, hn_verified_step **out_rows, bool *within) {
+  const hn_plan *plan = v->plan;
   HN_TRY(bind_symbols(v, arena));
-  hn_verified_step *rows = HN_NEW(arena, hn_verified_step, plan->step_count + 1);
+  hn_verified_step *rows = *out_rows = HN_NEW(arena, hn_verified_step, plan->step_count + 1);
   bench *b = HN_NEW(arena, bench, 1);
   if (!rows || !b) return HN_FAIL_MEMORY(v->diag);
-  *within = true;
   for (int s = 0; s < plan->step_count; ++s) {
     if (plan->steps[s].in_count > MAX_PORTS || plan->steps[s].out_count > MAX_PORTS) {
       rows[s].left_out = "too many inputs to try alone";
@@ -303,8 +301,21 @@ static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *
     if (status != HONE_OK) return hone_note(v->diag, status, "in step %s", plan->steps[s].name);
     if (!rows[s].left_out && !(rows[s].error <= rows[s].bound)) *within = false;
   }
+  return HONE_OK;
+}
+
+static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *within) {
+  const hn_schedules *schedules = v->engine->schedules;
+  hn_verified_step *rows[HONE_MAX_SCHEDULES] = {0};
+  HN_TRY(hn_schedules_check_weights(schedules, NULL, v->diag));
+  *within = true;
+  for (int k = 0; k < schedules->count; ++k) {
+    if (v->options->one_schedule && v->options->schedule != k) continue;
+    v->plan = schedules->plans[k];
+    HN_TRY_NOTE(v->diag, verify_schedule(v, arena, &rows[k], within), "in schedule %d", k);
+  }
   const hone_report_options options = {.struct_size = sizeof options, .json = v->options->json};
-  hn_report_verify(plan, rows, &options, arena, out);
+  hn_report_verify(schedules, rows, &options, arena, out);
   return out->failed ? HN_FAIL_MEMORY(v->diag) : HONE_OK;
 }
 
@@ -316,6 +327,7 @@ hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
     return HN_FAIL(diag, HONE_INVALID, "engine, write and out_within_bounds must be given; options' struct_size is %zu",
                    sizeof *options);
   *out_within_bounds = false;
+  if (options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   verification v = {.engine = engine, .options = options, .diag = diag};
   hn_arena arena;
   hn_text text;

@@ -62,7 +62,7 @@ static void describe(hn_lowering *lowering) {
   }
   for (int s = 0; s < plan->step_count; ++s) {
     if (plan->steps[s].tactic && plan->homes[plan->steps[s].device] == plan->host)
-      plan->device_isa |= plan->steps[s].tactic->isa;
+      lowering->schedules->device_isa |= plan->steps[s].tactic->isa;
     if (plan->steps[s].error_rel_l2 > plan->max_error_rel_l2) plan->max_error_rel_l2 = plan->steps[s].error_rel_l2;
   }
 }
@@ -91,21 +91,18 @@ static hone_status start(hn_lowering *lowering) {
   lowering->made_in = HN_NEW(&plan->arena, hone_format, slots);
   lowering->made_at = HN_NEW(&plan->arena, int, slots);
   lowering->view_of = HN_NEW(&plan->arena, const hn_choice *, slots);
-  plan->device_kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
+  const char **kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
   plan->blocks = HN_NEW(&plan->arena, hn_plan_block, choices->block_count);
-  plan->name = hn_arena_text(&plan->arena, graph->name ? graph->name : "");
-  plan->device_name = hn_arena_text(&plan->arena, choices->devices[0]->facts.name);
-  plan->built_by = "hone " HONE_VERSION_STRING;
-  if (!lowering->tensor_of || !lowering->made_in || !lowering->made_at || !lowering->view_of || !plan->device_kinds ||
-      !plan->blocks || !plan->name || !plan->device_name || !hn_dims_copy(&plan->dims, &graph->dims))
+  if (!lowering->tensor_of || !lowering->made_in || !lowering->made_at || !lowering->view_of || !kinds ||
+      !plan->blocks || !hn_dims_copy(&plan->dims, &graph->dims))
     return HN_FAIL_MEMORY(&lowering->context->diag);
   memset(lowering->tensor_of, -1,
          slots * HONE_FORMAT_COUNT * (size_t)choices->device_count * sizeof *lowering->tensor_of);
   plan->device_count = choices->device_count;
   HN_TRY(find_homes(lowering));
   for (size_t v = 0; v < slots; ++v) lowering->made_at[v] = plan->host;
-  for (int d = 0; d < choices->device_count; ++d) plan->device_kinds[d] = choices->devices[d]->backend->name;
-  plan->model_hash = graph->model_hash;
+  for (int d = 0; d < choices->device_count; ++d) kinds[d] = choices->devices[d]->backend->name;
+  plan->device_kinds = kinds;
   plan->block_count = choices->block_count;
   return HONE_OK;
 }
@@ -121,17 +118,25 @@ static hone_status fill(hn_lowering *lowering, const hone_shape *min, const hone
   return hn_plan_check(lowering->plan, &lowering->context->diag);
 }
 
+/* What the schedules have in common is said once. */
+static hone_status describe_all(hn_lowering *lowering) {
+  hn_schedules *schedules = lowering->schedules;
+  const hone_graph *graph = lowering->graph;
+  if (schedules->count > 0) return HONE_OK;
+  schedules->name = hn_arena_text(&schedules->arena, graph->name ? graph->name : "");
+  schedules->device_name = hn_arena_text(&schedules->arena, lowering->choices->devices[0]->facts.name);
+  schedules->built_by = "hone " HONE_VERSION_STRING;
+  schedules->model_hash = graph->model_hash;
+  return schedules->name && schedules->device_name ? HONE_OK : HN_FAIL_MEMORY(&lowering->context->diag);
+}
+
 hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hone_shape *min,
-                     const hone_shape *opt, const hone_shape *max, hn_plan **out) {
-  *out = NULL;
-  hn_plan *plan;
-  HN_TRY(hn_plan_create(context->allocator, &plan, &context->diag));
-  hn_lowering lowering = {.context = context, .graph = graph, .choices = choices, .plan = plan};
+                     const hone_shape *opt, const hone_shape *max, hn_schedules *schedules) {
+  hn_lowering lowering = {.context = context, .graph = graph, .choices = choices, .schedules = schedules};
+  HN_TRY(describe_all(&lowering));
+  HN_TRY(hn_plan_create(context->allocator, &lowering.plan, &context->diag));
   const hone_status status = fill(&lowering, min, opt, max);
-  if (status != HONE_OK) {
-    hn_plan_destroy(plan);
-    return hone_note(&context->diag, status, "while lowering %s", graph->name ? graph->name : "the graph");
-  }
-  *out = plan;
-  return HONE_OK;
+  if (status == HONE_OK) return hn_schedules_add(schedules, lowering.plan, &context->diag);
+  hn_plan_destroy(lowering.plan);
+  return hone_note(&context->diag, status, "while lowering %s", graph->name ? graph->name : "the graph");
 }

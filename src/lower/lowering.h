@@ -20,6 +20,7 @@ typedef struct hn_lowering {
   hone_context *context;
   const hone_graph *graph;
   const hn_choices *choices;
+  hn_schedules *schedules; /* to which the plan is added, and whose weights it shares */
   hn_plan *plan;
   int *tensor_of;            /* [(value id * HONE_FORMAT_COUNT + format) * devices + home]: plan tensor, -1: none yet */
   hone_format *made_in;      /* [value id]: the format its producer writes */
@@ -55,5 +56,5 @@ size_t hn_lowering_offset_in_top(const hn_plan *plan, const size_t *inside, int 
 hone_status hn_lowering_storage(hn_lowering *lowering); /* in-place reuse, arena offsets, totals */
 /* Adds an item, or finds the equal one. *out is its index (lower/weights.c). */
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out);
-hone_status hn_lowering_weights(hn_lowering *lowering); /* writes all items' bytes */
+hone_status hn_lowering_weights(hn_lowering *lowering); /* puts all items' bytes into the shared weights */
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights.c - the weights of a plan: constants and packed blobs, each once, 64-aligned, in the order of first use. */
+/* weights.c - the weights of a schedule: constants and packed blobs, in the order of first use, put into the region
+ * that the schedules share. */
 #include "lower/lowering.h"
 #include "base/checked.h"
 #include "base/hash.h"
@@ -67,27 +68,6 @@ hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *
   return HONE_OK;
 }
 
-static hone_status lay_out(hn_lowering *lowering) {
-  hn_plan *plan = lowering->plan;
-  size_t total = 0;
-  for (int i = 0; i < lowering->weight_count; ++i) {
-    hn_weight_item *item = &lowering->weights[i];
-    item->offset = total;
-    if (!hn_add_size(total, (size_t)item->bytes, &total) || !hn_align_size(total, ALIGNMENT, &total))
-      return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the weights are larger than memory can be");
-  }
-  plan->weights_bytes = total;
-  for (int t = 0; t < plan->tensor_count; ++t)
-    if (plan->tensors[t].place == HN_PLACE_CONSTANT) {
-      plan->tensors[t].offset = lowering->weights[plan->tensors[t].index].offset;
-      plan->tensors[t].index = 0;
-    }
-  for (int s = 0; s < plan->step_count; ++s)
-    if (plan->steps[s].packed_bytes)
-      plan->steps[s].packed_offset = lowering->weights[plan->steps[s].packed_offset].offset;
-  return HONE_OK;
-}
-
 static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item, uint8_t *to) {
   hone_diagnostics *diag = &lowering->context->diag;
   if (item->choice) {
@@ -113,28 +93,45 @@ static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item,
                                                   : HN_FAIL(diag, HONE_INTERNAL, "a constant does not fit its format");
 }
 
-hone_status hn_lowering_weights(hn_lowering *lowering) {
+/* The tensors and steps that know their item by its number now know its place. */
+static void place(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
-  HN_TRY(lay_out(lowering));
-  plan->owned_weights = hn_alloc_zero(&plan->allocator, (size_t)plan->weights_bytes);
-  if (!plan->owned_weights) {
-    plan->weights_bytes = 0;
-    return HN_FAIL_MEMORY(&lowering->context->diag);
-  }
-  plan->weights = plan->owned_weights;
-  plan->weights_checked = true; /* made here, not read */
-  plan->weights_table = HN_NEW(&plan->arena, hn_plan_weight, lowering->weight_count ? lowering->weight_count : 1);
-  if (!plan->weights_table) return HN_FAIL_MEMORY(&lowering->context->diag);
+  for (int t = 0; t < plan->tensor_count; ++t)
+    if (plan->tensors[t].place == HN_PLACE_CONSTANT) {
+      plan->tensors[t].offset = lowering->weights[plan->tensors[t].index].offset;
+      plan->tensors[t].index = 0;
+    }
+  for (int s = 0; s < plan->step_count; ++s)
+    if (plan->steps[s].packed_bytes)
+      plan->steps[s].packed_offset = lowering->weights[plan->steps[s].packed_offset].offset;
+  plan->weights = lowering->schedules->weights;
+  plan->weights_bytes = lowering->schedules->weights_bytes;
+}
+
+/* The first schedule's weights are all new, but for blobs that happen to be equal. */
+static hone_status reserve_first(hn_lowering *lowering) {
+  hone_diagnostics *diag = &lowering->context->diag;
+  size_t total = 0;
+  if (lowering->schedules->count > 0) return HONE_OK;
+  for (int i = 0; i < lowering->weight_count; ++i)
+    if (!hn_add_size(total, (size_t)lowering->weights[i].bytes, &total) || !hn_align_size(total, ALIGNMENT, &total))
+      return HN_FAIL(diag, HONE_LIMIT, "the weights are larger than memory can be");
+  return hn_schedules_reserve(lowering->schedules, total, diag);
+}
+
+hone_status hn_lowering_weights(hn_lowering *lowering) {
+  hone_diagnostics *diag = &lowering->context->diag;
+  HN_TRY(reserve_first(lowering));
   for (int i = 0; i < lowering->weight_count; ++i) {
-    const hn_weight_item *item = &lowering->weights[i];
-    HN_TRY(write_item(lowering, item, plan->owned_weights + item->offset));
-    plan->weights_table[i] = (hn_plan_weight){.offset = item->offset,
-                                              .bytes = item->bytes,
-                                              .how = item->how,
-                                              .from_count = item->from_count,
-                                              .from = item->from};
+    hn_weight_item *item = &lowering->weights[i];
+    const hn_weight_blob blob = {
+        .bytes = item->bytes, .how = item->how, .from_count = item->from_count, .from = item->from};
+    uint8_t *room;
+    HN_TRY(hn_schedules_room(lowering->schedules, item->bytes, &room, diag));
+    HN_TRY(write_item(lowering, item, room));
+    HN_TRY(hn_schedules_keep(lowering->schedules, &blob, &item->offset, diag));
     HN_TRY(hn_check_stop(lowering->context));
   }
-  plan->weight_count = lowering->weight_count;
+  place(lowering);
   return HONE_OK;
 }

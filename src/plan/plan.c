@@ -19,8 +19,6 @@ hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnosti
 void hn_plan_destroy(hn_plan *plan) {
   if (!plan) return;
   const hn_allocator allocator = plan->allocator;
-  hn_free(&allocator, plan->owned_weights, (size_t)plan->weights_bytes);
-  hn_blob_close(&plan->file);
   hn_arena_deinit(&plan->arena);
   hn_free(&allocator, plan, sizeof *plan);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h - the plan: blocks of steps over tensors, with every byte stated. What an engine file holds and run executes.
- * No compiler pointer survives in it: tactics are named by (provider, name, version, parameters). Everything lives in
- * the plan's arena or in its weights (mapped or owned). */
+/* plan.h - the plan: blocks of steps over tensors, with every byte stated. What an engine holds (one for each of its
+ * schedules, plan/schedules.h) and run executes. No compiler pointer survives in it: tactics are named by (provider,
+ * name, version, parameters). Everything lives in the plan's arena or in weights that it borrows. */
 #ifndef HN_PLAN_PLAN_H
 #define HN_PLAN_PLAN_H
 
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "device/device.h"
 #include "tensor/attrs.h"
 #include "tensor/dims.h"
@@ -80,29 +78,16 @@ typedef struct hn_plan_port {
   hone_shape min, opt, max; /* inputs: the profile; equal when static. Outputs: unused. */
 } hn_plan_port;
 
-typedef struct hn_plan_weight { /* where bytes of the weights came from, for refit and strip */
-  uint64_t offset, bytes;
-  const char *how; /* "copy" or the packing tactic's name */
-  int from_count;
-  const char *const *from; /* initializer names */
-} hn_plan_weight;
-
 typedef struct hn_plan {
   hn_allocator allocator;
   hn_arena arena;
   hone_dims dims;
-  const char *name;
-  const char *built_by;    /* "hone 0.1.0" */
-  const char *device_name; /* facts.name at build */
-  uint32_t device_isa;     /* union of what the chosen tactics need */
-  uint64_t model_hash;
-  int tensor_count, step_count, block_count, input_count, output_count, weight_count, device_count;
+  int tensor_count, step_count, block_count, input_count, output_count, device_count;
   hn_plan_tensor *tensors;
   hn_plan_step *steps;
   hn_plan_block *blocks; /* block 0 is the main one */
   hn_plan_port *inputs, *outputs;
-  hn_plan_weight *weights_table;
-  const char **device_kinds;           /* "cpu" */
+  const char *const *device_kinds;     /* "cpu" */
   int *homes;                          /* [device]: the device whose memory it works in: itself, or the host's first */
   int host;                            /* the home of the devices that work in the host's memory */
   uint64_t *home_arena_bytes;          /* [device] at opt shapes; their sum is arena_bytes */
@@ -110,13 +95,8 @@ typedef struct hn_plan {
   bool after_run;                      /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
   double max_error_rel_l2;
-  const uint8_t *weights; /* borrowed from blob or owned */
+  const uint8_t *weights; /* borrowed from the schedules, which share them */
   uint64_t weights_bytes;
-  uint8_t *owned_weights; /* NULL when mapped */
-  hn_blob file;
-  uint64_t *weight_hashes; /* XXH3-64 of each MiB */
-  int weight_hash_count;
-  bool weights_checked; /* made in this process, so there are no hashes to check */
 } hn_plan;
 
 hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnostics *diag);
@@ -156,15 +136,5 @@ bool hn_plan_constant(const hn_plan *plan, int t, hone_tensor *out, int64_t *roo
 /* Symbol values from input shapes; INVALID names input, dim, value and range when out of the profile. */
 hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, int64_t *symbols,
                                  hone_diagnostics *diag);
-
-/* ---- engine file (plan/write.c, plan/read.c): layout at the top of write.c ---- */
-hone_status hn_plan_write(const hn_plan *plan, const char *path, hone_diagnostics *diag);
-hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, uint8_t **out_bytes, size_t *out_count,
-                                 hone_diagnostics *diag);
-/* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
-hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
-                         int device_count, hn_blob *take_blob, const char *what, hn_plan **out, hone_diagnostics *diag);
-/* Every MiB's hash, unless made here; by all threads of the pool (NULL: by the caller). */
-hone_status hn_plan_check_weights(const hn_plan *plan, hn_pool *pool, hone_diagnostics *diag);
 
 #endif

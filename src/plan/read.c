@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c - engine bytes -> plan. Nothing in the file is trusted: structure is checked here, meaning in check.c. */
+/* read.c - engine bytes -> schedules. Nothing in the file is trusted: structure is checked here, meaning in check.c. */
 #include "base/hash.h"
 #include "plan/format.h"
 #include "plan/reader.h"
@@ -155,88 +155,83 @@ static hone_status read_hash(hn_plan_reader *reader, const hn_json *value, const
 }
 
 static hone_status read_weights(hn_plan_reader *reader, const hn_json *header) {
-  hn_plan *plan = reader->plan;
+  hn_schedules *schedules = reader->schedules;
   const hn_json *items;
   void *room;
-  HN_TRY(hn_read_list(reader, header, "weights", sizeof *plan->weights_table, &items, &plan->weight_count, &room));
-  plan->weights_table = room;
-  for (int i = 0; i < plan->weight_count; ++i) {
-    hn_plan_weight *weight = &plan->weights_table[i];
-    int64_t offset, bytes;
-    HN_TRY(hn_json_int(&items[i], "offset", 0, (int64_t)plan->weights_bytes, &offset, reader->diag));
-    HN_TRY(hn_json_int(&items[i], "bytes", 0, (int64_t)plan->weights_bytes - offset, &bytes, reader->diag));
-    weight->offset = (uint64_t)offset;
-    weight->bytes = (uint64_t)bytes;
-    HN_TRY(hn_read_text(reader, &items[i], "how", &weight->how));
-    HN_TRY(hn_read_names(reader, &items[i], "from", &weight->from_count, &weight->from));
-  }
-  HN_TRY(hn_read_list(reader, header, "weight_hashes", sizeof *plan->weight_hashes, &items, &plan->weight_hash_count,
+  HN_TRY(hn_read_list(reader, header, "weights", sizeof *schedules->weights_table, &items, &schedules->weight_count,
                       &room));
-  plan->weight_hashes = room;
-  for (int i = 0; i < plan->weight_hash_count; ++i)
-    HN_TRY(read_hash(reader, &items[i], "weight_hashes", &plan->weight_hashes[i]));
-  const uint64_t pages = (plan->weights_bytes + HN_WEIGHT_PAGE_BYTES - 1) / HN_WEIGHT_PAGE_BYTES;
-  if ((uint64_t)plan->weight_hash_count != pages)
+  schedules->weights_table = room;
+  for (int i = 0; i < schedules->weight_count; ++i) {
+    hn_weight_blob *blob = &schedules->weights_table[i];
+    int64_t offset, bytes;
+    HN_TRY(hn_json_int(&items[i], "offset", 0, (int64_t)schedules->weights_bytes, &offset, reader->diag));
+    HN_TRY(hn_json_int(&items[i], "bytes", 0, (int64_t)schedules->weights_bytes - offset, &bytes, reader->diag));
+    blob->offset = (uint64_t)offset;
+    blob->bytes = (uint64_t)bytes;
+    HN_TRY(hn_read_text(reader, &items[i], "how", &blob->how));
+    HN_TRY(hn_read_names(reader, &items[i], "from", &blob->from_count, &blob->from));
+  }
+  HN_TRY(hn_read_list(reader, header, "weight_hashes", sizeof *schedules->weight_hashes, &items,
+                      &schedules->weight_hash_count, &room));
+  schedules->weight_hashes = room;
+  for (int i = 0; i < schedules->weight_hash_count; ++i)
+    HN_TRY(read_hash(reader, &items[i], "weight_hashes", &schedules->weight_hashes[i]));
+  const uint64_t pages = (schedules->weights_bytes + HN_WEIGHT_PAGE_BYTES - 1) / HN_WEIGHT_PAGE_BYTES;
+  if ((uint64_t)schedules->weight_hash_count != pages)
     return HN_FAIL(reader->diag, HONE_MALFORMED, "the weights have %llu pages and %d hashes", (unsigned long long)pages,
-                   plan->weight_hash_count);
+                   schedules->weight_hash_count);
   return HONE_OK;
 }
 
-/* Where the devices work; absent when all work in the host's memory. */
-static hone_status read_homes(hn_plan_reader *reader, const hn_json *header) {
-  hn_plan *plan = reader->plan;
-  const int count = plan->device_count;
-  plan->homes = HN_NEW(&plan->arena, int, count);
-  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, count);
-  if (!plan->homes || !plan->home_arena_bytes) return HN_FAIL_MEMORY(reader->diag);
-  plan->home_arena_bytes[0] = plan->arena_bytes;
-  if (!hn_json_get(header, "homes")) return HONE_OK;
+/* The devices that all schedules run on, and where they work; nothing is said of that when all work in the host's
+ * memory. */
+typedef struct device_list {
+  int count, host;
+  const char *const *kinds;
+  int *homes;
+  bool apart; /* some device has memory of its own */
+} device_list;
+
+static hone_status read_devices(hn_plan_reader *reader, const hn_json *header, device_list *out) {
+  *out = (device_list){0};
+  HN_TRY(hn_read_names(reader, header, "devices", &out->count, &out->kinds));
+  if (out->count < 1 || out->count > 16)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine names %d devices; 1 to 16 are possible", out->count);
+  out->apart = hn_json_get(header, "homes");
+  if (!out->apart) {
+    out->homes = HN_NEW(reader->arena, int, out->count);
+    return out->homes ? HONE_OK : HN_FAIL_MEMORY(reader->diag);
+  }
   int homes;
   int64_t host;
+  HN_TRY(hn_read_ints(reader, header, "homes", 0, out->count - 1, &homes, &out->homes));
+  HN_TRY(hn_json_int(header, "host", 0, out->count - 1, &host, reader->diag));
+  out->host = (int)host;
+  return homes == out->count ? HONE_OK
+                             : HN_FAIL(reader->diag, HONE_MALFORMED,
+                                       "homes does not have one entry for each of %d devices", out->count);
+}
+
+static hone_status read_arenas(hn_plan_reader *reader, const hn_json *object, bool apart) {
+  hn_plan *plan = reader->plan;
+  int64_t number;
+  HN_TRY(hn_json_int(object, "arena_bytes", 0, INT64_MAX, &number, reader->diag));
+  plan->arena_bytes = (uint64_t)number;
+  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
+  if (!plan->home_arena_bytes) return HN_FAIL_MEMORY(reader->diag);
+  plan->home_arena_bytes[0] = plan->arena_bytes;
+  if (!apart) return HONE_OK;
   const hn_json *arenas;
-  HN_TRY(hn_read_ints(reader, header, "homes", 0, count - 1, &homes, &plan->homes));
-  HN_TRY(hn_json_int(header, "host", 0, count - 1, &host, reader->diag));
-  HN_TRY(hn_json_array(header, "arenas", &arenas, reader->diag));
-  plan->host = (int)host;
-  if (homes != count || arenas->length != (size_t)count)
-    return HN_FAIL(reader->diag, HONE_MALFORMED, "homes and arenas do not have one entry for each of %d devices",
-                   count);
-  for (int d = 0; d < count; ++d) {
+  HN_TRY(hn_json_array(object, "arenas", &arenas, reader->diag));
+  if (arenas->length != (size_t)plan->device_count)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "arenas does not have one entry for each of %d devices",
+                   plan->device_count);
+  for (int d = 0; d < plan->device_count; ++d) {
     if (arenas->items[d].kind != HN_JSON_INT || arenas->items[d].i < 0)
       return HN_FAIL(reader->diag, HONE_MALFORMED, "the bytes of arena %d are not a number", d);
     plan->home_arena_bytes[d] = (uint64_t)arenas->items[d].i;
   }
   return HONE_OK;
-}
-
-static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
-  hn_plan *plan = reader->plan;
-  int64_t number;
-  const char *const *kinds;
-  HN_TRY(hn_read_text(reader, header, "name", &plan->name));
-  HN_TRY(hn_read_text(reader, header, "built_by", &plan->built_by));
-  HN_TRY(hn_read_text(reader, header, "built_for", &plan->device_name));
-  HN_TRY(hn_read_names(reader, header, "devices", &plan->device_count, &kinds));
-  plan->device_kinds = (const char **)(uintptr_t)kinds;
-  if (plan->device_count < 1 || plan->device_count > 16)
-    return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine names %d devices; 1 to 16 are possible",
-                   plan->device_count);
-  HN_TRY(hn_json_int(header, "isa", 0, UINT32_MAX, &number, reader->diag));
-  plan->device_isa = (uint32_t)number;
-  HN_TRY(read_hash(reader, hn_json_get(header, "model_hash"), "model_hash", &plan->model_hash));
-  HN_TRY(hn_json_int(header, "arena_bytes", 0, INT64_MAX, &number, reader->diag));
-  plan->arena_bytes = (uint64_t)number;
-  HN_TRY(read_homes(reader, header));
-  HN_TRY(hn_json_int(header, "scratch_bytes", 0, INT64_MAX, &number, reader->diag));
-  plan->scratch_bytes = (uint64_t)number;
-  HN_TRY(hn_json_real(header, "max_error", &plan->max_error_rel_l2, reader->diag));
-  HN_TRY(read_symbols(reader, header));
-  HN_TRY(read_tensors(reader, header));
-  HN_TRY(read_ports(reader, header, "inputs", true, &plan->inputs, &plan->input_count));
-  HN_TRY(read_ports(reader, header, "outputs", false, &plan->outputs, &plan->output_count));
-  HN_TRY(hn_read_steps(reader, header));
-  HN_TRY(read_blocks(reader, header));
-  return read_weights(reader, header);
 }
 
 /* What follows from the tensors. */
@@ -248,40 +243,99 @@ static void derive(hn_plan *plan) {
   }
 }
 
-static hone_status read_plan(hn_plan_reader *reader) {
+static hone_status read_plan(hn_plan_reader *reader, const hn_json *object, const device_list *devices) {
   hn_plan *plan = reader->plan;
-  hn_engine_fixed fixed;
-  hn_json *header;
-  HN_TRY(read_fixed(&plan->file, &fixed, reader->diag));
-  plan->weights = plan->file.data + fixed.weights_offset;
-  plan->weights_bytes = fixed.weights_bytes;
-  HN_TRY(hn_json_read(&reader->scratch, reader->diag, "the engine's header",
-                      (const char *)plan->file.data + HN_ENGINE_FIXED_BYTES, (size_t)fixed.header_bytes, &header));
-  HN_TRY(read_header(reader, header));
+  int64_t number;
+  plan->weights = reader->schedules->weights;
+  plan->weights_bytes = reader->schedules->weights_bytes;
+  plan->device_count = devices->count;
+  plan->device_kinds = devices->kinds;
+  plan->homes = devices->homes;
+  plan->host = devices->host;
+  HN_TRY(read_arenas(reader, object, devices->apart));
+  HN_TRY(hn_json_int(object, "scratch_bytes", 0, INT64_MAX, &number, reader->diag));
+  plan->scratch_bytes = (uint64_t)number;
+  HN_TRY(hn_json_real(object, "max_error", &plan->max_error_rel_l2, reader->diag));
+  HN_TRY(read_symbols(reader, object));
+  HN_TRY(read_tensors(reader, object));
+  HN_TRY(read_ports(reader, object, "inputs", true, &plan->inputs, &plan->input_count));
+  HN_TRY(read_ports(reader, object, "outputs", false, &plan->outputs, &plan->output_count));
+  HN_TRY(hn_read_steps(reader, object));
+  HN_TRY(read_blocks(reader, object));
   derive(plan);
   return hn_plan_check(plan, reader->diag);
 }
 
-hone_status hn_plan_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
-                         int device_count, hn_blob *take_blob, const char *what, hn_plan **out,
-                         hone_diagnostics *diag) {
+static hone_status read_schedule(hn_plan_reader *reader, const hn_json *object, const device_list *devices) {
+  hn_schedules *schedules = reader->schedules;
+  HN_TRY(hn_plan_create(schedules->allocator, &reader->plan, reader->diag));
+  reader->arena = &reader->plan->arena;
+  const hone_status status = read_plan(reader, object, devices);
+  reader->arena = &schedules->arena;
+  if (status == HONE_OK) return hn_schedules_add(schedules, reader->plan, reader->diag);
+  hn_plan_destroy(reader->plan);
+  return status;
+}
+
+static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
+  hn_schedules *schedules = reader->schedules;
+  int64_t number;
+  device_list devices;
+  const hn_json *list;
+  HN_TRY(hn_read_text(reader, header, "name", &schedules->name));
+  HN_TRY(hn_read_text(reader, header, "built_by", &schedules->built_by));
+  HN_TRY(hn_read_text(reader, header, "built_for", &schedules->device_name));
+  HN_TRY(read_devices(reader, header, &devices));
+  HN_TRY(hn_json_int(header, "isa", 0, UINT32_MAX, &number, reader->diag));
+  schedules->device_isa = (uint32_t)number;
+  HN_TRY(read_hash(reader, hn_json_get(header, "model_hash"), "model_hash", &schedules->model_hash));
+  HN_TRY(read_weights(reader, header));
+  HN_TRY(hn_json_array(header, "schedules", &list, reader->diag));
+  if (list->length < 1 || list->length > HONE_MAX_SCHEDULES)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine has %zu schedules; 1 to %d are possible", list->length,
+                   HONE_MAX_SCHEDULES);
+  for (size_t k = 0; k < list->length; ++k)
+    HN_TRY_NOTE(reader->diag, read_schedule(reader, &list->items[k], &devices), "in schedule %zu", k);
+  return HONE_OK;
+}
+
+static hone_status read_engine(hn_plan_reader *reader) {
+  hn_schedules *schedules = reader->schedules;
+  hn_engine_fixed fixed;
+  hn_json *header;
+  HN_TRY(read_fixed(&schedules->file, &fixed, reader->diag));
+  schedules->weights = schedules->file.data + fixed.weights_offset;
+  schedules->weights_bytes = fixed.weights_bytes;
+  HN_TRY(hn_json_read(&reader->scratch, reader->diag, "the engine's header",
+                      (const char *)schedules->file.data + HN_ENGINE_FIXED_BYTES, (size_t)fixed.header_bytes, &header));
+  return read_header(reader, header);
+}
+
+hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
+                              hone_diagnostics *diag) {
   *out = NULL;
-  hn_plan *plan;
-  const hone_status made = hn_plan_create(allocator, &plan, diag);
+  hn_schedules *schedules;
+  const hone_status made = hn_schedules_create(allocator, &schedules, diag);
   if (made != HONE_OK) {
     hn_blob_close(take_blob);
     return made;
   }
-  plan->file = *take_blob;
+  schedules->file = *take_blob;
   *take_blob = (hn_blob){0};
-  hn_plan_reader reader = {.plan = plan, .ops = ops, .devices = devices, .device_count = device_count, .diag = diag};
+  hn_plan_reader reader = {.schedules = schedules,
+                           .arena = &schedules->arena,
+                           .ops = ops,
+                           .devices = devices,
+                           .device_count = device_count,
+                           .diag = diag};
   hn_arena_init(&reader.scratch, allocator);
-  const hone_status status = read_plan(&reader);
+  const hone_status status = read_engine(&reader);
   hn_arena_deinit(&reader.scratch);
   if (status != HONE_OK) {
-    hn_plan_destroy(plan);
+    hn_schedules_destroy(schedules);
     return hone_note(diag, status, "while reading engine %s", what);
   }
-  *out = plan;
+  *out = schedules;
   return HONE_OK;
 }

@@ -11,7 +11,7 @@ hone_status hn_read_list(hn_plan_reader *reader, const hn_json *object, const ch
   if (list->length > HN_PLAN_MAX_ITEMS)
     return HN_FAIL(reader->diag, HONE_MALFORMED, "%s has %zu items; at most %d are read", key, list->length,
                    HN_PLAN_MAX_ITEMS);
-  *out_room = hn_arena_zero(&reader->plan->arena, list->length ? list->length : 1, item_bytes);
+  *out_room = hn_arena_zero(reader->arena, list->length ? list->length : 1, item_bytes);
   if (!*out_room) return HN_FAIL_MEMORY(reader->diag);
   *out_items = list->items;
   *out_count = (int)list->length;
@@ -21,7 +21,7 @@ hone_status hn_read_list(hn_plan_reader *reader, const hn_json *object, const ch
 static hone_status copy_text(hn_plan_reader *reader, const hn_json *value, const char *key, const char **out) {
   if (value->kind != HN_JSON_STRING || strlen(value->string) != value->length)
     return HN_FAIL(reader->diag, HONE_MALFORMED, "%s is not a plain text", key);
-  *out = hn_arena_text(&reader->plan->arena, value->string);
+  *out = hn_arena_text(reader->arena, value->string);
   return *out ? HONE_OK : HN_FAIL_MEMORY(reader->diag);
 }
 

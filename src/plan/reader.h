@@ -5,12 +5,14 @@
 
 #include "base/json.h"
 #include "ops/registry.h"
-#include "plan/plan.h"
+#include "plan/schedules.h"
 
 enum { HN_PLAN_MAX_ITEMS = 1 << 22 }; /* tensors, steps, ...: a bound on what a header can make us allocate */
 
 typedef struct hn_plan_reader {
-  hn_plan *plan;
+  hn_schedules *schedules;
+  hn_plan *plan;   /* the schedule that is read now */
+  hn_arena *arena; /* what is read goes there: the plan's, or what the schedules share */
   const hn_op_list *ops;
   hone_device *const *devices;
   int device_count;
@@ -18,7 +20,7 @@ typedef struct hn_plan_reader {
   hn_arena scratch; /* of the parsed JSON */
 } hn_plan_reader;
 
-/* A list under a key, and room in the plan's arena for one record an item. */
+/* A list under a key, and room in the arena for one record an item. */
 hone_status hn_read_list(hn_plan_reader *reader, const hn_json *object, const char *key, size_t item_bytes,
                          const hn_json **out_items, int *out_count, void **out_room);
 hone_status hn_read_text(hn_plan_reader *reader, const hn_json *object, const char *key, const char **out);

@@ -6,12 +6,13 @@
 #include "base/memory.h"
 
 typedef struct hn_trace_step {
-  int step; /* of the plan */
+  int step; /* of the schedule's plan */
   int64_t runs;
   double total_ns, min_ns, max_ns, median_ns;
 } hn_trace_step;
 
 typedef struct hn_trace {
+  int schedule; /* whose steps these are */
   int64_t runs;
   int step_count;
   hn_trace_step *steps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write.c - plan -> engine bytes. No time, date or host name: the same plan gives the same bytes. */
-#include "plan/plan.h"
+/* write.c - schedules -> engine bytes. No time, date or host name: the same plans give the same bytes. */
+#include "plan/schedules.h"
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -182,22 +182,23 @@ static void put_ports(hn_json_writer *w, const char *key, const hn_plan *plan, c
   hn_json_close(w, ']');
 }
 
-static void put_weights(hn_json_writer *w, const hn_plan *plan) {
+static void put_weights(hn_json_writer *w, const hn_schedules *schedules) {
   hn_json_open(w, "weights", '[');
-  for (int i = 0; i < plan->weight_count; ++i) {
-    const hn_plan_weight *weight = &plan->weights_table[i];
+  for (int i = 0; i < schedules->weight_count; ++i) {
+    const hn_weight_blob *blob = &schedules->weights_table[i];
     hn_json_open_flat(w, NULL, '{');
-    hn_json_put_int(w, "offset", (int64_t)weight->offset);
-    hn_json_put_int(w, "bytes", (int64_t)weight->bytes);
-    hn_json_put_text(w, "how", weight->how);
-    put_names(w, "from", weight->from, weight->from_count);
+    hn_json_put_int(w, "offset", (int64_t)blob->offset);
+    hn_json_put_int(w, "bytes", (int64_t)blob->bytes);
+    hn_json_put_text(w, "how", blob->how);
+    put_names(w, "from", blob->from, blob->from_count);
     hn_json_close(w, '}');
   }
   hn_json_close(w, ']');
   hn_json_open(w, "weight_hashes", '[');
-  for (uint64_t at = 0; at < plan->weights_bytes; at += HN_WEIGHT_PAGE_BYTES) {
-    const uint64_t left = plan->weights_bytes - at;
-    put_hash(w, NULL, hn_hash(plan->weights + at, (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES)));
+  for (uint64_t at = 0; at < schedules->weights_bytes; at += HN_WEIGHT_PAGE_BYTES) {
+    const uint64_t left = schedules->weights_bytes - at;
+    put_hash(w, NULL,
+             hn_hash(schedules->weights + at, (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES)));
   }
   hn_json_close(w, ']');
 }
@@ -216,53 +217,65 @@ static void put_blocks(hn_json_writer *w, const hn_plan *plan) {
   hn_json_close(w, ']');
 }
 
-/* Said only where a device has memory of its own. */
-static void put_homes(hn_json_writer *w, const hn_plan *plan) {
+static bool has_homes(const hn_plan *plan) {
   bool own = plan->host != 0;
   for (int d = 0; d < plan->device_count; ++d) own = own || plan->homes[d] != 0;
-  if (!own) return;
-  put_ints(w, "homes", plan->homes, plan->device_count);
-  hn_json_put_int(w, "host", plan->host);
-  hn_json_open_flat(w, "arenas", '[');
-  for (int d = 0; d < plan->device_count; ++d) hn_json_put_int(w, NULL, (int64_t)plan->home_arena_bytes[d]);
-  hn_json_close(w, ']');
+  return own;
 }
 
-static void put_header(hn_text *text, const hn_plan *plan, hn_text *scratch) {
-  hn_json_writer writer, *w = &writer;
-  hn_json_begin(w, text);
+static void put_schedule(hn_json_writer *w, const hn_plan *plan, hn_text *scratch) {
   hn_json_open(w, NULL, '{');
-  hn_json_put_text(w, "name", plan->name);
-  hn_json_put_text(w, "built_by", plan->built_by);
-  hn_json_put_text(w, "built_for", plan->device_name);
-  put_names(w, "devices", plan->device_kinds, plan->device_count);
-  hn_json_put_int(w, "isa", plan->device_isa);
-  put_hash(w, "model_hash", plan->model_hash);
+  put_ports(w, "inputs", plan, plan->inputs, plan->input_count, true, scratch);
+  put_ports(w, "outputs", plan, plan->outputs, plan->output_count, false, scratch);
   hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
-  put_homes(w, plan);
+  if (has_homes(plan)) {
+    hn_json_open_flat(w, "arenas", '[');
+    for (int d = 0; d < plan->device_count; ++d) hn_json_put_int(w, NULL, (int64_t)plan->home_arena_bytes[d]);
+    hn_json_close(w, ']');
+  }
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
   hn_json_put_real(w, "max_error", plan->max_error_rel_l2);
   put_symbols(w, plan);
   hn_json_open(w, "tensors", '[');
   for (int t = 0; t < plan->tensor_count; ++t) put_tensor(w, plan, &plan->tensors[t], scratch);
   hn_json_close(w, ']');
-  put_ports(w, "inputs", plan, plan->inputs, plan->input_count, true, scratch);
-  put_ports(w, "outputs", plan, plan->outputs, plan->output_count, false, scratch);
   hn_json_open(w, "steps", '[');
   for (int s = 0; s < plan->step_count; ++s) put_step(w, &plan->steps[s]);
   hn_json_close(w, ']');
   put_blocks(w, plan);
-  put_weights(w, plan);
+  hn_json_close(w, '}');
+}
+
+static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *scratch) {
+  const hn_plan *first = schedules->plans[0];
+  hn_json_writer writer, *w = &writer;
+  hn_json_begin(w, text);
+  hn_json_open(w, NULL, '{');
+  hn_json_put_text(w, "name", schedules->name);
+  hn_json_put_text(w, "built_by", schedules->built_by);
+  hn_json_put_text(w, "built_for", schedules->device_name);
+  put_names(w, "devices", first->device_kinds, first->device_count);
+  if (has_homes(first)) {
+    put_ints(w, "homes", first->homes, first->device_count);
+    hn_json_put_int(w, "host", first->host);
+  }
+  hn_json_put_int(w, "isa", schedules->device_isa);
+  put_hash(w, "model_hash", schedules->model_hash);
+  hn_json_open(w, "schedules", '[');
+  for (int k = 0; k < schedules->count; ++k) put_schedule(w, schedules->plans[k], scratch);
+  hn_json_close(w, ']');
+  put_weights(w, schedules);
   hn_json_close(w, '}');
   hn_text_add(text, "\n");
 }
 
 /* The header's text and the fixed part; the caller frees the text. */
-static hone_status make_header(const hn_plan *plan, hn_text *header, hn_engine_fixed *fixed, hone_diagnostics *diag) {
+static hone_status make_header(const hn_schedules *schedules, hn_text *header, hn_engine_fixed *fixed,
+                               hone_diagnostics *diag) {
   hn_text scratch;
-  hn_text_init(&scratch, plan->allocator);
-  hn_text_init(header, plan->allocator);
-  put_header(header, plan, &scratch);
+  hn_text_init(&scratch, schedules->allocator);
+  hn_text_init(header, schedules->allocator);
+  put_header(header, schedules, &scratch);
   hn_text_deinit(&scratch);
   if (header->failed) return HN_FAIL_MEMORY(diag);
   size_t weights_offset;
@@ -273,43 +286,23 @@ static hone_status make_header(const hn_plan *plan, hn_text *header, hn_engine_f
                              .header_bytes = header->length,
                              .header_hash = hn_hash(header->data, header->length),
                              .weights_offset = weights_offset,
-                             .weights_bytes = plan->weights_bytes,
-                             .file_bytes = weights_offset + plan->weights_bytes};
+                             .weights_bytes = schedules->weights_bytes,
+                             .file_bytes = weights_offset + schedules->weights_bytes};
   memcpy(fixed->magic, HN_ENGINE_MAGIC, sizeof fixed->magic);
   fixed->fixed_hash = hn_hash(fixed, HN_ENGINE_FIXED_BYTES - sizeof fixed->fixed_hash);
   return HONE_OK;
 }
 
-hone_status hn_plan_write_memory(const hn_plan *plan, hn_allocator allocator, uint8_t **out_bytes, size_t *out_count,
-                                 hone_diagnostics *diag) {
-  *out_bytes = NULL;
-  *out_count = 0;
-  hn_text header;
-  hn_engine_fixed fixed;
-  hone_status status = make_header(plan, &header, &fixed, diag);
-  uint8_t *bytes = status == HONE_OK ? hn_alloc_zero(&allocator, (size_t)fixed.file_bytes) : NULL;
-  if (status == HONE_OK && !bytes) status = HN_FAIL_MEMORY(diag);
-  if (bytes) {
-    memcpy(bytes, &fixed, sizeof fixed);
-    memcpy(bytes + sizeof fixed, header.data, header.length);
-    if (plan->weights_bytes) memcpy(bytes + fixed.weights_offset, plan->weights, (size_t)plan->weights_bytes);
-    *out_bytes = bytes;
-    *out_count = (size_t)fixed.file_bytes;
-  }
-  hn_text_deinit(&header);
-  return status;
-}
-
-hone_status hn_plan_write(const hn_plan *plan, const char *path, hone_diagnostics *diag) {
+hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, hone_diagnostics *diag) {
   hn_text header;
   hn_engine_fixed fixed;
   hn_file_writer writer = {.fd = -1};
-  hone_status status = make_header(plan, &header, &fixed, diag);
+  hone_status status = make_header(schedules, &header, &fixed, diag);
   if (status == HONE_OK) status = hn_file_begin(diag, &writer, path);
   if (status == HONE_OK) status = hn_file_write(diag, &writer, &fixed, sizeof fixed);
   if (status == HONE_OK) status = hn_file_write(diag, &writer, header.data, header.length);
   if (status == HONE_OK) status = hn_file_pad(diag, &writer, HN_ENGINE_ALIGNMENT);
-  if (status == HONE_OK) status = hn_file_write(diag, &writer, plan->weights, (size_t)plan->weights_bytes);
+  if (status == HONE_OK) status = hn_file_write(diag, &writer, schedules->weights, (size_t)schedules->weights_bytes);
   if (status == HONE_OK) status = hn_file_commit(diag, &writer);
   if (writer.fd >= 0 || status != HONE_OK) hn_file_abandon(&writer);
   hn_text_deinit(&header);

@@ -7,7 +7,10 @@
 #include "tensor/shape.h"
 
 typedef struct description {
-  const hn_plan *plan;
+  const hn_schedules *schedules;
+  const hone_report_options *options;
+  const hn_plan *plan;                  /* the schedule that is described now */
+  uint64_t weights_bytes, shared_bytes; /* of its weights */
   bool color;
   hn_arena *arena;
   hn_text *out, scratch;
@@ -98,14 +101,17 @@ static void write_step(description *d, hn_grid *grid, int at) {
     hn_grid_add(grid, "%s", "-");
 }
 
-static void write_text(description *d) {
+static void write_schedule(description *d, int number) {
   const hn_plan *plan = d->plan;
-  hn_text_printf(d->out, "engine    %s, by %s\ndevice    %s\n", plan->name, plan->built_by, plan->device_name);
+  if (d->schedules->count > 1) hn_text_printf(d->out, "\nschedule  %d\n", number);
   write_ports(d);
   hn_text_printf(d->out, "memory    weights %.2f MB, arena %.3f MB, scratch %.3f MB%s%s\n",
-                 (double)plan->weights_bytes * 1e-6, (double)plan->arena_bytes * 1e-6,
-                 (double)plan->scratch_bytes * 1e-6, plan->dynamic ? " (at the opt shapes)" : "",
+                 (double)d->weights_bytes * 1e-6, (double)plan->arena_bytes * 1e-6, (double)plan->scratch_bytes * 1e-6,
+                 plan->dynamic ? " (at the opt shapes)" : "",
                  plan->after_run ? "; some extents are known only after running: a run may allocate" : "");
+  if (d->schedules->count > 1)
+    hn_text_printf(d->out, "shared    %.2f MB of the weights are read by other schedules, too\n",
+                   (double)d->shared_bytes * 1e-6);
   if (has_copies(plan)) write_homes(d);
   hn_text_printf(d->out, "steps     %d, of them %d on the reference\n", plan->step_count, reference_steps(plan));
   if (plan->max_error_rel_l2 >= 0)
@@ -121,6 +127,24 @@ static void write_text(description *d) {
   }
   for (int i = 0; i < plan->step_count; ++i) write_step(d, &grid, i);
   hn_grid_write(&grid, d->color, d->out);
+}
+
+static hone_status begin_schedule(description *d, int number) {
+  d->plan = d->schedules->plans[number];
+  return hn_report_weights(d->schedules, number, d->arena, &d->weights_bytes, &d->shared_bytes);
+}
+
+static hone_status write_text(description *d) {
+  const hn_schedules *all = d->schedules;
+  hn_text_printf(d->out, "engine    %s, by %s\ndevice    %s\n", all->name, all->built_by, all->device_name);
+  if (all->count > 1)
+    hn_text_printf(d->out, "schedules %d, over %.2f MB of weights\n", all->count, (double)all->weights_bytes * 1e-6);
+  for (int k = 0; k < all->count; ++k) {
+    if (!hn_report_wants(d->options, k)) continue;
+    HN_TRY(begin_schedule(d, k));
+    write_schedule(d, k);
+  }
+  return HONE_OK;
 }
 
 static void put_shape(hn_json_writer *w, const char *key, const hone_shape *shape) {
@@ -191,17 +215,14 @@ static void put_step(description *d, hn_json_writer *w, const hn_plan_step *step
   hn_json_close(w, '}');
 }
 
-static void write_json(description *d) {
-  hn_json_writer writer, *w = &writer;
+static void put_schedule(description *d, hn_json_writer *w, int number) {
   const hn_plan *plan = d->plan;
-  hn_json_begin(w, d->out);
   hn_json_open(w, NULL, '{');
-  hn_json_put_text(w, "name", plan->name);
-  hn_json_put_text(w, "built_by", plan->built_by);
-  hn_json_put_text(w, "device", plan->device_name);
+  hn_json_put_int(w, "schedule", number);
   put_ports(d, w, "inputs", plan->inputs, plan->input_count, true);
   put_ports(d, w, "outputs", plan->outputs, plan->output_count, false);
-  hn_json_put_int(w, "weights_bytes", (int64_t)plan->weights_bytes);
+  hn_json_put_int(w, "weights_bytes", (int64_t)d->weights_bytes);
+  hn_json_put_int(w, "shared_weights_bytes", (int64_t)d->shared_bytes);
   hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
   hn_json_put_bool(w, "dynamic", plan->dynamic);
@@ -212,17 +233,35 @@ static void write_json(description *d) {
   for (int i = 0; i < plan->step_count; ++i) put_step(d, w, &plan->steps[i]);
   hn_json_close(w, ']');
   hn_json_close(w, '}');
-  hn_text_add(d->out, "\n");
 }
 
-hone_status hn_report_engine(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out) {
-  description d = {.plan = plan, .color = options->color, .arena = arena, .out = out};
+static hone_status write_json(description *d) {
+  hn_json_writer writer, *w = &writer;
+  const hn_schedules *all = d->schedules;
+  hn_json_begin(w, d->out);
+  hn_json_open(w, NULL, '{');
+  hn_json_put_text(w, "name", all->name);
+  hn_json_put_text(w, "built_by", all->built_by);
+  hn_json_put_text(w, "device", all->device_name);
+  hn_json_put_int(w, "weights_bytes", (int64_t)all->weights_bytes);
+  hn_json_open(w, "schedules", '[');
+  for (int k = 0; k < all->count; ++k) {
+    if (!hn_report_wants(d->options, k)) continue;
+    HN_TRY(begin_schedule(d, k));
+    put_schedule(d, w, k);
+  }
+  hn_json_close(w, ']');
+  hn_json_close(w, '}');
+  hn_text_add(d->out, "\n");
+  return HONE_OK;
+}
+
+hone_status hn_report_engine(const hn_schedules *schedules, const hone_report_options *options, hn_arena *arena,
+                             hn_text *out) {
+  description d = {.schedules = schedules, .options = options, .color = options->color, .arena = arena, .out = out};
   hn_text_init(&d.scratch, arena->allocator);
-  if (options->json)
-    write_json(&d);
-  else
-    write_text(&d);
-  const bool failed = d.scratch.failed || out->failed;
+  const hone_status status = options->json ? write_json(&d) : write_text(&d);
+  const bool failed = d.scratch.failed || out->failed || status != HONE_OK;
   hn_text_deinit(&d.scratch);
   return failed ? HONE_NO_MEMORY : HONE_OK;
 }

@@ -11,7 +11,8 @@
 enum { WIDTH = 40, HEIGHT = 8 };
 
 typedef struct memory {
-  const hn_plan *plan;
+  const hn_schedules *schedules;
+  const hn_plan *plan; /* the schedule that is shown now */
   hn_arena *arena;
   hn_text *out, scratch;
   size_t *bytes;  /* of each tensor; 0: not known */
@@ -26,6 +27,8 @@ static hone_status measure(memory *m, hone_diagnostics *diag) {
   hone_shape *opt = HN_NEW(m->arena, hone_shape, plan->input_count + 1);
   int64_t *symbols = HN_NEW(m->arena, int64_t, plan->dims.symbol_count + 1);
   m->steps = plan->block_count > 0 ? plan->blocks[0].step_count : 0;
+  m->peak_step = 0;
+  m->has_unknown = false;
   m->bytes = HN_NEW(m->arena, size_t, plan->tensor_count + 1);
   m->lives = HN_NEW(m->arena, hn_life, plan->tensor_count + 1);
   m->live = HN_NEW(m->arena, size_t, m->steps + 1);
@@ -142,8 +145,8 @@ static void write_text(memory *m, const int *order, bool color) {
   size_t tensors = 0;
   for (int t = 0; t < plan->tensor_count; ++t)
     if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].alias_of < 0) tensors += m->bytes[t];
-  hn_text_printf(m->out, "weights   %10.3f MB, mapped from the file and shared between processes\n",
-                 (double)plan->weights_bytes * 1e-6);
+  hn_text_printf(m->out, "weights   %10.3f MB, mapped from the file and shared between processes%s\n",
+                 (double)m->schedules->weights_bytes * 1e-6, m->schedules->count > 1 ? "; those of all schedules" : "");
   hn_text_printf(m->out, "inputs    %10.3f MB\noutputs   %10.3f MB\nscratch   %10.3f MB, the largest of any step\n",
                  (double)bytes_at(m, HN_PLACE_INPUT) * 1e-6, (double)bytes_at(m, HN_PLACE_OUTPUT) * 1e-6,
                  (double)plan->scratch_bytes * 1e-6);
@@ -159,12 +162,10 @@ static void write_text(memory *m, const int *order, bool color) {
   write_tensors(m, order, color);
 }
 
-static void write_json(memory *m, const int *order) {
+static void put_schedule(memory *m, hn_json_writer *w, int number, const int *order) {
   const hn_plan *plan = m->plan;
-  hn_json_writer writer, *w = &writer;
-  hn_json_begin(w, m->out);
   hn_json_open(w, NULL, '{');
-  hn_json_put_int(w, "weights_bytes", (int64_t)plan->weights_bytes);
+  hn_json_put_int(w, "schedule", number);
   hn_json_put_int(w, "input_bytes", (int64_t)bytes_at(m, HN_PLACE_INPUT));
   hn_json_put_int(w, "output_bytes", (int64_t)bytes_at(m, HN_PLACE_OUTPUT));
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
@@ -197,21 +198,44 @@ static void write_json(memory *m, const int *order) {
   }
   hn_json_close(w, ']');
   hn_json_close(w, '}');
-  hn_text_add(m->out, "\n");
 }
 
-hone_status hn_report_memory(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out,
-                             hone_diagnostics *diag) {
-  memory m = {.plan = plan, .arena = arena, .out = out};
-  HN_TRY(measure(&m, diag));
-  const int *order = in_order(&m);
-  if (!order) return HONE_NO_MEMORY;
+static hone_status write_schedules(memory *m, const hone_report_options *options, hn_json_writer *w,
+                                   hone_diagnostics *diag) {
+  for (int k = 0; k < m->schedules->count; ++k) {
+    if (!hn_report_wants(options, k)) continue;
+    m->plan = m->schedules->plans[k];
+    HN_TRY(measure(m, diag));
+    const int *order = in_order(m);
+    if (!order) return HONE_NO_MEMORY;
+    if (options->json) {
+      put_schedule(m, w, k, order);
+      continue;
+    }
+    if (m->schedules->count > 1) hn_text_printf(m->out, "%sschedule  %d\n", k ? "\n" : "", k);
+    write_text(m, order, options->color);
+  }
+  return HONE_OK;
+}
+
+hone_status hn_report_memory(const hn_schedules *schedules, const hone_report_options *options, hn_arena *arena,
+                             hn_text *out, hone_diagnostics *diag) {
+  memory m = {.schedules = schedules, .arena = arena, .out = out};
+  hn_json_writer writer, *w = &writer;
   hn_text_init(&m.scratch, arena->allocator);
-  if (options->json)
-    write_json(&m, order);
-  else
-    write_text(&m, order, options->color);
-  const bool failed = m.scratch.failed || out->failed;
+  hn_json_begin(w, out);
+  if (options->json) {
+    hn_json_open(w, NULL, '{');
+    hn_json_put_int(w, "weights_bytes", (int64_t)schedules->weights_bytes);
+    hn_json_open(w, "schedules", '[');
+  }
+  hone_status status = write_schedules(&m, options, w, diag);
+  if (options->json) {
+    hn_json_close(w, ']');
+    hn_json_close(w, '}');
+    hn_text_add(out, "\n");
+  }
+  if (status == HONE_OK && (m.scratch.failed || out->failed)) status = HONE_NO_MEMORY;
   hn_text_deinit(&m.scratch);
-  return failed ? HONE_NO_MEMORY : HONE_OK;
+  return status;
 }

@@ -194,8 +194,11 @@ static void write_classes(const profile *p, hn_text *out) {
 }
 
 static void write_text(const profile *p, hn_text *out) {
-  hn_text_printf(out, "%s on %s, %d %s\n\n", p->in->plan->name, p->in->facts->name, p->in->facts->threads,
+  hn_text_printf(out, "%s on %s, %d %s", p->in->name, p->in->facts->name, p->in->facts->threads,
                  p->in->facts->threads == 1 ? "thread" : "threads");
+  if (p->in->schedule_count > 1)
+    hn_text_printf(out, "; schedule %d of %d, from 0 on", p->in->trace->schedule, p->in->schedule_count);
+  hn_text_add(out, "\n\n");
   write_layers(p, out);
   write_totals(p, out);
   write_candidates(p, out);
@@ -248,7 +251,9 @@ static void write_json(const profile *p, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
-  hn_json_put_text(w, "model", p->in->plan->name);
+  hn_json_put_text(w, "model", p->in->name);
+  hn_json_put_int(w, "schedule", p->in->trace->schedule);
+  hn_json_put_int(w, "schedules", p->in->schedule_count);
   hn_json_put_text(w, "device", p->in->facts->name);
   hn_json_put_int(w, "threads", p->in->facts->threads);
   hn_json_put_int(w, "runs", p->in->trace->runs);

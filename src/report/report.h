@@ -3,13 +3,15 @@
 #ifndef HN_REPORT_REPORT_H
 #define HN_REPORT_REPORT_H
 
-#include "plan/plan.h"
+#include "plan/schedules.h"
 #include "plan/trace.h"
 #include <hone/report.h>
 
 /* What a profile is made of. */
 typedef struct hn_profile_input {
+  const char *name; /* the engine's */
   const hn_plan *plan;
+  int schedule_count; /* of the engine; the trace says which is this */
   const hn_trace *trace;
   const hone_cost *costs;  /* one a step, at the shapes that ran */
   const hone_facts *facts; /* of the first device; peaks 0: not measured */
@@ -18,14 +20,23 @@ typedef struct hn_profile_input {
 
 hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
                               hn_text *out);
-hone_status hn_report_engine(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out);
-hone_status hn_report_memory(const hn_plan *plan, const hone_report_options *options, hn_arena *arena, hn_text *out,
-                             hone_diagnostics *diag);
+/* Of all schedules, or of the one that the options name, which there is. */
+hone_status hn_report_engine(const hn_schedules *schedules, const hone_report_options *options, hn_arena *arena,
+                             hn_text *out);
+hone_status hn_report_memory(const hn_schedules *schedules, const hone_report_options *options, hn_arena *arena,
+                             hn_text *out, hone_diagnostics *diag);
 /* text: a ledger, as tune/ledger.c writes it. MALFORMED; INVALID when options->node is no node of it. */
 hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
                               hn_arena *arena, hn_text *out, hone_diagnostics *diag);
 
 /* ---- shared by the reports ---- */
+/* Bytes of the weights that a schedule reads, each once (shared.c); *out_shared: those that another one reads, too.
+ * NO_MEMORY. */
+hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_arena *arena, uint64_t *out_bytes,
+                              uint64_t *out_shared);
+static inline bool hn_report_wants(const hone_report_options *options, int schedule) {
+  return !options->one_schedule || options->schedule == schedule;
+}
 /* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */
 const char *hn_report_class(const hone_op *op);
 bool hn_step_runs(const hn_plan_step *step);                   /* not a view or a wait */

@@ -40,12 +40,11 @@ static void write_text(const hn_plan *plan, const hn_verified_step *rows, bool c
                  run, worst, over, left_out);
 }
 
-static void write_json(const hn_plan *plan, const hn_verified_step *rows, hn_text *out) {
-  hn_json_writer writer, *w = &writer;
+/* The steps of one schedule. Returns how many are over their bound. */
+static int put_schedule(hn_json_writer *w, const hn_plan *plan, int number, const hn_verified_step *rows) {
   int over = 0;
-  hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
-  hn_json_put_text(w, "engine", plan->name);
+  hn_json_put_int(w, "schedule", number);
   hn_json_open(w, "steps", '[');
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
@@ -67,15 +66,35 @@ static void write_json(const hn_plan *plan, const hn_verified_step *rows, hn_tex
   }
   hn_json_close(w, ']');
   hn_json_put_int(w, "over", over);
+  hn_json_close(w, '}');
+  return over;
+}
+
+static void write_json(const hn_schedules *schedules, hn_verified_step *const *rows, hn_text *out) {
+  hn_json_writer writer, *w = &writer;
+  int over = 0;
+  hn_json_begin(w, out);
+  hn_json_open(w, NULL, '{');
+  hn_json_put_text(w, "engine", schedules->name);
+  hn_json_open(w, "schedules", '[');
+  for (int k = 0; k < schedules->count; ++k)
+    if (rows[k]) over += put_schedule(w, schedules->plans[k], k, rows[k]);
+  hn_json_close(w, ']');
+  hn_json_put_int(w, "over", over);
   hn_json_put_bool(w, "within", over == 0);
   hn_json_close(w, '}');
   hn_text_add(out, "\n");
 }
 
-void hn_report_verify(const hn_plan *plan, const hn_verified_step *rows, const hone_report_options *options,
+void hn_report_verify(const hn_schedules *schedules, hn_verified_step *const *rows, const hone_report_options *options,
                       hn_arena *arena, hn_text *out) {
-  if (options->json)
-    write_json(plan, rows, out);
-  else
-    write_text(plan, rows, options->color, arena, out);
+  if (options->json) {
+    write_json(schedules, rows, out);
+    return;
+  }
+  for (int k = 0; k < schedules->count; ++k) {
+    if (!rows[k]) continue;
+    if (schedules->count > 1) hn_text_printf(out, "%sschedule %d\n", k ? "\n" : "", k);
+    write_text(schedules->plans[k], rows[k], options->color, arena, out);
+  }
 }

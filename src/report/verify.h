@@ -4,7 +4,7 @@
 #define HN_REPORT_VERIFY_H
 
 #include "base/text.h"
-#include "plan/plan.h"
+#include "plan/schedules.h"
 #include <hone/report.h>
 
 typedef struct hn_verified_step {
@@ -13,7 +13,8 @@ typedef struct hn_verified_step {
   const char *left_out; /* why the step was not run; NULL: it was */
 } hn_verified_step;
 
-void hn_report_verify(const hn_plan *plan, const hn_verified_step *rows, const hone_report_options *options,
+/* rows: [schedule][step]; NULL: that schedule was not verified. */
+void hn_report_verify(const hn_schedules *schedules, hn_verified_step *const *rows, const hone_report_options *options,
                       hn_arena *arena, hn_text *out);
 
 #endif

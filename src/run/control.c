@@ -8,24 +8,24 @@
 
 /* A parameter sees the bytes of what it stands for. */
 static hone_status bind_param(hone_session *session, hn_instance *instance, int param, const hone_tensor *from) {
-  const hn_plan_tensor *planned = &session->engine->plan->tensors[param];
+  const hn_plan_tensor *planned = &instance->plan->tensors[param];
   if (from->type.dtype != planned->type.dtype || from->type.kind != planned->type.kind)
     return HN_FAIL(&session->diag, HONE_INTERNAL, "%s has another type than was planned", planned->name);
   instance->tensors[param] = *from;
-  return hn_learn_symbols(session, instance, param);
+  return hn_learn_symbols(instance, param);
 }
 
 /* An output gets bytes of its own; its extents must be those that later steps were planned for. */
 static hone_status copy_out(hone_session *session, hn_instance *instance, const hone_tensor *from, int t) {
   if (t < 0) return HONE_OK;
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   hone_shape planned;
   if (hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, &planned) &&
       !hn_shape_equal(&planned, &from->type.shape))
     return HN_FAIL(&session->diag, HONE_MALFORMED, "%s has other extents than the model says", plan->tensors[t].name);
   HN_TRY(hn_heap_place(session, instance, t, &from->type.shape));
   memcpy(instance->tensors[t].data, from->data, from->bytes);
-  return hn_learn_symbols(session, instance, t);
+  return hn_learn_symbols(instance, t);
 }
 
 static hone_status read_condition(hone_session *session, const hone_tensor *tensor, bool *out) {
@@ -37,7 +37,7 @@ static hone_status read_condition(hone_session *session, const hone_tensor *tens
 }
 
 hone_status hn_run_branch(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   bool holds;
   HN_TRY(read_condition(session, &instance->tensors[step->in[0]], &holds));
   const int number = step->blocks[holds ? 0 : 1];
@@ -133,7 +133,7 @@ static hone_status keep_results(loop_run *loop) {
 /* All iterations' slices, one after the other, under a new first axis. */
 static hone_status stack_output(loop_run *loop, int i) {
   const int t = loop->step->out[loop->carried + i];
-  const hn_plan *plan = loop->session->engine->plan;
+  const hn_plan *plan = loop->instance->plan;
   if (t < 0) return HONE_OK;
   hone_shape shape = plan->tensors[t].type.shape;
   const hone_shape *slice = loop->first[i] ? &loop->first[i]->tensor.type.shape : NULL;
@@ -150,12 +150,12 @@ static hone_status stack_output(loop_run *loop, int i) {
     memcpy(to, item->tensor.data, item->tensor.bytes);
     to += item->tensor.bytes;
   }
-  return hn_learn_symbols(loop->session, loop->instance, t);
+  return hn_learn_symbols(loop->instance, t);
 }
 
 hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
   loop_run loop = {
-      .session = session, .instance = instance, .step = step, .body = &session->engine->plan->blocks[step->blocks[0]]};
+      .session = session, .instance = instance, .step = step, .body = &instance->plan->blocks[step->blocks[0]]};
   HN_TRY(start_loop(&loop));
   const int64_t most = step->in[0] >= 0 ? hn_int(&instance->tensors[step->in[0]], 0) : INT64_MAX;
   bool holds = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.c - a checked plan on opened devices; shared by sessions through a count of references. */
+/* engine.c - checked schedules on opened devices; shared by sessions through a count of references. */
 #include "run/engine.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -13,7 +13,7 @@ static hone_device *device_for(const char *kind, hone_device *const *devices, in
 
 static hone_status take_devices(hone_engine *engine, hone_device *const *devices, int device_count,
                                 hone_diagnostics *diag) {
-  const hn_plan *plan = engine->plan;
+  const hn_plan *plan = hn_engine_common(engine);
   engine->devices = hn_alloc_zero(&engine->allocator, (size_t)plan->device_count * sizeof(hone_device *));
   if (!engine->devices) return HN_FAIL_MEMORY(diag);
   engine->device_count = plan->device_count;
@@ -35,8 +35,7 @@ static hone_status take_devices(hone_engine *engine, hone_device *const *devices
 }
 
 /* Do the devices here have what the chosen tactics need? */
-static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) {
-  const hn_plan *plan = engine->plan;
+static hone_status check_isa_of(const hone_engine *engine, const hn_plan *plan, hone_diagnostics *diag) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     if (step->kind != HN_STEP_CALL) continue;
@@ -49,16 +48,21 @@ static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) 
   return HONE_OK;
 }
 
-hone_status hn_engine_create(hn_allocator allocator, hn_plan *take_plan, hone_device *const *devices, int device_count,
-                             hone_engine **out, hone_diagnostics *diag) {
+static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) {
+  for (int k = 0; k < engine->schedules->count; ++k) HN_TRY(check_isa_of(engine, engine->schedules->plans[k], diag));
+  return HONE_OK;
+}
+
+hone_status hn_engine_create(hn_allocator allocator, hn_schedules *take_schedules, hone_device *const *devices,
+                             int device_count, hone_engine **out, hone_diagnostics *diag) {
   *out = NULL;
   hone_engine *engine = hn_alloc_zero(&allocator, sizeof *engine);
   if (!engine) {
-    hn_plan_destroy(take_plan);
+    hn_schedules_destroy(take_schedules);
     return HN_FAIL_MEMORY(diag);
   }
   engine->allocator = allocator;
-  engine->plan = take_plan;
+  engine->schedules = take_schedules;
   hn_arena_init(&engine->weights_arena, allocator);
   pthread_mutex_init(&engine->weights_mutex, NULL);
   atomic_init(&engine->references, 1);
@@ -79,7 +83,7 @@ hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, 
   hone_engine *other = hn_alloc_zero(&engine->allocator, sizeof *other);
   if (!other) return HN_FAIL_MEMORY(diag);
   other->allocator = engine->allocator;
-  other->plan = engine->plan;
+  other->schedules = engine->schedules;
   other->origin = engine->origin ? engine->origin : engine;
   hone_engine_retain(other->origin);
   hn_arena_init(&other->weights_arena, other->allocator);
@@ -96,13 +100,21 @@ hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, 
   return HONE_OK;
 }
 
+hone_status hn_engine_check_schedule(const hone_engine *engine, int schedule, hone_diagnostics *diag) {
+  if (schedule >= 0 && schedule < engine->schedules->count) return HONE_OK;
+  if (engine->schedules->count == 1)
+    return HN_FAIL(diag, HONE_INVALID, "there is no schedule %d: the engine has one, number 0", schedule);
+  return HN_FAIL(diag, HONE_INVALID, "there is no schedule %d: the engine has %d, from 0 on", schedule,
+                 engine->schedules->count);
+}
+
 void hone_engine_retain(hone_engine *engine) { atomic_fetch_add(&engine->references, 1); }
 
 void hone_engine_release(hone_engine *engine) {
   if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
   const hn_allocator allocator = engine->allocator;
   hn_engine_drop_weights(engine);
-  if (!engine->origin) hn_plan_destroy(engine->plan);
+  if (!engine->origin) hn_schedules_destroy(engine->schedules);
   pthread_mutex_destroy(&engine->weights_mutex);
   hn_arena_deinit(&engine->weights_arena);
   for (int d = 0; engine->devices && d < engine->device_count; ++d) hn_device_release(engine->devices[d]);
@@ -112,8 +124,9 @@ void hone_engine_release(hone_engine *engine) {
   hn_free(&allocator, engine, sizeof *engine);
 }
 
-int hone_engine_input_count(const hone_engine *engine) { return engine->plan->input_count; }
-int hone_engine_output_count(const hone_engine *engine) { return engine->plan->output_count; }
+int hone_engine_input_count(const hone_engine *engine) { return hn_engine_common(engine)->input_count; }
+int hone_engine_output_count(const hone_engine *engine) { return hn_engine_common(engine)->output_count; }
+int hone_engine_schedule_count(const hone_engine *engine) { return engine->schedules->count; }
 
 static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_info *out) {
   *out = (hone_port_info){.name = port->name,
@@ -125,14 +138,48 @@ static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_in
     if (HONE_SYMBOLIC(out->type.shape.dim[i])) out->type.shape.dim[i] = -1;
 }
 
-hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info) {
-  if (index < 0 || index >= engine->plan->input_count) return HONE_INVALID;
-  describe(engine->plan, &engine->plan->inputs[index], out_info);
+/* From the least to the largest extent that some schedule takes; free where they differ. */
+static void join(const hone_port_info *more, hone_port_info *out) {
+  hone_shape *shape = &out->type.shape;
+  if (more->type.shape.rank != shape->rank) {
+    *shape = (hone_shape){.rank = -1};
+    return;
+  }
+  for (int d = 0; d < shape->rank; ++d) {
+    if (shape->dim[d] != more->type.shape.dim[d]) shape->dim[d] = -1;
+    if (more->min.dim[d] < out->min.dim[d]) out->min.dim[d] = more->min.dim[d];
+    if (more->max.dim[d] > out->max.dim[d]) out->max.dim[d] = more->max.dim[d];
+  }
+}
+
+static const hn_plan_port *port_of(const hn_plan *plan, int index, bool input) {
+  return input ? &plan->inputs[index] : &plan->outputs[index];
+}
+
+static hone_status describe_all(const hone_engine *engine, int index, bool input, hone_port_info *out) {
+  hn_plan *const *plans = engine->schedules->plans;
+  if (index < 0 || index >= (input ? plans[0]->input_count : plans[0]->output_count)) return HONE_INVALID;
+  describe(plans[0], port_of(plans[0], index, input), out);
+  for (int k = 1; k < engine->schedules->count; ++k) {
+    hone_port_info more;
+    describe(plans[k], port_of(plans[k], index, input), &more);
+    join(&more, out);
+  }
   return HONE_OK;
 }
 
+hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info) {
+  return describe_all(engine, index, true, out_info);
+}
+
 hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_info *out_info) {
-  if (index < 0 || index >= engine->plan->output_count) return HONE_INVALID;
-  describe(engine->plan, &engine->plan->outputs[index], out_info);
+  return describe_all(engine, index, false, out_info);
+}
+
+hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index, hone_port_info *out_info) {
+  if (schedule < 0 || schedule >= engine->schedules->count || index < 0 || index >= hone_engine_input_count(engine))
+    return HONE_INVALID;
+  const hn_plan *plan = engine->schedules->plans[schedule];
+  describe(plan, &plan->inputs[index], out_info);
   return HONE_OK;
 }

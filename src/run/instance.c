@@ -6,7 +6,7 @@
 
 /* Evaluates every tensor's shape; those that wait for a run get bytes 0 and no data. */
 static hone_status resolve_tensors(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *planned = &plan->tensors[t];
     hone_tensor *tensor = &instance->tensors[t];
@@ -38,7 +38,7 @@ static void arena_sizes(const hn_plan *plan, const hn_instance *instance, int de
 
 /* Offsets in the arenas: the plan's when every dim is a number, else placed anew. *out_bytes has one entry a device. */
 static hone_status place_arena(hone_session *session, hn_instance *instance, size_t *offsets, size_t *out_bytes) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   if (!plan->dynamic) {
     for (int t = 0; t < plan->tensor_count; ++t) offsets[t] = (size_t)plan->tensors[t].offset;
     for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = (size_t)plan->home_arena_bytes[d];
@@ -64,16 +64,16 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
 static hone_status allocate_host(hone_session *session, size_t bytes, hone_memory *out) {
   const hone_engine *engine = session->engine;
   if (engine->staging) return hn_staging_alloc(engine->staging, bytes, out, &session->diag);
-  return hn_memory_alloc(engine->devices[engine->plan->host], bytes, out, &session->diag);
+  return hn_memory_alloc(engine->devices[hn_engine_common(engine)->host], bytes, out, &session->diag);
 }
 
 static void free_host(const hone_session *session, hone_memory *memory) {
   const hone_engine *engine = session->engine;
-  hn_memory_free(engine->staging ? engine->staging : engine->devices[engine->plan->host], memory);
+  hn_memory_free(engine->staging ? engine->staging : engine->devices[hn_engine_common(engine)->host], memory);
 }
 
 static hone_status allocate_buffers(hone_session *session, hn_instance *instance, const size_t *arena_bytes) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   for (int d = 0; d < plan->device_count; ++d) {
     if (plan->homes[d] != d) continue;
     if (d == plan->host)
@@ -95,7 +95,7 @@ static hone_status allocate_buffers(hone_session *session, hn_instance *instance
 
 /* Addresses of what never moves: the arena's tensors and the constants. */
 static void point_fixed(const hone_session *session, hn_instance *instance, const size_t *offsets) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *planned = &plan->tensors[t];
     hone_tensor *tensor = &instance->tensors[t];
@@ -117,7 +117,7 @@ static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
 
 /* The facts of a query hold the host's bytes of its constants, whatever launch gets. */
 static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
   const bool apart = plan->homes[step->device] != plan->host;
   hone_tensor *views = apart ? HN_NEW(&instance->arena, hone_tensor, step->in_count + 1) : NULL;
@@ -137,7 +137,7 @@ static hone_status give_constants(hone_session *session, hn_instance *instance, 
 
 /* Makes one call ready: its tactic's state and its launch arrays. */
 static hone_status prepare_step(hone_session *session, hn_instance *instance, int s, size_t *scratch_bytes) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
   hn_step_state *state = &instance->steps[s];
   hone_device *device = session->engine->devices[step->device];
@@ -174,7 +174,7 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
 }
 
 static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   size_t *scratch_bytes = HN_NEW(&instance->arena, size_t, plan->device_count);
   if (!scratch_bytes) return HN_FAIL_MEMORY(&session->diag);
   for (int s = 0; s < plan->step_count; ++s)
@@ -189,7 +189,7 @@ static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
 }
 
 static hone_status allocate_arrays(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   hn_arena *arena = &instance->arena;
   const int symbols = plan->dims.symbol_count ? plan->dims.symbol_count : 1;
   instance->shapes = HN_NEW(arena, hone_shape, plan->input_count);
@@ -208,7 +208,7 @@ static hone_status allocate_arrays(hone_session *session, hn_instance *instance)
 }
 
 static hone_status build_instance(hone_session *session, const hone_shape *shapes, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   HN_TRY(allocate_arrays(session, instance));
   memcpy(instance->shapes, shapes, (size_t)plan->input_count * sizeof *shapes);
   HN_TRY(hn_plan_bind_symbols(plan, shapes, instance->symbols, &session->diag));
@@ -227,7 +227,7 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
 }
 
 void hn_instance_rebind(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *planned = &plan->tensors[t];
     hone_tensor *tensor = &instance->tensors[t];
@@ -258,7 +258,7 @@ void hn_instance_rebind(hone_session *session, hn_instance *instance) {
 
 void hn_instance_destroy(hone_session *session, hn_instance *instance) {
   if (!instance) return;
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   hone_device *const *devices = session->engine->devices;
   hn_instance_forget(session, instance);
   for (int s = 0; instance->steps && s < plan->step_count; ++s) hn_unprepare(&instance->steps[s].prepared);
@@ -276,10 +276,12 @@ void hn_instance_destroy(hone_session *session, hn_instance *instance) {
   hn_free(&session->allocator, instance, sizeof *instance);
 }
 
-hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, hn_instance **out) {
+hone_status hn_instance_create(hone_session *session, int schedule, const hone_shape *shapes, hn_instance **out) {
   *out = NULL;
   hn_instance *instance = hn_alloc_zero(&session->allocator, sizeof *instance);
   if (!instance) return HN_FAIL_MEMORY(&session->diag);
+  instance->schedule = schedule;
+  instance->plan = session->engine->schedules->plans[schedule];
   hn_arena_init(&instance->arena, session->allocator);
   const hone_status status = build_instance(session, shapes, instance);
   if (status != HONE_OK) {

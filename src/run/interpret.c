@@ -4,7 +4,7 @@
 #include "run/session.h"
 
 static hone_status copy_step(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hone_tensor *from = &instance->tensors[step->in[0]], *to = &instance->tensors[step->out[0]];
   const hn_place_at source = {from->data, plan->tensors[step->in[0]].device == plan->host};
   const hn_place_at target = {to->data, plan->tensors[step->out[0]].device == plan->host};
@@ -15,7 +15,7 @@ static hone_status copy_step(hone_session *session, hn_instance *instance, const
 }
 
 static hone_status run_step(hone_session *session, hn_instance *instance, int s) {
-  const hn_plan_step *step = &session->engine->plan->steps[s];
+  const hn_plan_step *step = &instance->plan->steps[s];
   hn_step_state *state = &instance->steps[s];
   switch (step->kind) {
   case HN_STEP_CALL:
@@ -32,7 +32,7 @@ static hone_status run_step(hone_session *session, hn_instance *instance, int s)
 }
 
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hn_plan_block *b = &plan->blocks[block];
   const bool replays = instance->replays && !session->profiling && block == 0;
   for (int s = b->first_step; s < b->first_step + b->step_count; ++s) {

@@ -16,7 +16,7 @@ typedef struct late_call {
 
 /* Gives a heap tensor its extents and memory. */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape) {
-  const hn_plan_tensor *planned = &session->engine->plan->tensors[t];
+  const hn_plan_tensor *planned = &instance->plan->tensors[t];
   hone_tensor *tensor = &instance->tensors[t];
   tensor->type.shape = *shape;
   if (!hn_type_bytes(&tensor->type, &tensor->bytes))
@@ -29,8 +29,8 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
 }
 
 /* The numbers of symbols that this tensor's real extents reveal. */
-hone_status hn_learn_symbols(hone_session *session, hn_instance *instance, int t) {
-  const hn_plan *plan = session->engine->plan;
+hone_status hn_learn_symbols(hn_instance *instance, int t) {
+  const hn_plan *plan = instance->plan;
   const hone_shape *planned = &plan->tensors[t].type.shape, *real = &instance->tensors[t].type.shape;
   for (int i = 0; planned->rank >= 0 && i < real->rank; ++i) {
     int number;
@@ -50,8 +50,8 @@ static hone_status resize_late(void *host, int output, int rank, const int64_t *
   return HONE_OK;
 }
 
-static bool planned_shape(const hone_session *session, const hn_instance *instance, int t, hone_shape *out) {
-  const hn_plan *plan = session->engine->plan;
+static bool planned_shape(const hn_instance *instance, int t, hone_shape *out) {
+  const hn_plan *plan = instance->plan;
   return hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, out);
 }
 
@@ -59,7 +59,7 @@ static bool planned_shape(const hone_session *session, const hn_instance *instan
  * body extents may change from one time to the next, so there they are inferred anew. */
 static hone_status gather_late(hone_session *session, hn_instance *instance, const hn_plan_step *step,
                                const hn_step_state *state, hone_launch *launch) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
   const bool fixed = !state->nested || (step->op->traits & HONE_ALIASES);
   for (int i = 0; i < step->in_count; ++i)
@@ -71,7 +71,7 @@ static hone_status gather_late(hone_session *session, hn_instance *instance, con
       hone_shape shape;
       instance->tensors[t].data = NULL;
       instance->tensors[t].bytes = 0;
-      if (fixed && planned_shape(session, instance, t, &shape)) HN_TRY(hn_heap_place(session, instance, t, &shape));
+      if (fixed && planned_shape(instance, t, &shape)) HN_TRY(hn_heap_place(session, instance, t, &shape));
     }
     launch->out[i] = instance->tensors[t];
   }
@@ -126,13 +126,13 @@ hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_p
   launch->resize = NULL;
   HN_TRY(status);
   for (int i = 0; i < step->out_count; ++i)
-    if (step->out[i] >= 0) HN_TRY(hn_learn_symbols(session, instance, step->out[i]));
+    if (step->out[i] >= 0) HN_TRY(hn_learn_symbols(instance, step->out[i]));
   return HONE_OK;
 }
 
 /* A view of a tensor on the heap: the same bytes under the shape that is known by now. */
 hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hone_tensor *from = &instance->tensors[step->in[0]];
   hone_tensor *to = &instance->tensors[step->out[0]];
   hone_shape shape;

@@ -5,12 +5,18 @@
 #include <string.h>
 
 hone_status hn_profile_start(hone_session *session) {
-  const int count = session->engine->plan->step_count + 1;
+  const hn_schedules *schedules = session->engine->schedules;
   if (!session->samples) {
-    session->samples = HN_NEW(&session->arena, hn_step_samples, count);
-    if (!session->samples) return HN_FAIL_MEMORY(&session->diag);
+    hn_step_samples **samples = HN_NEW(&session->arena, hn_step_samples *, schedules->count);
+    for (int k = 0; samples && k < schedules->count; ++k) {
+      samples[k] = HN_NEW(&session->arena, hn_step_samples, schedules->plans[k]->step_count + 1);
+      if (!samples[k]) return HN_FAIL_MEMORY(&session->diag);
+    }
+    if (!samples) return HN_FAIL_MEMORY(&session->diag);
+    session->samples = samples;
   }
-  memset(session->samples, 0, (size_t)count * sizeof *session->samples);
+  for (int k = 0; k < schedules->count; ++k)
+    memset(session->samples[k], 0, (size_t)(schedules->plans[k]->step_count + 1) * sizeof **session->samples);
   session->profiling = true;
   return HONE_OK;
 }
@@ -26,17 +32,18 @@ static void add_sample(hn_step_samples *samples, double elapsed_ns) {
 }
 
 hone_status hn_profile_collect(hone_session *session, double run_ns) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = session->current->plan;
+  hn_step_samples *samples = session->samples[session->current->schedule];
   for (int s = 0; s < plan->blocks[0].step_count; ++s) {
     const int at = plan->blocks[0].first_step + s, device = plan->steps[at].device;
     double elapsed_ns = 0;
     HN_TRY(
         hn_stream_between(session->engine->devices[device], session->streams[device], 2 * at, 2 * at + 1, &elapsed_ns));
-    add_sample(&session->samples[at], elapsed_ns);
+    add_sample(&samples[at], elapsed_ns);
     if (session->options.on_step)
       session->options.on_step(session->options.on_step_user, plan->steps[at].name, elapsed_ns);
   }
-  add_sample(&session->samples[plan->step_count], run_ns);
+  add_sample(&samples[plan->step_count], run_ns);
   return HONE_OK;
 }
 
@@ -53,25 +60,26 @@ static double median_of(const hn_step_samples *samples, float *sorted) {
   return count % 2 ? (double)sorted[count / 2] : ((double)sorted[count / 2 - 1] + (double)sorted[count / 2]) / 2;
 }
 
-hone_status hn_session_trace(const hone_session *session, hn_arena *arena, hn_trace *out, hone_diagnostics *diag) {
-  const hn_plan *plan = session->engine->plan;
+hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena *arena, hn_trace *out,
+                             hone_diagnostics *diag) {
+  const hn_plan *plan = session->engine->schedules->plans[schedule];
+  const hn_step_samples *samples = session->samples ? session->samples[schedule] : NULL;
   *out = (hn_trace){0};
-  if (!session->samples || session->samples[plan->step_count].runs == 0)
+  if (!samples || samples[plan->step_count].runs == 0)
     return HN_FAIL(diag, HONE_INVALID, "nothing was profiled: turn profiling on and run first");
   float sorted[HN_PROFILE_SAMPLES];
   hn_trace_step *steps = HN_NEW(arena, hn_trace_step, plan->step_count);
   if (!steps) return HN_FAIL_MEMORY(diag);
-  for (int s = 0; s < plan->step_count; ++s) {
-    const hn_step_samples *samples = &session->samples[s];
+  for (int s = 0; s < plan->step_count; ++s)
     steps[s] = (hn_trace_step){.step = s,
-                               .runs = samples->runs,
-                               .total_ns = samples->total_ns,
-                               .min_ns = samples->min_ns,
-                               .max_ns = samples->max_ns,
-                               .median_ns = median_of(samples, sorted)};
-  }
-  const hn_step_samples *whole = &session->samples[plan->step_count];
-  *out = (hn_trace){.runs = whole->runs,
+                               .runs = samples[s].runs,
+                               .total_ns = samples[s].total_ns,
+                               .min_ns = samples[s].min_ns,
+                               .max_ns = samples[s].max_ns,
+                               .median_ns = median_of(&samples[s], sorted)};
+  const hn_step_samples *whole = &samples[plan->step_count];
+  *out = (hn_trace){.schedule = schedule,
+                    .runs = whole->runs,
                     .step_count = plan->step_count,
                     .steps = steps,
                     .total_ns = whole->total_ns,

@@ -5,7 +5,7 @@
 #include "run/session.h"
 
 static bool records(const hone_session *session, const hn_instance *instance, int s) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
   return step->kind == HN_STEP_CALL && plan->homes[step->device] != plan->host && !instance->steps[s].late &&
          (step->tactic->flags & HONE_TACTIC_CAPTURABLE) && hn_stream_records(session->engine->devices[step->device]);
@@ -13,7 +13,7 @@ static bool records(const hone_session *session, const hn_instance *instance, in
 
 /* The end of the run that begins at s: views lie inside it. */
 static int run_end(const hone_session *session, const hn_instance *instance, int s) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   int end = s + 1;
   for (int next = end; next < plan->blocks[0].step_count; ++next) {
     if (plan->steps[next].kind == HN_STEP_VIEW && !instance->steps[next].late) continue;
@@ -24,7 +24,7 @@ static int run_end(const hone_session *session, const hn_instance *instance, int
 }
 
 static hone_status record_run(hone_session *session, hn_instance *instance, int begin, int end) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   const int d = plan->steps[begin].device;
   hone_device *device = session->engine->devices[d];
   hone_stream *stream = session->streams[d];
@@ -45,7 +45,7 @@ static hone_status record_run(hone_session *session, hn_instance *instance, int 
 }
 
 hone_status hn_instance_record(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   if (!session->engine->staging || session->options.no_replay) return HONE_OK;
   for (int s = 0; s < plan->blocks[0].step_count; ++s) {
     if (!records(session, instance, s)) continue;
@@ -58,7 +58,7 @@ hone_status hn_instance_record(hone_session *session, hn_instance *instance) {
 }
 
 void hn_instance_forget(hone_session *session, hn_instance *instance) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = instance->plan;
   for (int s = 0; instance->steps && s < plan->step_count; ++s)
     hn_replay_forget(session->engine->devices[plan->steps[s].device], instance->steps[s].replay);
 }

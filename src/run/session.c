@@ -28,7 +28,7 @@ static int find_port(const hn_plan_port *ports, int count, const char *name) {
 }
 
 static hone_status fail_name(hone_session *session, const char *name) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_plan *plan = hn_engine_common(session->engine);
   hn_text list;
   hn_text_init(&list, session->allocator);
   for (int i = 0; i < plan->input_count; ++i) hn_text_printf(&list, " %s", plan->inputs[i].name);
@@ -41,7 +41,7 @@ static hone_status fail_name(hone_session *session, const char *name) {
 }
 
 static hn_instance *find_instance(const hone_session *session) {
-  const int inputs = session->engine->plan->input_count;
+  const int inputs = hn_engine_common(session->engine)->input_count;
   for (int i = 0; i < session->instance_count; ++i) {
     bool same = true;
     for (int k = 0; same && k < inputs; ++k)
@@ -61,17 +61,26 @@ static void make_room(hone_session *session) {
   session->instances[oldest] = session->instances[--session->instance_count];
 }
 
+/* The schedule that was asked for; -1: the shapes decide. */
+static int wanted_schedule(const hone_session *session) {
+  return session->options.one_schedule ? session->options.schedule : -1;
+}
+
 /* Makes current the instance of the wanted shapes. On failure the old one stays. */
 static hone_status select_instance(hone_session *session) {
   if (!session->shapes_changed && session->current) return HONE_OK;
   hn_instance *instance = find_instance(session);
   if (!instance) {
-    HN_TRY(hn_instance_create(session, session->shapes, &instance));
+    int schedule;
+    HN_TRY(hn_schedules_choose(session->engine->schedules, wanted_schedule(session), session->shapes, session->symbols,
+                               &schedule, &session->diag));
+    HN_TRY(hn_instance_create(session, schedule, session->shapes, &instance));
     if (session->instance_count == session->instance_capacity) session->current = NULL;
     make_room(session);
     session->instances[session->instance_count++] = instance;
   }
   session->current = instance;
+  session->schedule = instance->schedule;
   session->shapes_changed = false;
   session->bindings_changed = true;
   return HONE_OK;
@@ -87,26 +96,37 @@ static hn_pool *pool_of(const hone_engine *engine) {
 static hone_status check_weights(hone_session *session) {
   hone_engine *engine = session->engine->origin ? session->engine->origin : session->engine;
   if (session->options.trust_weights || atomic_load(&engine->weights_state) == 1) return HONE_OK;
-  const hone_status status = hn_plan_check_weights(engine->plan, pool_of(session->engine), &session->diag);
+  const hone_status status = hn_schedules_check_weights(engine->schedules, pool_of(session->engine), &session->diag);
   atomic_store(&engine->weights_state, status == HONE_OK ? 1 : 2);
   return status;
 }
 
 static hone_status allocate_session(hone_session *session) {
-  const hn_plan *plan = session->engine->plan;
+  const hn_schedules *schedules = session->engine->schedules;
+  const hn_plan *common = hn_engine_common(session->engine);
   hn_arena *arena = &session->arena;
+  int most_steps = 0, most_symbols = 1;
+  for (int k = 0; k < schedules->count; ++k) {
+    const hn_plan *plan = schedules->plans[k];
+    if (plan->step_count > most_steps) most_steps = plan->step_count;
+    if (plan->dims.symbol_count > most_symbols) most_symbols = plan->dims.symbol_count;
+  }
   session->instance_capacity =
       session->options.instance_cache > 0 ? session->options.instance_cache : DEFAULT_INSTANCES;
-  session->streams = HN_NEW(arena, hone_stream *, plan->device_count);
-  session->shapes = HN_NEW(arena, hone_shape, plan->input_count);
-  session->bound_in = HN_NEW(arena, hone_tensor, plan->input_count);
-  session->bound_out = HN_NEW(arena, hone_tensor, plan->output_count);
+  session->streams = HN_NEW(arena, hone_stream *, common->device_count);
+  session->shapes = HN_NEW(arena, hone_shape, common->input_count);
+  session->symbols = HN_NEW(arena, int64_t, most_symbols);
+  session->bound_in = HN_NEW(arena, hone_tensor, common->input_count);
+  session->bound_out = HN_NEW(arena, hone_tensor, common->output_count);
   session->instances = HN_NEW(arena, hn_instance *, session->instance_capacity);
-  if (!session->streams || !session->shapes || !session->bound_in || !session->bound_out || !session->instances)
+  if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
+      !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
-  for (int d = 0; d < plan->device_count; ++d)
-    HN_TRY(hn_stream_open(session->engine->devices[d], 2 * plan->step_count + 2, &session->streams[d], &session->diag));
-  for (int i = 0; i < plan->input_count; ++i) session->shapes[i] = plan->inputs[i].opt;
+  for (int d = 0; d < common->device_count; ++d)
+    HN_TRY(hn_stream_open(session->engine->devices[d], 2 * most_steps + 2, &session->streams[d], &session->diag));
+  const int wanted = wanted_schedule(session);
+  const hn_plan *first = schedules->plans[wanted >= 0 ? wanted : 0];
+  for (int i = 0; i < common->input_count; ++i) session->shapes[i] = first->inputs[i].opt;
   session->shapes_changed = true;
   if (session->options.profile) HN_TRY(hn_profile_start(session));
   return select_instance(session);
@@ -125,6 +145,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
   if (options && options->struct_size != sizeof *options)
     return HN_FAIL(diag, HONE_INVALID, "session options have struct_size %u; this library knows %zu",
                    options->struct_size, sizeof *options);
+  if (options && options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   hone_session *session = hn_alloc_zero(&engine->allocator, sizeof *session);
   if (!session) return HN_FAIL_MEMORY(diag);
   session->engine = engine;
@@ -154,7 +175,7 @@ void hone_session_destroy(hone_session *session) {
   const hn_allocator allocator = session->allocator;
   hone_engine *engine = session->engine;
   for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
-  for (int d = 0; session->streams && d < engine->plan->device_count; ++d)
+  for (int d = 0; session->streams && d < engine->device_count; ++d)
     hn_stream_close(engine->devices[d], session->streams[d]);
   hn_arena_deinit(&session->heap);
   hn_arena_deinit(&session->arena);
@@ -162,31 +183,18 @@ void hone_session_destroy(hone_session *session) {
   hone_engine_release(engine);
 }
 
-/* Checks one input shape against its profile before it is kept. */
-static hone_status check_shape(hone_session *session, int input, const hone_shape *shape) {
-  const hn_plan_port *port = &session->engine->plan->inputs[input];
-  if (shape->rank != port->opt.rank)
-    return HN_FAIL(&session->diag, HONE_INVALID, "input %s has rank %d, not %d", port->name, port->opt.rank,
-                   shape->rank);
-  for (int i = 0; i < shape->rank; ++i)
-    if (shape->dim[i] < port->min.dim[i] || shape->dim[i] > port->max.dim[i])
-      return HN_FAIL(&session->diag, HONE_INVALID, "input %s: dim %d is %lld; allowed: %lld to %lld", port->name, i,
-                     (long long)shape->dim[i], (long long)port->min.dim[i], (long long)port->max.dim[i]);
-  return HONE_OK;
-}
-
 static hone_status set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
-  const hn_plan *plan = session->engine->plan;
-  const int at = find_port(plan->inputs, plan->input_count, input);
+  const hn_plan *common = hn_engine_common(session->engine);
+  const int at = find_port(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
   if (rank < 0 || rank > HONE_MAX_RANK)
     return HN_FAIL(&session->diag, HONE_INVALID, "rank is %d; allowed: 0 to %d", rank, HONE_MAX_RANK);
   const hone_shape shape = hn_shape(rank, dims);
-  HN_TRY(check_shape(session, at, &shape));
+  HN_TRY(hn_schedules_allow(session->engine->schedules, wanted_schedule(session), at, &shape, &session->diag));
   if (hn_shape_equal(&shape, &session->shapes[at])) return HONE_OK;
   session->shapes[at] = shape;
   session->bound_in[at].data = NULL; /* a buffer bound for another shape is no longer right */
-  for (int i = 0; i < plan->output_count; ++i) session->bound_out[i].data = NULL;
+  for (int i = 0; i < common->output_count; ++i) session->bound_out[i].data = NULL;
   session->shapes_changed = true;
   return HONE_OK;
 }
@@ -210,12 +218,13 @@ static hone_status check_type(hone_session *session, const char *name, const hon
 }
 
 static hone_status bind(hone_session *session, const char *name, const hone_tensor *tensor) {
-  const hn_plan *plan = session->engine->plan;
-  const int in = find_port(plan->inputs, plan->input_count, name);
-  const int out = in < 0 ? find_port(plan->outputs, plan->output_count, name) : -1;
+  const hn_plan *common = hn_engine_common(session->engine);
+  const int in = find_port(common->inputs, common->input_count, name);
+  const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
   if (tensor->data && in >= 0) HN_TRY(set_shape(session, name, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
+  const hn_plan *plan = session->current->plan;
   const int t = in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor;
   if (tensor->data) {
     if (out >= 0 && plan->tensors[t].place != HN_PLACE_OUTPUT)
@@ -237,12 +246,12 @@ hone_status hone_session_bind(hone_session *session, const char *name, const hon
 }
 
 static hone_status copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
-  const hn_plan *plan = session->engine->plan;
-  const int at = find_port(plan->inputs, plan->input_count, input);
+  const hn_plan *common = hn_engine_common(session->engine);
+  const int at = find_port(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
   HN_TRY(set_shape(session, input, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
-  const hone_tensor *want = &session->current->tensors[plan->inputs[at].tensor];
+  const hone_tensor *want = &session->current->tensors[session->current->plan->inputs[at].tensor];
   HN_TRY(check_type(session, input, tensor, want));
   void *to = session->bound_in[at].data ? session->bound_in[at].data : session->current->inputs[at].data;
   memcpy(to, tensor->data, want->bytes);
@@ -255,9 +264,9 @@ hone_status hone_session_copy_in(hone_session *session, const char *input, const
 }
 
 static hone_status run(hone_session *session) {
-  const hn_plan *plan = session->engine->plan;
   HN_TRY(select_instance(session));
   hn_instance *instance = session->current;
+  const hn_plan *plan = instance->plan;
   instance->used_at = (uint64_t)++session->runs;
   if (session->bindings_changed) {
     hn_instance_rebind(session, instance);
@@ -280,15 +289,16 @@ hone_status hone_session_run(hone_session *session) {
 }
 
 static hone_status get_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
-  const hn_plan *plan = session->engine->plan;
-  const int in = find_port(plan->inputs, plan->input_count, name);
-  const int out = in < 0 ? find_port(plan->outputs, plan->output_count, name) : -1;
+  const hn_plan *common = hn_engine_common(session->engine);
+  const int in = find_port(common->inputs, common->input_count, name);
+  const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
   HN_TRY(select_instance(session));
   if (session->bindings_changed) {
     hn_instance_rebind(session, session->current);
     session->bindings_changed = false;
   }
+  const hn_plan *plan = session->current->plan;
   *out_tensor = session->current->tensors[in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor];
   return HONE_OK;
 }
@@ -317,13 +327,14 @@ void hone_session_set_profile(hone_session *session, bool on) {
 }
 
 void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
-  const hn_plan *plan = session->engine->plan;
   *out_stats = (hone_session_stats){.runs = session->runs,
                                     .instances = session->instance_count,
                                     .heap_bytes = session->heap.used_bytes,
-                                    .weights_bytes = plan->weights_bytes};
+                                    .weights_bytes = session->engine->schedules->weights_bytes,
+                                    .schedule = session->schedule};
   for (int k = 0; k < session->instance_count; ++k) {
     const hn_instance *instance = session->instances[k];
+    const hn_plan *plan = instance->plan;
     out_stats->state_bytes += instance->state_bytes;
     for (int d = 0; d < plan->device_count; ++d) {
       out_stats->arena_bytes += instance->device_arena[d].bytes;

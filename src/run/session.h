@@ -19,6 +19,8 @@ typedef struct hn_step_state {
 
 /* Everything that depends on the input shapes. Made once, cached, used by one session. */
 typedef struct hn_instance {
+  int schedule; /* the engine's schedule that runs these shapes, */
+  const hn_plan *plan;
   hn_arena arena;     /* of the arrays below */
   hone_shape *shapes; /* the key: one an input */
   int64_t *symbols;   /* values; -1: not known before running */
@@ -48,18 +50,21 @@ struct hone_session {
   hn_arena arena;                    /* of the arrays below, for the session's life */
   hone_stream **streams;             /* one a device */
   hone_shape *shapes;                /* wanted for the next run */
+  int64_t *symbols;                  /* room for choosing a schedule */
   hone_tensor *bound_in, *bound_out; /* data NULL: the session's own buffer */
   bool shapes_changed, bindings_changed;
   hn_instance **instances;
   int instance_count, instance_capacity;
   hn_instance *current;
+  int schedule;  /* of the instance that was current last */
   hn_arena heap; /* of the latest run; extents known only after running */
   int64_t runs;
   bool profiling;
-  hn_step_samples *samples; /* one a step, then one for whole runs; NULL until profiling was on */
+  hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
 };
 
-hone_status hn_instance_create(hone_session *session, const hone_shape *shapes, hn_instance **out);
+/* schedule: the one that takes the shapes. */
+hone_status hn_instance_create(hone_session *session, int schedule, const hone_shape *shapes, hn_instance **out);
 void hn_instance_destroy(hone_session *session, hn_instance *instance);
 /* Points tensors and launches at the buffers bound now. Never allocates. */
 void hn_instance_rebind(hone_session *session, hn_instance *instance);
@@ -69,7 +74,7 @@ void hn_instance_forget(hone_session *session, hn_instance *instance);
 
 /* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/late.c). */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape);
-hone_status hn_learn_symbols(hone_session *session, hn_instance *instance, int t);
+hone_status hn_learn_symbols(hn_instance *instance, int t);
 hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state);
 hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 /* If and Loop (run/control.c). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights.c - the weights in the memory of devices that have their own: gathered from the steps and tensors of the
- * plan, joined to runs, uploaded once an engine. */
+/* weights.c - the weights in the memory of devices that have their own: gathered from the steps and tensors of all
+ * schedules, joined to runs, uploaded once an engine. */
 #include "run/engine.h"
 #include "tensor/shape.h"
 #include <stdlib.h>
@@ -43,8 +43,7 @@ static uint64_t join_runs(hn_device_weights *weights) {
   return total;
 }
 
-static hone_status gather(hone_engine *engine, int d, hone_diagnostics *diag) {
-  const hn_plan *plan = engine->plan;
+static hone_status gather(hone_engine *engine, const hn_plan *plan, int d, hone_diagnostics *diag) {
   hn_device_weights *weights = &engine->device_weights[d];
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
@@ -62,7 +61,7 @@ static hone_status gather(hone_engine *engine, int d, hone_diagnostics *diag) {
 static hone_status upload(hone_engine *engine, int d, hone_diagnostics *diag) {
   hone_device *device = engine->devices[d];
   hn_device_weights *weights = &engine->device_weights[d];
-  HN_TRY(gather(engine, d, diag));
+  for (int k = 0; k < engine->schedules->count; ++k) HN_TRY(gather(engine, engine->schedules->plans[k], d, diag));
   const uint64_t total = join_runs(weights);
   if (total == 0) return HONE_OK;
   HN_TRY(hn_memory_alloc(device, (size_t)total, &weights->memory, diag));
@@ -72,7 +71,7 @@ static hone_status upload(hone_engine *engine, int d, hone_diagnostics *diag) {
   for (int i = 0; i < weights->run_count && status == HONE_OK; ++i) {
     const hn_weight_run *run = &weights->runs[i];
     const hn_place_at to = {(void *)(uintptr_t)(weights->memory.address + run->at), false};
-    const hn_place_at from = {(void *)(uintptr_t)(engine->plan->weights + run->begin), true};
+    const hn_place_at from = {(void *)(uintptr_t)(engine->schedules->weights + run->begin), true};
     status = hn_stream_move(device, stream, to, from, (size_t)(run->end - run->begin));
     if (status != HONE_OK) (void)HN_FAIL(diag, status, "device %s does not take the weights", device->backend->name);
   }
@@ -86,7 +85,8 @@ hone_status hn_engine_upload(hone_engine *engine, hone_diagnostics *diag) {
   if (!engine->staging) return HONE_OK;
   pthread_mutex_lock(&engine->weights_mutex);
   for (int d = 0; d < engine->device_count && !engine->uploaded && status == HONE_OK; ++d)
-    if (engine->plan->homes[d] == d && d != engine->plan->host) status = upload(engine, d, diag);
+    if (hn_engine_common(engine)->homes[d] == d && d != hn_engine_common(engine)->host)
+      status = upload(engine, d, diag);
   if (status == HONE_OK)
     engine->uploaded = true;
   else
@@ -103,7 +103,7 @@ void hn_engine_drop_weights(hone_engine *engine) {
 }
 
 const void *hn_engine_weight(const hone_engine *engine, int device, uint64_t offset) {
-  const hn_plan *plan = engine->plan;
+  const hn_plan *plan = hn_engine_common(engine);
   if (plan->homes[device] == plan->host) return plan->weights + offset;
   const hn_device_weights *weights = &engine->device_weights[device];
   for (int low = 0, high = weights->run_count; low < high;) {

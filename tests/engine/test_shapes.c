@@ -21,7 +21,8 @@ typedef struct fixture {
 static int set_up(void **state) {
   static fixture f;
   const hone_device_options options = {.struct_size = sizeof options, .threads = 1};
-  const hone_profile_shape shape = {"x", {4, {BATCH_MIN, 3, 16, 16}}, {4, {3, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}};
+  const hone_profile_shape shape = {
+      "x", {4, {BATCH_MIN, 3, 16, 16}}, {4, {3, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}, 0};
   const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = &shape, .shape_count = 1};
   hone_graph *graph;
   assert_int_equal(hone_context_create(NULL, &f.context), HONE_OK);

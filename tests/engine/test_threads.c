@@ -70,7 +70,7 @@ static void begin(worker *w, hone_engine *engine, int number) {
 }
 
 static hone_engine *build_engine(hone_context *context, hone_device *device) {
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}};
+  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}, 0};
   const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = &shape, .shape_count = 1};
   hone_graph *graph;
   hone_engine *engine;

@@ -216,10 +216,10 @@ static void test_random_graphs(void **state) {
       const hone_build_options options = {.struct_size = sizeof options, .level = -1};
       seed = first_seed;
       check(hone_engine_build(context, graph, &devices[d], 1, &options, &engine));
-      check_copies(engine->plan);
-      for (int s = 0; s < engine->plan->step_count; ++s) {
-        copies += engine->plan->steps[s].kind == HN_STEP_COPY;
-        waits += engine->plan->steps[s].kind == HN_STEP_WAIT;
+      check_copies(engine->schedules->plans[0]);
+      for (int s = 0; s < engine->schedules->plans[0]->step_count; ++s) {
+        copies += engine->schedules->plans[0]->steps[s].kind == HN_STEP_COPY;
+        waits += engine->schedules->plans[0]->steps[s].kind == HN_STEP_WAIT;
       }
       try_engine(engine, inputs, &want[0], &want[1]);
       check(hone_engine_save(engine, "two_devices.hone", hone_context_diagnostics(context)));
@@ -269,7 +269,7 @@ static void test_plan(void **state) {
   (void)state;
   hone_device *far = open_far(0);
   hone_engine *engine = sandwich(far);
-  hn_plan *plan = engine->plan;
+  hn_plan *plan = engine->schedules->plans[0];
   static const hn_step_kind kinds[] = {HN_STEP_COPY, HN_STEP_CALL, HN_STEP_COPY, HN_STEP_WAIT,
                                        HN_STEP_CALL, HN_STEP_COPY, HN_STEP_CALL, HN_STEP_COPY};
   static const char *const on[] = {"far", "far", "far", "far", "cpu", "far", "far", "far"};
@@ -330,7 +330,8 @@ static void test_stay(void **state) {
     const hone_build_options options = {.struct_size = sizeof options, .level = -1};
     check(hone_engine_build(context, graph, &far, 1, &options, &engine));
     int copies = 0;
-    for (int s = 0; s < engine->plan->step_count; ++s) copies += engine->plan->steps[s].kind == HN_STEP_COPY;
+    for (int s = 0; s < engine->schedules->plans[0]->step_count; ++s)
+      copies += engine->schedules->plans[0]->steps[s].kind == HN_STEP_COPY;
     assert_int_equal(copies, product ? 2 : 0);
     hone_engine_release(engine);
     hone_graph_destroy(graph);
@@ -391,7 +392,7 @@ static void test_lives(void **state) {
   (void)state;
   hone_device *far = open_far(0);
   hone_engine *engine = sandwich(far);
-  const hn_plan *plan = engine->plan;
+  const hn_plan *plan = engine->schedules->plans[0];
   hn_life lives[64];
   assert_true(plan->tensor_count < 64);
   hn_plan_lives(plan, lives);

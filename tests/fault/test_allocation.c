@@ -76,7 +76,7 @@ static hone_status import(attempt *a) { return hone_graph_load_onnx(a->context, 
 static hone_status by_hand(attempt *a) { return small_net_graph(a->context, true, &a->graph); }
 
 static hone_status build_with(attempt *a, bool reference_only) {
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}};
+  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0};
   const hone_build_options options = {
       .struct_size = sizeof options, .reference_only = reference_only, .level = -1, .shapes = &shape, .shape_count = 1};
   return hone_engine_build(a->context, a->graph, &a->device, 1, &options, &a->engine);

@@ -100,7 +100,7 @@ static void run_setting(const setting *s) {
   const hone_context_options options = {.struct_size = sizeof options, .resize = resize};
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = s->threads};
   const int64_t batch = s->free_batch ? 3 : 1;
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {batch, 3, 16, 16}}, {4, {batch, 3, 16, 16}}};
+  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {batch, 3, 16, 16}}, {4, {batch, 3, 16, 16}}, 0};
   const hone_build_options build = {.struct_size = sizeof build,
                                     .reference_only = s->reference_only,
                                     .level = -1,

@@ -88,7 +88,8 @@ static void test_within(void **state) {
 static void test_over(void **state) {
   (void)state;
   fixture *f = open_fixture();
-  for (int s = 0; s < f->engine->plan->step_count; ++s) f->engine->plan->steps[s].error_bound = 1e-30;
+  for (int s = 0; s < f->engine->schedules->plans[0]->step_count; ++s)
+    f->engine->schedules->plans[0]->steps[s].error_bound = 1e-30;
   bool within = true;
   assert_int_equal(verify(f, true, &within), HONE_OK);
   assert_false(within);

@@ -97,7 +97,7 @@ static void test_joins(void **state) {
   (void)state;
   hone_engine *engine = right_engine(joins);
   /* a, b and m lie in the last join, and so does the first one */
-  assert_int_equal(count_parts(engine->plan), 4);
+  assert_int_equal(count_parts(engine->schedules->plans[0]), 4);
   hone_engine_release(engine);
 }
 
@@ -105,7 +105,7 @@ static void test_splits(void **state) {
   (void)state;
   hone_engine *engine = right_engine(splits);
   /* both parts lie in what is split; of the join, the pool's output lies in it and the other part is copied */
-  assert_int_equal(count_parts(engine->plan), 3);
+  assert_int_equal(count_parts(engine->schedules->plans[0]), 3);
   hone_engine_release(engine);
 }
 
@@ -119,7 +119,7 @@ static hn_plan_tensor *part_named(hn_plan *plan, const char *name) {
 static void test_refused(void **state) {
   (void)state;
   hone_engine *engine = right_engine(joins);
-  hn_plan *plan = engine->plan;
+  hn_plan *plan = engine->schedules->plans[0];
   hone_diagnostics *diag = hone_context_diagnostics(context);
   assert_int_equal(hn_plan_check(plan, diag), HONE_OK);
   hn_plan_tensor *b = part_named(plan, "b");

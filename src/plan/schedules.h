@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schedules.h - what an engine holds: one or more plans of the same network, each tuned for a range of input shapes,
+ * over one region of weights. An engine with one schedule is the same with count 1.
+ *
+ * The plans read the region through pointers that they borrow. Blobs of equal bytes stand in it once, whichever
+ * schedules read them. */
+#ifndef HN_PLAN_SCHEDULES_H
+#define HN_PLAN_SCHEDULES_H
+
+#include "base/file.h"
+#include "base/pool.h"
+#include "plan/plan.h"
+#include <hone/engine.h>
+
+typedef struct hn_weight_blob { /* where bytes of the weights came from, for refit and strip */
+  uint64_t offset, bytes;
+  uint64_t hash;   /* XXH3-64 of the bytes, while building */
+  const char *how; /* "copy" or the packing tactic's name */
+  int from_count;
+  const char *const *from; /* initializer names */
+} hn_weight_blob;
+
+typedef struct hn_schedules {
+  hn_allocator allocator;
+  hn_arena arena; /* of the texts and tables here */
+  const char *name;
+  const char *built_by;    /* "hone 0.1.0" */
+  const char *device_name; /* facts.name at build */
+  uint32_t device_isa;     /* union of what the chosen tactics need */
+  uint64_t model_hash;
+  int count;
+  hn_plan *plans[HONE_MAX_SCHEDULES];
+  const uint8_t *weights; /* of the file or owned */
+  uint64_t weights_bytes;
+  uint8_t *owned_weights; /* NULL when mapped */
+  size_t owned_bytes;
+  hn_blob file;
+  int weight_count, weight_capacity;
+  hn_weight_blob *weights_table;
+  uint64_t *weight_hashes; /* XXH3-64 of each MiB */
+  int weight_hash_count;
+  bool weights_checked; /* made in this process, so there are no hashes to check */
+} hn_schedules;
+
+hone_status hn_schedules_create(hn_allocator allocator, hn_schedules **out, hone_diagnostics *diag);
+void hn_schedules_destroy(hn_schedules *schedules);
+/* Takes the plan (also on failure), which reads the region's weights. MALFORMED when its ports, their types or its
+ * devices are not those of the others; LIMIT when there are HONE_MAX_SCHEDULES already. */
+hone_status hn_schedules_add(hn_schedules *schedules, hn_plan *take_plan, hone_diagnostics *diag);
+
+/* ---- making weights (plan/weights.c) ----
+ * Zeroed room for a blob behind the weights so far, and what was written there as a blob: a new one, or the one of
+ * equal bytes that is there already. The region may move with each room; how and from are copied. */
+hone_status hn_schedules_reserve(hn_schedules *schedules, uint64_t bytes, hone_diagnostics *diag);
+hone_status hn_schedules_room(hn_schedules *schedules, uint64_t bytes, uint8_t **out, hone_diagnostics *diag);
+hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, uint64_t *out_offset,
+                              hone_diagnostics *diag);
+/* Every MiB's hash, unless made here; by all threads of the pool (NULL: by the caller). */
+hone_status hn_schedules_check_weights(const hn_schedules *schedules, hn_pool *pool, hone_diagnostics *diag);
+
+/* ---- choosing by shapes (plan/choose.c); only: that schedule alone, -1: any ---- */
+/* The schedule that takes these shapes, one an input, and whose opt shapes are nearest: the least sum of
+ * |log(dim/opt)|, the first of equals. INVALID names input, dim, value and what each schedule allows. symbols: room for
+ * the most that a plan has. */
+hone_status hn_schedules_choose(const hn_schedules *schedules, int only, const hone_shape *inputs, int64_t *symbols,
+                                int *out, hone_diagnostics *diag);
+/* Does some schedule take this shape for this input, whatever the others are? */
+hone_status hn_schedules_allow(const hn_schedules *schedules, int only, int input, const hone_shape *shape,
+                               hone_diagnostics *diag);
+
+/* ---- engine file (plan/write.c, plan/read.c): layout in format.h ---- */
+hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, hone_diagnostics *diag);
+/* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
+hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
+                              hone_diagnostics *diag);
+
+#endif

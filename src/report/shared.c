@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shared.c - what the schedules of an engine have of its weights alone and in common. */
+#include "report/report.h"
+#include "tensor/shape.h"
+#include <stdlib.h>
+
+typedef struct span {
+  uint64_t begin, end;
+} span;
+
+typedef struct span_list {
+  int count, capacity;
+  span *items;
+} span_list;
+
+static bool add(hn_arena *arena, span_list *list, uint64_t begin, uint64_t bytes) {
+  if (bytes == 0) return true;
+  if (!hn_arena_grow(arena, (void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) return false;
+  list->items[list->count++] = (span){begin, begin + bytes};
+  return true;
+}
+
+static int by_begin(const void *a, const void *b) {
+  const span *x = a, *y = b;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Sorted, and without overlaps. */
+static void join(span_list *list) {
+  int kept = 0;
+  if (list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, by_begin);
+  for (int i = 0; i < list->count; ++i) {
+    span *last = kept ? &list->items[kept - 1] : NULL;
+    if (!last || list->items[i].begin > last->end)
+      list->items[kept++] = list->items[i];
+    else if (list->items[i].end > last->end)
+      last->end = list->items[i].end;
+  }
+  list->count = kept;
+}
+
+/* What a schedule reads of the weights. */
+static bool gather(hn_arena *arena, const hn_plan *plan, span_list *list) {
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    const hn_plan_tensor *tensor = &plan->tensors[t];
+    size_t bytes;
+    if (tensor->place == HN_PLACE_CONSTANT && tensor->alias_of < 0 && hn_type_bytes(&tensor->type, &bytes) &&
+        !add(arena, list, tensor->offset, bytes))
+      return false;
+  }
+  for (int s = 0; s < plan->step_count; ++s)
+    if (!add(arena, list, plan->steps[s].packed_offset, plan->steps[s].packed_bytes)) return false;
+  return true;
+}
+
+static uint64_t total(const span_list *list) {
+  uint64_t sum = 0;
+  for (int i = 0; i < list->count; ++i) sum += list->items[i].end - list->items[i].begin;
+  return sum;
+}
+
+static uint64_t common(const span_list *a, const span_list *b) {
+  uint64_t sum = 0;
+  for (int i = 0, k = 0; i < a->count && k < b->count;) {
+    const span *x = &a->items[i], *y = &b->items[k];
+    const uint64_t begin = x->begin > y->begin ? x->begin : y->begin, end = x->end < y->end ? x->end : y->end;
+    if (begin < end) sum += end - begin;
+    if (x->end < y->end)
+      ++i;
+    else
+      ++k;
+  }
+  return sum;
+}
+
+hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_arena *arena, uint64_t *out_bytes,
+                              uint64_t *out_shared) {
+  span_list own = {0}, others = {0};
+  for (int k = 0; k < schedules->count; ++k)
+    if (!gather(arena, schedules->plans[k], k == schedule ? &own : &others)) return HONE_NO_MEMORY;
+  join(&own);
+  join(&others);
+  *out_bytes = total(&own);
+  *out_shared = common(&own, &others);
+  return HONE_OK;
+}
