@@ -341,10 +341,10 @@ static void test_stay(void **state) {
 
 static int count_steps(const hone_engine *engine, const char *op, const char *kind) {
   int count = 0;
-  for (int s = 0; s < engine->plan->step_count; ++s) {
-    const hn_plan_step *step = &engine->plan->steps[s];
+  for (int s = 0; s < engine->schedules->plans[0]->step_count; ++s) {
+    const hn_plan_step *step = &engine->schedules->plans[0]->steps[s];
     count += step->kind == HN_STEP_CALL && strcmp(step->op->name, op) == 0 &&
-             strcmp(engine->plan->device_kinds[step->device], kind) == 0;
+             strcmp(engine->schedules->plans[0]->device_kinds[step->device], kind) == 0;
   }
   return count;
 }
