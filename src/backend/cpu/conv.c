@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
- * network's first layer from plain images, and depthwise. A 1x1 with strides may also be one without them, of the
- * pixels it reads gathered in scratch memory. Packed are the weights, then the bias,
- * then the slopes of the activation. */
+ * network's first layer from plain images, depthwise, and transposed. A 1x1 with strides may also be one without them,
+ * of the pixels it reads gathered in scratch memory. Layers with few output channels, as the last of a network that
+ * segments or detects, may write plain images. Packed are the weights, then the
+ * bias, then the slopes of the activation. */
 #include "backend/cpu/conv_common.h"
 
-typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE } kind;
+typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE, TRANSPOSED } kind;
 
 /* One row's kernel: how it blocks channels, the widest unit, and about how fast a thread is. */
 typedef struct conv_kernel {
   void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
   kind kind;
+  bool writes_plain;
   int block, most;
   double flops_per_ns;
 } conv_kernel;
@@ -19,13 +21,16 @@ typedef struct state {
   const conv_kernel *kernel;
   hn_conv_f32 conv;   /* without pointers */
   hn_conv_f32 gather; /* STRIDED: the convolution as asked for; conv reads what it gathers */
-  int64_t units, grain, weight_floats, gather_grain;
-  int64_t slopes_at; /* in what pack wrote */
+  int64_t units, grain, weight_floats, slopes_at, gather_grain;
   bool has_bias, has_residual;
 } state;
 
-enum { MOST_FIRST_CHANNELS = 8 };
+enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 32 };
 #define NS_PER_GATHERED 0.1
+
+static const char *read(const hone_query *query, hn_conv_f32 *out, const conv_kernel *kernel) {
+  return kernel->kind == TRANSPOSED ? hn_cpu_conv_transpose_read(query, out) : hn_cpu_conv_read(query, out);
+}
 
 static bool is_depthwise(const hn_conv_f32 *c) { return c->groups == c->in_channels && c->groups == c->out_channels; }
 
@@ -59,22 +64,23 @@ static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel)
   case GENERAL:
     if (is_pointwise(c)) return "the row for 1x1 convolutions does the same in less time";
     break;
+  case TRANSPOSED: break;
   }
   return whole_groups ? NULL : "a group's channels do not fill whole blocks";
 }
 
 static const char *reject(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 conv;
-  const char *reason = hn_cpu_conv_read(query, &conv);
+  const char *reason = read(query, &conv, kernel);
   if (reason) return reason;
   const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
-  if (!hn_reads_as(&query->out[0].type, blocked)) return "the output has another format";
+  if (hn_reads_as(&query->out[0].type, blocked) == kernel->writes_plain) return "the output has another format";
+  if (kernel->writes_plain && query->out[0].type.format != HONE_PLAIN) return "the output has another format";
+  if (kernel->writes_plain && conv.out_channels > MOST_PLAIN_CHANNELS) return "it has more than 32 output channels";
   if (kernel->kind == FIRST ? query->in[0].type.format != HONE_PLAIN : !hn_reads_as(&query->in[0].type, blocked))
     return "the input has another format";
-  if (!(query->constant_mask & 2)) return "the weights are not constant";
-  if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
-  if (hn_cpu_given(query, 4) && !(query->constant_mask & 16)) return "the slopes are not constant";
-  return reject_shape(&conv, kernel);
+  reason = hn_cpu_conv_constants(query);
+  return reason ? reason : reject_shape(&conv, kernel);
 }
 
 static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
@@ -82,12 +88,15 @@ static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   if (kernel->kind == DEPTHWISE) return hn_conv_f32_dw_packed_floats(c->out_channels, taps, kernel->block);
   if (kernel->kind == FIRST)
     return hn_conv_f32_first_packed_floats(c->out_channels, c->in_channels, taps, kernel->block);
+  if (kernel->kind == TRANSPOSED)
+    return c->groups *
+           hn_conv_f32_packed_floats(c->out_channels / c->groups, c->in_channels / c->groups, taps, kernel->block);
   return hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
 }
 
 static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 c;
-  if (hn_cpu_conv_read(query, &c)) return 0;
+  if (read(query, &c, kernel)) return 0;
   const int64_t channels =
       hn_cpu_conv_channel_floats(query, 2, &c, kernel->block) + hn_cpu_conv_channel_floats(query, 4, &c, kernel->block);
   return (size_t)(weight_floats(&c, kernel) + channels) * sizeof(float);
@@ -95,13 +104,15 @@ static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
 
 static hone_status pack(const hone_query *query, float *to, const conv_kernel *kernel) {
   hn_conv_f32 c;
-  if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
+  if (read(query, &c, kernel)) return HONE_INTERNAL;
   const float *w = query->in[1].constant->data;
   const int64_t taps = c.kernel_height * c.kernel_width, in_group = c.in_channels / c.groups;
   if (kernel->kind == DEPTHWISE)
     hn_conv_f32_dw_pack_c(w, c.out_channels, taps, kernel->block, to);
   else if (kernel->kind == FIRST)
     hn_conv_f32_first_pack_c(w, c.out_channels, c.in_channels, taps, kernel->block, to);
+  else if (kernel->kind == TRANSPOSED)
+    hn_conv_transpose_f32_pack_c(w, c.groups, in_group, c.out_channels / c.groups, taps, kernel->block, to);
   else
     hn_conv_f32_pack_c(w, c.out_channels, in_group, taps, kernel->block, 0, hn_ceil_div(c.out_channels, kernel->block),
                        to);
@@ -113,7 +124,7 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
 /* The first guess leads; the guess depends on the channels alone. */
 static int variants(const hone_query *query, hone_params *out, int room, const conv_kernel *kernel) {
   hn_conv_f32 c;
-  if (kernel->kind == DEPTHWISE || hn_cpu_conv_read(query, &c)) {
+  if (kernel->kind == DEPTHWISE || read(query, &c, kernel)) {
     if (room > 0) out[0] = (hone_params){0};
     return room > 0;
   }
@@ -143,9 +154,15 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-static hone_status prepare(const hone_query *query, state *s, const conv_kernel *kernel, hone_diagnostics *diag) {
+static double flops_of(const hn_conv_f32 *c, const conv_kernel *kernel) {
+  if (kernel->kind != TRANSPOSED) return hn_cpu_conv_flops(c);
+  return 2.0 * (double)(c->batch * c->in_height * c->in_width) * (double)(c->kernel_height * c->kernel_width) *
+         (double)(c->out_channels / c->groups) * (double)c->in_channels;
+}
+
+static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const conv_kernel *kernel) {
   hn_conv_f32 *c = &s->conv;
-  const char *reason = hn_cpu_conv_read(query, c);
+  const char *reason = read(query, c, kernel);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
@@ -160,9 +177,11 @@ static hone_status prepare(const hone_query *query, state *s, const conv_kernel 
     const int64_t wanted = query->params->items[0].value;
     if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
   }
+  if (kernel->kind == TRANSPOSED) c->unit_rows = hn_ceil_div(c->unit_rows, c->stride_height) * c->stride_height;
+  c->plain_output = kernel->writes_plain;
   s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
                                        : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
-  s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
+  s->grain = hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns);
   s->weight_floats = weight_floats(c, kernel);
   s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
   s->has_bias = hn_cpu_given(query, 2);
@@ -214,61 +233,30 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* The functions that a row needs of its own, each handing its kernel to those above. */
-#define ROW_OF(symbol, format, way, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                           \
+#define ROW_OF(symbol, name, version, op_name, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                \
   static const conv_kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                 \
-  static const char *reject_##symbol##_##suffix(const hone_query *query) {                                             \
-    return reject(query, &kernel_##symbol##_##suffix);                                                                 \
-  }                                                                                                                    \
-  static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
-    return variants(query, out, room, &kernel_##symbol##_##suffix);                                                    \
-  }                                                                                                                    \
-  static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) {                                              \
-    return pack_bytes(query, &kernel_##symbol##_##suffix);                                                             \
-  }                                                                                                                    \
-  static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) {                                     \
-    return pack(query, to, &kernel_##symbol##_##suffix);                                                               \
-  }                                                                                                                    \
-  static size_t scratch_##symbol##_##suffix(const hone_query *query) {                                                 \
-    return scratch(query, &kernel_##symbol##_##suffix);                                                                \
-  }                                                                                                                    \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, &kernel_##symbol##_##suffix, diag);                                                       \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_conv_f32_##symbol##_##suffix = {                                                     \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.conv.f32." format "." way "." #suffix,                                                              \
-      .version = 1,                                                                                                    \
-      .op = "conv",                                                                                                    \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 22,                                                                                                 \
-      .formats = {{FORMAT_IN, FORMAT_OUT}},                                                                            \
-      .reject = reject_##symbol##_##suffix,                                                                            \
-      .variants = variants_##symbol##_##suffix,                                                                        \
-      .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
-      .pack = pack_##symbol##_##suffix,                                                                                \
-      .scratch = scratch_##symbol##_##suffix,                                                                          \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
-  };
-#define ROWS(format, FORMAT, kernel_format, suffix, ISA, block, most, speed)                                           \
-  ROW_OF(direct, format, "direct", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_##kernel_format##_##suffix, GENERAL,       \
-         block, most, speed)                                                                                           \
-  ROW_OF(1x1, format, "1x1", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_1x1_##kernel_format##_##suffix, POINTWISE,       \
-         block, most, speed)                                                                                           \
-  ROW_OF(1x1_strided, format, "1x1_strided", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_1x1_##kernel_format##_##suffix,  \
-         STRIDED, block, most, speed)                                                                                  \
-  ROW_OF(first, format, "first", HONE_PLAIN, FORMAT, suffix, ISA, hn_conv_f32_first_##kernel_format##_##suffix, FIRST, \
-         block, 2, (speed) / 2)                                                                                        \
-  ROW_OF(dw, format, "dw", FORMAT, FORMAT, suffix, ISA, hn_conv_f32_dw_##kernel_format##_##suffix, DEPTHWISE, block,   \
-         1, (speed) / 2)
+  HN_CPU_CONV_PACKED_ROW(symbol, "cpu." name "." #suffix, version, op_name, suffix, ISA, &kernel_##symbol##_##suffix,  \
+                         .formats = {{FORMAT_IN, FORMAT_OUT}})
+#define ROWS(blocked, FORMAT, suffix, ISA, block, most, speed)                                                         \
+  ROW_OF(conv_f32_direct, "conv.f32." #blocked ".direct", 1, "conv", FORMAT, FORMAT, suffix, ISA,                      \
+         hn_conv_f32_##blocked##_##suffix, GENERAL, false, block, most, speed)                                         \
+  ROW_OF(conv_f32_direct_plain, "conv.f32." #blocked ".direct_plain", 1, "conv", FORMAT, HONE_PLAIN, suffix, ISA,      \
+         hn_conv_f32_##blocked##_##suffix, GENERAL, true, block, most, speed)                                          \
+  ROW_OF(conv_f32_1x1, "conv.f32." #blocked ".1x1", 1, "conv", FORMAT, FORMAT, suffix, ISA,                            \
+         hn_conv_f32_1x1_##blocked##_##suffix, POINTWISE, false, block, most, speed)                                   \
+  ROW_OF(conv_f32_1x1_plain, "conv.f32." #blocked ".1x1_plain", 1, "conv", FORMAT, HONE_PLAIN, suffix, ISA,            \
+         hn_conv_f32_1x1_##blocked##_##suffix, POINTWISE, true, block, most, speed)                                    \
+  ROW_OF(conv_f32_1x1_strided, "conv.f32." #blocked ".1x1_strided", 1, "conv", FORMAT, FORMAT, suffix, ISA,            \
+         hn_conv_f32_1x1_##blocked##_##suffix, STRIDED, false, block, most, speed)                                     \
+  ROW_OF(conv_f32_first, "conv.f32." #blocked ".first", 1, "conv", HONE_PLAIN, FORMAT, suffix, ISA,                    \
+         hn_conv_f32_first_##blocked##_##suffix, FIRST, false, block, 2, (speed) / 2)                                  \
+  ROW_OF(conv_f32_dw, "conv.f32." #blocked ".dw", 1, "conv", FORMAT, FORMAT, suffix, ISA,                              \
+         hn_conv_f32_dw_##blocked##_##suffix, DEPTHWISE, false, block, 1, (speed) / 2)                                 \
+  ROW_OF(conv_transpose_f32_blocked, "conv_transpose.f32." #blocked, 2, "conv_transpose", FORMAT, FORMAT, suffix, ISA, \
+         hn_conv_transpose_f32_##blocked##_##suffix, TRANSPOSED, false, block, most, speed)
 
-ROWS("nchw8c", HONE_NCHW8C, nchw8c, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
+ROWS(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
 #ifndef HONE_NO_AVX
-ROWS("nchw8c", HONE_NCHW8C, nchw8c, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
-ROWS("nchw16c", HONE_NCHW16C, nchw16c, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
+ROWS(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
+ROWS(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
 #endif

@@ -94,12 +94,6 @@ const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return
 const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 3, out); }
 
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out) {
-  const char *reason = hn_cpu_conv_transpose_read_activated(query, out);
-  if (reason) return reason;
-  return out->epilogue.activation == HN_ACTIVATION_NONE ? NULL : "it has an activation";
-}
-
-const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
   const char *reason = read_ports(query, 3, 2, out);
   if (reason) return reason;
@@ -117,6 +111,13 @@ const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_con
   if (!hn_cpu_is(&query->in[2], HONE_F32, HONE_PLAIN) || query->in[2].type.shape.rank != 1 ||
       query->in[2].type.shape.dim[0] != out->out_channels)
     return "the bias has another type or length";
+  return NULL;
+}
+
+const char *hn_cpu_conv_constants(const hone_query *query) {
+  if (!(query->constant_mask & 2)) return "the weights are not constant";
+  if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
+  if (hn_cpu_given(query, 4) && !(query->constant_mask & 16)) return "the slopes are not constant";
   return NULL;
 }
 

@@ -16,9 +16,9 @@ const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out);
 /* The same for conv_transpose: in_* is its input, out_* its output, weights are [in_channels, out per group, kernel].
  */
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out);
-/* The same for tactics that apply its activation; the other one refuses layers that have one. */
-const char *hn_cpu_conv_transpose_read_activated(const hone_query *query, hn_conv_f32 *out);
 
+/* For tactics that pack weights, bias and slopes: why not, or NULL. */
+const char *hn_cpu_conv_constants(const hone_query *query);
 /* Constants with an element for each output channel, bias and slopes, as blocked kernels want them: floats, 0 for an
  * absent input; pack writes them in whole blocks, zeros behind the last channel, and returns where they end. */
 int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, const hn_conv_f32 *conv, int block);
@@ -42,6 +42,40 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
       .scratch = scratch_##suffix,                                                                                     \
       .prepare = prepare_##suffix,                                                                                     \
+      __VA_ARGS__,                                                                                                     \
+  };
+
+/* A row that packs weights, bias and slopes: the file's reject, variants, pack_bytes, pack, scratch and describe each
+ * get the row's own `kernel` behind their other arguments; state_bytes and launch are the file's. */
+#define HN_CPU_CONV_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                       \
+  static const char *reject_##symbol##_##suffix(const hone_query *query) { return reject(query, kernel); }             \
+  static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
+    return variants(query, out, room, kernel);                                                                         \
+  }                                                                                                                    \
+  static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) { return pack_bytes(query, kernel); }          \
+  static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) { return pack(query, to, kernel); }   \
+  static size_t scratch_##symbol##_##suffix(const hone_query *query) { return scratch(query, kernel); }                \
+  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
+                                                 hone_diagnostics *diag) {                                             \
+    (void)unit;                                                                                                        \
+    return describe(query, s, diag, kernel);                                                                           \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = row_name,                                                                                                \
+      .version = row_version,                                                                                          \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .pack_mask = 22,                                                                                                 \
+      .reject = reject_##symbol##_##suffix,                                                                            \
+      .variants = variants_##symbol##_##suffix,                                                                        \
+      .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
+      .pack = pack_##symbol##_##suffix,                                                                                \
+      .scratch = scratch_##symbol##_##suffix,                                                                          \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##symbol##_##suffix,                                                                          \
+      .launch = launch,                                                                                                \
       __VA_ARGS__,                                                                                                     \
   };
 

@@ -22,7 +22,7 @@ typedef struct state {
 
 static const char *reject(const hone_query *query) {
   hn_conv_f32 c;
-  const char *reason = hn_cpu_conv_transpose_read_activated(query, &c);
+  const char *reason = hn_cpu_conv_transpose_read(query, &c);
   if (reason) return reason;
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   const double rows = (double)(c.out_channels / c.groups) * (double)(c.kernel_height * c.kernel_width);
@@ -42,7 +42,7 @@ static void describe_product(state *s) {
 static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
                             hone_diagnostics *diag) {
   hn_conv_f32 *c = &s->conv;
-  const char *reason = hn_cpu_conv_transpose_read_activated(query, c);
+  const char *reason = hn_cpu_conv_transpose_read(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const int64_t threads = hn_cpu_threads(query->facts);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
@@ -87,7 +87,7 @@ static size_t pack_bytes(const hone_query *query) {
 /* [in per group][out per group x taps] of every group becomes [out per group x taps][in per group]. */
 static hone_status pack(const hone_query *query, void *to) {
   hn_conv_f32 c;
-  if (!(query->constant_mask & 2) || hn_cpu_conv_transpose_read_activated(query, &c)) return HONE_OK;
+  if (!(query->constant_mask & 2) || hn_cpu_conv_transpose_read(query, &c)) return HONE_OK;
   const float *from = query->in[1].constant->data;
   float *packed = to;
   const int64_t ins = c.in_channels / c.groups;

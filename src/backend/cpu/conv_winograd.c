@@ -36,9 +36,8 @@ static const char *reject(const hone_query *query, const winograd_kernel *kernel
   if (reason) return reason;
   if (query->in[0].type.format != kernel->format) return "the input has another format";
   if (query->out[0].type.format != kernel->format) return "the output has another format";
-  if (!(query->constant_mask & 2)) return "the weights are not constant";
-  if (hn_cpu_given(query, 2) && !(query->constant_mask & 4)) return "the bias is not constant";
-  if (hn_cpu_given(query, 4) && !(query->constant_mask & 16)) return "the slopes are not constant";
+  reason = hn_cpu_conv_constants(query);
+  if (reason) return reason;
   if (c.kernel_height != 3 || c.kernel_width != 3) return "it is not 3x3";
   if (c.stride_height * c.stride_width * c.dilation_height * c.dilation_width != 1)
     return "it has a stride or a dilation";
@@ -71,7 +70,7 @@ static hone_status pack(const hone_query *query, float *to, const winograd_kerne
   if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
   hn_winograd_f32_pack_c(query->in[1].constant->data, c.out_channels, c.in_channels, kernel->tile, kernel->block, 0,
                          hn_ceil_div(c.out_channels, kernel->block), to);
-  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, (float *)to + weight_floats(&c, kernel));
+  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, to + weight_floats(&c, kernel));
   (void)hn_cpu_conv_pack_channels(query, 4, &c, kernel->block, to);
   return HONE_OK;
 }
@@ -104,7 +103,7 @@ static int choose_blocks(int64_t tiles, int64_t blocks, int most) {
   return (int)hn_cpu_lesser(blocks, hn_cpu_lesser(wanted, most));
 }
 
-static hone_status describe(const hone_query *query, state *s, const winograd_kernel *kernel, hone_diagnostics *diag) {
+static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const winograd_kernel *kernel) {
   hn_conv_f32 *c = &s->w.conv;
   const char *reason = hn_cpu_conv_read(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
@@ -141,7 +140,7 @@ static hone_status describe(const hone_query *query, state *s, const winograd_ke
 
 static size_t scratch(const hone_query *query, const winograd_kernel *kernel) {
   state s = {0};
-  if (describe(query, &s, kernel, NULL) != HONE_OK) return 0;
+  if (describe(query, &s, NULL, kernel) != HONE_OK) return 0;
   const int64_t floats = hn_cpu_threads(query->facts) * s.worker_floats + (s.is_shared ? s.patch_floats : 0);
   return (size_t)floats * sizeof(float);
 }
@@ -205,7 +204,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* The functions that a row needs of its own, each handing its kernel to those above. */
 #define ROW_OF(m, blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                  \
   static const winograd_kernel kernel_##m##_##suffix = {hn_winograd_f32_patches_##blocked##_##suffix,                  \
                                                         hn_winograd_f32_outputs_##blocked##_##suffix,                  \
@@ -214,40 +212,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
                                                         widest,                                                        \
                                                         m,                                                             \
                                                         speed};                                                        \
-  static const char *reject_##m##_##suffix(const hone_query *query) { return reject(query, &kernel_##m##_##suffix); }  \
-  static int variants_##m##_##suffix(const hone_query *query, hone_params *out, int room) {                            \
-    return variants(query, out, room, &kernel_##m##_##suffix);                                                         \
-  }                                                                                                                    \
-  static size_t pack_bytes_##m##_##suffix(const hone_query *query) {                                                   \
-    return pack_bytes(query, &kernel_##m##_##suffix);                                                                  \
-  }                                                                                                                    \
-  static hone_status pack_##m##_##suffix(const hone_query *query, void *to) {                                          \
-    return pack(query, to, &kernel_##m##_##suffix);                                                                    \
-  }                                                                                                                    \
-  static size_t scratch_##m##_##suffix(const hone_query *query) { return scratch(query, &kernel_##m##_##suffix); }     \
-  static hone_status prepare_##m##_##suffix(hone_unit *unit, const hone_query *query, void *s,                         \
-                                            hone_diagnostics *diag) {                                                  \
-    (void)unit;                                                                                                        \
-    return describe(query, s, &kernel_##m##_##suffix, diag);                                                           \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_conv_f32_winograd##m##_##suffix = {                                                  \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.conv.f32." #blocked ".winograd" #m "." #suffix,                                                     \
-      .version = 1,                                                                                                    \
-      .op = "conv",                                                                                                    \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 22,                                                                                                 \
-      .formats = {{FORMAT, FORMAT}},                                                                                   \
-      .reject = reject_##m##_##suffix,                                                                                 \
-      .variants = variants_##m##_##suffix,                                                                             \
-      .pack_bytes = pack_bytes_##m##_##suffix,                                                                         \
-      .pack = pack_##m##_##suffix,                                                                                     \
-      .scratch = scratch_##m##_##suffix,                                                                               \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##m##_##suffix,                                                                               \
-      .launch = launch,                                                                                                \
-  };
+  HN_CPU_CONV_PACKED_ROW(conv_f32_winograd##m, "cpu.conv.f32." #blocked ".winograd" #m "." #suffix, 1, "conv", suffix, \
+                         ISA, &kernel_##m##_##suffix, .formats = {{FORMAT, FORMAT}})
 #define ROWS(blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                       \
   ROW_OF(2, blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                        \
   ROW_OF(4, blocked, FORMAT, suffix, ISA, lanes, widest, speed)

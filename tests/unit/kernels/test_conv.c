@@ -102,15 +102,17 @@ static double reference_sum(const hn_conv_f32 *c, const float *in, const float *
   return sum;
 }
 
-/* Compares the blocked output with the definition, the lanes beyond the last channel with zero. */
+/* Compares the output with the definition, the lanes of a blocked one beyond the last channel with zero. */
 static void check_output(const hn_conv_f32 *c, const float *in, const float *oihw, int block, const char *what) {
   const int64_t pixels = c->out_height * c->out_width, out_blocks = blocks_of(c->out_channels, block);
   const int64_t terms = c->in_channels / c->groups * c->kernel_height * c->kernel_width;
-  const int64_t image = c->out_batch_stride ? c->out_batch_stride : out_blocks * pixels * block;
+  const int64_t channels = c->plain_output ? c->out_channels : out_blocks * block;
+  const int64_t image = c->out_batch_stride ? c->out_batch_stride : channels * pixels;
   for (int64_t n = 0; n < c->batch; ++n)
-    for (int64_t o = 0; o < out_blocks * block; ++o)
+    for (int64_t o = 0; o < channels; ++o)
       for (int64_t p = 0; p < pixels; ++p) {
-        const int64_t at = n * image + (o / block * pixels + p) * block + o % block;
+        const int64_t in_image = c->plain_output ? o * pixels + p : (o / block * pixels + p) * block + o % block;
+        const int64_t at = n * image + in_image;
         double magnitude;
         if (o >= c->out_channels) {
           if (c->output[at] != 0.0f) fail_msg("%s: lane %lld is not zero", what, (long long)o);
@@ -151,17 +153,19 @@ static void check_shape(const variant *v, int kind, const shape *s, uint32_t see
   const int64_t out_blocks = blocks_of(s->out, block), out_pixels = c.out_height * c.out_width;
   const int64_t in_floats = (kind == FIRST ? s->in : blocks_of(s->in, block) * block) * s->h * s->w;
   const int64_t in_gap = random_below(&seed, 2) * 5, out_gap = random_below(&seed, 2) * 7;
-  const int64_t out_floats = out_blocks * block * out_pixels;
+  c.plain_output = kind <= POINTWISE && random_below(&seed, 3) == 0;
+  const int64_t out_floats = (c.plain_output ? s->out : out_blocks * block) * out_pixels;
   guarded plain = guarded_random(s->n * s->in * s->h * s->w, &seed);
   guarded oihw = guarded_random(s->out * (s->in / s->groups) * s->kh * s->kw, &seed);
   guarded bias = guarded_new(out_blocks * block), packed;
   guarded in = guarded_new(s->n * (in_floats + in_gap)), out = guarded_new(s->n * (out_floats + out_gap));
   guarded again = guarded_new(out.count), residual = guarded_new(out.count);
   char what[160];
-  snprintf(what, sizeof what, "%s %s n%lld i%lld o%lld g%lld %lldx%lld k%lldx%lld s%lldx%lld d%lldx%lld p%lld,%lld",
-           kind_names[kind], v->name, (long long)s->n, (long long)s->in, (long long)s->out, (long long)s->groups,
-           (long long)s->h, (long long)s->w, (long long)s->kh, (long long)s->kw, (long long)s->sh, (long long)s->sw,
-           (long long)s->dh, (long long)s->dw, (long long)s->top, (long long)s->left);
+  snprintf(what, sizeof what, "%s%s %s n%lld i%lld o%lld g%lld %lldx%lld k%lldx%lld s%lldx%lld d%lldx%lld p%lld,%lld",
+           kind_names[kind], c.plain_output ? " to plain" : "", v->name, (long long)s->n, (long long)s->in,
+           (long long)s->out, (long long)s->groups, (long long)s->h, (long long)s->w, (long long)s->kh,
+           (long long)s->kw, (long long)s->sh, (long long)s->sw, (long long)s->dh, (long long)s->dw, (long long)s->top,
+           (long long)s->left);
   for (int64_t n = 0; n < s->n; ++n) { /* NaN beyond the input's last channel: never read, or the sums show it */
     const float *from = plain.data + n * s->in * s->h * s->w;
     float *to = in.data + n * (in_floats + in_gap);
@@ -173,9 +177,8 @@ static void check_shape(const variant *v, int kind, const shape *s, uint32_t see
   for (int64_t i = 0; i < bias.count; ++i) bias.data[i] = i < s->out ? random_real(&seed) : 0.0f;
   for (int64_t i = 0; i < residual.count; ++i) {
     const int64_t in_image = i % (out_floats + out_gap);
-    residual.data[i] = in_image / (out_pixels * block) * block + i % (out_floats + out_gap) % block < s->out
-                           ? random_real(&seed)
-                           : 0.0f;
+    const int is_channel = c.plain_output || in_image / (out_pixels * block) * block + in_image % block < s->out;
+    residual.data[i] = is_channel ? random_real(&seed) : 0.0f;
   }
   pack(kind, &c, block, oihw.data, &packed);
   c.input = in.data;
@@ -309,6 +312,97 @@ static void test_depthwise(void **state) {
       }
 }
 
+/* One output of a transposed convolution, from plain input and IOHW weights. */
+static double transposed_sum(const hn_conv_f32 *c, const float *in, const float *iohw, int64_t n, int64_t o, int64_t y,
+                             int64_t x, double *magnitude) {
+  double sum = 0;
+  *magnitude = 0;
+  for (int64_t ky = 0; ky < c->kernel_height; ++ky)
+    for (int64_t kx = 0; kx < c->kernel_width; ++kx) {
+      const int64_t py = y + c->pad_top - ky * c->dilation_height, px = x + c->pad_left - kx * c->dilation_width;
+      if (py < 0 || px < 0 || py % c->stride_height || px % c->stride_width) continue;
+      const int64_t iy = py / c->stride_height, ix = px / c->stride_width;
+      for (int64_t i = 0; i < c->in_channels && iy < c->in_height && ix < c->in_width; ++i) {
+        const double term = (double)in[((n * c->in_channels + i) * c->in_height + iy) * c->in_width + ix] *
+                            (double)iohw[((i * c->out_channels + o) * c->kernel_height + ky) * c->kernel_width + kx];
+        sum += term;
+        *magnitude += fabs(term);
+      }
+    }
+  return sum;
+}
+
+static void check_transposed(const variant *v, conv_function *run, hn_conv_f32 c, uint32_t seed) {
+  const int64_t in_pixels = c.in_height * c.in_width, pixels = c.out_height * c.out_width, block = v->block;
+  const int64_t taps = c.kernel_height * c.kernel_width, out_blocks = blocks_of(c.out_channels, v->block);
+  const int64_t padded_in = blocks_of(c.in_channels, v->block) * block, padded_out = out_blocks * block;
+  guarded plain = guarded_random(c.batch * c.in_channels * in_pixels, &seed),
+          in = guarded_new(c.batch * padded_in * in_pixels);
+  guarded iohw = guarded_random(c.in_channels * c.out_channels * taps, &seed), bias = guarded_new(padded_out);
+  guarded packed = guarded_new(padded_out * padded_in * taps), out = guarded_new(c.batch * padded_out * pixels);
+  to_blocked(plain.data, c.batch, c.in_channels, in_pixels, v->block, NAN, in.data);
+  for (int64_t i = 0; i < padded_out; ++i) bias.data[i] = i < c.out_channels ? random_real(&seed) : 0.0f;
+  hn_conv_transpose_f32_pack_c(iohw.data, 1, c.in_channels, c.out_channels, taps, v->block, packed.data);
+  c.input = in.data;
+  c.weights = packed.data;
+  c.output = out.data;
+  c.epilogue = random_epilogue(&seed);
+  if (random_below(&seed, 2)) c.epilogue.bias = bias.data;
+  c.oc_blocks = (int32_t)(1 + random_below(&seed, v->most_blocks));
+  c.unit_rows = (1 + random_below(&seed, c.in_height)) * c.stride_height;
+  c.pixels_first = (int32_t)random_below(&seed, 2);
+  for (int64_t u = hn_conv_f32_units(&c, v->block, 0); u > 0; --u) run(&c, u - 1, u);
+  for (int64_t n = 0; n < c.batch; ++n)
+    for (int64_t o = 0; o < padded_out; ++o)
+      for (int64_t p = 0; p < pixels; ++p) {
+        const int64_t at = ((n * out_blocks + o / block) * pixels + p) * block + o % block;
+        double magnitude;
+        if (o >= c.out_channels) {
+          if (out.data[at] != 0.0f) fail_msg("transposed %s: lane %lld is not zero", v->name, (long long)o);
+          continue;
+        }
+        double sum = transposed_sum(&c, plain.data, iohw.data, n, o, p / c.out_width, p % c.out_width, &magnitude);
+        if (c.epilogue.bias) sum += (double)bias.data[o];
+        check_real(out.data[at], reference_activation(sum, &c.epilogue, o), magnitude + 2 + fabs(sum),
+                   c.in_channels * taps, v->name, at);
+      }
+  guarded_free(plain);
+  guarded_free(in);
+  guarded_free(iohw);
+  guarded_free(bias);
+  guarded_free(packed);
+  guarded_free(out);
+}
+
+/* Every second one without overlap. */
+static void test_transposed(void **state) {
+  (void)state;
+  uint32_t seed = 29;
+  variant v[VARIANTS];
+  list_variants(v);
+  conv_function *runs[VARIANTS] = {hn_conv_transpose_f32_nchw8c_c};
+#ifndef HONE_NO_AVX
+  runs[1] = hn_conv_transpose_f32_nchw8c_avx2;
+  runs[2] = hn_conv_transpose_f32_nchw16c_avx512;
+#endif
+  for (int i = 0; i < 240; ++i) {
+    shape s = random_shape(&seed);
+    hn_conv_f32 c = conv_of(&s);
+    const int overlaps = i % 2;
+    if (!overlaps) {
+      c.kernel_height = c.stride_height, c.kernel_width = c.stride_width;
+      c.dilation_height = c.dilation_width = 1;
+      c.pad_top = c.pad_left = s.bottom = s.right = 0;
+    }
+    c.out_height = (s.h - 1) * s.sh + (c.kernel_height - 1) * c.dilation_height + 1 - c.pad_top - s.bottom;
+    c.out_width = (s.w - 1) * s.sw + (c.kernel_width - 1) * c.dilation_width + 1 - c.pad_left - s.right;
+    if (c.out_height < 1 || c.out_width < 1) continue;
+    assert_true(overlaps || hn_conv_transpose_f32_scatters(&c));
+    for (int k = 0; k < VARIANTS; ++k)
+      if (v[k].is_supported) check_transposed(&v[k], runs[k], c, random_next(&seed));
+  }
+}
+
 /* im2col is exact: each element is an input pixel or zero. */
 static void test_im2col(void **state) {
   (void)state;
@@ -340,7 +434,8 @@ static void test_im2col(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_general), cmocka_unit_test(test_groups),    cmocka_unit_test(test_pointwise),
-      cmocka_unit_test(test_first),   cmocka_unit_test(test_depthwise), cmocka_unit_test(test_im2col),
+      cmocka_unit_test(test_first),   cmocka_unit_test(test_depthwise), cmocka_unit_test(test_transposed),
+      cmocka_unit_test(test_im2col),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

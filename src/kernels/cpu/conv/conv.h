@@ -8,6 +8,7 @@
  *   weights  blocked    [ceil(O / B)][ceil(I / B)][kh][kw][B in][B out]   I = input channels of one group
  *            first      [ceil(O / B)][I][kh][kw][B out]
  *            depthwise  [ceil(C / B)][kh][kw][B]
+ *            transposed [ceil(O / B)][kh][kw][ceil(I / B)][B in][B out]
  *            lanes beyond O, I or C are zero; the pack functions below write them from OIHW
  *   bias     ceil(O / B) * B floats, zero beyond O; residual: as the output, its lanes beyond O zero too
  *
@@ -41,6 +42,8 @@ typedef struct hn_conv_f32 {
                            end of a group has what is left */
   int32_t pixels_first; /* order of the units of an image: 1 walks all rows before the next channels (weights stay
                            in cache), 0 all channels before the next rows (input stays in cache) */
+  int32_t plain_output; /* 1: output and residual are plain NCHW (general and 1x1 only); costs some three cycles an
+                           output: for few channels */
 
   /* A third axis, before height; no kernel looks at it, callers that gather columns themselves do. */
   int64_t in_depth, out_depth, kernel_depth, stride_depth, dilation_depth, pad_front;
@@ -99,8 +102,14 @@ void hn_conv_f32_dw_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t 
 void hn_conv_f32_dw_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 
 /* Transposed: in_* is its input, out_* its output; stride, dilation and pads are the transposed convolution's. Groups
- * as in the general case; bias, no residual, no activation. "blocked" weights, packed from [I][O per group][kh][kw],
- * I of all groups. */
+ * as in the general case; bias and activation, no residual. "transposed" weights, packed from [I][O per group][kh][kw],
+ * I of all groups. Where it scatters - no output pixel hears from two taps - unit_rows must be a multiple of
+ * stride_height. */
+static inline int hn_conv_transpose_f32_scatters(const hn_conv_f32 *c) {
+  return c->kernel_height == c->stride_height && c->kernel_width == c->stride_width && c->dilation_height == 1 &&
+         c->dilation_width == 1 && c->pad_top == 0 && c->pad_left == 0 &&
+         c->out_height == c->in_height * c->stride_height && c->out_width == c->in_width * c->stride_width;
+}
 void hn_conv_transpose_f32_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_transpose_f32_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_transpose_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);

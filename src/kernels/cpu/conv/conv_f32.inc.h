@@ -152,9 +152,11 @@ static int cuts_well(const hn_conv_f32 *c, int vectors, int most) {
 void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
   const conv_plan plan = conv_plan_make(conv, 0);
   const int64_t width = conv->out_width;
+  conv_strip strip;
   for (int64_t at = begin; at < end; ++at) {
     const conv_unit u = conv_unit_at(conv, &plan, at);
     conv_tile t = conv_tile_make(conv, &plan, &u);
+    if (conv->plain_output) conv_tile_to_strip(&t, &u, &strip);
     const int most = tile_pixels[u.blocks];
     const int along_rows = cuts_well(conv, u.blocks * HN_BLOCK_VECTORS, most);
     const int64_t stop = u.row_end * width;
@@ -162,11 +164,11 @@ void HN_CONV(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
       t.y = (int32_t)(pixel / width);
       t.x = (int32_t)(pixel % width);
       t.pixels = tile_width(along_rows ? width - t.x : stop - pixel, most);
-      t.offset = u.out_offset + pixel * HN_BLOCK;
+      conv_tile_begin(&t, &u, pixel);
       tile_function *run = is_row_tile(conv, t.x, t.pixels) ? tiles[conv->stride_width][u.blocks][t.pixels] : NULL;
       if (!run) run = tiles[0][u.blocks][t.pixels];
       run(&t);
-      conv_tile_finish(&t);
+      conv_tile_end(&t, pixel + t.pixels == stop);
     }
   }
 }

@@ -101,8 +101,8 @@ void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_
     for (int64_t i = 0; i < in_per_group; ++i)
       for (int64_t o = 0; o < out_per_group; ++o) {
         float *to =
-            packed + (o / block * in_blocks + i / block) * kernel_pixels * square + i % block * block + o % block;
-        for (int64_t k = 0; k < kernel_pixels; ++k) to[k * square] = *iohw++;
+            packed + (o / block * kernel_pixels * in_blocks + i / block) * square + i % block * block + o % block;
+        for (int64_t k = 0; k < kernel_pixels; ++k) to[k * in_blocks * square] = *iohw++;
       }
 }
 

@@ -22,6 +22,14 @@ typedef struct conv_unit {
   int64_t out_offset; /* of the image's and first block's first pixel */
 } conv_unit;
 
+/* Tiles on their way to a plain image: pixels next to each other, [block][HN_STRIP_PIXELS][HN_BLOCK]. */
+#define HN_STRIP_PIXELS 64
+typedef struct conv_strip {
+  int64_t first; /* flat pixel of the image */
+  int count;
+  float floats[HN_TILE_BLOCKS * HN_STRIP_PIXELS * HN_BLOCK];
+} conv_strip;
+
 /* One tile. offset is the first output float's distance from output and residual. */
 typedef struct conv_tile {
   const float *in, *weights, *bias, *residual;
@@ -32,6 +40,8 @@ typedef struct conv_tile {
   const hn_conv_f32 *conv;
   int64_t first_channel; /* of the tile */
   int32_t y, x;          /* the first pixel's output coordinates, where the kernel needs them */
+  conv_strip *strip;     /* of a plain output, else NULL */
+  int64_t image;
 } conv_tile;
 
 HN_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -157,6 +167,62 @@ HN_INLINE void conv_tile_finish(const conv_tile *t) {
   o += (t->blocks - 1) * t->out_plane;
   for (int p = 0; p < t->pixels; ++p)
     for (int64_t lane = past; lane < HN_BLOCK; ++lane) o[p * HN_BLOCK + lane] = 0.0f;
+}
+
+/* Turns a tile's way to a plain image: sums go to the strip as they are, and what an epilogue does is done there. */
+static inline void conv_tile_to_strip(conv_tile *t, const conv_unit *u, conv_strip *strip) {
+  strip->count = 0;
+  t->strip = strip;
+  t->image = u->image;
+  t->out = strip->floats;
+  t->out_plane = HN_STRIP_PIXELS * HN_BLOCK;
+  t->residual = NULL;
+  t->low = -__builtin_inff();
+  t->high = __builtin_inff();
+}
+
+/* The strip's pixels of one channel, and their epilogue. */
+HN_OUTLINE void strip_channel(const conv_tile *t, const float *from, int64_t channel) {
+  const hn_conv_f32 *c = t->conv;
+  const int64_t plane = c->out_height * c->out_width, count = t->strip->count;
+  const int64_t image = c->out_batch_stride ? c->out_batch_stride : c->out_channels * plane;
+  const int64_t offset = t->image * image + channel * plane + t->strip->first;
+  const float *residual = c->epilogue.residual ? c->epilogue.residual + offset : NULL;
+  float row[HN_STRIP_PIXELS], low, high;
+  activation_bounds(&c->epilogue, &low, &high);
+  for (int64_t p = 0; p < count; ++p) row[p] = from[p * HN_BLOCK];
+  for (int64_t p = 0; residual && p < count; ++p) row[p] += residual[p];
+  for (int64_t p = 0; p < count; p += HN_LANES) {
+    vf x = v_load(row + p); /* behind the last pixel: whatever was there, not stored */
+    v_store(row + p, v_min(v_set(high), v_max(v_set(low), x)));
+  }
+  if (!activation_is_bounds(&c->epilogue)) activate_channel(row, count, &c->epilogue, channel);
+  memcpy(c->output + offset, row, (size_t)count * sizeof(float));
+}
+
+HN_OUTLINE void strip_empty(const conv_tile *t) {
+  const int64_t left = t->conv->out_channels - t->first_channel;
+  for (int64_t i = 0; i < t->blocks * HN_BLOCK && i < left; ++i)
+    strip_channel(t, t->strip->floats + i / HN_BLOCK * t->out_plane + i % HN_BLOCK, t->first_channel + i);
+  t->strip->count = 0;
+}
+
+/* Before a tile at this flat pixel: where it goes. */
+HN_INLINE void conv_tile_begin(conv_tile *t, const conv_unit *u, int64_t pixel) {
+  t->offset = u->out_offset + pixel * HN_BLOCK;
+  if (!t->strip) return;
+  if (t->strip->count == 0) t->strip->first = pixel;
+  t->offset = t->strip->count * HN_BLOCK;
+}
+
+/* After it; is_last: of its unit. */
+HN_INLINE void conv_tile_end(conv_tile *t, int is_last) {
+  if (!t->strip) {
+    conv_tile_finish(t);
+    return;
+  }
+  t->strip->count += t->pixels;
+  if (is_last || t->strip->count + tile_pixels[t->blocks] > HN_STRIP_PIXELS) strip_empty(t);
 }
 
 #endif
