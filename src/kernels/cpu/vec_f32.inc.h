@@ -56,12 +56,14 @@ HN_INLINE vf v_min(vf bound, vf x) { return v_select(bound < x, bound, x); }
 
 HN_INLINE vf v_abs(vf x) { return (vf)((vi)x & 0x7fffffff); }
 
-/* exp(x) within 1 ULP; results below FLT_MIN may round twice, above FLT_MAX they are infinite.
+/* exp(x) within 1 ULP; results below FLT_MIN are 0 (a subnormal one costs an assist), above FLT_MAX infinite.
  * x = n ln2 + r with |r| <= ln2 / 2, ln2 in two parts so that r is exact; 2^n in two factors so that
  * neither overflows. The polynomial is a minimax fit of (e^r - 1 - r) / r^2. */
 HN_INLINE vf v_exp(vf x) {
   const vf magic = v_set(12582912.0f); /* 1.5 * 2^23: adding it leaves the rounded integer in the low bits */
-  x = v_min(v_set(89.0f), v_max(v_set(-104.0f), x));
+  const vf least = v_set(-87.33654f);  /* ln(FLT_MIN), rounded up */
+  const vi tiny = x < least;
+  x = v_min(v_set(89.0f), v_max(least, x));
   const vf shifted = v_fma(x, v_set(1.44269504f), magic);
   const vf n = shifted - magic;
   const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), x));
@@ -71,11 +73,11 @@ HN_INLINE vf v_exp(vf x) {
   p = v_fma(p, r, v_set(4.9999993e-1f));
   p = v_fma(p * r, r, r) + 1.0f;
 #if HN_LANES == 16
-  return _mm512_scalef_ps(p, n);
+  return v_select(tiny, v_set(0.0f), _mm512_scalef_ps(p, n));
 #else
   const vi whole = (vi)shifted - (vi)magic;
   const vi half = whole >> 1;
-  return p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
+  return v_select(tiny, v_set(0.0f), p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23));
 #endif
 }
 

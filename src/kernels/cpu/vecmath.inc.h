@@ -7,7 +7,8 @@
  *
  *   exp 1.0   expm1 1.5   log 0.9   log1p 2.4   tanh 1.3   sigmoid 2.2   erf 1.3   sin, cos 1.5   pow 0.51
  *
- * Infinities, NaN, zeros' signs, overflow and subnormal results follow C's Annex F. */
+ * Infinities, NaN, zeros' signs, overflow and subnormal results follow C's Annex F, but for one thing: an exponential
+ * below FLT_MIN, and so a sigmoid below it, is 0. Such a result costs a microcode assist of some 150 cycles. */
 #ifndef HN_KERNELS_CPU_VECMATH_INC_H
 #define HN_KERNELS_CPU_VECMATH_INC_H
 
@@ -28,10 +29,13 @@ HN_INLINE vf v_exp_core(vf r) {
   return p * (r * r) + r;
 }
 
-/* e^x = (p + 1) * 2^n; returns p. */
+/* ln(FLT_MIN), rounded up: e^x is not subnormal from here on. */
+#define V_EXP_LEAST (-87.33654F)
+
+/* e^x = (p + 1) * 2^n for x >= V_EXP_LEAST; returns p. */
 HN_INLINE vf v_exp_parts(vf x, vf *n) {
-  /* The clamp keeps the exponent in range; the order of min's operands keeps a NaN. */
-  x = v_max(V(-110.0F), v_min(V(100.0F), x));
+  /* The clamp keeps the exponent in range and the result normal; the order of min's operands keeps a NaN. */
+  x = v_max(V(V_EXP_LEAST), v_min(V(100.0F), x));
   *n = (x * V(1.44269504F) + V(V_ROUNDER)) - V(V_ROUNDER);
   vf r = x - *n * V(0.693359375F);
   r = r - *n * V(-2.12194440e-4F);
@@ -41,7 +45,7 @@ HN_INLINE vf v_exp_parts(vf x, vf *n) {
 HN_INLINE vf v_exp(vf x) {
   vf n;
   const vf p = v_exp_parts(x, &n);
-  return v_scale(p + V(1.0F), n);
+  return v_select(v_lt(x, V(V_EXP_LEAST)), V(0.0F), v_scale(p + V(1.0F), n));
 }
 
 HN_INLINE vf v_expm1(vf x) {
@@ -91,7 +95,7 @@ HN_INLINE vf v_log1p(vf x) {
 }
 
 HN_INLINE vf v_sigmoid(vf x) {
-  /* e^-|x| cannot overflow; on the left 1/(1+e^-x) = e^x/(1+e^x), which keeps subnormal results. */
+  /* e^-|x| cannot overflow; on the left 1/(1+e^-x) = e^x/(1+e^x), which keeps small results. */
   const vf e = v_exp(v_negate(v_abs(x)));
   return v_select(v_lt(x, V(0.0F)), e, V(1.0F)) / (V(1.0F) + e);
 }
