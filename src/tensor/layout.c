@@ -11,28 +11,65 @@ static int64_t element_at(int block, int64_t channels, int64_t points, int64_t n
   return ((n * groups + c / block) * points + p) * block + c % block;
 }
 
+static int64_t points_of(const hone_shape *shape) {
+  int64_t points = 1;
+  for (int i = 2; i < shape->rank; ++i) points *= shape->dim[i];
+  return points;
+}
+
+/* Same dtype and dims, whole-byte elements, and room; *out_size: bytes of an element. */
+static bool can_convert(const hone_tensor *from, const hone_tensor *to, size_t *out_size, size_t *out_to_bytes) {
+  size_t from_bytes;
+  *out_size = hone_dtype_bits(from->type.dtype) / 8;
+  if (from->type.dtype != to->type.dtype || !hn_shape_equal(&from->type.shape, &to->type.shape) || *out_size == 0)
+    return false;
+  if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, out_to_bytes)) return false;
+  return from->bytes >= from_bytes && to->bytes >= *out_to_bytes;
+}
+
+/* count elements, from_step and to_step elements apart. */
+static void move_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count, size_t size) {
+  if (size == 4) {
+    for (int64_t p = 0; p < count; ++p) memcpy(to + p * to_step * 4, from + p * from_step * 4, 4);
+    return;
+  }
+  for (int64_t p = 0; p < count; ++p)
+    memcpy(to + (size_t)(p * to_step) * size, from + (size_t)(p * from_step) * size, size);
+}
+
 bool hn_layout_convert(const hone_tensor *from, hone_tensor *to) {
   const hone_shape *shape = &from->type.shape;
-  const size_t size = hone_dtype_bits(from->type.dtype) / 8;
-  size_t from_bytes, to_bytes;
-  if (from->type.dtype != to->type.dtype || !hn_shape_equal(shape, &to->type.shape) || size == 0) return false;
-  if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, &to_bytes)) return false;
-  if (from->bytes < from_bytes || to->bytes < to_bytes) return false;
+  size_t size, to_bytes;
+  if (!can_convert(from, to, &size, &to_bytes)) return false;
   if (from->type.format == to->type.format) {
     memcpy(to->data, from->data, to_bytes);
     return true;
   }
   if (shape->rank < 2) return false;
-  int64_t points = 1;
-  for (int i = 2; i < shape->rank; ++i) points *= shape->dim[i];
+  const int64_t points = points_of(shape);
   const int from_block = hn_format_block(from->type.format), to_block = hn_format_block(to->type.format);
   memset(to->data, 0, to_bytes);
   for (int64_t n = 0; n < shape->dim[0]; ++n)
-    for (int64_t c = 0; c < shape->dim[1]; ++c)
-      for (int64_t p = 0; p < points; ++p) {
-        const int64_t a = element_at(from_block, shape->dim[1], points, n, c, p);
-        const int64_t b = element_at(to_block, shape->dim[1], points, n, c, p);
-        memcpy((char *)to->data + (size_t)b * size, (const char *)from->data + (size_t)a * size, size);
-      }
+    for (int64_t c = 0; c < shape->dim[1]; ++c) {
+      const int64_t a = element_at(from_block, shape->dim[1], points, n, c, 0);
+      const int64_t b = element_at(to_block, shape->dim[1], points, n, c, 0);
+      move_line((char *)to->data + (size_t)b * size, to_block, (const char *)from->data + (size_t)a * size, from_block,
+                points, size);
+    }
+  return true;
+}
+
+bool hn_layout_convert_run(const hone_tensor *from, hone_tensor *to, int64_t first, int64_t last) {
+  const hone_shape *shape = &from->type.shape;
+  size_t size, to_bytes;
+  if (!can_convert(from, to, &size, &to_bytes) || to->type.format != HONE_PLAIN || shape->rank < 2) return false;
+  const int64_t points = points_of(shape), channels = shape->dim[1];
+  if (first < 0 || last > (int64_t)(to_bytes / size)) return false;
+  const int block = hn_format_block(from->type.format);
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t plane = i / points;
+    const int64_t a = element_at(block, channels, points, plane / channels, plane % channels, i % points);
+    memcpy((char *)to->data + (size_t)i * size, (const char *)from->data + (size_t)a * size, size);
+  }
   return true;
 }

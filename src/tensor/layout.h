@@ -8,5 +8,7 @@
 /* Writes `from` into `to`: same dtype and dims, any two formats, whole-byte elements; the channel tail becomes zeros.
  * false when dtypes or dims differ or the buffers are too small. */
 bool hn_layout_convert(const hone_tensor *from, hone_tensor *to);
+/* Only the elements [first, last) in plain order; `to` is plain and the rest of it stays as it is. */
+bool hn_layout_convert_run(const hone_tensor *from, hone_tensor *to, int64_t first, int64_t last);
 
 #endif

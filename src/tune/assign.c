@@ -14,9 +14,6 @@ typedef struct offer { /* of one alternative */
   hone_format_pair formats;
 } offer;
 
-/* By how much parts must be faster to be worth a step more: what intervals leave open. */
-static const double parts_margin = 0.95;
-
 typedef struct assigning {
   hn_choices *choices;
   const hn_boundary *boundary; /* NULL: parameters and results are plain */
@@ -51,7 +48,7 @@ static void offer_parts(assigning *a, int c) {
   for (int i = 0; trial && !choice->locked && i < trial->count; ++i) {
     if (!(trial->ns[i] < 1e17)) continue;
     const int at = find_offer(a, c, &trial->formats[i]);
-    if (at < 0 || trial->ns[i] >= parts_margin * a->problem.cost[c * M + at]) continue;
+    if (at < 0 || trial->ns[i] >= HN_PARTS_MARGIN * a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = trial->ns[i];
     a->offers[c * M + at].parts = true;
   }

@@ -55,6 +55,10 @@ static hone_status no_memory(const hn_bench *bench) { return HN_FAIL_MEMORY(&ben
 static void fill_random(hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
   const int64_t count = hn_elems(&tensor->type.shape);
   const hone_dtype dtype = tensor->type.dtype;
+  if (dtype == HONE_F32 && !fact->value) {
+    for (int64_t i = 0; i < count; ++i) ((float *)tensor->data)[i] = (float)(hn_random_unit(random) * 2 - 1);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     if (fact->value && i < fact->value_count)
       hn_store_int(tensor, i, fact->value[i]);
@@ -297,15 +301,13 @@ static hone_status measure_error(hn_bench *bench, ready *slot) {
   for (int o = 0; o < node->out_count; ++o) {
     if (!bench->want[o].data) continue;
     const hone_tensor *made = &slot->launch.out[o];
-    hone_tensor plain = bench->got[o];
-    if (made->type.format == HONE_PLAIN)
-      plain = *made;
-    else if (!hn_layout_convert(made, &plain))
-      return HONE_INTERNAL;
+    const bool is_plain = made->type.format == HONE_PLAIN;
+    hone_tensor plain = is_plain ? *made : bench->got[o];
     const int64_t count = hn_elems(&plain.type.shape);
     for (int run = 0; count && run < run_count(count); ++run) {
       hone_window window = {.output = o};
       sampled_run(count, run, &window);
+      if (!is_plain && !hn_layout_convert_run(made, &plain, window.first, window.last)) return HONE_INTERNAL;
       add_run(&plain, &bench->want[o], &window, &sum);
     }
   }
@@ -320,11 +322,12 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
   slot->packed_stride = (bytes + 63) / 64 * 64;
   slot->packed_turns = timed ? turn_count(bench, slot->packed_stride) : 1;
   slot->packed_bytes = slot->packed_stride * (size_t)slot->packed_turns + 64;
-  slot->packed = hn_alloc_zero(allocator, slot->packed_bytes);
+  slot->packed = hn_alloc(allocator, slot->packed_bytes);
   if (!slot->packed) return no_memory(bench);
+  memset(slot->packed, 0, slot->packed_stride);
   if (bytes) HN_TRY(slot->candidate->tactic->pack(query, slot->packed));
   for (int k = 1; k < slot->packed_turns; ++k)
-    memcpy((char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, bytes);
+    memcpy((char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, slot->packed_stride);
   return HONE_OK;
 }
 

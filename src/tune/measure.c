@@ -191,7 +191,10 @@ static hone_status look(measuring *m, timing *t) {
     leave_bench(m, t, NULL);
     return HONE_OK;
   }
-  for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) HN_TRY(sample(m->tuning, m->bench, t));
+  for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) {
+    HN_TRY(sample(m->tuning, m->bench, t));
+    if (is_behind(m, t, 2 * m->tuning->level->drop)) break; /* no chance of noise puts it so far behind */
+  }
   log_timed(m, t);
   if (is_behind(m, t, m->tuning->level->drop)) leave_bench(m, t, "dropped: far slower at first sight");
   return HONE_OK;
@@ -338,7 +341,15 @@ static hone_status settle(hn_contestant *contestant, timing *t, const hn_candida
   return hn_timing_cache_put(choices->tuning->cache, key, t->candidate);
 }
 
-static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn_bench **benches, timing *timings) {
+/* Do the others together still lead by the margin? What they cost beside these candidates would only add to it. */
+static bool others_lead(const timing *timings, int count) {
+  double others_ns = 0;
+  for (int i = 1; i < count; ++i) others_ns += timings[i].candidate->time_low_ns;
+  return others_ns < HN_PARTS_MARGIN * timings[0].candidate->time_low_ns;
+}
+
+static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn_bench **benches, timing *timings,
+                           bool *out_decided) {
   for (int i = 0; i < count; ++i) {
     hn_candidate *candidate = &list[i].choice->candidates[list[i].candidate];
     timings[i] = (timing){.candidate = candidate};
@@ -352,18 +363,21 @@ static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn
       HN_TRY(sample(tuning, benches[i], &timings[i]));
       quiet = quiet && is_quiet(&timings[i]);
     }
-    if (round + 1 >= tuning->level->samples && (quiet || round + 1 >= 4 * tuning->level->samples)) break;
+    *out_decided = quiet && round + 1 >= tuning->level->samples;
+    if (*out_decided || round + 1 >= 4 * tuning->level->samples) break;
+    if (round + 1 >= FIRST_LOOK && !others_lead(timings, count)) break;
   }
   return HONE_OK;
 }
 
-hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count) {
+hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, bool *out_decided) {
   hn_bench *benches[HN_MAX_CONTESTANTS] = {0};
   hn_candidate before[HN_MAX_CONTESTANTS];
   timing *timings = HN_NEW(&tuning->arena, timing, HN_MAX_CONTESTANTS);
   if (!timings) return HN_FAIL_MEMORY(&tuning->context->diag);
   for (int i = 0; i < count; ++i) before[i] = list[i].choice->candidates[list[i].candidate];
-  hone_status status = contest(tuning, list, count, benches, timings);
+  *out_decided = false;
+  hone_status status = contest(tuning, list, count, benches, timings, out_decided);
   for (int i = 0; i < count; ++i) hn_bench_close(benches[i]);
   for (int i = 0; i < count && status == HONE_OK; ++i)
     if (timings[i].count > 0) status = settle(&list[i], &timings[i], &before[i]);
@@ -379,6 +393,7 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only) {
                  .tuning = tuning,
                  .samples = tuning->level->samples,
                  .most = tuning->options->max_tactics};
+  if (choices->outer && tuning->level->parts == HN_PARTS_LIKE) m.samples = (m.samples + 1) / 2; /* a contest follows */
   if (wanted > 0) m.samples = wanted < MAX_SAMPLES ? wanted : MAX_SAMPLES;
   bool known;
   HN_TRY(list_timings(&m, &known));

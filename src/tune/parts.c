@@ -151,10 +151,11 @@ static hone_status list_pairs(hn_choices *parts, const hn_choice *choice, hn_par
 }
 
 /* The fused node's best and the parts that would take its place, once more and in turns. */
-static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn_candidate *fused) {
+static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn_candidate *fused, bool *out_decided) {
   hn_contestant list[HN_MAX_CONTESTANTS] = {
       {.choices = parts, .choice = choice, .candidate = (int)(fused - choice->candidates)}};
   int count = 1;
+  *out_decided = true;
   for (int i = 0; i < parts->count; ++i) {
     hn_choice *part = &parts->items[i];
     if (!hn_choice_runs(part) || part->split || part->chosen < 0) continue; /* split ones were in a contest already */
@@ -162,15 +163,15 @@ static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn
     if (is_reference(chosen) || count == HN_MAX_CONTESTANTS) return HONE_OK;
     list[count++] = (hn_contestant){.choices = parts, .choice = part, .candidate = part->chosen};
   }
-  return hn_tune_contest(parts->tuning, list, count);
+  return hn_tune_contest(parts->tuning, list, count, out_decided);
 }
 
 static const char *outcome(const hn_choice *choice, const hn_parts_trial *trial) {
   const hn_candidate *fused = best_of(choice, NULL);
   if (!fused) return "the fused node has no tactic but the reference";
   for (int i = 0; i < trial->count; ++i)
-    if (trial->ns[i] < cost_of(fused)) return "they are faster";
-  return "the fused node is faster";
+    if (trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) return "they are faster";
+  return "they are not 5 % faster";
 }
 
 static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_trial *trial) {
@@ -180,9 +181,11 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
     HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
     const hn_candidate *fused = best_of(choice, &trial->formats[i]), *any = best_of(choice, NULL);
     if (!fused) fused = any;
-    if (fused && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < cost_of(fused)) {
-      HN_TRY(repeat_contest(parts, choice, fused));
+    if (fused && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) {
+      bool decided;
+      HN_TRY(repeat_contest(parts, choice, fused, &decided));
       HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
+      if (!decided) trial->ns[i] = fmax(trial->ns[i], cost_of(fused)); /* in doubt it stays whole */
     }
     if (trial->ns[i] < trial->ns[best]) best = i;
   }

@@ -202,7 +202,7 @@ static hone_status split_chosen(hn_choices *choices) {
     const bool reference = !fused || fused->tactic->flags & HONE_TACTIC_REFERENCE;
     HN_TRY(split(tuning, choices->graph, choice->node,
                  reference ? "the fused node has no tactic but the reference" : "they are faster",
-                 fused && !reference && fused->state == HN_CANDIDATE_TIMED ? fused->time_ns : 0, choice->parts_ns));
+                 fused && !reference && fused->state == HN_CANDIDATE_TIMED ? fused->time_low_ns : 0, choice->parts_ns));
   }
   return HONE_OK;
 }

@@ -82,15 +82,18 @@ hone_status hn_reformats_measure(hn_choices *choices);
 /* Every tactic about one choice; by_options: as --tactic wants it. */
 hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options);
 
-/* Candidates of several nodes, timed again in turns where the first times say that one is to give way (tune/measure.c).
- */
+/* By how much parts must be faster than the fused node to be worth a step more: what intervals leave open. */
+#define HN_PARTS_MARGIN 0.95
+/* The first candidate against all others together, timed again in turns where the first times say that it is to give
+ * way; ends as soon as the others no longer lead by the margin. *out_decided: enough samples, and half of each one's
+ * near its least; on a disturbed machine that may never come (tune/measure.c). */
 enum { HN_MAX_CONTESTANTS = 16 };
 typedef struct hn_contestant {
   hn_choices *choices;
   hn_choice *choice;
   int candidate;
 } hn_contestant;
-hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count);
+hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, bool *out_decided);
 
 /* The parts of a choice's fused node, measured, when they may be faster (tune/parts.c). choice->trial is made. */
 hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice);

@@ -195,7 +195,7 @@ static void test_parts(void **state) {
       expect_text(t.choices, hn_lock_write, "f\tparts\n");
       expect_text(t.choices, write_ledger, "\"node\": \"f\"");
     } else if (rows[i].level == 3) {
-      expect_text(t.choices, write_ledger, "the fused node is faster");
+      expect_text(t.choices, write_ledger, "they are not 5 % faster");
       expect_text(t.choices, write_ledger, "fake.tanh");
       assert_true(choice_of(&t, "f")->trial->ns[0] == 100e3);
     }
