@@ -93,9 +93,9 @@ const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return
 
 const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 3, out); }
 
-const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out) {
+static const char *read_transposed(const hone_query *query, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 3, 2, out);
+  const char *reason = read_ports(query, 3, axes, out);
   if (reason) return reason;
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->in_channels || w->dim[1] != out->out_channels / out->groups)
@@ -112,6 +112,14 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
       query->in[2].type.shape.dim[0] != out->out_channels)
     return "the bias has another type or length";
   return NULL;
+}
+
+const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out) {
+  return read_transposed(query, 2, out);
+}
+
+const char *hn_cpu_conv_transpose_read_3d(const hone_query *query, hn_conv_f32 *out) {
+  return read_transposed(query, 3, out);
 }
 
 const char *hn_cpu_conv_constants(const hone_query *query) {

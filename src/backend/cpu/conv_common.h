@@ -16,6 +16,8 @@ const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out);
 /* The same for conv_transpose: in_* is its input, out_* its output, weights are [in_channels, out per group, kernel].
  */
 const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out);
+/* That with up to three spatial axes. */
+const char *hn_cpu_conv_transpose_read_3d(const hone_query *query, hn_conv_f32 *out);
 
 /* For tactics that pack weights, bias and slopes: why not, or NULL. */
 const char *hn_cpu_conv_constants(const hone_query *query);

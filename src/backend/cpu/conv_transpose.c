@@ -20,13 +20,16 @@ typedef struct state {
   bool has_bias, is_packed;
 } state;
 
+static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_depth * c->kernel_height * c->kernel_width; }
+static int64_t pixels_of(const hn_conv_f32 *c) { return c->in_depth * c->in_height * c->in_width; }
+
 static const char *reject(const hone_query *query) {
   hn_conv_f32 c;
-  const char *reason = hn_cpu_conv_transpose_read(query, &c);
+  const char *reason = hn_cpu_conv_transpose_read_3d(query, &c);
   if (reason) return reason;
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
-  const double rows = (double)(c.out_channels / c.groups) * (double)(c.kernel_height * c.kernel_width);
-  if (rows * (double)(c.in_height * c.in_width) > sent_limit) return "it needs too much scratch memory";
+  const double rows = (double)(c.out_channels / c.groups) * (double)taps_of(&c);
+  if (rows * (double)pixels_of(&c) > sent_limit) return "it needs too much scratch memory";
   return NULL;
 }
 
@@ -42,15 +45,15 @@ static void describe_product(state *s) {
 static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
                             hone_diagnostics *diag) {
   hn_conv_f32 *c = &s->conv;
-  const char *reason = hn_cpu_conv_transpose_read(query, c);
+  const char *reason = hn_cpu_conv_transpose_read_3d(query, c);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const int64_t threads = hn_cpu_threads(query->facts);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   s->has_bias = hn_cpu_given(query, 2);
   s->is_packed = query->constant_mask & 2;
-  s->taps = c->kernel_height * c->kernel_width;
-  s->pixels = c->in_height * c->in_width;
+  s->taps = taps_of(c);
+  s->pixels = pixels_of(c);
   s->out_per_group = c->out_channels / c->groups;
   s->in_per_group = c->in_channels / c->groups;
   s->matrices = c->batch * c->groups;
@@ -87,11 +90,11 @@ static size_t pack_bytes(const hone_query *query) {
 /* [in per group][out per group x taps] of every group becomes [out per group x taps][in per group]. */
 static hone_status pack(const hone_query *query, void *to) {
   hn_conv_f32 c;
-  if (!(query->constant_mask & 2) || hn_cpu_conv_transpose_read(query, &c)) return HONE_OK;
+  if (!(query->constant_mask & 2) || hn_cpu_conv_transpose_read_3d(query, &c)) return HONE_OK;
   const float *from = query->in[1].constant->data;
   float *packed = to;
   const int64_t ins = c.in_channels / c.groups;
-  const int64_t rows = c.out_channels / c.groups * c.kernel_height * c.kernel_width;
+  const int64_t rows = c.out_channels / c.groups * taps_of(&c);
   for (int64_t group = 0; group < c.groups; ++group, from += ins * rows, packed += ins * rows)
     for (int64_t i = 0; i < ins; ++i)
       for (int64_t row = 0; row < rows; ++row) packed[row * ins + i] = from[i * rows + row];
@@ -129,10 +132,9 @@ static void inside(int64_t count, int64_t stride, int64_t offset, int64_t size, 
   if (*end < *begin) *end = *begin;
 }
 
-/* Adds what the input's pixels send through one tap to a plane of the output. */
-static void add_tap(const hn_conv_f32 *c, int64_t tap, const float *sent, float *plane) {
-  const int64_t y0 = tap / c->kernel_width * c->dilation_height - c->pad_top;
-  const int64_t x0 = tap % c->kernel_width * c->dilation_width - c->pad_left, step = c->stride_width;
+/* Adds what the input's pixels of one level send through one tap to a level of the output. */
+static void add_level(const hn_conv_f32 *c, int64_t y0, int64_t x0, const float *sent, float *plane) {
+  const int64_t step = c->stride_width;
   int64_t y, y_end, x_begin, x_end;
   inside(c->in_height, c->stride_height, y0, c->out_height, &y, &y_end);
   inside(c->in_width, step, x0, c->out_width, &x_begin, &x_end);
@@ -146,11 +148,24 @@ static void add_tap(const hn_conv_f32 *c, int64_t tap, const float *sent, float 
   }
 }
 
+/* The same for all levels. */
+static void add_tap(const hn_conv_f32 *c, int64_t tap, const float *sent, float *plane) {
+  const int64_t ky = tap / c->kernel_width % c->kernel_height, kz = tap / (c->kernel_width * c->kernel_height);
+  const int64_t y0 = ky * c->dilation_height - c->pad_top, z0 = kz * c->dilation_depth - c->pad_front;
+  const int64_t x0 = tap % c->kernel_width * c->dilation_width - c->pad_left;
+  int64_t z, z_end;
+  inside(c->in_depth, c->stride_depth, z0, c->out_depth, &z, &z_end);
+  for (; z < z_end; ++z)
+    add_level(c, y0, x0, sent + z * c->in_height * c->in_width,
+              plane + (z * c->stride_depth + z0) * c->out_height * c->out_width);
+}
+
 /* Kernel 2x2 with stride 2 and no pads: every output pixel hears from one tap alone, so nothing has to be added. */
 static bool interleaves(const hn_conv_f32 *c) {
-  return c->kernel_height == 2 && c->kernel_width == 2 && c->stride_height == 2 && c->stride_width == 2 &&
-         c->dilation_height == 1 && c->dilation_width == 1 && c->pad_top == 0 && c->pad_left == 0 &&
-         c->out_height == 2 * c->in_height && c->out_width == 2 * c->in_width;
+  return c->kernel_depth == 1 && c->in_depth == 1 && c->out_depth == 1 && c->kernel_height == 2 &&
+         c->kernel_width == 2 && c->stride_height == 2 && c->stride_width == 2 && c->dilation_height == 1 &&
+         c->dilation_width == 1 && c->pad_top == 0 && c->pad_left == 0 && c->out_height == 2 * c->in_height &&
+         c->out_width == 2 * c->in_width;
 }
 
 static void interleave(const hn_conv_f32 *c, const float *sent, float bias, float *plane) {
@@ -169,7 +184,8 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int64_t matrix = unit / s->chunks, group = matrix % c->groups, first = unit % s->chunks * s->chunk;
-  const int64_t count = hn_cpu_lesser(s->chunk, s->out_per_group - first), area = c->out_height * c->out_width;
+  const int64_t count = hn_cpu_lesser(s->chunk, s->out_per_group - first),
+                area = c->out_depth * c->out_height * c->out_width;
   hn_gemm_f32 g = s->gemm;
   g.m = count * s->taps;
   g.a = j->w + group * s->in_per_group * s->out_per_group * s->taps + first * s->taps * g.a_row_stride;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c - maximum and average pooling of f32 under sliding windows of one or two dimensions, plain or blocked. */
+/* pool.c - maximum and average pooling of f32 under sliding windows of one to three dimensions, plain or blocked. */
 #include "kernels/cpu/pool/pool.h"
 #include "tensor/sliding.h"
 
@@ -32,7 +32,7 @@ static const char *plan(const hone_query *query, hn_sliding *sliding) {
   if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the places of the maxima are wanted";
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
   if (!hn_reads_as(y, x->format)) return "input and output have different formats";
-  if (x->shape.rank < 3 || x->shape.rank > 4) return "it has more than two spatial dimensions";
+  if (x->shape.rank < 3 || x->shape.rank > 5) return "it has more than three spatial dimensions";
   if (hn_attr_ints(query->attrs, "kernel_shape", &kernel) != x->shape.rank - 2) return "kernel_shape has another rank";
   if (hn_sliding_make(NULL, NULL, query->attrs, &x->shape, kernel, sliding) != HONE_OK)
     return "its windows do not fit the input";
@@ -57,9 +57,10 @@ static hone_status prepare(const hone_query *query, pooling *state, hn_pool_f32_
   const char *reason = plan(query, &sliding);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
   const hone_type *x = &query->in[0].type;
-  const int w = sliding.spatial - 1, h = w - 1, block = hn_format_block(x->format); /* h -1: one row */
+  const int w = sliding.spatial - 1, h = w - 1, d = w - 2, block = hn_format_block(x->format); /* h -1: one row */
   s->kernel = kernel;
   s->args = (hn_pool_args){.in_h = 1, .out_h = 1, .kernel_h = 1, .stride_h = 1, .dilation_h = 1};
+  s->args.in_d = s->args.out_d = s->args.kernel_d = s->args.stride_d = s->args.dilation_d = 1;
   s->args.block = block;
   s->args.count_include_pad = hn_attr_int(query->attrs, "count_include_pad") != 0;
   s->args.in_w = sliding.in[w], s->args.out_w = sliding.out[w], s->args.kernel_w = sliding.kernel[w];
@@ -70,13 +71,18 @@ static hone_status prepare(const hone_query *query, pooling *state, hn_pool_f32_
     s->args.stride_h = sliding.stride[h], s->args.dilation_h = sliding.dilation[h];
     s->args.pad_top = sliding.pad_begin[h], s->args.pad_bottom = sliding.pad_end[h];
   }
+  if (d >= 0) {
+    s->args.in_d = sliding.in[d], s->args.out_d = sliding.out[d], s->args.kernel_d = sliding.kernel[d];
+    s->args.stride_d = sliding.stride[d], s->args.dilation_d = sliding.dilation[d];
+    s->args.pad_front = sliding.pad_begin[d], s->args.pad_back = sliding.pad_end[d];
+  }
   state->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
-  const int64_t rows = s->args.out_h, width = s->args.out_w;
+  const int64_t rows = s->args.out_d * s->args.out_h, width = s->args.out_w;
   const int64_t enough = hn_ceil_div(HN_CPU_UNITS_PER_THREAD * hn_cpu_threads(query->facts), state->planes + 1);
   const int64_t parts = hn_cpu_greater(enough, hn_cpu_row_parts(query->facts, x->shape.dim[0], rows, width));
   state->part_rows = hn_cpu_greater(1, hn_ceil_div(rows, parts));
   s->units = width > 0 ? state->planes * hn_ceil_div(rows, state->part_rows) : 0;
-  const double taps = (double)s->args.kernel_h * (double)s->args.kernel_w;
+  const double taps = (double)s->args.kernel_d * (double)s->args.kernel_h * (double)s->args.kernel_w;
   s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
   return HONE_OK;
 }
@@ -89,7 +95,7 @@ static size_t state_bytes(const hone_query *query) {
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const pooling *p = arg;
-  const int64_t rows = p->r.args.out_h;
+  const int64_t rows = p->r.args.out_d * p->r.args.out_h;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t plane = unit % p->planes * rows, first = unit / p->planes * p->part_rows;
     p->r.kernel(&p->r.args, plane + first, plane + hn_cpu_lesser(rows, first + p->part_rows));

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.c - sums, products and extremes of f32 over axes that lie next to one another; blocked over all pixels. */
+/* reduce.c - sums, products and extremes of f32 and integers. Axes that lie next to one another are one; where there
+ * are several such groups, the last goes first and leaves its results in scratch for the next. Blocked f32 over all
+ * pixels.
+ */
 #include "kernels/cpu/reduce/reduce.h"
+#include "backend/cpu/cpu.h"
 #include "tensor/element.h"
 
 #define NS_PER_ELEMENT 0.25
 
-typedef hn_reduce_f32_fn range_kernel;
-typedef hn_reduce_args range_args;
-#include "backend/cpu/range.inc.h"
+enum { MOST_STAGES = (HONE_MAX_RANK + 1) / 2 };
+
+typedef struct stage {
+  hn_reduce_args args; /* x and y are known to a launch alone */
+  int64_t units, grain;
+} stage;
+
+typedef struct state {
+  hn_reduce_f32_fn *kernel; /* NULL: integers of `type` */
+  hn_reduce_type type;
+  int element_bytes, stages;
+  stage stage[MOST_STAGES];
+} state;
 
 static const char *read_axes(const hone_query *query, bool *reduced) {
   const int rank = query->in[0].type.shape.rank;
@@ -25,9 +39,10 @@ static const char *read_axes(const hone_query *query, bool *reduced) {
 }
 
 /* Blocked tensors keep their lanes apart: every pixel of a channel block becomes one. */
-static const char *plan_blocked(const hone_query *query, const bool *reduced, hn_reduce_args *args) {
+static const char *plan_blocked(const hone_query *query, const bool *reduced, state *s) {
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int block = hn_format_block(x->format);
+  hn_reduce_args *args = &s->stage[0].args;
   if (!hn_reads_as(y, x->format) || x->shape.rank != y->shape.rank) return "the output is not blocked as the input is";
   *args = (hn_reduce_args){.outer = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block), .axis = 1, .inner = block};
   for (int d = 0; d < x->shape.rank; ++d) {
@@ -35,51 +50,165 @@ static const char *plan_blocked(const hone_query *query, const bool *reduced, hn
     if (d >= 2) args->axis *= x->shape.dim[d];
     if (y->shape.dim[d] != (d >= 2 ? 1 : x->shape.dim[d])) return "the output has another shape";
   }
+  s->stages = 1;
   return args->axis > 0 ? NULL : "the planes are empty";
 }
 
-static const char *plan(const hone_query *query, hn_reduce_args *args) {
+/* Neighbours that are all kept, or all reduced, become one extent; returns how many there are. */
+static int join_axes(const hone_shape *x, const bool *reduced, int64_t *dim, bool *gone) {
+  int count = 0;
+  for (int d = 0; d < x->rank; ++d) {
+    if (x->dim[d] == 1) continue;
+    if (count == 0 || gone[count - 1] != reduced[d]) {
+      dim[count] = 1;
+      gone[count++] = reduced[d];
+    }
+    dim[count - 1] *= x->dim[d];
+  }
+  return count;
+}
+
+static void plan_stages(const hone_shape *x, const bool *reduced, state *s) {
+  int64_t dim[HONE_MAX_RANK], inner = 1, outer;
+  bool gone[HONE_MAX_RANK];
+  const int count = join_axes(x, reduced, dim, gone);
+  for (int i = count - 1; i >= 0; --i) {
+    if (!gone[i]) {
+      inner *= dim[i];
+      continue;
+    }
+    outer = 1;
+    for (int k = 0; k < i; ++k) outer *= dim[k];
+    s->stage[s->stages++].args = (hn_reduce_args){.outer = outer, .axis = dim[i], .inner = inner};
+  }
+  if (s->stages == 0) s->stage[s->stages++].args = (hn_reduce_args){.outer = 1, .axis = 1, .inner = inner};
+}
+
+static const char *read_type(const hone_query *query, bool is_float, state *s) {
+  static const hone_dtype types[] = {
+      [HN_REDUCE_I8] = HONE_I8,   [HN_REDUCE_U8] = HONE_U8,   [HN_REDUCE_I16] = HONE_I16, [HN_REDUCE_U16] = HONE_U16,
+      [HN_REDUCE_I32] = HONE_I32, [HN_REDUCE_U32] = HONE_U32, [HN_REDUCE_I64] = HONE_I64, [HN_REDUCE_U64] = HONE_U64};
+  const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
+  s->element_bytes = (int)hone_dtype_bits(x->dtype) / 8;
+  if (is_float) return x->dtype == HONE_F32 && y->dtype == HONE_F32 ? NULL : "it is not f32";
+  if (y->dtype != x->dtype) return "the output has another type";
+  for (int i = 0; i < (int)HN_COUNT(types); ++i)
+    if (x->dtype == types[i]) {
+      s->type = (hn_reduce_type)i;
+      return NULL;
+    }
+  return "it is not of integers";
+}
+
+static const char *plan(const hone_query *query, bool is_float, hn_reduce_kind kind, state *s) {
   const char *reason = hn_cpu_check(query, 1, 2, 1);
   bool reduced[HONE_MAX_RANK];
+  *s = (state){.stages = 0};
+  if (!reason) reason = read_type(query, is_float, s);
+  if (!reason) reason = read_axes(query, reduced);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
-  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
-  reason = read_axes(query, reduced);
-  if (reason) return reason;
-  if (x->format != HONE_PLAIN) return plan_blocked(query, reduced, args);
-  if (y->format != HONE_PLAIN) return "input and output have different formats";
-  *args = (hn_reduce_args){.outer = 1, .axis = 1, .inner = 1};
-  bool inside = false;
-  for (int d = 0; d < x->shape.rank; ++d) {
-    const int64_t dim = x->shape.dim[d];
-    if (dim == 1) continue;
-    if (reduced[d] && args->inner != 1) return "the axes do not lie next to one another";
-    inside = inside || reduced[d];
-    *(reduced[d] ? &args->axis : inside ? &args->inner : &args->outer) *= dim;
+  if (x->format != HONE_PLAIN) {
+    reason = is_float ? plan_blocked(query, reduced, s) : "it is not plain";
+    if (reason) return reason;
+  } else {
+    if (y->format != HONE_PLAIN) return "input and output have different formats";
+    plan_stages(&x->shape, reduced, s);
+    const hn_reduce_args *last = &s->stage[s->stages - 1].args;
+    if (hn_elems(&y->shape) != last->outer * last->inner) return "the output has another shape";
   }
-  return hn_elems(&y->shape) == args->outer * args->inner ? NULL : "the output has another shape";
+  for (int i = 0; i < s->stages; ++i) {
+    stage *one = &s->stage[i];
+    one->args.kind = i > 0 && kind == HN_REDUCE_SUM_SQUARE ? HN_REDUCE_SUM : kind;
+    one->units = hn_reduce_units(&one->args);
+    const double elements = (double)one->args.outer * (double)one->args.axis * (double)one->args.inner;
+    one->grain = hn_cpu_grain(one->units, elements * NS_PER_ELEMENT);
+  }
+  return NULL;
 }
 
-static const char *reject(const hone_query *query) {
-  hn_reduce_args args;
-  return plan(query, &args);
+static size_t results(const state *s, int number) {
+  const hn_reduce_args *a = &s->stage[number].args;
+  return ((size_t)(a->outer * a->inner) * (size_t)s->element_bytes + 63) / 64 * 64;
 }
 
-static hone_status prepare(const hone_query *query, range *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
+static size_t scratch_of(const hone_query *query, bool is_float) {
+  state s;
+  size_t bytes = 0;
+  if (plan(query, is_float, HN_REDUCE_SUM, &s)) return 0;
+  for (int i = 0; i + 1 < s.stages; ++i) bytes += results(&s, i);
+  return bytes;
+}
+
+static hone_status prepare(const hone_query *query, state *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
                            hone_diagnostics *diagnostics) {
-  const char *reason = plan(query, &s->args);
+  const char *reason = plan(query, kernel != NULL, kind, s);
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
   s->kernel = kernel;
-  s->args.kind = kind;
-  s->units = hn_reduce_units(&s->args);
-  s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->in[0].type) * NS_PER_ELEMENT);
   return HONE_OK;
 }
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+typedef struct job {
+  const state *s;
+  hn_reduce_args args;
+  const void *x;
+  void *y;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  if (j->s->kernel)
+    j->s->kernel(&j->args, begin, end);
+  else
+    hn_reduce_ints_c(&j->args, j->s->type, j->x, j->y, begin, end);
+}
+
+static hone_status launch(void *memory, hone_stream *stream, const hone_launch *l) {
+  const state *s = memory;
+  char *next = l->scratch;
+  const void *x = l->in[0].data;
+  for (int i = 0; i < s->stages; ++i) {
+    job j = {.s = s, .args = s->stage[i].args, .x = x, .y = i + 1 < s->stages ? (void *)next : l->out[0].data};
+    if (s->kernel) {
+      j.args.x = j.x;
+      j.args.y = j.y;
+    }
+    hn_pool_run(hn_stream_pool(stream), s->stage[i].units, s->stage[i].grain, body, &j);
+    x = j.y;
+    next += results(s, i);
+  }
+  return HONE_OK;
+}
+
+#define KINDS(X)                                                                                                       \
+  X(reduce_sum, HN_REDUCE_SUM)                                                                                         \
+  X(reduce_max, HN_REDUCE_MAX)                                                                                         \
+  X(reduce_min, HN_REDUCE_MIN)                                                                                         \
+  X(reduce_prod, HN_REDUCE_PRODUCT)                                                                                    \
+  X(reduce_sum_square, HN_REDUCE_SUM_SQUARE)                                                                           \
+  X(reduce_l1, HN_REDUCE_L1)
+
+static const char *reject(const hone_query *query) {
+  state s;
+  return plan(query, true, HN_REDUCE_SUM, &s);
+}
+static const char *reject_ints(const hone_query *query) {
+  state s;
+  return plan(query, false, HN_REDUCE_SUM, &s);
+}
+static size_t scratch(const hone_query *query) { return scratch_of(query, true); }
+static size_t scratch_ints(const hone_query *query) { return scratch_of(query, false); }
 
 #define ROW_OF(op_name, kind, suffix, ISA)                                                                             \
   HN_CPU_ROW(op_name, f32, suffix, ISA, prepare(query, s, hn_reduce_f32_##suffix, kind, diag),                         \
              .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, .reject = reject,                    \
-             .state_bytes = range_bytes, .launch = range_launch)
+             .scratch = scratch, .state_bytes = state_bytes, .launch = launch)
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(reduce_sum, HN_REDUCE_SUM, suffix, ISA)                                                                       \
   ROW_OF(reduce_mean, HN_REDUCE_MEAN, suffix, ISA)                                                                     \
@@ -90,3 +219,21 @@ static hone_status prepare(const hone_query *query, range *s, hn_reduce_f32_fn *
   ROW_OF(reduce_l1, HN_REDUCE_L1, suffix, ISA)                                                                         \
   ROW_OF(reduce_l2, HN_REDUCE_L2, suffix, ISA)
 HN_EACH_ISA(ROW)
+
+#define ROW_OF_INTS(op_name, kind)                                                                                     \
+  static hone_status prepare_##op_name##_ints(hone_unit *unit, const hone_query *query, void *s,                       \
+                                              hone_diagnostics *diag) {                                                \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, NULL, kind, diag);                                                                        \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##op_name##_ints_c = {.struct_size = sizeof(hone_tactic),                            \
+                                                        .name = "cpu." #op_name ".ints.c",                             \
+                                                        .version = 1,                                                  \
+                                                        .op = #op_name,                                                \
+                                                        .flags = HONE_TACTIC_REPEATABLE,                               \
+                                                        .reject = reject_ints,                                         \
+                                                        .scratch = scratch_ints,                                       \
+                                                        .state_bytes = state_bytes,                                    \
+                                                        .prepare = prepare_##op_name##_ints,                           \
+                                                        .launch = launch};
+KINDS(ROW_OF_INTS)

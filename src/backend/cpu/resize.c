@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize.c - resize and upsample of f32 over one or two spatial axes, plain or blocked, as tables of indices and
+/* resize.c - resize and upsample of f32 over one to three spatial axes, plain or blocked, as tables of indices and
  * weights. Source: ONNX operator Resize (opsets 11 to 19); the cubic kernel is Keys' (1981). */
 #include "kernels/cpu/resize/resize.h"
 #include "tensor/element.h"
@@ -16,7 +16,7 @@ typedef struct axis {
 } axis;
 
 typedef struct geometry {
-  axis y, x;
+  axis z, y, x;
   bool nearest;
   const hone_attrs *attrs;
 } geometry;
@@ -96,7 +96,7 @@ static const char *plan(const hone_query *query, int scales_input, geometry *g) 
   const hone_format format = x->format == HONE_PLAIN ? y->format : x->format;
   if (!hn_reads_as(x, format) || !hn_reads_as(y, format) || y->shape.rank != rank)
     return "the output has another format or rank";
-  if (rank < 3 || rank > 4) return "it has not one or two spatial axes";
+  if (rank < 3 || rank > 5) return "it has not one to three spatial axes";
   if (!hn_elems(&x->shape) || !hn_elems(&y->shape)) return "it is empty";
   reason = read_scales(query, scales_input, scale);
   if (reason) return reason;
@@ -104,8 +104,9 @@ static const char *plan(const hone_query *query, int scales_input, geometry *g) 
     if (scale[d] != 1 || x->shape.dim[d] != y->shape.dim[d]) return "images or channels are resized";
   g->attrs = query->attrs;
   g->nearest = hn_attr_text(query->attrs, "mode")[0] == 'n';
-  g->y = (axis){.in = 1, .out = 1, .scale = 1, .taps = 1};
-  if (rank == 4) reason = plan_axis(query, 2, scale[2], &g->y);
+  g->z = g->y = (axis){.in = 1, .out = 1, .scale = 1, .taps = 1};
+  if (rank == 5) reason = plan_axis(query, 2, scale[2], &g->z);
+  if (!reason && rank >= 4) reason = plan_axis(query, rank - 2, scale[rank - 2], &g->y);
   return reason ? reason : plan_axis(query, rank - 1, scale[rank - 1], &g->x);
 }
 
@@ -168,11 +169,12 @@ static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *
 
 static int64_t table_items(const axis *a) { return a->taps * a->out; }
 
-/* Behind the state: weights of y, of x, then indices of y, of x. */
+/* Behind the state: weights of z, y, x, then their indices. */
 static size_t bytes_for(const hone_query *query, int scales_input) {
   geometry g;
   if (plan(query, scales_input, &g)) return sizeof(range);
-  return sizeof(range) + (size_t)(table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
+  return sizeof(range) +
+         (size_t)(table_items(&g.z) + table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
 }
 
 static hone_status prepare(const hone_query *query, range *s, int scales_input, hn_resize_f32_fn *by_index,
@@ -182,8 +184,11 @@ static hone_status prepare(const hone_query *query, range *s, int scales_input, 
   if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
   const hone_type *x = &query->in[0].type;
   const int block = hn_format_block(x->format == HONE_PLAIN ? query->out[0].type.format : x->format);
-  float *weight_y = (float *)(s + 1), *weight_x = weight_y + table_items(&g.y);
-  int32_t *index_y = (int32_t *)(weight_x + table_items(&g.x)), *index_x = index_y + table_items(&g.y);
+  float *weight_z = (float *)(s + 1), *weight_y = weight_z + table_items(&g.z);
+  float *weight_x = weight_y + table_items(&g.y);
+  int32_t *index_z = (int32_t *)(weight_x + table_items(&g.x)), *index_y = index_z + table_items(&g.z);
+  int32_t *index_x = index_y + table_items(&g.y);
+  fill_axis(&g, &g.z, weight_z, index_z);
   fill_axis(&g, &g.y, weight_y, index_y);
   fill_axis(&g, &g.x, weight_x, index_x);
   s->kernel = g.nearest ? by_index : by_taps;
@@ -197,9 +202,14 @@ static hone_status prepare(const hone_query *query, range *s, int scales_input, 
                              .index_x = index_x,
                              .weight_y = weight_y,
                              .weight_x = weight_x,
-                             .block = block};
-  s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.y.out;
-  const double taps = (double)g.y.taps * (double)g.x.taps;
+                             .block = block,
+                             .taps_z = g.z.taps,
+                             .in_d = g.z.in,
+                             .out_d = g.z.out,
+                             .index_z = index_z,
+                             .weight_z = weight_z};
+  s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.z.out * g.y.out;
+  const double taps = (double)g.z.taps * (double)g.y.taps * (double)g.x.taps;
   s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (0.3 + taps * 0.15));
   return HONE_OK;
 }

@@ -29,7 +29,8 @@ static double reference(const hn_pool_args *a, int64_t plane, int64_t oy, int64_
 }
 
 static hn_pool_args random_geometry(uint64_t *seed, int32_t block) {
-  hn_pool_args a = {.block = block};
+  hn_pool_args a = {
+      .block = block, .in_d = 1, .out_d = 1, .kernel_d = 1, .stride_d = 1, .dilation_d = 1}; /* three: the sweep */
   a.kernel_h = 1 + random_below(seed, 4);
   a.kernel_w = 1 + random_below(seed, 5);
   a.stride_h = 1 + random_below(seed, 3);

@@ -63,7 +63,12 @@ static void test_random(void **state) {
                               .out_w = 1 + random_below(&seed, 60),
                               .taps_y = 1 + (int32_t)random_below(&seed, MOST_TAPS),
                               .taps_x = 1 + (int32_t)random_below(&seed, MOST_TAPS),
-                              .block = block[trial % 4]};
+                              .block = block[trial % 4],
+                              .taps_z = 1,
+                              .in_d = 1,
+                              .out_d = 1,
+                              .index_z = (const int32_t[]){0},
+                              .weight_z = (const float[]){1.0F}};
     check_case(&seed, a);
   }
 }

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.h - maximum and average pooling of f32 over two dimensions, NCHW or channel-blocked. */
+/* pool.h - maximum and average pooling of f32 over up to three dimensions, NC(D)HW or channel-blocked. */
 #ifndef HN_KERNELS_CPU_POOL_H
 #define HN_KERNELS_CPU_POOL_H
 
 #include <stdint.h>
 
-/* Window tap (ky, kx) of output (oy, ox) reads input (oy * stride_h - pad_top + ky * dilation_h, likewise in x);
+/* Window tap (ky, kx) of output (oy, ox) reads input (oy * stride_h - pad_top + ky * dilation_h, likewise in x and z);
  * taps outside the input are left out. The maximum of a window holding a NaN is NaN, that of an empty one
  * -infinity; the average of an empty window is 0. */
 typedef struct {
-  const float *x; /* planes of in_h x in_w x block */
-  float *y;       /* planes of out_h x out_w x block; not x */
+  const float *x; /* planes of in_d x in_h x in_w x block */
+  float *y;       /* planes of out_d x out_h x out_w x block; not x */
   int64_t in_h, in_w, out_h, out_w;
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
   int64_t pad_top, pad_left;
   int64_t pad_bottom, pad_right; /* read where count_include_pad is set: what lies behind them is never counted */
   int32_t count_include_pad;     /* averages only: divide by the taps inside the padded input */
   int32_t block;                 /* 1: NCHW; 8, 16: nChw8c, nChw16c */
+  /* The outermost dimension, 1 and 0 where there is none. */
+  int64_t in_d, out_d, kernel_d, stride_d, dilation_d, pad_front, pad_back;
 } hn_pool_args;
 
-/* Computes the output rows [begin, end); index = plane * out_h + row, a plane being one image's channel (block). */
+/* Computes the output rows [begin, end); index = (plane * out_d + level) * out_h + row, a plane being one image's
+ * channel (block). */
 typedef void hn_pool_f32_fn(const hn_pool_args *args, int64_t begin, int64_t end);
 
 hn_pool_f32_fn hn_pool_max_f32_avx512, hn_pool_max_f32_avx2, hn_pool_max_f32_c;

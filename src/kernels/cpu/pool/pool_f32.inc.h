@@ -26,19 +26,29 @@ HN_INLINE taps taps_at(int64_t out, int64_t stride, int64_t pad, int64_t dilatio
   return t;
 }
 
-HN_INLINE float divisor(const hn_pool_args *a, taps y, taps x) {
-  const int64_t n = a->count_include_pad ? y.padded * x.padded : (y.last - y.first) * (x.last - x.first);
+/* The taps of a row of outputs in the two outer dimensions. */
+typedef struct {
+  taps z, y;
+} row_taps;
+
+HN_INLINE float divisor(const hn_pool_args *a, row_taps row, taps x) {
+  const taps y = row.y, z = row.z;
+  const int64_t n = a->count_include_pad ? z.padded * y.padded * x.padded
+                                         : (z.last - z.first) * (y.last - y.first) * (x.last - x.first);
   return n > 0 ? (float)n : 1.0F;
 }
 
 /* Folds the window of n neighbouring outputs; step: floats between their first taps. */
-HN_INLINE vf window(int fold, const hn_pool_args *a, const float *plane, taps ty, taps tx, int64_t block, int64_t lane,
-                    int64_t step, int64_t n) {
+HN_INLINE vf window(int fold, const hn_pool_args *a, const float *plane, row_taps t, taps tx, int64_t block,
+                    int64_t lane, int64_t step, int64_t n) {
   vf v = v_set(fold_identity(fold));
-  for (int64_t ky = ty.first; ky < ty.last; ++ky) {
-    const float *row = plane + ((ty.origin + ky * a->dilation_h) * a->in_w + tx.origin) * block + lane;
-    for (int64_t kx = tx.first; kx < tx.last; ++kx)
-      v = fold_take(fold, v, v_load_strided(row + kx * a->dilation_w * block, step, n));
+  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
+    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
+    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
+      const float *row = plane + ((first + ky * a->dilation_h) * a->in_w + tx.origin) * block + lane;
+      for (int64_t kx = tx.first; kx < tx.last; ++kx)
+        v = fold_take(fold, v, v_load_strided(row + kx * a->dilation_w * block, step, n));
+    }
   }
   return v;
 }
@@ -54,7 +64,7 @@ HN_INLINE taps taps_x(const hn_pool_args *a, int64_t ox) {
   return taps_at(ox, a->stride_w, a->pad_left, a->dilation_w, a->kernel_w, a->in_w, a->pad_right);
 }
 
-HN_INLINE void plain_row(int fold, const hn_pool_args *a, const float *plane, float *y, taps ty) {
+HN_INLINE void plain_row(int fold, const hn_pool_args *a, const float *plane, float *y, row_taps ty) {
   /* Columns [inside, outside) read no tap left or right of the input. */
   const int64_t reach = a->in_w - 1 - (a->kernel_w - 1) * a->dilation_w + a->pad_left;
   const int64_t inside = at_most(up_div(a->pad_left, a->stride_w), a->out_w);
@@ -78,7 +88,7 @@ HN_INLINE void plain_row(int fold, const hn_pool_args *a, const float *plane, fl
   }
 }
 
-HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const float *plane, float *y, taps ty, int64_t block) {
+HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const float *plane, float *y, row_taps ty, int64_t block) {
   for (int64_t ox = 0; ox < a->out_w; ++ox) {
     const taps tx = taps_x(a, ox);
     const vf count = v_set(divisor(a, ty, tx));
@@ -92,10 +102,12 @@ HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const float *plane, 
 
 HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
-    const float *plane = a->x + unit / a->out_h * a->in_h * a->in_w * a->block;
+    const int64_t level = unit / a->out_h;
+    const float *plane = a->x + level / a->out_d * a->in_d * a->in_h * a->in_w * a->block;
     float *y = a->y + unit * a->out_w * a->block;
-    const taps ty =
-        taps_at(unit % a->out_h, a->stride_h, a->pad_top, a->dilation_h, a->kernel_h, a->in_h, a->pad_bottom);
+    const row_taps ty = {
+        taps_at(level % a->out_d, a->stride_d, a->pad_front, a->dilation_d, a->kernel_d, a->in_d, a->pad_back),
+        taps_at(unit % a->out_h, a->stride_h, a->pad_top, a->dilation_h, a->kernel_h, a->in_h, a->pad_bottom)};
     if (a->block == 16)
       blocked_row(fold, a, plane, y, ty, 16);
     else if (a->block == 8)

@@ -37,6 +37,20 @@ static inline int64_t hn_reduce_units(const hn_reduce_args *a) {
 /* Computes the units [begin, end). An axis of 0 elements gives the fold's neutral value (NaN for MEAN). */
 typedef void hn_reduce_f32_fn(const hn_reduce_args *args, int64_t begin, int64_t end);
 
+/* The same of integers, in arithmetic that wraps; no MEAN and no L2. x, y: of one of the types below. */
+typedef enum {
+  HN_REDUCE_I8,
+  HN_REDUCE_U8,
+  HN_REDUCE_I16,
+  HN_REDUCE_U16,
+  HN_REDUCE_I32,
+  HN_REDUCE_U32,
+  HN_REDUCE_I64,
+  HN_REDUCE_U64
+} hn_reduce_type;
+void hn_reduce_ints_c(const hn_reduce_args *args, hn_reduce_type type, const void *x, void *y, int64_t begin,
+                      int64_t end);
+
 hn_reduce_f32_fn hn_reduce_f32_avx512, hn_reduce_f32_avx2, hn_reduce_f32_c;
 
 #endif

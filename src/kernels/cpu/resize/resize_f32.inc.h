@@ -21,7 +21,8 @@ HN_INLINE vi indices(const int32_t *p, int64_t n) {
 void HN_SIMD_NAME(hn_resize_nearest_f32)(const hn_resize_args *a, int64_t begin, int64_t end) {
   const int64_t in_row = a->in_w * a->block, out_row = a->out_w * a->block;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const float *x = a->x + (unit / a->out_h * a->in_h + a->index_y[unit % a->out_h]) * in_row;
+    const int64_t level = unit / a->out_h, z = level / a->out_d * a->in_d + a->index_z[level % a->out_d];
+    const float *x = a->x + (z * a->in_h + a->index_y[unit % a->out_h]) * in_row;
     float *y = a->y + unit * out_row;
     if (a->block == 1) {
       for (int64_t i = 0; i < a->out_w; i += HN_LANES) {
@@ -36,33 +37,35 @@ void HN_SIMD_NAME(hn_resize_nearest_f32)(const hn_resize_args *a, int64_t begin,
 }
 
 /* taps_x is a constant where it is common, so that its loop unrolls. */
-HN_INLINE void taps_row(const hn_resize_args *a, const float *plane, float *y, int64_t oy, int32_t taps_x) {
+HN_INLINE void taps_row(const hn_resize_args *a, const float *plane, float *y, int64_t oz, int64_t oy, int32_t taps_x) {
   for (int64_t i = 0; i < a->out_w; i += HN_LANES) {
     const int64_t n = at_most(a->out_w - i, HN_LANES);
     vf sum = v_set(0.0F);
-    for (int32_t ty = 0; ty < a->taps_y; ++ty) {
-      const float *row = plane + a->index_y[ty * a->out_h + oy] * a->in_w;
+    for (int32_t t = 0; t < a->taps_z * a->taps_y; ++t) {
+      const int64_t z = t / a->taps_y * a->out_d + oz, at = t % a->taps_y * a->out_h + oy;
+      const float *row = plane + (a->index_z[z] * a->in_h + a->index_y[at]) * a->in_w;
       vf across = v_set(0.0F);
       for (int32_t tx = 0; tx < taps_x; ++tx)
         across += v_gather(row, indices(a->index_x + tx * a->out_w + i, n)) * get(a->weight_x + tx * a->out_w + i, n);
-      sum += across * v_set(a->weight_y[ty * a->out_h + oy]);
+      sum += across * v_set(a->weight_y[at] * a->weight_z[z]);
     }
     put(y + i, n, sum);
   }
 }
 
-HN_INLINE void taps_row_blocked(const hn_resize_args *a, const float *plane, float *y, int64_t oy) {
+HN_INLINE void taps_row_blocked(const hn_resize_args *a, const float *plane, float *y, int64_t oz, int64_t oy) {
   for (int64_t i = 0; i < a->out_w; ++i) {
     for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
       const int64_t n = at_most(a->block - lane, HN_LANES);
       vf sum = v_set(0.0F);
-      for (int32_t ty = 0; ty < a->taps_y; ++ty) {
-        const float *row = plane + a->index_y[ty * a->out_h + oy] * a->in_w * a->block + lane;
+      for (int32_t t = 0; t < a->taps_z * a->taps_y; ++t) {
+        const int64_t z = t / a->taps_y * a->out_d + oz, at = t % a->taps_y * a->out_h + oy;
+        const float *row = plane + (a->index_z[z] * a->in_h + a->index_y[at]) * a->in_w * a->block + lane;
         vf across = v_set(0.0F);
         for (int32_t tx = 0; tx < a->taps_x; ++tx)
           across +=
               get(row + a->index_x[tx * a->out_w + i] * (int64_t)a->block, n) * v_set(a->weight_x[tx * a->out_w + i]);
-        sum += across * v_set(a->weight_y[ty * a->out_h + oy]);
+        sum += across * v_set(a->weight_y[at] * a->weight_z[z]);
       }
       put(y + i * a->block + lane, n, sum);
     }
@@ -71,13 +74,14 @@ HN_INLINE void taps_row_blocked(const hn_resize_args *a, const float *plane, flo
 
 void HN_SIMD_NAME(hn_resize_taps_f32)(const hn_resize_args *a, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
-    const float *plane = a->x + unit / a->out_h * a->in_h * a->in_w * a->block;
+    const int64_t level = unit / a->out_h, oz = level % a->out_d, oy = unit % a->out_h;
+    const float *plane = a->x + level / a->out_d * a->in_d * a->in_h * a->in_w * a->block;
     float *y = a->y + unit * a->out_w * a->block;
     if (a->block != 1)
-      taps_row_blocked(a, plane, y, unit % a->out_h);
+      taps_row_blocked(a, plane, y, oz, oy);
     else if (a->taps_x == 2)
-      taps_row(a, plane, y, unit % a->out_h, 2);
+      taps_row(a, plane, y, oz, oy, 2);
     else
-      taps_row(a, plane, y, unit % a->out_h, a->taps_x);
+      taps_row(a, plane, y, oz, oy, a->taps_x);
   }
 }
