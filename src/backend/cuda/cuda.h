@@ -7,6 +7,7 @@
 #ifndef HN_BACKEND_CUDA_CUDA_H
 #define HN_BACKEND_CUDA_CUDA_H
 
+#include "backend/cuda/builtin.h"
 #include "backend/cuda/generate.h"
 #include <cublasLt.h>
 #include <cuda.h>
@@ -58,6 +59,7 @@ enum {
   HN_CUDA_SM120 = 1 << 7,
   HN_CUDA_NVRTC = 1 << 16,
   HN_CUDA_LT = 1 << 17,
+  HN_CUDA_DNN = 1 << 18,
 };
 
 struct hone_driver {
@@ -76,15 +78,7 @@ typedef struct hn_cuda_compiled {
   char source[];
 } hn_cuda_compiled;
 
-enum { HN_CUDA_ROW_KERNELS = 6 };
-typedef enum hn_cuda_row_kernel {
-  HN_CUDA_SOFTMAX,
-  HN_CUDA_LOG_SOFTMAX,
-  HN_CUDA_LAYER_NORM,
-  HN_CUDA_RMS_NORM,
-  HN_CUDA_GATHER_I32,
-  HN_CUDA_GATHER_I64
-} hn_cuda_row_kernel;
+typedef struct hn_cuda_dnn hn_cuda_dnn; /* dnn.c */
 
 struct hone_unit {
   const hone_host *host;
@@ -97,10 +91,11 @@ struct hone_unit {
   hn_cuda_nvrtc_api nvrtc;
   hn_cuda_lt_api lt;
   cublasLtHandle_t lt_handle;
-  pthread_mutex_t mutex; /* of the list below */
+  pthread_mutex_t mutex; /* of the list below, and of cuDNN's handle */
   hn_cuda_compiled *compiled;
-  CUmodule rows;
-  CUfunction row_kernels[HN_CUDA_ROW_KERNELS];
+  hn_cuda_dnn *dnn; /* NULL: cuDNN is not here */
+  CUmodule modules[HN_CUDA_FILE_COUNT];
+  CUfunction builtins[HN_CUDA_BUILTIN_COUNT];
 };
 
 struct hone_stream {
@@ -134,6 +129,9 @@ const hone_attr *hn_cuda_attr(const hone_attrs *attrs, const char *name); /* NUL
 int64_t hn_cuda_attr_int(const hone_attrs *attrs, const char *name, int64_t otherwise);
 double hn_cuda_attr_float(const hone_attrs *attrs, const char *name, double otherwise);
 int64_t hn_cuda_elements(const hone_shape *shape);
+static inline bool hn_cuda_given(const hone_query *query, int input) {
+  return input < query->in_count && query->in[input].type.kind != HONE_ABSENT;
+}
 bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 
 /* ---- backend entries (stream.c) ---- */
@@ -152,13 +150,26 @@ hone_status hn_cuda_rebind(hone_replay *replay, int binding, hone_slice slice);
 void hn_cuda_forget(hone_replay *replay);
 hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
 
-/* ---- libraries, each optional (nvrtc.c, gemm.c) ---- */
+/* ---- built-in kernels (builtin.c) ---- */
+hone_status hn_cuda_load_builtins(hone_unit *unit, hone_diagnostics *diag);
+void hn_cuda_unload_builtins(hone_unit *unit);
+typedef struct hn_cuda_grid {
+  unsigned x, y, z;
+} hn_cuda_grid;
+/* An empty grid launches nothing. */
+hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
+                           void **arguments);
+
+/* ---- libraries, each optional (nvrtc.c, product.c, dnn.c) ---- */
 void hn_cuda_open_nvrtc(hone_unit *unit);
 void hn_cuda_close_nvrtc(hone_unit *unit);
 /* The kernel `hn_kernel` of a source, compiled at most once a unit; kept in the host's cache folder when it has one. */
 hone_status hn_cuda_compile(hone_unit *unit, const char *source, CUfunction *out, hone_diagnostics *diag);
 void hn_cuda_open_lt(hone_unit *unit);
 void hn_cuda_close_lt(hone_unit *unit);
+void hn_cuda_open_dnn(hone_unit *unit);
+void hn_cuda_close_dnn(hone_unit *unit);
+size_t hn_cuda_dnn_version(const hone_unit *unit); /* 0: it is not here */
 
 /* ---- generated kernels (kernel.c) ---- */
 /* One made ready: elementwise ops, moves, and what follows a product. */
@@ -171,9 +182,20 @@ hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const hn_cuda
                                 const char *const *types, hn_cuda_kernel *out, hone_diagnostics *diag);
 hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *stream, const void *const *in, void *out);
 
-extern const hone_tactic hn_tactic_cuda_elementwise, hn_tactic_cuda_transpose, hn_tactic_cuda_identity,
-    hn_tactic_cuda_view, hn_tactic_cuda_linear, hn_tactic_cuda_linear_act, hn_tactic_cuda_gemm, hn_tactic_cuda_matmul,
-    hn_tactic_cuda_softmax, hn_tactic_cuda_log_softmax, hn_tactic_cuda_layer_norm, hn_tactic_cuda_rms_norm,
-    hn_tactic_cuda_gather;
+/* What follows a product (activation.c): the attribute act, "" for none, and its expression over an argument. false: it
+ * is not known here. */
+const char *hn_cuda_activation(const hone_query *query);
+bool hn_cuda_activation_text(const hone_query *query, const char *argument, char *out, size_t room);
+
+#define HN_CUDA_TACTICS(row)                                                                                           \
+  row(linear) row(linear_act) row(gemm) row(matmul) row(attention) row(qkv_attention) row(conv) row(conv_depthwise)    \
+      row(transposed) row(max_pool) row(average_pool) row(global_average_pool) row(global_max_pool) row(elementwise)   \
+          row(softmax) row(softmax_across) row(log_softmax) row(log_softmax_across) row(layer_norm) row(rms_norm)      \
+              row(reduce_sum) row(reduce_mean) row(reduce_max) row(reduce_min) row(reduce_prod) row(reduce_l1)         \
+                  row(reduce_l2) row(reduce_sum_square) row(reduce_log_sum) row(gather) row(transpose) row(identity)   \
+                      row(view) row(slice) row(expand) row(concat) row(split) row(pad) row(cast)
+#define HN_CUDA_TACTIC(name) extern const hone_tactic hn_tactic_cuda_##name;
+HN_CUDA_TACTICS(HN_CUDA_TACTIC)
+#undef HN_CUDA_TACTIC
 
 #endif

@@ -14,10 +14,6 @@ static const char *const driver_names[] = {HN_CUDA_DRIVER_FUNCTIONS(NAME_OF)};
 _Static_assert(sizeof driver_names / sizeof *driver_names == sizeof(hn_cuda_driver_api) / sizeof(void *),
                "one name a pointer");
 
-extern const char hn_cuda_rows_begin[]; /* the kernels of src/kernels/cuda/rows, as the driver loads them */
-static const char *const row_names[HN_CUDA_ROW_KERNELS] = {"hn_softmax_f32",  "hn_log_softmax_f32", "hn_layer_norm_f32",
-                                                           "hn_rms_norm_f32", "hn_gather_i32",      "hn_gather_i64"};
-
 /* ---- services ---- */
 
 void *hn_cuda_new(const hone_host *host, size_t bytes) {
@@ -155,8 +151,9 @@ static void close_unit(hone_unit *unit) {
   if (unit->context) {
     (void)hn_cuda_enter(unit);
     hn_cuda_close_lt(unit);
+    hn_cuda_close_dnn(unit);
     hn_cuda_close_nvrtc(unit);
-    if (unit->rows) (void)unit->driver->api.cuModuleUnload(unit->rows);
+    hn_cuda_unload_builtins(unit);
     (void)unit->driver->api.cuCtxSetCurrent(NULL);
     (void)unit->driver->api.cuDevicePrimaryCtxRelease(unit->device);
   }
@@ -185,19 +182,9 @@ static void fill_facts(hone_unit *unit) {
 static void fill_version(hone_unit *unit) {
   int major = 0, minor = 0;
   if (unit->nvrtc_library) (void)unit->nvrtc.nvrtcVersion(&major, &minor);
-  snprintf(unit->facts.version, sizeof unit->facts.version, "driver %d.%d sm_%d nvrtc %d.%d cublaslt %zu",
+  snprintf(unit->facts.version, sizeof unit->facts.version, "driver %d.%d sm_%d nvrtc %d.%d cublaslt %zu cudnn %zu",
            unit->driver->version / 1000, unit->driver->version / 10 % 100, unit->sm, major, minor,
-           unit->lt_library ? unit->lt.cublasLtGetVersion() : 0);
-}
-
-static hone_status load_rows(hone_unit *unit, hone_diagnostics *diag) {
-  const hn_cuda_driver_api *api = &unit->driver->api;
-  hone_status status =
-      hn_cuda_check(unit, diag, api->cuModuleLoadData(&unit->rows, hn_cuda_rows_begin), "loading the built-in kernels");
-  for (int k = 0; status == HONE_OK && k < HN_CUDA_ROW_KERNELS; ++k)
-    status = hn_cuda_check(unit, diag, api->cuModuleGetFunction(&unit->row_kernels[k], unit->rows, row_names[k]),
-                           row_names[k]);
-  return status;
+           unit->lt_library ? unit->lt.cublasLtGetVersion() : 0, hn_cuda_dnn_version(unit));
 }
 
 static hone_status open_unit(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
@@ -219,13 +206,14 @@ static hone_status open_unit(hone_driver *driver, int index, const hone_device_o
     status = hn_cuda_check(unit, diag, api->cuDevicePrimaryCtxRetain(&unit->context, unit->device), "opening the GPU");
   if (status == HONE_OK && !hn_cuda_enter(unit))
     status = hn_cuda_fail(unit->host, diag, HONE_DEVICE, "the GPU's context cannot be entered");
-  if (status == HONE_OK) status = load_rows(unit, diag);
+  if (status == HONE_OK) status = hn_cuda_load_builtins(unit, diag);
   if (status != HONE_OK) {
     close_unit(unit);
     return status;
   }
   hn_cuda_open_nvrtc(unit);
   hn_cuda_open_lt(unit);
+  hn_cuda_open_dnn(unit);
   fill_version(unit);
   *out = unit;
   return HONE_OK;
@@ -259,13 +247,8 @@ static void free_memory(hone_unit *unit, hone_memory *memory) {
 
 /* ---- the table ---- */
 
-static const hone_tactic *const tactics[] = {&hn_tactic_cuda_linear,      &hn_tactic_cuda_linear_act,
-                                             &hn_tactic_cuda_gemm,        &hn_tactic_cuda_matmul,
-                                             &hn_tactic_cuda_elementwise, &hn_tactic_cuda_softmax,
-                                             &hn_tactic_cuda_log_softmax, &hn_tactic_cuda_layer_norm,
-                                             &hn_tactic_cuda_rms_norm,    &hn_tactic_cuda_gather,
-                                             &hn_tactic_cuda_transpose,   &hn_tactic_cuda_identity,
-                                             &hn_tactic_cuda_view,        NULL};
+#define TACTIC(name) &hn_tactic_cuda_##name,
+static const hone_tactic *const tactics[] = {HN_CUDA_TACTICS(TACTIC) NULL};
 
 static const hone_backend backend = {
     .struct_size = sizeof(hone_backend),

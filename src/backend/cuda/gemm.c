@@ -2,10 +2,9 @@
 /* gemm.c - linear, gemm and matmul by cuBLASLt. Bias, residual and relu are done by the product; another activation, by
  * a generated kernel after it (the library's own gelu is the tanh approximation, which is another function). */
 #include "backend/cuda/gemm.h"
-#include <stdio.h>
 #include <string.h>
 
-enum { VARIANTS = 4 };
+enum { VARIANTS = 8 };
 
 typedef struct state {
   hn_cuda_product product;
@@ -16,52 +15,21 @@ typedef struct state {
 
 typedef struct planned {
   hn_cuda_product_plan product;
-  char after[256]; /* the activation as an expression; "": none */
+  char after[512]; /* the activation as an expression; "": none */
   int bias_input, addend_input;
 } planned;
 
-/* What the product cannot do by itself; alpha and beta are the epilogue's. */
-static const struct {
-  const char *name, *text;
-} activations[] = {
-    {"clip", "min(max(x0,%.9g),%.9g)"},
-    {"leaky_relu", "select(lt(x0,0),mul(%.9g,x0),x0)"},
-    {"sigmoid", "sigmoid(x0)"},
-    {"silu", "mul(x0,sigmoid(x0))"},
-    {"gelu", "mul(mul(0.5,x0),add(1,erf(mul(x0,0.70710678118654752))))"},
-    {"tanh", "tanh(x0)"},
-    {"hard_sigmoid", "min(max(add(mul(%.9g,x0),%.9g),0),1)"},
-    {"hard_swish", "mul(x0,min(max(add(div(x0,6),0.5),0),1))"},
-};
-
+/* What the product cannot do by itself comes after it. */
 static const char *plan_activation(const hone_query *query, planned *p) {
-  const hone_attr *attr = hn_cuda_attr(query->attrs, "act");
-  const char *act = attr && attr->kind == HONE_ATTR_STRING ? attr->s : "";
-  if (!act[0]) return NULL;
-  if (strcmp(act, "relu") == 0) {
-    p->product.relu = true;
-    return NULL;
-  }
-  for (size_t i = 0; i < sizeof activations / sizeof *activations; ++i) {
-    if (strcmp(activations[i].name, act) != 0) continue;
-    const double alpha = hn_cuda_attr_float(query->attrs, "act_alpha", 0);
-    const double beta = hn_cuda_attr_float(query->attrs, "act_beta", 0);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(p->after, sizeof p->after, activations[i].text, alpha, beta); /* rows of the table above */
-#pragma GCC diagnostic pop
-    return NULL;
-  }
-  return "an activation that is not known here";
-}
-
-static bool given(const hone_query *query, int i) {
-  return i < query->in_count && query->in[i].type.kind != HONE_ABSENT;
+  p->product.relu = strcmp(hn_cuda_activation(query), "relu") == 0;
+  if (p->product.relu || !hn_cuda_activation(query)[0]) return NULL;
+  return hn_cuda_activation_text(query, "x0", p->after, sizeof p->after) ? NULL
+                                                                         : "an activation that is not known here";
 }
 
 static const char *check_types(const hone_query *query) {
   for (int i = 0; i < query->in_count; ++i) {
-    if (!given(query, i)) continue;
+    if (!hn_cuda_given(query, i)) continue;
     if (query->in[i].type.dtype != HONE_F32 || query->in[i].type.format != HONE_PLAIN)
       return "an input is not plain f32";
     if (hn_cuda_elements(&query->in[i].type.shape) == 0) return "an input has no elements";
@@ -78,7 +46,7 @@ static const char *check_size(const hn_cuda_product_plan *p) {
 
 static const char *plan_any_linear(const hone_query *query, planned *p) {
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape;
-  *p = (planned){.bias_input = given(query, 2) ? 2 : -1, .addend_input = given(query, 3) ? 3 : -1};
+  *p = (planned){.bias_input = hn_cuda_given(query, 2) ? 2 : -1, .addend_input = hn_cuda_given(query, 3) ? 3 : -1};
   const char *reason = check_types(query);
   if (reason) return reason;
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
@@ -121,7 +89,7 @@ static const char *plan_gemm(const hone_query *query, planned *p) {
                                       .transpose_b = tb,
                                       .alpha = (float)hn_cuda_attr_float(query->attrs, "alpha", 1),
                                       .beta = (float)hn_cuda_attr_float(query->attrs, "beta", 1)};
-  if (given(query, 2)) {
+  if (hn_cuda_given(query, 2)) {
     const hone_shape *c = &query->in[2].type.shape;
     const bool vector = hn_cuda_elements(c) == p->product.n && c->rank > 0 && c->dim[c->rank - 1] == p->product.n;
     if (hn_cuda_same_shape(c, &query->out[0].type.shape))

@@ -83,10 +83,19 @@ static bool choose(hn_cuda_product *p) {
   const hn_cuda_lt_api *lt = &p->unit->lt;
   cublasLtMatmulPreference_t preference = NULL;
   cublasLtMatmulHeuristicResult_t proposals[PROPOSALS];
+  static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   const uint64_t workspace = HN_CUDA_WORKSPACE_BYTES;
+  const uint32_t alignment = 64; /* of tensors, and of what is laid inside others */
   int count = 0;
   if (lt->cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS) return false;
-  const bool asked = lt->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+  bool aligned = true;
+  for (int i = 0; i < 4; ++i)
+    aligned = aligned && lt->cublasLtMatmulPreferenceSetAttribute(preference, alignments[i], &alignment,
+                                                                  sizeof alignment) == CUBLAS_STATUS_SUCCESS;
+  const bool asked = aligned &&
+                     lt->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                               &workspace, sizeof workspace) == CUBLAS_STATUS_SUCCESS &&
                      lt->cublasLtMatmulAlgoGetHeuristic(p->unit->lt_handle, p->desc, p->b, p->a, p->y, p->y, preference,
                                                         PROPOSALS, proposals, &count) == CUBLAS_STATUS_SUCCESS;

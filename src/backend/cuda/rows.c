@@ -5,7 +5,7 @@
 enum { THREADS = 256 };
 
 typedef struct state {
-  CUfunction function;
+  hn_cuda_builtin kernel;
   unsigned rows;
   int length, inner, count;
   float epsilon;
@@ -17,11 +17,7 @@ static size_t state_bytes(const hone_query *query) {
 }
 
 static hone_status run(const state *s, hone_stream *stream, void **arguments) {
-  if (s->rows == 0) return HONE_OK;
-  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
-  const CUresult result = stream->unit->driver->api.cuLaunchKernel(s->function, s->rows, 1, 1, THREADS, 1, 1, 0,
-                                                                   stream->stream, arguments, NULL);
-  return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
+  return hn_cuda_launch(stream, s->kernel, (hn_cuda_grid){s->rows, 1, 1}, THREADS, arguments);
 }
 
 /* The last axes from `axis` on are one row each. */
@@ -46,17 +42,17 @@ static const char *reject_softmax(const hone_query *query) {
   return plan_rows(query, true, &s);
 }
 
-static hone_status prepare_rows(hone_unit *unit, hn_cuda_row_kernel kernel, const char *reason, state *s,
+static hone_status prepare_rows(hone_unit *unit, hn_cuda_builtin kernel, const char *reason, state *s,
                                 hone_diagnostics *diag) {
-  s->function = unit->row_kernels[kernel];
+  s->kernel = kernel;
   return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;
 }
 
 static hone_status prepare_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_SOFTMAX, plan_rows(query, true, s), s, diag);
+  return prepare_rows(unit, HN_CUDA_softmax_f32, plan_rows(query, true, s), s, diag);
 }
 static hone_status prepare_log_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_LOG_SOFTMAX, plan_rows(query, true, s), s, diag);
+  return prepare_rows(unit, HN_CUDA_log_softmax_f32, plan_rows(query, true, s), s, diag);
 }
 
 static hone_status launch_softmax(void *made, hone_stream *stream, const hone_launch *launch) {
@@ -88,10 +84,10 @@ static const char *reject_norm(const hone_query *query) {
   return plan_norm(query, &s);
 }
 static hone_status prepare_layer_norm(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_LAYER_NORM, plan_norm(query, s), s, diag);
+  return prepare_rows(unit, HN_CUDA_layer_norm_f32, plan_norm(query, s), s, diag);
 }
 static hone_status prepare_rms_norm(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_RMS_NORM, plan_norm(query, s), s, diag);
+  return prepare_rows(unit, HN_CUDA_rms_norm_f32, plan_norm(query, s), s, diag);
 }
 
 static hone_status launch_norm(void *made, hone_stream *stream, const hone_launch *launch) {
@@ -103,18 +99,20 @@ static hone_status launch_norm(void *made, hone_stream *stream, const hone_launc
   return run(s, stream, arguments);
 }
 
-/* ---- gather of 4-byte elements: out[o, i, :] = data[o, indices[i], :] ---- */
+/* ---- gather of whole words of 4 bytes: out[o, i, :] = data[o, indices[i], :] ---- */
 
 static const char *plan_gather(const hone_query *query, state *s) {
   const hone_type *data = &query->in[0].type, *indices = &query->in[1].type;
-  if (data->format != HONE_PLAIN || (data->dtype != HONE_F32 && data->dtype != HONE_I32)) return "not plain f32 or i32";
+  const bool four = data->dtype == HONE_F32 || data->dtype == HONE_I32;
+  if (data->format != HONE_PLAIN || (!four && data->dtype != HONE_I64)) return "not plain f32, i32 or i64";
   if (indices->dtype != HONE_I64 && indices->dtype != HONE_I32) return "the indices are not i64 or i32";
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", 0), inner = 1, outer = 1;
   if (axis < 0) axis += data->shape.rank;
   for (int64_t d = 0; d < axis; ++d) outer *= data->shape.dim[d];
   for (int64_t d = axis + 1; d < data->shape.rank; ++d) inner *= data->shape.dim[d];
   const int64_t count = hn_cuda_elements(&indices->shape), total = hn_cuda_elements(&data->shape);
-  if (total > INT32_MAX / 2 || outer * count > INT32_MAX / 2 || inner < 1 || total < 1)
+  if (!four) inner *= 2;
+  if (total > INT32_MAX / 4 || outer * count > INT32_MAX / 2 || inner < 1 || total < 1)
     return "more elements than 30 bits count, or none";
   s->length = (int)data->shape.dim[axis];
   s->inner = (int)inner;
@@ -128,7 +126,7 @@ static const char *reject_gather(const hone_query *query) {
   return plan_gather(query, &s);
 }
 static hone_status prepare_gather(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, query->in[1].type.dtype == HONE_I64 ? HN_CUDA_GATHER_I64 : HN_CUDA_GATHER_I32,
+  return prepare_rows(unit, query->in[1].type.dtype == HONE_I64 ? HN_CUDA_gather_i64 : HN_CUDA_gather_i32,
                       plan_gather(query, s), s, diag);
 }
 static hone_status launch_gather(void *made, hone_stream *stream, const hone_launch *launch) {
