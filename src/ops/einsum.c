@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* einsum.c - sums of products over named axes. Source: ONNX operator Einsum (numpy's notation).
  * Labels are letters; the axes of an ellipsis get labels of their own, numbered from the right, and broadcast. */
+#include "ops/einsum.h"
 #include "ops/common_nn.h"
 #include <string.h>
 
-enum { LETTERS = 52, LABELS = LETTERS + HONE_MAX_RANK, MAX_INPUTS = HONE_MAX_PORTS, ELLIPSIS = -1 };
-
-typedef struct term {
-  int count, label[HONE_MAX_RANK]; /* one for each axis */
-} term;
-
-typedef struct equation {
-  term in[MAX_INPUTS], out;
-  int64_t extent[LABELS]; /* 1 for labels that are not used */
-  bool used[LABELS];
-} equation;
+enum { LETTERS = HN_EINSUM_LETTERS, LABELS = HN_EINSUM_LABELS, MAX_INPUTS = HN_EINSUM_INPUTS, ELLIPSIS = -1 };
+typedef hn_einsum_term term;
+typedef hn_einsum equation;
 
 static int letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -2; }
+
+char hn_einsum_letter(int label) { return (char)(label < 26 ? 'A' + label : 'a' + label - 26); }
 
 /* One operand's letters up to a comma, an arrow or the end; ELLIPSIS stands for "...". count -1: not readable. */
 static const char *read_term(const char *at, int *raw, int *count) {
@@ -65,7 +60,7 @@ static bool implicit_output(const equation *eq, int inputs, int dots, term *out)
   return true;
 }
 
-static hone_status read_equation(hone_diagnostics *diag, const char *text, int inputs, const int *ranks, equation *eq) {
+hone_status hn_einsum_read(hone_diagnostics *diag, const char *text, int inputs, const int *ranks, equation *eq) {
   int raw[HONE_MAX_RANK + 2], count, dots = 0;
   const char *at = text;
   for (int i = 0; i < inputs; ++i) {
@@ -107,7 +102,7 @@ static hone_status infer(hone_infer *infer) {
   if (infer->in_count > MAX_INPUTS) return HN_INFER_UNSUPPORTED(infer, "einsum of more than %d inputs", MAX_INPUTS);
   for (int i = 0; i < infer->in_count; ++i)
     if ((ranks[i] = hn_in_rank(infer, i)) < 0) return HONE_OK;
-  HN_TRY(read_equation(infer->diagnostics, hn_attr_text(infer->attrs, "equation"), infer->in_count, ranks, &eq));
+  HN_TRY(hn_einsum_read(infer->diagnostics, hn_attr_text(infer->attrs, "equation"), infer->in_count, ranks, &eq));
   for (int i = 0; i < LABELS; ++i) eq.extent[i] = 1;
   for (int i = 0; i < infer->in_count; ++i)
     for (int axis = 0; axis < eq.in[i].count; ++axis) {
@@ -152,7 +147,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   int ranks[MAX_INPUTS], summed[LABELS], summed_count = 0;
   int64_t stride[MAX_INPUTS][LABELS], first, last, index[HONE_MAX_RANK], terms = 1;
   for (int i = 0; i < eval->in_count; ++i) ranks[i] = eval->in[i].type.shape.rank;
-  HN_TRY(read_equation(eval->diagnostics, hn_attr_text(eval->attrs, "equation"), eval->in_count, ranks, &eq));
+  HN_TRY(hn_einsum_read(eval->diagnostics, hn_attr_text(eval->attrs, "equation"), eval->in_count, ranks, &eq));
   strides_of(eval, &eq, stride);
   for (int i = 0; i < eq.out.count; ++i) eq.used[eq.out.label[i]] = false;
   for (int i = 0; i < LABELS; ++i) {
@@ -190,7 +185,7 @@ static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count
   double terms = 1;
   for (int i = 0; i < LABELS; ++i) eq.extent[i] = 1;
   for (int i = 0; i < in_count && i < MAX_INPUTS; ++i) ranks[i] = in[i].type.shape.rank;
-  if (in_count <= MAX_INPUTS && !read_equation(NULL, hn_attr_text(attrs, "equation"), in_count, ranks, &eq))
+  if (in_count <= MAX_INPUTS && !hn_einsum_read(NULL, hn_attr_text(attrs, "equation"), in_count, ranks, &eq))
     for (int i = 0; i < in_count; ++i)
       for (int axis = 0; axis < eq.in[i].count; ++axis)
         if (in[i].type.shape.dim[axis] != 1) eq.extent[eq.in[i].label[axis]] = in[i].type.shape.dim[axis];

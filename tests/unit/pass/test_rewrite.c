@@ -321,6 +321,21 @@ static hone_attr needed_attr(maker *m, const struct need *need) {
   return (hone_attr){.name = "dims", .kind = HONE_ATTR_STRINGS, .count = need->count, .strings = dims};
 }
 
+/* Of x and y as guesses[] has them: 2 x 4 x 5 x 5, 2 x 3 x 4, 3 x 4, 4 x 1 and more. */
+static void add_equation(maker *m, hn_term *term) {
+  static const char *const one[] = {"abcd->dba", "...a->...", "abc->", "ab->ba", "...ab->b..."};
+  static const char *const two[] = {"abcd,abce->aed",     "abc,abd->acd",  "ab,cb->ca",       "abc,dbc->ad",
+                                    "...ab,...ac->...cb", "abc,abc->abc",  "ab,cd->dacb",     "abcd,abcd->a",
+                                    "abcd,ebcd->ea",      "abc,dec->eabd", "abcd,efcd->abfe", "abcd,efcd->ab",
+                                    "abc,adc->bd",        "ab,cb->c",      "abc,adc->acd"};
+  static const char *const three[] = {"abc,abd,efg,hij->cdaj", "abc,abd,efgh,ijkl->cdf", "ab,cb,efg,eij->acg"};
+  const char *text = term->arg_count == 1   ? one[below(m, HN_COUNT(one))]
+                     : term->arg_count == 2 ? two[below(m, HN_COUNT(two))]
+                                            : three[below(m, HN_COUNT(three))];
+  add_attr(m, term,
+           &(hone_attr){.name = "equation", .kind = HONE_ATTR_STRING, .count = (int64_t)strlen(text), .s = text});
+}
+
 /* One row of needs[] for each attribute, begun at a random row. */
 static void add_needed(maker *m, hn_term *term, const hone_op *op) {
   const uint64_t begin = below(m, HN_COUNT(needs));
@@ -335,6 +350,7 @@ static void add_needed(maker *m, hn_term *term, const hone_op *op) {
     const hone_attr attr = needed_attr(m, need);
     add_attr(m, term, &attr);
   }
+  if (strcmp(op->name, "einsum") == 0) add_equation(m, term);
   if (strcmp(op->name, "channel_gather") != 0) return;
   hone_attr channels = random_perm(m, 4);
   channels.name = "channels";
@@ -429,6 +445,10 @@ static void test_cleanup(void **state) {
   (void)state;
   try_list(hn_rules_cleanup);
 }
+static void test_einsum(void **state) {
+  (void)state;
+  try_list(hn_rules_einsum);
+}
 static void test_recognise(void **state) {
   (void)state;
   try_list(hn_rules_recognise);
@@ -478,9 +498,9 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_recognise),
-                                     cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),
-                                     cmocka_unit_test(test_linear),     cmocka_unit_test(test_channels),
-                                     cmocka_unit_test(test_attention),  cmocka_unit_test(test_rows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_einsum),    cmocka_unit_test(test_recognise),
+      cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),      cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_channels),   cmocka_unit_test(test_attention), cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
