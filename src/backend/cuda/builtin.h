@@ -12,8 +12,11 @@
                   row(reduce, softmax_across) row(pool, max_pool) row(pool, average_pool) row(pool, conv_depthwise)    \
                       row(attention, attention_1_2) row(attention, attention_1_4) row(attention, attention_1_8)        \
                           row(attention, attention_2_2) row(attention, attention_2_4) row(attention, attention_2_8)    \
-                              row(attention, attention_4_2) row(attention, attention_4_4)
-#define HN_CUDA_FILES(row) row(rows) row(move) row(reduce) row(pool) row(attention)
+                              row(attention, attention_4_2) row(attention, attention_4_4) row(product, product_64_64)  \
+                                  row(product, product_64_64_t) row(product, product_128_64)                           \
+                                      row(product, product_128_64_t) row(product, product_128_128)                     \
+                                          row(product, product_128_128_t) row(product, product_finish)
+#define HN_CUDA_FILES(row) row(rows) row(move) row(reduce) row(pool) row(attention) row(product)
 
 #define HN_CUDA_BUILTIN_NUMBER(file, kernel) HN_CUDA_##kernel,
 typedef enum hn_cuda_builtin { HN_CUDA_BUILTINS(HN_CUDA_BUILTIN_NUMBER) HN_CUDA_BUILTIN_COUNT } hn_cuda_builtin;

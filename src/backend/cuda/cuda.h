@@ -188,12 +188,13 @@ const char *hn_cuda_activation(const hone_query *query);
 bool hn_cuda_activation_text(const hone_query *query, const char *argument, char *out, size_t room);
 
 #define HN_CUDA_TACTICS(row)                                                                                           \
-  row(linear) row(linear_act) row(gemm) row(matmul) row(attention) row(qkv_attention) row(conv) row(conv_depthwise)    \
-      row(transposed) row(max_pool) row(average_pool) row(global_average_pool) row(global_max_pool) row(elementwise)   \
-          row(softmax) row(softmax_across) row(log_softmax) row(log_softmax_across) row(layer_norm) row(rms_norm)      \
-              row(reduce_sum) row(reduce_mean) row(reduce_max) row(reduce_min) row(reduce_prod) row(reduce_l1)         \
-                  row(reduce_l2) row(reduce_sum_square) row(reduce_log_sum) row(gather) row(transpose) row(identity)   \
-                      row(view) row(slice) row(expand) row(concat) row(split) row(pad) row(cast)
+  row(linear) row(linear_act) row(linear_slices) row(gemm) row(matmul) row(attention) row(qkv_attention) row(conv)     \
+      row(conv_depthwise) row(transposed) row(max_pool) row(average_pool) row(global_average_pool)                     \
+          row(global_max_pool) row(elementwise) row(softmax) row(softmax_across) row(log_softmax)                      \
+              row(log_softmax_across) row(layer_norm) row(rms_norm) row(reduce_sum) row(reduce_mean) row(reduce_max)   \
+                  row(reduce_min) row(reduce_prod) row(reduce_l1) row(reduce_l2) row(reduce_sum_square)                \
+                      row(reduce_log_sum) row(gather) row(transpose) row(identity) row(view) row(slice) row(expand)    \
+                          row(concat) row(split) row(pad) row(cast)
 #define HN_CUDA_TACTIC(name) extern const hone_tactic hn_tactic_cuda_##name;
 HN_CUDA_TACTICS(HN_CUDA_TACTIC)
 #undef HN_CUDA_TACTIC

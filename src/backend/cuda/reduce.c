@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.h"
 #include "kernels/cuda/args.h"
 
-enum { THREADS = 256, BLOCK_LEAST = 64 };
+enum { THREADS = 256, BLOCK_LEAST = 16 };
 
 typedef struct state {
   hn_cuda_fold args;

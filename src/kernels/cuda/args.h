@@ -47,4 +47,11 @@ typedef struct hn_cuda_attention {
   long long mask_batch, mask_head, mask_row;
 } hn_cuda_attention;
 
+/* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16). */
+enum { HN_CUDA_ACT_NONE, HN_CUDA_ACT_RELU, HN_CUDA_ACT_GELU, HN_CUDA_ACT_SILU, HN_CUDA_ACT_TANH, HN_CUDA_ACT_CLIP };
+typedef struct hn_cuda_product_args {
+  int m, n, k, slice, slices, act;
+  float alpha, beta;
+} hn_cuda_product_args;
+
 #endif

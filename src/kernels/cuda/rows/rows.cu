@@ -45,22 +45,51 @@ extern "C" __global__ void __launch_bounds__(THREADS) hn_log_softmax_f32(float *
   softmax<true>(y, x, length);
 }
 
+/* Up to HELD * THREADS elements of a row stay in registers: read once. */
+#define HELD 8
+
 template <bool centred>
 __device__ void norm(float *y, const float *x, const float *scale, const float *bias, int length, float epsilon) {
   y += (size_t)blockIdx.x * length;
   x += (size_t)blockIdx.x * length;
-  float mean = 0, square = 0;
+  const bool fits = length <= HELD * THREADS;
+  float held[HELD], mean = 0, square = 0;
+  if (fits) {
+#pragma unroll
+    for (int k = 0; k < HELD; ++k) {
+      const int i = threadIdx.x + k * THREADS;
+      held[k] = i < length ? x[i] : 0;
+    }
+  }
   if (centred) {
-    for (int i = threadIdx.x; i < length; i += THREADS) mean += x[i];
+    if (fits) {
+#pragma unroll
+      for (int k = 0; k < HELD; ++k) mean += held[k];
+    } else {
+      for (int i = threadIdx.x; i < length; i += THREADS) mean += x[i];
+    }
     mean = reduce<sum_of>(mean) / length;
   }
-  for (int i = threadIdx.x; i < length; i += THREADS) square += (x[i] - mean) * (x[i] - mean);
+  if (fits) {
+#pragma unroll
+    for (int k = 0; k < HELD; ++k)
+      if (threadIdx.x + k * THREADS < length) square += (held[k] - mean) * (held[k] - mean);
+  } else {
+    for (int i = threadIdx.x; i < length; i += THREADS) square += (x[i] - mean) * (x[i] - mean);
+  }
   const float inverse = 1 / sqrtf(reduce<sum_of>(square) / length + epsilon);
-  for (int i = threadIdx.x; i < length; i += THREADS) {
-    float value = (x[i] - mean) * inverse;
+  auto store = [&](int i, float value) {
+    value = (value - mean) * inverse;
     if (scale) value *= scale[i];
     if (bias) value += bias[i];
     y[i] = value;
+  };
+  if (fits) {
+#pragma unroll
+    for (int k = 0; k < HELD; ++k)
+      if (threadIdx.x + k * THREADS < length) store(threadIdx.x + k * THREADS, held[k]);
+  } else {
+    for (int i = threadIdx.x; i < length; i += THREADS) store(i, x[i]);
   }
 }
 
