@@ -117,6 +117,13 @@ static const char *check_types(const hn_match *match, const attempt *try) {
   return NULL;
 }
 
+static hone_status ask_for_made(const hn_match *match, const attempt *try, const char **out_unmet) {
+  for (const hn_node *node = first_made(try); node && node != try->before && !*out_unmet; node = node->next)
+    if (!(node->op->traits & HONE_ALIASES))
+      HN_TRY(hn_reach_check(match->run, node, match->nodes, match->node_count, out_unmet));
+  return HONE_OK;
+}
+
 /* The node whose name the new root takes: the one that put rebuilds, else the old root. */
 static hn_node *namesake(const hn_rule *rule, const hn_match *match) {
   const hn_term *term = rule->put.terms[0];
@@ -189,6 +196,7 @@ hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out
       return HN_FAIL(diag, HONE_INTERNAL, "rule %s fuses, but makes no node", row->name);
     HN_TRY(hn_reach_check(match->run, try.results[0]->node, match->nodes, match->node_count, out_unmet));
   }
+  if (!*out_unmet && row->asks) HN_TRY(ask_for_made(match, &try, out_unmet));
   if (*out_unmet) {
     undo(&try);
     return HONE_OK;

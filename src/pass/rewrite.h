@@ -42,6 +42,7 @@ typedef struct hn_rewrite {
   const char *why;
   bool fuses;    /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
   bool keeps;    /* inner nodes may have other uses: they stay for those */
+  bool asks;     /* nodes that compute are made only where the target accepts them; they keep no parts */
   bool hands_on; /* the new root is the node that put rebuilds, on other inputs: its parts go over to it */
 } hn_rewrite;
 

@@ -66,15 +66,23 @@ const char *hn_when_residual(const hn_match *match) {
   return hn_when_same_type(&residual->fact.type, &layer->fact.type, "the summands have different shapes");
 }
 
-const char *hn_when_slopes(const hn_match *match) {
+/* Does k hold one number for each channel, or last feature, of the layer? */
+static const char *one_a_channel(const hn_match *match, const char *unmet) {
   const hone_shape *c = &hn_bound_type(match, "c")->shape, *k = &hn_bound_type(match, "k")->shape;
   const int axis = strcmp(hn_bound_node(match, "c")->op->name, "linear") == 0 ? c->rank - 1 : 1;
-  if (!hn_varies_only_along(hn_bound_type(match, "k"), hn_bound_type(match, "c"), axis))
-    return "the slope does not vary along the channels only";
-  return hn_elems(k) == c->dim[axis] ? NULL : "one slope is for all channels";
+  if (!hn_varies_only_along(hn_bound_type(match, "k"), hn_bound_type(match, "c"), axis)) return unmet;
+  return hn_elems(k) == c->dim[axis] ? NULL : "one number is for all channels";
 }
 
-hone_status hn_make_slopes(hn_match *match) { return hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}); }
+const char *hn_when_slopes(const hn_match *match) {
+  return one_a_channel(match, "the slope does not vary along the channels only");
+}
+
+const char *hn_when_bias_late(const hn_match *match) {
+  return one_a_channel(match, "the constant does not vary along the channels only");
+}
+
+hone_status hn_make_flat(hn_match *match) { return hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}); }
 
 const char *hn_when_bounds(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");

@@ -28,9 +28,13 @@ hone_status hn_make_bounds(hn_match *match); /* $low and $high */
 /* Binds b to c's bias or to zeros, `outputs` of them, and flat to the shape [-1]. */
 hone_status hn_bind_bias(hn_match *match, int64_t outputs);
 
-/* k holds a slope for each channel, or last feature, of the layer bound to c. Binds flat to the shape [-1]. */
+/* k holds a slope for each channel, or last feature, of the layer bound to c. */
 const char *hn_when_slopes(const hn_match *match);
-hone_status hn_make_slopes(hn_match *match);
+
+/* k holds a summand for each channel, or last feature, of the layer bound to c, which adds a residual already. Binds
+ * flat to the shape [-1]. */
+const char *hn_when_bias_late(const hn_match *match);
+hone_status hn_make_flat(hn_match *match);
 
 /* What a layer with an epilogue absorbs behind it; layer is the op's name. Each row: find, put, because. */
 #define HN_ACTIVATION(layer, rule, find_text, put_text)                                                                \
@@ -64,7 +68,7 @@ hone_status hn_make_slopes(hn_match *match);
 #define HN_PRELU(layer, rule, inputs, put_text)                                                                        \
   {                                                                                                                    \
     .name = rule "_into_" layer, .find = "prelu(c:" layer "[act=\"\"](" inputs "), k:const)", .put = put_text,         \
-    .when = hn_when_slopes, .make = hn_make_slopes, .fuses = true,                                                     \
+    .when = hn_when_slopes, .make = hn_make_flat, .fuses = true,                                                       \
     .why = "saves one read and one write of the whole output"                                                          \
   }
 #define HN_PRELU_RULES(layer)                                                                                          \
@@ -72,6 +76,11 @@ hone_status hn_make_slopes(hn_match *match);
       HN_PRELU(layer, "prelu_after_bias", "x, w, b", "c[act=\"prelu\"](x, w, b, _, reshape(k, flat))"),                \
       HN_PRELU(layer, "prelu_after_residual", "x, w, _, r", "c[act=\"prelu\"](x, w, _, r, reshape(k, flat))"),         \
       HN_PRELU(layer, "prelu_after_both", "x, w, b, r", "c[act=\"prelu\"](x, w, b, r, reshape(k, flat))")
+#define HN_BIAS_LATE(layer, rule, inputs, put_text)                                                                    \
+  {                                                                                                                    \
+    .name = rule "_into_" layer, .find = "add(c:" layer "[act=\"\"](" inputs "), k:const)", .put = put_text,           \
+    .when = hn_when_bias_late, .make = hn_make_flat, .why = "the bias is added while the tile is still in registers"   \
+  }
 #define HN_EPILOGUE_RULES(layer)                                                                                       \
   {.name = "residual_into_" layer,                                                                                     \
    .find = "add(c:" layer "[act=\"\"](x, w), r)",                                                                      \
@@ -85,6 +94,8 @@ hone_status hn_make_slopes(hn_match *match);
        .when = hn_when_residual,                                                                                       \
        .fuses = true,                                                                                                  \
        .why = "the sum is formed while the tile is still in registers"},                                               \
-      HN_ACTIVATION_RULES(layer), HN_PRELU_RULES(layer)
+      HN_ACTIVATION_RULES(layer), HN_PRELU_RULES(layer),                                                               \
+      HN_BIAS_LATE(layer, "bias_after_residual", "x, w, _, r", "c(x, w, reshape(k, flat), r)"),                        \
+      HN_BIAS_LATE(layer, "second_bias_after_residual", "x, w, b:const, r", "c(x, w, add(b, reshape(k, flat)), r)")
 
 #endif

@@ -34,9 +34,8 @@ hone_status hn_view_bind_dims(hn_match *match, const hone_shape *shape) {
   return hn_bind_attr(match, &attr);
 }
 
-/* A view of x in front of a node, after which it is named. */
-static hone_status create_view(const hn_pass_run *run, hn_node *before, hn_value *x, const hone_shape *shape,
-                               hn_node **out) {
+hone_status hn_view_create(const hn_pass_run *run, hn_node *before, hn_value *x, const hone_shape *shape,
+                           hn_node **out) {
   const char *dims[HONE_MAX_RANK];
   hone_attr attr;
   HN_TRY(write_dims(run->graph, shape, dims, &attr));
@@ -73,7 +72,7 @@ static hone_status fold_view(hn_pass_run *run, hn_node *node) {
   } else {
     if (source == x && has_dims(node)) return HONE_OK; /* is one already */
     hn_node *view;
-    HN_TRY(create_view(run, node, source, &out->fact.type.shape, &view));
+    HN_TRY(hn_view_create(run, node, source, &out->fact.type.shape, &view));
     if (!hn_shape_equal(&view->out[0]->fact.type.shape, &out->fact.type.shape)) {
       hn_node_remove(view); /* the text of an extent reads back as another expression */
       return hn_pass_log_event(run, "fold_shapes", node, "its extents cannot be written as text");

@@ -6,6 +6,12 @@
 
 /* What a name in find may stand for; several rows of one name are alternatives. */
 typedef enum fill { RANDOM, POSITIVE, LISTED, SMALL } fill;
+#define GATE(gate)                                                                                                     \
+  {.name = "wx" gate, .dtype = HONE_F32, .rank = 2, .dims = {4, 1}, .constant = true},                                 \
+      {.name = "wh" gate, .dtype = HONE_F32, .rank = 2, .dims = {1, 1}, .constant = true},                             \
+      {.name = "wxh" gate, .dtype = HONE_F32, .rank = 2, .dims = {5, 1}, .constant = true}, {                          \
+    .name = "b" gate, .dtype = HONE_F32, .rank = 1, .dims = {1}, .constant = true                                      \
+  }
 static const struct guess {
   const char *name;
   hone_dtype dtype;
@@ -105,6 +111,20 @@ static const struct guess {
     {.name = "d", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
     {.name = "unit", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 1}},
     {.name = "none", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 0}},
+    {.name = "h", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
+    {.name = "cell", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
+    {.name = "wx", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
+    {.name = "wh", .dtype = HONE_F32, .rank = 2, .dims = {1, 4}, .constant = true},
+    {.name = "wxh", .dtype = HONE_F32, .rank = 2, .dims = {5, 4}, .constant = true},
+    {.name = "wx3", .dtype = HONE_F32, .rank = 2, .dims = {4, 3}, .constant = true},
+    {.name = "wh3", .dtype = HONE_F32, .rank = 2, .dims = {1, 3}, .constant = true},
+    GATE("i"),
+    GATE("f"),
+    GATE("g"),
+    GATE("o"),
+    GATE("z"),
+    GATE("r"),
+    GATE("n"),
     {.name = "data", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
 };
 
@@ -471,6 +491,10 @@ static void test_attention(void **state) {
   (void)state;
   try_list(hn_rules_attention);
 }
+static void test_recurrent(void **state) {
+  (void)state;
+  try_list(hn_rules_recurrent);
+}
 static void test_conv(void **state) {
   (void)state;
   try_list(hn_rules_conv);
@@ -498,9 +522,10 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_einsum),    cmocka_unit_test(test_recognise),
-      cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),      cmocka_unit_test(test_linear),
-      cmocka_unit_test(test_channels),   cmocka_unit_test(test_attention), cmocka_unit_test(test_rows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup),   cmocka_unit_test(test_einsum),
+                                     cmocka_unit_test(test_recognise), cmocka_unit_test(test_transposes),
+                                     cmocka_unit_test(test_conv),      cmocka_unit_test(test_linear),
+                                     cmocka_unit_test(test_channels),  cmocka_unit_test(test_attention),
+                                     cmocka_unit_test(test_recurrent), cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
