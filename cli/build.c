@@ -14,12 +14,13 @@ typedef struct build {
   char source_texts[4096]; /* what sources point to */
   cli_shape min[CLI_MAX_SHAPES], opt[CLI_MAX_SHAPES], max[CLI_MAX_SHAPES];
   int min_count, opt_count, max_count;
-  hone_profile_shape profiles[CLI_MAX_SHAPES];
+  int profile_count; /* by --profile; 1 without it */
+  hone_profile_shape profiles[HONE_MAX_SCHEDULES * CLI_MAX_INPUTS];
 } build;
 
-static const hone_shape *find_shape(const cli_shape *shapes, int count, const char *input) {
+static const hone_shape *find_shape(const cli_shape *shapes, int count, const char *input, int profile) {
   for (int i = count - 1; i >= 0; --i)
-    if (strcmp(shapes[i].input, input) == 0) return &shapes[i].shape;
+    if (shapes[i].profile == profile && strcmp(shapes[i].input, input) == 0) return &shapes[i].shape;
   return NULL;
 }
 
@@ -30,15 +31,29 @@ static const hone_shape *find_input_shape(const cli_model *model, const char *in
 }
 
 /* One input's profile: the ends that were given stand for those that were not (opt for max for min). */
-static bool profile_of(const build *b, const cli_model *model, const char *input, hone_profile_shape *out) {
-  const hone_shape *fixed = find_shape(model->shapes, model->shape_count, input);
-  const hone_shape *opt = find_shape(b->opt, b->opt_count, input), *min = find_shape(b->min, b->min_count, input),
-                   *max = find_shape(b->max, b->max_count, input);
-  if (!fixed && !opt && !min && !max) fixed = find_input_shape(model, input);
+static bool profile_of(const build *b, const cli_model *model, const char *input, int profile,
+                       hone_profile_shape *out) {
+  const hone_shape *fixed = find_shape(model->shapes, model->shape_count, input, profile);
+  const hone_shape *opt = find_shape(b->opt, b->opt_count, input, profile),
+                   *min = find_shape(b->min, b->min_count, input, profile),
+                   *max = find_shape(b->max, b->max_count, input, profile);
+  if (!fixed && !opt && !min && !max && b->profile_count == 1) fixed = find_input_shape(model, input);
   if (!opt) opt = fixed ? fixed : max ? max : min;
   if (!opt) return false;
-  *out = (hone_profile_shape){.input = input, .min = min ? *min : *opt, .opt = *opt, .max = max ? *max : *opt};
+  *out = (hone_profile_shape){
+      .input = input, .min = min ? *min : *opt, .opt = *opt, .max = max ? *max : *opt, .profile = profile};
   return true;
+}
+
+/* The largest number that --profile was given. */
+static int last_profile(const cli_tool *cli) {
+  int last = 0;
+  for (int i = 0; i < cli->given_count; ++i)
+    if (strcmp(cli->given[i].option->name, "profile") == 0) {
+      const int number = (int)strtol(cli->given[i].text, NULL, 10);
+      if (number > last) last = number;
+    }
+  return last;
 }
 
 static int read_profiles(cli_tool *cli, const cli_model *model, build *b) {
@@ -47,10 +62,20 @@ static int read_profiles(cli_tool *cli, const cli_model *model, build *b) {
   int code = cli_read_shapes(cli, "minShapes", ports, count, b->min, &b->min_count);
   if (code == CLI_EXIT_OK) code = cli_read_shapes(cli, "optShapes", ports, count, b->opt, &b->opt_count);
   if (code == CLI_EXIT_OK) code = cli_read_shapes(cli, "maxShapes", ports, count, b->max, &b->max_count);
-  for (int i = 0; code == CLI_EXIT_OK && i < count; ++i)
-    if (profile_of(b, model, ports[i].name, &b->profiles[b->options.shape_count])) ++b->options.shape_count;
+  if (code != CLI_EXIT_OK) return code;
+  b->profile_count = 1 + last_profile(cli);
   b->options.shapes = b->profiles;
-  return code;
+  for (int profile = 0; profile < b->profile_count; ++profile) {
+    const int before = b->options.shape_count;
+    for (int i = 0; i < count; ++i)
+      if (profile_of(b, model, ports[i].name, profile, &b->profiles[b->options.shape_count])) ++b->options.shape_count;
+    if (b->options.shape_count == before && b->profile_count > 1)
+      return cli_usage_error(cli,
+                             "profile %d of 0 to %d has no shapes: --profile %d stands before its --minShapes, "
+                             "--optShapes and --maxShapes",
+                             profile, b->profile_count - 1, profile);
+  }
+  return CLI_EXIT_OK;
 }
 
 /* workspace:SIZE with SIZE in MiB or with a suffix; other pools do not exist here. */

@@ -131,6 +131,7 @@ enum { CLI_MAX_SHAPES = 64 };
 typedef struct cli_shape {
   char input[256];
   hone_shape shape;
+  int profile; /* the last --profile before it; 0 */
 } cli_shape;
 /* "input:1x3x224x224,other:5" (trtexec's form); "1x3x224x224" alone names the only input. Appends; false after a
  * message. */
@@ -141,9 +142,9 @@ int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *por
 void cli_print_shape(FILE *to, const hone_shape *shape);
 
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
-extern const cli_option cli_session_options[], cli_common_options[], cli_model_options[], cli_device_options[],
-    cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[], cli_trt_bench_options[],
-    cli_load_inputs_options[], cli_compare_options[], cli_trt_not_yet[];
+extern const cli_option cli_schedule_options[], cli_session_options[], cli_common_options[], cli_model_options[],
+    cli_device_options[], cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[],
+    cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
@@ -153,6 +154,9 @@ int cli_open_device(cli_tool *cli);               /* exit code; the message is s
 int cli_measure_device(cli_tool *cli);
 hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_graph); /* ONNX or graph text */
 int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room);
+/* An input as --schedule's schedule takes it, else as all do together. */
+hone_status cli_engine_input(const cli_tool *cli, const hone_engine *engine, int index, hone_port_info *out);
+bool cli_wants_schedule(const cli_tool *cli, int *out_schedule); /* --schedule, where the command has it */
 
 enum { CLI_MAX_INPUTS = 64 };
 typedef struct cli_input {

@@ -15,6 +15,28 @@ static void default_output(const char *model, char *out, size_t room) {
   (void)snprintf(out, room, "%.*s.hone", (int)length, model);
 }
 
+static void print_work(const hone_engine_summary *s, uint64_t weights_bytes) {
+  printf("%d steps", s->step_count);
+  if (s->reference_steps > 0) printf(" (%d on the reference)", s->reference_steps);
+  printf(", weights %.1f MB, arena %.2f MB, %.4g GFLOP", (double)weights_bytes * 1e-6, (double)s->arena_bytes * 1e-6,
+         s->flops * 1e-9);
+  if (s->max_error_rel_l2 >= 0) printf(", largest error of a step %.1e", s->max_error_rel_l2);
+}
+
+static void print_schedule(const hone_engine *engine, int schedule) {
+  hone_engine_summary s;
+  hone_port_info port;
+  if (hone_engine_summarize_schedule(engine, schedule, &s) != HONE_OK) return;
+  printf("  schedule %d for", schedule);
+  for (int i = 0; hone_engine_schedule_input(engine, schedule, i, &port) == HONE_OK; ++i) {
+    printf("%s %s ", i ? "," : "", port.name);
+    cli_print_shape(stdout, &port.opt);
+  }
+  printf(": ");
+  print_work(&s, s.schedule_weights_bytes);
+  printf("\n");
+}
+
 static void print_result(const cli_tool *cli, const cli_model *model, const char *path) {
   hone_engine_summary s;
   hone_engine_summarize(model->engine, &s);
@@ -22,16 +44,21 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
     printf("{\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
-           "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"build_seconds\": %.3f}\n",
+           "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"schedules\": %d, "
+           "\"build_seconds\": %.3f}\n",
            s.step_count, s.reference_steps, (unsigned long long)s.weights_bytes, (unsigned long long)s.arena_bytes,
-           (unsigned long long)s.scratch_bytes, s.flops * 1e-9, s.max_error_rel_l2, model->build_ms * 1e-3);
+           (unsigned long long)s.scratch_bytes, s.flops * 1e-9, s.max_error_rel_l2, s.schedule_count,
+           model->build_ms * 1e-3);
     return;
   }
-  printf("%s: %d steps", path, s.step_count);
-  if (s.reference_steps > 0) printf(" (%d on the reference)", s.reference_steps);
-  printf(", weights %.1f MB, arena %.2f MB, %.4g GFLOP", (double)s.weights_bytes * 1e-6, (double)s.arena_bytes * 1e-6,
-         s.flops * 1e-9);
-  if (s.max_error_rel_l2 >= 0) printf(", largest error of a step %.1e", s.max_error_rel_l2);
+  if (s.schedule_count > 1) {
+    printf("%s: %d schedules, weights %.1f MB in all; built in %.1f s\n", path, s.schedule_count,
+           (double)s.weights_bytes * 1e-6, model->build_ms * 1e-3);
+    for (int k = 0; k < s.schedule_count; ++k) print_schedule(model->engine, k);
+    return;
+  }
+  printf("%s: ", path);
+  print_work(&s, s.weights_bytes);
   printf("; built in %.1f s\n", model->build_ms * 1e-3);
 }
 

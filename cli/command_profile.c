@@ -23,7 +23,7 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 
 static int profile(cli_tool *cli, const cli_model *model, hone_session **session) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  hone_status status = hone_session_create(model->engine, NULL, session, diag);
+  hone_status status = cli_open_session(cli, model->engine, session);
   if (status != HONE_OK) return cli_fail(cli, status);
   int code = cli_measure_device(cli); /* the roofs that layers are held against */
   if (code != CLI_EXIT_OK) return code;

@@ -69,7 +69,9 @@ int cli_command_show(cli_tool *cli) {
   if (!path) return cli_usage_error(cli, "a model or an engine must be named");
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
-  if (cli_has(cli, "memory") && kind != CLI_FILE_ENGINE)
-    return cli_usage_error(cli, "--memory is of an engine: hone build makes one");
+  static const char *const only_engines[] = {"memory", "schedule"};
+  for (size_t i = 0; kind != CLI_FILE_ENGINE && i < CLI_COUNT(only_engines); ++i)
+    if (cli_has(cli, only_engines[i]))
+      return cli_usage_error(cli, "--%s is of an engine: hone build makes one", only_engines[i]);
   return kind == CLI_FILE_ENGINE ? show_engine(cli, path) : show_model(cli, path);
 }

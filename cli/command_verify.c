@@ -13,10 +13,11 @@ const cli_option cli_verify_options[] = {
 };
 
 static int verify_steps(cli_tool *cli, const cli_model *model, bool *out_within) {
-  const hone_verify_options options = {.struct_size = sizeof options,
-                                       .full = cli_has(cli, "full"),
-                                       .json = cli_has(cli, "json"),
-                                       .seed = (uint64_t)cli_int(cli, "seed", 0)};
+  hone_verify_options options = {.struct_size = sizeof options,
+                                 .full = cli_has(cli, "full"),
+                                 .json = cli_has(cli, "json"),
+                                 .seed = (uint64_t)cli_int(cli, "seed", 0)};
+  options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   const hone_status status =
       hone_verify(model->engine, &options, cli_write_file, stdout, out_within, hone_context_diagnostics(cli->context));
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);

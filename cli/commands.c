@@ -15,6 +15,9 @@ static const cli_command build = {
     .examples = "  hone build model.onnx -o model.hone\n"
                 "  hone build model.onnx --minShapes=input:1x3x224x224 --optShapes=input:8x3x224x224 \\\n"
                 "      --maxShapes=input:32x3x224x224\n"
+                "  hone build model.onnx --profile 0 --shapes input:1x3x224x224 \\\n"
+                "      --profile 1 --minShapes input:2x3x224x224 --optShapes input:8x3x224x224 \\\n"
+                "      --maxShapes input:16x3x224x224\n"
                 "  hone build --onnx=model.onnx --saveEngine=model.hone --timingCacheFile=times.cache\n"
                 "  hone build model.onnx --lock model.lock --threads 2\n",
     .run = cli_command_build,
@@ -28,7 +31,7 @@ static const cli_command run = {
     .positional_max = 1,
     .tables = {cli_run_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
                cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
-               cli_compare_options},
+               cli_compare_options, cli_schedule_options},
     .examples = "  hone run model.hone --input input=photo.npy --output-dir out\n"
                 "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
@@ -45,10 +48,11 @@ static const cli_command bench = {
     .positional_max = 1,
     .tables = {cli_bench_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
                cli_device_options, cli_trt_build_options, cli_trt_bench_options, cli_load_inputs_options,
-               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options},
+               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options, cli_schedule_options},
     .examples = "  hone bench model.hone\n"
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
                 "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"
+                "  hone bench model.hone --shapes input:8x3x224x224 --useProfile 1\n"
                 "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n",
     .run = cli_command_bench,
 };
@@ -60,7 +64,8 @@ static const cli_command profile = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_profile_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options},
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
     .examples = "  hone profile model.hone\n"
                 "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n",
     .run = cli_command_profile,
@@ -72,7 +77,7 @@ static const cli_command show = {
     .usage = "show MODEL|ENGINE [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_show_options, cli_model_options, cli_device_options, cli_common_options},
+    .tables = {cli_show_options, cli_model_options, cli_device_options, cli_common_options, cli_schedule_options},
     .examples = "  hone show model.onnx\n"
                 "  hone show model.onnx --graph > model.txt\n"
                 "  hone show model.hone\n"
@@ -101,7 +106,7 @@ static const cli_command explain = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_explain_options, cli_model_options, cli_input_options, cli_image_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options},
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_schedule_options},
     .examples = "  hone explain model.hone --node conv_12\n"
                 "  hone explain model.onnx --node conv_12 --threads 1\n",
     .run = cli_command_explain,
@@ -137,7 +142,8 @@ static const cli_command verify = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_verify_options, cli_model_options, cli_input_options, cli_image_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options},
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
     .examples = "  hone verify model.hone\n"
                 "  hone verify model.hone --full\n"
                 "  hone verify model.onnx --input x=x.npy --max-error 1e-5\n",

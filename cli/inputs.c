@@ -178,16 +178,20 @@ int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session
   /* All shapes first: inputs that share a free dim must agree before anything is copied. */
   hone_port_info port;
   for (int i = 0; i < count; ++i) {
-    if (hone_engine_input(model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
+    if (cli_engine_input(cli, model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
     const hone_tensor *given = find_input(model, port.name);
     const hone_type type = given ? given->type : known_type(model, &port);
     const hone_status status = hone_session_set_shape(session, port.name, type.shape.rank, type.shape.dim);
     if (status != HONE_OK) return cli_fail_session(cli, session, status);
   }
   for (int i = 0; i < count; ++i) {
-    if (hone_engine_input(model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
+    if (cli_engine_input(cli, model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
     const int code = fill_one(cli, model, &port, session, seed + (uint64_t)i);
     if (code != CLI_EXIT_OK) return code;
   }
+  hone_session_stats stats;
+  hone_session_get_stats(session, &stats);
+  const int schedules = hone_engine_schedule_count(model->engine);
+  if (schedules > 1) cli_note(cli, "these shapes run by schedule %d of %d, from 0 on", stats.schedule, schedules);
   return CLI_EXIT_OK;
 }

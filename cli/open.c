@@ -104,10 +104,10 @@ int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room) {
   return count;
 }
 
-static int ports_of_engine(const hone_engine *engine, hone_port_info *out, int room) {
+static int ports_of_engine(const cli_tool *cli, const hone_engine *engine, hone_port_info *out, int room) {
   const int count = hone_engine_input_count(engine) < room ? hone_engine_input_count(engine) : room;
   for (int i = 0; i < count; ++i)
-    if (hone_engine_input(engine, i, &out[i]) != HONE_OK) return i;
+    if (cli_engine_input(cli, engine, i, &out[i]) != HONE_OK) return i;
   return count;
 }
 
@@ -134,11 +134,16 @@ static int check_shapes(cli_tool *cli, const char *option, cli_shape *shapes, in
 
 int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *ports, int port_count, cli_shape *out,
                     int *count) {
-  const char *texts[CLI_MAX_SHAPES];
-  const int given = cli_list(cli, option, texts, CLI_MAX_SHAPES);
+  int profile = 0;
   *count = 0;
-  for (int i = 0; i < given; ++i)
-    if (!cli_parse_shapes(option, texts[i], out, count)) return CLI_EXIT_USAGE;
+  for (int i = 0; i < cli->given_count; ++i) {
+    const cli_given *given = &cli->given[i];
+    if (strcmp(given->option->name, "profile") == 0) profile = (int)strtol(given->text, NULL, 10);
+    if (strcmp(given->option->name, option) != 0) continue;
+    const int first = *count;
+    if (!cli_parse_shapes(option, given->text, out, count)) return CLI_EXIT_USAGE;
+    for (int s = first; s < *count; ++s) out[s].profile = profile;
+  }
   return check_shapes(cli, option, out, *count, ports, port_count);
 }
 
@@ -173,7 +178,7 @@ int cli_open_model(cli_tool *cli, cli_model *model) {
   }
   if (status != HONE_OK) return cli_fail(cli, status);
   hone_port_info ports[CLI_MAX_INPUTS];
-  const int port_count = model->engine ? ports_of_engine(model->engine, ports, CLI_MAX_INPUTS)
+  const int port_count = model->engine ? ports_of_engine(cli, model->engine, ports, CLI_MAX_INPUTS)
                                        : cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
   code = cli_read_shapes(cli, "shapes", ports, port_count, model->shapes, &model->shape_count);
   if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);

@@ -32,7 +32,15 @@ const cli_option cli_device_options[] = {
     {0},
 };
 
+const cli_option cli_schedule_options[] = {
+    {"schedule", CLI_INT, "K",
+     .doc = "only the engine's schedule K, from 0 on; default: the one tuned nearest to the shapes", .high = 15},
+    {"useProfile", CLI_INT, "K", .same_as = "schedule"},
+    {0},
+};
+
 const cli_option cli_session_options[] = {
+    {"instance-cache", CLI_INT, "N", .doc = "prepared shapes that a session keeps; default 4", .low = 1, .high = 65536},
     {"no-replay", CLI_FLAG, .doc = "launch every step anew, also on a GPU, which replays recorded runs of steps"},
     {"noCudaGraph", CLI_FLAG, .same_as = "no-replay"},
     {"useCudaGraph", CLI_FLAG, .doc = "what is done anyway: recorded runs of steps are replayed"},
@@ -41,6 +49,8 @@ const cli_option cli_session_options[] = {
 
 const cli_option cli_build_options[] = {
     {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; several with commas between"},
+    {"profile", CLI_INT, "K",
+     .doc = "the shape options that follow are of profile K, which gets a schedule of its own; default 0", .high = 15},
     {"minShapes", CLI_LIST, "NAME:DIMS", .doc = "smallest shapes of free dims"},
     {"optShapes", CLI_LIST, "NAME:DIMS", .doc = "shapes to tune for"},
     {"maxShapes", CLI_LIST, "NAME:DIMS", .doc = "largest shapes of free dims"},

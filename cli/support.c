@@ -41,10 +41,28 @@ void cli_progress_end(cli_tool *cli) {
 }
 
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out) {
-  const hone_session_options options = {.struct_size = sizeof options, .no_replay = cli_has(cli, "no-replay")};
+  hone_session_options options = {.struct_size = sizeof options,
+                                  .no_replay = cli_has(cli, "no-replay"),
+                                  .instance_cache = (int)cli_int(cli, "instance-cache", 0)};
+  options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   return hone_session_create(engine, &options, out, hone_context_diagnostics(cli->context));
+}
+
+bool cli_wants_schedule(const cli_tool *cli, int *out_schedule) {
+  if (!cli_takes(cli->command, "schedule") || !cli_has(cli, "schedule")) return false;
+  *out_schedule = (int)cli_int(cli, "schedule", 0);
+  return true;
+}
+
+hone_status cli_engine_input(const cli_tool *cli, const hone_engine *engine, int index, hone_port_info *out) {
+  int schedule;
+  /* a schedule that there is not is an error when the session is made */
+  if (cli_wants_schedule(cli, &schedule) && hone_engine_schedule_input(engine, schedule, index, out) == HONE_OK)
+    return HONE_OK;
+  return hone_engine_input(engine, index, out);
 }
 
 void cli_report_options(const cli_tool *cli, hone_report_options *out) {
   *out = (hone_report_options){.struct_size = sizeof *out, .json = cli_has(cli, "json"), .color = cli->color_out};
+  out->one_schedule = cli_wants_schedule(cli, &out->schedule);
 }

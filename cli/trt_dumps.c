@@ -24,7 +24,8 @@ static int read_verbosity(cli_tool *cli, verbosity *out) {
 
 static hone_status dump_names(cli_tool *cli, const hone_engine *engine) {
   hone_session *session;
-  const hone_session_options options = {.struct_size = sizeof options, .trust_weights = true, .profile = true};
+  hone_session_options options = {.struct_size = sizeof options, .trust_weights = true, .profile = true};
+  options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   hone_status status =
       hone_session_create((hone_engine *)(uintptr_t)engine, &options, &session, hone_context_diagnostics(cli->context));
   if (status == HONE_OK) status = hone_session_run(session);
@@ -42,11 +43,11 @@ static void print_profile_shape(const char *word, const hone_shape *shape) {
   cli_print_shape(stdout, shape);
 }
 
-static int dump_profile(const hone_engine *engine) {
-  printf("Optimization profile 0:\n");
+static int dump_profile(const hone_engine *engine, int schedule) {
+  printf("Optimization profile %d:\n", schedule);
   for (int i = 0; i < hone_engine_input_count(engine); ++i) {
     hone_port_info port;
-    if (hone_engine_input(engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
+    if (hone_engine_schedule_input(engine, schedule, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
     printf("  %s:", port.name);
     print_profile_shape(" min ", &port.min);
     print_profile_shape(", opt ", &port.opt);
@@ -63,7 +64,9 @@ int cli_layer_info(cli_tool *cli, const hone_engine *engine) {
   hone_status status = HONE_OK;
   verbosity detail;
   int code = read_verbosity(cli, &detail);
-  if (code == CLI_EXIT_OK && cli_has(cli, "dumpOptimizationProfile")) code = dump_profile(engine);
+  for (int k = 0;
+       code == CLI_EXIT_OK && cli_has(cli, "dumpOptimizationProfile") && k < hone_engine_schedule_count(engine); ++k)
+    code = dump_profile(engine, k);
   if (code != CLI_EXIT_OK || detail == VERBOSITY_NONE) return code;
   if (cli_has(cli, "dumpLayerInfo"))
     status = detail == VERBOSITY_NAMES ? dump_names(cli, engine)

@@ -1,80 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_build.c - graph -> engine: passes, tuning, lowering, put together. */
 #include "api/engine.h"
+#include "api/profiles.h"
 #include "api/target.h"
 #include "lower/lower.h"
 #include "pass/pipeline.h"
 #include "tensor/shape.h"
 #include "tune/tune.h"
-#include <string.h>
-
-static const hone_profile_shape *find_shape(const hone_build_options *options, const char *input) {
-  for (int i = 0; i < options->shape_count; ++i)
-    if (strcmp(options->shapes[i].input, input) == 0) return &options->shapes[i];
-  return NULL;
-}
-
-static hone_status check_dim(hone_context *context, const char *input, int axis, int64_t given, int64_t fixed) {
-  if (!HONE_SYMBOLIC(fixed) && given != fixed)
-    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld in the model, not %lld", input, axis,
-                   (long long)fixed, (long long)given);
-  if (given < 0)
-    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld; it must be >= 0", input, axis,
-                   (long long)given);
-  return HONE_OK;
-}
-
-/* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1, with a warning. */
-static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
-                               const hn_value *value, hone_shape *min, hone_shape *opt, hone_shape *max) {
-  const hone_shape *shape = &value->fact.type.shape;
-  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
-    const hn_node *reader = value->uses ? value->uses->node : NULL;
-    return HN_FAIL(&context->diag, HONE_UNSUPPORTED,
-                   "node \"%s\" (%s, opset %d): it reads input %s, which is no tensor of known rank",
-                   reader ? reader->name : "", reader ? reader->op->name : "none", graph->opset, value->name);
-  }
-  const hone_profile_shape *given = find_shape(options, value->name);
-  if (!given) {
-    *min = *shape;
-    for (int i = 0; i < shape->rank; ++i)
-      if (HONE_SYMBOLIC(shape->dim[i])) {
-        const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, shape->dim[i], NULL);
-        min->dim[i] = 1;
-        hn_log(context, HONE_LOG_WARN, "input %s: dim %d (%s) is free and has no profile; it is taken as 1",
-               value->name, i, symbol ? symbol->name : "?");
-      }
-    *opt = *max = *min;
-    return HONE_OK;
-  }
-  if (given->min.rank != shape->rank || given->opt.rank != shape->rank || given->max.rank != shape->rank)
-    return HN_FAIL(&context->diag, HONE_INVALID, "input %s has rank %d in the model; the profile has another",
-                   value->name, shape->rank);
-  for (int i = 0; i < shape->rank; ++i) {
-    HN_TRY(check_dim(context, value->name, i, given->min.dim[i], shape->dim[i]));
-    HN_TRY(check_dim(context, value->name, i, given->max.dim[i], shape->dim[i]));
-    if (given->min.dim[i] > given->opt.dim[i] || given->opt.dim[i] > given->max.dim[i])
-      return HN_FAIL(&context->diag, HONE_INVALID,
-                     "input %s: dim %d of the profile is not min <= opt <= max (%lld, %lld, %lld)", value->name, i,
-                     (long long)given->min.dim[i], (long long)given->opt.dim[i], (long long)given->max.dim[i]);
-  }
-  *min = given->min;
-  *opt = given->opt;
-  *max = given->max;
-  return HONE_OK;
-}
-
-static hone_status check_names(hone_context *context, const hone_graph *graph, const hone_build_options *options) {
-  for (int k = 0; k < options->shape_count; ++k) {
-    bool found = false;
-    for (int i = 0; i < graph->main->param_count; ++i)
-      found = found || strcmp(graph->main->params[i]->name, options->shapes[k].input) == 0;
-    if (!found)
-      return HN_FAIL(&context->diag, HONE_INVALID, "the model has no input %s to give a shape to",
-                     options->shapes[k].input);
-  }
-  return HONE_OK;
-}
 
 /* Free dims whose profile is one number become that number: everything downstream is then static. */
 static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, const hone_shape *max) {
@@ -92,38 +24,31 @@ static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, con
 
 typedef struct build_state {
   hone_context *context;
-  hone_graph *graph; /* our copy */
+  const hone_build_options *options;
+  const hone_graph *graph; /* the caller's */
   hn_device_list list;
-  hn_arena arena;
-  hone_shape *min, *opt, *max;
-  hn_choices *choices;
+  hn_tuner *tuner;
   hn_schedules *schedules;
-  hn_pass_log log;
+  hn_ledger ledger;
+  hn_text ledger_text;
 } build_state;
 
-static hone_status prepare(build_state *b, const hone_graph *graph, const hone_build_options *options) {
-  HN_TRY(hn_graph_clone(graph, &b->graph));
-  const int inputs = b->graph->main->param_count;
-  b->min = HN_NEW(&b->arena, hone_shape, inputs + 1);
-  b->opt = HN_NEW(&b->arena, hone_shape, inputs + 1);
-  b->max = HN_NEW(&b->arena, hone_shape, inputs + 1);
-  if (!b->min || !b->opt || !b->max) return HN_FAIL_MEMORY(&b->context->diag);
-  HN_TRY(check_names(b->context, b->graph, options));
-  for (int i = 0; i < inputs; ++i)
-    HN_TRY(input_shape(b->context, b->graph, options, b->graph->main->params[i], &b->min[i], &b->opt[i], &b->max[i]));
-  return fix_static_dims(b->graph, b->min, b->max);
-}
+/* One schedule in the making. */
+typedef struct making {
+  hn_arena arena;
+  hone_graph *graph; /* our copy */
+  hn_ranges ranges;
+  hn_choices *choices;
+  hn_pass_log log;
+} making;
 
-static hone_status build(build_state *b, const hone_graph *graph, hone_device *const *devices, int device_count,
-                         const hone_build_options *options, hone_engine **out_engine) {
-  hone_context *context = b->context;
-  HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
-  HN_TRY(prepare(b, graph, options));
+static hone_status optimise(const build_state *b, making *m) {
+  const hone_build_options *options = b->options;
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(b->list.devices, b->list.count, &b->graph->dims, &asked);
-  b->log.arena = &b->arena;
+  const hn_target target = hn_target_of_devices(b->list.devices, b->list.count, &m->graph->dims, &asked);
+  m->log.arena = &m->arena;
   hn_pass_run run = {
-      .context = context, .graph = b->graph, .target = options->reference_only ? NULL : &target, .log = &b->log};
+      .context = b->context, .graph = m->graph, .target = options->reference_only ? NULL : &target, .log = &m->log};
   const char *after = NULL;
   if (options->passes) {
     run.disable = options->passes->disable;
@@ -131,25 +56,61 @@ static hone_status build(build_state *b, const hone_graph *graph, hone_device *c
     after = options->passes->after;
   }
   HN_TRY(hn_pipeline_run(&run, after));
-  HN_TRY(hn_infer_graph(b->graph)); /* folded values may tell more extents than were known before */
-  HN_TRY(hn_tune(context, b->graph, b->list.devices, b->list.count, options, b->min, b->opt, b->max, &b->choices));
+  return hn_infer_graph(m->graph); /* folded values may tell more extents than were known before */
+}
+
+static hone_status make(build_state *b, int profile, making *m) {
+  HN_TRY(hn_graph_clone(b->graph, &m->graph));
+  HN_TRY(hn_profiles_read(b->context, m->graph, b->options, profile, &m->arena, &m->ranges));
+  const hn_ranges *r = &m->ranges;
+  HN_TRY(fix_static_dims(m->graph, r->min, r->max));
+  HN_TRY(optimise(b, m));
+  HN_TRY(hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, r->min, r->opt, r->max, &m->choices));
+  HN_TRY(hn_lower(b->context, m->graph, m->choices, r->min, r->opt, r->max, b->schedules));
+  hn_ledger_add(&b->ledger, m->choices, &m->log);
+  return HONE_OK;
+}
+
+static hone_status make_schedule(build_state *b, int profile) {
+  making m = {0};
+  hn_arena_init(&m.arena, b->context->allocator);
+  const hone_status status = make(b, profile, &m);
+  hn_choices_destroy(m.choices);
+  hn_graph_destroy(m.graph);
+  hn_arena_deinit(&m.arena);
+  return status;
+}
+
+static hone_status make_schedules(build_state *b, hone_device *const *devices, int device_count) {
+  hone_context *context = b->context;
+  int count;
+  HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
+  HN_TRY(hn_profiles_count(context, b->graph, b->options, &count));
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
-  HN_TRY(hn_lower(context, b->graph, b->choices, b->min, b->opt, b->max, b->schedules));
+  HN_TRY(hn_tuner_open(context, b->options, count, &b->tuner));
+  hn_ledger_begin(&b->ledger, &b->list.devices[0]->facts, &b->ledger_text);
+  for (int profile = 0; profile < count; ++profile) {
+    if (count > 1) hn_log(context, HONE_LOG_VERBOSE, "schedule %d of %d", profile, count);
+    const hone_status status = make_schedule(b, profile);
+    if (status != HONE_OK)
+      return count > 1 ? hone_note(&context->diag, status, "while building schedule %d", profile) : status;
+  }
+  hn_ledger_end(&b->ledger);
+  return b->ledger_text.failed ? HN_FAIL_MEMORY(&context->diag) : HONE_OK;
+}
+
+static hone_status build(build_state *b, hone_device *const *devices, int device_count, hone_engine **out_engine) {
+  hone_status status = make_schedules(b, devices, device_count);
+  status = hn_tuner_close(b->tuner, status);
+  HN_TRY(status);
   hn_schedules *schedules = b->schedules;
   b->schedules = NULL; /* the engine takes them */
-  HN_TRY(hn_engine_create(context->allocator, schedules, b->list.devices, b->list.count, out_engine, &context->diag));
-  hn_text ledger;
-  hn_text_init(&ledger, context->allocator);
-  const hone_status status = hn_ledger_write(b->choices, &b->log, &ledger);
-  if (status == HONE_OK) {
-    (*out_engine)->ledger = ledger.data; /* the engine frees it */
-    (*out_engine)->ledger_bytes = ledger.capacity;
-    return HONE_OK;
-  }
-  hn_text_deinit(&ledger);
-  hone_engine_release(*out_engine);
-  *out_engine = NULL;
-  return status;
+  HN_TRY(hn_engine_create(b->context->allocator, schedules, b->list.devices, b->list.count, out_engine,
+                          &b->context->diag));
+  (*out_engine)->ledger = b->ledger_text.data; /* the engine frees it */
+  (*out_engine)->ledger_bytes = b->ledger_text.capacity;
+  hn_text_init(&b->ledger_text, b->context->allocator);
+  return HONE_OK;
 }
 
 hone_status hone_engine_build(hone_context *context, const hone_graph *graph, hone_device *const *devices,
@@ -160,14 +121,12 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   if (options->struct_size != sizeof *options)
     return HN_FAIL(&context->diag, HONE_INVALID, "build options have struct_size %u; this library knows %zu",
                    options->struct_size, sizeof *options);
-  build_state b = {.context = context};
-  hn_arena_init(&b.arena, context->allocator);
-  const hone_status status = build(&b, graph, devices, device_count, options, out_engine);
+  build_state b = {.context = context, .options = options, .graph = graph};
+  hn_text_init(&b.ledger_text, context->allocator);
+  const hone_status status = build(&b, devices, device_count, out_engine);
   hn_schedules_destroy(b.schedules);
-  hn_choices_destroy(b.choices);
-  hn_graph_destroy(b.graph);
+  hn_text_deinit(&b.ledger_text);
   hn_device_list_close(&b.list);
-  hn_arena_deinit(&b.arena);
   return status;
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 typedef struct explanation {
-  const hn_json *ledger;
+  const hn_json *ledger;   /* the whole */
+  const hn_json *schedule; /* the part that is explained now */
+  int schedule_count;
   const hone_report_options *options;
   hn_arena *arena;
   hn_text *out;
@@ -78,7 +80,7 @@ static void add_candidate(const explanation *e, hn_grid *grid, const hn_json *ca
 
 /* The passes' events whose root was this node or an ONNX node that it came from. */
 static void write_events(const explanation *e, const hn_json *node) {
-  const hn_json *events = hn_json_get(e->ledger, "passes");
+  const hn_json *events = hn_json_get(e->schedule, "passes");
   bool any = false;
   for (size_t i = 0; i < count_of(events); ++i) {
     const hn_json *event = &events->items[i], *fired = hn_json_get(event, "fired");
@@ -138,7 +140,7 @@ static void write_parts(const explanation *e, const hn_json *node) {
 
 /* Fused nodes that gave way to their parts; how many of those that were asked for. */
 static int write_splits(const explanation *e, const char *wanted) {
-  const hn_json *splits = hn_json_get(e->ledger, "splits");
+  const hn_json *splits = hn_json_get(e->schedule, "splits");
   int found = 0;
   for (size_t i = 0; i < count_of(splits); ++i) {
     const hn_json *split = &splits->items[i];
@@ -181,12 +183,17 @@ static void write_node(const explanation *e, const hn_json *node) {
 }
 
 static void write_head(const explanation *e) {
-  const hn_json *proved = hn_json_get(e->ledger, "formats_proved_best");
-  hn_text_printf(e->out, "built for %s, %d threads; expected %.4f ms a run; the choice of formats is %s\n\n",
-                 text_of(e->ledger, "device"), (int)real_of(e->ledger, "threads", 0),
-                 real_of(e->ledger, "expected_ns", 0) * 1e-6,
+  hn_text_printf(e->out, "built for %s, %d threads%s", text_of(e->ledger, "device"),
+                 (int)real_of(e->ledger, "threads", 0), e->schedule_count > 1 ? "\n" : "; ");
+}
+
+static void write_schedule_head(const explanation *e) {
+  const hn_json *proved = hn_json_get(e->schedule, "formats_proved_best");
+  if (e->schedule_count > 1) hn_text_printf(e->out, "\nschedule %d: ", (int)real_of(e->schedule, "schedule", 0));
+  hn_text_printf(e->out, "expected %.4f ms a run; the choice of formats is %s\n\n",
+                 real_of(e->schedule, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
-  const int untimed = (int)real_of(e->ledger, "untimed_nodes", 0);
+  const int untimed = (int)real_of(e->schedule, "untimed_nodes", 0);
   if (untimed > 0) hn_text_printf(e->out, "the time for tuning was used up: %d layers run by estimates\n\n", untimed);
 }
 
@@ -209,8 +216,9 @@ static void copy_json(hn_json_writer *w, const char *key, const hn_json *value) 
 
 /* The node's part of the ledger, and what the passes did to it. */
 static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *node) {
-  const hn_json *events = hn_json_get(e->ledger, "passes");
+  const hn_json *events = hn_json_get(e->schedule, "passes");
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schedule", (int64_t)real_of(e->schedule, "schedule", 0));
   for (size_t i = 0; i < node->length; ++i) copy_json(w, node->items[i].key, &node->items[i]);
   hn_json_open(w, "passes", '[');
   for (size_t i = 0; i < count_of(events); ++i)
@@ -219,27 +227,47 @@ static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *no
   hn_json_close(w, '}');
 }
 
+/* *found counts the nodes that were asked for. */
+static hone_status explain_schedule(const explanation *e, hn_json_writer *w, int *found, hone_diagnostics *diag) {
+  const hn_json *nodes;
+  HN_TRY(hn_json_array(e->schedule, "nodes", &nodes, diag));
+  if (!e->options->json) {
+    write_schedule_head(e);
+    *found += write_splits(e, e->options->node);
+  }
+  for (size_t i = 0; i < nodes->length; ++i) {
+    if (!is_node(&nodes->items[i], e->options->node)) continue;
+    ++*found;
+    if (e->options->json)
+      copy_node(e, w, &nodes->items[i]);
+    else
+      write_node(e, &nodes->items[i]);
+  }
+  return HONE_OK;
+}
+
 hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
                               hn_arena *arena, hn_text *out, hone_diagnostics *diag) {
   hn_json *ledger;
+  const hn_json *schedules;
   HN_TRY(hn_json_read(arena, diag, what, text, length, &ledger));
-  const hn_json *nodes;
-  HN_TRY(hn_json_array(ledger, "nodes", &nodes, diag));
-  const explanation e = {.ledger = ledger, .options = options, .arena = arena, .out = out};
+  HN_TRY(hn_json_array(ledger, "schedules", &schedules, diag));
+  explanation e = {
+      .ledger = ledger, .schedule_count = (int)schedules->length, .options = options, .arena = arena, .out = out};
+  if (options->one_schedule && (options->schedule < 0 || options->schedule >= e.schedule_count))
+    return HN_FAIL(diag, HONE_INVALID, "%s: there is no schedule %d; it tells of %d, from 0 on", what,
+                   options->schedule, e.schedule_count);
   hn_json_writer writer;
   hn_json_begin(&writer, out);
   if (options->json)
     hn_json_open(&writer, NULL, '[');
   else
     write_head(&e);
-  int found = options->json ? 0 : write_splits(&e, options->node);
-  for (size_t i = 0; i < nodes->length; ++i) {
-    if (!is_node(&nodes->items[i], options->node)) continue;
-    ++found;
-    if (options->json)
-      copy_node(&e, &writer, &nodes->items[i]);
-    else
-      write_node(&e, &nodes->items[i]);
+  int found = 0;
+  for (int k = 0; k < e.schedule_count; ++k) {
+    if (!hn_report_wants(options, k)) continue;
+    e.schedule = &schedules->items[k];
+    HN_TRY(explain_schedule(&e, &writer, &found, diag));
   }
   if (options->json) {
     hn_json_close(&writer, ']');

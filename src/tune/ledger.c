@@ -122,14 +122,21 @@ static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_ch
   hn_json_close(w, '}');
 }
 
-hone_status hn_ledger_write(const hn_choices *choices, const hn_pass_log *passes, hn_text *out) {
-  hn_json_writer writer, *w = &writer;
-  const hone_facts *facts = &choices->devices[0]->facts;
+void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, hn_text *out) {
+  hn_json_writer *w = &ledger->writer;
+  ledger->schedule_count = 0;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
-  hn_json_put_int(w, "ledger", 1);
+  hn_json_put_int(w, "ledger", 2);
   hn_json_put_text(w, "device", facts->name);
   hn_json_put_int(w, "threads", facts->threads);
+  hn_json_open(w, "schedules", '[');
+}
+
+void hn_ledger_add(hn_ledger *ledger, const hn_choices *choices, const hn_pass_log *passes) {
+  hn_json_writer *w = &ledger->writer;
+  hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schedule", ledger->schedule_count++);
   hn_json_put_bool(w, "formats_proved_best", choices->optimal);
   hn_json_put_real(w, "expected_ns", choices->total_ns);
   hn_json_put_int(w, "untimed_nodes", choices->untimed_count);
@@ -150,6 +157,10 @@ hone_status hn_ledger_write(const hn_choices *choices, const hn_pass_log *passes
   }
   hn_json_close(w, ']');
   hn_json_close(w, '}');
-  hn_text_add(out, "\n");
-  return out->failed ? HN_FAIL_MEMORY(&choices->context->diag) : HONE_OK;
+}
+
+void hn_ledger_end(hn_ledger *ledger) {
+  hn_json_close(&ledger->writer, ']');
+  hn_json_close(&ledger->writer, '}');
+  hn_text_add(ledger->writer.text, "\n");
 }

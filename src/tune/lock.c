@@ -2,6 +2,7 @@
 /* lock.c - the lock: one line a step, tab between the node's name and what runs it:
  *   NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
  *   NODE<TAB>parts
+ * A line `[schedule K]` begins the lines of that schedule; what stands before the first of them is of schedule 0.
  * Lines that begin with # are comments. A node without a line is tuned; a line without a node is an error. */
 #include "base/hash.h"
 #include "tune/tuning.h"
@@ -23,8 +24,6 @@ static void put_candidate(hn_text *out, const hn_candidate *candidate) {
 }
 
 hone_status hn_lock_write(const hn_choices *choices, hn_text *out) {
-  hn_text_add(out,
-              "# hone lock 1: what runs each node. Edit a line to force another tactic; delete it to tune again.\n");
   for (int i = 0; i < choices->split_count; ++i) hn_text_printf(out, "%s\t%s\n", choices->splits[i].node, parts);
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
@@ -90,14 +89,60 @@ typedef struct lock_line {
   bool broken; /* no tab, or a name that is too long */
 } lock_line;
 
-/* The next line that says something. */
-static bool next_line(const char *text, size_t length, size_t *at, lock_line *out) {
-  while (*at < length) {
-    const char *line = text + *at, *end = memchr(line, '\n', length - *at);
-    const size_t line_length = end ? (size_t)(end - line) : length - *at;
-    *at += line_length + 1;
+static const char section[] = "[schedule ";
+
+/* One line of the text without its end; false when there is none. */
+static bool read_line(const char *text, size_t length, size_t *at, const char **out, size_t *out_length) {
+  if (*at >= length) return false;
+  const char *line = text + *at, *end = memchr(line, '\n', length - *at);
+  *out = line;
+  *out_length = end ? (size_t)(end - line) : length - *at;
+  *at += *out_length + 1;
+  return true;
+}
+
+/* `[schedule K]`; -1: another line. */
+static int section_of(const char *line, size_t length) {
+  const size_t stem = sizeof section - 1;
+  if (length > 0 && line[length - 1] == '\r') --length;
+  if (length < stem + 2 || length > stem + 4 || memcmp(line, section, stem) != 0 || line[length - 1] != ']') return -1;
+  int number = 0;
+  for (size_t i = stem; i + 1 < length; ++i) {
+    if (line[i] < '0' || line[i] > '9') return -1;
+    number = number * 10 + (line[i] - '0');
+  }
+  return number;
+}
+
+hone_status hn_lock_find(hone_context *context, const hn_lock *whole, int schedule, int schedule_count, hn_lock *out) {
+  *out = (hn_lock){.path = whole->path, .text = whole->text};
+  const char *line;
+  size_t line_length;
+  int number = 0, now = 0;
+  bool any = false;
+  for (size_t at = 0; read_line(whole->text, whole->length, &at, &line, &line_length);) {
+    const int next = section_of(line, line_length);
+    ++number;
+    if (next >= 0 && (next >= schedule_count || (any && next <= now)))
+      return HN_FAIL(&context->diag, HONE_INVALID, "%s:%d: schedule %d %s", whole->path, number, next,
+                     next >= schedule_count ? "is not built here" : "stands behind a later one");
+    if (next >= 0) {
+      now = next;
+      any = true;
+      if (now == schedule && now > 0) *out = (hn_lock){.path = whole->path, .text = line, .lines_before = number - 1};
+    }
+    if (now == schedule) out->length = (size_t)(line + line_length - out->text);
+  }
+  return HONE_OK;
+}
+
+/* The next line that says something of a node. */
+static bool next_line(const hn_lock *lock, size_t *at, lock_line *out) {
+  const char *line;
+  size_t line_length;
+  while (read_line(lock->text, lock->length, at, &line, &line_length)) {
     ++out->number;
-    if (line_length == 0 || line[0] == '#' || line[0] == '\r') continue;
+    if (line_length == 0 || line[0] == '#' || line[0] == '\r' || section_of(line, line_length) >= 0) continue;
     const char *tab = memchr(line, '\t', line_length);
     out->broken = !tab || (size_t)(tab - line) >= sizeof out->name;
     if (out->broken) return true;
@@ -114,9 +159,9 @@ static bool wants_parts(const lock_line *line) {
   return !line->broken && line->wanted_length == sizeof parts - 1 && memcmp(line->wanted, parts, sizeof parts - 1) == 0;
 }
 
-hn_node *hn_lock_next_split(const hone_graph *graph, const char *text, size_t length) {
+hn_node *hn_lock_next_split(const hone_graph *graph, const hn_lock *lock) {
   lock_line line = {0};
-  for (size_t at = 0; next_line(text, length, &at, &line);) {
+  for (size_t at = 0; next_line(lock, &at, &line);) {
     if (!wants_parts(&line)) continue;
     for (hn_node *node = graph->main->first; node; node = node->next)
       if (strcmp(node->name, line.name) == 0 && hn_node_can_split(node)) return node;
@@ -124,11 +169,11 @@ hn_node *hn_lock_next_split(const hone_graph *graph, const char *text, size_t le
   return NULL;
 }
 
-static hone_status apply_text(hn_choices *choices, const hn_table *table, const char *what, const char *text,
-                              size_t length) {
+static hone_status apply_text(hn_choices *choices, const hn_table *table, const hn_lock *lock) {
   hone_status status = HONE_OK;
-  lock_line line = {0};
-  for (size_t at = 0; next_line(text, length, &at, &line);) {
+  const char *what = lock->path;
+  lock_line line = {.number = lock->lines_before};
+  for (size_t at = 0; next_line(lock, &at, &line);) {
     if (line.broken)
       return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s:%d: a line is NODE, a tab, and a tactic", what,
                      line.number);
@@ -143,11 +188,11 @@ static hone_status apply_text(hn_choices *choices, const hn_table *table, const 
   return status;
 }
 
-hone_status hn_lock_apply(hn_choices *choices, const char *what, const char *text, size_t length) {
+hone_status hn_lock_apply(hn_choices *choices, const hn_lock *lock) {
   hn_table table;
   hn_table_init(&table, &choices->arena);
   for (int i = 0; i < choices->count; ++i)
     if (hn_choice_runs(&choices->items[i]) && !hn_table_put(&table, choices->items[i].node->name, &choices->items[i]))
       return HN_FAIL_MEMORY(&choices->context->diag);
-  return apply_text(choices, &table, what, text, length);
+  return apply_text(choices, &table, lock);
 }

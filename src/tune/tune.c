@@ -2,7 +2,6 @@
 /* tune.c - graph -> choices, in rounds: a round that finds fused nodes whose parts are faster puts those in their place
  * and begins again; what was measured is not measured twice. */
 #include "base/clock.h"
-#include "base/file.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <stdlib.h>
@@ -178,9 +177,9 @@ static hone_status split(hn_tuning *tuning, hone_graph *graph, hn_node *node, co
 }
 
 /* What the lock and the options want in parts, before anything is asked. */
-static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph, const hn_blob *lock) {
+static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph) {
   hn_node *node;
-  while (lock->data && (node = hn_lock_next_split(graph, (const char *)lock->data, lock->bytes)))
+  while (tuning->lock && (node = hn_lock_next_split(graph, tuning->lock)))
     HN_TRY(split(tuning, graph, node, "the lock", 0, 0));
   for (node = graph->main->first; node && tuning->options->tactic_count;) {
     hn_node *next = node->next, *before = node->prev;
@@ -225,17 +224,7 @@ static int count_untimed(const hn_choices *choices) {
   return untimed;
 }
 
-static hone_status write_lock(const hn_choices *choices, const char *path) {
-  hn_text text;
-  hn_text_init(&text, choices->context->allocator);
-  hone_status status = hn_lock_write(choices, &text);
-  if (status == HONE_OK) status = hn_file_replace(&choices->context->diag, path, text.data, text.length);
-  hn_text_deinit(&text);
-  return status;
-}
-
-static hone_status run_round(hn_choices *choices, const hn_blob *lock, const hone_shape *min, const hone_shape *opt,
-                             const hone_shape *max) {
+static hone_status run_round(hn_choices *choices, const hone_shape *min, const hone_shape *opt, const hone_shape *max) {
   int64_t *min_symbols, *max_symbols;
   HN_TRY(hn_tune_symbols(choices, opt, &choices->symbols));
   HN_TRY(hn_tune_symbols(choices, min, &min_symbols));
@@ -246,8 +235,7 @@ static hone_status run_round(hn_choices *choices, const hn_blob *lock, const hon
   HN_TRY(measure_devices(choices));
   choices->cold_bytes = cold_bytes(choices);
   HN_TRY(hn_tune_enumerate(choices));
-  if (lock->data)
-    HN_TRY(hn_lock_apply(choices, choices->tuning->options->lock_path, (const char *)lock->data, lock->bytes));
+  if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
   HN_TRY(hn_choices_find_twins(choices));
   HN_TRY(hn_reformats_measure(choices));
   HN_TRY(hn_choices_measure(choices));
@@ -289,46 +277,49 @@ static hone_status keep(hn_choices *choices) {
 
 static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count,
                         const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out) {
-  const char *path = tuning->options->lock_path;
-  hn_blob lock = {0};
-  hone_diagnostics quiet = {0};
-  HN_TRY(hn_timing_cache_open(tuning->context, &tuning->arena, tuning->options->timing_cache_path, &tuning->cache));
-  const bool locked = path && hn_file_read(&quiet, tuning->context->allocator, path, &lock) == HONE_OK;
-  hone_status status = split_wanted(tuning, graph, &lock);
-  bool again = status == HONE_OK;
-  for (int round = 0; again && status == HONE_OK; ++round) {
+  HN_TRY(split_wanted(tuning, graph));
+  bool again = true;
+  for (int round = 0; again; ++round) {
     hn_choices_destroy(*out);
     *out = create(tuning, graph, devices, device_count);
-    if (!*out) {
-      status = HN_FAIL_MEMORY(&tuning->context->diag);
-      break;
-    }
+    if (!*out) return HN_FAIL_MEMORY(&tuning->context->diag);
     if (round == MOST_ROUNDS) tuning->splitting_over = true;
-    status = run_round(*out, &lock, min, opt, max);
-    again = status == HONE_OK && any_split(*out);
-    if (again) status = split_chosen(*out);
+    HN_TRY(run_round(*out, min, opt, max));
+    again = any_split(*out);
+    if (again) HN_TRY(split_chosen(*out));
   }
-  hn_blob_close(&lock);
-  /* What was measured is kept even when the build does not come to its end. */
-  const hone_status saved = hn_timing_cache_save(tuning->context, tuning->cache);
-  if (status == HONE_OK) status = saved;
-  if (status == HONE_OK) status = keep(*out);
-  return status == HONE_OK && path && !locked ? write_lock(*out, path) : status;
+  return keep(*out);
 }
 
-hone_status hn_tune(hone_context *context, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hone_build_options *options, const hone_shape *min, const hone_shape *opt,
-                    const hone_shape *max, hn_choices **out) {
+/* What is left of the time is shared by the schedules that are left. */
+static int64_t stop_of(const hn_tuner *tuner) {
+  if (tuner->stop_ns == 0) return 0;
+  const int64_t now_ns = hn_clock_ns(), left_ns = tuner->stop_ns - now_ns;
+  return left_ns > 0 ? now_ns + left_ns / (tuner->schedule_count - tuner->tuned_count) : tuner->stop_ns;
+}
+
+hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
+                    const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out) {
   *out = NULL;
-  hn_tuning tuning = {.context = context, .options = options, .level = hn_level_of(options)};
-  if (options->time_budget_ms > 0) tuning.stop_ns = hn_clock_ns() + options->time_budget_ms * 1000000;
-  hn_arena_init(&tuning.arena, context->allocator);
-  const hone_status status = tune(&tuning, graph, devices, device_count, min, opt, max, out);
+  hn_lock lock;
+  hn_tuning tuning = {.context = tuner->context,
+                      .options = tuner->options,
+                      .level = hn_level_of(tuner->options),
+                      .cache = tuner->cache,
+                      .stop_ns = stop_of(tuner)};
+  hn_arena_init(&tuning.arena, tuner->context->allocator);
+  hone_status status = HONE_OK;
+  if (tuner->lock.text) {
+    status = hn_lock_find(tuner->context, &tuner->lock, tuner->tuned_count, tuner->schedule_count, &lock);
+    tuning.lock = &lock;
+  }
+  if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, min, opt, max, out);
   hn_arena_deinit(&tuning.arena);
+  if (status == HONE_OK) status = hn_tuner_note(tuner, *out);
   if (status == HONE_OK) return HONE_OK;
   hn_choices_destroy(*out);
   *out = NULL;
-  return hone_note(&context->diag, status, "while choosing tactics");
+  return hone_note(&tuner->context->diag, status, "while choosing tactics");
 }
 
 void hn_choices_destroy(hn_choices *choices) {

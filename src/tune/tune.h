@@ -3,17 +3,25 @@
 #ifndef HN_TUNE_TUNE_H
 #define HN_TUNE_TUNE_H
 
+#include "base/json.h"
 #include "ir/log.h"
 #include "tune/choices.h"
 #include <hone/engine.h>
 
-/* options: level, budget, seed, runs, caches, lock, as the public call documents. The graph is optimised already; fused
- * nodes whose parts are faster are replaced by those in it. opt holds one shape a graph input.
+/* One build: what the tunings of its schedules, one after the other, have in common: options, timing cache, the time
+ * budget, the lock. A layer that two schedules have at the same shapes is timed once. */
+typedef struct hn_tuner hn_tuner;
+/* INVALID: a lock or a cache that does not read. The options must live as long. */
+hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count, hn_tuner **out);
+/* Tunes the next schedule: level, budget, seed, runs, caches, lock, as the public call documents. The graph is
+ * optimised already; fused nodes whose parts are faster are replaced by those in it. opt holds one shape a graph input.
  * Errors: UNSUPPORTED (no tactic accepts a node, or what the lock or the options name; the timing cache misses a layer
- * that it must hold), INVALID (a lock or a cache that does not read), and what devices and stops give. */
-hone_status hn_tune(hone_context *context, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hone_build_options *options, const hone_shape *min, const hone_shape *opt,
-                    const hone_shape *max, hn_choices **out);
+ * that it must hold), INVALID (a lock that names no node of the graph), and what devices and stops give. */
+hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
+                    const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out);
+/* Keeps what was measured in the timing cache, also when the build failed; writes the lock, if there was none, when
+ * status is OK. Returns status, or what went wrong here. tuner NULL is fine. */
+hone_status hn_tuner_close(hn_tuner *tuner, hone_status status);
 void hn_choices_destroy(hn_choices *choices);
 
 /* ---- parts, each testable alone ---- */
@@ -27,16 +35,31 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only);
 
 /* Lock: one line a step that a person can diff and edit (tune/lock.c):
  * NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
- * NODE<TAB>parts       the fused node is replaced by its parts, whose lines follow */
-hone_status hn_lock_write(const hn_choices *choices, hn_text *out);
+ * NODE<TAB>parts       the fused node is replaced by its parts, whose lines follow
+ * [schedule K]         what follows is of that schedule; without it, of the first */
+typedef struct hn_lock { /* what a lock says of one schedule */
+  const char *path, *text;
+  size_t length;
+  int lines_before;
+} hn_lock;
+hone_status hn_lock_write(const hn_choices *choices, hn_text *out); /* the lines of one schedule */
+/* INVALID: sections that are not in their order, or of a schedule that is not built. */
+hone_status hn_lock_find(hone_context *context, const hn_lock *whole, int schedule, int schedule_count, hn_lock *out);
 /* The next node that the lock wants to run as its parts and that the graph has fused; NULL when there is none. */
-hn_node *hn_lock_next_split(const hone_graph *graph, const char *text, size_t length);
-hone_status hn_lock_apply(hn_choices *choices, const char *what, const char *text, size_t length);
+hn_node *hn_lock_next_split(const hone_graph *graph, const hn_lock *lock);
+hone_status hn_lock_apply(hn_choices *choices, const hn_lock *lock);
 
 /* One timing cache of several, and of what stands at out_path already. INVALID: a file is none (tune/cache.c). */
 hone_status hn_timing_cache_merge(hone_context *context, const char *const *paths, int count, const char *out_path);
 
-/* The ledger: JSON with every candidate, reason and interval, and what the passes told (tune/ledger.c). */
-hone_status hn_ledger_write(const hn_choices *choices, const hn_pass_log *passes, hn_text *out);
+/* The ledger: JSON with every candidate, reason and interval of each schedule, and what the passes told
+ * (tune/ledger.c). */
+typedef struct hn_ledger {
+  hn_json_writer writer;
+  int schedule_count;
+} hn_ledger;
+void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, hn_text *out);
+void hn_ledger_add(hn_ledger *ledger, const hn_choices *choices, const hn_pass_log *passes);
+void hn_ledger_end(hn_ledger *ledger);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef HN_TUNE_TUNING_H
 #define HN_TUNE_TUNING_H
 
+#include "base/file.h"
 #include "tune/tune.h"
 
 enum { HN_MAX_VARIANTS = 16 };
@@ -27,15 +28,30 @@ typedef struct hn_level {
 } hn_level;
 const hn_level *hn_level_of(const hone_build_options *options);
 
-/* One call of hn_tune: what outlives a round of choosing, since a split of fused nodes begins a new one. */
+/* One build (tune/tuner.c). */
 typedef struct hn_timing_cache hn_timing_cache;
+struct hn_tuner {
+  hone_context *context;
+  const hone_build_options *options;
+  hn_arena arena; /* of the cache */
+  hn_timing_cache *cache;
+  int64_t stop_ns; /* on hn_clock_ns(): the end of the time budget; 0: none */
+  int schedule_count, tuned_count;
+  hn_blob lock_file;
+  hn_lock lock;     /* as it was read; text NULL: there was none */
+  hn_text new_lock; /* to be written where there was none */
+};
+hone_status hn_tuner_note(hn_tuner *tuner, const hn_choices *choices); /* a schedule is tuned: its part of the lock */
+
+/* One call of hn_tune: what outlives a round of choosing, since a split of fused nodes begins a new one. */
 typedef struct hn_tuning {
   hone_context *context;
   const hone_build_options *options;
   const hn_level *level;
   hn_arena arena;
-  hn_timing_cache *cache;
-  int64_t stop_ns; /* on hn_clock_ns(): no timing after it; 0: none */
+  hn_timing_cache *cache; /* the build's */
+  const hn_lock *lock;    /* what it says of this schedule; NULL: there is none */
+  int64_t stop_ns;        /* on hn_clock_ns(): no timing after it; 0: none */
   bool stopped;
   int split_count, split_capacity;
   hn_split *splits;

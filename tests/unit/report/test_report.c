@@ -111,8 +111,9 @@ static void test_profile_json(void **state) {
 }
 
 static const char ledger[] =
-    "{\"ledger\": 1, \"device\": \"box\", \"threads\": 2, \"formats_proved_best\": true, \"expected_ns\": 2e6,\n"
-    "\"nodes\": [{\"node\": \"c\", \"op\": \"conv\", \"origins\": [\"c\", \"act\"], \"chosen\": 1, \"why\": "
+    "{\"ledger\": 2, \"device\": \"box\", \"threads\": 2, \"schedules\": [\n"
+    "{\"schedule\": 0, \"formats_proved_best\": true, \"expected_ns\": 2e6, \"nodes\": [{\"node\": \"c\", \"op\": "
+    "\"conv\", \"origins\": [\"c\", \"act\"], \"chosen\": 1, \"why\": "
     "\"fastest\","
     "\"flops\": 2e6, \"bytes\": 1e6, \"candidates\": ["
     "{\"tactic\": \"cpu.a\", \"in\": \"plain\", \"out\": \"plain\", \"state\": \"rejected\", \"reason\": \"too "
@@ -121,27 +122,38 @@ static const char ledger[] =
     "\"time_ns\": 1500000, \"low_ns\": 1400000, \"high_ns\": 1600000, \"error\": 1e-7, \"bound\": 1e-5}]},"
     "{\"node\": \"other\", \"op\": \"relu\", \"why\": \"only one\", \"candidates\": []}],\n"
     "\"passes\": [{\"pass\": \"fuse\", \"rule\": \"act\", \"node\": \"act\", \"fired\": true},"
-    "{\"pass\": \"fuse\", \"rule\": \"bias\", \"node\": \"c\", \"fired\": false, \"unmet\": \"no bias\"}]}";
+    "{\"pass\": \"fuse\", \"rule\": \"bias\", \"node\": \"c\", \"fired\": false, \"unmet\": \"no bias\"}]},\n"
+    "{\"schedule\": 1, \"expected_ns\": 1e6, \"nodes\": ["
+    "{\"node\": \"c\", \"op\": \"conv\", \"origins\": [\"c\"], \"why\": \"the lock\"}], \"passes\": []}]}";
 
 static void test_explain(void **state) {
   (void)state;
   static const struct {
     const char *node, *has, *lacks;
     hone_status want;
+    int schedule; /* one more than the number; 0: all */
   } rows[] = {
-      {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK},
-      {"act", "act (fuse) fired on act", "other (relu)", HONE_OK},
-      {"c", "bias (fuse) did not fire on c: no bias", NULL, HONE_OK},
-      {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK},
-      {"c", "too small", NULL, HONE_OK},
-      {"c", "proved best", NULL, HONE_OK},
-      {"other", "only one", "cpu.b", HONE_OK},
-      {NULL, "other (relu)", NULL, HONE_OK},
-      {"absent", "", NULL, HONE_INVALID},
+      {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK, 0},
+      {"act", "act (fuse) fired on act", "other (relu)", HONE_OK, 0},
+      {"c", "bias (fuse) did not fire on c: no bias", NULL, HONE_OK, 0},
+      {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK, 0},
+      {"c", "too small", NULL, HONE_OK, 0},
+      {"c", "proved best", NULL, HONE_OK, 0},
+      {"other", "only one", "cpu.b", HONE_OK, 0},
+      {NULL, "other (relu)", NULL, HONE_OK, 0},
+      {"absent", "", NULL, HONE_INVALID, 0},
+      {"c", "schedule 1: expected 1.0000 ms", NULL, HONE_OK, 0},
+      {"c", "the lock", "cpu.b", HONE_OK, 2},
+      {"c", "cpu.b", "the lock", HONE_OK, 1},
+      {"other", "", NULL, HONE_INVALID, 2},
+      {"c", "", NULL, HONE_INVALID, 3},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     fixture *f = open_fixture();
-    const hone_report_options options = {.struct_size = sizeof options, .node = rows[i].node};
+    const hone_report_options options = {.struct_size = sizeof options,
+                                         .node = rows[i].node,
+                                         .one_schedule = rows[i].schedule > 0,
+                                         .schedule = rows[i].schedule - 1};
     assert_int_equal(hn_report_explain("a ledger", ledger, strlen(ledger), &options, &f->arena, &f->out, NULL),
                      rows[i].want);
     check_has(f, rows[i].has);
@@ -159,8 +171,14 @@ static void test_explain_damaged(void **state) {
     assert_int_equal(hn_report_explain("a ledger", ledger, length, &options, &f->arena, &f->out, NULL), HONE_MALFORMED);
     close_fixture(f);
   }
-  static const char *const odd[] = {"{\"nodes\": [1, null, \"x\", [], {}]}", "{\"nodes\": {}}", "{}",
-                                    "{\"nodes\": [{\"node\": 5, \"origins\": 3, \"candidates\": [7]}], \"passes\": 2}"};
+  static const char *const odd[] = {
+      "{\"schedules\": [{\"nodes\": [1, null, \"x\", [], {}]}]}",
+      "{\"schedules\": [{\"nodes\": {}}]}",
+      "{\"schedules\": [1, null]}",
+      "{\"schedules\": {}}",
+      "{}",
+      "{\"schedules\": [{\"nodes\": [{\"node\": 5, \"origins\": 3, \"candidates\": [7]}], "
+      "\"passes\": 2}]}"};
   for (size_t i = 0; i < HN_COUNT(odd); ++i) {
     fixture *f = open_fixture();
     const hone_status status =

@@ -145,7 +145,10 @@ static inline hone_status case_tune(tuning_case *t, const hone_build_options *op
   for (int i = 0; i < t->graph->main->param_count; ++i) shapes[i] = t->graph->main->params[i]->fact.type.shape;
   hn_choices_destroy(t->choices);
   hn_diag_clear(&t->context->diag);
-  return hn_tune(t->context, t->graph, t->devices, 2, options, shapes, shapes, shapes, &t->choices);
+  t->choices = NULL;
+  hn_tuner *tuner;
+  HN_TRY(hn_tuner_open(t->context, options, 1, &tuner));
+  return hn_tuner_close(tuner, hn_tune(tuner, t->graph, t->devices, 2, shapes, shapes, shapes, &t->choices));
 }
 
 static inline void case_tune_ok(tuning_case *t, const hone_build_options *options) {

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile_profiles.c - the shapes that an engine is built for: each profile a range of shapes for its inputs. */
+#include "api/profiles.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+static const hone_profile_shape *find_shape(const hone_build_options *options, int profile, const char *input) {
+  for (int i = 0; i < options->shape_count; ++i)
+    if (options->shapes[i].profile == profile && strcmp(options->shapes[i].input, input) == 0)
+      return &options->shapes[i];
+  return NULL;
+}
+
+static hone_status check_dim(hone_context *context, const char *input, int axis, int64_t given, int64_t fixed) {
+  if (!HONE_SYMBOLIC(fixed) && given != fixed)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld in the model, not %lld", input, axis,
+                   (long long)fixed, (long long)given);
+  if (given < 0)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s: dim %d is %lld; it must be >= 0", input, axis,
+                   (long long)given);
+  return HONE_OK;
+}
+
+/* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1, with a warning. */
+static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                               int profile, const hn_value *value, hone_shape *min, hone_shape *opt, hone_shape *max) {
+  const hone_shape *shape = &value->fact.type.shape;
+  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
+    const hn_node *reader = value->uses ? value->uses->node : NULL;
+    return HN_FAIL(&context->diag, HONE_UNSUPPORTED,
+                   "node \"%s\" (%s, opset %d): it reads input %s, which is no tensor of known rank",
+                   reader ? reader->name : "", reader ? reader->op->name : "none", graph->opset, value->name);
+  }
+  const hone_profile_shape *given = find_shape(options, profile, value->name);
+  if (!given) {
+    *min = *shape;
+    for (int i = 0; i < shape->rank; ++i)
+      if (HONE_SYMBOLIC(shape->dim[i])) {
+        const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, shape->dim[i], NULL);
+        min->dim[i] = 1;
+        hn_log(context, HONE_LOG_WARN, "input %s: dim %d (%s) is free and has no profile; it is taken as 1",
+               value->name, i, symbol ? symbol->name : "?");
+      }
+    *opt = *max = *min;
+    return HONE_OK;
+  }
+  if (given->min.rank != shape->rank || given->opt.rank != shape->rank || given->max.rank != shape->rank)
+    return HN_FAIL(&context->diag, HONE_INVALID, "input %s has rank %d in the model; the profile has another",
+                   value->name, shape->rank);
+  for (int i = 0; i < shape->rank; ++i) {
+    HN_TRY(check_dim(context, value->name, i, given->min.dim[i], shape->dim[i]));
+    HN_TRY(check_dim(context, value->name, i, given->max.dim[i], shape->dim[i]));
+    if (given->min.dim[i] > given->opt.dim[i] || given->opt.dim[i] > given->max.dim[i])
+      return HN_FAIL(&context->diag, HONE_INVALID,
+                     "input %s: dim %d of the profile is not min <= opt <= max (%lld, %lld, %lld)", value->name, i,
+                     (long long)given->min.dim[i], (long long)given->opt.dim[i], (long long)given->max.dim[i]);
+  }
+  *min = given->min;
+  *opt = given->opt;
+  *max = given->max;
+  return HONE_OK;
+}
+
+static hone_status check_names(hone_context *context, const hone_graph *graph, const hone_build_options *options) {
+  for (int k = 0; k < options->shape_count; ++k) {
+    bool found = false;
+    for (int i = 0; i < graph->main->param_count; ++i)
+      found = found || strcmp(graph->main->params[i]->name, options->shapes[k].input) == 0;
+    if (!found)
+      return HN_FAIL(&context->diag, HONE_INVALID, "the model has no input %s to give a shape to",
+                     options->shapes[k].input);
+  }
+  return HONE_OK;
+}
+
+static bool is_free(const hone_shape *shape) {
+  for (int i = 0; i < shape->rank; ++i)
+    if (HONE_SYMBOLIC(shape->dim[i])) return true;
+  return false;
+}
+
+/* Several profiles: each says something of every input that has free dims, and there is one. */
+static hone_status check_complete(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                                  int count) {
+  bool any = false;
+  for (int i = 0; i < graph->main->param_count; ++i) {
+    const hn_value *value = graph->main->params[i];
+    if (!is_free(&value->fact.type.shape)) continue;
+    any = true;
+    for (int profile = 0; profile < count; ++profile)
+      if (!find_shape(options, profile, value->name))
+        return HN_FAIL(&context->diag, HONE_INVALID, "profile %d has no shape for input %s, which has free dims",
+                       profile, value->name);
+  }
+  if (any) return HONE_OK;
+  return HN_FAIL(&context->diag, HONE_INVALID, "%d profiles were given, but no input of the model has a free dim",
+                 count);
+}
+
+hone_status hn_profiles_count(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                              int *out) {
+  bool given[HONE_MAX_SCHEDULES] = {true}; /* number 0 may be left to its defaults */
+  int count = 1;
+  HN_TRY(check_names(context, graph, options));
+  for (int i = 0; i < options->shape_count; ++i) {
+    const hone_profile_shape *shape = &options->shapes[i];
+    if (shape->profile < 0 || shape->profile >= HONE_MAX_SCHEDULES)
+      return HN_FAIL(&context->diag, HONE_INVALID, "input %s is in profile %d; 0 to %d are possible", shape->input,
+                     shape->profile, HONE_MAX_SCHEDULES - 1);
+    if (find_shape(options, shape->profile, shape->input) != shape)
+      return HN_FAIL(&context->diag, HONE_INVALID, "input %s has two shapes in profile %d", shape->input,
+                     shape->profile);
+    given[shape->profile] = true;
+    if (shape->profile >= count) count = shape->profile + 1;
+  }
+  for (int profile = 0; profile < count; ++profile)
+    if (!given[profile])
+      return HN_FAIL(&context->diag, HONE_INVALID, "there is a profile %d, but no profile %d", count - 1, profile);
+  *out = count;
+  return count > 1 ? check_complete(context, graph, options, count) : HONE_OK;
+}
+
+hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                             int profile, hn_arena *arena, hn_ranges *out) {
+  const int inputs = graph->main->param_count;
+  *out = (hn_ranges){.min = HN_NEW(arena, hone_shape, inputs + 1),
+                     .opt = HN_NEW(arena, hone_shape, inputs + 1),
+                     .max = HN_NEW(arena, hone_shape, inputs + 1)};
+  if (!out->min || !out->opt || !out->max) return HN_FAIL_MEMORY(&context->diag);
+  for (int i = 0; i < inputs; ++i)
+    HN_TRY(input_shape(context, graph, options, profile, graph->main->params[i], &out->min[i], &out->opt[i],
+                       &out->max[i]));
+  return HONE_OK;
+}
