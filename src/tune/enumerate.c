@@ -160,11 +160,27 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
   return HONE_OK;
 }
 
+/* A pair gives the ports here the formats that an earlier one gives them, since some take no other. */
+static bool repeats_pair(const asking *a, const hone_tactic *tactic, int f) {
+  const hn_node *node = a->choice->node;
+  for (int g = 0; g < f; ++g) {
+    bool same = true;
+    for (int i = 0; same && i < node->in_count; ++i)
+      same = hn_port_format(node->op, i, &a->choice->in[i].type, &tactic->formats[f]) ==
+             hn_port_format(node->op, i, &a->choice->in[i].type, &tactic->formats[g]);
+    for (int i = 0; same && i < node->out_count; ++i)
+      same = tactic->formats[f].out == tactic->formats[g].out || !hn_can_block(&a->choice->out[i].type);
+    if (same) return true;
+  }
+  return false;
+}
+
 static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
   const hone_device *device = a->choices->devices[d];
   const hone_dtype out_dtype = a->choice->node->out_count ? a->choice->out[0].type.dtype : HONE_NONE;
   for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
     if (f > 0 && tactic->formats[f].in == HONE_PLAIN && tactic->formats[f].out == HONE_PLAIN) break;
+    if (repeats_pair(a, tactic, f)) continue;
     hn_candidate candidate = {.tactic = tactic,
                               .provider = device->backend->name,
                               .device = d,

@@ -3,6 +3,7 @@
  * bench as layers, and other sizes lie on the lines between them. */
 #include "tune/tuning.h"
 #include "tensor/shape.h"
+#include <math.h>
 #include <string.h>
 
 enum { SIZES = 3 };
@@ -13,8 +14,9 @@ struct hn_reformat_times {
   double ns[HONE_FORMAT_COUNT][HONE_FORMAT_COUNT][SIZES]; /* 0: not measured */
 };
 
-/* A step that moves next to nothing. */
-static const double least_step_ns = 500;
+/* A step that moves next to nothing, with what comes with a step in a network: its start, and lines that are cold. Less
+ * would let noise between two equal layers put a reformat between them. */
+static const double least_step_ns = 1000;
 
 /* With one element a channel, and whole blocks of them, the bytes are the same in every format. */
 static bool same_bytes(const hone_type *type, hone_format from, hone_format to) {
@@ -36,7 +38,7 @@ static double between_points(const double *x, const double *y, double at) {
   int k = 0;
   while (k + 2 < SIZES && at > x[k + 1]) ++k;
   const double value = y[k] + (y[k + 1] - y[k]) / (x[k + 1] - x[k]) * (at - x[k]);
-  return value > 0.5 * y[0] ? value : 0.5 * y[0];
+  return fmax(value, fmax(0.5 * y[0], least_step_ns));
 }
 
 static double once_ns(const hn_choices *choices, double bytes, hone_format from, hone_format to) {

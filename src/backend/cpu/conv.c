@@ -27,6 +27,7 @@ typedef struct state {
 
 enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 32 };
 #define NS_PER_GATHERED 0.1
+#define NS_PER_WEIGHT 0.13 /* out of the last cache: what a convolution of one pixel takes */
 
 static const char *read(const hone_query *query, hn_conv_f32 *out, const conv_kernel *kernel) {
   return kernel->kind == TRANSPOSED ? hn_cpu_conv_transpose_read(query, out) : hn_cpu_conv_read(query, out);
@@ -181,7 +182,8 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
   c->plain_output = kernel->writes_plain;
   s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
                                        : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
-  s->grain = hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns);
+  s->grain = hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns +
+                                        (double)weight_floats(c, kernel) * NS_PER_WEIGHT);
   s->weight_floats = weight_floats(c, kernel);
   s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
   s->has_bias = hn_cpu_given(query, 2);

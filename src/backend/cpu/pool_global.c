@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked.
+/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked; what is blocked may become
+ * plain, since one pixel differs by the lanes behind the last channel alone.
  *
  * Blocked means of large planes are summed in four parts by rows, the same four for any number of threads: a thread
  * reads the rows that it wrote in the layer before, and the sums come out the same. */
 #include "backend/cpu/cpu.h"
 #include "kernels/cpu/pool/pool.h"
+#include <string.h>
 
-enum { PARTS = 4, LEAST_PIXELS = 192 };
+enum { PARTS = 4, LEAST_PIXELS = 192, MOST_LANES = 16 };
 
 typedef struct state {
   hn_pool_global_f32_fn *kernel;
   hn_pool_global_args args; /* x and y are known to a launch alone */
   int64_t planes, grain;
+  int64_t images, channels; /* of a plain output of blocked planes; else no images */
   int64_t first[PARTS + 1]; /* pixels where the parts begin; used when there are parts */
   bool has_parts;
 } state;
@@ -21,7 +24,7 @@ static const char *reject(const hone_query *query) {
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
-  if (!hn_reads_as(y, x->format)) return "input and output have different formats";
+  if (!hn_reads_as(y, x->format) && y->format != HONE_PLAIN) return "input and output have different formats";
   hone_shape shape = x->shape;
   for (int i = 2; i < shape.rank; ++i) shape.dim[i] = 1;
   if (shape.rank < 3 || !hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
@@ -45,12 +48,16 @@ static int64_t planes_of(const hone_type *x) {
   return x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], hn_format_block(x->format));
 }
 
+static bool loses_lanes(const hone_query *query) { return !hn_reads_as(&query->out[0].type, query->in[0].type.format); }
+
 static hone_status prepare(const hone_query *query, state *s, hn_pool_global_f32_fn *kernel, bool is_mean) {
   const hone_type *x = &query->in[0].type;
   s->kernel = kernel;
   s->args = (hn_pool_global_args){.pixels = pixels_of(x), .block = hn_format_block(x->format)};
   s->planes = planes_of(x);
   s->has_parts = is_mean && has_parts(query);
+  s->channels = x->shape.dim[1];
+  s->images = loses_lanes(query) ? x->shape.dim[0] : 0;
   /* Halves of halves, where rows are cut for two threads and for four. */
   const int64_t height = x->shape.dim[2], half = hn_ceil_div(height, 2), width = s->args.pixels / height;
   const int64_t row[PARTS + 1] = {0, hn_ceil_div(half, 2), half, half + hn_ceil_div(height - half, 2), height};
@@ -75,13 +82,31 @@ typedef struct job {
   float *y, *sums; /* [part][plane][lane] */
 } job;
 
+/* The lanes of a plane that are channels, to where a plain output has them. */
+static void put_lanes(const state *s, int64_t plane, const float *lanes, float *y) {
+  const int64_t blocks = s->planes / s->images, first = plane % blocks * s->args.block;
+  const int64_t count = hn_cpu_lesser(s->args.block, s->channels - first);
+  memcpy(y + plane / blocks * s->channels + first, lanes, (size_t)count * sizeof(float));
+}
+
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  hn_pool_global_args args = j->s->args;
+  const state *s = j->s;
+  hn_pool_global_args args = s->args;
   args.x = j->x;
   args.y = j->y;
-  j->s->kernel(&args, begin, end);
+  if (!s->images) {
+    s->kernel(&args, begin, end);
+    return;
+  }
+  float lanes[MOST_LANES];
+  args.y = lanes;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    args.x = j->x + plane * args.pixels * args.block;
+    s->kernel(&args, 0, 1);
+    put_lanes(s, plane, lanes, j->y);
+  }
 }
 
 /* Units: all planes of the first part, then all of the second... */
@@ -103,22 +128,38 @@ static void body_of_parts(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
+static void join_parts(const state *s, const float *sums, float *y) {
+  const int64_t block = s->args.block, count = s->planes * block;
+  const float pixels = (float)s->args.pixels, *a = sums, *b = a + count, *c = b + count, *d = c + count;
+  for (int64_t plane = 0; plane < s->planes; ++plane) {
+    float lanes[MOST_LANES], *to = s->images ? lanes : y + plane * block;
+    for (int64_t k = 0, i = plane * block; k < block; ++k, ++i) to[k] = ((a[i] + b[i]) + (c[i] + d[i])) / pixels;
+    if (s->images) put_lanes(s, plane, lanes, y);
+  }
+}
+
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   job j = {s, launch->in[0].data, launch->out[0].data, launch->scratch};
-  if (!s->has_parts) {
+  if (s->has_parts) {
+    hn_pool_run(hn_stream_pool(stream), s->planes * PARTS, s->grain, body_of_parts, &j);
+    join_parts(s, j.sums, j.y);
+  } else {
     hn_pool_run(hn_stream_pool(stream), s->planes, s->grain, body, &j);
-    return HONE_OK;
   }
-  hn_pool_run(hn_stream_pool(stream), s->planes * PARTS, s->grain, body_of_parts, &j);
-  const int64_t count = s->planes * s->args.block;
-  const float pixels = (float)s->args.pixels, *a = j.sums, *b = a + count, *c = b + count, *d = c + count;
-  for (int64_t i = 0; i < count; ++i) j.y[i] = ((a[i] + b[i]) + (c[i] + d[i])) / pixels;
   return HONE_OK;
 }
 
+/* As HN_CPU_FORMATS_*, and from blocks to plain. */
+#define FORMATS_OF(BLOCKED)                                                                                            \
+  {                                                                                                                    \
+    {HONE_PLAIN, HONE_PLAIN}, {BLOCKED, BLOCKED}, { BLOCKED, HONE_PLAIN }                                              \
+  }
+#define FORMATS_c FORMATS_OF(HONE_NCHW8C)
+#define FORMATS_avx2 FORMATS_OF(HONE_NCHW8C)
+#define FORMATS_avx512 FORMATS_OF(HONE_NCHW16C)
 #define ROW_OF(op_name, suffix, ISA, prepared, ...)                                                                    \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = FORMATS_##suffix,        \
              .reject = reject, .state_bytes = state_bytes, __VA_ARGS__)
 #define ROW(suffix, ISA)                                                                                               \
   ROW_OF(global_max_pool, suffix, ISA, prepare(query, s, hn_pool_global_max_f32_##suffix, false), .launch = launch)    \
