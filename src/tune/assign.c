@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assign.c - tactics and formats together. Each choice offers, for every format pair, its fastest candidate; an edge
- * between a producer and a consumer costs a reformat when their formats differ. Graph inputs and results are plain. */
+ * between a producer and a consumer costs a reformat when their formats differ. Graph inputs and results are plain.
+ *
+ * Lowering makes one reformat step for all readers of a value. So a value that is read more than once, and may be there
+ * in more than one format, is a node of its own: its alternatives are the sets of formats that exist of it. Its maker
+ * pays for the steps that make them, and a reader pays nothing, but its format must be in the set. */
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <math.h>
@@ -14,13 +18,26 @@ typedef struct offer { /* of one alternative */
   hone_format_pair formats;
 } offer;
 
+/* Who reads a value. */
+typedef struct reading {
+  int count;             /* of readers; a result of parts is read by what is outside */
+  unsigned formats;      /* that they may want, a bit each */
+  const hone_type *type; /* at opt */
+  int node;              /* of the problem, for a shared value; -1: none */
+} reading;
+
+_Static_assert((1 << HONE_FORMAT_COUNT) - 1 <= M, "every set of formats must be an alternative");
+
 typedef struct assigning {
   hn_choices *choices;
   const hn_boundary *boundary; /* NULL: parameters and results are plain */
-  hn_pbqp problem;
-  offer *offers;  /* [choice * M + alternative] */
-  double *own;    /* costs without those of borders */
-  int *choice_of; /* [value id]: the choice that makes it; -1: none */
+  hn_pbqp problem;             /* nodes: the choices, then the shared values */
+  offer *offers;               /* [choice * M + alternative] */
+  double *own;                 /* costs without those of borders */
+  int *choice_of;              /* [value id]: the choice that makes it; -1: none */
+  reading *readings;           /* [value id] */
+  unsigned *sets;              /* [node * M + alternative]: of shared values, the formats that exist */
+  bool *follows;               /* [node]: it is a shared value */
   int edge_capacity;
 } assigning;
 
@@ -46,7 +63,7 @@ static void offer_parts(assigning *a, int c) {
   const hn_choice *choice = &a->choices->items[c];
   const hn_parts_trial *trial = choice->trial;
   for (int i = 0; trial && !choice->locked && i < trial->count; ++i) {
-    if (!(trial->ns[i] < 1e17)) continue;
+    if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
     const int at = find_offer(a, c, &trial->formats[i]);
     if (at < 0 || trial->ns[i] >= HN_PARTS_MARGIN * a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = trial->ns[i];
@@ -95,12 +112,18 @@ static hone_format given_format(const assigning *a, const hn_value *value) {
   return HONE_PLAIN;
 }
 
-static hone_status add_edge(assigning *a, int from, int from_output, int to, int to_input) {
+static hn_pbqp_edge *new_edge(assigning *a, int from, int to) {
   if (!hn_arena_grow(&a->choices->arena, (void **)&a->problem.edges, &a->edge_capacity, a->problem.edge_count + 1,
                      sizeof *a->problem.edges))
-    return HN_FAIL_MEMORY(&a->choices->context->diag);
+    return NULL;
   hn_pbqp_edge *edge = &a->problem.edges[a->problem.edge_count++];
   *edge = (hn_pbqp_edge){.from = from, .to = to};
+  return edge;
+}
+
+static hone_status add_edge(assigning *a, int from, int from_output, int to, int to_input) {
+  hn_pbqp_edge *edge = new_edge(a, from, to);
+  if (!edge) return HN_FAIL_MEMORY(&a->choices->context->diag);
   const hn_choice *maker = &a->choices->items[from], *reader = &a->choices->items[to];
   for (int i = 0; i < a->problem.alternatives[from]; ++i)
     for (int j = 0; j < a->problem.alternatives[to]; ++j)
@@ -110,13 +133,112 @@ static hone_status add_edge(assigning *a, int from, int from_output, int to, int
   return HONE_OK;
 }
 
+/* ---- values with several readers ---- */
+
+static unsigned bit(hone_format format) { return 1U << format; }
+
+static void read_by(assigning *a, const hn_value *value, unsigned formats, const hone_type *type) {
+  reading *r = &a->readings[value->id];
+  ++r->count;
+  r->formats |= formats;
+  r->type = type;
+}
+
+static void count_readers(assigning *a) {
+  const hn_block *root = a->choices->root;
+  for (int c = 0; c < a->choices->count; ++c) {
+    const hn_choice *choice = &a->choices->items[c];
+    for (int i = 0; i < choice->node->in_count; ++i) {
+      unsigned formats = 0;
+      if (!choice->node->in[i] || choice->in[i].constant) continue;
+      for (int k = 0; k < a->problem.alternatives[c]; ++k) formats |= bit(reads(choice, &a->offers[c * M + k], i));
+      read_by(a, choice->node->in[i], formats, &choice->in[i].type);
+    }
+  }
+  for (int r = 0; a->boundary && r < root->result_count; ++r) {
+    const hn_value *result = root->results[r];
+    const int c = result ? a->choice_of[result->id] : -1;
+    if (c >= 0) read_by(a, result, bit(a->boundary->results[r]), &a->choices->items[c].out[result->out_index].type);
+  }
+}
+
+/* The steps that make all of a set from one format; between two blocked ones the way leads over plain. */
+static double set_ns(const assigning *a, const hone_type *type, unsigned set, hone_format made) {
+  double ns = 0;
+  if (!(set & bit(made))) return HN_FORBIDDEN_NS;
+  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
+    const hone_format format = (hone_format)f;
+    if (!(set & bit(format)) || format == made) continue;
+    if (format != HONE_PLAIN && !(set & bit(HONE_PLAIN))) return HN_FORBIDDEN_NS;
+    ns += hn_reformat_ns(a->choices, type, format == HONE_PLAIN ? made : HONE_PLAIN, format);
+  }
+  return ns;
+}
+
+/* The value as a node, with the maker's side of it. */
+static hone_status share(assigning *a, const hn_value *value, reading *r, unsigned all) {
+  const int node = a->problem.node_count++, maker = a->choice_of[value->id];
+  int *count = &a->problem.alternatives[node];
+  r->node = node;
+  a->follows[node] = true;
+  for (unsigned set = 1; set <= all; ++set)
+    if ((set & all) == set) a->sets[node * M + (*count)++] = set;
+  if (maker < 0) {
+    for (int k = 0; k < *count; ++k)
+      a->problem.cost[node * M + k] = set_ns(a, r->type, a->sets[node * M + k], given_format(a, value));
+    return HONE_OK;
+  }
+  hn_pbqp_edge *edge = new_edge(a, maker, node);
+  if (!edge) return HN_FAIL_MEMORY(&a->choices->context->diag);
+  const hn_choice *choice = &a->choices->items[maker];
+  for (int i = 0; i < a->problem.alternatives[maker]; ++i)
+    for (int k = 0; k < *count; ++k)
+      edge->cost[i * M + k] =
+          set_ns(a, r->type, a->sets[node * M + k], writes(choice, &a->offers[maker * M + i], value->out_index));
+  return HONE_OK;
+}
+
+static hone_status share_values(assigning *a) {
+  const hone_graph *graph = a->choices->graph;
+  count_readers(a);
+  for (int v = 0; v < graph->value_count; ++v) {
+    reading *r = &a->readings[v];
+    if (r->count < 2) continue;
+    const int maker = a->choice_of[v];
+    unsigned all = r->formats;
+    if (maker < 0) all |= bit(given_format(a, graph->values[v]));
+    for (int k = 0; maker >= 0 && k < a->problem.alternatives[maker]; ++k)
+      all |= bit(writes(&a->choices->items[maker], &a->offers[maker * M + k], graph->values[v]->out_index));
+    if (!(all & (all - 1))) continue; /* one format: nothing to decide */
+    if (all & ~bit(HONE_PLAIN) & ((all & ~bit(HONE_PLAIN)) - 1)) all |= bit(HONE_PLAIN); /* on the way */
+    HN_TRY(share(a, graph->values[v], r, all));
+  }
+  return HONE_OK;
+}
+
+static hone_status add_reader(assigning *a, int shared, int c, int input) {
+  hn_pbqp_edge *edge = new_edge(a, shared, c);
+  if (!edge) return HN_FAIL_MEMORY(&a->choices->context->diag);
+  for (int i = 0; i < a->problem.alternatives[shared]; ++i)
+    for (int k = 0; k < a->problem.alternatives[c]; ++k)
+      if (!(a->sets[shared * M + i] & bit(reads(&a->choices->items[c], &a->offers[c * M + k], input))))
+        edge->cost[i * M + k] = HN_FORBIDDEN_NS;
+  return HONE_OK;
+}
+
+/* ---- borders ---- */
+
 /* Costs of a choice's inputs: an edge to each producer; graph inputs are plain, constants cost nothing. */
 static hone_status connect(assigning *a, int c) {
   const hn_choice *choice = &a->choices->items[c];
   for (int i = 0; i < choice->node->in_count; ++i) {
     const hn_value *value = choice->node->in[i];
     if (!value || choice->in[i].constant) continue;
-    const int maker = a->choice_of[value->id];
+    const int maker = a->choice_of[value->id], shared = a->readings[value->id].node;
+    if (shared >= 0) {
+      HN_TRY(add_reader(a, shared, c, i));
+      continue;
+    }
     if (maker >= 0) {
       HN_TRY(add_edge(a, maker, value->out_index, c, i));
       continue;
@@ -137,20 +259,40 @@ static void charge_results(assigning *a) {
     const int c = result ? a->choice_of[result->id] : -1;
     if (c < 0) continue;
     const hn_choice *choice = &a->choices->items[c];
+    const int shared = a->readings[result->id].node;
+    for (int k = 0; a->boundary && shared >= 0 && k < a->problem.alternatives[shared]; ++k)
+      if (!(a->sets[shared * M + k] & bit(a->boundary->results[r]))) a->problem.cost[shared * M + k] = HN_FORBIDDEN_NS;
+    if (a->boundary && shared >= 0) continue;
     for (int k = 0; k < a->problem.alternatives[c]; ++k) {
       const hone_format made = writes(choice, &a->offers[c * M + k], result->out_index);
       if (a->boundary)
         a->problem.cost[c * M + k] +=
             hn_reformat_ns(a->choices, &choice->out[result->out_index].type, made, a->boundary->results[r]);
       else if (made != HONE_PLAIN)
-        a->problem.cost[c * M + k] = 1e18;
+        a->problem.cost[c * M + k] = HN_FORBIDDEN_NS;
     }
   }
 }
 
+/* Of a shared value, just what its maker and readers need of it under an assignment of the choices. */
+static int needed_set(const assigning *a, int node, const int *assignment) {
+  int best = 0;
+  double best_ns = HUGE_VAL;
+  for (int k = 0; k < a->problem.alternatives[node]; ++k) {
+    double ns = a->problem.cost[node * M + k];
+    for (int e = 0; e < a->problem.edge_count; ++e) {
+      const hn_pbqp_edge *edge = &a->problem.edges[e];
+      if (edge->from == node) ns += edge->cost[k * M + assignment[edge->to]];
+      if (edge->to == node) ns += edge->cost[assignment[edge->from] * M + k];
+    }
+    if (ns < best_ns) best_ns = ns, best = k;
+  }
+  return best;
+}
+
 /* The assignment that prefers one format everywhere. */
 static void uniform_start(const assigning *a, hone_format format, int *assignment) {
-  for (int c = 0; c < a->problem.node_count; ++c) {
+  for (int c = 0; c < a->choices->count; ++c) {
     assignment[c] = 0;
     double best = HUGE_VAL;
     for (int k = 0; k < a->problem.alternatives[c]; ++k) {
@@ -160,20 +302,29 @@ static void uniform_start(const assigning *a, hone_format format, int *assignmen
       if (cost < best) best = cost, assignment[c] = k;
     }
   }
+  for (int n = a->choices->count; n < a->problem.node_count; ++n) assignment[n] = needed_set(a, n, assignment);
 }
 
 static hone_status start(assigning *a) {
   hn_choices *choices = a->choices;
-  const int count = choices->count + 1;
+  const int values = choices->graph->value_count + 1;
+  int count =
+      choices->count + choices->root->result_count + 1; /* every shared value has a reader that none other has */
+  for (int c = 0; c < choices->count; ++c) count += choices->items[c].node->in_count;
   a->problem.node_count = choices->count;
   a->problem.alternatives = HN_NEW(&choices->arena, int, count);
   a->problem.cost = HN_NEW(&choices->arena, double, count *M);
   a->offers = HN_NEW(&choices->arena, offer, count * M);
   a->own = HN_NEW(&choices->arena, double, count *M);
-  a->choice_of = HN_NEW(&choices->arena, int, choices->graph->value_count + 1);
-  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->own || !a->choice_of)
+  a->choice_of = HN_NEW(&choices->arena, int, values);
+  a->readings = HN_NEW(&choices->arena, reading, values);
+  a->sets = HN_NEW(&choices->arena, unsigned, count *M);
+  a->follows = HN_NEW(&choices->arena, bool, count);
+  if (!a->problem.alternatives || !a->problem.cost || !a->offers || !a->own || !a->choice_of || !a->readings ||
+      !a->sets || !a->follows)
     return HN_FAIL_MEMORY(&choices->context->diag);
-  for (int v = 0; v < choices->graph->value_count; ++v) a->choice_of[v] = -1;
+  a->problem.follows = a->follows;
+  for (int v = 0; v < values; ++v) a->choice_of[v] = a->readings[v].node = -1;
   hone_status status = HONE_OK;
   for (int c = 0; c < choices->count; ++c) {
     const hn_node *node = choices->items[c].node;
@@ -201,12 +352,14 @@ hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
   assigning a = {.choices = choices, .boundary = boundary};
   HN_TRY(start(&a));
   memcpy(a.own, a.problem.cost, (size_t)choices->count * M * sizeof *a.own);
+  HN_TRY(share_values(&a));
   for (int c = 0; c < choices->count; ++c) HN_TRY(connect(&a, c));
   charge_results(&a);
-  int *assignment = HN_NEW(&choices->arena, int, choices->count + 1);
-  int *starts = HN_NEW(&choices->arena, int, choices->count *HONE_FORMAT_COUNT + 1);
+  const int nodes = a.problem.node_count;
+  int *assignment = HN_NEW(&choices->arena, int, nodes + 1);
+  int *starts = HN_NEW(&choices->arena, int, nodes *HONE_FORMAT_COUNT + 1);
   if (!assignment || !starts) return HN_FAIL_MEMORY(&choices->context->diag);
-  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) uniform_start(&a, (hone_format)f, starts + f * choices->count);
+  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) uniform_start(&a, (hone_format)f, starts + f * nodes);
   if (hn_pbqp_solve(&a.problem, starts, HONE_FORMAT_COUNT, &choices->arena, assignment, &choices->optimal) != HONE_OK)
     return HN_FAIL_MEMORY(&choices->context->diag);
   choices->total_ns = hn_pbqp_total(&a.problem, assignment);

@@ -69,7 +69,7 @@ static void put_trial(hn_json_writer *w, const hn_parts_trial *trial) {
   if (trial->count > 0) {
     hn_json_open(w, "times", '[');
     for (int i = 0; i < trial->count; ++i) {
-      if (!(trial->ns[i] < 1e17)) continue;
+      if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
       hn_json_open_flat(w, NULL, '{');
       hn_json_put_text(w, "in", hone_format_name(trial->formats[i].in));
       hn_json_put_text(w, "out", hone_format_name(trial->formats[i].out));

@@ -222,23 +222,77 @@ static bool list_edges(const hn_pbqp *problem, hn_arena *arena, int **head, int 
   return true;
 }
 
-/* Changes one node at a time while that helps. */
-static void improve(const hn_pbqp *problem, const int *head, int (*const next)[2], int *assignment) {
-  for (int round = 0; round < 100; ++round) {
-    bool changed = false;
-    for (int n = 0; n < problem->node_count; ++n) {
-      double cost[M];
-      memcpy(cost, problem->cost + n * M, sizeof cost);
-      for (int e = head[n]; e >= 0; e = next[e][problem->edges[e].from != n]) {
-        const hn_pbqp_edge *one = &problem->edges[e];
-        for (int i = 0; i < problem->alternatives[n]; ++i)
-          cost[i] += one->from == n ? one->cost[i * M + assignment[one->to]] : one->cost[assignment[one->from] * M + i];
-      }
-      for (int i = 0; i < problem->alternatives[n]; ++i)
-        if (cost[i] < cost[assignment[n]] - 1e-9) assignment[n] = i, changed = true;
-    }
-    if (!changed) return;
+typedef struct neighbours {
+  const hn_pbqp *problem;
+  const int *head;
+  int (*const next)[2];
+} neighbours;
+
+static int next_of(const neighbours *l, int node, int e) { return l->next[e][l->problem->edges[e].from != node]; }
+static int end_of(const neighbours *l, int node, int e) {
+  return l->problem->edges[e].from == node ? l->problem->edges[e].to : l->problem->edges[e].from;
+}
+static bool follows(const neighbours *l, int node) { return l->problem->follows && l->problem->follows[node]; }
+
+static double cost_across(const neighbours *l, int node, int e, int mine, const int *assignment) {
+  const hn_pbqp_edge *one = &l->problem->edges[e];
+  return one->from == node ? one->cost[mine * M + assignment[one->to]] : one->cost[assignment[one->from] * M + mine];
+}
+
+/* The best that a node can do beside its neighbours. */
+static int best_answer(const neighbours *l, int node, const int *assignment, double *out_cost) {
+  int best = assignment[node];
+  *out_cost = HUGE_VAL;
+  for (int i = 0; i < l->problem->alternatives[node]; ++i) {
+    double cost = l->problem->cost[node * M + i];
+    for (int e = l->head[node]; e >= 0; e = next_of(l, node, e)) cost += cost_across(l, node, e, i, assignment);
+    if (cost < *out_cost - 1e-9) *out_cost = cost, best = i;
   }
+  return best;
+}
+
+static bool seen_before(const neighbours *l, int node, int until, int other) {
+  for (int e = l->head[node]; e != until; e = next_of(l, node, e))
+    if (end_of(l, node, e) == other) return true;
+  return false;
+}
+
+/* What a node's alternative costs, with the followers around it where they are best then. */
+static double cost_with_followers(const neighbours *l, int node, int mine, int *assignment) {
+  const int before = assignment[node];
+  double cost = l->problem->cost[node * M + mine], answer;
+  assignment[node] = mine;
+  for (int e = l->head[node]; e >= 0; e = next_of(l, node, e)) {
+    const int other = end_of(l, node, e);
+    if (!follows(l, other)) {
+      cost += cost_across(l, node, e, mine, assignment);
+    } else if (!seen_before(l, node, e, other)) {
+      best_answer(l, other, assignment, &answer);
+      cost += answer;
+    }
+  }
+  assignment[node] = before;
+  return cost;
+}
+
+/* Changes one node at a time while that helps, and the followers beside it with it. */
+static void improve(const hn_pbqp *problem, const int *head, int (*const next)[2], int *assignment) {
+  const neighbours l = {problem, head, next};
+  double answer;
+  bool changed = true;
+  for (int round = 0; round < 100 && changed; ++round) {
+    changed = false;
+    for (int n = 0; n < problem->node_count; ++n) {
+      if (follows(&l, n) || problem->alternatives[n] < 2) continue;
+      double best = cost_with_followers(&l, n, assignment[n], assignment);
+      for (int i = 0; i < problem->alternatives[n]; ++i) {
+        const double cost = cost_with_followers(&l, n, i, assignment);
+        if (cost < best - 1e-9) best = cost, assignment[n] = i, changed = true;
+      }
+    }
+  }
+  for (int n = 0; n < problem->node_count; ++n)
+    if (follows(&l, n)) assignment[n] = best_answer(&l, n, assignment, &answer);
 }
 
 /* Every reduced node gives at most one edge more. */

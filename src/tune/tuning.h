@@ -149,7 +149,9 @@ hone_status hn_sources_check(const hn_choices *choices, const hone_build_options
 
 void hn_text_candidate(hn_text *out, const hn_candidate *candidate); /* "tactic{param=value} in->out", for people */
 
-/* PBQP over small matrices (tune/pbqp.c). */
+/* PBQP over small matrices (tune/pbqp.c). What must not be costs HN_FORBIDDEN_NS: more than any layer takes, and small
+ * enough that nanoseconds added to it are not lost. */
+#define HN_FORBIDDEN_NS 1e15
 enum { HN_PBQP_MAX = 8 };
 typedef struct hn_pbqp_edge {
   int from, to;
@@ -161,6 +163,7 @@ typedef struct hn_pbqp {
   double *cost;      /* [node * HN_PBQP_MAX + alternative] */
   int edge_count;
   hn_pbqp_edge *edges;
+  const bool *follows; /* nodes that local search lets answer their neighbours at once, none beside another; or NULL */
 } hn_pbqp;
 double hn_pbqp_total(const hn_pbqp *problem, const int *assignment);
 /* starts: start_count assignments to improve from, [start * node_count + node]. *out_optimal: proved best. */
