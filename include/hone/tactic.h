@@ -110,6 +110,8 @@ typedef struct hone_tactic {
    * without timing. Above 1 for algorithms with fewer operations than the op's cost counts. 0: 0.6. */
   double efficiency;
   const char *library; /* the vendor's library that it calls, as users know it ("CUBLAS_LT"); NULL: none */
+  /* Optional, for queries that reject accepts: efficiency where it depends on the shapes. 0: efficiency stands. */
+  double (*reaches)(const hone_query *query);
 } hone_tactic;
 
 #ifdef __cplusplus

@@ -105,12 +105,23 @@ static double isa_share(const hone_device *device, const hone_tactic *tactic) {
     if (((*row)->isa & device->facts.isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
   double share = 1;
   for (uint32_t isa = best; isa > tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
-  return share;
+  return tactic->isa == 0 && best > 0 ? share / 2 : share; /* portable code multiplies and adds one after the other */
+}
+
+/* Bytes that packed weights have more than what the op's cost counts. */
+static double packed_more(const hn_choice *choice, const hn_candidate *candidate) {
+  double given = 0;
+  for (int i = 0; i < choice->node->in_count && i < 32; ++i)
+    if (candidate->tactic->pack_mask >> i & 1 && choice->in[i].constant) given += (double)hn_bytes(&choice->in[i].type);
+  return fmax(0, (double)candidate->packed_bytes - given);
 }
 
 /* Two numbers by the roofline (Williams, Waterman and Patterson 2009): what cannot be undercut, with caches eight times
- * as fast as main memory; and what is to be expected, with what the tactic's row says of its share of the peak. */
-static void estimate(const hn_choices *choices, const hn_choice *choice, hn_candidate *candidate) {
+ * as fast as main memory; and what is to be expected, with what the tactic's row says of its share of the peak.
+ * Computing and moving overlap, but not quite: the lesser of the two adds a quarter, which also tells apart what is
+ * bound by memory alone. */
+static void estimate(const hn_choices *choices, const hn_choice *choice, const hone_query *query,
+                     hn_candidate *candidate) {
   const hone_device *device = choices->devices[candidate->device];
   const hone_facts *facts = &device->facts;
   const hone_tactic *tactic = candidate->tactic;
@@ -124,11 +135,14 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, hn_cand
   const double threads = facts->threads > 0 ? facts->threads : 1;
   const double flops = facts->peak_flops > 0 ? facts->peak_flops : 150e9 * threads;
   const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
-  const double efficiency = tactic->efficiency > 0 ? tactic->efficiency : 0.6;
+  double reached = tactic->reaches ? tactic->reaches(query) : 0;
+  if (reached <= 0) reached = tactic->efficiency;
+  const double efficiency = reached > 0 ? reached : 0.6;
   const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
-  const double saved = tactic->efficiency > 0 ? fmax(1.1, 1.5 * efficiency) : 4; /* it may need fewer operations */
+  const double saved = reached > 0 ? fmax(1.1, 2 * efficiency) : 4; /* it may need fewer operations */
   candidate->floor_ns = tactic->overlay ? 0 : fmax(compute / saved, moved / (8 * bytes) * 1e9); /* may move nothing */
-  candidate->estimate_ns = tactic->overlay ? 500 : 500 + fmax(compute / efficiency, moved / (2 * bytes) * 1e9);
+  const double expected = compute / efficiency, moves = (moved + packed_more(choice, candidate)) / (2 * bytes) * 1e9;
+  candidate->estimate_ns = tactic->overlay ? 500 : 500 + fmax(expected, moves) + 0.25 * fmin(expected, moves);
 }
 
 static hone_status ask_variants(asking *a, hn_candidate *candidate) {
@@ -154,7 +168,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "other parameters were asked for";
     }
-    estimate(a->choices, a->choice, candidate);
+    estimate(a->choices, a->choice, &query, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
   }
   return HONE_OK;

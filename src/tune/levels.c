@@ -55,6 +55,8 @@ const hn_level *hn_level_of(const hone_build_options *options) {
   return &levels[options->level < 0 ? 0 : options->level > last ? last : options->level];
 }
 
+const char hn_time_used_up[] = "not timed: the time was used up";
+
 bool hn_tuning_stopped(hn_tuning *tuning) {
   const atomic_bool *stop = tuning->options->stop_timing;
   if (tuning->stop_ns && hn_clock_ns() >= tuning->stop_ns) tuning->stopped = true;

@@ -14,6 +14,7 @@ typedef struct timing {
   hn_candidate *candidate;
   const char *key;
   int slot, repeat, count; /* slot -1: not on the bench */
+  double spent_ns;         /* of all samples */
   double samples[MAX_SAMPLES];
 } timing;
 
@@ -87,8 +88,15 @@ static double best_estimate(const hn_choices *choices, const hn_choice *choice) 
 /* From here on a launch is long enough that waking threads and fetching inputs do not show. */
 static const double long_launch_ns = 2e6;
 
+/* A candidate that has run for so long has had its samples: of long launches a few will do, and on a disturbed machine
+ * more would not be quieter. */
+static bool had_enough(const hn_tuning *tuning, const timing *t) {
+  return t->count >= FIRST_LOOK && t->spent_ns > 3000 * tuning->level->sample_ns;
+}
+
 static void add_sample(timing *t, double ns) {
   t->samples[t->count++] = ns;
+  t->spent_ns += ns * (t->repeat > 0 ? t->repeat : 1);
   summarize(t);
 }
 
@@ -224,7 +232,7 @@ static bool is_quiet(const timing *t) { return t->candidate->time_ns < 1.15 * t-
 /* Other programs disturb: more samples may find a moment without them. */
 static bool needs_more(const measuring *m) {
   for (int i = 0; i < m->count; ++i)
-    if (m->timings[i].slot >= 0 && !is_quiet(&m->timings[i])) return true;
+    if (m->timings[i].slot >= 0 && !is_quiet(&m->timings[i]) && !had_enough(m->tuning, &m->timings[i])) return true;
   return false;
 }
 
@@ -233,7 +241,8 @@ static hone_status time_rounds(measuring *m) {
   for (int round = FIRST_LOOK; round < most && on_bench(m) > 0; ++round) {
     if (round >= m->samples && !needs_more(m)) break;
     for (int i = 0; i < m->count; ++i)
-      if (m->timings[i].slot >= 0) HN_TRY(sample(m->tuning, m->bench, &m->timings[i]));
+      if (m->timings[i].slot >= 0 && !had_enough(m->tuning, &m->timings[i]))
+        HN_TRY(sample(m->tuning, m->bench, &m->timings[i]));
     const double progress = fmin(1, (double)(round - FIRST_LOOK) / (double)(m->samples - FIRST_LOOK));
     const double factor = m->tuning->level->drop - (m->tuning->level->drop - 1) * progress;
     for (int i = 0; i < m->count; ++i)
@@ -251,6 +260,7 @@ static void put_untimed_behind(hn_choice *choice) {
   if (!best) return;
   for (int c = 0; c < choice->candidate_count; ++c) {
     hn_candidate *candidate = &choice->candidates[c];
+    if (candidate->reason == hn_time_used_up) continue; /* it was not put aside: its estimate will be calibrated */
     if (candidate->state == HN_CANDIDATE_ESTIMATED && candidate->estimate_ns < 4 * best->time_ns)
       candidate->estimate_ns = 4 * best->time_ns;
   }
@@ -292,7 +302,7 @@ static hone_status time_all(measuring *m) {
     if (t->candidate->reason) continue;
     HN_TRY(hn_check_stop(m->choices->context));
     if (hn_tuning_stopped(m->tuning)) {
-      t->candidate->reason = "not timed: the time was used up";
+      t->candidate->reason = hn_time_used_up;
       continue;
     }
     ++m->looked_at;
@@ -358,13 +368,14 @@ static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn
   }
   for (int round = 0; round < MAX_SAMPLES && !hn_tuning_stopped(tuning); ++round) {
     HN_TRY(hn_check_stop(tuning->context));
-    bool quiet = true;
+    bool quiet = true, enough = true;
     for (int i = 0; i < count; ++i) {
       HN_TRY(sample(tuning, benches[i], &timings[i]));
       quiet = quiet && is_quiet(&timings[i]);
+      enough = enough && had_enough(tuning, &timings[i]);
     }
-    *out_decided = quiet && round + 1 >= tuning->level->samples;
-    if (*out_decided || round + 1 >= 4 * tuning->level->samples) break;
+    *out_decided = quiet && (enough || round + 1 >= tuning->level->samples);
+    if (*out_decided || enough || round + 1 >= 4 * tuning->level->samples) break;
     if (round + 1 >= FIRST_LOOK && !others_lead(timings, count)) break;
   }
   return HONE_OK;

@@ -204,7 +204,7 @@ static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   if (!best_of(choice, NULL)) return NULL;
   if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
-  return hn_tuning_stopped(choices->tuning) ? "not timed: the time was used up" : NULL;
+  return hn_tuning_stopped(choices->tuning) ? hn_time_used_up : NULL;
 }
 
 hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
@@ -220,5 +220,7 @@ hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
   if (trial->why) return HONE_OK;
   HN_TRY(hn_choices_find_twins(parts));
   HN_TRY(hn_choices_measure(parts));
+  if (best_of(choice, NULL) && choices->tuning->stopped) trial->why = hn_time_used_up;
+  if (trial->why) return HONE_OK;
   return assign_all(parts, choice, trial);
 }

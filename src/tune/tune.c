@@ -239,6 +239,7 @@ static hone_status run_round(hn_choices *choices, const hone_shape *min, const h
   HN_TRY(hn_choices_find_twins(choices));
   HN_TRY(hn_reformats_measure(choices));
   HN_TRY(hn_choices_measure(choices));
+  HN_TRY(hn_tune_calibrate(choices));
   return assign(choices);
 }
 

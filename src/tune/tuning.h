@@ -60,6 +60,9 @@ typedef struct hn_tuning {
 } hn_tuning;
 /* Is the time for measuring used up, or does the caller want what there is? */
 bool hn_tuning_stopped(hn_tuning *tuning);
+extern const char hn_time_used_up[]; /* the reason of candidates that therefore have no time */
+/* After a stop: estimates of what has no time, by what the same tactics took elsewhere (tune/calibrate.c). */
+hone_status hn_tune_calibrate(hn_choices *choices);
 
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
 /* A device with memory of its own was asked for: where one of its candidates is usable, those in the host's memory

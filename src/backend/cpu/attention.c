@@ -7,7 +7,7 @@
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, ATTENTION_INPUTS, QKV_MASK = 1 };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, ATTENTION_OUTPUTS };
-enum { FEW_ROWS = 16 };                     /* of a query: packing keys costs more than it saves */
+enum { FEW_ROWS = 16 };                    /* of a query: packing keys costs more than it saves */
 enum { MOST_ROWS = 512, LEAST_ROWS = 56 }; /* of a unit: each packs its head's keys and values */
 static const double flops_per_ns = 80, bytes_per_ns = 15;
 

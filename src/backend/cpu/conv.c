@@ -235,6 +235,17 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+/* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
+static double reaches(const hone_query *query, const conv_kernel *kernel) {
+  static const double share[] = {
+      [GENERAL] = 0.85, [POINTWISE] = 0.85, [STRIDED] = 0.85, [FIRST] = 0.75, [DEPTHWISE] = 0.33, [TRANSPOSED] = 0.7};
+  hn_conv_f32 c;
+  if (read(query, &c, kernel) || c.groups < 1) return 0;
+  if (kernel->kind == DEPTHWISE) return share[DEPTHWISE] * hn_cpu_filled(c.out_channels, kernel->block);
+  const double filled = share[kernel->kind] * hn_cpu_filled(c.out_channels / c.groups, kernel->block);
+  return kernel->kind == FIRST ? filled : filled * hn_cpu_filled(c.in_channels / c.groups, kernel->block);
+}
+
 #define ROW_OF(symbol, name, version, op_name, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                \
   static const conv_kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                 \
   HN_CPU_CONV_PACKED_ROW(symbol, "cpu." name "." #suffix, version, op_name, suffix, ISA, &kernel_##symbol##_##suffix,  \

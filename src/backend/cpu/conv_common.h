@@ -28,9 +28,10 @@ float *hn_cpu_conv_pack_channels(const hone_query *query, int input, const hn_co
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 
-/* A row of a convolution by matrix products, START and the tile's name; the file has scratch and describe. */
+/* A row of a convolution by matrix products, START and the tile's name; the file has scratch, describe and reaches. */
 #define HN_CPU_CONV_TILE_ROW(symbol, start, op_name, suffix, ISA, ...)                                                 \
   static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
+  static double reaches_##suffix(const hone_query *query) { return reaches(query, &hn_cpu_gemm_##suffix); }            \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
     (void)unit;                                                                                                        \
     return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
@@ -44,11 +45,12 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
       .scratch = scratch_##suffix,                                                                                     \
       .prepare = prepare_##suffix,                                                                                     \
+      .reaches = reaches_##suffix,                                                                                     \
       __VA_ARGS__,                                                                                                     \
   };
 
-/* A row that packs weights, bias and slopes: the file's reject, variants, pack_bytes, pack, scratch and describe each
- * get the row's own `kernel` behind their other arguments; state_bytes and launch are the file's. */
+/* A row that packs weights, bias and slopes: the file's reject, variants, pack_bytes, pack, scratch, reaches and
+ * describe each get the row's own `kernel` behind their other arguments; state_bytes and launch are the file's. */
 #define HN_CPU_CONV_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                       \
   static const char *reject_##symbol##_##suffix(const hone_query *query) { return reject(query, kernel); }             \
   static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
@@ -57,6 +59,7 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
   static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) { return pack_bytes(query, kernel); }          \
   static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) { return pack(query, to, kernel); }   \
   static size_t scratch_##symbol##_##suffix(const hone_query *query) { return scratch(query, kernel); }                \
+  static double reaches_##symbol##_##suffix(const hone_query *query) { return reaches(query, kernel); }                \
   static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
                                                  hone_diagnostics *diag) {                                             \
     (void)unit;                                                                                                        \
@@ -78,6 +81,7 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .state_bytes = state_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
       .launch = launch,                                                                                                \
+      .reaches = reaches_##symbol##_##suffix,                                                                          \
       __VA_ARGS__,                                                                                                     \
   };
 

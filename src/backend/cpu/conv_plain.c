@@ -184,6 +184,13 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+/* A group's output channels are rows of the product, its pixels columns. */
+static double reaches(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
+  hn_conv_f32 c;
+  if (hn_cpu_conv_read_3d(query, &c) || c.groups < 1) return 0;
+  return 0.65 * hn_cpu_filled(c.out_channels / c.groups, kernel->rows) * hn_cpu_filled(pixels_of(&c), kernel->panel);
+}
+
 #define ROW(suffix, ISA)                                                                                               \
   HN_CPU_CONV_TILE_ROW(conv_f32_nchw, "cpu.conv.f32.nchw.", "conv", suffix, ISA, .reject = reject,                     \
                        .state_bytes = state_bytes, .launch = launch)

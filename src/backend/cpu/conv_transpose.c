@@ -226,6 +226,12 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+static double reaches(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
+  hn_conv_f32 c;
+  if (hn_cpu_conv_transpose_read(query, &c)) return 0;
+  return 0.55 * hn_cpu_filled(c.in_height * c.in_width, kernel->panel);
+}
+
 #define ROW(suffix, ISA)                                                                                               \
   HN_CPU_CONV_TILE_ROW(conv_transpose_f32, "cpu.conv_transpose.f32.", "conv_transpose", suffix, ISA, .pack_mask = 2,   \
                        .reject = reject, .pack_bytes = pack_bytes, .pack = pack, .state_bytes = state_bytes,           \

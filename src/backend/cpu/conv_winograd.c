@@ -204,6 +204,17 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+/* Multiplications are 4 and 2.25 times fewer; the transforms grow with the channels, the products with their product.
+ * Fitted to the layers of twelve networks (docs/PERFORMANCE.md). */
+static double reaches(const hone_query *query, const winograd_kernel *kernel) {
+  hn_conv_f32 c;
+  if (hn_cpu_conv_read(query, &c) || c.in_channels < 1 || c.out_channels < 1) return 0;
+  const double transforms = 1 / (double)c.in_channels + 1 / (double)c.out_channels;
+  const double whole = kernel->tile == 4 ? 1 / (0.263 + 2 * transforms) : 1 / (0.5 + 0.8 * transforms);
+  return whole * hn_cpu_filled(c.out_height, kernel->tile) * hn_cpu_filled(c.out_width, kernel->tile) *
+         hn_cpu_filled(c.in_channels, kernel->block) * hn_cpu_filled(c.out_channels, kernel->block);
+}
+
 #define ROW_OF(m, blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                  \
   static const winograd_kernel kernel_##m##_##suffix = {hn_winograd_f32_patches_##blocked##_##suffix,                  \
                                                         hn_winograd_f32_outputs_##blocked##_##suffix,                  \

@@ -58,6 +58,11 @@ int64_t hn_cpu_whole_lines(int64_t floats);
 static inline int64_t hn_cpu_lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t hn_cpu_greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* The share of whole blocks that is not padding. */
+static inline double hn_cpu_filled(int64_t count, int64_t block) {
+  return count > 0 ? (double)count / (double)((count + block - 1) / block * block) : 1;
+}
+
 /* Formats of a row by the suffix of its instruction set: plain, and the block that fills its vectors. */
 #define HN_CPU_PLAIN_ONLY                                                                                              \
   {                                                                                                                    \

@@ -5,13 +5,13 @@
 #include <string.h>
 
 const hn_cpu_gemm_kernel hn_cpu_gemm_c = {
-    hn_gemm_f32_4x8_c, hn_gemm_f32_a_tiles_c, hn_gemm_f32_pack_a_c, HN_GEMM_F32_PANEL_C, 10, hn_activate_f32_c};
+    hn_gemm_f32_4x8_c, hn_gemm_f32_a_tiles_c, hn_gemm_f32_pack_a_c, HN_GEMM_F32_PANEL_C, 4, 10, hn_activate_f32_c};
 #ifndef HONE_NO_AVX
 const hn_cpu_gemm_kernel hn_cpu_gemm_avx2 = {
-    hn_gemm_f32_6x16_avx2, hn_gemm_f32_a_tiles_avx2, hn_gemm_f32_pack_a_avx2, HN_GEMM_F32_PANEL_AVX2, 70,
+    hn_gemm_f32_6x16_avx2, hn_gemm_f32_a_tiles_avx2, hn_gemm_f32_pack_a_avx2, HN_GEMM_F32_PANEL_AVX2, 6, 70,
     hn_activate_f32_avx2};
 const hn_cpu_gemm_kernel hn_cpu_gemm_avx512 = {
-    hn_gemm_f32_14x32_avx512, hn_gemm_f32_a_tiles_avx512, hn_gemm_f32_pack_a_avx512, HN_GEMM_F32_PANEL_AVX512, 140,
+    hn_gemm_f32_14x32_avx512, hn_gemm_f32_a_tiles_avx512, hn_gemm_f32_pack_a_avx512, HN_GEMM_F32_PANEL_AVX512, 14, 140,
     hn_activate_f32_avx512};
 #endif
 
@@ -225,6 +225,14 @@ hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_
   HN_TRY(describe(query, read, kernel, &s));
   hn_cpu_product_pack(&s.product, query->in[1].constant->data, to);
   return HONE_OK;
+}
+
+/* Measured on layers with many rows; those with few wait for B, which the estimate counts beside it. */
+double hn_cpu_product_reaches(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
+  hn_cpu_product product = {.kernel = kernel};
+  hn_cpu_product_ports ports = {-1, -1, -1};
+  if (read(query, &product, &ports)) return 0;
+  return 0.85 * hn_cpu_filled(product.gemm.m, kernel->rows) * hn_cpu_filled(product.gemm.n, kernel->panel);
 }
 
 size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {

@@ -14,7 +14,7 @@ typedef struct hn_cpu_gemm_kernel {
               float *scratch);
   int64_t (*a_tiles)(const hn_gemm_f32 *gemm);
   void (*pack_a)(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
-  int panel;
+  int panel, rows;              /* of a tile: columns of B, rows of A */
   double flops_per_ns;          /* of one thread, about: for grains alone */
   hn_activate_f32_fn *activate; /* for sums of several products */
 } hn_cpu_gemm_kernel;
@@ -73,6 +73,7 @@ const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_
 size_t hn_cpu_product_pack_bytes(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_product_read *read,
                                       const hn_cpu_gemm_kernel *kernel);
+double hn_cpu_product_reaches(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
 size_t hn_cpu_product_state_bytes(const hone_query *query);
 hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
@@ -87,6 +88,7 @@ hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_l
     return family##_pack_query(query, to, __VA_ARGS__);                                                                \
   }                                                                                                                    \
   static size_t scratch_##suffix(const hone_query *query) { return family##_scratch(query, __VA_ARGS__); }             \
+  static double reaches_##suffix(const hone_query *query) { return family##_reaches(query, __VA_ARGS__); }             \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
     (void)unit;                                                                                                        \
     return family##_prepare(query, state, diag, __VA_ARGS__);                                                          \
@@ -106,6 +108,7 @@ hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_l
       .state_bytes = family##_state_bytes,                                                                             \
       .prepare = prepare_##suffix,                                                                                     \
       .launch = family##_launch,                                                                                       \
+      .reaches = reaches_##suffix,                                                                                     \
   };
 /* `read` is the file's own. */
 #define HN_CPU_PRODUCT_ROW(op_name, suffix, ISA)                                                                       \

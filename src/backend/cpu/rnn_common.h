@@ -69,6 +69,7 @@ void hn_cpu_rnn_copy_state(const hn_cpu_rnn *rnn, int64_t direction, int64_t fir
 const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell);
 hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell);
+double hn_cpu_rnn_reaches(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell);
 size_t hn_cpu_rnn_state_bytes(const hone_query *query);
 hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
