@@ -125,6 +125,7 @@ typedef struct hone_onnx_row {
   int first, last;
   const char *domain;
   const char *to_input, *set, *rename, *drop, *adapt, *as;
+  bool alias; /* read, never written: exports use another row */
 } hone_onnx_row;
 
 /* Traits. */

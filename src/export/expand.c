@@ -11,7 +11,8 @@
 const hone_onnx_row *hn_export_row(const hone_op *op) {
   for (int i = 0; i < HONE_MAX_ONNX_ROWS && op->onnx[i].name; ++i) {
     const hone_onnx_row *row = &op->onnx[i];
-    if (!row->as && !row->to_input && row->first <= HN_EXPORT_OPSET && row->last >= HN_EXPORT_OPSET) return row;
+    if (!row->alias && !row->as && !row->to_input && row->first <= HN_EXPORT_OPSET && row->last >= HN_EXPORT_OPSET)
+      return row;
   }
   return NULL;
 }

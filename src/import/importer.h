@@ -133,6 +133,7 @@ typedef struct hn_adapter {
   const char *attributes; /* that it takes besides those of the row */
   hone_status (*run)(hn_import_call *call);
 } hn_adapter;
+extern const hn_adapter hn_contrib_adapters[];       /* contrib.c; ends with name NULL */
 const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
 
 #endif

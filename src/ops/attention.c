@@ -259,5 +259,7 @@ const hone_op hn_op_attention = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
-    .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST}},
+    .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST},
+             HN_ORT_ROW("Attention", "ort_attention"),
+             HN_ORT_ROW("MultiHeadAttention", "ort_multi_head_attention")},
 };

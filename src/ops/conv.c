@@ -59,5 +59,5 @@ const hone_op hn_op_conv = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
-    .onnx = {{.name = "Conv", .first = 1, .last = HONE_LATEST}},
+    .onnx = {{.name = "Conv", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedConv", "ort_fused_conv")},
 };

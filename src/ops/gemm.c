@@ -71,5 +71,6 @@ const hone_op hn_op_gemm = {
     .eval = eval,
     .cost = cost,
     .onnx = {{.name = "Gemm", .first = 7, .last = HONE_LATEST},
-             {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"}},
+             {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"},
+             HN_ORT_ROW("FusedGemm", "ort_fused_gemm")},
 };

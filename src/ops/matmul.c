@@ -38,5 +38,5 @@ const hone_op hn_op_matmul = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
-    .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST}},
+    .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedMatMul", "ort_fused_matmul")},
 };

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contrib.c - operators of ONNX Runtime's own domain, which its optimised models hold, back into what they stand for:
+ * the passes know better what this machine should fuse. Source: the operator schemas of com.microsoft, version 1. What
+ * is not exactly a composition of ours is refused. */
+#include "import/importer.h"
+#include <string.h>
+
+static hn_value *input(const hn_import_call *call, int index) {
+  return index < call->in_count ? call->in[index] : NULL;
+}
+
+static hone_status refuse(hn_import_call *call, const char *what) {
+  return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
+}
+
+static hone_status want_inputs(hn_import_call *call, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
+  return HONE_OK;
+}
+
+static hone_status refuse_outputs(hn_import_call *call, int from, int to) {
+  for (int i = from; i < call->out_count && i <= to; ++i)
+    if (*call->out_names[i]) return refuse(call, "an output that only training or decoding needs is wanted");
+  return HONE_OK;
+}
+
+static double take_real(hn_import_call *call, const char *name, double otherwise) {
+  hone_attr attr;
+  if (!hn_import_take_attr(call, name, &attr)) return otherwise;
+  return attr.kind == HONE_ATTR_FLOAT ? attr.f : attr.kind == HONE_ATTR_INT ? (double)attr.i : otherwise;
+}
+
+static int64_t take_int(hn_import_call *call, const char *name, int64_t otherwise) {
+  hone_attr attr;
+  return hn_import_take_attr(call, name, &attr) && attr.kind == HONE_ATTR_INT ? attr.i : otherwise;
+}
+
+/* *x = op(*x, y). */
+static hone_status combine(hn_import_call *call, const char *op, hn_value **x, hn_value *y) {
+  hn_value *in[2] = {*x, y};
+  return y ? hn_import_make(call, op, 2, in, 0, NULL, x) : HONE_NO_MEMORY;
+}
+
+static hone_status finish(hn_import_call *call, hn_value *value) {
+  call->out[0] = value;
+  call->done = true;
+  return HONE_OK;
+}
+
+/* ---- normalisation of a sum ---- */
+
+/* SkipLayerNormalization: input, skip, gamma, beta, bias; the simplified one has no beta. Output 3 is the sum. */
+static hone_status skip_norm(hn_import_call *call) {
+  const bool is_rms = hn_name_equal(call->op->name, "rms_norm");
+  const hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = take_real(call, "epsilon", 1e-12)};
+  HN_TRY(want_inputs(call, 3));
+  HN_TRY(refuse_outputs(call, 1, 2));
+  hn_value *sum = input(call, 0), *bias = input(call, is_rms ? 3 : 4), *y;
+  HN_TRY(combine(call, "add", &sum, input(call, 1)));
+  if (bias) HN_TRY(combine(call, "add", &sum, bias));
+  hn_value *in[3] = {sum, input(call, 2), is_rms ? NULL : input(call, 3)};
+  HN_TRY(hn_import_make(call, call->op->name, in[2] ? 3 : 2, in, 1, &epsilon, &y));
+  for (int i = 3; i < call->out_count; ++i) call->out[i] = sum;
+  return finish(call, y);
+}
+
+/* ---- activations ---- */
+
+/* BiasGelu and FastGelu: x and a bias, which the second may lack. */
+static hone_status bias_gelu(hn_import_call *call) {
+  HN_TRY(want_inputs(call, 1));
+  hn_value *x = input(call, 0), *bias = input(call, 1);
+  if (bias) HN_TRY(combine(call, "add", &x, bias));
+  HN_TRY(hn_import_make(call, call->op->name, 1, &x, 0, NULL, &x));
+  return finish(call, x);
+}
+
+static hone_status quick_gelu(hn_import_call *call) {
+  const hone_attr alpha = {.name = "alpha", .kind = HONE_ATTR_FLOAT, .f = 1.702};
+  return hn_import_find_attr(call, "alpha") ? HONE_OK : hn_import_add_attr(call, &alpha);
+}
+
+/* A fused activation by ONNX's name; first and second: what it calls alpha and beta, or the bounds. */
+static hone_status activate(hn_import_call *call, const char *name, double first, double second, hn_value **x) {
+  static const struct {
+    const char *name, *op;
+    int attrs;
+  } rows[] = {{"Relu", "relu", 0},
+              {"Tanh", "tanh", 0},
+              {"Sigmoid", "sigmoid", 0},
+              {"LeakyRelu", "leaky_relu", 1},
+              {"HardSigmoid", "hard_sigmoid", 2}};
+  const hone_attr attrs[2] = {{.name = "alpha", .kind = HONE_ATTR_FLOAT, .f = first},
+                              {.name = "beta", .kind = HONE_ATTR_FLOAT, .f = second}};
+  if (!*name) return HONE_OK;
+  for (size_t i = 0; i < HN_COUNT(rows); ++i)
+    if (hn_name_equal(rows[i].name, name)) return hn_import_make(call, rows[i].op, 1, x, rows[i].attrs, attrs, x);
+  if (!hn_name_equal(name, "Clip"))
+    return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "its activation %.40s is not known", name);
+  const hone_dtype dtype = (*x)->fact.type.dtype;
+  hn_value *in[3] = {*x, hn_constant_scalar(call->importer->graph, dtype, first),
+                     hn_constant_scalar(call->importer->graph, dtype, second)};
+  return in[1] && in[2] ? hn_import_make(call, "clip", 3, in, 0, NULL, x) : HONE_NO_MEMORY;
+}
+
+static const char *take_activation(hn_import_call *call) {
+  hone_attr attr;
+  return hn_import_take_attr(call, "activation", &attr) && attr.kind == HONE_ATTR_STRING ? attr.s : "";
+}
+
+/* What stands for alpha and beta where the node does not say. */
+static double default_of(const char *activation, int which) {
+  if (hn_name_equal(activation, "LeakyRelu")) return 0.01;
+  return which == 0 ? 0.2 : 0.5;
+}
+
+/* FusedConv: x, w, b and a summand; activation(conv + summand). */
+static hone_status fused_conv(hn_import_call *call) {
+  const char *activation = take_activation(call);
+  double params[2] = {default_of(activation, 0), default_of(activation, 1)};
+  hone_attr given;
+  if (hn_import_take_attr(call, "activation_params", &given) && given.kind == HONE_ATTR_FLOATS)
+    for (int64_t i = 0; i < given.count && i < 2; ++i) params[i] = given.floats[i];
+  else if (hn_name_equal(activation, "Clip"))
+    return refuse(call, "the bounds of its activation are missing");
+  HN_TRY(want_inputs(call, 2));
+  hn_value *y, *summand = input(call, 3);
+  HN_TRY(hn_import_make(call, "conv", input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
+  if (summand) HN_TRY(combine(call, "add", &y, summand));
+  HN_TRY(activate(call, activation, params[0], params[1], &y));
+  return finish(call, y);
+}
+
+static hone_status fused_gemm(hn_import_call *call) {
+  const char *activation = take_activation(call);
+  const double alpha = take_real(call, "activation_alpha", default_of(activation, 0));
+  const double beta = take_real(call, "activation_beta", default_of(activation, 1));
+  (void)take_real(call, "activation_gamma", 0); /* of activations that are not fused */
+  if (hn_name_equal(activation, "Clip")) return refuse(call, "it clips");
+  HN_TRY(want_inputs(call, 2));
+  hn_value *y;
+  HN_TRY(hn_import_make(call, "gemm", input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
+  HN_TRY(activate(call, activation, alpha, beta, &y));
+  return finish(call, y);
+}
+
+/* ---- products ---- */
+
+static hone_status swap_last(hn_import_call *call, hn_value **x) {
+  const int rank = (*x)->fact.type.shape.rank;
+  int64_t perm[HONE_MAX_RANK];
+  if (rank < 0) return refuse(call, "it transposes a value of unknown rank");
+  if (rank < 2) return HONE_OK; /* a vector is what it is */
+  for (int i = 0; i < rank; ++i) perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+  const hone_attr order = {.name = "perm", .kind = HONE_ATTR_INTS, .count = rank, .ints = perm};
+  return hn_import_make(call, "transpose", 1, x, 1, &order, x);
+}
+
+static hone_status fused_matmul(hn_import_call *call) {
+  const double alpha = take_real(call, "alpha", 1);
+  const bool swaps[2] = {take_int(call, "transA", 0) != 0, take_int(call, "transB", 0) != 0};
+  if (take_int(call, "transBatchA", 0) || take_int(call, "transBatchB", 0))
+    return refuse(call, "it transposes the batch");
+  HN_TRY(want_inputs(call, 2));
+  hn_value *in[2] = {input(call, 0), input(call, 1)}, *y;
+  for (int i = 0; i < 2; ++i)
+    if (swaps[i]) HN_TRY(swap_last(call, &in[i]));
+  HN_TRY(hn_import_make(call, "matmul", 2, in, 0, NULL, &y));
+  if (alpha != 1)
+    HN_TRY(combine(call, "mul", &y, hn_constant_scalar(call->importer->graph, y->fact.type.dtype, alpha)));
+  return finish(call, y);
+}
+
+/* ---- attention ---- */
+
+static hone_status refuse_inputs(hn_import_call *call, int from, int but) {
+  for (int i = from; i < call->in_count; ++i)
+    if (i != but && call->in[i]) return refuse(call, "it has a mask of its own kind, or a cache of keys");
+  return HONE_OK;
+}
+
+/* q, k, v and the addend of the scores, by what is left of the attributes. */
+static hone_status attend(hn_import_call *call, hn_value *const qkv[3], hn_value *addend) {
+  hone_attr attrs[3];
+  int count = 2;
+  const int64_t heads = take_int(call, "num_heads", 0);
+  const double scale = take_real(call, "scale", 0);
+  (void)take_real(call, "mask_filter_value", 0); /* of masks that are refused */
+  if (take_int(call, "unidirectional", 0)) return refuse(call, "it looks back only");
+  attrs[0] = (hone_attr){.name = "q_num_heads", .kind = HONE_ATTR_INT, .i = heads};
+  attrs[1] = (hone_attr){.name = "kv_num_heads", .kind = HONE_ATTR_INT, .i = heads};
+  if (scale != 0) attrs[count++] = (hone_attr){.name = "scale", .kind = HONE_ATTR_FLOAT, .f = scale};
+  for (int i = 0; i < 3; ++i)
+    if (qkv[i]->fact.type.shape.rank != 3) return refuse(call, "queries, keys and values are not of rank 3");
+  hn_value *in[4] = {qkv[0], qkv[1], qkv[2], addend}, *y;
+  HN_TRY(hn_import_make(call, "attention", addend ? 4 : 3, in, count, attrs, &y));
+  return finish(call, y);
+}
+
+/* Attention: input, weights and bias of queries, keys and values side by side. */
+static hone_status joined_attention(hn_import_call *call) {
+  enum { MASK = 3, ADDEND = 5 };
+  HN_TRY(want_inputs(call, 2));
+  HN_TRY(refuse_inputs(call, MASK, ADDEND));
+  HN_TRY(refuse_outputs(call, 1, 1));
+  const hone_shape *w = &call->in[1]->fact.type.shape;
+  if (w->rank != 2 || HONE_SYMBOLIC(w->dim[1]) || w->dim[1] % 3 != 0) return refuse(call, "its weights are no matrix");
+  hn_value *y = input(call, 0), *qkv[3];
+  HN_TRY(combine(call, "matmul", &y, call->in[1]));
+  if (input(call, 2)) HN_TRY(combine(call, "add", &y, call->in[2]));
+  const int64_t size = w->dim[1] / 3, last = -1;
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t begin = i * size, end = begin + size;
+    hn_value *in[4] = {y, hn_constant_int(call->importer->graph, NULL, 1, 1, &begin),
+                       hn_constant_int(call->importer->graph, NULL, 1, 1, &end),
+                       hn_constant_int(call->importer->graph, NULL, 1, 1, &last)};
+    if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
+    HN_TRY(hn_import_make(call, "slice", 4, in, 0, NULL, &qkv[i]));
+  }
+  return attend(call, qkv, input(call, ADDEND));
+}
+
+/* MultiHeadAttention: queries, keys and values as rows. */
+static hone_status multi_head_attention(hn_import_call *call) {
+  enum { BIAS = 3, ADDEND = 5 };
+  HN_TRY(want_inputs(call, 3));
+  HN_TRY(refuse_inputs(call, BIAS, ADDEND));
+  HN_TRY(refuse_outputs(call, 1, 3));
+  return attend(call, call->in, input(call, ADDEND));
+}
+
+const hn_adapter hn_contrib_adapters[] = {
+    {"ort_attention", "mask_filter_value num_heads scale unidirectional", joined_attention},
+    {"ort_bias_gelu", "", bias_gelu},
+    {"ort_fused_conv", "activation activation_params", fused_conv},
+    {"ort_fused_gemm", "activation activation_alpha activation_beta activation_gamma", fused_gemm},
+    {"ort_fused_matmul", "alpha transA transB transBatchA transBatchB", fused_matmul},
+    {"ort_multi_head_attention", "mask_filter_value num_heads scale unidirectional", multi_head_attention},
+    {"ort_quick_gelu", "", quick_gelu},
+    {"ort_skip_norm", "", skip_norm},
+    {0}};
