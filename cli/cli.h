@@ -172,6 +172,7 @@ typedef struct cli_model {
   int input_count;
   cli_shape shapes[CLI_MAX_SHAPES]; /* by --shapes */
   int shape_count;
+  int run_profile; /* of them, those of this profile are the shapes to run at; -1: all, the last one given first */
   double build_ms; /* 0 when loaded */
   bool plain;      /* build the graph as it was imported, by the reference alone */
 } cli_model;

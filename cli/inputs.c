@@ -12,7 +12,9 @@ static bool has_suffix(const char *text, const char *suffix) {
 
 static const cli_shape *find_shape(const cli_model *model, const char *input) {
   for (int i = model->shape_count - 1; i >= 0; --i)
-    if (strcmp(model->shapes[i].input, input) == 0) return &model->shapes[i];
+    if (strcmp(model->shapes[i].input, input) == 0 &&
+        (model->run_profile < 0 || model->run_profile == model->shapes[i].profile))
+      return &model->shapes[i];
   return NULL;
 }
 

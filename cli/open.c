@@ -180,6 +180,7 @@ int cli_open_model(cli_tool *cli, cli_model *model) {
   hone_port_info ports[CLI_MAX_INPUTS];
   const int port_count = model->engine ? ports_of_engine(cli, model->engine, ports, CLI_MAX_INPUTS)
                                        : cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
+  if (model->engine || !cli_wants_schedule(cli, &model->run_profile)) model->run_profile = -1;
   code = cli_read_shapes(cli, "shapes", ports, port_count, model->shapes, &model->shape_count);
   if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
   if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, port_count, model);

@@ -10,9 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 enum { MAX_BYTES = 1 << 20 };
 static const uint64_t run_limit_bytes = 1 << 24; /* larger activations are not worth the fuzzer's time */
 
-/* Runs with inputs of zeros. A status is enough: the session says why. */
-static void run(hone_engine *engine) {
-  const hone_session_options options = {.struct_size = sizeof options, .heap_limit_bytes = run_limit_bytes};
+/* Runs a schedule with inputs of zeros. A status is enough: the session says why. */
+static void run(hone_engine *engine, int schedule) {
+  const hone_session_options options = {.struct_size = sizeof options,
+                                        .heap_limit_bytes = run_limit_bytes,
+                                        .one_schedule = true,
+                                        .schedule = schedule};
   hone_session *session;
   if (hone_session_create(engine, &options, &session, NULL) != HONE_OK) return;
   const hone_status status = hone_session_run(session);
@@ -54,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   const hone_status status = hone_engine_load_memory(context, copy, count, &device, 1, &engine);
   if ((status == HONE_OK) != (engine != NULL) || status == HONE_INTERNAL) abort();
   if (status != HONE_OK && hone_context_message_count(context) == 0) abort();
-  if (engine) run(engine);
+  for (int k = 0; engine && k < hone_engine_schedule_count(engine); ++k) run(engine, k);
   hone_engine_release(engine);
   hone_device_close(device);
   hone_context_destroy(context);

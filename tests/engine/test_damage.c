@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_damage.c - an engine damaged at every 7th place is an error or gives the right result. */
+/* test_damage.c - an engine damaged at every 7th place is an error or gives the right result; one with two schedules at
+ * every 23rd. */
 #include "support/damage.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,10 +9,15 @@
 
 static void test_damage(void **state) {
   (void)state;
-  damage_sweep(7, 71);
+  damage_sweep(1, 7, 71);
+}
+
+static void test_two_schedules(void **state) {
+  (void)state;
+  damage_sweep(2, 23, 397);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_damage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_damage), cmocka_unit_test(test_two_schedules)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

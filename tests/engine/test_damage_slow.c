@@ -8,7 +8,7 @@
 
 static void test_damage(void **state) {
   (void)state;
-  damage_sweep(1, 1);
+  damage_sweep(1, 1, 1);
 }
 
 int main(void) {

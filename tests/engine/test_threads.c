@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_threads.c - sessions of one engine, each in a thread of its own, on a device that they share and on devices of
- * their own, give the bits that one of them gives alone, also when it is opened and closed while the others run. */
+/* test_threads.c - sessions of one engine with two schedules, each in a thread of its own, on a device that they share
+ * and on devices of their own, give the bits that one of them gives alone, also when it is opened and closed while the
+ * others run. */
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,8 +71,9 @@ static void begin(worker *w, hone_engine *engine, int number) {
 }
 
 static hone_engine *build_engine(hone_context *context, hone_device *device) {
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}, 0};
-  const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = &shape, .shape_count = 1};
+  const hone_profile_shape shapes[] = {{"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0},
+                                       {"x", {4, {2, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {BATCH_MAX, 3, 16, 16}}, 1}};
+  const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = shapes, .shape_count = 2};
   hone_graph *graph;
   hone_engine *engine;
   assert_int_equal(small_net_graph(context, true, &graph), HONE_OK);

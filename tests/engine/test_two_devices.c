@@ -421,9 +421,19 @@ static void test_without(void **state) {
 
 static bool write_to(void *user, const char *piece, size_t length) { return fwrite(piece, 1, length, user) == length; }
 
-/* Free batches: arenas of both devices are placed anew for each shape, and what was recorded belongs to it. */
-static void test_free_batch(void **state) {
-  (void)state;
+static hone_engine *reload(hone_engine *engine, hone_device *device) {
+  hone_engine *loaded;
+  check(hone_engine_save(engine, "free_batch.hone", hone_context_diagnostics(context)));
+  check(hone_engine_load(context, "free_batch.hone", &device, 1, &loaded));
+  unlink("free_batch.hone");
+  unlink("free_batch.hone.ledger");
+  hone_engine_release(engine);
+  return loaded;
+}
+
+/* Arenas of both devices are placed anew for each shape, and what was recorded belongs to it. The far device has the
+ * weights of all schedules. */
+static void run_free_batch(const hone_profile_shape *profiles, int count) {
   hone_device *far = open_far(0), *ref;
   hone_graph *graph;
   hone_engine *engines[2];
@@ -431,11 +441,12 @@ static void test_free_batch(void **state) {
   check(small_net_graph(context, true, &graph));
   check(hone_device_open(context, "ref", 0, NULL, &ref));
   hone_device *const devices[2] = {far, ref};
-  const hone_profile_shape profile = {
-      .input = "x", .min = {4, {1, 3, 16, 16}}, .opt = {4, {2, 3, 16, 16}}, .max = {4, {4, 3, 16, 16}}};
-  const hone_build_options options = {.struct_size = sizeof options, .level = -1, .shapes = &profile, .shape_count = 1};
+  const hone_build_options options = {
+      .struct_size = sizeof options, .level = -1, .shapes = profiles, .shape_count = count};
   for (int e = 0; e < 2; ++e) {
     check(hone_engine_build(context, graph, &devices[e], 1, &options, &engines[e]));
+    assert_int_equal(hone_engine_schedule_count(engines[e]), count);
+    engines[e] = reload(engines[e], devices[e]);
     check(hone_session_create(engines[e], NULL, &sessions[e], hone_context_diagnostics(context)));
   }
   for (int round = 0; round < 6; ++round) {
@@ -463,6 +474,15 @@ static void test_free_batch(void **state) {
   hone_graph_destroy(graph);
   hone_device_close(ref);
   hone_device_close(far);
+}
+
+static void test_free_batch(void **state) {
+  (void)state;
+  static const hone_profile_shape one = {"x", {4, {1, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {4, 3, 16, 16}}, 0};
+  static const hone_profile_shape two[] = {{"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0},
+                                           {"x", {4, {2, 3, 16, 16}}, {4, {4, 3, 16, 16}}, {4, {4, 3, 16, 16}}, 1}};
+  run_free_batch(&one, 1);
+  run_free_batch(two, 2);
 }
 
 static void test_verify(void **state) {

@@ -76,9 +76,10 @@ static hone_status import(attempt *a) { return hone_graph_load_onnx(a->context, 
 static hone_status by_hand(attempt *a) { return small_net_graph(a->context, true, &a->graph); }
 
 static hone_status build_with(attempt *a, bool reference_only) {
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0};
+  const hone_profile_shape shapes[] = {{"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0},
+                                       {"x", {4, {2, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {3, 3, 16, 16}}, 1}};
   const hone_build_options options = {
-      .struct_size = sizeof options, .reference_only = reference_only, .level = -1, .shapes = &shape, .shape_count = 1};
+      .struct_size = sizeof options, .reference_only = reference_only, .level = -1, .shapes = shapes, .shape_count = 2};
   return hone_engine_build(a->context, a->graph, &a->device, 1, &options, &a->engine);
 }
 
@@ -98,6 +99,9 @@ static hone_status run_session(attempt *a) {
   const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1, 3, 16, 16}}};
   hone_status status = hone_tensor_alloc(a->context, &type, &a->input);
   if (status == HONE_OK) status = hone_session_copy_in(a->session, "x", &a->input);
+  if (status == HONE_OK) status = hone_session_run(a->session);
+  static const int64_t two[] = {2, 3, 16, 16}; /* the other schedule's */
+  if (status == HONE_OK) status = hone_session_set_shape(a->session, "x", 4, two);
   if (status == HONE_OK) status = hone_session_run(a->session);
   return status;
 }

@@ -2,6 +2,7 @@
 /* test_no_allocation.c - running allocates nothing: the C library's allocating functions and mmap are replaced here,
  * in the program itself, and counted while a session runs. Under a sanitizer, which has its own, only the context's
  * allocator is counted. */
+#include "support/schedules.h"
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,7 +166,45 @@ static void test_counter(void **state) {
 #endif
 }
 
+/* From one schedule to the other and back: what both need is there after their first runs. */
+static void test_schedules(void **state) {
+  (void)state;
+  static const batch_range ranges[] = {{1, 1, 1}, {2, 4, 8}};
+  const hone_context_options options = {.struct_size = sizeof options, .resize = resize};
+  const hone_device_options two = {.struct_size = sizeof two, .threads = 2};
+  const hone_session_options session_options = {.struct_size = sizeof session_options, .profile = true};
+  hone_context *context;
+  hone_device *device;
+  hone_engine *engine;
+  hone_session *session;
+  hone_session_stats stats;
+  float y[SCHEDULES_MAX_BATCH * SCHEDULES_CLASSES];
+  assert_int_equal(hone_context_create(&options, &context), HONE_OK);
+  assert_int_equal(hone_device_open(context, "cpu", 0, &two, &device), HONE_OK);
+  assert_int_equal(schedules_build(context, device, &schedules_conv, ranges, 2, NULL, &engine), HONE_OK);
+  assert_int_equal(hone_session_create(engine, &session_options, &session, NULL), HONE_OK);
+  for (int64_t batch = 1; batch <= 4; batch *= 4)
+    assert_int_equal(schedules_run(&schedules_conv, session, batch, y), HONE_OK);
+  for (int i = 0; i < 6; ++i) {
+    const int64_t dims[4] = {i % 2 ? 4 : 1, 3, 16, 16};
+    atomic_store(&calls, 0);
+    atomic_store(&watching, true);
+    const hone_status status = hone_session_set_shape(session, "x", 4, dims);
+    atomic_store(&watching, false);
+    assert_int_equal(status, HONE_OK);
+    const long count = atomic_load(&calls) + count_of_run(session);
+    if (count != 0) fail_msg("batch %d: allocating functions were called %ld times", (int)dims[0], count);
+    hone_session_get_stats(session, &stats);
+    assert_int_equal(stats.schedule, i % 2);
+  }
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(device);
+  hone_context_destroy(context);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter), cmocka_unit_test(test_runs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter), cmocka_unit_test(test_runs),
+                                     cmocka_unit_test(test_schedules)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

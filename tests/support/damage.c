@@ -12,15 +12,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 10 };
+enum { CLASSES = 10, MOST_SCHEDULES = 2, ITEM = 3 * 16 * 16 };
 
 typedef struct bench {
   hone_context *context;
   hone_device *device;
-  hone_tensor x;
+  hone_tensor x; /* a batch of MOST_SCHEDULES items; schedule k runs the first k + 1 */
   uint8_t *bytes, *copy;
   size_t count;
-  float want[CLASSES];
+  int schedules;
+  float want[MOST_SCHEDULES][MOST_SCHEDULES * CLASSES];
 } bench;
 
 /* What became of a damaged engine. */
@@ -33,16 +34,29 @@ static void check(hone_status status, const hone_context *context) {
   fail_msg("%s", hone_status_name(status));
 }
 
+static hone_tensor first_items(const bench *b, int count) {
+  hone_tensor x = b->x;
+  x.type.shape.dim[0] = count;
+  x.bytes = (size_t)count * ITEM * sizeof(float);
+  return x;
+}
+
 static fate run(const bench *b, hone_engine *engine, hone_session *session) {
   hone_port_info in, out;
-  hone_tensor y;
+  fate end = RAN_RIGHT;
   if (hone_engine_input_count(engine) != 1 || hone_engine_output_count(engine) != 1) return RAN_OTHERWISE;
   if (hone_engine_input(engine, 0, &in) != HONE_OK || hone_engine_output(engine, 0, &out) != HONE_OK) return WRONG;
-  hone_status status = hone_session_copy_in(session, in.name, &b->x);
-  if (status == HONE_OK) status = hone_session_run(session);
-  if (status != HONE_OK) return hone_session_message_count(session) > 0 ? REFUSED : WRONG;
-  if (hone_session_tensor(session, out.name, &y) != HONE_OK) return WRONG;
-  return y.bytes == sizeof b->want && memcmp(y.data, b->want, sizeof b->want) == 0 ? RAN_RIGHT : RAN_OTHERWISE;
+  for (int k = 0; k < b->schedules; ++k) {
+    const hone_tensor x = first_items(b, k + 1);
+    const size_t want_bytes = (size_t)(k + 1) * CLASSES * sizeof(float);
+    hone_tensor y;
+    hone_status status = hone_session_copy_in(session, in.name, &x);
+    if (status == HONE_OK) status = hone_session_run(session);
+    if (status != HONE_OK) return hone_session_message_count(session) > 0 ? REFUSED : WRONG;
+    if (hone_session_tensor(session, out.name, &y) != HONE_OK) return WRONG;
+    if (y.bytes != want_bytes || memcmp(y.data, b->want[k], want_bytes) != 0) end = RAN_OTHERWISE;
+  }
+  return end;
 }
 
 static fate open_and_run(bench *b, const uint8_t *bytes, size_t count) {
@@ -96,24 +110,30 @@ static void save_bytes(bench *b, const hone_engine *engine) {
 
 static void begin(bench *b) {
   const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
-  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
-  const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1, 3, 16, 16}}};
+  static const hone_profile_shape shapes[] = {{"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0},
+                                              {"x", {4, {2, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {3, 3, 16, 16}}, 1}};
+  const hone_build_options options = {
+      .struct_size = sizeof options, .level = -1, .shapes = shapes, .shape_count = b->schedules};
+  const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {MOST_SCHEDULES, 3, 16, 16}}};
   hone_graph *graph;
   hone_engine *engine;
   hone_session *session;
   assert_int_equal(hone_context_create(NULL, &b->context), HONE_OK);
   check(hone_device_open(b->context, "cpu", 0, &one, &b->device), b->context);
-  check(small_net_graph(b->context, false, &graph), b->context);
+  check(small_net_graph(b->context, b->schedules > 1, &graph), b->context);
   check(hone_engine_build(b->context, graph, &b->device, 1, &options, &engine), b->context);
   check(hone_tensor_alloc(b->context, &type, &b->x), b->context);
   small_net_fill(&b->x, 1);
   check(hone_session_create(engine, NULL, &session, NULL), b->context);
-  check(hone_session_copy_in(session, "x", &b->x), b->context);
-  check(hone_session_run(session), b->context);
-  hone_tensor y;
-  check(hone_session_tensor(session, "y", &y), b->context);
-  assert_int_equal(y.bytes, sizeof b->want);
-  memcpy(b->want, y.data, sizeof b->want);
+  for (int k = 0; k < b->schedules; ++k) {
+    const hone_tensor x = first_items(b, k + 1);
+    hone_tensor y;
+    check(hone_session_copy_in(session, "x", &x), b->context);
+    check(hone_session_run(session), b->context);
+    check(hone_session_tensor(session, "y", &y), b->context);
+    assert_int_equal(y.bytes, (size_t)(k + 1) * CLASSES * sizeof(float));
+    memcpy(b->want[k], y.data, y.bytes);
+  }
   save_bytes(b, engine);
   hone_session_destroy(session);
   hone_engine_release(engine);
@@ -128,8 +148,8 @@ static void end(bench *b) {
   hone_context_destroy(b->context);
 }
 
-void damage_sweep(size_t stride, size_t weights_stride) {
-  bench b = {0};
+void damage_sweep(int schedules, size_t stride, size_t weights_stride) {
+  bench b = {.schedules = schedules};
   begin(&b);
   assert_int_equal(open_and_run(&b, b.bytes, b.count), RAN_RIGHT);
   hn_engine_fixed fixed;
