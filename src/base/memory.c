@@ -84,6 +84,18 @@ void hn_arena_deinit(hn_arena *arena) {
   arena->used_bytes = 0;
 }
 
+void hn_arena_reset(hn_arena *arena) {
+  if (arena->chunk && arena->chunk->next) {
+    size_t bytes = 0;
+    for (const hn_arena_chunk *chunk = arena->chunk; chunk; chunk = chunk->next) bytes += chunk->bytes;
+    hn_arena_deinit(arena);
+    arena->chunk = hn_alloc(&arena->allocator, bytes);
+    if (arena->chunk) *arena->chunk = (hn_arena_chunk){.bytes = bytes};
+  }
+  if (arena->chunk) arena->chunk->used = sizeof *arena->chunk;
+  arena->used_bytes = 0;
+}
+
 /* Takes bytes from a chunk, or NULL when they do not fit. Alignment is of the address: a user's allocator may give
  * chunks that are less aligned than ours. */
 static void *take(hn_arena *arena, hn_arena_chunk *chunk, size_t bytes, size_t alignment) {

@@ -32,6 +32,8 @@ typedef struct hn_arena {
 
 void hn_arena_init(hn_arena *arena, hn_allocator allocator);
 void hn_arena_deinit(hn_arena *arena); /* frees everything; the arena may be used again */
+/* Frees all blocks, but keeps the memory, as one chunk: who asks for as much again asks the allocator for nothing. */
+void hn_arena_reset(hn_arena *arena);
 void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment); /* not zeroed; NULL when out of memory */
 void *hn_arena_zero(hn_arena *arena, size_t count, size_t size);       /* zeroed, 16-aligned, count * size checked */
 void *hn_arena_copy(hn_arena *arena, const void *bytes, size_t count); /* 16-aligned */

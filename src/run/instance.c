@@ -115,6 +115,14 @@ static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
   return false;
 }
 
+static bool makes_results(const hn_plan *plan, const hn_plan_step *step) {
+  for (int b = 0; b < plan->block_count; ++b)
+    for (int r = 0; r < plan->blocks[b].result_count; ++r)
+      for (int i = 0; i < step->out_count; ++i)
+        if (step->out[i] >= 0 && plan->blocks[b].results[r] == step->out[i]) return true;
+  return false;
+}
+
 /* The facts of a query hold the host's bytes of its constants, whatever launch gets. */
 static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
   const hn_plan *plan = instance->plan;
@@ -156,11 +164,14 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
       .diagnostics = &session->diag};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
-  if (!state->late)
-    HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
+  state->fixed = state->late && !(step->tactic->flags & HONE_TACTIC_REFERENCE);
+  state->keeps = state->fixed && !makes_results(plan, step);
+  state->placed_in = -1;
+  const bool known = !state->late || state->fixed;
+  if (known) HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
   HN_TRY(give_constants(session, instance, s, facts));
   hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);
-  if (!state->late) {
+  if (known) {
     const char *reason = plan->dynamic && step->tactic->reject ? step->tactic->reject(&query) : NULL;
     if (reason)
       return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "%s: tactic %s does not take these shapes: %s", step->name,

@@ -113,8 +113,46 @@ static hone_status scratch_late(hone_session *session, const hn_plan_step *step,
   return HONE_OK;
 }
 
+/* Extents are those that the step was prepared for; a file's loop may have said otherwise. */
+static hone_status check_inputs(hone_session *session, const hn_instance *instance, const hn_plan_step *step) {
+  for (int i = 0; i < step->in_count; ++i) {
+    hone_shape planned;
+    const int t = step->in[i];
+    if (t < 0 || instance->plan->tensors[t].place != HN_PLACE_HEAP) continue;
+    if (!planned_shape(instance, t, &planned) || !hn_shape_equal(&planned, &instance->tensors[t].type.shape))
+      return HN_FAIL(&session->diag, HONE_MALFORMED, "%s has other extents than the model says",
+                     instance->plan->tensors[t].name);
+  }
+  return HONE_OK;
+}
+
+/* A step that was prepared before: its outputs are placed, and its tactic launched. */
+static hone_status run_fixed(hone_session *session, hn_instance *instance, const hn_plan_step *step,
+                             hn_step_state *state) {
+  hone_launch *launch = &state->launch;
+  hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
+  const bool placed = state->keeps && state->placed_in == session->runs;
+  HN_TRY(check_inputs(session, instance, step));
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0 && instance->plan->tensors[step->in[i]].place == HN_PLACE_HEAP)
+      in[i] = instance->tensors[step->in[i]];
+  for (int i = 0; i < step->out_count; ++i) {
+    const int t = step->out[i];
+    hone_shape shape;
+    if (t < 0 || instance->plan->tensors[t].place != HN_PLACE_HEAP) continue;
+    if (!placed) {
+      if (!planned_shape(instance, t, &shape)) return HONE_INTERNAL;
+      HN_TRY(hn_heap_place(session, instance, t, &shape));
+    }
+    launch->out[i] = instance->tensors[t];
+  }
+  state->placed_in = session->runs;
+  return step->tactic->launch(state->prepared.state, session->streams[step->device], launch);
+}
+
 hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state) {
   hone_launch *launch = &state->launch;
+  if (state->fixed) return run_fixed(session, instance, step, state);
   HN_TRY(gather_late(session, instance, step, state, launch));
   late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
   if (!(step->op->traits & HONE_AFTER_RUN)) HN_TRY(infer_late(&call, launch));

@@ -273,7 +273,7 @@ static hone_status run(hone_session *session) {
     session->bindings_changed = false;
   }
   if (plan->after_run) {
-    hn_arena_deinit(&session->heap);
+    hn_arena_reset(&session->heap);
     memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
   }
   const int64_t begin_ns = hn_clock_ns();

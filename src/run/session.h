@@ -13,6 +13,9 @@ typedef struct hn_step_state {
   hone_launch launch;
   bool late;           /* touches extents known only after running: resolved when its turn comes */
   bool nested;         /* inside a branch or loop */
+  bool fixed;          /* late, but of extents known before: only its tensors' memory is found when its turn comes */
+  bool keeps;          /* fixed, and no output is a block's result: its outputs' memory serves all turns of a run */
+  int64_t placed_in;   /* the run that found it */
   int replay_end;      /* the first step after those that the replay stands for */
   hone_replay *replay; /* of this step and those that follow on its device; NULL: none begins here */
 } hn_step_state;

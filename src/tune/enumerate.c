@@ -189,6 +189,14 @@ static bool repeats_pair(const asking *a, const hone_tactic *tactic, int f) {
   return false;
 }
 
+static const char *decline_border(const hn_choice *choice, const hone_device *device, const hone_format_pair *formats) {
+  if (!choice->nested && !choice->crosses_in && !choice->crosses_out) return NULL;
+  if (!device->facts.host_memory) return "it touches a branch or a loop, which is the host's";
+  if ((choice->crosses_in && formats->in != HONE_PLAIN) || (choice->crosses_out && formats->out != HONE_PLAIN))
+    return "it touches the border of a branch or a loop, where everything is plain";
+  return NULL;
+}
+
 static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
   const hone_device *device = a->choices->devices[d];
   const hone_dtype out_dtype = a->choice->node->out_count ? a->choice->out[0].type.dtype : HONE_NONE;
@@ -202,6 +210,7 @@ static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
                               .error_rel_l2 = -1,
                               .error_bound = hn_tactic_bound(tactic, out_dtype)};
     candidate.reason = decline(a, tactic, device);
+    if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.formats);
     if (!candidate.reason) candidate.reason = ask(a, &candidate);
     if (candidate.reason) {
       candidate.state = HN_CANDIDATE_REJECTED;

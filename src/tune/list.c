@@ -43,10 +43,27 @@ bool hn_value_on_heap(const hone_graph *graph, const hn_value *value) {
   return is_late_type(graph, &value->fact.type);
 }
 
-/* Within a fused node nothing is on the heap that is not of unknown extents; the main block asks as the plan will. */
 static bool is_late(const hn_choices *choices, const hn_value *value) {
-  if (choices->root == choices->graph->main) return hn_value_on_heap(choices->graph, value);
   return !value->fact.constant && is_late_type(choices->graph, &value->fact.type);
+}
+
+/* A result lives in the caller's memory: it cannot be a view of something else. */
+static bool is_result_of(const hn_block *block, const hn_value *value) {
+  for (int i = 0; i < block->result_count; ++i)
+    if (block->results[i] == value) return true;
+  return false;
+}
+
+/* What crosses a block's border is as the model has it. Within a fused node nothing does. */
+static bool any_crosses(const hn_choices *choices, hn_value *const *values, int count) {
+  for (int i = 0; i < count; ++i) {
+    const hn_value *value = values[i];
+    if (!value) continue;
+    if (is_late(choices, value)) return true;
+    if (choices->root != choices->graph->main || !hn_value_on_heap(choices->graph, value)) continue;
+    if (!value->node || value->node->block_count || is_result_of(value->node->owner, value)) return true;
+  }
+  return false;
 }
 
 /* The fused node's input that a parameter of its parts stands for: it may be a constant. */
@@ -83,27 +100,23 @@ static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_
   return HONE_OK;
 }
 
-/* A result lives in the caller's memory: it cannot be a view of something else. */
-static bool is_result(const hn_block *root, const hn_value *value) {
-  for (int i = 0; i < root->result_count; ++i)
-    if (root->results[i] == value) return true;
-  return false;
-}
-
 static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *choice) {
   *choice = (hn_choice){.node = node, .same_as = -1, .chosen = -1};
   choice->control = node->block_count > 0;
   if (choice->control && !(node->op->traits & (HONE_RUNS_ONE | HONE_RUNS_LOOP)))
     return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "node \"%s\" (%s, opset %d): its body cannot be run yet",
                    node->name, node->op->name, choices->graph->opset);
-  if (node->owner != choices->root) choice->late = true;
+  choice->nested = choices->root == choices->graph->main && node->owner != choices->root;
+  choice->crosses_in = any_crosses(choices, node->in, node->in_count);
+  choice->crosses_out = any_crosses(choices, node->out, node->out_count);
   choice->in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   choice->out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!choice->in || !choice->out) return no_memory(choices);
   for (int i = 0; i < node->in_count; ++i) HN_TRY(fact_at_opt(choices, node->in[i], &choice->in[i], &choice->late));
   for (int i = 0; i < node->out_count; ++i) HN_TRY(fact_at_opt(choices, node->out[i], &choice->out[i], &choice->late));
-  choice->view = (node->op->traits & HONE_ALIASES) && !choice->late && node->in_count > 0 && node->in[0] &&
-                 node->out_count == 1 && !is_result(choices->root, node->out[0]);
+  choice->view = (node->op->traits & HONE_ALIASES) && !choice->late && !choice->crosses_in && !choice->crosses_out &&
+                 node->in_count > 0 && node->in[0] && node->out_count == 1 && node->owner == choices->root &&
+                 !is_result_of(choices->root, node->out[0]);
   if (!choice->late && node->op->cost)
     choice->cost = node->op->cost(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
   return HONE_OK;

@@ -66,6 +66,25 @@ static void test_too_much(void **state) {
   hn_arena_deinit(&arena);
 }
 
+/* The same blocks again after a reset ask the allocator for nothing. */
+static void test_arena_reset(void **state) {
+  (void)state;
+  faults f = {.countdown = -1};
+  hn_arena arena;
+  hn_arena_init(&arena, faults_allocator(&f));
+  hn_arena_reset(&arena);
+  long calls = 0;
+  for (int round = 0; round < 4; ++round) {
+    if (round == 2) calls = f.calls;
+    for (size_t bytes = 1; bytes < 3000000; bytes *= 3) memset(hn_arena_alloc(&arena, bytes, 64), round, bytes);
+    hn_arena_reset(&arena);
+    assert_int_equal(arena.used_bytes, 0);
+  }
+  assert_int_equal(f.calls, calls);
+  hn_arena_deinit(&arena);
+  assert_int_equal(f.live, 0);
+}
+
 static void test_arena_alignment(void **state) {
   (void)state;
   faults f = {.countdown = -1};
@@ -225,11 +244,17 @@ static void test_checked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_allocator),         cmocka_unit_test(test_too_much),
-      cmocka_unit_test(test_arena_alignment),   cmocka_unit_test(test_arena_blocks_are_apart),
-      cmocka_unit_test(test_arena_chunks_grow), cmocka_unit_test(test_arena_limit),
-      cmocka_unit_test(test_arena_text),        cmocka_unit_test(test_arena_list),
-      cmocka_unit_test(test_arena_faults),      cmocka_unit_test(test_checked),
+      cmocka_unit_test(test_allocator),
+      cmocka_unit_test(test_too_much),
+      cmocka_unit_test(test_arena_reset),
+      cmocka_unit_test(test_arena_alignment),
+      cmocka_unit_test(test_arena_blocks_are_apart),
+      cmocka_unit_test(test_arena_chunks_grow),
+      cmocka_unit_test(test_arena_limit),
+      cmocka_unit_test(test_arena_text),
+      cmocka_unit_test(test_arena_list),
+      cmocka_unit_test(test_arena_faults),
+      cmocka_unit_test(test_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
