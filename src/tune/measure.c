@@ -189,6 +189,10 @@ static void log_timed(const measuring *m, const timing *t) {
   hn_text_deinit(&text);
 }
 
+/* What another program takes of a sample at most, as a rule: beyond it, far behind is no accident and one sample will
+ * do. */
+static const double slice_ns = 4e6;
+
 /* The first look: error, and a few samples. */
 static hone_status look(measuring *m, timing *t) {
   if (!m->bench) HN_TRY(hn_bench_open(m->choices, m->choice, m->tuning->options->seed + 1, true, &m->bench));
@@ -201,7 +205,7 @@ static hone_status look(measuring *m, timing *t) {
   }
   for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) {
     HN_TRY(sample(m->tuning, m->bench, t));
-    if (is_behind(m, t, 2 * m->tuning->level->drop)) break; /* no chance of noise puts it so far behind */
+    if (t->candidate->time_low_ns > slice_ns && is_behind(m, t, 2 * m->tuning->level->drop)) break;
   }
   log_timed(m, t);
   if (is_behind(m, t, m->tuning->level->drop)) leave_bench(m, t, "dropped: far slower at first sight");

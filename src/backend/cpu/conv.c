@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
  * network's first layer from plain images, depthwise, and transposed. A 1x1 with strides may also be one without them,
- * of the pixels it reads gathered in scratch memory. Layers with few output channels, as the last of a network that
- * segments or detects, may write plain images. Packed are the weights, then the
- * bias, then the slopes of the activation. */
+ * of the pixels it reads gathered in scratch memory. Layers whose output channels are no multiple of 8, as the last of
+ * a network that segments or detects, may write plain images; between layers plain is worth no try. Packed are the
+ * weights, then the bias, then the slopes of the activation. */
 #include "backend/cpu/conv_common.h"
 
 typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE, TRANSPOSED } kind;
@@ -25,7 +25,7 @@ typedef struct state {
   bool has_bias, has_residual;
 } state;
 
-enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 32 };
+enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 256 };
 #define NS_PER_GATHERED 0.1
 #define NS_PER_WEIGHT 0.13 /* out of the last cache: what a convolution of one pixel takes */
 
@@ -77,7 +77,8 @@ static const char *reject(const hone_query *query, const conv_kernel *kernel) {
   const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
   if (hn_reads_as(&query->out[0].type, blocked) == kernel->writes_plain) return "the output has another format";
   if (kernel->writes_plain && query->out[0].type.format != HONE_PLAIN) return "the output has another format";
-  if (kernel->writes_plain && conv.out_channels > MOST_PLAIN_CHANNELS) return "it has more than 32 output channels";
+  if (kernel->writes_plain && conv.out_channels > MOST_PLAIN_CHANNELS) return "it has more than 256 output channels";
+  if (kernel->writes_plain && conv.out_channels % 8 == 0) return "its output channels fill blocks, as in inner layers";
   if (kernel->kind == FIRST ? query->in[0].type.format != HONE_PLAIN : !hn_reads_as(&query->in[0].type, blocked))
     return "the input has another format";
   reason = hn_cpu_conv_constants(query);
