@@ -273,3 +273,47 @@ const hn_rewrite hn_rules_conv[] = {
     HN_EPILOGUE_RULES("conv"),
     HN_ACTIVATION_RULES("conv_transpose"),
     {0}};
+
+/* ---- behind grouped elementwise nodes ---- */
+
+static bool one_a_channel(const hn_match *match, const char *name) {
+  const hone_type *x = hn_bound_type(match, "x"), *k = hn_bound_type(match, name);
+  return hn_varies_only_along(k, x, 1) && hn_elems(&k->shape) == x->shape.dim[1];
+}
+
+static const char *when_affine_input(const hn_match *match) {
+  const hone_attrs *conv = &hn_bound_node(match, "c")->attrs;
+  const hone_shape *w = &hn_bound_type(match, "w")->shape, *x = &hn_bound_type(match, "x")->shape;
+  if (x->rank < 3 || !hn_shape_known(w) || HONE_SYMBOLIC(x->dim[1])) return "";
+  for (int i = 2; i < w->rank; ++i)
+    if (w->dim[i] != 1) return "the convolution is not 1x1";
+  if (!all_are(conv, "strides", 1) || !is_not_padded(conv) || hn_attr_int(conv, "group") != 1)
+    return "the convolution has strides, pads or groups";
+  return one_a_channel(match, "k") && one_a_channel(match, "shift") ? NULL : "the factors are not one a channel";
+}
+
+/* As constants, not as what folding will make of them: a kernel wants to know them. */
+static hone_status bind_flat(hn_match *match, const char *name, const char *from) {
+  hone_tensor tensor = *hn_bound(match, from)->fact.constant;
+  const int64_t count = hn_elems(&tensor.type.shape);
+  tensor.type = hn_tensor_type(tensor.type.dtype, 1, &count);
+  return hn_bind(match, name, hn_constant_create(match->run->graph, NULL, &tensor, false));
+}
+
+static hone_status make_affine_input(hn_match *match) {
+  HN_TRY(bind_flat(match, "factor", "k"));
+  return bind_flat(match, "summand", "shift");
+}
+
+#define AFFINE_INPUT(rule, bias_find, bias_put)                                                                        \
+  {                                                                                                                    \
+    .name = rule,                                                                                                      \
+    .find = "c:conv(fused[expr=\"max(add(mul(x0,x1),x2),0)\"](x, k:const, shift:const), w:const" bias_find ")",        \
+    .put = "affine_conv[pre_act=\"relu\", act=c.act, act_alpha=c.act_alpha, act_beta=c.act_beta](x, w, " bias_put      \
+           ", _, _, factor, summand)",                                                                                 \
+    .when = when_affine_input, .make = make_affine_input, .fuses = true,                                               \
+    .why = "the input is normalised while it is in the inner caches"                                                   \
+  }
+
+const hn_rewrite hn_rules_conv_inputs[] = {
+    AFFINE_INPUT("affine_into_conv", "", "_"), AFFINE_INPUT("affine_into_biased_conv", ", b:const", "b"), {0}};

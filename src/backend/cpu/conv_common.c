@@ -72,9 +72,9 @@ static const char *check_out(const hone_query *query, const hn_sliding *s, const
   return NULL;
 }
 
-static const char *read_conv(const hone_query *query, int axes, hn_conv_f32 *out) {
+static const char *read_conv(const hone_query *query, int most, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 5, axes, out);
+  const char *reason = read_ports(query, most, axes, out);
   if (reason) return reason;
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->out_channels || w->dim[1] != out->in_channels / out->groups)
@@ -89,9 +89,11 @@ static const char *read_conv(const hone_query *query, int axes, hn_conv_f32 *out
   return reason;
 }
 
-const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 2, out); }
+const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 5, 2, out); }
 
-const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 3, out); }
+const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 5, 3, out); }
+
+const char *hn_cpu_conv_read_affine(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 7, 2, out); }
 
 static const char *read_transposed(const hone_query *query, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};

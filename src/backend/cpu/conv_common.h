@@ -10,6 +10,9 @@
  * Returns the reason why not: everything about shapes and dtypes is checked, formats and constants are the caller's. */
 const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out);
 
+/* The same for affine_conv; inputs 5 and 6 are the caller's. */
+const char *hn_cpu_conv_read_affine(const hone_query *query, hn_conv_f32 *out);
+
 /* The same with up to three spatial axes; without the third, depths are 1. */
 const char *hn_cpu_conv_read_3d(const hone_query *query, hn_conv_f32 *out);
 

@@ -111,6 +111,7 @@ static const struct guess {
     {.name = "d", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
     {.name = "unit", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 1}},
     {.name = "none", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 0}},
+    {.name = "shift", .dtype = HONE_F32, .rank = 4, .dims = {1, 4, 1, 1}, .constant = true},
     {.name = "h", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
     {.name = "cell", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
     {.name = "wx", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
@@ -498,6 +499,7 @@ static void test_recurrent(void **state) {
 static void test_conv(void **state) {
   (void)state;
   try_list(hn_rules_conv);
+  try_list(hn_rules_conv_inputs);
 }
 static void test_linear(void **state) {
   (void)state;
