@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OUT = 1 << 16 };
+enum { MAX_OUT = 1 << 17 };
 
 static hone_context *context;
 static hone_device *gpu, *ref;
@@ -177,6 +177,8 @@ static const op_case cases[] = {
     {"linear", {"16x32", "c:32x48", "c:48", "16x48"}, {TEXT("act", "relu")}},
     {"linear", {"1x700", "c:700x3", "c:3"}, {{0}}},
     {"linear", {"128x768", "c:768x256", "c:256"}, {TEXT("act", "gelu")}},
+    {"linear", {"128x768", "c:768x768", "c:768"}, {{0}}},
+    {"linear", {"100x640", "c:512x640"}, {INT("transpose_w", 1), TEXT("act", "relu")}},
     {"linear", {"77x300", "c:196x300", "c:196", "77x196"}, {INT("transpose_w", 1)}},
     {"linear", {"2x50x512", "c:512x260", "-", "2x50x260"}, {TEXT("act", "silu")}},
     {"layer_norm", {"3x3000", "c:3000", "c:3000"}, {{0}}},
@@ -253,6 +255,12 @@ static const op_case cases[] = {
      {"1x16x14x15", "c:16x1x3x3", "c:16"},
      {INT("group", 16), INTS("pads", ones), TEXT("act", "clip"), REAL("act_alpha", 0), REAL("act_beta", 0.5)}},
     {"conv", {"1x16x14x15", "c:16x1x3x3"}, {INT("group", 16), INTS("pads", uneven), INTS("strides", two)}},
+    {"conv", {"2x48x14x14", "c:64x48x3x3", "c:64", "2x64x14x14"}, {INTS("pads", ones), TEXT("act", "relu")}},
+    {"conv", {"1x200x7x7", "c:130x200x3x3", "c:130"}, {INTS("pads", ones), TEXT("act", "hard_swish")}},
+    {"conv", {"1x96x15x13", "c:100x96x3x3"}, {INTS("pads", uneven), INTS("strides", two), INTS("dilations", two)}},
+    {"conv", {"1x256x14x14", "c:70x256x1x1", "c:70"}, {TEXT("act", "mish")}},
+    {"conv", {"1x300x7x7", "c:70x300x1x1", "c:70"}, {{0}}},
+    {"conv", {"1x130x60", "c:66x130x5", "c:66"}, {TEXT("act", "elu"), REAL("act_alpha", 1)}},
     {"conv", {"2x4x30", "c:6x4x3", "c:6"}, {INTS("pads", just_one)}},
     {"conv", {"1x8x12x12", "c:8x8x3x3"}, {INTS("dilations", two)}},
     {"conv_transpose", {"1x8x7x9", "c:8x5x2x2", "c:5"}, {INTS("strides", two)}},
@@ -351,6 +359,61 @@ static void test_kernels(void **state) {
   assert_int_equal(failed, 0);
 }
 
+/* ---- every tactic and variant of the heavy operators, whichever is the fastest ---- */
+
+static bool try_forced(const hone_graph *graph, const char *tactic, double *got, int64_t *out_count) {
+  hone_engine *engine;
+  const hone_build_options options = {
+      .struct_size = sizeof options, .level = -1, .tactics = &tactic, .tactic_count = 1};
+  if (hone_engine_build(context, graph, &gpu, 1, &options, &engine) != HONE_OK) {
+    hone_context_clear_messages(context); /* it does not take this case, or has no such variant */
+    return false;
+  }
+  *out_count = run(engine, false, got, NULL, NULL);
+  hone_engine_release(engine);
+  return true;
+}
+
+static void test_variants(void **state) {
+  (void)state;
+  static const char *const names[] = {"linear.f32.slices", "conv.f32.implicit"};
+  static const int slices[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 36}, rows[] = {2, 4, 8};
+  static double got[MAX_OUT], want[MAX_OUT];
+  char list[80][96];
+  int count = 0, tried = 0, failed = 0;
+  for (int k = 0; k < 2; ++k)
+    for (int tile = 0; tile < 3; ++tile)
+      for (size_t i = 0; i < sizeof slices / sizeof *slices; ++i)
+        snprintf(list[count++], sizeof *list, "node=cuda.%s:tile=%d,slices=%d", names[k], tile, slices[i]);
+  for (int i = 0; i < 3; ++i) snprintf(list[count++], sizeof *list, "node=cuda.*attention.f32:rows=%d", rows[i]);
+  for (int i = 0; i < 4; ++i) snprintf(list[count++], sizeof *list, "node=cuda.conv*.f32.cudnn:proposal=%d", i);
+  for (int i = 0; i < 8; ++i) snprintf(list[count++], sizeof *list, "node=cuda.linear.f32.cublaslt*:proposal=%d", i);
+  snprintf(list[count++], sizeof *list, "node=cuda.conv.f32.depthwise");
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    const char *op = cases[k].op;
+    if (strncmp(op, "conv", 4) != 0 && strcmp(op, "linear") != 0 && !strstr(op, "attention")) continue;
+    hone_graph *graph = graph_of(&cases[k]);
+    hone_engine *slow = build(graph, ref);
+    const int64_t wanted = run(slow, false, want, NULL, NULL);
+    for (int i = 0; i < count; ++i) {
+      int64_t made;
+      if (!strstr(list[i], strncmp(op, "conv", 4) == 0 ? "conv" : strcmp(op, "linear") == 0 ? "linear" : "attention"))
+        continue;
+      if (!try_forced(graph, list[i], got, &made)) continue;
+      ++tried;
+      const double error = made == wanted ? distance(got, want, wanted) : 1;
+      if (error < 1e-5) continue;
+      ++failed;
+      print_error("case %zu, %s %s on %s: error %.3g\n", k, op, cases[k].in[0], list[i], error);
+    }
+    hone_engine_release(slow);
+    hone_graph_destroy(graph);
+  }
+  print_message("%d pairs of case and variant\n", tried);
+  assert_int_equal(failed, 0);
+  assert_true(tried > 100);
+}
+
 /* ---- a network by hand ---- */
 
 static hone_value *constant(hone_graph *graph, const char *shape, float scale) {
@@ -435,7 +498,8 @@ int main(void) {
   hone_facts facts;
   hone_device_facts(gpu, &facts);
   print_message("on %s, %s\n", facts.name, facts.version);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_mlp)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_variants),
+                                     cmocka_unit_test(test_mlp)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   hone_device_close(ref);
   hone_device_close(gpu);

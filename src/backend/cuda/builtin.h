@@ -15,8 +15,13 @@
                               row(attention, attention_4_2) row(attention, attention_4_4) row(product, product_64_64)  \
                                   row(product, product_64_64_t) row(product, product_128_64)                           \
                                       row(product, product_128_64_t) row(product, product_128_128)                     \
-                                          row(product, product_128_128_t) row(product, product_finish)
-#define HN_CUDA_FILES(row) row(rows) row(move) row(reduce) row(pool) row(attention) row(product)
+                                          row(product, product_128_128_t) row(product, product_finish)                 \
+                                              row(implicit, implicit_64_64) row(implicit, implicit_64_64_f)            \
+                                                  row(implicit, implicit_128_64) row(implicit, implicit_128_64_f)      \
+                                                      row(implicit, implicit_128_128)                                  \
+                                                          row(implicit, implicit_128_128_f)                            \
+                                                              row(implicit, implicit_finish)
+#define HN_CUDA_FILES(row) row(rows) row(move) row(reduce) row(pool) row(attention) row(product) row(implicit)
 
 #define HN_CUDA_BUILTIN_NUMBER(file, kernel) HN_CUDA_##kernel,
 typedef enum hn_cuda_builtin { HN_CUDA_BUILTINS(HN_CUDA_BUILTIN_NUMBER) HN_CUDA_BUILTIN_COUNT } hn_cuda_builtin;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv.c - conv and conv_transpose of plain f32: cuDNN's product or, for one channel a group, a kernel of ours; bias,
- * residual and activation by one generated kernel after it, in place. */
+/* conv.c - conv and conv_transpose of plain f32 by cuDNN; bias, residual and activation by one generated kernel after
+ * it, in place. */
 #include "backend/cuda/dnn.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { X, W, BIAS, RESIDUAL, VARIANTS = 4, THREADS = 256, AFTER_BYTES = 640 };
+enum { X, W, BIAS, RESIDUAL, VARIANTS = 4, AFTER_BYTES = 640 };
 
 typedef struct state {
-  hn_cuda_conv conv;     /* not for depthwise ones */
-  hn_cuda_window window; /* of depthwise ones */
+  hn_cuda_conv conv;
   hn_cuda_kernel after;
   bool has_after;
   int after_inputs[2], after_count; /* of the launch, beside y */
@@ -90,10 +89,6 @@ static const char *check_pads(const planned *p) {
   return reach_h == w->out_h && reach_w == w->out_w ? NULL : "its pads differ";
 }
 
-static bool is_depthwise(const planned *p) {
-  return p->conv.groups == p->conv.from && p->conv.from == p->conv.to && p->conv.groups > 1;
-}
-
 static const char *plan_conv(const hone_query *query, planned *p) {
   const char *reason = plan(query, false, p);
   return reason ? reason : check_pads(p);
@@ -102,11 +97,6 @@ static const char *plan_transposed(const hone_query *query, planned *p) {
   const char *reason = plan(query, true, p);
   return reason ? reason : check_pads(p);
 }
-static const char *plan_depthwise(const hone_query *query, planned *p) {
-  const char *reason = plan(query, false, p);
-  return reason ? reason : is_depthwise(p) ? NULL : "its groups have more than one channel";
-}
-
 /* ---- rows ---- */
 
 static int variants(const hone_query *query, hone_params *out, int room) {
@@ -175,43 +165,6 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
                                                  launch->out[0].data, launch->scratch);
   return status == HONE_OK ? run_after(s, stream, launch) : status;
 }
-
-static const char *reject_depthwise(const hone_query *query) {
-  planned p;
-  return plan_depthwise(query, &p);
-}
-
-static hone_status prepare_depthwise(hone_unit *unit, const hone_query *query, void *made, hone_diagnostics *diag) {
-  planned p;
-  state *s = made;
-  const char *reason = plan_depthwise(query, &p);
-  if (reason) return unit->host->fail(diag, HONE_UNSUPPORTED, reason);
-  s->window = p.conv.window;
-  return p.after[0] ? make_after(unit, query, &p, s, diag) : HONE_OK;
-}
-
-static hone_status launch_depthwise(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
-  void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[X].data,
-                       (void *)(uintptr_t)&launch->in[W].data, &s->window};
-  const hone_status status =
-      hn_cuda_launch(stream, HN_CUDA_conv_depthwise, (hn_cuda_grid){(s->window.count + THREADS - 1) / THREADS, 1, 1},
-                     THREADS, arguments);
-  return status == HONE_OK ? run_after(s, stream, launch) : status;
-}
-
-const hone_tactic hn_tactic_cuda_conv_depthwise = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "cuda.conv.f32.depthwise",
-    .version = 1,
-    .op = "conv",
-    .isa = HN_CUDA_NVRTC,
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-    .reject = reject_depthwise,
-    .state_bytes = state_bytes,
-    .prepare = prepare_depthwise,
-    .launch = launch_depthwise,
-};
 
 #define ROW(row, row_name, row_op)                                                                                     \
   static const char *reject_##row(const hone_query *query) {                                                           \

@@ -189,7 +189,7 @@ bool hn_cuda_activation_text(const hone_query *query, const char *argument, char
 
 #define HN_CUDA_TACTICS(row)                                                                                           \
   row(linear) row(linear_act) row(linear_slices) row(gemm) row(matmul) row(attention) row(qkv_attention) row(conv)     \
-      row(conv_depthwise) row(transposed) row(max_pool) row(average_pool) row(global_average_pool)                     \
+      row(conv_depthwise) row(conv_implicit) row(transposed) row(max_pool) row(average_pool) row(global_average_pool)  \
           row(global_max_pool) row(elementwise) row(softmax) row(softmax_across) row(log_softmax)                      \
               row(log_softmax_across) row(layer_norm) row(rms_norm) row(reduce_sum) row(reduce_mean) row(reduce_max)   \
                   row(reduce_min) row(reduce_prod) row(reduce_l1) row(reduce_l2) row(reduce_sum_square)                \

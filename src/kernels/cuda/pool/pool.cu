@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.cu - sliding windows over planes, a thread an output: maxima, means, and convolutions of one channel each. */
-#include "kernels/cuda/args.h"
+#include "kernels/cuda/activate.cuh"
 
 #define THREADS 256
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
@@ -54,18 +54,21 @@ KERNEL hn_average_pool(float *y, const float *x, const __grid_constant__ hn_cuda
   y[at] = count ? sum / (float)count : 0;
 }
 
-/* One filter a channel; planes are batch x channels. */
-KERNEL hn_conv_depthwise(float *y, const float *x, const float *weights, const __grid_constant__ hn_cuda_window w) {
+/* One filter a channel; planes are batch x channels. Of args: act, alpha, beta. */
+KERNEL hn_conv_depthwise(float *y, const float *x, const float *weights, const float *bias, const float *residual,
+                         const __grid_constant__ hn_cuda_window w, const __grid_constant__ hn_cuda_product_args p) {
   spot s;
   unsigned at;
   if (!find(w, &s, &at)) return;
   x += (size_t)s.plane * w.in_h * w.in_w;
-  weights += (size_t)(s.plane % (unsigned)w.channels) * w.kernel_h * w.kernel_w;
+  const unsigned channel = s.plane % (unsigned)w.channels;
+  weights += (size_t)channel * w.kernel_h * w.kernel_w;
   float sum = 0;
   for (int i = 0, row = s.top; i < w.kernel_h; ++i, row += w.dilation_h) {
     if (row < 0 || row >= w.in_h) continue;
     for (int j = 0, column = s.left; j < w.kernel_w; ++j, column += w.dilation_w)
       if (column >= 0 && column < w.in_w) sum += x[row * w.in_w + column] * weights[i * w.kernel_w + j];
   }
-  y[at] = sum;
+  sum += (bias ? bias[channel] : 0) + (residual ? residual[at] : 0);
+  y[at] = activated(p.act, p.alpha, p.beta, sum);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slices.h - products of few rows cut along k (kernels/cuda/product): which tile, and into how many slices. Both are
+ * parameters of a tactic: they are measured, and do not change from run to run. */
+#ifndef HN_BACKEND_CUDA_SLICES_H
+#define HN_BACKEND_CUDA_SLICES_H
+
+#include "backend/cuda/cuda.h"
+#include "kernels/cuda/args.h"
+
+enum { HN_CUDA_TILES = 3 }; /* 128 x 64, 64 x 64, 128 x 128 */
+
+typedef struct hn_cuda_sliced {
+  hn_cuda_product_args args; /* m, n, k, act, alpha, beta are the caller's, the rest is filled */
+  int batch;                 /* products beside each other */
+  int tile;
+  hn_cuda_grid grid;
+  unsigned threads;
+} hn_cuda_sliced;
+
+/* What is common to products and convolutions: types, activation (with what follows it). Else why not. */
+const char *hn_cuda_sliced_begin(const hone_query *query, hn_cuda_sliced *s);
+int hn_cuda_sliced_variants(const hn_cuda_sliced *s, hone_params *out, int room);
+/* Reads a query's parameters. */
+const char *hn_cuda_sliced_read(const hone_query *query, hn_cuda_sliced *s);
+/* For the sums of all slices, their rows of a multiple of four floats. */
+size_t hn_cuda_sliced_scratch(const hn_cuda_sliced *s);
+
+#endif
