@@ -150,6 +150,8 @@ extern const cli_option cli_schedule_options[], cli_session_options[], cli_commo
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
 cli_file_kind cli_file_kind_of(const char *path); /* by content; a message is said for unreadable ones */
 int cli_open_device(cli_tool *cli);               /* exit code; the message is said */
+/* The same, but where the device is not here, that is left to the caller, with the context's messages. */
+int cli_try_device(cli_tool *cli, hone_status *out_status);
 /* Measures the device's peaks, which then are in its facts; a device that cannot be measured is fine. Exit code. */
 int cli_measure_device(cli_tool *cli);
 hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_graph); /* ONNX or graph text */

@@ -49,12 +49,25 @@ static int show_model(cli_tool *cli, const char *path) {
   return code;
 }
 
+/* Looking needs none of the devices that the engine runs on. */
+static hone_status load_to_show(cli_tool *cli, const char *path, hone_status opened, hone_engine **out) {
+  hone_status status = opened;
+  *out = NULL;
+  if (status == HONE_OK) status = hone_engine_load(cli->context, path, &cli->device, 1, out);
+  if (status != HONE_DEVICE) return status;
+  const int count = hone_context_message_count(cli->context);
+  for (int i = 0; i < count; ++i) cli_note(cli, "%s", hone_context_message(cli->context, i, NULL));
+  hone_context_clear_messages(cli->context);
+  return hone_engine_load(cli->context, path, NULL, 0, out);
+}
+
 static int show_engine(cli_tool *cli, const char *path) {
-  const int code = cli_open_device(cli);
+  hone_engine *engine;
+  hone_status status;
+  const int code = cli_try_device(cli, &status);
   if (code != CLI_EXIT_OK) return code;
   cli->subject = CLI_ENGINE;
-  hone_engine *engine;
-  hone_status status = hone_engine_load(cli->context, path, &cli->device, 1, &engine);
+  status = load_to_show(cli, path, status, &engine);
   if (status != HONE_OK) return cli_fail(cli, status);
   hone_report_options options;
   cli_report_options(cli, &options);

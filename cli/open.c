@@ -32,7 +32,8 @@ static int read_device(cli_tool *cli, char *kind, size_t room, int *index) {
   return CLI_EXIT_OK;
 }
 
-int cli_open_device(cli_tool *cli) {
+int cli_try_device(cli_tool *cli, hone_status *out_status) {
+  *out_status = HONE_OK;
   if (cli->device) return CLI_EXIT_OK;
   char kind[64];
   int index;
@@ -43,9 +44,15 @@ int cli_open_device(cli_tool *cli) {
   code = cli_read_cpus(cli, &cpus);
   if (code != CLI_EXIT_OK) return code;
   cli_device_options_of(&cpus, 0, &stream);
-  const hone_status status = hone_device_open(cli->context, kind, index, &stream.options, &cli->device);
-  if (status != HONE_OK) return cli_fail(cli, status);
+  *out_status = hone_device_open(cli->context, kind, index, &stream.options, &cli->device);
+  if (*out_status != HONE_OK) return CLI_EXIT_OK;
   return cpus.streams > 1 ? CLI_EXIT_OK : cli_pin_thread(&stream); /* several streams have threads of their own */
+}
+
+int cli_open_device(cli_tool *cli) {
+  hone_status status;
+  const int code = cli_try_device(cli, &status);
+  return status == HONE_OK ? code : cli_fail(cli, status);
 }
 
 int cli_measure_device(cli_tool *cli) {

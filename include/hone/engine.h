@@ -71,7 +71,9 @@ HONE_API HONE_CHECKED hone_status hone_timing_cache_merge(hone_context *context,
 /* Writes the engine (format in docs/ENGINE.md), and beside it PATH.ledger when the engine was built in this process. */
 HONE_API HONE_CHECKED hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag);
 /* The file is mapped and must not change underneath. Errors: IO, MALFORMED (damaged; nothing of it was executed),
- * INCOMPATIBLE (made for another CPU feature set, format or tactic version; the message says which). */
+ * INCOMPATIBLE (made for another CPU feature set, format or tactic version; the message says which), DEVICE (it runs on
+ * a kind of device that was not given). Without devices (device_count 0) the engine is opened to look at: tactics of
+ * devices that are not here are names, and sessions fail with DEVICE. */
 HONE_API HONE_CHECKED hone_status hone_engine_load(hone_context *context, const char *path, hone_device *const *devices,
                                                    int device_count, hone_engine **out_engine);
 /* The bytes are copied: for storage that cannot be trusted to stay as it is. */

@@ -46,17 +46,28 @@ void hn_device_list_close(hn_device_list *list) {
   *list = (hn_device_list){0};
 }
 
+/* Without devices: what is always here resolves what it can, the rest of the engine is names. */
+static hone_status open_none(hone_context *context, hn_device_list *list) {
+  static const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
+  *list = (hn_device_list){0};
+  hone_status status = add_helper(context, "cpu", &one_thread, list);
+  if (status == HONE_OK) status = add_helper(context, "ref", &one_thread, list);
+  if (status != HONE_OK) hn_device_list_close(list);
+  return status;
+}
+
 static hone_status load(hone_context *context, hn_blob *blob, const char *what, hone_device *const *devices,
                         int device_count, hone_engine **out_engine) {
   hn_device_list list;
-  const hone_status opened = hn_device_list_open(context, devices, device_count, &list);
+  const hone_status opened =
+      device_count == 0 ? open_none(context, &list) : hn_device_list_open(context, devices, device_count, &list);
   if (opened != HONE_OK) {
     hn_blob_close(blob);
     return opened;
   }
   hn_schedules *schedules;
-  hone_status status = hn_schedules_read(context->allocator, context->ops, list.devices, list.count, blob, what,
-                                         &schedules, &context->diag);
+  hone_status status = (device_count == 0 ? hn_schedules_show : hn_schedules_read)(
+      context->allocator, context->ops, list.devices, list.count, blob, what, &schedules, &context->diag);
   if (status == HONE_OK)
     status = hn_engine_create(context->allocator, schedules, list.devices, list.count, out_engine, &context->diag);
   hn_device_list_close(&list); /* the engine holds those that it uses */

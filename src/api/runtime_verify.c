@@ -327,6 +327,8 @@ hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
     return HN_FAIL(diag, HONE_INVALID, "engine, write and out_within_bounds must be given; options' struct_size is %zu",
                    sizeof *options);
   *out_within_bounds = false;
+  if (engine->schedules->shown)
+    return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   if (options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   verification v = {.engine = engine, .options = options, .diag = diag};
   hn_arena arena;

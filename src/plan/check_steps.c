@@ -203,6 +203,12 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   if (strcmp(step->provider, plan->device_kinds[step->device]) != 0)
     return BAD(checker, "tactic %s:%s stands on a %s device", step->provider, tactic->name,
                plan->device_kinds[step->device]);
+  if (!tactic->launch) { /* its device is not here; a plan with such a step is looked at only */
+    size_t end;
+    return hn_add_size((size_t)step->packed_offset, (size_t)step->packed_bytes, &end) && end <= plan->weights_bytes
+               ? HONE_OK
+               : BAD(checker, "its packed bytes do not lie in the weights");
+  }
   if (!hn_tactic_covers(tactic, step->op))
     return BAD(checker, "tactic %s is not for operator %s", tactic->name, step->op->name);
   hone_fact *in_at = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);

@@ -92,6 +92,7 @@ typedef struct hn_plan {
   int host;                            /* the home of the devices that work in the host's memory */
   uint64_t *home_arena_bytes;          /* [device] at opt shapes; their sum is arena_bytes */
   bool dynamic;                        /* some dim is symbolic */
+  bool shown;                          /* to look at only: some device is not here, and its tactics are names alone */
   bool after_run;                      /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
   double max_error_rel_l2;

@@ -311,9 +311,9 @@ static hone_status read_engine(hn_plan_reader *reader) {
   return read_header(reader, header);
 }
 
-hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
-                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
-                              hone_diagnostics *diag) {
+static hone_status read_blob(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                             int device_count, hn_blob *take_blob, const char *what, bool shown, hn_schedules **out,
+                             hone_diagnostics *diag) {
   *out = NULL;
   hn_schedules *schedules;
   const hone_status made = hn_schedules_create(allocator, &schedules, diag);
@@ -322,6 +322,7 @@ hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *o
     return made;
   }
   schedules->file = *take_blob;
+  schedules->shown = shown;
   *take_blob = (hn_blob){0};
   hn_plan_reader reader = {.schedules = schedules,
                            .arena = &schedules->arena,
@@ -338,4 +339,16 @@ hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *o
   }
   *out = schedules;
   return HONE_OK;
+}
+
+hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
+                              hone_diagnostics *diag) {
+  return read_blob(allocator, ops, devices, device_count, take_blob, what, false, out, diag);
+}
+
+hone_status hn_schedules_show(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
+                              hone_diagnostics *diag) {
+  return read_blob(allocator, ops, devices, device_count, take_blob, what, true, out, diag);
 }

@@ -39,6 +39,7 @@ typedef struct hn_schedules {
   hn_weight_blob *weights_table;
   uint64_t *weight_hashes; /* XXH3-64 of each MiB */
   int weight_hash_count;
+  bool shown;           /* to look at only: devices may be missing, nothing runs */
   bool weights_checked; /* made in this process, so there are no hashes to check */
 } hn_schedules;
 
@@ -72,6 +73,11 @@ hone_status hn_schedules_allow(const hn_schedules *schedules, int only, int inpu
 hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, hone_diagnostics *diag);
 /* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
 hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
+                              int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
+                              hone_diagnostics *diag);
+/* The same to look at only: a tactic of a device that is not among them becomes a row with a name, a version and
+ * nothing else (launch NULL), and what only it could confirm is not checked. */
+hone_status hn_schedules_show(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
                               int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,
                               hone_diagnostics *diag);
 

@@ -57,6 +57,7 @@ static const char *tactic_text(description *d, const hn_plan_step *step) {
   else
     hn_text_add(&d->scratch, hn_step_kind_name(step->kind));
   hn_text_params(&d->scratch, &step->params);
+  if (step->tactic && !step->tactic->launch) hn_text_add(&d->scratch, " (not here)");
   return hn_text_string(&d->scratch);
 }
 
@@ -197,6 +198,7 @@ static void put_step(description *d, hn_json_writer *w, const hn_plan_step *step
   hn_json_put_text(w, "provider", step->provider);
   hn_json_put_text(w, "device", d->plan->device_kinds[step->device]);
   hn_json_put_text(w, "tactic", step->tactic ? tactic_text(d, step) : NULL);
+  if (step->tactic && !step->tactic->launch) hn_json_put_bool(w, "here", false);
   hn_json_put_bool(w, "reference", hn_step_is_reference(step));
   put_tensors(d, w, "inputs", step->in_count, step->in);
   put_tensors(d, w, "outputs", step->out_count, step->out);

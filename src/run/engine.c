@@ -20,6 +20,7 @@ static hone_status take_devices(hone_engine *engine, hone_device *const *devices
   for (int d = 0; d < plan->device_count; ++d) {
     hone_device *device = device_for(plan->device_kinds[d], devices, device_count);
     if (!device && engine->origin) device = engine->origin->devices[d];
+    if (!device && engine->schedules->shown) continue;
     if (!device)
       return HN_FAIL(diag, HONE_INVALID, "the engine runs on a %s device, and none was given", plan->device_kinds[d]);
     hn_device_retain(device);
@@ -39,7 +40,8 @@ static hone_status check_isa_of(const hone_engine *engine, const hn_plan *plan, 
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     if (step->kind != HN_STEP_CALL) continue;
-    const uint32_t have = engine->devices[step->device]->facts.isa, need = step->tactic->isa;
+    const uint32_t have = engine->schedules->shown ? step->tactic->isa : engine->devices[step->device]->facts.isa,
+                   need = step->tactic->isa;
     if ((have & need) != need)
       return HN_FAIL(diag, HONE_INCOMPATIBLE,
                      "step %s uses tactic %s, which needs features that %s does not have; build the engine again here",
