@@ -177,8 +177,7 @@ static void test_explain_damaged(void **state) {
       "{\"schedules\": [1, null]}",
       "{\"schedules\": {}}",
       "{}",
-      "{\"schedules\": [{\"nodes\": [{\"node\": 5, \"origins\": 3, \"candidates\": [7]}], "
-      "\"passes\": 2}]}"};
+      "{\"schedules\": [{\"nodes\": [{\"node\": 5, \"origins\": 3, \"candidates\": [7]}], \"passes\": 2}]}"};
   for (size_t i = 0; i < HN_COUNT(odd); ++i) {
     fixture *f = open_fixture();
     const hone_status status =
