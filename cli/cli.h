@@ -140,11 +140,12 @@ bool cli_parse_shapes(const char *option, const char *text, cli_shape *out, int 
 int cli_read_shapes(cli_tool *cli, const char *option, const hone_port_info *ports, int port_count, cli_shape *out,
                     int *count);
 void cli_print_shape(FILE *to, const hone_shape *shape);
+void cli_print_position(FILE *to, const hone_shape *shape, int64_t at); /* "[0,3]" of an element's number */
 
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
 extern const cli_option cli_schedule_options[], cli_session_options[], cli_common_options[], cli_model_options[],
     cli_device_options[], cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[],
-    cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[], cli_trt_not_yet[];
+    cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[], cli_debug_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;

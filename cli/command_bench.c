@@ -5,6 +5,7 @@
  * queued or copied and these times are 0, unless --includeDataTransfers asks for the copies into a session's own
  * buffers and out of them; the block keeps trtexec's lines for people and scripts that know them. */
 #include "bench.h"
+#include "debug.h"
 
 const cli_option cli_bench_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "write the engine that was built"},
@@ -41,8 +42,22 @@ static int profile(cli_tool *cli, hone_session *session) {
   return status == HONE_OK ? code : cli_fail(cli, status);
 }
 
+/* --debug-tensor and its kin: a run of its own before the others, so that looking does not disturb the times. */
+static int look(cli_tool *cli, const cli_model *model) {
+  if (!cli_debugs(cli)) return CLI_EXIT_OK;
+  static cli_debug debug; /* large for a stack */
+  hone_session *session = NULL;
+  int code = cli_debug_open(cli, model, &debug, &session);
+  if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, session);
+  if (cli_has(cli, "json")) debug.to = stderr;
+  if (code == CLI_EXIT_OK) code = cli_debug_run(&debug, session);
+  hone_session_destroy(session);
+  return code;
+}
+
 static int run(cli_tool *cli, bench *b) {
-  int code = bench_open(b);
+  int code = look(cli, b->model);
+  if (code == CLI_EXIT_OK) code = bench_open(b);
   if (code == CLI_EXIT_OK) code = bench_measure(b);
   if (code != CLI_EXIT_OK) return code;
   hone_session *first = b->streams[0].session;

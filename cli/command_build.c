@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_build.c - hone build: a model tuned for this machine and written as an engine. */
-#include "cli.h"
+#include "debug.h"
 #include <string.h>
 
 const cli_option cli_build_command_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone"},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"markDebug", CLI_LIST, "NAME,NAME",
+     .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
     {0},
 };
 
@@ -62,6 +64,14 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
   printf("; built in %.1f s\n", model->build_ms * 1e-3);
 }
 
+static int check_marks(cli_tool *cli, const cli_model *model) {
+  static cli_debug debug; /* large for a stack */
+  hone_session *session = NULL;
+  const int code = cli_debug_open(cli, model, &debug, &session);
+  hone_session_destroy(session);
+  return code;
+}
+
 static int build(cli_tool *cli, cli_model *model) {
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named");
@@ -77,6 +87,7 @@ static int build(cli_tool *cli, cli_model *model) {
   code = cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
   if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
+  if (code == CLI_EXIT_OK && cli_has(cli, "markDebug")) code = check_marks(cli, model);
   if (code != CLI_EXIT_OK) return code;
   char made[4096];
   const char *output = cli_text(cli, "output");

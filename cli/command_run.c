@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_run.c - hone run: one run, its outputs to files, or described. */
-#include "cli.h"
+#include "debug.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -214,7 +214,7 @@ static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *ses
     return CLI_EXIT_IO;
   }
   const int count = hone_engine_output_count(model->engine);
-  if (cli_has(cli, "json")) printf("{\"outputs\": [");
+  if (cli_has(cli, "json")) printf("\"outputs\": [");
   for (int i = 0; i < count; ++i) {
     hone_port_info port;
     hone_tensor tensor;
@@ -239,13 +239,34 @@ static bool any_image(const cli_tool *cli) {
   return false;
 }
 
-static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
+/* With the values that --debug-tensor and its kin ask for. */
+static int run_looking(cli_tool *cli, const cli_model *model, hone_session **session) {
+  static cli_debug debug; /* large for a stack */
+  int code = cli_debug_open(cli, model, &debug, session);
+  if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, *session);
+  if (code != CLI_EXIT_OK) return code;
+  debug.json = cli_has(cli, "json");
+  if (debug.json) printf("{\"debug\": [");
+  code = cli_debug_run(&debug, *session);
+  if (debug.json) printf(code == CLI_EXIT_OK ? ", " : "}\n");
+  return code;
+}
+
+static int run_once(cli_tool *cli, const cli_model *model, hone_session **session) {
+  if (cli_debugs(cli)) return run_looking(cli, model, session);
   hone_status status = cli_open_session(cli, model->engine, session);
   if (status != HONE_OK) return cli_fail(cli, status);
-  int code = cli_fill_inputs(cli, model, *session);
+  const int code = cli_fill_inputs(cli, model, *session);
   if (code != CLI_EXIT_OK) return code;
   status = hone_session_run(*session);
   if (status != HONE_OK) return cli_fail_session(cli, *session, status);
+  if (cli_has(cli, "json")) printf("{");
+  return CLI_EXIT_OK;
+}
+
+static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
+  int code = run_once(cli, model, session);
+  if (code != CLI_EXIT_OK) return code;
   labels names;
   code = read_labels(cli_text(cli, "labels"), &names);
   const bool classes = names.count > 0 || any_image(cli);

@@ -31,7 +31,7 @@ static const cli_command run = {
     .positional_max = 1,
     .tables = {cli_run_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
                cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
-               cli_compare_options, cli_schedule_options},
+               cli_compare_options, cli_schedule_options, cli_debug_options},
     .examples = "  hone run model.hone --input input=photo.npy --output-dir out\n"
                 "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
@@ -48,7 +48,8 @@ static const cli_command bench = {
     .positional_max = 1,
     .tables = {cli_bench_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
                cli_device_options, cli_trt_build_options, cli_trt_bench_options, cli_load_inputs_options,
-               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options, cli_schedule_options},
+               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options, cli_schedule_options,
+               cli_debug_options},
     .examples = "  hone bench model.hone\n"
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
                 "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"

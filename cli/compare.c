@@ -97,7 +97,7 @@ void cli_compare_tensors(const hone_tensor *got, const hone_tensor *want, double
 }
 
 /* "[0,3]" of an element's number. */
-static void print_position(FILE *to, const hone_shape *shape, int64_t at) {
+void cli_print_position(FILE *to, const hone_shape *shape, int64_t at) {
   int64_t index[HONE_MAX_RANK] = {0};
   for (int d = shape->rank - 1; d >= 0; --d) {
     index[d] = at % shape->dim[d];
@@ -127,7 +127,7 @@ static void print_json(FILE *to, const char *name, const hone_shape *shape, cons
   }
   if (c->worst_at >= 0) {
     fprintf(to, ", \"worst\": {\"at\": ");
-    print_position(to, shape, c->worst_at);
+    cli_print_position(to, shape, c->worst_at);
     fprintf(to, ", \"got\": ");
     print_number(to, c->worst_got);
     fprintf(to, ", \"want\": ");
@@ -161,7 +161,7 @@ void cli_print_comparison(FILE *to, bool json, const char *name, const hone_tens
           c->rel_l2);
   if (c->worst_at >= 0) {
     fprintf(to, "; worst at ");
-    print_position(to, &got->type.shape, c->worst_at);
+    cli_print_position(to, &got->type.shape, c->worst_at);
     fprintf(to, ": %.9g, wanted %.9g, apart %.3g, allowed %.3g", c->worst_got, c->worst_want,
             fabs(c->worst_got - c->worst_want), c->worst_allowed);
   }

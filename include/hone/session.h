@@ -11,6 +11,17 @@ extern "C" {
 
 typedef struct hone_session hone_session;
 
+/* A value inside the engine, right after the step that writes it. All is borrowed. */
+typedef struct hone_tap {
+  const char *name;           /* of the value in the model; of the output where it is one */
+  const char *step, *op;      /* what writes it; NULL: an input */
+  const char *tactic;         /* NULL: inputs, and steps that only change a shape or choose what runs */
+  int origin_count;           /* nodes of the model that the step stands for */
+  const char *const *origins; /* their names */
+  int64_t turn;               /* how often it was written before in this run: loops */
+  const hone_tensor *tensor;  /* plain, all dims known, in the host's memory; NULL when only listed */
+} hone_tap;
+
 typedef struct hone_session_options {
   uint32_t struct_size;
   bool trust_weights;        /* skip the hash check of the engine's weights */
@@ -25,6 +36,15 @@ typedef struct hone_session_options {
    * sum of |log(dim/opt)|. one_schedule: only schedule number `schedule`, and shapes outside its range are refused. */
   bool one_schedule;
   int schedule;
+  /* Debug taps: values to look at, by the names of values, outputs, inputs or nodes; "*": all that steps write.
+   * Creating the session fails with INVALID when one is not there, and says which step it went into; engine and choices
+   * stay as they are. on_tap is called in hone_session_run(), by its thread, in the order of the steps, again at each
+   * turn of a loop's body. The tensor is valid during the call and must not be changed; the callback must not call back
+   * into the session. What it returns but OK ends the run with that status. */
+  const char *const *taps; /* copied */
+  int tap_count;
+  hone_status (*on_tap)(void *user, const hone_tap *tap);
+  void *on_tap_user;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
@@ -32,6 +52,11 @@ typedef struct hone_session_options {
 HONE_API HONE_CHECKED hone_status hone_session_create(hone_engine *engine, const hone_session_options *options,
                                                       hone_session **out_session, hone_diagnostics *diag);
 HONE_API void hone_session_destroy(hone_session *session);
+/* Calls see() with all that can be tapped, schedule after schedule, inputs first, then in the order of the steps.
+ * Errors: NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_engine_each_tap(const hone_engine *engine,
+                                                       void (*see)(void *user, const hone_tap *tap), void *user,
+                                                       hone_diagnostics *diag);
 
 /* The shape of an input for the next runs. Takes effect at the next bind, copy or run, which then may allocate.
  * INVALID names the input, dim, value and what each schedule allows; where several inputs' shapes are each taken by

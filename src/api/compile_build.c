@@ -42,19 +42,32 @@ typedef struct making {
   hn_pass_log log;
 } making;
 
+/* Nodes that no model's importer named come from themselves: what they are fused into can then be told. */
+static hone_status own_origins(const hn_block *block) {
+  for (hn_node *node = block->first; node; node = node->next) {
+    if (node->origins.count == 0) HN_TRY(hn_origins_one(block->graph, node->name, &node->origins));
+    for (int i = 0; i < node->block_count; ++i) HN_TRY(own_origins(node->blocks[i]));
+  }
+  return HONE_OK;
+}
+
 static hone_status optimise(const build_state *b, making *m) {
   const hone_build_options *options = b->options;
   hn_device_target asked;
   const hn_target target = hn_target_of_devices(b->list.devices, b->list.count, &m->graph->dims, &asked);
   m->log.arena = &m->arena;
-  hn_pass_run run = {
-      .context = b->context, .graph = m->graph, .target = options->reference_only ? NULL : &target, .log = &m->log};
+  hn_pass_run run = {.context = b->context,
+                     .graph = m->graph,
+                     .target = options->reference_only ? NULL : &target,
+                     .builds = true,
+                     .log = &m->log};
   const char *after = NULL;
   if (options->passes) {
     run.disable = options->passes->disable;
     run.disable_count = options->passes->disable_count;
     after = options->passes->after;
   }
+  HN_TRY(own_origins(m->graph->main));
   HN_TRY(hn_pipeline_run(&run, after));
   return hn_infer_graph(m->graph); /* folded values may tell more extents than were known before */
 }

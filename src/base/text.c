@@ -156,3 +156,11 @@ void hn_copy_text(char *to, size_t room, const char *from) {
   memcpy(to, from, length);
   to[length] = 0;
 }
+
+size_t hn_text_unlike(const char *a, size_t a_length, const char *b) {
+  const size_t b_length = strlen(b), shorter = a_length < b_length ? a_length : b_length;
+  size_t begin = 0, end = 0;
+  while (begin < shorter && a[begin] == b[begin]) ++begin;
+  while (end < shorter - begin && a[a_length - 1 - end] == b[b_length - 1 - end]) ++end;
+  return a_length + b_length - 2 * (begin + end);
+}

@@ -28,6 +28,8 @@ void hn_text_quoted(hn_text *text, const char *string, size_t length);
 const char *hn_text_string(const hn_text *text); /* "" when nothing was appended; borrowed */
 
 bool hn_name_equal(const char *a, const char *b); /* strcmp == 0, NULL equals NULL only */
+/* How unlike two names are: what remains of both when the common beginning and end are gone. */
+size_t hn_text_unlike(const char *a, size_t a_length, const char *b);
 /* snprintf into a fixed array, always terminated. */
 void hn_copy_text(char *to, size_t room, const char *from);
 

@@ -216,7 +216,9 @@ hone_status hn_pipeline_run(hn_pass_run *run, const char *after) {
   HN_TRY(check_names(run, after));
   for (size_t i = 0; i < HN_COUNT(passes); ++i) {
     if (!hn_pass_disabled(run, passes[i].name)) HN_TRY(run_pass(run, &passes[i]));
-    if (hn_name_equal(passes[i].name, after)) break; /* where it stands first */
+    if (!hn_name_equal(passes[i].name, after)) continue;                   /* where it stands first */
+    if (run->builds) HN_TRY(run_pass(run, &passes[HN_COUNT(passes) - 1])); /* own_outputs; twice changes nothing */
+    break;
   }
   return hn_pass_log_settle(run);
 }

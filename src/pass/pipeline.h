@@ -16,6 +16,7 @@ typedef struct hn_pass_run {
   const hn_target *target; /* NULL: everything is accepted */
   const char *const *disable;
   int disable_count;
+  bool builds;      /* an engine is built of it: what lowering relies on runs also behind `after` */
   hn_pass_log *log; /* may be NULL */
   int64_t changes;  /* counted by the pass */
 } hn_pass_run;

@@ -232,6 +232,7 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
   HN_TRY(allocate_buffers(session, instance, arena_bytes));
   point_fixed(session, instance, offsets);
   HN_TRY(prepare_steps(session, instance));
+  HN_TRY(hn_taps_make(session, instance, plan));
   if (!session->engine->staging) return HONE_OK;
   hn_instance_rebind(session, instance); /* fills the launches that are recorded */
   return hn_instance_record(session, instance);
@@ -272,6 +273,7 @@ void hn_instance_destroy(hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
   hone_device *const *devices = session->engine->devices;
   hn_instance_forget(session, instance);
+  hn_taps_drop(session, instance);
   for (int s = 0; instance->steps && s < plan->step_count; ++s) hn_unprepare(&instance->steps[s].prepared);
   for (int d = 0; instance->device_arena && d < plan->device_count; ++d) {
     if (d == plan->host)

@@ -44,6 +44,7 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       if (status != HONE_OK)
         return HN_FAIL(&session->diag, status, "the steps from %s on could not be replayed", plan->steps[s].name);
       s = state->replay_end - 1;
+      HN_TRY(hn_taps_fire(session, instance, s));
       continue;
     }
     if (session->profiling) {
@@ -56,6 +57,7 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       const int device = plan->steps[s].device;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s + 1));
     }
+    HN_TRY(hn_taps_fire(session, instance, s));
   }
   return HONE_OK;
 }

@@ -11,11 +11,11 @@ static bool records(const hone_session *session, const hn_instance *instance, in
          (step->tactic->flags & HONE_TACTIC_CAPTURABLE) && hn_stream_records(session->engine->devices[step->device]);
 }
 
-/* The end of the run that begins at s: views lie inside it. */
+/* The end of the run that begins at s: views lie inside it, and it is cut after a step whose values are tapped. */
 static int run_end(const hone_session *session, const hn_instance *instance, int s) {
   const hn_plan *plan = instance->plan;
   int end = s + 1;
-  for (int next = end; next < plan->blocks[0].step_count; ++next) {
+  for (int next = end; next < plan->blocks[0].step_count && !hn_taps_after(&instance->taps, next - 1); ++next) {
     if (plan->steps[next].kind == HN_STEP_VIEW && !instance->steps[next].late) continue;
     if (!records(session, instance, next) || plan->steps[next].device != plan->steps[s].device) break;
     end = next + 1;

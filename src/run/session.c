@@ -101,6 +101,20 @@ static hone_status check_weights(hone_session *session) {
   return status;
 }
 
+/* The names of the debug taps stay for instances of other shapes. */
+static hone_status copy_taps(hone_session *session) {
+  hone_session_options *options = &session->options;
+  if (options->tap_count == 0) return HONE_OK;
+  if (!options->on_tap || !options->taps)
+    return HN_FAIL(&session->diag, HONE_INVALID, "debug taps need names and a callback, on_tap");
+  const char **names = HN_NEW(&session->arena, const char *, options->tap_count);
+  if (!names) return HN_FAIL_MEMORY(&session->diag);
+  for (int i = 0; i < options->tap_count; ++i)
+    if (!(names[i] = hn_arena_text(&session->arena, options->taps[i]))) return HN_FAIL_MEMORY(&session->diag);
+  options->taps = names;
+  return HONE_OK;
+}
+
 static hone_status allocate_session(hone_session *session) {
   const hn_schedules *schedules = session->engine->schedules;
   const hn_plan *common = hn_engine_common(session->engine);
@@ -129,6 +143,7 @@ static hone_status allocate_session(hone_session *session) {
   for (int i = 0; i < common->input_count; ++i) session->shapes[i] = first->inputs[i].opt;
   session->shapes_changed = true;
   if (session->options.profile) HN_TRY(hn_profile_start(session));
+  HN_TRY(copy_taps(session));
   return select_instance(session);
 }
 
@@ -279,6 +294,7 @@ static hone_status run(hone_session *session) {
     memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
   }
   const int64_t begin_ns = hn_clock_ns();
+  HN_TRY(hn_taps_fire(session, instance, -1));
   HN_TRY(hn_interpret(session, instance, 0));
   for (int d = 0; d < plan->device_count; ++d)
     HN_TRY(hn_stream_wait(session->engine->devices[d], session->streams[d], &session->diag));

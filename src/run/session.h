@@ -4,6 +4,7 @@
 #define HN_RUN_SESSION_H
 
 #include "run/engine.h"
+#include "run/tap.h"
 
 enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
 
@@ -33,6 +34,7 @@ typedef struct hn_instance {
   hone_memory *device_arena, *device_scratch; /* one a device */
   hone_memory *inputs, *outputs;              /* the session's own buffers */
   bool replays;                               /* some steps have a replay */
+  hn_taps taps;
   uint64_t state_bytes, used_at;
 } hn_instance;
 

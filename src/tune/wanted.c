@@ -89,15 +89,6 @@ bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params) {
   return true;
 }
 
-/* How unlike two names are: what remains when the common beginning and end are gone. */
-static size_t unlike(const char *a, size_t a_length, const char *b) {
-  const size_t b_length = strlen(b), shorter = a_length < b_length ? a_length : b_length;
-  size_t begin = 0, end = 0;
-  while (begin < shorter && a[begin] == b[begin]) ++begin;
-  while (end < shorter - begin && a[a_length - 1 - end] == b[b_length - 1 - end]) ++end;
-  return a_length + b_length - 2 * (begin + end);
-}
-
 /* Tactics of the node, the nearest name first, each once. */
 static void add_near(const hn_choice *choice, const hn_wanted *wanted, hn_text *out) {
   enum { MOST = 4 };
@@ -109,7 +100,7 @@ static void add_near(const hn_choice *choice, const hn_wanted *wanted, hn_text *
       const char *name = choice->candidates[k].tactic->name;
       bool seen = false;
       for (int i = 0; i < n; ++i) seen = seen || strcmp(shown[i], name) == 0;
-      const size_t here = unlike(wanted->tactic, wanted->tactic_length, name);
+      const size_t here = hn_text_unlike(wanted->tactic, wanted->tactic_length, name);
       if (!seen && (!best || here < best_unlike)) best = name, best_unlike = here;
     }
     if (!best) return;

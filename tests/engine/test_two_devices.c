@@ -520,6 +520,85 @@ static void test_verify(void **state) {
   hone_device_close(far);
 }
 
+/* Tapped values come from the device's memory as the reference has them; what was recorded is cut there. */
+enum { MOST_TAPS = 128 };
+typedef struct tapped {
+  int count;
+  char names[MOST_TAPS][32];
+  float data[MOST_TAPS][COUNT];
+} tapped;
+
+static hone_status keep_tap(void *user, const hone_tap *tap) {
+  tapped *t = user;
+  if (t->count == MOST_TAPS || tap->tensor->bytes != COUNT * sizeof(float)) return HONE_OK;
+  snprintf(t->names[t->count], sizeof t->names[0], "%s", tap->name);
+  memcpy(t->data[t->count++], tap->tensor->data, tap->tensor->bytes);
+  return HONE_OK;
+}
+
+static void run_tapped(hone_engine *engine, const char *const *taps, int count, numbers *n, tapped *out,
+                       hone_session_stats *stats) {
+  hone_session *session;
+  const hone_session_options options = {
+      .struct_size = sizeof options, .taps = taps, .tap_count = count, .on_tap = keep_tap, .on_tap_user = out};
+  check(hone_session_create(engine, &options, &session, hone_context_diagnostics(context)));
+  for (int again = 0; again < 2; ++again) {
+    out->count = 0;
+    run_session(session, n, false);
+  }
+  hone_session_get_stats(session, stats);
+  hone_session_destroy(session);
+}
+
+static void test_taps(void **state) {
+  (void)state;
+  static tapped want, got, one;
+  static const char *const all[] = {"*"};
+  hone_device *devices[3] = {open_far(0), open_far(1)};
+  check(hone_device_open(context, "ref", 0, NULL, &devices[2]));
+  const hone_pass_options none = {.struct_size = sizeof none, .after = "fold_branches"};
+  int shared = 0, cut = 0;
+  for (int g = 0; g < GRAPHS / 4; ++g) {
+    seed = 5000 + (uint64_t)g;
+    hone_graph *graph = random_graph(5 + g % 25);
+    numbers n = {0}, plain;
+    hone_session_stats stats, untapped;
+    for (int i = 0; i < 2 * COUNT; ++i) n.in[i / COUNT][i % COUNT] = number();
+    plain = n;
+    hone_build_options options = {.struct_size = sizeof options, .level = -1, .passes = &none, .reference_only = true};
+    hone_engine *reference_engine, *engine;
+    check(hone_engine_build(context, graph, &devices[2], 1, &options, &reference_engine));
+    run_tapped(reference_engine, all, 1, &plain, &want, &stats);
+    options.passes = NULL;
+    options.reference_only = false;
+    check(hone_engine_build(context, graph, &devices[g % 2], 1, &options, &engine));
+    run_tapped(engine, NULL, 0, &n, &got, &untapped);
+    run_tapped(engine, all, 1, &n, &got, &stats);
+    compare(&n, &plain, "tapped");
+    assert_true(stats.replays >= untapped.replays && stats.replayed_steps <= untapped.replayed_steps);
+    cut += stats.replays > untapped.replays;
+    for (int i = 0; i < got.count; ++i)
+      for (int k = 0; k < want.count; ++k) {
+        if (strcmp(got.names[i], want.names[k]) != 0) continue;
+        ++shared;
+        for (int e = 0; e < COUNT; ++e)
+          if (!(fabsf(got.data[i][e] - want.data[k][e]) <= 1e-4f * (1 + fabsf(want.data[k][e]))))
+            fail_msg("%s[%d] is %g, not %g (seed %llu)", got.names[i], e, (double)got.data[i][e],
+                     (double)want.data[k][e], (unsigned long long)seed);
+      }
+    const char *some = got.names[got.count / 2]; /* one tap alone: the same value, the other steps are replayed */
+    run_tapped(engine, &some, 1, &n, &one, &stats);
+    assert_int_equal(one.count, 1);
+    assert_memory_equal(one.data[0], got.data[got.count / 2], sizeof one.data[0]);
+    hone_engine_release(reference_engine);
+    hone_engine_release(engine);
+    hone_graph_destroy(graph);
+  }
+  print_message("%d values in both, %d times a recorded run was cut\n", shared, cut);
+  assert_true(shared > GRAPHS && cut > 2);
+  for (int d = 0; d < 3; ++d) hone_device_close(devices[d]);
+}
+
 static int set_up(void **state) {
   (void)state;
   char path[4096];
@@ -536,9 +615,9 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),          cmocka_unit_test(test_lives),
-                                     cmocka_unit_test(test_stay),          cmocka_unit_test(test_fusion),
-                                     cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_without),
-                                     cmocka_unit_test(test_free_batch),    cmocka_unit_test(test_verify)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_plan),       cmocka_unit_test(test_lives),         cmocka_unit_test(test_stay),
+      cmocka_unit_test(test_fusion),     cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_without),
+      cmocka_unit_test(test_free_batch), cmocka_unit_test(test_verify),        cmocka_unit_test(test_taps)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

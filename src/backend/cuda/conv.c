@@ -190,6 +190,7 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
       .prepare = prepare_##row,                                                                                        \
       .release = release,                                                                                              \
       .launch = launch,                                                                                                \
+      .library = "CUDNN",                                                                                              \
   };
 ROW(conv, "cuda.conv.f32.cudnn", "conv")
 ROW(transposed, "cuda.conv_transpose.f32.cudnn", "conv_transpose")
