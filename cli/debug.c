@@ -85,11 +85,14 @@ static void choose_file(const cli_debug *debug, const hone_tap *tap, char *room,
   const char *from = own ? own : tap->name;
   const char *dot = own ? strrchr(own, '.') : NULL;
   if (dot && strchr(dot, '/')) dot = NULL;
-  const int stem = dot ? (int)(dot - from) : (int)strlen(from);
+  int stem = dot ? (int)(dot - from) : (int)strlen(from);
+  char number[32] = ""; /* names of fused layers may be longer than a file's */
+  if (!own && stem > 200) (void)snprintf(number, sizeof number, "~%lld", (long long)debug->seen);
+  if (!own && stem > 200) stem = 200;
   const size_t folder = own ? 0 : strlen(debug->folder) + 1;
   char turn[32] = "";
   if (tap->turn > 0) (void)snprintf(turn, sizeof turn, ".%lld", (long long)tap->turn);
-  (void)snprintf(room, bytes, "%s%s%.*s%s%s", own ? "" : debug->folder, own ? "" : "/", stem, from, turn,
+  (void)snprintf(room, bytes, "%s%s%.*s%s%s%s", own ? "" : debug->folder, own ? "" : "/", stem, from, number, turn,
                  own ? (dot ? dot : "") : ".npy");
   for (char *c = room + folder; !own && *c; ++c)
     if (*c == '/') *c = '_';

@@ -41,7 +41,7 @@ typedef struct hone_session_options {
    * stay as they are. on_tap is called in hone_session_run(), by its thread, in the order of the steps, again at each
    * turn of a loop's body. The tensor is valid during the call and must not be changed; the callback must not call back
    * into the session. What it returns but OK ends the run with that status. */
-  const char *const *taps; /* copied */
+  const char *const *taps; /* copied; each must be there in every schedule that runs */
   int tap_count;
   hone_status (*on_tap)(void *user, const hone_tap *tap);
   void *on_tap_user;

@@ -52,7 +52,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 static int set_up(void **state) {
   static fixture f;
   const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
-  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {3, 3, 16, 16}}};
+  const hone_profile_shape shape = {"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {3, 3, 16, 16}}, 0};
   const hone_build_options build = {.struct_size = sizeof build, .level = -1, .shapes = &shape, .shape_count = 1};
   const hone_pass_options none = {.struct_size = sizeof none, .after = "fold_branches"};
   hone_build_options plain = build;
