@@ -147,7 +147,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
   cli_debug *debug = user;
   numbers n;
   add_up(tap->tensor, &n);
-  if (debug->prints && (tap->step || asked_for(debug, tap))) {
+  if (asked_for(debug, tap) || (debug->all && tap->step)) {
     char path[4096];
     choose_file(debug, tap, path, sizeof path);
     if (path[0]) debug->code = write_value(debug, path, tap->tensor);

@@ -18,9 +18,9 @@ typedef struct cli_debug {
   const cli_model *model;
   cli_debug_name names[CLI_MAX_DEBUG];
   int count;
-  bool prints, checks, infinities; /* infinities are fine */
-  const char *folder;              /* for every value; NULL: none */
-  FILE *to;                        /* of the lines, or of the items of a JSON list that the caller has begun */
+  bool all, checks, infinities; /* every value is shown; those that are not finite stop the run; infinities are fine */
+  const char *folder;           /* for every value; NULL: none */
+  FILE *to;                     /* of the lines, or of the items of a JSON list that the caller has begun */
   bool json;
   int64_t shown, seen;
   int code; /* why the run was stopped */

@@ -46,6 +46,7 @@ static int add_name(cli_debug *debug, const char *tap, const char *file, const c
   if (debug->count == CLI_MAX_DEBUG)
     return cli_usage_error(debug->cli, "more than %d debug tensors; all stands for every one", CLI_MAX_DEBUG);
   cli_debug_name *name = &debug->names[debug->count++];
+  debug->all = debug->all || strcmp(tap, "*") == 0;
   const int a = snprintf(name->tap, sizeof name->tap, "%s", tap);
   const int b = snprintf(name->file, sizeof name->file, "%s", file ? file : "");
   (void)snprintf(name->value, sizeof name->value, "%s", value ? value : "");
@@ -147,13 +148,12 @@ int cli_debug_read(cli_debug *debug) {
   if (code == CLI_EXIT_OK) code = add_list(debug, "saveDebugTensors", ':', true);
   if (code != CLI_EXIT_OK || !cli_takes(cli->command, "check-nan")) return code;
   if (cli_has(cli, "markUnfusedTensorsAsDebugTensors")) code = add_name(debug, "*", NULL, NULL);
-  debug->prints = debug->count > 0;
   const char *mode = cli_text(cli, "check-nan");
   if (mode && strcmp(mode, "nan") != 0) return cli_usage_error(cli, "--check-nan takes =nan or nothing, not %s", mode);
   debug->checks = cli_has(cli, "check-nan");
   debug->infinities = mode != NULL;
   debug->folder = cli_text(cli, "debug-dir");
-  if (debug->folder && !debug->prints) return cli_usage_error(cli, "--debug-dir wants --debug-tensor");
+  if (debug->folder && debug->count == 0) return cli_usage_error(cli, "--debug-dir wants --debug-tensor");
   if (debug->folder && mkdir(debug->folder, 0777) != 0 && errno != EEXIST) {
     cli_error("%s: %s", debug->folder, strerror(errno));
     return CLI_EXIT_IO;
