@@ -17,7 +17,9 @@ static const hone_tactic *find_reformat(const hn_lowering *lowering, hone_query 
     query->facts = &device->facts;
     for (const hone_tactic *const *row = device->tactics; *row; ++row) {
       const hone_tactic *tactic = *row;
-      if (strcmp(tactic->op, "reformat") != 0 || (tactic->isa & device->facts.isa) != tactic->isa) continue;
+      if (strcmp(tactic->op, "reformat") != 0 || (tactic->isa & device->facts.isa) != tactic->isa ||
+          !hn_source_allowed(lowering->choices->options, device, tactic))
+        continue;
       *out_device = d;
       if (!tactic->reject || !tactic->reject(query)) return tactic;
     }

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "ir/graph.h"
+#include <hone/engine.h>
 
 typedef enum hn_candidate_state {
   HN_CANDIDATE_REJECTED,  /* reason says why */
@@ -90,10 +91,11 @@ typedef struct hn_choices {
   int block_count;
   int64_t *symbols; /* values at opt */
   const int64_t *min_symbols, *max_symbols;
-  struct hn_tuning *tuning; /* borrowed while tuning */
-  hn_block *root;           /* the main block, or the parts of a fused node */
-  const hn_choice *outer;   /* of that fused node; NULL: root is the main block */
-  size_t cold_bytes;        /* timed launches spread over so much memory; 0: everything stays in the inner cache */
+  struct hn_tuning *tuning;          /* borrowed while tuning */
+  const hone_build_options *options; /* borrowed from the call that builds */
+  hn_block *root;                    /* the main block, or the parts of a fused node */
+  const hn_choice *outer;            /* of that fused node; NULL: root is the main block */
+  size_t cold_bytes; /* timed launches spread over so much memory; 0: everything stays in the inner cache */
   struct hn_reformat_times *reformats;
   int untimed_count; /* that nothing was timed for: the time was used up */
   int split_count;
@@ -102,6 +104,9 @@ typedef struct hn_choices {
   double total_ns; /* of the chosen ones, with reformats */
 } hn_choices;
 
+/* Is the tactic from none of the sources that the build leaves out: providers, libraries, instruction sets
+ * (tune/sources.c)? */
+bool hn_source_allowed(const hone_build_options *options, const hone_device *device, const hone_tactic *tactic);
 /* The query of one candidate; in and out are the caller's room (the node's counts). */
 void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate,
                         hone_fact *in, hone_fact *out, hone_query *query);

@@ -248,6 +248,7 @@ static hn_choices *create(hn_tuning *tuning, hone_graph *graph, hone_device *con
   if (!choices) return NULL;
   choices->context = tuning->context;
   choices->tuning = tuning;
+  choices->options = tuning->options;
   choices->graph = graph;
   choices->root = graph->main;
   choices->devices = devices;

@@ -145,9 +145,7 @@ hone_status hn_wanted_check(const hn_choices *choices, const hone_build_options 
 /* Does some option ask for the node's parts? */
 bool hn_wanted_parts(const hone_build_options *options, const char *node);
 
-/* Tactics' sources: providers, vendors' libraries, instruction sets (tune/sources.c). check: INVALID names what is not
- * known, and what is. */
-bool hn_source_allowed(const hone_build_options *options, const hone_device *device, const hone_tactic *tactic);
+/* INVALID names the sources of tactics that are not known, and those that are (tune/sources.c). */
 hone_status hn_sources_check(const hn_choices *choices, const hone_build_options *options);
 
 void hn_text_candidate(hn_text *out, const hn_candidate *candidate); /* "tactic{param=value} in->out", for people */
