@@ -241,6 +241,7 @@ void cli_report_options(const cli_tool *cli, hone_report_options *out);
 const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NULL: none */
 /* Folders for the library, ':' between: $HONE_LIBRARY_PATH, where the tool lies, and CUDA's as its users name it. */
 const char *cli_library_path(char *room, size_t bytes);
+void cli_session_options_read(const cli_tool *cli, hone_session_options *out);
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out);
 /* --dumpLayerInfo, --exportLayerInfo, --dumpOptimizationProfile (trt_dumps.c). Exit code. */
 int cli_layer_info(cli_tool *cli, const hone_engine *engine);

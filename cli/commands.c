@@ -36,7 +36,11 @@ static const cli_command run = {
                 "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
                 "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n"
-                "  hone run model.hone --input x=x.npy --compare y=wanted.npy --atol 1e-4\n",
+                "  hone run model.hone --input x=x.npy --compare y=wanted.npy --atol 1e-4\n"
+                "  hone run model.hone --input x=x.npy --loadRefOutputs=y:y.bin --accuracyAlgorithm=cos \\\n"
+                "      --accuracyThreshold=1e-4\n"
+                "  hone run model.hone --debug-tensor conv_12 --debug-tensor features=features.npy\n"
+                "  hone run model.onnx --debug-tensor all --debug-dir values --check-nan\n",
     .run = cli_command_run,
 };
 
@@ -54,7 +58,9 @@ static const cli_command bench = {
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
                 "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"
                 "  hone bench model.hone --shapes input:8x3x224x224 --useProfile 1\n"
-                "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n",
+                "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n"
+                "  hone bench --onnx=model.onnx --tacticSources=-AVX512 --maxTactics=4 --inputIOFormats=fp32:chw\n"
+                "  hone bench --loadEngine=model.hone --markDebug=conv_12 --saveDebugTensors=features:features.npy\n",
     .run = cli_command_bench,
 };
 

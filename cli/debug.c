@@ -179,12 +179,12 @@ static int open_tapped(cli_debug *debug, hone_session **out) {
     hone_port_info port;
     if (hone_engine_input(engine, i, &port) == HONE_OK) taps[count++] = port.name;
   }
-  const hone_session_options options = {.struct_size = sizeof options,
-                                        .no_replay = cli_takes(cli->command, "no-replay") && cli_has(cli, "no-replay"),
-                                        .taps = taps,
-                                        .tap_count = count,
-                                        .on_tap = on_tap,
-                                        .on_tap_user = debug};
+  hone_session_options options;
+  cli_session_options_read(cli, &options);
+  options.taps = taps;
+  options.tap_count = count;
+  options.on_tap = on_tap;
+  options.on_tap_user = debug;
   const hone_status status =
       hone_session_create(debug->model->engine, &options, out, hone_context_diagnostics(cli->context));
   if (status == HONE_OK) return CLI_EXIT_OK;

@@ -40,11 +40,16 @@ void cli_progress_end(cli_tool *cli) {
   cli->progress_shown = false;
 }
 
+void cli_session_options_read(const cli_tool *cli, hone_session_options *out) {
+  *out = (hone_session_options){.struct_size = sizeof *out};
+  if (cli_takes(cli->command, "no-replay")) out->no_replay = cli_has(cli, "no-replay");
+  if (cli_takes(cli->command, "instance-cache")) out->instance_cache = (int)cli_int(cli, "instance-cache", 0);
+  out->one_schedule = cli_wants_schedule(cli, &out->schedule);
+}
+
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out) {
-  hone_session_options options = {.struct_size = sizeof options,
-                                  .no_replay = cli_has(cli, "no-replay"),
-                                  .instance_cache = (int)cli_int(cli, "instance-cache", 0)};
-  options.one_schedule = cli_wants_schedule(cli, &options.schedule);
+  hone_session_options options;
+  cli_session_options_read(cli, &options);
   return hone_session_create(engine, &options, out, hone_context_diagnostics(cli->context));
 }
 
