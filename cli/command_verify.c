@@ -53,36 +53,61 @@ static int compare_output(cli_tool *cli, const char *name, hone_session *tuned, 
   return CLI_EXIT_OK;
 }
 
+/* One run of both at the same shapes and inputs. *printed: outputs so far, for the commas of JSON. */
+static int verify_run(cli_tool *cli, const cli_model *model, const cli_model *plain, bool *within, int *printed) {
+  hone_session *tuned_session = NULL, *plain_session = NULL;
+  const bool quiet = cli->quiet;
+  int code = run_once(cli, model, &tuned_session);
+  cli->quiet = true; /* the same inputs again */
+  if (code == CLI_EXIT_OK) code = run_once(cli, plain, &plain_session);
+  cli->quiet = quiet;
+  for (int i = 0; i < hone_engine_output_count(model->engine) && code == CLI_EXIT_OK; ++i) {
+    hone_port_info port;
+    if (hone_engine_output(model->engine, i, &port) != HONE_OK) code = CLI_EXIT_INTERNAL;
+    if (cli_has(cli, "json") && (*printed)++ > 0) printf(", ");
+    if (code == CLI_EXIT_OK) code = compare_output(cli, port.name, tuned_session, plain_session, within);
+  }
+  hone_session_destroy(tuned_session);
+  hone_session_destroy(plain_session);
+  return code;
+}
+
+/* Each schedule at its own opt shapes, as if --schedule had named one after the other. */
+static int verify_each(cli_tool *cli, cli_model *model, cli_model *plain, bool *within, int *printed) {
+  int code = CLI_EXIT_OK;
+  const int count = hone_engine_schedule_count(model->engine);
+  if (cli->given_count == CLI_MAX_GIVEN) return cli_usage_error(cli, "more than %d options", CLI_MAX_GIVEN);
+  for (int k = 0; k < count && code == CLI_EXIT_OK; ++k) {
+    char number[16];
+    (void)snprintf(number, sizeof number, "%d", k);
+    cli->given[cli->given_count++] = (cli_given){cli_schedule_options, number};
+    model->run_profile = plain->run_profile = k;
+    if (!cli_has(cli, "json")) printf("schedule %d\n", k);
+    code = verify_run(cli, model, plain, within, printed);
+    --cli->given_count;
+  }
+  return code;
+}
+
 /* The graph as it was imported, by the reference, on the same inputs. */
-static int verify_outputs(cli_tool *cli, const cli_model *model, bool *within) {
+static int verify_outputs(cli_tool *cli, cli_model *model, bool *within) {
   static cli_model plain; /* large for a stack */
   plain = *model;         /* its graph, inputs and shapes */
   plain.engine = NULL;
   plain.plain = true;
-  hone_session *tuned_session = NULL, *plain_session = NULL;
-  int code = cli_build_engine(cli, &plain);
-  const bool quiet = cli->quiet;
-  if (code == CLI_EXIT_OK) code = run_once(cli, model, &tuned_session);
-  cli->quiet = true; /* the same inputs again */
-  if (code == CLI_EXIT_OK) code = run_once(cli, &plain, &plain_session);
-  cli->quiet = quiet;
+  int code = cli_build_engine(cli, &plain), printed = 0;
   const bool json = cli_has(cli, "json");
-  const int count = code == CLI_EXIT_OK ? hone_engine_output_count(model->engine) : 0;
-  if (count > 0) printf("%s", json ? ", \"outputs\": [" : "\nthe whole graph against the reference, not optimised:\n");
-  for (int i = 0; i < count && code == CLI_EXIT_OK; ++i) {
-    hone_port_info port;
-    if (hone_engine_output(model->engine, i, &port) != HONE_OK) code = CLI_EXIT_INTERNAL;
-    if (json && i > 0) printf(", ");
-    if (code == CLI_EXIT_OK) code = compare_output(cli, port.name, tuned_session, plain_session, within);
-  }
-  if (json && count > 0) printf("]");
-  hone_session_destroy(tuned_session);
-  hone_session_destroy(plain_session);
+  if (code != CLI_EXIT_OK) return code; /* there is no engine then */
+  printf("%s", json ? ", \"outputs\": [" : "\nthe whole graph against the reference, not optimised:\n");
+  const bool each = model->engine && hone_engine_schedule_count(model->engine) > 1 && !cli_has(cli, "schedule") &&
+                    !model->input_count;
+  code = each ? verify_each(cli, model, &plain, within, &printed) : verify_run(cli, model, &plain, within, &printed);
+  if (json) printf("]");
   hone_engine_release(plain.engine);
   return code;
 }
 
-static int verify(cli_tool *cli, const cli_model *model) {
+static int verify(cli_tool *cli, cli_model *model) {
   bool steps = false, outputs = true;
   const bool json = cli_has(cli, "json") && model->graph;
   if (json) printf("{\"steps\": ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamic_batch.c - one engine for any batch from 1 to 16: a free dim, a profile, shapes set before each run.
+/* dynamic_batch.c - one engine for any batch from 1 to 16: a free dim, two profiles, shapes set before each run.
  * usage: dynamic_batch */
 #include <hone/hone.h>
 #include <stdio.h>
@@ -27,11 +27,18 @@ static hone_status build_graph(hone_context *context, hone_graph **out_graph) {
 }
 
 static hone_status build_engine(hone_context *context, hone_graph *graph, hone_device *device, hone_engine **out) {
-  const hone_profile_shape profile = {.input = "x",
-                                      .min = {.rank = 2, .dim = {1, WIDTH}},
-                                      .opt = {.rank = 2, .dim = {8, WIDTH}}, /* tuned for this one */
-                                      .max = {.rank = 2, .dim = {MOST, WIDTH}}};
-  const hone_build_options options = {.struct_size = sizeof options, .shapes = &profile, .shape_count = 1};
+  /* Each profile is a schedule of its own, tuned for its opt shape; runs take the one that is tuned nearest. */
+  const hone_profile_shape profiles[2] = {{.input = "x",
+                                           .min = {.rank = 2, .dim = {1, WIDTH}},
+                                           .opt = {.rank = 2, .dim = {1, WIDTH}},
+                                           .max = {.rank = 2, .dim = {1, WIDTH}},
+                                           .profile = 0},
+                                          {.input = "x",
+                                           .min = {.rank = 2, .dim = {2, WIDTH}},
+                                           .opt = {.rank = 2, .dim = {8, WIDTH}},
+                                           .max = {.rank = 2, .dim = {MOST, WIDTH}},
+                                           .profile = 1}};
+  const hone_build_options options = {.struct_size = sizeof options, .shapes = profiles, .shape_count = 2};
   return hone_engine_build(context, graph, &device, 1, &options, out);
 }
 
