@@ -215,8 +215,8 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   hone_fact out_at[HONE_MAX_PORTS];
   if (!in_at) return HN_FAIL_MEMORY(checker->diag);
   if (!facts_at_opt(checker, step, in, in_at, out_at)) {
-    if (!(tactic->flags & HONE_TACTIC_REFERENCE) || step->packed_bytes)
-      return BAD(checker, "only the reference runs steps whose extents are known only after running");
+    if (!(tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE)) || step->packed_bytes)
+      return BAD(checker, "tactic %s does not run steps whose extents are known only after running", tactic->name);
     return HONE_OK;
   }
   hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};

@@ -164,7 +164,7 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
       .diagnostics = &session->diag};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
-  state->fixed = state->late && !(step->tactic->flags & HONE_TACTIC_REFERENCE);
+  state->fixed = state->late && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE));
   state->keeps = state->fixed && !makes_results(plan, step);
   state->placed_in = -1;
   const bool known = !state->late || state->fixed;
