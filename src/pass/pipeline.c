@@ -34,6 +34,7 @@ static const hn_pass passes[] = {
     FOLD,
     {.name = "fold_branches", .doc = "puts the branch that is known to run in its place", .run = hn_pass_fold_branches},
     {.name = "import_cleanup", .doc = "again, for types known by now", .rewrites = hn_rules_cleanup, .repeat = true},
+    {.name = "shorthand", .doc = "operators that are short for others", .rewrites = hn_rules_shorthand},
     {.name = "einsum", .doc = "takes sums of products apart", .rewrites = hn_rules_einsum, .repeat = true},
     FOLD,
     SHAPES,

@@ -93,6 +93,7 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
   if (!hn_source_allowed(a->options, device, tactic)) return "its tactic source was left out";
   if (a->is_wanted && !hn_wanted_tactic(&a->wanted, tactic->name)) return "another tactic was asked for";
+  if (!a->choice->late && (tactic->flags & HONE_TACTIC_LATE)) return "its extents are known before the run";
   if (a->choice->late && !reference && !(tactic->flags & HONE_TACTIC_LATE))
     return "its extents are known only after running";
   return NULL;

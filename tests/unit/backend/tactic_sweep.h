@@ -360,7 +360,7 @@ static int count_silent(const sweep *s, int *runs) {
   int silent = 0;
   for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
     const hone_tactic *tactic = hn_backend_cpu.tactics[t];
-    if (!is_asked(s, tactic->op)) continue;
+    if (!is_asked(s, tactic->op) || (is_late(tactic) && strcmp(tactic->op, "*") != 0)) continue; /* test_late.c */
     for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       *runs += tallies[t].accepted[pair];
       if (tallies[t].accepted[pair]) continue;

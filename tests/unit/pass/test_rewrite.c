@@ -126,6 +126,10 @@ static const struct guess {
     GATE("z"),
     GATE("r"),
     GATE("n"),
+    {.name = "signal", .dtype = HONE_F32, .rank = 3, .dims = {2, 40, 1}},
+    {.name = "step", .dtype = HONE_I64, .constant = true, .fill = LISTED, .list = {7}},
+    {.name = "window", .dtype = HONE_F32, .rank = 1, .dims = {12}, .fill = POSITIVE},
+    {.name = "length", .dtype = HONE_I64, .constant = true, .fill = LISTED, .list = {12}},
     {.name = "data", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
 };
 
@@ -469,6 +473,7 @@ static void test_cleanup(void **state) {
 static void test_einsum(void **state) {
   (void)state;
   try_list(hn_rules_einsum);
+  try_list(hn_rules_shorthand);
 }
 static void test_recognise(void **state) {
   (void)state;
