@@ -2,6 +2,7 @@
 /* test_cuda.c - the CUDA backend on a real GPU (label gpu; skipped, in words, where there is none): every kernel
  * against the reference, a network by hand with its products and chains on the GPU and its other steps on the host,
  * replays that give the same bits as plain runs, engines saved and loaded. */
+#include "support/small_net.h"
 #include <hone/hone.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -482,6 +483,51 @@ static void test_mlp(void **state) {
   hone_graph_destroy(graph);
 }
 
+/* A free batch: each shape is made ready anew, with the tactics that were tuned for one of them. */
+static void test_free_batch(void **state) {
+  (void)state;
+  hone_graph *graph;
+  hone_device *const devices[2] = {gpu, ref};
+  hone_engine *engines[2];
+  hone_session *sessions[2];
+  const hone_profile_shape profile = {
+      .input = "x", .min = {4, {1, 3, 16, 16}}, .opt = {4, {2, 3, 16, 16}}, .max = {4, {40, 3, 16, 16}}};
+  const hone_build_options options = {.struct_size = sizeof options, .level = 2, .shapes = &profile, .shape_count = 1};
+  check(small_net_graph(context, true, &graph));
+  for (int e = 0; e < 2; ++e) {
+    check(hone_engine_build(context, graph, &devices[e], 1, &options, &engines[e]));
+    check(hone_session_create(engines[e], NULL, &sessions[e], hone_context_diagnostics(context)));
+  }
+  for (int round = 0; round < 8; ++round) {
+    const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1 + round * 13 % 40, 3, 16, 16}}};
+    hone_tensor x, y[2];
+    double error = 0, sum = 0;
+    check(hone_tensor_alloc(context, &type, &x));
+    small_net_fill(&x, (uint64_t)round);
+    for (int e = 0; e < 2; ++e) {
+      check_session(sessions[e], hone_session_copy_in(sessions[e], "x", &x));
+      check_session(sessions[e], hone_session_run(sessions[e]));
+      check_session(sessions[e], hone_session_tensor(sessions[e], "y", &y[e]));
+    }
+    assert_int_equal(y[0].bytes, y[1].bytes);
+    for (int64_t i = 0; i < hone_tensor_count(&y[0]); ++i) {
+      const double got = hone_tensor_real(&y[0], i), want = hone_tensor_real(&y[1], i);
+      error += (got - want) * (got - want);
+      sum += want * want;
+    }
+    assert_true(sqrt(error) < 1e-5 * sqrt(sum));
+    hone_tensor_free(context, &x);
+  }
+  hone_session_stats stats;
+  hone_session_get_stats(sessions[0], &stats);
+  assert_true(stats.instances > 0 && stats.replays >= stats.instances);
+  for (int e = 0; e < 2; ++e) {
+    hone_session_destroy(sessions[e]);
+    hone_engine_release(engines[e]);
+  }
+  hone_graph_destroy(graph);
+}
+
 int main(void) {
   char folders[8192];
   const char *given = getenv("HONE_LIBRARY_PATH"), *built = getenv("HONE_BUILD_DIR"), *cuda = getenv("CUDA_PATH");
@@ -499,7 +545,7 @@ int main(void) {
   hone_device_facts(gpu, &facts);
   print_message("on %s, %s\n", facts.name, facts.version);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_variants),
-                                     cmocka_unit_test(test_mlp)};
+                                     cmocka_unit_test(test_free_batch), cmocka_unit_test(test_mlp)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   hone_device_close(ref);
   hone_device_close(gpu);

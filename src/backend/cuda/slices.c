@@ -87,7 +87,8 @@ int hn_cuda_sliced_variants(const hn_cuda_sliced *of, hone_params *out, int room
 const char *hn_cuda_sliced_read(const hone_query *query, hn_cuda_sliced *s) {
   if (!query->params || query->params->count != 2) return "no tile and slices are given";
   const int64_t tile = query->params->items[0].value, slices = query->params->items[1].value;
-  if (tile < 0 || tile >= HN_CUDA_TILES || slices < 1 || slices > 64 || !cut(s, (int)tile, (int)slices))
-    return "no such tile or slices";
-  return NULL;
+  if (tile < 0 || tile >= HN_CUDA_TILES || slices < 1 || slices > 64) return "no such tile or slices";
+  for (int fewer = (int)slices; fewer > 0; --fewer) /* other extents than were tuned for may need it */
+    if (cut(s, (int)tile, fewer)) return NULL;
+  return "its slices are too large";
 }
