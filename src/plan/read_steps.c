@@ -117,9 +117,9 @@ static hone_status read_attrs(hn_plan_reader *reader, const hn_json *object, hn_
       return HN_FAIL(reader->diag, HONE_MALFORMED, "operator %s has no attribute %s", step->op->name, key ? key : "");
     HN_TRY(read_attr(reader, decl, &list->items[i], &items[given.count++]));
   }
-  return hn_attrs_complete(&reader->plan->arena, reader->diag, step->op, &given, &step->attrs) == HONE_OK
-             ? HONE_OK
-             : HN_FAIL(reader->diag, HONE_MALFORMED, "the attributes do not fit operator %s", step->op->name);
+  const hone_status status = hn_attrs_complete(&reader->plan->arena, reader->diag, step->op, &given, &step->attrs);
+  if (status == HONE_OK || status == HONE_NO_MEMORY) return status;
+  return HN_FAIL(reader->diag, HONE_MALFORMED, "the attributes do not fit operator %s", step->op->name);
 }
 
 static hone_status read_params(hn_plan_reader *reader, const hn_json *object, hn_plan_step *step) {

@@ -47,7 +47,7 @@ static void *resize(void *user, void *old, size_t old_bytes, size_t new_bytes) {
 }
 
 static char folder[] = "/tmp/hone_fault_XXXXXX";
-static char model_path[64], engine_path[64], written_path[64];
+static char model_path[64], engine_path[64], family_path[64], written_path[64];
 
 /* Everything a sweep needs that must not fail: made anew for each attempt with refusing switched off. */
 typedef struct attempt {
@@ -75,11 +75,18 @@ static hone_status open_device(attempt *a) {
 static hone_status import(attempt *a) { return hone_graph_load_onnx(a->context, model_path, &a->graph); }
 static hone_status by_hand(attempt *a) { return small_net_graph(a->context, true, &a->graph); }
 
+static const char *wanted_tactic; /* as --tactic has it; NULL: any */
+
 static hone_status build_with(attempt *a, bool reference_only) {
   const hone_profile_shape shapes[] = {{"x", {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, {4, {1, 3, 16, 16}}, 0},
                                        {"x", {4, {2, 3, 16, 16}}, {4, {2, 3, 16, 16}}, {4, {3, 3, 16, 16}}, 1}};
-  const hone_build_options options = {
-      .struct_size = sizeof options, .reference_only = reference_only, .level = -1, .shapes = shapes, .shape_count = 2};
+  const hone_build_options options = {.struct_size = sizeof options,
+                                      .reference_only = reference_only,
+                                      .level = -1,
+                                      .shapes = shapes,
+                                      .shape_count = 2,
+                                      .tactics = &wanted_tactic,
+                                      .tactic_count = wanted_tactic ? 1 : 0};
   return hone_engine_build(a->context, a->graph, &a->device, 1, &options, &a->engine);
 }
 
@@ -89,6 +96,9 @@ static hone_status save(attempt *a) {
   return hone_engine_save(a->engine, written_path, hone_context_diagnostics(a->context));
 }
 static hone_status load(attempt *a) { return hone_engine_load(a->context, engine_path, &a->device, 1, &a->engine); }
+static hone_status load_family(attempt *a) {
+  return hone_engine_load(a->context, family_path, &a->device, 1, &a->engine);
+}
 static hone_status export(attempt *a) { return hone_graph_save_onnx(a->graph, written_path); }
 
 static hone_status open_session(attempt *a) {
@@ -119,7 +129,8 @@ static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
 static void check_failed(const attempt *a, const char *what, long n, hone_status status) {
   if (status != HONE_NO_MEMORY)
-    fail_msg("%s: allocation %ld refused, and the status is %s", what, n, hone_status_name(status));
+    fail_msg("%s: allocation %ld refused, and the status is %s: %s", what, n, hone_status_name(status),
+             a->context && hone_context_message_count(a->context) ? hone_context_message(a->context, 0, NULL) : "");
   if (a->context && hone_context_message_count(a->context) == 0 && a->session == NULL)
     fail_msg("%s: allocation %ld refused without a message", what, n);
   if (exists(written_path)) fail_msg("%s: allocation %ld refused, and a file was written", what, n);
@@ -182,6 +193,28 @@ static void test_engine(void **state) {
   SWEEP("run", run_session, create, open_device, load, open_session);
 }
 
+/* What one level and one machine choose is not all that runs: every family of tactics that the net can take. */
+static void test_families(void **state) {
+  (void)state;
+  static const char *const families[] = {"*=*.winograd4.*", "*=*.winograd2.*", "*=*.direct.*", "*=cpu.conv.f32.nchw.*",
+                                         "*=*.c",           "*=*.avx2",        "*=*.avx512",   "*=parts"};
+  static const stage start[] = {create, open_device, import};
+  for (size_t f = 0; f < sizeof families / sizeof *families; ++f) {
+    wanted_tactic = families[f];
+    attempt a = {.memory.refuse_at = -1};
+    for (int i = 0; i < 3; ++i) assert_int_equal(start[i](&a), HONE_OK);
+    const hone_status status = build_cpu(&a);
+    if (status == HONE_OK) assert_int_equal(hone_engine_save(a.engine, family_path, NULL), HONE_OK);
+    clean_up(&a);
+    assert_true(status == HONE_OK || status == HONE_UNSUPPORTED); /* a build without such tactics */
+    if (status != HONE_OK) continue;
+    sweep(families[f], start, 3, build_cpu);
+    SWEEP("load its engine", load_family, create, open_device);
+    SWEEP("open a session of it", open_session, create, open_device, load_family);
+  }
+  wanted_tactic = NULL;
+}
+
 static int count_files(void) {
   int count = 0;
   DIR *dir = opendir(folder);
@@ -227,6 +260,7 @@ static int make_files(void **state) {
   if (!mkdtemp(folder)) return -1;
   snprintf(model_path, sizeof model_path, "%s/m.onnx", folder);
   snprintf(engine_path, sizeof engine_path, "%s/m.hone", folder);
+  snprintf(family_path, sizeof family_path, "%s/f.hone", folder);
   snprintf(written_path, sizeof written_path, "%s/written", folder);
   attempt a = {.memory.refuse_at = -1};
   hone_status status = create(&a);
@@ -255,8 +289,8 @@ static int remove_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_context), cmocka_unit_test(test_graph),     cmocka_unit_test(test_build),
-      cmocka_unit_test(test_engine),  cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_context), cmocka_unit_test(test_graph),    cmocka_unit_test(test_build),
+      cmocka_unit_test(test_engine),  cmocka_unit_test(test_families), cmocka_unit_test(test_full_disk),
   };
   return cmocka_run_group_tests(tests, make_files, remove_files);
 }
