@@ -72,6 +72,7 @@ typedef struct cli_tool {
   int given_count;
   hone_context *context;
   hone_device *device; /* opened by cli_open_device() */
+  const char *machine; /* a described one that device stands for; NULL: this one */
   bool color_out, terminal_err, verbose, quiet, progress_shown;
   double progress_ms; /* when the bar was drawn */
   cli_subject subject;

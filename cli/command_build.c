@@ -8,6 +8,8 @@ const cli_option cli_build_command_options[] = {
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"markDebug", CLI_LIST, "NAME,NAME",
      .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
+    {"machine", CLI_TEXT, "avx512|avx2|c",
+     .doc = "tell what would be built for a machine on paper, by estimates alone: nothing is timed, run or written"},
     {0},
 };
 
@@ -42,8 +44,9 @@ static void print_schedule(const hone_engine *engine, int schedule) {
 static void print_result(const cli_tool *cli, const cli_model *model, const char *path) {
   hone_engine_summary s;
   hone_engine_summarize(model->engine, &s);
+  if (cli->machine) s.max_error_rel_l2 = -1; /* not measured */
   if (cli_has(cli, "json")) {
-    printf("{\"file\": ");
+    printf(cli->machine ? "{\"machine\": " : "{\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
            "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"schedules\": %d, "
@@ -75,6 +78,9 @@ static int check_marks(cli_tool *cli, const cli_model *model) {
 static int build(cli_tool *cli, cli_model *model) {
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named");
+  cli->machine = cli_text(cli, "machine");
+  if (cli->machine && cli_has(cli, "output"))
+    return cli_usage_error(cli, "--output: for a machine on paper nothing is written");
   int code = cli_open_device(cli);
   if (code != CLI_EXIT_OK) return code;
   const cli_file_kind kind = cli_file_kind_of(path);
@@ -91,6 +97,10 @@ static int build(cli_tool *cli, cli_model *model) {
   if (code != CLI_EXIT_OK) return code;
   char made[4096];
   const char *output = cli_text(cli, "output");
+  if (cli->machine) {
+    print_result(cli, model, cli->machine);
+    return cli_layer_info(cli, model->engine);
+  }
   if (!output) {
     default_output(path, made, sizeof made);
     output = made;

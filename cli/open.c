@@ -44,6 +44,7 @@ int cli_try_device(cli_tool *cli, hone_status *out_status) {
   code = cli_read_cpus(cli, &cpus);
   if (code != CLI_EXIT_OK) return code;
   cli_device_options_of(&cpus, 0, &stream);
+  stream.options.machine = cli->machine;
   *out_status = hone_device_open(cli->context, kind, index, &stream.options, &cli->device);
   if (*out_status != HONE_OK) return CLI_EXIT_OK;
   return cpus.streams > 1 ? CLI_EXIT_OK : cli_pin_thread(&stream); /* several streams have threads of their own */

@@ -38,6 +38,10 @@ typedef struct hone_device_options {
   const int *cpus;
   int cpu_count;
   int spin_microseconds; /* how long an idle pool thread spins before it sleeps; 0: the default, -1: none */
+  /* A described machine in place of this one ("avx512", "avx2", "c"; backends that know none refuse): builds for it
+   * choose by estimates alone, measure no errors and are the same anywhere. Their engines tell about themselves, but
+   * are not saved and not run. */
+  const char *machine;
 } hone_device_options;
 
 /* Kinds of memory that a unit gives. STAGING is the host's memory, which this device copies from and to fast: data is

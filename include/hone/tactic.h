@@ -22,6 +22,7 @@ typedef struct hone_facts {
   double peak_bytes; /* main memory, all threads, per second */
   size_t l1_bytes, l2_bytes, l3_bytes;
   bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
+  bool described;   /* a machine on paper: what would be built for it can be told, and nothing runs on it */
 } hone_facts;
 
 /* Named parameters of a variant, e.g. {"oc_blocks", 4}. Stored in engines, locks and timing caches. */

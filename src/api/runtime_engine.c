@@ -93,6 +93,7 @@ hone_status hone_engine_load_memory(hone_context *context, const void *bytes, si
 }
 
 hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag) {
+  HN_TRY(hn_engine_check_real(engine, "saved", diag));
   HN_TRY(hn_schedules_write(engine->schedules, path, diag));
   if (!engine->ledger) return HONE_OK;
   char ledger_path[4096];

@@ -105,8 +105,11 @@ static hone_status open_unit(hone_device *device, int index, const hone_device_o
   device->options = *options;
   device->options.cpus = NULL;
   device->options.cpu_count = 0;
+  device->options.machine = NULL;
   HN_TRY(backend->open(device->driver, index, options, &device->unit, diag));
   backend->facts(device->unit, &device->facts);
+  if (options->machine && !device->facts.described)
+    return HN_FAIL(diag, HONE_INVALID, "device kind %s knows no described machines", backend->name);
   return HONE_OK;
 }
 

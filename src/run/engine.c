@@ -55,6 +55,15 @@ static hone_status check_isa(const hone_engine *engine, hone_diagnostics *diag) 
   return HONE_OK;
 }
 
+hone_status hn_engine_check_real(const hone_engine *engine, const char *what, hone_diagnostics *diag) {
+  for (int d = 0; d < engine->device_count; ++d)
+    if (engine->devices[d]->facts.described)
+      return HN_FAIL(diag, HONE_UNSUPPORTED,
+                     "an engine for the described machine %s cannot be %s: it only tells what would be built",
+                     engine->devices[d]->facts.name, what);
+  return HONE_OK;
+}
+
 hone_status hn_engine_create(hn_allocator allocator, hn_schedules *take_schedules, hone_device *const *devices,
                              int device_count, hone_engine **out, hone_diagnostics *diag) {
   *out = NULL;

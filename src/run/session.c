@@ -162,6 +162,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
                    options->struct_size, sizeof *options);
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
+  HN_TRY(hn_engine_check_real(engine, "run", diag));
   if (options && options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   hone_session *session = hn_alloc_zero(&engine->allocator, sizeof *session);
   if (!session) return HN_FAIL_MEMORY(diag);

@@ -49,7 +49,9 @@ static const hn_level levels[] = {
      .parts = HN_PARTS_ALL},
 };
 
-const hn_level *hn_level_of(const hone_build_options *options) {
+const hn_level *hn_level_of(const hone_build_options *options, hone_device *const *devices, int device_count) {
+  for (int d = 0; d < device_count; ++d)
+    if (devices[d]->facts.described) return &levels[0]; /* nothing runs there */
   const int last = (int)HN_COUNT(levels) - 1;
   if (options->level == 0) return &levels[3];
   return &levels[options->level < 0 ? 0 : options->level > last ? last : options->level];

@@ -306,7 +306,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
   hn_lock lock;
   hn_tuning tuning = {.context = tuner->context,
                       .options = tuner->options,
-                      .level = hn_level_of(tuner->options),
+                      .level = hn_level_of(tuner->options, devices, device_count),
                       .cache = tuner->cache,
                       .stop_ns = stop_of(tuner)};
   hn_arena_init(&tuning.arena, tuner->context->allocator);

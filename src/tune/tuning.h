@@ -26,7 +26,8 @@ typedef struct hn_level {
   double drop;      /* dropped early: so many times slower than the best of its formats */
   hn_parts_effort parts;
 } hn_level;
-const hn_level *hn_level_of(const hone_build_options *options);
+/* Of the options; without timing where a device is described only. */
+const hn_level *hn_level_of(const hone_build_options *options, hone_device *const *devices, int device_count);
 
 /* One build (tune/tuner.c). */
 typedef struct hn_timing_cache hn_timing_cache;

@@ -22,8 +22,15 @@ static const hone_tactic *const tactics[] = {
 
 static hone_status open_cpu(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
                             hone_diagnostics *diagnostics) {
-  HN_TRY(hn_host_open(driver, index, options, out, diagnostics));
-  hn_cpu_facts(&(*out)->facts);
+  const hone_device_options alone = {.struct_size = sizeof alone, .threads = 1}; /* nothing will run */
+  const bool described = options->machine != NULL;
+  hone_facts facts = {0};
+  if (described) HN_TRY(hn_cpu_describe(options->machine, options->threads, &facts, diagnostics));
+  HN_TRY(hn_host_open(driver, index, described ? &alone : options, out, diagnostics));
+  if (described)
+    (*out)->facts = facts;
+  else
+    hn_cpu_facts(&(*out)->facts);
   return HONE_OK;
 }
 

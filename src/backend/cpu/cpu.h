@@ -13,6 +13,8 @@
 
 /* Facts of this machine; needs no privileges and no files. */
 void hn_cpu_facts(hone_facts *facts);
+/* Facts of a machine on paper (backend/cpu/machines.c); threads 0: its own. INVALID: there is none of that name. */
+hone_status hn_cpu_describe(const char *name, int threads, hone_facts *facts, hone_diagnostics *diag);
 /* Measures peak_flops and peak_bytes (about 100 ms). */
 hone_status hn_cpu_measure(hone_unit *unit);
 

@@ -232,7 +232,8 @@ double hn_cpu_product_reaches(const hone_query *query, hn_cpu_product_read *read
   hn_cpu_product product = {.kernel = kernel};
   hn_cpu_product_ports ports = {-1, -1, -1};
   if (read(query, &product, &ports)) return 0;
-  return 0.85 * hn_cpu_filled(product.gemm.m, kernel->rows) * hn_cpu_filled(product.gemm.n, kernel->panel);
+  const double rows = product.gemm.m < kernel->rows ? 1 : hn_cpu_filled(product.gemm.m, kernel->rows);
+  return 0.85 * rows * hn_cpu_filled(product.gemm.n, kernel->panel);
 }
 
 size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
