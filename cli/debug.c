@@ -189,7 +189,7 @@ static int open_tapped(cli_debug *debug, hone_session **out) {
       hone_session_create(debug->model->engine, &options, out, hone_context_diagnostics(cli->context));
   if (status == HONE_OK) return CLI_EXIT_OK;
   const int code = cli_fail(cli, status);
-  if (status == HONE_INVALID)
+  if (status == HONE_INVALID && cli_debug_is_fused(debug))
     cli_note(cli,
              "  to keep more: build with --tactic STEP=parts, or with --disable RULE (hone explain MODEL --node NODE "
              "names the rules that fired)");

@@ -26,8 +26,9 @@ typedef struct cli_debug {
   int code; /* why the run was stopped */
 } cli_debug;
 
-bool cli_debugs(const cli_tool *cli); /* does the command look at values, and was it asked to? */
-int cli_debug_read(cli_debug *debug); /* the options; exit code */
+bool cli_debugs(const cli_tool *cli);            /* does the command look at values, and was it asked to? */
+int cli_debug_read(cli_debug *debug);            /* the options; exit code */
+bool cli_debug_is_fused(const cli_debug *debug); /* is a node asked for that went into a step? */
 /* Reads the options and opens a session with their taps. to and json may be set before it runs. Exit code. */
 int cli_debug_open(cli_tool *cli, const cli_model *model, cli_debug *debug, hone_session **out_session);
 /* Runs once: prints, writes, checks. As JSON: the rest of the list, "]", and ", \"check_nan\": {...}" where asked for.

@@ -54,6 +54,14 @@ static int add_name(cli_debug *debug, const char *tap, const char *file, const c
   return cli_usage_error(debug->cli, "%s: the name is too long", tap);
 }
 
+bool cli_debug_is_fused(const cli_debug *debug) {
+  for (int i = 0; i < debug->count; ++i) {
+    const known k = look_up(debug, debug->names[i].tap);
+    if (!k.is_tap && k.is_origin) return true;
+  }
+  return false;
+}
+
 /* In a model that was just built: a node's outputs, or the node that writes a value. */
 typedef struct node_search {
   const char *name;
@@ -85,12 +93,11 @@ static int resolve(cli_debug *debug, const char *name, const char *file) {
     node_search search = {.name = name, .debug = debug, .file = file};
     hone_graph_visit_nodes(debug->model->graph, see_node, &search);
     if (search.found) return search.code;
-    if (search.writer[0] && !look_up(debug, search.writer).is_origin)
-      return cli_usage_error(
-          debug->cli,
-          "%s: node %s (%s), which writes it, was computed when building, or changed nothing, and is "
-          "gone",
-          name, search.writer, search.op);
+    if (search.writer[0] && !look_up(debug, search.writer).is_origin) {
+      cli_error("%s: node %s (%s), which writes it, was computed when building, or changed nothing, and is gone", name,
+                search.writer, search.op);
+      return CLI_EXIT_USAGE;
+    }
     if (search.writer[0]) {
       if (strcmp(search.writer, name) != 0)
         cli_note(debug->cli, "%s is what node %s (%s) writes", name, search.writer, search.op);

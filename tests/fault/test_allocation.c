@@ -105,6 +105,16 @@ static hone_status open_session(attempt *a) {
   return hone_session_create(a->engine, NULL, &a->session, hone_context_diagnostics(a->context));
 }
 
+static hone_status see(void *user, const hone_tap *tap) {
+  (void)user;
+  return tap->tensor->data ? HONE_OK : HONE_INTERNAL;
+}
+static hone_status open_tapped(attempt *a) {
+  const char *const all[] = {"*", "x"};
+  const hone_session_options options = {.struct_size = sizeof options, .taps = all, .tap_count = 2, .on_tap = see};
+  return hone_session_create(a->engine, &options, &a->session, hone_context_diagnostics(a->context));
+}
+
 static hone_status run_session(attempt *a) {
   const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1, 3, 16, 16}}};
   hone_status status = hone_tensor_alloc(a->context, &type, &a->input);
@@ -191,6 +201,8 @@ static void test_engine(void **state) {
   SWEEP("load", load, create, open_device);
   SWEEP("open a session", open_session, create, open_device, load);
   SWEEP("run", run_session, create, open_device, load, open_session);
+  SWEEP("open a session with taps", open_tapped, create, open_device, load);
+  SWEEP("run with taps", run_session, create, open_device, load, open_tapped);
 }
 
 /* What one level and one machine choose is not all that runs: every family of tactics that the net can take. */
