@@ -100,21 +100,31 @@ HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const float *plane, 
   }
 }
 
-HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
+/* deep: with a third dimension. Its loop of one turn costs a tenth of the time where there is none. */
+HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t level = unit / a->out_h;
-    const float *plane = a->x + level / a->out_d * a->in_d * a->in_h * a->in_w * a->block;
+    const int64_t level = unit / a->out_h, plane_at = deep ? level / a->out_d * a->in_d : level;
+    const float *plane = a->x + plane_at * a->in_h * a->in_w * a->block;
     float *y = a->y + unit * a->out_w * a->block;
-    const row_taps ty = {
-        taps_at(level % a->out_d, a->stride_d, a->pad_front, a->dilation_d, a->kernel_d, a->in_d, a->pad_back),
+    row_taps t = {
+        {0, 1, 0, 1},
         taps_at(unit % a->out_h, a->stride_h, a->pad_top, a->dilation_h, a->kernel_h, a->in_h, a->pad_bottom)};
+    if (deep)
+      t.z = taps_at(level % a->out_d, a->stride_d, a->pad_front, a->dilation_d, a->kernel_d, a->in_d, a->pad_back);
     if (a->block == 16)
-      blocked_row(fold, a, plane, y, ty, 16);
+      blocked_row(fold, a, plane, y, t, 16);
     else if (a->block == 8)
-      blocked_row(fold, a, plane, y, ty, 8);
+      blocked_row(fold, a, plane, y, t, 8);
     else
-      plain_row(fold, a, plane, y, ty);
+      plain_row(fold, a, plane, y, t);
   }
+}
+
+HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
+  if (a->in_d == 1 && a->kernel_d == 1 && a->out_d == 1)
+    pool_rows_of(fold, 0, a, begin, end);
+  else
+    pool_rows_of(fold, 1, a, begin, end);
 }
 
 void HN_SIMD_NAME(hn_pool_max_f32)(const hn_pool_args *args, int64_t begin, int64_t end) {
