@@ -19,6 +19,8 @@ hone_status hn_pass_join_steps(hn_pass_run *run);
 hone_status hn_pass_group_elementwise(hn_pass_run *run);
 hone_status hn_pass_own_outputs(hn_pass_run *run);
 
+extern const hn_rewrite hn_rules_regions[], hn_rules_region_beginnings[];
+
 /* Folds nodes that a rule has made, [first, end), so that other rules see constants. */
 hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end);
 

@@ -92,6 +92,12 @@ static const hn_pass passes[] = {
      .doc = "takes normalisations into the convolution behind them",
      .rewrites = hn_rules_conv_inputs},
     DEAD,
+    {.name = "regions",
+     .doc = "joins layers whose inner tensors need not leave the caches",
+     .rewrites = hn_rules_regions},
+    {.name = "region_beginnings",
+     .doc = "joins what begins like such a chain",
+     .rewrites = hn_rules_region_beginnings},
     {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
 };
 

@@ -7,7 +7,8 @@
 static const struct {
   const char *name, *ops; /* each op between blanks */
 } rows[] = {
-    {"Convolution", " affine_conv conv conv_transpose conv_integer qlinear_conv deform_conv causal_conv_with_state "},
+    {"Convolution", " affine_conv conv conv_transpose conv_integer qlinear_conv deform_conv causal_conv_with_state "
+                    "inverted_residual conv_pool "},
     {"Matrix product", " gemm linear matmul matmul_integer qlinear_matmul einsum "},
     {"Activation", " relu leaky_relu prelu sigmoid hard_sigmoid hard_swish silu swish mish tanh elu selu celu gelu "
                    "gelu_tanh softplus softsign thresholded_relu clip erf shrink "},

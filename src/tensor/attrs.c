@@ -42,6 +42,17 @@ int64_t hn_attr_ints_at(const hone_attrs *attrs, const char *name, int at, int64
   return at >= 0 && at < hn_attr_ints(attrs, name, &items) ? items[at] : otherwise;
 }
 
+int hn_attrs_behind(const hone_attrs *attrs, const char *prefix, hone_attr *items, int room) {
+  const size_t length = strlen(prefix);
+  int count = 0;
+  for (int i = 0; i < attrs->count && count < room; ++i) {
+    if (strncmp(attrs->items[i].name, prefix, length) != 0) continue;
+    items[count] = attrs->items[i];
+    items[count++].name += length;
+  }
+  return count;
+}
+
 static bool is_list(hone_attr_kind kind) {
   return kind == HONE_ATTR_INTS || kind == HONE_ATTR_FLOATS || kind == HONE_ATTR_STRINGS;
 }

@@ -181,7 +181,9 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
     HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
     const hn_candidate *fused = best_of(choice, &trial->formats[i]), *any = best_of(choice, NULL);
     if (!fused) fused = any;
-    if (fused && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) {
+    /* Between formats in which nothing is near the best of all, who is faster will not matter. */
+    const bool matters = any && trial->ns[i] < 1.15 * cost_of(any);
+    if (fused && matters && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) {
       bool decided;
       HN_TRY(repeat_contest(parts, choice, fused, &decided));
       HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));

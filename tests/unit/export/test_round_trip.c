@@ -93,6 +93,12 @@ static const struct {
      "graph \"g\" opset 21 {\n  in %x: f32[1,2,3,3]\n  const %w: f32[2,4,2,2] = random 1\n"
      "  %y = conv_transpose(%x, %w) [strides=[2,2], act=\"elu\", act_alpha=0.5]\n  out %y\n}\n",
      "conv_transpose elu "},
+    {"a region by its parts",
+     "graph \"g\" opset 21 {\n  in %x: f32[1,2,4]\n  const %w: f32[2,2,1] = random 1\n  const %b: f32[2] = random 2\n"
+     "  %y = conv_pool(%x, %w, %b) [conv_act=\"relu\", pool_kernel_shape=[2]] parts (%u: f32[1,2,4], %v: f32[2,2,1], "
+     "%c: f32[2]) {\n    %r = conv(%u, %v, %c) [act=\"relu\"]\n    %m = max_pool(%r) [kernel_shape=[2]]\n"
+     "    yield %m\n  }\n  out %y\n}\n",
+     "conv relu max_pool "},
     {"an expression",
      "graph \"g\" opset 21 {\n  in %x: f32[2,8]\n  in %z: f32[8]\n"
      "  %y = fused(%x, %z) [expr=\"select(gt(x0, 0), x0, mul(x1, recip(x0)))\"]\n  out %y\n}\n",

@@ -43,6 +43,10 @@ static const struct guess {
     {.name = "w", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 3, 3}, .constant = true},
     {.name = "w", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
     {.name = "w", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
+    {.name = "we", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
+    {.name = "wd", .dtype = HONE_F32, .rank = 4, .dims = {4, 1, 3, 3}, .constant = true},
+    {.name = "wp", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
+    {.name = "bp", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
     {.name = "k", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},
     {.name = "k", .dtype = HONE_I64, .rank = 1, .dims = {3}, .constant = true, .fill = LISTED, .list = {2, -4, 0}},
     {.name = "k", .dtype = HONE_F32, .constant = true},
@@ -316,6 +320,11 @@ static const struct need {
     {"group_norm", "num_groups", 1, {2}, NULL},
     {"max_pool", "kernel_shape", 2, {5, 5}, NULL},
     {"view", "dims", 5, {2, 2, 2, 5, 5}, NULL},
+    {"conv", "group", 1, {4}, "inverted_residual"},
+    {"conv", "group", 1, {4}, "inverted_residual_added"},
+    {"conv", "group", 1, {4}, "separable"},
+    {"conv", "group", 1, {4}, "separable_added"},
+    {"conv", "group", 1, {4}, "expand_depthwise"},
     {"view", "dims", 4, {2, 4, 5, 5}, NULL},
     {"view", "dims", 4, {2, 4, 4, 4}, NULL},
     {"view", "dims", 5, {2, 2, 2, 4, 4}, NULL},
@@ -337,7 +346,7 @@ static const struct need {
 };
 
 static hone_attr needed_attr(maker *m, const struct need *need) {
-  if (strcmp(need->attr, "axis") == 0 || strcmp(need->attr, "num_groups") == 0)
+  if (need->count == 1 && strcmp(need->attr, "dims") != 0 && strcmp(need->attr, "split") != 0)
     return (hone_attr){.name = need->attr, .kind = HONE_ATTR_INT, .i = need->list[0]};
   if (strcmp(need->attr, "dims") != 0)
     return (hone_attr){.name = need->attr, .kind = HONE_ATTR_INTS, .count = need->count, .ints = need->list};
@@ -506,6 +515,11 @@ static void test_conv(void **state) {
   try_list(hn_rules_conv);
   try_list(hn_rules_conv_inputs);
 }
+static void test_regions(void **state) {
+  (void)state;
+  try_list(hn_rules_regions);
+  try_list(hn_rules_region_beginnings);
+}
 static void test_linear(void **state) {
   (void)state;
   try_list(hn_rules_linear);
@@ -529,10 +543,10 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cleanup),   cmocka_unit_test(test_einsum),
-                                     cmocka_unit_test(test_recognise), cmocka_unit_test(test_transposes),
-                                     cmocka_unit_test(test_conv),      cmocka_unit_test(test_linear),
-                                     cmocka_unit_test(test_channels),  cmocka_unit_test(test_attention),
-                                     cmocka_unit_test(test_recurrent), cmocka_unit_test(test_rows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cleanup),    cmocka_unit_test(test_einsum),    cmocka_unit_test(test_recognise),
+      cmocka_unit_test(test_transposes), cmocka_unit_test(test_conv),      cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_channels),   cmocka_unit_test(test_attention), cmocka_unit_test(test_recurrent),
+      cmocka_unit_test(test_regions),    cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
