@@ -12,10 +12,8 @@ static const uint64_t run_limit_bytes = 1 << 24; /* larger activations are not w
 
 /* Runs a schedule with inputs of zeros. A status is enough: the session says why. */
 static void run(hone_engine *engine, int schedule) {
-  const hone_session_options options = {.struct_size = sizeof options,
-                                        .heap_limit_bytes = run_limit_bytes,
-                                        .one_schedule = true,
-                                        .schedule = schedule};
+  const hone_session_options options = {
+      .struct_size = sizeof options, .heap_limit_bytes = run_limit_bytes, .one_schedule = true, .schedule = schedule};
   hone_session *session;
   if (hone_session_create(engine, &options, &session, NULL) != HONE_OK) return;
   const hone_status status = hone_session_run(session);
