@@ -67,6 +67,21 @@ static hone_status make_in_front(hn_match *match) {
   return hn_bind_bias(match, hn_bound_type(match, "w")->shape.dim[!transposed]);
 }
 
+/* The summand has fewer axes than the layer's output, whose first ones are of one element. */
+static const char *when_same_but_ones(const hn_match *match) {
+  const hone_shape *c = &hn_bound_type(match, "c")->shape, *r = &hn_bound_type(match, "r")->shape;
+  const int more = c->rank - r->rank;
+  if (r->rank < 1 || more < 1 || !hn_shape_known(c) || !hn_shape_known(r)) return "";
+  for (int i = 0; i < c->rank; ++i)
+    if (c->dim[i] != (i < more ? 1 : r->dim[i - more])) return "";
+  return NULL;
+}
+
+static hone_status make_like(hn_match *match) {
+  const hone_shape *c = &hn_bound_type(match, "c")->shape;
+  return hn_bind_ints(match, "like", c->rank, c->dim);
+}
+
 const hn_rewrite hn_rules_linear[] = {
     {.name = "matmul_to_linear",
      .find = "matmul(a, w:const)",
@@ -153,5 +168,19 @@ const hn_rewrite hn_rules_linear[] = {
      .when = when_in_front,
      .make = make_in_front,
      .why = "what the weights make of a constant is a bias"},
+    {.name = "longer_residual_into_linear",
+     .find = "add(c:linear[act=\"\"](x, w), r)",
+     .put = "c(x, w, _, reshape(r, like))",
+     .when = when_same_but_ones,
+     .make = make_like,
+     .asks = true,
+     .why = "the sum is formed while the tile is still in registers"},
+    {.name = "longer_residual_into_biased_linear",
+     .find = "add(c:linear[act=\"\"](x, w, b), r)",
+     .put = "c(x, w, b, reshape(r, like))",
+     .when = when_same_but_ones,
+     .make = make_like,
+     .asks = true,
+     .why = "the sum is formed while the tile is still in registers"},
     HN_EPILOGUE_RULES("linear"),
     {0}};

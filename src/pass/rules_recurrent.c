@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_recurrent.c - one step of an LSTM (Hochreiter, Schmidhuber 1997) or GRU (Cho et al. 2014) from its pieces, as
  * exporters write unrolled cells: gates cut from one layer of two products, from one product with the joined input and
- * state, or each from a layer of its own. Steps over one sequence are joined afterwards (sequences.c). */
+ * state, or each from a layer of its own, the input's product made for a whole sequence beforehand or not. Steps over
+ * one sequence are joined afterwards (sequences.c). */
 #include "base/hash.h"
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "pass/views.h"
+#include "pass/sequences.h"
 #include "tensor/element.h"
 #include <stdio.h>
 #include <string.h>
@@ -19,15 +20,21 @@ typedef struct source {
   int64_t row, rows, column;
 } source;
 
+/* What a product is of: a value, or where the product was made for a sequence and then cut, a step of the sequence. */
+typedef struct operand {
+  hn_value *value;
+  bool is_cut;
+  hn_place place; /* in value */
+} operand;
+
 /* Gates as the ONNX operators order them: i, o, f, c; z, r, h. */
 typedef struct step {
   int gates;
   int64_t batch, hidden;
-  hn_value *x, *h;
+  operand x;
+  hn_value *h;
   source of_x[MOST_GATES], of_h[MOST_GATES];
 } step;
-
-static bool is_op(const hn_node *node, const char *op) { return node && strcmp(node->op->name, op) == 0; }
 
 static hn_value *input_of(const hn_node *node, int index) {
   return node && index < node->in_count ? node->in[index] : NULL;
@@ -42,7 +49,7 @@ static int64_t last_dim(const hn_value *value) {
 
 static bool read_weights(const hn_node *layer, int64_t row, int64_t column, source *out) {
   const hn_value *w = input_of(layer, 1), *b = input_of(layer, 2);
-  if (!is_op(layer, "linear") || !w || !hn_value_is_constant(w) || w->fact.type.shape.rank != 2) return false;
+  if (!hn_is_op(layer, "linear") || !w || !hn_value_is_constant(w) || w->fact.type.shape.rank != 2) return false;
   if (b && !hn_value_is_constant(b)) return false;
   *out = (source){
       .w = w, .b = b, .transposed = hn_attr_int(&layer->attrs, "transpose_w") != 0, .row = row, .column = column};
@@ -50,91 +57,123 @@ static bool read_weights(const hn_node *layer, int64_t row, int64_t column, sour
   return true;
 }
 
-/* The two operands of a sum of products: of layer and its residual, or of one layer and a concat. */
-static bool read_both(const hn_node *layer, int64_t column, hn_value **operands, source *sources) {
-  const hn_value *added = input_of(layer, 3), *joined = input_of(layer, 0);
-  if (!read_weights(layer, 0, column, &sources[0])) return false;
-  if (added) {
-    if (!added->node || *hn_attr_text(&added->node->attrs, "act") || input_of(added->node, 3)) return false;
-    operands[0] = input_of(layer, 0);
-    operands[1] = input_of(added->node, 0);
-    return read_weights(added->node, 0, column, &sources[1]);
+/* A product alone: nothing is added but the bias, and nothing done to it. */
+static bool is_bare(const hn_node *node) {
+  return hn_is_op(node, "linear") && !*hn_attr_text(&node->attrs, "act") && !input_of(node, 3);
+}
+
+/* One product, or one step of a product that was made for a sequence. */
+static bool read_product(hn_value *value, int64_t column, operand *out, source *from) {
+  *out = (operand){0};
+  if (is_bare(value->node)) {
+    out->value = input_of(value->node, 0);
+    return read_weights(value->node, 0, column, from);
   }
+  hn_place *place = &out->place;
+  if (!value->node || !hn_find_place(value, place) || !is_bare(place->from->node)) return false;
+  if (place->axis == place->from->fact.type.shape.rank - 1 || last_dim(value) != last_dim(place->from)) return false;
+  const hn_node *layer = place->from->node;
+  out->value = place->from = input_of(layer, 0);
+  out->is_cut = true;
+  return hn_place_extents(place) && read_weights(layer, 0, column, from);
+}
+
+static bool same_operand(const operand *a, const operand *b) {
+  return a->value == b->value && a->is_cut == b->is_cut &&
+         (!a->is_cut || (a->place.axis == b->place.axis && a->place.at == b->place.at));
+}
+
+/* The two operands of a sum of products: of layer and its residual, or of one layer and a concat. */
+static bool read_both(const hn_node *layer, int64_t column, operand *operands, source *sources) {
+  hn_value *added = input_of(layer, 3);
+  const hn_value *joined = input_of(layer, 0);
+  if (!read_weights(layer, 0, column, &sources[0])) return false;
+  operands[0] = (operand){.value = input_of(layer, 0)};
+  if (added) return read_product(added, column, &operands[1], &sources[1]);
   const hn_node *concat = joined ? joined->node : NULL;
-  if (!is_op(concat, "concat") || concat->in_count != 2) return false;
+  if (!hn_is_op(concat, "concat") || concat->in_count != 2) return false;
   const int rank = joined->fact.type.shape.rank;
   const int64_t axis = hn_attr_int(&concat->attrs, "axis");
   if (axis != -1 && axis != rank - 1) return false;
   sources[1] = sources[0];
   sources[1].b = NULL;
   for (int i = 0; i < 2; ++i) {
-    operands[i] = concat->in[i];
-    sources[i].rows = last_dim(operands[i]);
+    operands[i] = (operand){.value = concat->in[i]};
+    sources[i].rows = last_dim(concat->in[i]);
   }
   sources[1].row = sources[0].rows;
   return true;
 }
 
-/* The layer that makes the value, or that it is a part of, and the part's first column. */
-static const hn_node *layer_behind(const hn_value *value, int64_t *column) {
+/* What the value is a part of, along the last axis, and the part's first column; the value itself when it is none. */
+static hn_value *whole_of(hn_value *value, int64_t *column) {
   *column = 0;
   const hn_node *split = value ? value->node : NULL;
-  if (is_op(split, "linear")) return split;
-  if (!is_op(split, "split")) return NULL;
+  if (!hn_is_op(split, "split")) return value;
   const int rank = value->fact.type.shape.rank;
   const int64_t axis = hn_attr_int(&split->attrs, "axis");
-  if (rank < 1 || (axis != -1 && axis != rank - 1)) return NULL;
+  if (rank < 1 || (axis != -1 && axis != rank - 1)) return value;
   for (int i = 0; i < value->out_index; ++i) {
     if (!split->out[i] || HONE_SYMBOLIC(last_dim(split->out[i]))) return NULL;
     *column += last_dim(split->out[i]);
   }
-  return split->in[0]->node;
+  return split->in[0];
 }
 
 /* A gate is the layer itself, which has its activation then, or an activation behind a part of one. */
 static const hn_node *layer_of(const hn_node *gate, int64_t *column) {
-  return gate ? layer_behind(is_op(gate, "linear") ? gate->out[0] : input_of(gate, 0), column) : NULL;
+  if (!gate) return NULL;
+  const hn_value *whole = whole_of(hn_is_op(gate, "linear") ? gate->out[0] : input_of(gate, 0), column);
+  return whole && hn_is_op(whole->node, "linear") ? whole->node : NULL;
 }
 
 /* ---- which operand is the state ---- */
 
-static const hn_value *behind_views(const hn_value *value) {
-  while (value->node && (value->node->op->traits & HONE_ALIASES) && value->node->in[0]) value = value->node->in[0];
-  return value;
-}
-
 /* A step of a sequence, rather than what a cell made. */
-static bool is_part(const hn_value *value) {
-  const hn_node *node = behind_views(value)->node;
-  return is_op(node, "slice") || is_op(node, "gather") || is_op(node, "split");
+static bool is_part(hn_value *value) {
+  hn_place ignored;
+  return hn_find_place(value, &ignored);
 }
 
 /* For the sums alone input and state are alike: the state is the one with its size, or from where c comes from. */
-static int find_state(hn_value *const *operands, const hn_value *c, int64_t hidden) {
-  const hn_node *before = behind_views(c)->node;
+static int find_state(const operand *operands, hn_value *c, int64_t hidden) {
+  const hn_node *before = hn_behind_views(c)->node;
   for (int i = 0; i < 2; ++i)
-    if (last_dim(operands[i]) != hidden) return 1 - i;
+    if (operands[i].is_cut || last_dim(operands[i].value) != hidden) return 1 - i;
   for (int i = 0; i < 2; ++i)
-    if (is_op(before, "lstm") && behind_views(operands[i])->node == before) return i;
-  return is_part(operands[1]) && !is_part(operands[0]) ? 0 : 1;
+    if (hn_is_op(before, "lstm") && hn_behind_views(operands[i].value)->node == before) return i;
+  return is_part(operands[1].value) && !is_part(operands[0].value) ? 0 : 1;
 }
 
 /* ---- reading cells ---- */
 
 static const char *check_sizes(const hn_match *match, const step *cell) {
   const hone_type *root = &match->roots[0]->fact.type;
-  const hone_shape *x = &cell->x->fact.type.shape;
-  if (!hn_shape_known(x) || !hn_shape_known(&root->shape) || root->shape.rank < 1) return "the batch is not known";
+  const hn_value *x = cell->x.value;
+  if (!hn_shape_known(&x->fact.type.shape) || !hn_shape_known(&root->shape) || root->shape.rank < 1)
+    return "the batch is not known";
   if (!hn_type_equal(root, &cell->h->fact.type)) return "the state has another shape than the result";
-  if (cell->x->fact.type.dtype != root->dtype || last_dim(cell->x) < 1 || cell->hidden < 1) return "";
-  if (hn_elems(x) / last_dim(cell->x) != cell->batch) return "input and state have other batches";
+  if (x->fact.type.dtype != root->dtype || last_dim(x) < 1 || cell->hidden < 1) return "";
+  const int64_t elements = cell->x.is_cut ? cell->x.place.outer * cell->x.place.inner : hn_elems(&x->fact.type.shape);
+  if (elements / last_dim(x) != cell->batch) return "input and state have other batches";
   for (int i = 0; i < cell->gates; ++i) {
     const source *sources[2] = {&cell->of_x[i], &cell->of_h[i]};
-    if (sources[0]->rows != last_dim(cell->x) || sources[1]->rows != cell->hidden) return "";
+    if (sources[0]->rows != last_dim(x) || sources[1]->rows != cell->hidden) return "";
     for (int j = 0; j < 2; ++j)
       if (sources[j]->column + cell->hidden > sources[j]->w->fact.type.shape.dim[!sources[j]->transposed]) return "";
   }
   return NULL;
+}
+
+/* The state comes first or second; whether all gates agree. */
+static bool take_gate(step *out, int gate, int state, const operand *operands, const source *sources) {
+  if (gate == 0) {
+    out->h = operands[state].value;
+    out->x = operands[1 - state];
+  }
+  out->of_h[gate] = sources[state];
+  out->of_x[gate] = sources[1 - state];
+  return !operands[state].is_cut && operands[state].value == out->h && same_operand(&operands[1 - state], &out->x);
 }
 
 static void begin(const hn_match *match, int gates, step *out) {
@@ -147,74 +186,66 @@ static void begin(const hn_match *match, int gates, step *out) {
 
 static const char *read_lstm(const hn_match *match, step *out) {
   static const char *const names[] = {"i", "o", "f", "g"};
-  const hn_value *c = hn_bound(match, "cell");
+  const hone_type *root = &match->roots[0]->fact.type;
+  hn_value *c = hn_bound(match, "cell");
   begin(match, 4, out);
   int state = -1;
   for (int i = 0; i < 4; ++i) {
     int64_t column;
-    hn_value *operands[2];
+    operand operands[2];
     source sources[2];
-    const hn_node *layer = layer_of(hn_bound_node(match, names[i]), &column);
-    if (!layer || !read_both(layer, column, operands, sources)) return "a gate is no sum of two products";
-    if (state < 0) {
-      state = find_state(operands, c, out->hidden);
-      out->h = operands[state];
-      out->x = operands[1 - state];
-    }
-    if (operands[state] != out->h || operands[1 - state] != out->x) return "the gates have different inputs";
-    out->of_h[i] = sources[state];
-    out->of_x[i] = sources[1 - state];
+    const hn_node *gate = hn_bound_node(match, names[i]), *layer = layer_of(gate, &column);
+    if (!layer || !hn_type_equal(&gate->out[0]->fact.type, root) || !read_both(layer, column, operands, sources))
+      return "a gate is no sum of two products";
+    if (state < 0) state = find_state(operands, c, out->hidden);
+    if (!take_gate(out, i, state, operands, sources)) return "the gates have different inputs";
   }
-  if (!hn_type_equal(&c->fact.type, &match->roots[0]->fact.type)) return "the state has another shape than the result";
+  if (!hn_type_equal(&c->fact.type, root)) return "the state has another shape than the result";
   return check_sizes(match, out);
 }
 
-/* One product: a part of a layer, or a layer of its own. */
-static bool read_one(const hn_value *value, hn_value **operand, source *out) {
+/* A part, `hidden` wide, of a product. */
+static bool read_one(hn_value *value, int64_t hidden, operand *out, source *from) {
   int64_t column;
-  const hn_node *layer = layer_behind(value, &column);
-  *operand = input_of(layer, 0);
-  return read_weights(layer, 0, column, out);
+  hn_value *whole = whole_of(value, &column);
+  return whole && last_dim(value) == hidden && read_product(whole, column, out, from);
 }
 
-static const hn_value *other_input(const hn_node *node, const hn_value *than) {
+static hn_value *other_input(const hn_node *node, const hn_value *than) {
   return node->in[0] == than ? input_of(node, 1) : node->in[0];
 }
 
-static bool read_gru_gate(const hn_node *gate, hn_value **operands, source *sources) {
-  if (is_op(gate, "linear")) return read_both(gate, 0, operands, sources);
+static bool read_gru_gate(const hn_node *gate, int64_t hidden, operand *operands, source *sources) {
+  if (hn_is_op(gate, "linear")) return read_both(gate, 0, operands, sources);
   const hn_node *sum = input_of(gate, 0)->node;
-  return is_op(sum, "add") && read_one(sum->in[0], &operands[0], &sources[0]) &&
-         read_one(sum->in[1], &operands[1], &sources[1]);
+  return hn_is_op(sum, "add") && read_one(sum->in[0], hidden, &operands[0], &sources[0]) &&
+         read_one(sum->in[1], hidden, &operands[1], &sources[1]);
 }
 
 /* n: tanh(x's product + m), or the layer that does all that; m: the reset gate times the state's product. */
-static bool read_candidate(const hn_match *match, hn_value **operands, source *sources) {
+static bool read_candidate(const hn_match *match, int64_t hidden, operand *operands, source *sources) {
   const hn_node *n = hn_bound_node(match, "n"), *m = hn_bound_node(match, "m");
-  const hn_value *product = other_input(m, hn_bound(match, "r"));
-  if (!read_one(product, &operands[1], &sources[1])) return false;
-  if (is_op(n, "linear")) {
-    operands[0] = input_of(n, 0);
-    return read_weights(n, 0, 0, &sources[0]);
-  }
-  return read_one(other_input(n->in[0]->node, m->out[0]), &operands[0], &sources[0]);
+  hn_value *product = other_input(m, hn_bound(match, "r"));
+  if (!read_one(product, hidden, &operands[1], &sources[1])) return false;
+  if (!hn_is_op(n, "linear")) return read_one(other_input(n->in[0]->node, m->out[0]), hidden, operands, sources);
+  operands[0] = (operand){.value = input_of(n, 0)};
+  return read_weights(n, 0, 0, &sources[0]);
 }
 
 static const char *read_gru(const hn_match *match, step *out) {
+  const hn_value *h = hn_bound(match, "h");
   begin(match, 3, out);
-  out->h = hn_bound(match, "h");
-  out->x = NULL;
   for (int i = 0; i < 3; ++i) {
-    hn_value *operands[2];
+    operand operands[2];
     source sources[2];
-    const hn_node *gate = hn_bound_node(match, i == 0 ? "z" : "r");
-    if (!(i == 2 ? read_candidate(match, operands, sources) : read_gru_gate(gate, operands, sources)))
+    const hn_node *gate = hn_bound_node(match, i == 0 ? "z" : i == 1 ? "r" : "n");
+    if (!hn_type_equal(&gate->out[0]->fact.type, &match->roots[0]->fact.type) ||
+        !(i == 2 ? read_candidate(match, out->hidden, operands, sources)
+                 : read_gru_gate(gate, out->hidden, operands, sources)))
       return "a gate is no sum of two products";
-    const int state = operands[0] == out->h ? 0 : 1;
-    if (!out->x) out->x = operands[1 - state];
-    if (operands[state] != out->h || operands[1 - state] != out->x) return "the gates have different inputs";
-    out->of_h[i] = sources[state];
-    out->of_x[i] = sources[1 - state];
+    const int state = !operands[0].is_cut && operands[0].value == h ? 0 : 1;
+    if (operands[state].value != h || !take_gate(out, i, state, operands, sources))
+      return "the gates have different inputs";
   }
   return check_sizes(match, out);
 }
@@ -271,10 +302,19 @@ static hone_status bind_constant(hn_match *match, const char *name, const step *
   return hn_bind(match, name, made);
 }
 
+/* The input of the step alone, cut out in front of all roots where there is none yet. */
+static hone_status bind_input(hn_match *match, const operand *x) {
+  const hn_node *first = match->roots[match->root_count - 1]->node; /* the cell's state is made before the output */
+  const hn_sequence_maker maker = {match->run, (hn_node *)first, match->root->origins};
+  hn_value *in = x->value;
+  if (x->is_cut) HN_TRY(hn_make_slice(&maker, x->place.axis, x->place.at, x->place.at + 1, &in));
+  return hn_bind(match, "in", in);
+}
+
 static hone_status bind_cell(hn_match *match, const step *cell) {
-  const int64_t rows = cell->gates * cell->hidden, input = last_dim(cell->x);
+  const int64_t rows = cell->gates * cell->hidden, input = last_dim(cell->x.value);
   const hone_shape *y = &match->roots[0]->fact.type.shape;
-  HN_TRY(hn_bind(match, "in", cell->x));
+  HN_TRY(bind_input(match, &cell->x));
   HN_TRY(hn_bind(match, "before", cell->h));
   HN_TRY(hn_bind_ints(match, "step", 3, (const int64_t[]){1, cell->batch, input}));
   HN_TRY(hn_bind_ints(match, "state", 3, (const int64_t[]){1, cell->batch, cell->hidden}));
@@ -318,11 +358,11 @@ static int count_parts(const hn_value *x, const hone_shape *part, hn_node **out_
   if (!hn_shape_known(&x->fact.type.shape) || size < 1 || (all != 3 * size && all != 4 * size)) return 0;
   for (const hn_use *use = x->uses; use; use = use->next) {
     if (!use->node || use->index != 0 || !hn_shape_equal(&use->node->out[0]->fact.type.shape, part)) return 0;
-    if (is_op(use->node, "split")) {
+    if (hn_is_op(use->node, "split")) {
       *out_split = use->node;
       continue;
     }
-    if (!is_op(use->node, "slice")) return 0;
+    if (!hn_is_op(use->node, "slice")) return 0;
     const hn_value *starts = input_of(use->node, 1), *steps = input_of(use->node, 4);
     if (!starts->fact.value || starts->fact.value_count != 1 || starts->fact.value[0] % size != 0) return 0;
     if (steps && (!steps->fact.value || steps->fact.value[0] != 1)) return 0;
@@ -334,7 +374,7 @@ static int count_parts(const hn_value *x, const hone_shape *part, hn_node **out_
 static const char *when_gates(const hn_match *match) {
   hn_node *split;
   const hn_value *x = hn_bound(match, "x");
-  return is_op(x->node, "linear") && count_parts(x, &match->roots[0]->fact.type.shape, &split) > 0 ? NULL : "";
+  return hn_is_op(x->node, "linear") && count_parts(x, &match->roots[0]->fact.type.shape, &split) > 0 ? NULL : "";
 }
 
 static hone_status make_gates(hn_match *match) {
@@ -413,6 +453,19 @@ const hn_rewrite hn_rules_gates[] = {{.name = "gates_to_split",
 #define GRU_GATES(rule, SUM_TEXT, b)                                                                                   \
   GRU(rule, MIX(CANDIDATE_LAYER(SUM_TEXT, b), "z:" SUM_TEXT("sigmoid", "z"))),                                         \
       GRU(rule "_step", STEP_TO(CANDIDATE_LAYER(SUM_TEXT, b), "z:" SUM_TEXT("sigmoid", "z")))
+
+/* Where the input's product comes from a sequence, it stands in the text as a value. */
+#define SUM_WITH(act, b) "linear[act=\"" act "\"](h, wh:const, " b ", product)"
+#define CUT_SUM(act, gate) SUM_WITH(act, "_")
+#define BIASED_CUT_SUM(act, gate) SUM_WITH(act, "b")
+#define FIRST_CUT "sigmoid(add(s:split(product, ...), t:split(linear[act=\"\"](h, wh3:const, ...), ...)))"
+
+const hn_rewrite hn_rules_recurrent_cut[] = {LSTM_ORDERS("lstm_cell_of_cut", CUT_SUM),
+                                             LSTM_ORDERS("lstm_cell_of_cut_with_bias", BIASED_CUT_SUM),
+                                             GRU("gru_cell_of_cut", STEP_TO(CANDIDATE(FIRST_CUT), "z:" SECOND)),
+                                             GRU("gru_cell_of_cut_mixed", MIX(CANDIDATE(FIRST_CUT), "z:" SECOND)),
+                                             GRU("gru_cell_of_cut_zrh", MIX_FROM("z:" FIRST_CUT, CANDIDATE(SECOND))),
+                                             {0}};
 
 const hn_rewrite hn_rules_recurrent[] = {LSTM_ORDERS("lstm_cell", BARE_SUM),
                                          LSTM_ORDERS("lstm_cell_with_bias", BIASED_SUM),

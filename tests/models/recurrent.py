@@ -181,6 +181,33 @@ def unrolled(cell, how, time, batch, size, hidden, layers=1, zeros=False, stacke
     return g.model(cell.__name__, inputs, outputs)
 
 
+def projected(kind, how, time, batch, size, hidden):
+    """A layer as PyTorch's decompositions leave it: the inputs' product first, then steps on [1, batch, hidden]."""
+    gates = 4 if kind == "lstm" else 3
+    g = Graph(time)
+    whole = g.op("Add", g.op("MatMul", "x", g.weights("w_ih", size, gates * hidden)), g.weights("b_ih", gates * hidden))
+    h, steps = g.op("Unsqueeze", "h0", g.ints(0)), []
+    c = g.op("Unsqueeze", "c0", g.ints(0)) if kind == "lstm" else None
+    for t in range(time):
+        product = take(g, how, whole, t, time)
+        state = g.op("Add", g.op("MatMul", h, g.weights("w_hh", hidden, gates * hidden)), g.weights("b_hh", gates * hidden))
+        if kind == "lstm":
+            i, f, c_new, o = g.op("Split", g.op("Add", state, product), outs=4, axis=2)
+            h, c = lstm_end(g, g.op("Sigmoid", i), g.op("Sigmoid", f), g.op("Tanh", c_new), g.op("Sigmoid", o), c)
+        else:
+            xr, xz, xn = g.op("Split", g.op("Unsqueeze", product, g.ints(0)), outs=3, axis=2)
+            hr, hz, hn = g.op("Split", state, outs=3, axis=2)
+            r, z = g.op("Sigmoid", g.op("Add", hr, xr)), g.op("Sigmoid", g.op("Add", hz, xz))
+            n = g.op("Tanh", g.op("Add", xn, g.op("Mul", hn, r)))
+            h = g.op("Add", g.op("Mul", g.op("Sub", h, n), z), n)
+        steps.append(h)
+    inputs = {"x": [time, batch, size], "h0": [batch, hidden]}
+    if kind == "lstm":
+        inputs["c0"] = [batch, hidden]
+    return g.model("projected_" + kind, inputs, {g.op("Concat", *steps, axis=0): [time, batch, hidden],
+                                                h: [1, batch, hidden]})
+
+
 def scan(cell, time, batch, size, hidden, reverse=False):
     body = Graph(size)
     h, c = cell(body, "", "xt", "h", "c", size, hidden)
@@ -244,6 +271,9 @@ def cases():
     yield "torch_gru_layers", unrolled(torch_gru, "batch", 5, 2, 20, 24, layers=2), {"gru": 2}
     yield "keras_gru", unrolled(keras_gru, "slice", 5, 1, 16, 32), GRU1
     yield "gates_gru", unrolled(gates_gru, "gather", 5, 1, 16, 32), GRU1
+    yield "projected_lstm", projected("lstm", "split", 6, 2, 20, 24), LSTM1
+    yield "projected_lstm_gather", projected("lstm", "gather", 6, 1, 24, 24), LSTM1
+    yield "projected_gru", projected("gru", "split", 6, 2, 20, 24), GRU1
     yield "scan_torch_lstm", scan(torch_lstm, 8, 2, 16, 24), LSTM1
     yield "scan_joined_lstm", scan(joined_lstm, 8, 1, 16, 24, reverse=True), LSTM1
     yield "scan_torch_gru", scan(torch_gru, 8, 2, 16, 24), GRU1

@@ -24,6 +24,7 @@ static const struct guess {
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 5, 5}},
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 1, 5}},
     {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {1, 4, 3}},
+    {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {1, 3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 3, .dims = {2, 3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 2, .dims = {3, 4}},
     {.name = "x", .dtype = HONE_F32, .rank = 4, .dims = {2, 4, 4, 4}}, /* the wrong axis has the right length too */
