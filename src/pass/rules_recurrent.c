@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_GATES = 4 };
+enum { MOST_GATES = 4, FORGET = 2 }; /* the forget gate among an LSTM's */
 
 /* Weights of a gate for one operand: rows [row, row + rows) and columns [column, column + hidden) of a layer's. */
 typedef struct source {
@@ -34,6 +34,7 @@ typedef struct step {
   operand x;
   hn_value *h;
   source of_x[MOST_GATES], of_h[MOST_GATES];
+  double forget; /* what the LSTM adds to its forget gate's bias */
 } step;
 
 static hn_value *input_of(const hn_node *node, int index) {
@@ -120,10 +121,17 @@ static hn_value *whole_of(hn_value *value, int64_t *column) {
   return split->in[0];
 }
 
-/* A gate is the layer itself, which has its activation then, or an activation behind a part of one. */
-static const hn_node *layer_of(const hn_node *gate, int64_t *column) {
+static hn_value *other_input(const hn_node *node, const hn_value *than) {
+  return node->in[0] == than ? input_of(node, 1) : node->in[0];
+}
+
+/* A gate is the layer itself, which has its activation then, or an activation behind a part of one, plus `summand`
+ * when that is not NULL. */
+static const hn_node *layer_of(const hn_node *gate, const hn_value *summand, int64_t *column) {
   if (!gate) return NULL;
-  const hn_value *whole = whole_of(hn_is_op(gate, "linear") ? gate->out[0] : input_of(gate, 0), column);
+  hn_value *part = hn_is_op(gate, "linear") ? gate->out[0] : input_of(gate, 0);
+  if (summand) part = other_input(part->node, summand);
+  const hn_value *whole = whole_of(part, column);
   return whole && hn_is_op(whole->node, "linear") ? whole->node : NULL;
 }
 
@@ -187,14 +195,16 @@ static void begin(const hn_match *match, int gates, step *out) {
 static const char *read_lstm(const hn_match *match, step *out) {
   static const char *const names[] = {"i", "o", "f", "g"};
   const hone_type *root = &match->roots[0]->fact.type;
-  hn_value *c = hn_bound(match, "cell");
+  hn_value *c = hn_bound(match, "cell"), *forget = hn_bound(match, "forget");
   begin(match, 4, out);
+  if (forget && !hn_is_scalar_constant(forget)) return "the forget gate's summand is no scalar";
+  if (forget) out->forget = hn_real(forget->fact.constant, 0);
   int state = -1;
   for (int i = 0; i < 4; ++i) {
     int64_t column;
     operand operands[2];
     source sources[2];
-    const hn_node *gate = hn_bound_node(match, names[i]), *layer = layer_of(gate, &column);
+    const hn_node *gate = hn_bound_node(match, names[i]), *layer = layer_of(gate, i == FORGET ? forget : NULL, &column);
     if (!layer || !hn_type_equal(&gate->out[0]->fact.type, root) || !read_both(layer, column, operands, sources))
       return "a gate is no sum of two products";
     if (state < 0) state = find_state(operands, c, out->hidden);
@@ -209,10 +219,6 @@ static bool read_one(hn_value *value, int64_t hidden, operand *out, source *from
   int64_t column;
   hn_value *whole = whole_of(value, &column);
   return whole && last_dim(value) == hidden && read_product(whole, column, out, from);
-}
-
-static hn_value *other_input(const hn_node *node, const hn_value *than) {
-  return node->in[0] == than ? input_of(node, 1) : node->in[0];
 }
 
 static bool read_gru_gate(const hn_node *gate, int64_t hidden, operand *operands, source *sources) {
@@ -286,7 +292,7 @@ static hone_status bind_constant(hn_match *match, const char *name, const step *
   hone_graph *graph = match->run->graph;
   const bool is_w = name[0] == 'w', is_bias = name[0] == 'b';
   uint64_t hash = hash_sources(cell->of_x, cell->gates, (uint64_t)cell->hidden);
-  hash = hash_sources(cell->of_h, cell->gates, hash);
+  hash = hn_hash_join(hash_sources(cell->of_h, cell->gates, hash), hn_hash(&cell->forget, sizeof cell->forget));
   char text[48];
   snprintf(text, sizeof text, "%s_%s_%016llx", cell->gates == 4 ? "lstm" : "gru", name, (unsigned long long)hash);
   hn_value *made = hn_table_get(&graph->value_names, text);
@@ -297,6 +303,10 @@ static hone_status bind_constant(hn_match *match, const char *name, const step *
   if (!tensor.data) return HN_FAIL_MEMORY(&graph->context->diag);
   gather(cell, is_w || is_bias ? cell->of_x : cell->of_h, is_bias, 0, &tensor);
   if (is_bias) gather(cell, cell->of_h, true, cell->gates * cell->hidden, &tensor);
+  for (int64_t n = 0; is_bias && cell->forget != 0 && n < cell->hidden; ++n) {
+    const int64_t at = FORGET * cell->hidden + n;
+    hn_store_real(&tensor, at, hn_real(&tensor, at) + cell->forget);
+  }
   made = hn_constant_create(graph, text, &tensor, false);
   hn_free(&graph->context->allocator, tensor.data, tensor.bytes);
   return hn_bind(match, name, made);
@@ -430,6 +440,10 @@ const hn_rewrite hn_rules_gates[] = {{.name = "gates_to_split",
 #define LSTM_ORDERS(rule, SUM_TEXT)                                                                                    \
   LSTM_SPLIT(rule, SUM_TEXT, "1", "2", "3"), LSTM_SPLIT(rule "_icfo", SUM_TEXT, "2", "1", "3"),                        \
       LSTM_SPLIT(rule "_iofc", SUM_TEXT, "2", "3", "1")
+/* TensorFlow's, with a summand of the forget gate. */
+#define LSTM_FORGETS(rule, SUM_TEXT)                                                                                   \
+  LSTM(rule, "sigmoid(s:split(" SUM_TEXT("", "") ", ...))", "sigmoid(add(s.2, forget:const))", "tanh(s.1)",            \
+       "sigmoid(s.3)")
 #define LSTM_GATES(rule, SUM_TEXT)                                                                                     \
   LSTM(rule, SUM_TEXT("sigmoid", "i"), SUM_TEXT("sigmoid", "f"), SUM_TEXT("tanh", "g"), SUM_TEXT("sigmoid", "o"))
 
@@ -470,6 +484,7 @@ const hn_rewrite hn_rules_recurrent_cut[] = {LSTM_ORDERS("lstm_cell_of_cut", CUT
 const hn_rewrite hn_rules_recurrent[] = {LSTM_ORDERS("lstm_cell", BARE_SUM),
                                          LSTM_ORDERS("lstm_cell_with_bias", BIASED_SUM),
                                          LSTM_ORDERS("lstm_cell_of_joined", SUM_OF_JOINED),
+                                         LSTM_FORGETS("lstm_cell_of_joined_forgetting", SUM_OF_JOINED),
                                          LSTM_GATES("lstm_cell_by_gates", BARE_SUM),
                                          LSTM_GATES("lstm_cell_by_gates_with_bias", BIASED_SUM),
                                          LSTM_GATES("lstm_cell_by_gates_of_joined", SUM_OF_JOINED),

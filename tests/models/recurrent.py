@@ -100,6 +100,14 @@ def joined_lstm(g, p, x, h, c, size, hidden):
     return lstm_end(g, g.op("Sigmoid", i), g.op("Sigmoid", f), g.op("Tanh", c_new), g.op("Sigmoid", o), c)
 
 
+def basic_lstm(g, p, x, h, c, size, hidden):
+    """TensorFlow's BasicLSTMCell: 1 is added to the forget gate."""
+    z = g.op("MatMul", g.op("Concat", x, h, axis=1), g.weights(p + "kernel", size + hidden, 4 * hidden))
+    i, c_new, f, o = g.op("Split", g.op("Add", z, g.weights(p + "bias", 4 * hidden)), outs=4, axis=1)
+    f = g.op("Add", f, g.const("forget", np.float32(1)))
+    return lstm_end(g, g.op("Sigmoid", i), g.op("Sigmoid", f), g.op("Tanh", c_new), g.op("Sigmoid", o), c)
+
+
 def gates_lstm(g, p, x, h, c, size, hidden):
     """A layer for each gate."""
     def gate(name, act):
@@ -266,6 +274,7 @@ def cases():
     yield "torch_lstm_zeros", unrolled(torch_lstm, "gather", 6, 1, 12, 24, zeros=True), {"lstm": 1, "concat": 1}  # the first state's product is folded
     yield "keras_lstm", unrolled(keras_lstm, "batch", 5, 1, 16, 32), LSTM1
     yield "joined_lstm", unrolled(joined_lstm, "slice", 5, 2, 16, 32), LSTM1
+    yield "basic_lstm", unrolled(basic_lstm, "slice", 5, 2, 16, 32), LSTM1
     yield "gates_lstm", unrolled(gates_lstm, "gather", 5, 2, 16, 32), LSTM1
     yield "torch_gru", unrolled(torch_gru, "gather", 9, 2, 20, 24), GRU1
     yield "torch_gru_layers", unrolled(torch_gru, "batch", 5, 2, 20, 24, layers=2), {"gru": 2}

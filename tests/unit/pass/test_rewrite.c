@@ -117,6 +117,7 @@ static const struct guess {
     {.name = "unit", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 1}},
     {.name = "none", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 0}},
     {.name = "shift", .dtype = HONE_F32, .rank = 4, .dims = {1, 4, 1, 1}, .constant = true},
+    {.name = "forget", .dtype = HONE_F32, .constant = true},
     {.name = "h", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
     {.name = "cell", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
     {.name = "wx", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
