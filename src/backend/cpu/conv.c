@@ -239,7 +239,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 /* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
 static double reaches(const hone_query *query, const conv_kernel *kernel) {
   static const double share[] = {
-      [GENERAL] = 0.85, [POINTWISE] = 0.85, [STRIDED] = 0.85, [FIRST] = 0.75, [DEPTHWISE] = 0.33, [TRANSPOSED] = 0.7};
+      [GENERAL] = 0.85, [POINTWISE] = 0.85, [STRIDED] = 0.85, [FIRST] = 0.75, [DEPTHWISE] = 0.33, [TRANSPOSED] = 0.85};
   hn_conv_f32 c;
   if (read(query, &c, kernel) || c.groups < 1) return 0;
   if (kernel->kind == DEPTHWISE) return share[DEPTHWISE] * hn_cpu_filled(c.out_channels, kernel->block);
