@@ -189,8 +189,7 @@ static void log_timed(const measuring *m, const timing *t) {
   hn_text_deinit(&text);
 }
 
-/* What another program takes of a sample at most, as a rule: beyond it, far behind is no accident and one sample will
- * do. */
+/* What another program takes of a sample at most, as a rule: beyond it, far behind in two samples is no accident. */
 static const double slice_ns = 4e6;
 
 /* The first look: error, and a few samples. */
@@ -205,7 +204,7 @@ static hone_status look(measuring *m, timing *t) {
   }
   for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) {
     HN_TRY(sample(m->tuning, m->bench, t));
-    if (t->candidate->time_low_ns > slice_ns && is_behind(m, t, 2 * m->tuning->level->drop)) break;
+    if (k > 0 && t->candidate->time_low_ns > slice_ns && is_behind(m, t, 2 * m->tuning->level->drop)) break;
   }
   log_timed(m, t);
   if (is_behind(m, t, m->tuning->level->drop)) leave_bench(m, t, "dropped: far slower at first sight");
