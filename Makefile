@@ -15,7 +15,7 @@ deps:
 	@sh tools/install_deps.sh
 
 configure:
-	@test -f $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) $(if $(shell command -v ninja),-G Ninja,)
+	@test -f $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),)
 
 build: configure
 	@cmake --build $(BUILD) --parallel $(JOBS)
