@@ -25,7 +25,7 @@ class Tensor(ctypes.Structure):
 
 class DeviceOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("threads", ctypes.c_int), ("cpus", ctypes.c_void_p),
-                ("cpu_count", ctypes.c_int), ("spin_microseconds", ctypes.c_int)]
+                ("cpu_count", ctypes.c_int), ("spin_microseconds", ctypes.c_int), ("machine", ctypes.c_char_p)]
 
 
 class Hone:
