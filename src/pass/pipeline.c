@@ -98,9 +98,7 @@ static const hn_pass passes[] = {
     {.name = "regions",
      .doc = "joins layers whose inner tensors need not leave the caches",
      .rewrites = hn_rules_regions},
-    {.name = "region_beginnings",
-     .doc = "joins what begins like such a chain",
-     .rewrites = hn_rules_region_beginnings},
+    {.name = "region_beginnings", .doc = "joins what begins like such a chain", .rewrites = hn_rules_region_beginnings},
     {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
 };
 
