@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_blocks.c - bodies of branches and loops whose extents are known run on the device's tactics, and say the same as
  * the reference: whichever branch runs, however often the loop goes round, in each of several runs. */
-#include "ir/graph.h"
-#include "ir/text.h"
+#include "support/built_session.h"
 #include "support/small_net.h"
-#include <hone/report.h>
 #include <hone/tensor_io.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,32 +29,9 @@ static const char loop[] =
     "  %m = matmul(%s, %w)\n %o = mul(%m, %k)\n %t = tanh(%o)\n %p = softmax(%t)\n %q = add(%t, %old)\n"
     "  yield %go, %q, %s, %p\n }\n out %y\n out %z\n out %all\n}\n";
 
-typedef struct side {
-  hone_engine *engine;
-  hone_session *session;
-} side;
-
-static side make_side(hone_context *context, hone_device *device, const char *text, bool reference) {
-  const hone_build_options build = {.struct_size = sizeof build, .level = 1, .reference_only = reference};
-  side s;
-  hone_graph *graph;
-  hone_engine_summary summary;
-  assert_int_equal(hn_graph_parse(context, text, strlen(text), NULL, 0, &graph), HONE_OK);
-  assert_int_equal(hone_engine_build(context, graph, &device, 1, &build, &s.engine), HONE_OK);
-  hone_graph_destroy(graph);
-  hone_engine_summarize(s.engine, &summary);
-  if (!reference) assert_int_equal(summary.reference_steps, 0);
-  assert_int_equal(hone_session_create(s.engine, NULL, &s.session, NULL), HONE_OK);
-  return s;
-}
-
-static void free_side(side *s) {
-  hone_session_destroy(s->session);
-  hone_engine_release(s->engine);
-}
-
 /* Both sides on the same inputs; number: of the input that is no float. */
-static void compare(side sides[2], const char *scalar, hone_dtype dtype, int64_t number, const char *const *outs) {
+static void compare(built_session sides[2], const char *scalar, hone_dtype dtype, int64_t number,
+                    const char *const *outs) {
   static float room[16 * 12 * 12];
   for (int k = 0; k < 2; ++k) {
     hone_tensor x, n = {.type = {.kind = HONE_TENSOR, .dtype = dtype}, .data = &number};
@@ -85,10 +60,11 @@ static void check(const char *text, const char *scalar, hone_dtype dtype, const 
   hone_device *device;
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_OK);
-  side sides[2] = {make_side(context, device, text, false), make_side(context, device, text, true)};
+  built_session sides[2] = {built_session_make(context, device, text, false, true),
+                            built_session_make(context, device, text, true, false)};
   for (int i = 0; i < count; ++i) compare(sides, scalar, dtype, numbers[i], outs);
-  free_side(&sides[0]);
-  free_side(&sides[1]);
+  built_session_free(&sides[0]);
+  built_session_free(&sides[1]);
   hone_device_close(device);
   hone_context_destroy(context);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_late.c - steps whose extents are known only after running: what selects, and what runs on what was selected, say
  * the same as the reference, for extents that change from run to run and back. */
-#include "ir/graph.h"
-#include "ir/text.h"
+#include "support/built_session.h"
 #include "support/small_net.h"
-#include <hone/report.h>
 #include <hone/tensor_io.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,27 +45,7 @@ static const case_text cases[] = {
      true},
 };
 
-typedef struct side {
-  hone_engine *engine;
-  hone_session *session;
-} side;
-
-static side make_side(hone_context *context, hone_device *device, const case_text *one, bool reference) {
-  const hone_build_options build = {.struct_size = sizeof build, .level = 1, .reference_only = reference};
-  side s;
-  hone_graph *graph;
-  hone_engine_summary summary;
-  assert_int_equal(hn_graph_parse(context, one->text, strlen(one->text), NULL, 0, &graph), HONE_OK);
-  assert_int_equal(hone_engine_build(context, graph, &device, 1, &build, &s.engine), HONE_OK);
-  hone_graph_destroy(graph);
-  hone_engine_summarize(s.engine, &summary);
-  if (!reference && one->all_tuned && summary.reference_steps)
-    fail_msg("%d steps run on the reference: %s", summary.reference_steps, one->text);
-  assert_int_equal(hone_session_create(s.engine, NULL, &s.session, NULL), HONE_OK);
-  return s;
-}
-
-static void run_one(const side *s, int number, hone_tensor *out) {
+static void run_one(const built_session *s, int number, hone_tensor *out) {
   static float room[MOST];
   hone_tensor x;
   assert_int_equal(hone_session_tensor(s->session, "x", &x), HONE_OK);
@@ -89,7 +67,8 @@ static void test_cases(void **state) {
     hone_device *device;
     assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
     assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_OK);
-    side sides[2] = {make_side(context, device, &cases[c], false), make_side(context, device, &cases[c], true)};
+    built_session sides[2] = {built_session_make(context, device, cases[c].text, false, cases[c].all_tuned),
+                              built_session_make(context, device, cases[c].text, true, false)};
     for (int number = 0; number < RUNS; ++number) {
       hone_tensor a, b;
       run_one(&sides[0], number, &a);
@@ -99,10 +78,7 @@ static void test_cases(void **state) {
       for (int64_t i = 0; i < hone_tensor_count(&a); ++i)
         assert_float_equal(hone_tensor_real(&a, i), hone_tensor_real(&b, i), 1e-5);
     }
-    for (int k = 0; k < 2; ++k) {
-      hone_session_destroy(sides[k].session);
-      hone_engine_release(sides[k].engine);
-    }
+    for (int k = 0; k < 2; ++k) built_session_free(&sides[k]);
     hone_device_close(device);
     hone_context_destroy(context);
   }

@@ -52,9 +52,9 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       __VA_ARGS__,                                                                                                     \
   };
 
-/* A row that packs weights, bias and slopes: the file's reject, variants, pack_bytes, pack, scratch, reaches and
- * describe each get the row's own `kernel` behind their other arguments; state_bytes and launch are the file's. */
-#define HN_CPU_CONV_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                       \
+/* A row that packs weights: the file's reject, variants, pack_bytes, pack, scratch and describe each get the row's own
+ * `kernel` behind their other arguments; state_bytes and launch are the file's. */
+#define HN_CPU_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                            \
   static const char *reject_##symbol##_##suffix(const hone_query *query) { return reject(query, kernel); }             \
   static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
     return variants(query, out, room, kernel);                                                                         \
@@ -62,7 +62,6 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
   static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) { return pack_bytes(query, kernel); }          \
   static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) { return pack(query, to, kernel); }   \
   static size_t scratch_##symbol##_##suffix(const hone_query *query) { return scratch(query, kernel); }                \
-  static double reaches_##symbol##_##suffix(const hone_query *query) { return reaches(query, kernel); }                \
   static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
                                                  hone_diagnostics *diag) {                                             \
     (void)unit;                                                                                                        \
@@ -75,7 +74,6 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .op = op_name,                                                                                                   \
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 22,                                                                                                 \
       .reject = reject_##symbol##_##suffix,                                                                            \
       .variants = variants_##symbol##_##suffix,                                                                        \
       .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
@@ -84,8 +82,13 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .state_bytes = state_bytes,                                                                                      \
       .prepare = prepare_##symbol##_##suffix,                                                                          \
       .launch = launch,                                                                                                \
-      .reaches = reaches_##symbol##_##suffix,                                                                          \
       __VA_ARGS__,                                                                                                     \
   };
+
+/* That for one convolution: weights, bias and slopes are packed, and the file's reaches gets the kernel, too. */
+#define HN_CPU_CONV_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                       \
+  static double reaches_##symbol##_##suffix(const hone_query *query) { return reaches(query, kernel); }                \
+  HN_CPU_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, .pack_mask = 22,                      \
+                    .reaches = reaches_##symbol##_##suffix, __VA_ARGS__)
 
 #endif

@@ -132,6 +132,11 @@ int64_t hn_cuda_elements(const hone_shape *shape);
 static inline bool hn_cuda_given(const hone_query *query, int input) {
   return input < query->in_count && query->in[input].type.kind != HONE_ABSENT;
 }
+/* Variants of a tactic that asks its library for proposals: their numbers, best first. */
+static inline int hn_cuda_proposals(hone_params *out, int count) {
+  for (int i = 0; i < count; ++i) out[i] = (hone_params){.count = 1, .items[0] = {.name = "proposal", .value = i}};
+  return count;
+}
 bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 
 /* ---- backend entries (stream.c) ---- */

@@ -135,13 +135,7 @@ static const char *plan_matmul(const hone_query *query, planned *p) {
 
 static int variants(const hone_query *query, hone_params *out, int room) {
   (void)query;
-  int count = 0;
-  for (; count < VARIANTS && count < room; ++count) {
-    out[count] = (hone_params){.count = 1};
-    strcpy(out[count].items[0].name, "proposal");
-    out[count].items[0].value = count;
-  }
-  return count;
+  return hn_cuda_proposals(out, room < VARIANTS ? room : VARIANTS);
 }
 
 static size_t scratch(const hone_query *query) {
