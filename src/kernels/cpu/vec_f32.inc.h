@@ -241,12 +241,13 @@ HN_OUTLINE void rectify(float *x, int64_t count, const float *slope, int64_t per
     const int64_t run = count - at < period ? count - at : period;
     int64_t i = 0;
     for (; i + HN_LANES <= run; i += HN_LANES) v_store(x + i, rectify_one(v_load(x + i), v_load(slope + i)));
-    if (i == run) continue;
+    const size_t rest_bytes = (size_t)(run % HN_LANES) * sizeof(float);
+    if (!rest_bytes) continue;
     float last[HN_LANES] = {0}, slopes[HN_LANES] = {0};
-    memcpy(last, x + i, (size_t)(run - i) * sizeof(float));
-    memcpy(slopes, slope + i, (size_t)(run - i) * sizeof(float));
+    memcpy(last, x + i, rest_bytes);
+    memcpy(slopes, slope + i, rest_bytes);
     v_store(last, rectify_one(v_load(last), v_load(slopes)));
-    memcpy(x + i, last, (size_t)(run - i) * sizeof(float));
+    memcpy(x + i, last, rest_bytes);
   }
 }
 
