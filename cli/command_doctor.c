@@ -39,16 +39,23 @@ static void add_cache(facts *list) {
                                   : " (not made yet)");
 }
 
-static void add_device(facts *list, const hone_facts *cpu) {
+/* The device that was asked for: the CPU, or another one, which is not told about in a CPU's words. */
+static void add_device(facts *list, const hone_facts *device) {
   char sets[128];
-  hone_isa_text(cpu->isa, sets, sizeof sets);
-  add(list, "cpu", "%s", cpu->name);
-  add(list, "kernels", "%s, for %s", cpu->version, sets);
-  add(list, "threads", "%d of %ld processors", cpu->threads, sysconf(_SC_NPROCESSORS_ONLN));
-  add(list, "caches", "L1 %zu KiB, L2 %zu KiB, L3 %zu KiB", cpu->l1_bytes / 1024, cpu->l2_bytes / 1024,
-      cpu->l3_bytes / 1024);
-  if (cpu->peak_flops > 0)
-    add(list, "peaks", "%.1f GFLOP/s in f32, %.1f GB/s, measured", cpu->peak_flops * 1e-9, cpu->peak_bytes * 1e-9);
+  hone_isa_text(device->isa, sets, sizeof sets);
+  add(list, device->host_memory ? "cpu" : "device", "%s", device->name);
+  add(list, "kernels", "%s, for %s", device->version, sets);
+  if (device->host_memory) {
+    add(list, "threads", "%d of %ld processors", device->threads, sysconf(_SC_NPROCESSORS_ONLN));
+    add(list, "caches", "L1 %zu KiB, L2 %zu KiB, L3 %zu KiB", device->l1_bytes / 1024, device->l2_bytes / 1024,
+        device->l3_bytes / 1024);
+  } else {
+    add(list, "units", "%d multiprocessors", device->threads);
+    add(list, "caches", "L2 %zu KiB", device->l2_bytes / 1024);
+  }
+  if (device->peak_flops > 0)
+    add(list, "peaks", "%.1f GFLOP/s in f32, %.1f GB/s, measured", device->peak_flops * 1e-9,
+        device->peak_bytes * 1e-9);
   else
     add(list, "peaks", "not measured");
 }
@@ -119,9 +126,9 @@ int cli_command_doctor(cli_tool *cli) {
   if (code != CLI_EXIT_OK) return code;
   code = cli_measure_device(cli);
   if (code != CLI_EXIT_OK) return code;
-  hone_facts cpu;
-  hone_device_facts(cli->device, &cpu);
-  add_device(&list, &cpu);
+  hone_facts device;
+  hone_device_facts(cli->device, &device);
+  add_device(&list, &device);
   add_libraries(&list);
   add_gpu(cli, &list);
   add_cache(&list);
