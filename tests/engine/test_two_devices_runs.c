@@ -70,9 +70,10 @@ static void test_random_graphs(void **state) {
         waits += engine->schedules->plans[0]->steps[s].kind == HN_STEP_WAIT;
       }
       try_engine(engine, inputs, &want[0], &want[1]);
-      two_devices_check(hone_engine_save(engine, "two_devices.hone", hone_context_diagnostics(two_devices_context)));
+      two_devices_check(
+          hone_engine_save(engine, "two_devices_runs.hone", hone_context_diagnostics(two_devices_context)));
       hone_engine_release(engine);
-      two_devices_check(hone_engine_load(two_devices_context, "two_devices.hone", &devices[d], 1, &loaded));
+      two_devices_check(hone_engine_load(two_devices_context, "two_devices_runs.hone", &devices[d], 1, &loaded));
       hone_session *session;
       hone_session_stats stats;
       two_devices_check(hone_session_create(loaded, NULL, &session, hone_context_diagnostics(two_devices_context)));
@@ -88,8 +89,8 @@ static void test_random_graphs(void **state) {
   }
   print_message("%d copies, %d waits, %d replays\n", copies, waits, replays);
   assert_true(copies > 4 * GRAPHS && waits > GRAPHS && replays > GRAPHS); /* the graphs do cross the border */
-  unlink("two_devices.hone");
-  unlink("two_devices.hone.ledger");
+  unlink("two_devices_runs.hone");
+  unlink("two_devices_runs.hone.ledger");
   hone_device_close(devices[0]);
   hone_device_close(devices[1]);
 }
