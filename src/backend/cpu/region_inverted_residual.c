@@ -278,13 +278,13 @@ static void run_strip(const job *j, int64_t unit, float *expanded) {
   const hn_conv_f32 *d = &s->depthwise;
   const int64_t row = d->in_width * s->kernel->block, begin = unit % s->strips * s->strip_rows;
   const int64_t end = hn_cpu_lesser(begin + s->strip_rows, d->out_height);
-  band b = {.image = unit / s->strips, .made = INT64_MIN};
+  band b = {.image = unit / s->strips};
   for (b.row = begin; b.row < end; b.row += s->band) {
     const int64_t before = b.first;
     b.count = hn_cpu_lesser(s->band, end - b.row);
     b.first = b.row * d->stride_height - d->pad_top;
     b.end = b.first + (b.count - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
-    const int64_t kept = b.made - b.first;
+    const int64_t kept = b.row == begin ? 0 : b.made - b.first;
     if (b.row == begin || kept < 0) b.made = b.first;
     for (int64_t block = 0; block < s->blocks; block += s->set) {
       const int64_t blocks = hn_cpu_lesser(s->set, s->blocks - block);
