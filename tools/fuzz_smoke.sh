@@ -22,7 +22,7 @@ findings=0
 for source in fuzz/*_fuzzer.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" _fuzzer.c)
-  work=$build/work/$name
+  work=$build/fuzz-state/$name
   mkdir -p "$work/found" "$work/new"
   corpus=fuzz/corpus/$name
   [ -d "$corpus" ] || corpus=""
