@@ -7,49 +7,70 @@ FUZZ_SECONDS ?= 60
 BUILD := build/$(PRESET)
 export HONE_TEST_DATA ?= $(CURDIR)/../shared
 export HONE_BIN = $(CURDIR)/$(BUILD)/hone
+CACHE := $(BUILD)/CMakeCache.txt
+AGAIN := $(MAKE) --no-print-directory
 
-.PHONY: all deps configure build demo test conformance models fuzz-smoke bench install test-gpu check clean
-all: deps build
+.PHONY: all deps deps-test configure configure-tests build build-tests demo test conformance models fuzz-smoke fuzz-campaign \
+  bench install test-gpu check clean
+all: deps
+	@$(AGAIN) build
 
+# What the build needs; the tests need more.
 deps:
-	@sh tools/install_deps.sh
+	@sh tools/install_deps.sh build
+
+deps-test:
+	@sh tools/install_deps.sh test
 
 configure:
-	@test -f $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),)
+	@test -f $(CACHE) || cmake --preset $(PRESET) -DHONE_TESTS=OFF $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),)
+
+configure-tests: configure
+	@grep -qE '^HONE_TESTS:[A-Z]+=ON$$' $(CACHE) || cmake -DHONE_TESTS=ON $(BUILD)
 
 build: configure
 	@cmake --build $(BUILD) --parallel $(JOBS)
 
+build-tests: configure-tests
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
 demo: deps
-	@$(MAKE) --no-print-directory configure
+	@$(AGAIN) configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target hone
 	@sh tools/demo.sh $(BUILD)/hone build/demo
 
-test: deps
-	@$(MAKE) --no-print-directory build
+test: deps-test
+	@$(AGAIN) build-tests
 	@sh tools/run_ctest.sh $(BUILD) -j $(JOBS)
 
-conformance: deps
-	@$(MAKE) --no-print-directory build
+conformance: deps-test
+	@$(AGAIN) build-tests
 	@tests/onnx/run
 
-models: deps
-	@$(MAKE) --no-print-directory build
+models: deps-test
+	@$(AGAIN) build-tests
 	@tests/models/run
 
 fuzz-smoke: deps
 	@sh tools/fuzz_smoke.sh $(FUZZ_SECONDS)
 
-bench: deps
-	@$(MAKE) --no-print-directory build
-	@python3 bench/compare.py
+fuzz-campaign: deps-test
+	@$(AGAIN) build-tests
+	@sh tools/fuzz_campaign.sh $(BUILD)
+
+bench: deps-test
+	@$(AGAIN) configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hone --target hone_shared
+	@sh tools/python_env.sh bench/requirements.txt build/bench-env
+	@build/bench-env/bin/python3 bench/compare.py
 
 install: deps
-	@$(MAKE) --no-print-directory build
+	@$(AGAIN) configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hone_installed
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-test-gpu: deps
-	@$(MAKE) --no-print-directory build
+test-gpu: deps-test
+	@$(AGAIN) build-tests
 	@sh tools/run_ctest.sh $(BUILD) -L gpu
 
 check:

@@ -13,7 +13,8 @@ Models are zoo names (written by `hone zoo`) or ONNX files. For every model and 
   engine adds to the Python process.
 - the engine's build time, its steps on the reference and its reformats with the tensors' shapes.
 The process is pinned to as many cores as there are threads. Inputs are fresh random numbers; outputs are compared.
-Needs numpy, onnxruntime, openvino, and the built tool and shared library (HONE_BIN, HONE_LIB)."""
+Needs the packages of bench/requirements.txt (`make bench` installs them into build/bench-env), and the built tool and
+shared library (HONE_BIN, HONE_LIB)."""
 import argparse
 import json
 import math
@@ -22,7 +23,11 @@ import subprocess
 import sys
 import time
 
-import numpy as np
+try:
+    import numpy as np
+    import onnx
+except ImportError as missing:
+    sys.exit(f"compare.py: {missing.name} is not installed: make bench, or pip install -r bench/requirements.txt")
 
 import hone_api
 import peers
@@ -33,8 +38,6 @@ MODELS = ("mobilenet_v2,mobilenet_v3_large,squeezenet1_1,shufflenet_v2,efficient
 
 def input_ports(path):
     """Name, shape and dtype of every input of an ONNX file; free dims are 1."""
-    import onnx
-
     graph = onnx.load(path, load_external_data=False).graph
     held = {initializer.name for initializer in graph.initializer}
     return [(port.name, [max(dim.dim_value, 1) for dim in port.type.tensor_type.shape.dim],
@@ -179,11 +182,11 @@ def measure(name, path, threads, arguments):
     row.update(child({"what": "speed", "files": files, "ports": ports, "threads": threads, "rounds": arguments.rounds}))
     row["start"] = {}
     tries = {one: [] for one in files}
-    for _ in range(arguments.starts if arguments.start else 0):
+    for _ in range(arguments.starts):
         child({"what": "touch", "amount": 1 << 30})
         for one, file in files.items():
             tries[one].append(child({"what": "start", "name": one, "path": file, "ports": ports, "threads": threads}))
-    if arguments.start:
+    if arguments.starts:
         row["start"] = {one: sorted(runs, key=lambda run: run["start_ms"])[len(runs) // 2] for one, runs in tries.items()}
     best = min(value["median_ms"] for key, value in row["speed"].items() if key != "hone")
     row["ratio"] = row["speed"]["hone"]["median_ms"] / best
@@ -227,30 +230,42 @@ def markdown_of(rows):
                f"| {row['build_s']:.1f} | {row['ref_steps']} | {len(row['reformats'])} |")
 
 
-def main():
+def at_least(least):
+    def number(text):
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return int(text)
+    return number
+
+
+def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--files", default="", help="ONNX files instead of zoo models")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--peers", default="onnxruntime,openvino")
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rounds", type=at_least(1), default=12)
     parser.add_argument("--level", type=int, default=3, help="tuning level of the builds")
-    parser.add_argument("--starts", type=int, default=3, help="fresh processes an engine; the median counts")
-    parser.add_argument("--no-start", dest="start", action="store_false", help="leave creation and memory out")
+    parser.add_argument("--starts", type=at_least(0), default=3,
+                        help="fresh processes an engine; the median counts; 0 leaves creation and memory out")
+    parser.add_argument("--no-start", dest="starts", action="store_const", const=0, help="the same as --starts 0")
     parser.add_argument("--json", default="")
     parser.add_argument("--markdown", default="", help="write the tables of the documentation to this file")
     parser.add_argument("--folder", default=os.path.join(hone_api.ROOT, "build/bench"))
     parser.add_argument("--job", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = read_arguments()
     if arguments.job:
         run_job(json.loads(arguments.job))
         return 0
-    for name in ["onnx", *arguments.peers.split(",")]:
+    for name in arguments.peers.split(","):
         try:
             __import__(name)
         except ImportError:
-            print(f"compare.py: {name} is not installed (pip install {name})", file=sys.stderr)
-            return 1
+            sys.exit(f"compare.py: {name} is not installed: make bench, or pip install -r bench/requirements.txt")
     os.makedirs(arguments.folder, exist_ok=True)
     files = [(os.path.splitext(os.path.basename(f))[0], f) for f in arguments.files.split(",") if f]
     if not files:

@@ -47,6 +47,7 @@ typedef struct bench {
   bool go, stop; /* stop: some thread could not be started */
   double begin_ms;
   bench_times all; /* of all streams, by start */
+  cli_load load;   /* of the machine while they ran */
 } bench;
 
 /* Opens all sessions with their inputs, measures, and gathers the times. Exit code; bench_close() is right after
@@ -58,8 +59,8 @@ void bench_close(bench *b);
 int bench_read_percentiles(cli_tool *cli, bench_times *times);
 /* Lines as trtexec's: the mean of each --avgRuns runs. */
 void bench_print_averages(cli_tool *cli, const bench_times *times);
-void bench_print_block(const bench *b);                                          /* or JSON */
-int bench_export_times(cli_tool *cli, const bench_times *times);                 /* --exportTimes */
+void bench_print_block(const bench *b, cli_load *load);          /* or JSON; load: of the machine while it ran */
+int bench_export_times(cli_tool *cli, const bench_times *times); /* --exportTimes */
 int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session); /* --dumpOutput, --exportOutput */
 
 int bench_print_version(cli_tool *cli);                                                   /* --getPlanVersionOnly */

@@ -114,10 +114,10 @@ static void print_streams(const bench *b, int threads, const char *cpus, bool js
 static void print_transfers(const bench *b) {
   moments m;
   if (!b->streams[0].host) {
-    printf("Enqueue Time, H2D Latency, D2H Latency: none, the tensors lie in host memory\n");
+    printf("Enqueue Time, H2D Latency, D2H Latency: none; a device's own transfers are part of the compute time\n");
     return;
   }
-  printf("Enqueue Time: none, the tensors lie in host memory\n");
+  printf("Enqueue Time: none; a device's own transfers are part of the compute time\n");
   if (moments_of(&b->all, &b->all, in_of, &m)) print_line("H2D Latency", &b->all, &m);
   if (moments_of(&b->all, &b->all, out_of, &m)) print_line("D2H Latency", &b->all, &m);
 }
@@ -135,7 +135,7 @@ static void print_json(const bench *b, int threads, const char *cpus, const mome
   printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, compute->sum * 1e-3);
 }
 
-void bench_print_block(const bench *b) {
+void bench_print_block(const bench *b, cli_load *load) {
   cli_tool *cli = b->cli;
   const bench_times *times = &b->all;
   moments latency, compute;
@@ -160,11 +160,11 @@ void bench_print_block(const bench *b) {
     printf("Total Host Walltime: %g s\nTotal Compute Time: %g s\n", times->wall_ms * 1e-3, compute.sum * 1e-3);
   }
   const double variation = 100 * latency.deviation / latency.mean;
+  fflush(stdout);
   if (variation > 2.5)
-    cli_note(cli,
-             "warning: the time is not stable, coefficient of variation = %.4g %%; close other programs, or run longer "
-             "(--duration)",
+    cli_note(cli, "warning: the time is not stable, coefficient of variation = %.4g %%; run longer (--duration)",
              variation);
+  cli_load_end(cli, load, 0);
 }
 
 int bench_export_times(cli_tool *cli, const bench_times *times) {

@@ -166,7 +166,7 @@ static int measure(bench_stream *s) {
     if (status != HONE_OK) return cli_fail_session(cli, s->session, status);
     ++s->times.count;
     s->times.wall_ms = now_ms - s->of->begin_ms;
-    if (cli_is_interrupted()) return CLI_EXIT_INTERRUPTED;
+    if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
     if (idle_ms > 0) {
       sleep_ms(idle_ms);
       now_ms = cli_now_ms();
@@ -184,7 +184,7 @@ static void *stream_main(void *argument) {
   bench_stream *s = argument;
   bench *b = s->of;
   s->code = cli_pin_thread(&s->options);
-  if (s->code == CLI_EXIT_OK) s->code = cli_run_for(b->cli, s->session, cli_real(b->cli, "warmUp", 200), 1);
+  if (s->code == CLI_EXIT_OK) s->code = cli_run_for(b->cli, s->session, cli_real(b->cli, "warmUp", 200), 1, NULL);
   pthread_mutex_lock(&b->mutex);
   ++b->ready; /* also when it failed: the others need not wait for it */
   pthread_cond_broadcast(&b->changed);
@@ -245,9 +245,10 @@ static bool run_threads(bench *b) {
 }
 
 int bench_measure(bench *b) {
+  cli_load_begin(&b->load);
   if (b->stream_count == 1) {
     bench_stream *only = &b->streams[0];
-    only->code = cli_run_for(b->cli, only->session, cli_real(b->cli, "warmUp", 200), 1);
+    only->code = cli_run_for(b->cli, only->session, cli_real(b->cli, "warmUp", 200), 1, NULL);
     begin(b);
     if (only->code == CLI_EXIT_OK) only->code = measure(only);
     return gather(b);

@@ -15,6 +15,7 @@ typedef struct build {
   cli_shape min[CLI_MAX_SHAPES], opt[CLI_MAX_SHAPES], max[CLI_MAX_SHAPES];
   int min_count, opt_count, max_count;
   int profile_count; /* by --profile; 1 without it */
+  cli_load load;
   hone_profile_shape profiles[HONE_MAX_SCHEDULES * CLI_MAX_INPUTS];
 } build;
 
@@ -82,18 +83,11 @@ static int read_profiles(cli_tool *cli, const cli_model *model, build *b) {
 static int read_pool_size(cli_tool *cli, int64_t *out_bytes) {
   const char *text = cli_text(cli, "memPoolSize");
   if (!text) return CLI_EXIT_OK;
-  char *end = NULL;
-  const double size = strncmp(text, "workspace:", 10) == 0 ? strtod(text + 10, &end) : 0;
-  static const struct {
-    const char *suffix;
-    double bytes;
-  } units[] = {{"", 0x1p20},  {"B", 1},        {"K", 0x1p10}, {"KiB", 0x1p10},
-               {"M", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30}, {"GiB", 0x1p30}};
-  for (size_t i = 0; end && end != text + 10 && i < CLI_COUNT(units); ++i)
-    if (strcmp(end, units[i].suffix) == 0 && size > 0) {
-      *out_bytes = (int64_t)(size * units[i].bytes);
-      return CLI_EXIT_OK;
-    }
+  uint64_t bytes;
+  if (strncmp(text, "workspace:", 10) == 0 && cli_read_size(text + 10, &bytes)) {
+    *out_bytes = (int64_t)bytes;
+    return CLI_EXIT_OK;
+  }
   return cli_usage_error(cli, "--memPoolSize wants workspace:SIZE, not \"%s\"", text);
 }
 
@@ -136,6 +130,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .tactics = b->tactics,
                                   .time_budget_ms = (int64_t)(cli_real(cli, "time-budget", 0) * 1e3),
                                   .timing_cache_only = cli_has(cli, "timing-cache-only"),
+                                  .keep_subnormals = cli_has(cli, "keep-subnormals"),
                                   .progress = cli_progress,
                                   .progress_user = cli};
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
@@ -169,11 +164,15 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
   int code = read_options(cli, model, b);
   if (code == CLI_EXIT_OK) {
     const double begin_ms = cli_now_ms();
+    cli_load_begin(&b->load);
     const hone_status status =
         hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
     cli_progress_end(cli);
     model->build_ms = cli_now_ms() - begin_ms;
     if (status != HONE_OK) code = cli_fail(cli, status);
+    hone_engine_summary summary = {0};
+    if (status == HONE_OK) hone_engine_summarize(model->engine, &summary);
+    if (summary.time_spread > 0) cli_load_end(cli, &b->load, summary.time_spread);
   }
   free(b);
   return code;

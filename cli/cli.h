@@ -34,11 +34,22 @@ typedef enum cli_kind {
   CLI_TEXT,
   CLI_INT,
   CLI_REAL,
+  CLI_SIZE,         /* bytes: a number of MiB, or with a suffix */
   CLI_LIST,         /* text; may be given several times */
   CLI_OPTIONAL_INT, /* a number, or nothing at all */
   CLI_OPTIONAL_TEXT,
   CLI_NOT_YET /* known elsewhere, not here yet: exit code 4 */
 } cli_kind;
+
+/* What an option makes the command write: looked at before the work begins (outputs.c). */
+typedef enum cli_writes {
+  CLI_WRITES_NOTHING,
+  CLI_WRITES_FILE,        /* a file that is replaced when it is complete */
+  CLI_WRITES_IN_PLACE,    /* any file, a device or a pipe too; "-": standard output */
+  CLI_WRITES_WHEN_ABSENT, /* a file that is read when it is there */
+  CLI_WRITES_FOLDER,      /* files in a folder, which is made when it is absent */
+  CLI_WRITES_PAIRS        /* NAME=FILE, NAME:FILE, NAME */
+} cli_writes;
 
 typedef struct cli_option {
   const char *name; /* without the dashes; one letter: -x */
@@ -47,6 +58,7 @@ typedef struct cli_option {
   const char *same_as;  /* another spelling of that option; NULL: itself */
   const char *doc;      /* of spellings: whose */
   double low, high;     /* of numbers; both 0: any */
+  cli_writes writes;
 } cli_option;
 
 enum { CLI_MAX_TABLES = 16, CLI_MAX_GIVEN = 256 };
@@ -73,8 +85,10 @@ typedef struct cli_tool {
   hone_context *context;
   hone_device *device; /* opened by cli_open_device() */
   const char *machine; /* a described one that device stands for; NULL: this one */
+  int width;           /* columns of tables */
   bool color_out, terminal_err, verbose, quiet, progress_shown;
   double progress_ms; /* when the bar was drawn */
+  char next[4608];    /* the command that is named at the end; "": none */
   cli_subject subject;
 } cli_tool;
 
@@ -83,12 +97,16 @@ const cli_command *cli_command_find(const char *name);
 /* Fills cli->given; on a usage error says so and returns the exit code. */
 int cli_parse(cli_tool *cli, int count, char *const *arguments);
 void cli_help(const cli_command *command, FILE *to);
+/* Words up to the width, then on lines that are indented. column: where the text begins. */
+void cli_wrap(const char *text, int column, int indent, int width, FILE *to);
 void cli_help_all(FILE *to);
 /* The last one given wins. A name that the command has no row for is a bug of ours and ends the tool. */
 bool cli_has(const cli_tool *cli, const char *name);
 bool cli_takes(const cli_command *command, const char *name); /* does the command have a row for it? */
 const char *cli_text(const cli_tool *cli, const char *name);  /* NULL when not given */
 int64_t cli_int(const cli_tool *cli, const char *name, int64_t otherwise);
+uint64_t cli_size(const cli_tool *cli, const char *name, uint64_t otherwise); /* bytes */
+bool cli_read_size(const char *text, uint64_t *out_bytes);                    /* MiB, or with B, K, M, G */
 double cli_real(const cli_tool *cli, const char *name, double otherwise);
 int cli_list(const cli_tool *cli, const char *name, const char **out, int room); /* how many; room bounds them */
 
@@ -100,12 +118,22 @@ void cli_error(const char *format, ...) HONE_PRINTF(1, 2); /* "hone: ..." on std
 void cli_note(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3);
 int cli_usage_error(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3); /* CLI_EXIT_USAGE */
 /* Prints the context's messages and returns the exit code. */
+/* Says why the tool stops before its end; the exit code. */
+int cli_stopped(void);
 int cli_fail(cli_tool *cli, hone_status status);
 int cli_fail_session(cli_tool *cli, const hone_session *session, hone_status status);
+/* Did the program that reads a pipe of ours end first (hone ... | head)? It has what it wanted: that is no error. */
+bool cli_reader_left(void);
 bool cli_write_file(void *user, const char *text, size_t length); /* a hone_write_fn; user is a FILE */
 void cli_json_text(FILE *to, const char *text);                   /* quoted */
+/* Opens a regular file to read; anything else (a pipe, a folder, a device) is refused without waiting for it. NULL: why
+ * not is in *why. */
+FILE *cli_open_input(const char *path, const char **why);
 /* Opens FILE for writing, "-" or NULL: stdout. NULL after a message. */
 FILE *cli_open_output(const char *path);
+/* Can what the options name be written? And what one option names, or stands for when it is not given? Exit code. */
+int cli_check_outputs(const cli_tool *cli);
+int cli_check_output(const char *name, const char *path, cli_writes writes);
 int cli_close_output(FILE *file, const char *path); /* an exit code: the disk may be full */
 
 /* ---- threads and the CPUs they run on (cpus.c) ---- */
@@ -128,7 +156,7 @@ int cli_pin_thread(const cli_stream_options *stream);
 void cli_cpus_text(const int *cpus, int count, char *out, size_t room);
 
 /* ---- shapes (shapes.c) ---- */
-enum { CLI_MAX_SHAPES = 64 };
+enum { CLI_MAX_SHAPES = 256 };
 typedef struct cli_shape {
   char input[256];
   hone_shape shape;
@@ -162,7 +190,7 @@ int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room);
 hone_status cli_engine_input(const cli_tool *cli, const hone_engine *engine, int index, hone_port_info *out);
 bool cli_wants_schedule(const cli_tool *cli, int *out_schedule); /* --schedule, where the command has it */
 
-enum { CLI_MAX_INPUTS = 64 };
+enum { CLI_MAX_INPUTS = CLI_MAX_GIVEN }; /* no option is left out unseen */
 typedef struct cli_input {
   char name[256];
   hone_tensor tensor;
@@ -233,10 +261,32 @@ int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
 const void *cli_interrupt_flag(void); /* const atomic_bool * */
-bool cli_is_interrupted(void);        /* builds notice by themselves; loops over runs ask */
+const void *cli_stop_flag(void);      /* the same, of an interrupt or the deadline: calls end with CANCELLED */
+int cli_stop_code(void);              /* the exit code once the tool must end, else 0; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
-void cli_progress_end(cli_tool *cli);
+void cli_progress_end(cli_tool *cli);                                         /* takes the bar away */
+/* Around a command's work (progress.c). */
+void cli_progress_begin(cli_tool *cli);
+void cli_progress_stop(cli_tool *cli);
+
+/* ---- a machine that others use (load.c) ---- */
+enum { CLI_LOAD_RUNS = 1000 };
+typedef struct cli_load {
+  double begin_ms, waited_ms;
+  long switches; /* so far */
+  int64_t count;
+  double sum_ms, least_ms, runs[CLI_LOAD_RUNS]; /* of the runs; the first ones are kept, in ms */
+} cli_load;
+void cli_load_begin(cli_load *load);
+void cli_load_add(cli_load *load, double ms);
+/* Warns with numbers. spread: what the median took over the least, where no runs were added; 0: not known. */
+void cli_load_end(const cli_tool *cli, cli_load *load, double spread);
+
+/* ---- what to do next, said when the command is done (next.c) ---- */
+/* "hone profile %s": the path is quoted for a shell where it must be. The last one said counts. */
+void cli_next(cli_tool *cli, const char *command, const char *path);
+void cli_next_print(const cli_tool *cli);
 void cli_report_options(const cli_tool *cli, hone_report_options *out);
 
 const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NULL: none */
@@ -246,8 +296,8 @@ void cli_session_options_read(const cli_tool *cli, hone_session_options *out);
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out);
 /* --dumpLayerInfo, --exportLayerInfo, --dumpOptimizationProfile (trt_dumps.c). Exit code. */
 int cli_layer_info(cli_tool *cli, const hone_engine *engine);
-/* Runs for at least so many milliseconds and so many times. Exit code. */
-int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs);
+/* Runs for at least so many milliseconds and so many times. load: NULL, or where the times go. Exit code. */
+int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs, cli_load *load);
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_bench_options[], cli_build_command_options[], cli_cache_options[], cli_check_options[],

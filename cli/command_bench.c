@@ -8,7 +8,7 @@
 #include "debug.h"
 
 const cli_option cli_bench_options[] = {
-    {"output", CLI_TEXT, "FILE", .doc = "write the engine that was built"},
+    {"output", CLI_TEXT, "FILE", .doc = "write the engine that was built", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"streams", CLI_INT, "N",
      .doc = "sessions that run side by side, each in a thread of its own with --threads threads; default 1", .low = 1,
@@ -23,7 +23,7 @@ static int profile(cli_tool *cli, hone_session *session) {
   if (!cli_has(cli, "dumpProfile") && !path) return CLI_EXIT_OK;
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   hone_session_set_profile(session, true);
-  int code = cli_run_for(cli, session, 500, 10);
+  int code = cli_run_for(cli, session, 500, 10, NULL);
   hone_report_options options;
   cli_report_options(cli, &options);
   options.json = false;
@@ -67,7 +67,8 @@ static int run(cli_tool *cli, bench *b) {
   if (code == CLI_EXIT_OK) code = bench_export_times(cli, &b->all);
   if (code == CLI_EXIT_OK) code = bench_dump_bindings(cli, b->model->engine, first);
   if (code != CLI_EXIT_OK) return code;
-  bench_print_block(b);
+  for (int64_t i = 0; i < b->all.count; ++i) cli_load_add(&b->load, bench_latency_ms(&b->all.runs[i]));
+  bench_print_block(b, &b->load);
   return cli_compare_outputs(cli, b->model->engine, first, cli_has(cli, "json") ? stderr : stdout, false);
 }
 
@@ -89,6 +90,8 @@ int cli_command_bench(cli_tool *cli) {
   if (code == CLI_EXIT_OK) code = cli_layer_info(cli, model.engine);
   if (code == CLI_EXIT_OK && !cli_has(cli, "skipInference")) code = run(cli, &b);
   bench_close(&b);
+  if (cli_text(cli, "model")) cli_next(cli, model.graph ? "hone build %s" : "hone profile %s", cli_text(cli, "model"));
+  if (model.graph && cli_text(cli, "output")) cli_next(cli, "hone profile %s", cli_text(cli, "output"));
   cli_close_model(cli, &model);
   return code;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_build.c - hone build: a model tuned for this machine and written as an engine. */
 #include "debug.h"
+#include <math.h>
 #include <string.h>
 
 const cli_option cli_build_command_options[] = {
-    {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone"},
+    {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"markDebug", CLI_LIST, "NAME,NAME",
      .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
@@ -20,7 +21,7 @@ static void default_output(const char *model, char *out, size_t room) {
 }
 
 static void print_work(const hone_engine_summary *s, uint64_t weights_bytes) {
-  printf("%d steps", s->step_count);
+  printf("%d step%s", s->step_count, s->step_count == 1 ? "" : "s");
   if (s->reference_steps > 0) printf(" (%d on the reference)", s->reference_steps);
   printf(", weights %.1f MB, arena %.2f MB, %.4g GFLOP", (double)weights_bytes * 1e-6, (double)s->arena_bytes * 1e-6,
          s->flops * 1e-9);
@@ -67,6 +68,21 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
   printf("; built in %.1f s\n", model->build_ms * 1e-3);
 }
 
+/* A step without a kernel may be as slow as all others together, or a thousand times that. */
+static void warn_reference(const cli_tool *cli, const cli_model *model, const char *path) {
+  hone_engine_summary s;
+  const char *device = cli_text(cli, "device");
+  if (cli_has(cli, "reference") || (device && strcmp(device, "cpu") != 0)) return; /* it was asked for */
+  hone_engine_summarize(model->engine, &s);
+  const double all_ns = s.reference_ns + s.other_ns, fast_ns = s.kernel_ns + s.other_ns;
+  if (s.reference_ns < 0.1 * all_ns) return;
+  cli_note(cli,
+           "warning: %d of %d steps (%.0f %% of the FLOPs) have no fast kernel and run on the reference: about %.0f ms "
+           "of the %.0f ms that a run takes, %.0f times as long as with kernels (estimates); hone explain %s says why",
+           s.reference_steps, s.step_count, ceil(s.flops > 0 ? 100 * s.reference_flops / s.flops : 0),
+           s.reference_ns * 1e-6, all_ns * 1e-6, all_ns / fast_ns, path);
+}
+
 static int check_marks(cli_tool *cli, const cli_model *model) {
   static cli_debug debug; /* large for a stack */
   hone_session *session = NULL;
@@ -81,7 +97,14 @@ static int build(cli_tool *cli, cli_model *model) {
   cli->machine = cli_text(cli, "machine");
   if (cli->machine && cli_has(cli, "output"))
     return cli_usage_error(cli, "--output: for a machine on paper nothing is written");
-  int code = cli_open_device(cli);
+  char made[4096];
+  const char *output = cli_text(cli, "output");
+  if (!output) {
+    default_output(path, made, sizeof made);
+    output = made;
+  }
+  int code = cli->machine ? CLI_EXIT_OK : cli_check_output("output", output, CLI_WRITES_FILE);
+  if (code == CLI_EXIT_OK) code = cli_open_device(cli);
   if (code != CLI_EXIT_OK) return code;
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
@@ -95,19 +118,15 @@ static int build(cli_tool *cli, cli_model *model) {
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
   if (code == CLI_EXIT_OK && cli_has(cli, "markDebug")) code = check_marks(cli, model);
   if (code != CLI_EXIT_OK) return code;
-  char made[4096];
-  const char *output = cli_text(cli, "output");
   if (cli->machine) {
     print_result(cli, model, cli->machine);
     return cli_layer_info(cli, model->engine);
   }
-  if (!output) {
-    default_output(path, made, sizeof made);
-    output = made;
-  }
   status = hone_engine_save(model->engine, output, hone_context_diagnostics(cli->context));
   if (status != HONE_OK) return cli_fail(cli, status);
   if (!cli_has(cli, "json") || !cli_has(cli, "dumpLayerInfo")) print_result(cli, model, output);
+  warn_reference(cli, model, output);
+  cli_next(cli, "hone profile %s", output);
   return cli_layer_info(cli, model->engine);
 }
 

@@ -7,7 +7,8 @@ enum { MOST_FILES = 64 };
 
 const cli_option cli_cache_options[] = {
     {"file", CLI_LIST, "FILE", .doc = "what to do, and the caches to do it with"},
-    {"output", CLI_TEXT, "FILE", .doc = "the merged cache; one that is there already is merged, too"},
+    {"output", CLI_TEXT, "FILE", .doc = "the merged cache; one that is there already is merged, too",
+     .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {0},
 };
@@ -19,5 +20,6 @@ int cli_command_cache(cli_tool *cli) {
   if (count < 2) return cli_usage_error(cli, "timing caches must be named");
   if (!output) return cli_usage_error(cli, "-o FILE must be given");
   const hone_status status = hone_timing_cache_merge(cli->context, words + 1, count - 1, output);
+  cli_next(cli, "hone build MODEL.onnx --timing-cache %s", output);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }

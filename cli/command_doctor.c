@@ -133,5 +133,6 @@ int cli_command_doctor(cli_tool *cli) {
   add_gpu(cli, &list);
   add_cache(&list);
   print(cli, &list);
+  cli_next(cli, "hone zoo mobilenet_v2 -o mobilenet_v2.onnx", "");
   return CLI_EXIT_OK;
 }

@@ -9,7 +9,8 @@ const cli_option cli_passes_options[] = {
     {"disable", CLI_LIST, "NAME", .doc = "leave out a pass or a rule"},
     {"stats", CLI_FLAG, .doc = "how often each rule fired or nearly did, and operators before and after"},
     {"ideal", CLI_FLAG, .doc = "fuse wherever a rule holds, also what no kernel of the device runs"},
-    {"emit", CLI_TEXT, "FILE", .doc = "write the result there as an ONNX model, instead of printing it"},
+    {"emit", CLI_TEXT, "FILE", .doc = "write the result there as an ONNX model, instead of printing it",
+     .writes = CLI_WRITES_FILE},
     {"output", CLI_TEXT, "FILE", .same_as = "emit"},
     {"o", CLI_TEXT, "FILE", .same_as = "emit"},
     {"constants", CLI_INT, "N", .doc = "print constants of up to N elements in full; -1: all"},
@@ -19,6 +20,7 @@ const cli_option cli_passes_options[] = {
 /* Lines of NAME<TAB>WHY, given out in any pieces. */
 typedef struct list_state {
   bool json, first, in_why;
+  int width;
 } list_state;
 
 static bool write_json_list(void *user, const char *text, size_t length) {
@@ -36,12 +38,12 @@ static bool write_json_list(void *user, const char *text, size_t length) {
       putchar(text[i]);
     }
   }
-  return !ferror(stdout);
+  return !ferror(stdout) || cli_reader_left();
 }
 
 /* Rules are written PASS/RULE: they stand indented below their pass. */
 static bool write_text_list(void *user, const char *text, size_t length) {
-  (void)user;
+  const list_state *state = user;
   for (size_t at = 0; at < length;) {
     size_t end = at, tab = 0, slash = 0;
     for (; end < length && text[end] != '\n'; ++end) {
@@ -50,18 +52,20 @@ static bool write_text_list(void *user, const char *text, size_t length) {
     }
     if (!tab) tab = end;
     const size_t why = tab < end ? tab + 1 : end;
-    if (slash)
-      printf("    %-28.*s %.*s\n", (int)(tab - slash - 1), text + slash + 1, (int)(end - why), text + why);
-    else
-      printf("%-32.*s %.*s\n", (int)(tab - at), text + at, (int)(end - why), text + why);
+    char doc[512];
+    const int column = slash ? printf("    %-28.*s ", (int)(tab - slash - 1), text + slash + 1)
+                             : printf("%-32.*s ", (int)(tab - at), text + at);
+    (void)snprintf(doc, sizeof doc, "%.*s", (int)(end - why), text + why);
+    cli_wrap(doc, column, 33, state->width, stdout);
     at = end + 1;
   }
-  return !ferror(stdout);
+  return !ferror(stdout) || cli_reader_left();
 }
 
 static int list(cli_tool *cli) {
-  list_state state = {.first = true};
+  list_state state = {.first = true, .width = cli->width};
   if (cli_has(cli, "json")) printf("[");
+  cli_next(cli, "hone passes MODEL.onnx --stats", "");
   const hone_status status = hone_pass_list(cli_has(cli, "json") ? write_json_list : write_text_list, &state);
   if (cli_has(cli, "json")) printf("\n]\n");
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
@@ -107,6 +111,8 @@ int cli_command_passes(cli_tool *cli) {
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named, or --list");
   hone_graph *graph;
+  cli_next(cli, cli_has(cli, "stats") ? "hone build %s" : "hone passes %s --stats", path);
+  if (cli_text(cli, "emit")) cli_next(cli, "hone build %s", cli_text(cli, "emit"));
   const hone_status status = cli_load_graph(cli, path, &graph);
   const int code = status == HONE_OK ? optimise(cli, graph) : cli_fail(cli, status);
   hone_graph_destroy(graph);

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 
 const cli_option cli_run_options[] = {
-    {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)"},
+    {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)",
+     .writes = CLI_WRITES_FOLDER},
     {"labels", CLI_TEXT, "FILE",
      .doc = "names of the classes: one a line, or columns with tabs between: class and name"},
     {"top", CLI_INT, "K", .doc = "print so many classes; default 5 when labels or an image are given", .high = 1000},
@@ -45,11 +46,12 @@ static bool add_label(labels *out, char *line, int64_t line_number) {
 }
 
 static int read_text(const char *path, char **out) {
-  FILE *file = fopen(path, "r");
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
   long size = -1;
   if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0) rewind(file);
   if (size < 0) {
-    cli_error("%s: %s", path, strerror(errno));
+    cli_error("%s: %s", path, file ? strerror(errno) : why);
     if (file) fclose(file);
     return CLI_EXIT_IO;
   }
@@ -287,6 +289,7 @@ int cli_command_run(cli_tool *cli) {
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = run(cli, &model, &session);
   hone_session_destroy(session);
+  if (code == CLI_EXIT_OK) cli_next(cli, model.graph ? "hone build %s" : "hone bench %s", cli_text(cli, "model"));
   cli_close_model(cli, &model);
   return code;
 }

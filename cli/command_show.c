@@ -86,5 +86,9 @@ int cli_command_show(cli_tool *cli) {
   for (size_t i = 0; kind != CLI_FILE_ENGINE && i < CLI_COUNT(only_engines); ++i)
     if (cli_has(cli, only_engines[i]))
       return cli_usage_error(cli, "--%s is of an engine: hone build makes one", only_engines[i]);
+  if (kind == CLI_FILE_ENGINE)
+    cli_next(cli, cli_has(cli, "memory") ? "hone profile %s" : "hone explain %s", path);
+  else
+    cli_next(cli, kind == CLI_FILE_MODEL ? "hone check %s" : "hone build %s", path);
   return kind == CLI_FILE_ENGINE ? show_engine(cli, path) : show_model(cli, path);
 }

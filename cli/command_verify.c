@@ -16,6 +16,7 @@ static int verify_steps(cli_tool *cli, const cli_model *model, bool *out_within)
   hone_verify_options options = {.struct_size = sizeof options,
                                  .full = cli_has(cli, "full"),
                                  .json = cli_has(cli, "json"),
+                                 .width = cli->width,
                                  .seed = (uint64_t)cli_int(cli, "seed", 0)};
   options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   const hone_status status =
@@ -135,6 +136,7 @@ int cli_command_verify(cli_tool *cli) {
   int code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = check_options(cli, &model);
   if (code == CLI_EXIT_OK) code = verify(cli, &model);
+  if (code == CLI_EXIT_OK) cli_next(cli, model.graph ? "hone build %s" : "hone bench %s", cli_text(cli, "model"));
   cli_close_model(cli, &model);
   return code;
 }

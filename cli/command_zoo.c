@@ -6,7 +6,7 @@
 
 const cli_option cli_zoo_options[] = {
     {"name", CLI_TEXT, "NAME", .doc = "which network; without it they are listed"},
-    {"output", CLI_TEXT, "FILE", .doc = "default: NAME.onnx"},
+    {"output", CLI_TEXT, "FILE", .doc = "default: NAME.onnx", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"batch", CLI_INT, "N", .doc = "default 1", .low = 1, .high = 65536},
     {"dynamic", CLI_FLAG, .doc = "leave the batch free, as the symbol N"},
@@ -14,7 +14,7 @@ const cli_option cli_zoo_options[] = {
     {0},
 };
 
-static int list(const cli_tool *cli) {
+static int list(cli_tool *cli) {
   const bool json = cli_has(cli, "json");
   printf(json ? "[" : "%-18s %12s %8s  %s\n", "network", "parameters", "GFLOP", "");
   for (const zoo_row *row = cli_zoo_rows; row->name; ++row) {
@@ -27,10 +27,14 @@ static int list(const cli_tool *cli) {
       cli_json_text(stdout, row->doc);
       printf("}");
     } else {
-      printf("%-18s %12.0f %8.4g  %s; %s\n", row->name, row->parameters, row->flops * 1e-9, row->doc, row->inputs);
+      char text[512];
+      printf("%-18s %12.0f %8.4g  ", row->name, row->parameters, row->flops * 1e-9);
+      (void)snprintf(text, sizeof text, "%s; %s", row->doc, row->inputs);
+      cli_wrap(text, 42, 42, cli->width, stdout);
     }
   }
   if (json) printf("\n]\n");
+  cli_next(cli, "hone zoo mobilenet_v2 -o mobilenet_v2.onnx", "");
   return CLI_EXIT_OK;
 }
 
@@ -55,6 +59,8 @@ int cli_command_zoo(cli_tool *cli) {
     (void)snprintf(made, sizeof made, "%s.onnx", name);
     path = made;
   }
+  const int code = cli_check_output("output", path, CLI_WRITES_FILE);
+  if (code != CLI_EXIT_OK) return code;
   const zoo_options options = {
       .batch = cli_int(cli, "batch", 1), .dynamic = cli_has(cli, "dynamic"), .seed = (uint64_t)cli_int(cli, "seed", 0)};
   hone_graph *graph;
@@ -63,6 +69,7 @@ int cli_command_zoo(cli_tool *cli) {
   const int nodes = status == HONE_OK ? hone_graph_node_count(graph) : 0;
   hone_graph_destroy(graph);
   if (status != HONE_OK) return cli_fail(cli, status);
+  cli_next(cli, "hone build %s", path);
   if (cli_has(cli, "json")) {
     printf("{\"name\": \"%s\", \"nodes\": %d, \"file\": ", name, nodes);
     cli_json_text(stdout, path);

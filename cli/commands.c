@@ -13,12 +13,13 @@ static const cli_command build = {
     .tables = {cli_build_command_options, cli_model_options, cli_build_options, cli_device_options,
                cli_trt_build_options, cli_common_options, cli_trt_not_yet},
     .examples = "  hone build model.onnx -o model.hone\n"
-                "  hone build model.onnx --minShapes=input:1x3x224x224 --optShapes=input:8x3x224x224 \\\n"
-                "      --maxShapes=input:32x3x224x224\n"
+                "  hone build model.onnx --minShapes=input:1x3x224x224 \\\n"
+                "      --optShapes=input:8x3x224x224 --maxShapes=input:32x3x224x224\n"
                 "  hone build model.onnx --profile 0 --shapes input:1x3x224x224 \\\n"
                 "      --profile 1 --minShapes input:2x3x224x224 --optShapes input:8x3x224x224 \\\n"
                 "      --maxShapes input:16x3x224x224\n"
-                "  hone build --onnx=model.onnx --saveEngine=model.hone --timingCacheFile=times.cache\n"
+                "  hone build --onnx=model.onnx --saveEngine=model.hone \\\n"
+                "      --timingCacheFile=times.cache\n"
                 "  hone build model.onnx --lock model.lock --threads 2\n",
     .run = cli_command_build,
 };
@@ -37,9 +38,9 @@ static const cli_command run = {
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
                 "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n"
                 "  hone run model.hone --input x=x.npy --compare y=wanted.npy --atol 1e-4\n"
-                "  hone run model.hone --input x=x.npy --loadRefOutputs=y:y.bin --accuracyAlgorithm=cos \\\n"
-                "      --accuracyThreshold=1e-4\n"
-                "  hone run model.hone --debug-tensor conv_12 --debug-tensor features=features.npy\n"
+                "  hone run model.hone --input x=x.npy --loadRefOutputs=y:y.bin \\\n"
+                "      --accuracyAlgorithm=cos --accuracyThreshold=1e-4\n"
+                "  hone run model.hone --debug-tensor conv_12 --debug-tensor features=f.npy\n"
                 "  hone run model.onnx --debug-tensor all --debug-dir values --check-nan\n",
     .run = cli_command_run,
 };
@@ -55,12 +56,15 @@ static const cli_command bench = {
                cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options, cli_schedule_options,
                cli_debug_options},
     .examples = "  hone bench model.hone\n"
-                "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 --duration=5 --percentile=50,99\n"
+                "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 \\\n"
+                "      --duration=5 --percentile=50,99\n"
                 "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"
                 "  hone bench model.hone --shapes input:8x3x224x224 --useProfile 1\n"
                 "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n"
-                "  hone bench --onnx=model.onnx --tacticSources=-AVX512 --maxTactics=4 --inputIOFormats=fp32:chw\n"
-                "  hone bench --loadEngine=model.hone --markDebug=conv_12 --saveDebugTensors=features:features.npy\n",
+                "  hone bench --onnx=model.onnx --tacticSources=-AVX512 --maxTactics=4 \\\n"
+                "      --inputIOFormats=fp32:chw\n"
+                "  hone bench --loadEngine=model.hone --markDebug=conv_12 \\\n"
+                "      --saveDebugTensors=features:features.npy\n",
     .run = cli_command_bench,
 };
 
@@ -100,7 +104,7 @@ static const cli_command passes = {
     .positional_max = 1,
     .tables = {cli_passes_options, cli_model_options, cli_device_options, cli_common_options},
     .examples = "  hone passes --list\n"
-                "  hone passes model.onnx --after fold\n"
+                "  hone passes model.onnx --after fold_constants\n"
                 "  hone passes model.onnx --stats\n"
                 "  hone passes model.onnx --disable fuse_conv --emit optimised.onnx\n",
     .run = cli_command_passes,
@@ -108,13 +112,14 @@ static const cli_command passes = {
 
 static const cli_command explain = {
     .name = "explain",
-    .doc = "show why a node runs as it does: every tactic tried, every fusion not taken",
-    .usage = "explain MODEL|ENGINE [--node NODE] [options]",
+    .doc = "show why each layer runs as it does: tactics tried, fusions not taken",
+    .usage = "explain MODEL|ENGINE [--node NODE | --all] [options]",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_explain_options, cli_model_options, cli_input_options, cli_image_options, cli_build_options,
                cli_device_options, cli_common_options, cli_load_inputs_options, cli_schedule_options},
-    .examples = "  hone explain model.hone --node conv_12\n"
+    .examples = "  hone explain model.hone\n"
+                "  hone explain model.hone --node conv_12\n"
                 "  hone explain model.onnx --node conv_12 --threads 1\n",
     .run = cli_command_explain,
 };
@@ -122,11 +127,12 @@ static const cli_command explain = {
 static const cli_command check = {
     .name = "check",
     .doc = "list a model's operators and what of them is supported",
-    .usage = "check MODEL.onnx | check --operators",
+    .usage = "check MODEL.onnx [--shapes NAME:DIMS] | check --operators",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_check_options, cli_model_options, cli_common_options},
     .examples = "  hone check model.onnx\n"
+                "  hone check model.onnx --shapes input:1x3x640x640 --json\n"
                 "  hone check --operators\n",
     .run = cli_command_check,
 };

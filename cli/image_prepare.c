@@ -2,8 +2,8 @@
 /* image_prepare.c - an image as a network wants it: resized, cropped, scaled, normalised, laid out.
  *
  * Resizing is what image libraries call bilinear with antialiasing: a triangle filter whose support grows with the
- * reduction, rounded to bytes after each direction, so that results agree with the preprocessing that models were
- * trained with. */
+ * reduction, rounded to bytes after each direction. Resizing gives Pillow's bytes and cropping torchvision's place, so
+ * that networks see what they were trained with. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,39 +18,84 @@ typedef struct preparation {
   int64_t channels, width, height; /* of the input */
 } preparation;
 
-/* One output line from an input line of `from` pixels that lie `stride` bytes apart. */
-static void resample_line(const uint8_t *in, int64_t from, int64_t stride, uint8_t *out, int64_t to,
-                          int64_t out_stride) {
-  const double ratio = (double)from / (double)to, reach = ratio > 1 ? ratio : 1;
-  for (int64_t i = 0; i < to; ++i) {
-    const double center = ((double)i + 0.5) * ratio;
-    const int64_t first = (int64_t)fmax(0, floor(center - reach + 0.5));
-    const int64_t last = (int64_t)fmin((double)from, floor(center + reach + 0.5));
-    double sum[3] = {0}, weights = 0;
-    for (int64_t k = first; k < last; ++k) {
-      const double weight = 1 - fabs(((double)k + 0.5 - center) / reach);
-      if (weight <= 0) continue;
-      weights += weight;
-      for (int c = 0; c < 3; ++c) sum[c] += weight * in[k * stride + c];
+/* What each place of a line of `to` pixels takes from one of `from`: count[i] pixels from first[i] on, by weights that
+ * are whole numbers over 2^22 and lie from i * reach on. So does Pillow; real weights would round a few bytes apart. */
+typedef struct filter {
+  int64_t to, reach;
+  int64_t *first, *count;
+  int32_t *weights;
+} filter;
+
+enum { WEIGHT_BITS = 22 };
+
+static void filter_free(filter *f) {
+  free(f->first);
+  free(f->count);
+  free(f->weights);
+  *f = (filter){0};
+}
+
+static double triangle(double x) { return fmax(0, 1 - fabs(x)); }
+
+static void fill_place(const filter *f, int64_t from, int64_t i) {
+  const double ratio = (double)from / (double)f->to, support = ratio > 1 ? ratio : 1;
+  const double center = ((double)i + 0.5) * ratio, slope = 1 / support;
+  const int64_t first = (int64_t)fmax(0, center - support + 0.5);
+  const int64_t last = (int64_t)fmin((double)from, center + support + 0.5);
+  double sum = 0;
+  for (int64_t k = first; k < last; ++k) sum += triangle(((double)k - center + 0.5) * slope);
+  f->first[i] = first;
+  f->count[i] = last - first;
+  for (int64_t k = first; k < last; ++k) {
+    const double weight = triangle(((double)k - center + 0.5) * slope) / sum;
+    f->weights[i * f->reach + k - first] = (int32_t)(weight * (1 << WEIGHT_BITS) + 0.5);
+  }
+}
+
+static bool filter_make(int64_t from, int64_t to, filter *f) {
+  const int64_t reach = from > to ? 2 * ((from + to - 1) / to) + 1 : 3;
+  *f = (filter){.to = to, .reach = reach};
+  f->first = malloc((size_t)to * sizeof *f->first);
+  f->count = malloc((size_t)to * sizeof *f->count);
+  f->weights = malloc((size_t)(to * reach) * sizeof *f->weights);
+  if (!f->first || !f->count || !f->weights) {
+    filter_free(f);
+    return false;
+  }
+  for (int64_t i = 0; i < to; ++i) fill_place(f, from, i);
+  return true;
+}
+
+/* One line; its pixels lie `stride` bytes apart. */
+static void filter_line(const filter *f, const uint8_t *in, int64_t stride, uint8_t *out, int64_t out_stride) {
+  for (int64_t i = 0; i < f->to; ++i) {
+    const int32_t *weights = f->weights + i * f->reach;
+    int64_t sum[3];
+    for (int c = 0; c < 3; ++c) sum[c] = 1 << (WEIGHT_BITS - 1);
+    for (int64_t k = 0; k < f->count[i]; ++k)
+      for (int c = 0; c < 3; ++c) sum[c] += (int64_t)weights[k] * in[(f->first[i] + k) * stride + c];
+    for (int c = 0; c < 3; ++c) {
+      const int64_t value = sum[c] >> WEIGHT_BITS;
+      out[i * out_stride + c] = (uint8_t)(value > 255 ? 255 : value);
     }
-    for (int c = 0; c < 3; ++c) out[i * out_stride + c] = (uint8_t)fmin(255, fmax(0, floor(sum[c] / weights + 0.5)));
   }
 }
 
 static bool resize(const cli_image *image, int64_t width, int64_t height, cli_image *out) {
+  filter across = {0}, down = {0};
   uint8_t *wide = malloc((size_t)width * (size_t)image->height * 3);
   *out = (cli_image){.width = width, .height = height, .pixels = malloc((size_t)width * (size_t)height * 3)};
-  if (!wide || !out->pixels) {
-    free(wide);
-    free(out->pixels);
-    return false;
-  }
-  for (int64_t y = 0; y < image->height; ++y)
-    resample_line(image->pixels + y * image->width * 3, image->width, 3, wide + y * width * 3, width, 3);
-  for (int64_t x = 0; x < width; ++x)
-    resample_line(wide + x * 3, image->height, width * 3, out->pixels + x * 3, height, width * 3);
+  const bool made =
+      wide && out->pixels && filter_make(image->width, width, &across) && filter_make(image->height, height, &down);
+  for (int64_t y = 0; made && y < image->height; ++y)
+    filter_line(&across, image->pixels + y * image->width * 3, 3, wide + y * width * 3, 3);
+  for (int64_t x = 0; made && x < width; ++x)
+    filter_line(&down, wide + x * 3, width * 3, out->pixels + x * 3, width * 3);
+  filter_free(&across);
+  filter_free(&down);
   free(wide);
-  return true;
+  if (!made) free(out->pixels);
+  return made;
 }
 
 static bool parse_size(const char *text, int64_t *width, int64_t *height) {
@@ -136,10 +181,9 @@ static int settle_sizes(cli_tool *cli, const hone_port_info *port, const cli_ima
   const int64_t want_width = p->crop_width ? p->crop_width : p->width;
   const int64_t want_height = p->crop_height ? p->crop_height : p->height;
   if (p->resize_short > 0) {
-    const double ratio =
-        (double)p->resize_short / (double)(image->width < image->height ? image->width : image->height);
-    p->resize_width = image->width <= image->height ? p->resize_short : (int64_t)((double)image->width * ratio);
-    p->resize_height = image->height < image->width ? p->resize_short : (int64_t)((double)image->height * ratio);
+    const int64_t least = image->width < image->height ? image->width : image->height;
+    p->resize_width = p->resize_short * image->width / least; /* the longer side is rounded down */
+    p->resize_height = p->resize_short * image->height / least;
   } else if (p->resize_width == 0) {
     const bool cropped_only = p->crop_width > 0;
     p->resize_width = cropped_only || want_width < 0 ? image->width : want_width;
@@ -158,9 +202,14 @@ static int settle_sizes(cli_tool *cli, const hone_port_info *port, const cli_ima
   return CLI_EXIT_OK;
 }
 
+/* Where a crop from the centre begins: halves go to the even number, as torchvision's do. */
+static int64_t crop_offset(int64_t whole, int64_t part) {
+  const int64_t twice = whole - part;
+  return twice / 2 + (twice % 4 == 3);
+}
+
 static void write_pixels(const preparation *p, const cli_image *image, hone_tensor *out) {
-  const int64_t left = (int64_t)floor((double)(image->width - p->crop_width) / 2 + 0.5);
-  const int64_t top = (int64_t)floor((double)(image->height - p->crop_height) / 2 + 0.5);
+  const int64_t left = crop_offset(image->width, p->crop_width), top = crop_offset(image->height, p->crop_height);
   for (int64_t y = 0; y < p->crop_height; ++y)
     for (int64_t x = 0; x < p->crop_width; ++x) {
       const uint8_t *pixel = image->pixels + ((top + y) * image->width + left + x) * 3;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image_read.c - PNG, JPEG and PPM files as RGB bytes, told apart by their first bytes. */
 #include "cli.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef HONE_HAVE_PNG
@@ -20,8 +19,9 @@ typedef struct file_bytes {
 
 static hone_status read_file(hone_diagnostics *diag, const char *path, file_bytes *out) {
   *out = (file_bytes){0};
-  FILE *file = fopen(path, "rb");
-  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, strerror(errno));
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
+  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, why);
   long size = -1;
   if (fseek(file, 0, SEEK_END) == 0) size = ftell(file);
   if (size >= 0 && fseek(file, 0, SEEK_SET) == 0) out->data = malloc((size_t)size + 1);
@@ -112,7 +112,7 @@ static hone_status read_jpeg(hone_diagnostics *diag, const char *path, const fil
   if (status == HONE_OK &&
       tjDecompress2(handle, file->data, file->count, out->pixels, width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT) !=
           0 &&
-      tjGetErrorCode(handle) != TJERR_WARNING) {
+      (tjGetErrorCode(handle) != TJERR_WARNING || strstr(tjGetErrorStr2(handle), "Premature"))) {
     free(out->pixels);
     status = hone_fail(diag, HONE_MALFORMED, "%s: %s", path, tjGetErrorStr2(handle));
   }
@@ -143,8 +143,9 @@ static const image_kind *kind_of(const uint8_t *bytes, size_t count) {
 
 bool cli_is_image(const char *path) {
   uint8_t begin[16];
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
+  if (!file) return false; /* whoever reads it says so */
   const size_t count = fread(begin, 1, sizeof begin, file);
   fclose(file);
   return kind_of(begin, count) != NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c - tensors for a model's inputs: from files by their content, seeded numbers for the rest. */
 #include "cli.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +31,9 @@ static hone_type known_type(const cli_model *model, const hone_port_info *port) 
 /* The elements one after the other, nothing else. */
 static hone_status read_raw(cli_tool *cli, const char *path, const hone_type *type, hone_tensor *out) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  FILE *file = fopen(path, "rb");
-  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, strerror(errno));
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
+  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, why);
   hone_status status = hone_tensor_alloc(cli->context, type, out);
   if (status == HONE_OK) {
     const size_t got = fread(out->data, 1, out->bytes, file);
@@ -49,7 +49,10 @@ static hone_status read_raw(cli_tool *cli, const char *path, const hone_type *ty
 static int read_image(cli_tool *cli, const char *path, const hone_port_info *port, hone_tensor *out) {
   cli_image image;
   const hone_status status = cli_image_read(hone_context_diagnostics(cli->context), path, &image);
-  if (status != HONE_OK) return cli_fail(cli, status);
+  if (status != HONE_OK) {
+    cli->subject = CLI_MODEL; /* a damaged image is no damaged engine */
+    return cli_fail(cli, status);
+  }
   const int code = cli_image_to_tensor(cli, &image, port, out);
   free(image.pixels);
   return code;

@@ -1,23 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the tool `hone`: finds the command's row, reads its options, gives it a context, runs it. */
 #include "cli.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-/* A signal handler can reach nothing but this; the library itself has no globals. */
-static atomic_bool cancelled;
+/* A signal handler can reach nothing but these; the library itself has no globals. */
+static atomic_bool interrupted, timed_out, stopped;
+static atomic_bool interrupt_stops = true; /* else it only ends the timing of a build */
 
 static void on_interrupt(int number) {
-  atomic_store(&cancelled, true);
+  atomic_store(&interrupted, true);
+  if (atomic_load(&interrupt_stops)) atomic_store(&stopped, true);
   signal(number, SIG_DFL); /* the second one ends the tool at once */
 }
 
-const void *cli_interrupt_flag(void) { return &cancelled; }
+static void on_deadline(int number) {
+  (void)number;
+  atomic_store(&timed_out, true);
+  atomic_store(&stopped, true);
+}
 
-bool cli_is_interrupted(void) { return atomic_load(&cancelled); }
+const void *cli_interrupt_flag(void) { return &interrupted; }
+
+const void *cli_stop_flag(void) { return &stopped; }
+
+int cli_stop_code(void) {
+  if (!atomic_load(&stopped)) return CLI_EXIT_OK;
+  return atomic_load(&timed_out) ? CLI_EXIT_LIMIT : CLI_EXIT_INTERRUPTED;
+}
+
+/* The deadline is the whole command's, and so not that of the library's calls. */
+static void start_deadline(const cli_tool *cli) {
+  if (!cli_has(cli, "deadline")) return;
+  const int64_t ms = cli_int(cli, "deadline", 0);
+  const struct itimerval timer = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+  signal(SIGALRM, on_deadline);
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
 
 static void on_log(void *user, hone_log_level level, const char *line) {
   cli_tool *cli = user;
@@ -72,9 +97,26 @@ const char *cli_library_path(char *room, size_t bytes) {
   return room;
 }
 
+/* $COLUMNS, else the terminal's; files and pipes get a width that fits a wide page. */
+static int output_width(void) {
+  enum { LEAST = 80, MOST = 1000, ELSEWHERE = 120 };
+  struct winsize size;
+  const char *columns = getenv("COLUMNS");
+  long width = columns ? strtol(columns, NULL, 10) : 0;
+  if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width <= 0) width = ELSEWHERE;
+  return (int)(width < LEAST ? LEAST : width > MOST ? MOST : width);
+}
+
 /* With a time budget, an interrupt ends the timing and not the build; the second one still ends the tool. */
 static bool stops_timing(const cli_tool *cli) {
   return cli_takes(cli->command, "time-budget") && cli_has(cli, "time-budget");
+}
+
+/* A model may want any amount: the rest of the machine stays usable. */
+static uint64_t memory_limit(void) {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 4 * 3 : 0;
 }
 
 static int open_context(cli_tool *cli) {
@@ -83,6 +125,7 @@ static int open_context(cli_tool *cli) {
   cli->verbose = cli_has(cli, "verbose");
   cli->quiet = cli_has(cli, "quiet");
   cli->color_out = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  cli->width = output_width();
   cli->terminal_err = isatty(STDERR_FILENO);
   const hone_context_options options = {.struct_size = sizeof options,
                                         .log = on_log,
@@ -91,9 +134,10 @@ static int open_context(cli_tool *cli) {
                                                      : cli->verbose ? HONE_LOG_VERBOSE
                                                                     : HONE_LOG_WARN,
                                         .cache_dir = cli_cache_dir(cache, sizeof cache),
-                                        .deadline_ms =
-                                            cli_takes(cli->command, "deadline") ? cli_int(cli, "deadline", 0) : 0,
-                                        .cancel = stops_timing(cli) ? NULL : &cancelled,
+                                        .cancel = &stopped,
+                                        .allow_external_links = cli_takes(cli->command, "allow-external-links") &&
+                                                                cli_has(cli, "allow-external-links"),
+                                        .memory_limit_bytes = cli_size(cli, "memory-limit", memory_limit()),
                                         .library_path = cli_library_path(libraries, sizeof libraries)};
   const hone_status status = hone_context_create(&options, &cli->context);
   if (status == HONE_OK) return CLI_EXIT_OK;
@@ -115,18 +159,22 @@ static int load_plugins(cli_tool *cli) {
 static int run_command(cli_tool *cli) {
   int code = open_context(cli);
   if (code != CLI_EXIT_OK) return code;
+  atomic_store(&interrupt_stops, !stops_timing(cli));
+  start_deadline(cli);
   signal(SIGINT, on_interrupt);
   signal(SIGTERM, on_interrupt);
-  signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen where it is written to */
+  cli_progress_begin(cli);
   code = load_plugins(cli);
   if (code == CLI_EXIT_OK) code = cli->command->run(cli);
-  cli_progress_end(cli);
+  cli_progress_stop(cli);
   hone_device_close(cli->device);
   hone_context_destroy(cli->context);
-  if (fflush(stdout) != 0 && code == CLI_EXIT_OK) {
-    cli_error("standard output cannot be written");
+  if (fflush(stdout) != 0 && code == CLI_EXIT_OK && !cli_reader_left()) {
+    cli_error("standard output cannot be written: %s", strerror(errno));
     code = CLI_EXIT_IO;
   }
+  if (code == CLI_EXIT_OK || code == CLI_EXIT_CHECK_FAILED) cli_next_print(cli);
   return code;
 }
 
@@ -146,6 +194,7 @@ int main(int count, char **arguments) {
       cli_help(cli.command, stdout);
       return CLI_EXIT_OK;
     }
-  const int code = cli_parse(&cli, count - 2, arguments + 2);
+  int code = cli_parse(&cli, count - 2, arguments + 2);
+  if (code == CLI_EXIT_OK) code = cli_check_outputs(&cli);
   return code == CLI_EXIT_OK ? run_command(&cli) : code;
 }

@@ -25,7 +25,7 @@ static int distance(const char *a, const char *b) {
 }
 
 const char *cli_near(const char *wanted, const char *best_so_far, const char *candidate) {
-  const int length = (int)strlen(wanted), allowed = length < 4 ? 1 : length < 8 ? 2 : 3;
+  const int length = (int)strlen(wanted), allowed = length < 3 ? 1 : length < 8 ? 2 : 3;
   const int here = distance(wanted, candidate);
   const bool prefix = length >= 3 && strncasecmp(wanted, candidate, (size_t)length) == 0;
   if (here > allowed && !prefix) return best_so_far;

@@ -2,18 +2,49 @@
 /* open.c - devices, models and engines from the command line. */
 #include "cli.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+FILE *cli_open_input(const char *path, const char **why) {
+  static const struct {
+    mode_t kind;
+    const char *why;
+  } others[] = {{S_IFDIR, "is a folder"},
+                {S_IFIFO, "is a pipe, not a regular file"},
+                {S_IFSOCK, "is a socket, not a regular file"},
+                {S_IFCHR, "is a device, not a regular file"},
+                {S_IFBLK, "is a device, not a regular file"}};
+  struct stat about = {0};
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0 || fstat(fd, &about) != 0) {
+    *why = errno == ENXIO ? "is not a regular file" : strerror(errno); /* a socket cannot be opened */
+    if (fd >= 0) close(fd);
+    return NULL;
+  }
+  *why = "is not a regular file";
+  for (size_t i = 0; i < CLI_COUNT(others); ++i)
+    if ((about.st_mode & S_IFMT) == others[i].kind) *why = others[i].why;
+  FILE *file = S_ISREG(about.st_mode) ? fdopen(fd, "rb") : NULL;
+  if (!file) close(fd);
+  return file;
+}
 
 cli_file_kind cli_file_kind_of(const char *path) {
   char begin[16] = {0};
-  FILE *file = fopen(path, "rb");
-  if (!file || (fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file))) {
-    cli_error("%s: %s", path, strerror(errno));
-    if (file) fclose(file);
+  const char *why;
+  struct stat about;
+  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return CLI_FILE_MODEL; /* the library says best what it is */
+  FILE *file = cli_open_input(path, &why);
+  const bool failed = file && fread(begin, 1, sizeof begin - 1, file) == 0 && ferror(file);
+  if (failed) why = strerror(errno);
+  if (file) fclose(file);
+  if (!file || failed) {
+    cli_error("%s: %s", path, why);
     return CLI_FILE_UNREADABLE;
   }
-  fclose(file);
   if (strncmp(begin, "HONEENG\n", 8) == 0) return CLI_FILE_ENGINE;
   return strncmp(begin, "graph ", 6) == 0 ? CLI_FILE_GRAPH_TEXT : CLI_FILE_MODEL;
 }
@@ -66,8 +97,9 @@ int cli_measure_device(cli_tool *cli) {
 
 static hone_status load_text(cli_tool *cli, const char *path, hone_graph **out_graph) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  FILE *file = fopen(path, "rb");
-  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, strerror(errno));
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
+  if (!file) return hone_fail(diag, HONE_IO, "%s: %s", path, why);
   char *text = NULL;
   size_t length = 0, room = 0;
   for (;;) {
@@ -119,16 +151,41 @@ static int ports_of_engine(const cli_tool *cli, const hone_engine *engine, hone_
   return count;
 }
 
-/* Gives names to shapes that were given without one, and checks that every name is an input. */
+static void shape_text(const hone_shape *shape, char *out, size_t room) {
+  size_t used = (size_t)snprintf(out, room, "%s", shape->rank == 0 ? "scalar" : "");
+  for (int i = 0; i < shape->rank && used < room; ++i) {
+    char dim[24] = "?";
+    if (shape->dim[i] >= 0) (void)snprintf(dim, sizeof dim, "%lld", (long long)shape->dim[i]);
+    used += (size_t)snprintf(out + used, room - used, "%s%s", i ? "x" : "", dim);
+  }
+}
+
+/* A shape for this input: of its rank, and the only one in its profile. */
+static int check_shape(const cli_tool *cli, const char *option, const cli_shape *shapes, int s,
+                       const hone_port_info *port) {
+  const cli_shape *given = &shapes[s];
+  const hone_shape *wanted = &port->type.shape;
+  for (int k = 0; k < s; ++k)
+    if (shapes[k].profile == given->profile && strcmp(shapes[k].input, given->input) == 0)
+      return cli_usage_error(cli, "--%s: input %s is given two shapes", option, given->input);
+  if (wanted->rank < 0 || wanted->rank == given->shape.rank) return CLI_EXIT_OK;
+  char got[256], want[256];
+  shape_text(&given->shape, got, sizeof got);
+  shape_text(wanted, want, sizeof want);
+  return cli_usage_error(cli, "--%s: %s has rank %d, and input %s has rank %d: %s", option, got, given->shape.rank,
+                         given->input, wanted->rank, want);
+}
+
+/* Gives names to shapes that were given without one, and checks that every name is an input that takes the shape. */
 static int check_shapes(cli_tool *cli, const char *option, cli_shape *shapes, int count, const hone_port_info *ports,
                         int port_count) {
   for (int s = 0; s < count; ++s) {
     if (!shapes[s].input[0] && port_count == 1)
       (void)snprintf(shapes[s].input, sizeof shapes[s].input, "%s", ports[0].name);
-    bool found = false;
+    const hone_port_info *found = NULL;
     const char *near = NULL;
     for (int p = 0; p < port_count; ++p) {
-      found = found || strcmp(ports[p].name, shapes[s].input) == 0;
+      if (strcmp(ports[p].name, shapes[s].input) == 0) found = &ports[p];
       near = cli_near(shapes[s].input, near, ports[p].name);
     }
     if (!found && !shapes[s].input[0])
@@ -136,6 +193,8 @@ static int check_shapes(cli_tool *cli, const char *option, cli_shape *shapes, in
     if (!found)
       return cli_usage_error(cli, "--%s: the model has no input %s%s%s", option, shapes[s].input,
                              near ? "; did you mean " : "", near ? near : "");
+    const int code = check_shape(cli, option, shapes, s, found);
+    if (code != CLI_EXIT_OK) return code;
   }
   return CLI_EXIT_OK;
 }

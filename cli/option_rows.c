@@ -8,12 +8,16 @@ const cli_option cli_common_options[] = {
     {"json", CLI_FLAG, .doc = "the result as JSON"},
     {"verbose", CLI_FLAG, .doc = "say more on standard error"},
     {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
+    {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds (exit 9)", .low = 1, .high = 1e12},
+    {"memory-limit", CLI_SIZE, "SIZE",
+     .doc = "fail (exit 6) when more memory is needed, in MiB or like 2G; default: 3/4 of the machine's"},
     {"plugins", CLI_LIST, "FILE", .doc = "operators from a shared object; may be given several times"},
     {"dynamicPlugins", CLI_LIST, "FILE", .same_as = "plugins"},
     {0},
 };
 
 const cli_option cli_model_options[] = {
+    {"allow-external-links", CLI_FLAG, .doc = "read a model's external data also through links that leave its folder"},
     {"model", CLI_TEXT, "FILE", .doc = "an ONNX model, graph text or an engine, told apart by content"},
     {"m", CLI_TEXT, "FILE", .same_as = "model"},
     {0},
@@ -28,7 +32,6 @@ const cli_option cli_device_options[] = {
     {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",
      .low = 0, .high = 1e8},
     {"useSpinWait", CLI_FLAG, .doc = "idle threads spin on: the same as a --spin of a second"},
-    {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds", .low = 1, .high = 1e12},
     {0},
 };
 
@@ -41,6 +44,8 @@ const cli_option cli_schedule_options[] = {
 
 const cli_option cli_session_options[] = {
     {"instance-cache", CLI_INT, "N", .doc = "prepared shapes that a session keeps; default 4", .low = 1, .high = 65536},
+    {"heap-limit", CLI_SIZE, "SIZE",
+     .doc = "most memory, in MiB or like 2G, for what is known only after running; default 1G"},
     {"no-replay", CLI_FLAG, .doc = "launch every step anew, also on a GPU, which replays recorded runs of steps"},
     {"noCudaGraph", CLI_FLAG, .same_as = "no-replay"},
     {"useCudaGraph", CLI_FLAG, .doc = "what is done anyway: recorded runs of steps are replayed"},
@@ -67,12 +72,15 @@ const cli_option cli_build_options[] = {
             "instruction set (AVX512)"},
     {"max-tactics", CLI_INT, "N", .doc = "time at most so many candidates of a layer; default -1: by level", .low = -1,
      .high = 1e6},
-    {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there"},
-    {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it"},
+    {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there",
+     .writes = CLI_WRITES_WHEN_ABSENT},
+    {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it",
+     .writes = CLI_WRITES_FILE},
     {"timing-cache-only", CLI_FLAG, .doc = "fail (4) when a layer is not in the timing cache"},
     {"timing-runs", CLI_INT, "N", .doc = "timed runs of a candidate; default: by level", .low = 1, .high = 100000},
     {"scratch-limit", CLI_INT, "MIB", .doc = "reject tactics that need more scratch memory", .low = 1, .high = 1e9},
     {"memPoolSize", CLI_TEXT, "workspace:SIZE", .doc = "the same limit; SIZE in MiB, or with a suffix B, K, M or G"},
+    {"keep-subnormals", CLI_FLAG, .doc = "numbers below 1.2e-38 count: exact, and slow where there are many"},
     {"seed", CLI_INT, "N", .doc = "of random inputs and tuning data; default 0"},
     {0},
 };

@@ -36,8 +36,28 @@ static bool reads_as_number(const char *text, bool whole, double *out) {
   return *text && *end == 0 && errno == 0;
 }
 
+bool cli_read_size(const char *text, uint64_t *out_bytes) {
+  static const struct {
+    const char *suffix;
+    double bytes;
+  } units[] = {{"", 0x1p20},  {"B", 1},        {"K", 0x1p10}, {"KiB", 0x1p10},
+               {"M", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30}, {"GiB", 0x1p30}};
+  char *end;
+  const double size = strtod(text, &end);
+  for (size_t i = 0; end != text && i < CLI_COUNT(units); ++i)
+    if (strcmp(end, units[i].suffix) == 0 && size * units[i].bytes >= 1 && size * units[i].bytes <= 0x1p60) {
+      *out_bytes = (uint64_t)(size * units[i].bytes);
+      return true;
+    }
+  return false;
+}
+
 static int check_value(const cli_tool *cli, const cli_option *option, const char *text) {
   double value;
+  uint64_t bytes;
+  if (option->kind == CLI_SIZE && text && !cli_read_size(text, &bytes))
+    return cli_usage_error(cli, "%s%s wants a size like 512M or 2G, not \"%s\"", dashes(option->name), option->name,
+                           text);
   const bool whole = option->kind == CLI_INT || option->kind == CLI_OPTIONAL_INT;
   if (!text || (!whole && option->kind != CLI_REAL)) return CLI_EXIT_OK;
   if (!reads_as_number(text, whole, &value))
@@ -142,6 +162,12 @@ const char *cli_text(const cli_tool *cli, const char *name) {
 int64_t cli_int(const cli_tool *cli, const char *name, int64_t otherwise) {
   const char *text = cli_text(cli, name);
   return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+uint64_t cli_size(const cli_tool *cli, const char *name, uint64_t otherwise) {
+  const char *text = cli_text(cli, name);
+  uint64_t bytes;
+  return text && cli_read_size(text, &bytes) ? bytes : otherwise;
 }
 
 double cli_real(const cli_tool *cli, const char *name, double otherwise) {

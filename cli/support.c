@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* support.c - the clock, seeded numbers, the progress bar. */
+/* support.c - the clock, seeded numbers, sessions and reports by the options. */
 #include "cli.h"
 #include <string.h>
 #include <time.h>
@@ -17,33 +17,11 @@ uint64_t cli_random(uint64_t *state) { /* splitmix64 (Steele, Lea, Flood 2014) *
   return z ^ (z >> 31);
 }
 
-/* Only on a terminal, and not more often than the eye can see. */
-void cli_progress(void *user, const char *what, int64_t done, int64_t total) {
-  cli_tool *cli = user;
-  enum { WIDTH = 30 };
-  if (!cli->terminal_err || cli->quiet) return;
-  const double now_ms = cli_now_ms();
-  if (done < total && now_ms - cli->progress_ms < 50) return;
-  cli->progress_ms = now_ms;
-  const double share = total > 0 ? (double)done / (double)total : 0;
-  const int filled = (int)(share * WIDTH);
-  char bar[WIDTH + 1];
-  for (int i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '#' : '.';
-  bar[WIDTH] = 0;
-  fprintf(stderr, "\r[%s] %3.0f %%  %-44.44s", bar, 100 * share, what ? what : "");
-  fflush(stderr);
-  cli->progress_shown = true;
-}
-
-void cli_progress_end(cli_tool *cli) {
-  if (cli->progress_shown) fprintf(stderr, "\r%*s\r", 84, "");
-  cli->progress_shown = false;
-}
-
 void cli_session_options_read(const cli_tool *cli, hone_session_options *out) {
-  *out = (hone_session_options){.struct_size = sizeof *out};
+  *out = (hone_session_options){.struct_size = sizeof *out, .cancel = cli_stop_flag()};
   if (cli_takes(cli->command, "no-replay")) out->no_replay = cli_has(cli, "no-replay");
   if (cli_takes(cli->command, "instance-cache")) out->instance_cache = (int)cli_int(cli, "instance-cache", 0);
+  if (cli_takes(cli->command, "heap-limit")) out->heap_limit_bytes = cli_size(cli, "heap-limit", 0);
   out->one_schedule = cli_wants_schedule(cli, &out->schedule);
 }
 
@@ -70,4 +48,5 @@ hone_status cli_engine_input(const cli_tool *cli, const hone_engine *engine, int
 void cli_report_options(const cli_tool *cli, hone_report_options *out) {
   *out = (hone_report_options){.struct_size = sizeof *out, .json = cli_has(cli, "json"), .color = cli->color_out};
   out->one_schedule = cli_wants_schedule(cli, &out->schedule);
+  out->width = cli->width;
 }

@@ -24,7 +24,8 @@ static int read_verbosity(cli_tool *cli, verbosity *out) {
 
 static hone_status dump_names(cli_tool *cli, const hone_engine *engine) {
   hone_session *session;
-  hone_session_options options = {.struct_size = sizeof options, .trust_weights = true, .profile = true};
+  hone_session_options options = {
+      .struct_size = sizeof options, .trust_weights = true, .profile = true, .cancel = cli_stop_flag()};
   options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   hone_status status =
       hone_session_create((hone_engine *)(uintptr_t)engine, &options, &session, hone_context_diagnostics(cli->context));
@@ -89,7 +90,8 @@ int bench_print_version(cli_tool *cli) {
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
   if (kind != CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is no engine", path);
   char begin[4096] = {0};
-  FILE *file = fopen(path, "rb");
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
   const size_t got = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
   if (file) fclose(file);
   uint32_t format = 0;

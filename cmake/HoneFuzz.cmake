@@ -28,3 +28,13 @@ foreach(source IN LISTS hone_fuzzers)
     endif()
   endif()
 endforeach()
+
+# fuzz/campaign: very many damaged engines and models, each in a process of its own (make fuzz-campaign). CTest runs a
+# few thousand.
+if(HONE_TESTS AND NOT HONE_FUZZ)
+  file(GLOB hone_campaign CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/campaign/*.c)
+  add_executable(hone_campaign ${hone_campaign})
+  target_include_directories(hone_campaign PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(hone_campaign PRIVATE hone_static hone_flags Threads::Threads m)
+  set_target_properties(hone_campaign PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+endif()

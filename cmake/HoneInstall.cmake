@@ -9,6 +9,13 @@ install(TARGETS hone_shared hone_static hone_runtime_shared hone_runtime_static 
 if(TARGET hone)
   install(TARGETS hone RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# What `make install` builds: all that is installed, and nothing else.
+add_custom_target(hone_installed DEPENDS hone_shared hone_static hone_runtime_shared hone_runtime_static)
+foreach(optional hone hone_backend_cuda)
+  if(TARGET ${optional})
+    add_dependencies(hone_installed ${optional})
+  endif()
+endforeach()
 if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/hone)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")

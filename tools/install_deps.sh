@@ -1,11 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # install_deps.sh - installs what the build and the tests need, or names it. Calls no package manager when all is there.
-# usage: tools/install_deps.sh [--ci]      --ci: what only the continuous build uses, too (clang, clang-format)
+# usage: tools/install_deps.sh [build|test|ci]
+# build: what the tool and the libraries need. test: that, and what the tests need (the default). ci: that, and what only
+# the continuous build uses (clang, clang-format). Fails when something is missing that nothing works without; what can be
+# done without is named.
 set -eu
+level=${1:-test}
+case $level in
+  build | test | ci) ;;
+  *) echo "install_deps.sh: unknown level $level; known: build, test, ci" >&2; exit 2 ;;
+esac
 
-missing=""
-need() { missing="$missing $1"; }
+needed="" # nothing works without
+wanted="" # something is left out without
+need() { needed="$needed $1"; }
+want() { wanted="$wanted $1"; }
 has_command() { command -v "$1" >/dev/null 2>&1; }
 
 compiler=${CC:-}
@@ -16,6 +26,7 @@ done
 # True when a program that includes the header and is linked with the flags can be made.
 has_library() { # header, flags...
   header=$1; shift
+  [ -n "$compiler" ] || return 1
   printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <%s>\nint main(void) { return 0; }\n' "$header" |
     $compiler -x c -o /dev/null - "$@" >/dev/null 2>&1
 }
@@ -29,46 +40,45 @@ has_cmake() {
 
 has_cmake || need cmake
 has_command make || has_command ninja || need make
-has_command pkg-config || need pkg-config
-has_command xz || need xz-utils
-if has_command python3; then
-  python3 -c 'import numpy' >/dev/null 2>&1 || need python3-numpy
-else
-  need python3; need python3-numpy
-fi
-if [ -n "$compiler" ] && has_library stdio.h; then
+[ -n "$compiler" ] || need gcc
+has_library stdio.h || need libc6-dev
+has_library xxhash.h || need libxxhash-dev
+images=want # without them the tool reads no images
+if [ "$level" != build ]; then
+  images=need
   has_library cmocka.h -lcmocka || need libcmocka-dev
-  has_library xxhash.h || need libxxhash-dev
-  has_library png.h -lpng || need libpng-dev
-  has_library turbojpeg.h -lturbojpeg || need libturbojpeg0-dev
-else
-  for package in gcc libc6-dev libcmocka-dev libxxhash-dev libpng-dev libturbojpeg0-dev; do need $package; done
+  has_command c++ || has_command clang++ || need g++ # the headers are compiled as C++
+  has_command xz || need xz-utils
+  has_command python3 || need python3
+  # For the packages of tests/requirements.txt (tools/python_env.sh), without which some tests are skipped.
+  { has_command python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; } || want python3-venv
 fi
-if [ "${1:-}" = --ci ]; then
+has_command pkg-config || $images pkg-config
+has_library png.h -lpng || $images libpng-dev
+has_library turbojpeg.h -lturbojpeg || $images libturbojpeg0-dev
+if [ "$level" = ci ]; then
   has_command clang || need clang
   has_command clang-format || need clang-format
 fi
 
-[ -n "$missing" ] || exit 0
-echo "missing:$missing"
-if ! has_command apt-get; then
-  echo "no apt-get here: please install them (the names are Debian's) and try again" >&2
-  exit 1
-fi
+[ -n "$needed$wanted" ] || exit 0
+# What cannot be installed stops only when it is needed.
+give_up() {
+  echo "$1" >&2
+  [ -z "$needed" ] || exit 1
+  echo "going on without$wanted"
+  exit 0
+}
+echo "missing:$needed$wanted"
+has_command apt-get || give_up "no apt-get here: please install them (the names are Debian's) and try again"
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
-  if ! has_command sudo; then
-    echo "neither root nor sudo: please run  apt-get install$missing" >&2
-    exit 1
-  fi
+  has_command sudo || give_up "neither root nor sudo: please run  apt-get install$needed$wanted"
   as_root=sudo
   [ -t 0 ] || as_root="sudo -n"
 fi
 install_missing() {
   # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $needed $wanted </dev/null
 }
-install_missing || { $as_root apt-get update -q </dev/null && install_missing; } || {
-  echo "could not install:$missing" >&2
-  exit 1
-}
+install_missing || { $as_root apt-get update -q </dev/null && install_missing; } || give_up "could not install:$needed$wanted"

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 #define HONE_BACKEND_API 1
+#define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
  * links none of our libraries and has nothing but these. Texts live as long as the device. */
@@ -32,12 +33,13 @@ typedef struct hone_replay hone_replay;
 
 typedef struct hone_device_options {
   uint32_t struct_size;
-  int threads; /* 0: one for each of cpus, or for each core this process may use */
+  int threads; /* 0: one for each of cpus, or for each core this process may use; at most HONE_MAX_THREADS */
   /* Pin thread i to cpus[i % cpu_count]; NULL: no pinning. Each must be one that this process may use. Thread 0 is
    * whoever runs a session: the device never pins it. */
   const int *cpus;
   int cpu_count;
-  int spin_microseconds; /* how long an idle pool thread spins before it sleeps; 0: the default, -1: none */
+  /* How long an idle pool thread spins before it sleeps: up to 10^8; 0: the default, -1: none. */
+  int spin_microseconds;
   /* A described machine in place of this one ("avx512", "avx2", "c"; backends that know none refuse): builds for it
    * choose by estimates alone, measure no errors and are the same anywhere. Their engines tell about themselves, but
    * are not saved and not run. */

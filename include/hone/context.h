@@ -30,15 +30,22 @@ typedef struct hone_context_options {
   void *log_user;
   hone_log_level log_level;
   const char *cache_dir; /* for compiled GPU kernels; NULL: none. Copied. */
-  int64_t deadline_ms;   /* a call running longer ends with LIMIT; 0: none */
+  int64_t deadline_ms;   /* a call running longer ends with LIMIT, counted from its beginning; 0: none */
   const void *cancel;    /* const atomic_bool *: set by any thread to end the running call with CANCELLED */
   int64_t max_nodes, max_tensors, max_string_bytes, max_fold_bytes; /* limits on model files; 0: the defaults */
   /* Folders, ':' between, in which backends (libhone_backend_KIND.so) and the vendors' libraries that they use are
    * looked for before the loader's own places. NULL: none. Copied. */
   const char *library_path;
+  /* External data of models is read beneath the model's folder, through links that stay there (in a model hub's cache:
+   * beneath the cache's folder of that model), from files with one name. true: through any link, from any file. */
+  bool allow_external_links;
+  /* The most that may live at one time of what the allocator gives to this context and to all that is made with it;
+   * beyond it calls end with NO_MEMORY. Files that are mapped and memory of GPUs do not count. 0: no limit. */
+  uint64_t memory_limit_bytes;
 } hone_context_options;
 
-/* Errors: INVALID (options->struct_size is not one we know), NO_MEMORY. */
+/* Errors: INVALID (options->struct_size is not one we know, log_level is none, deadline_ms is negative or over 10^12, a
+ * limit is negative), NO_MEMORY. */
 HONE_API HONE_CHECKED hone_status hone_context_create(const hone_context_options *options, hone_context **out_context);
 HONE_API void hone_context_destroy(hone_context *context); /* NULL is fine */
 

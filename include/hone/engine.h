@@ -33,7 +33,7 @@ typedef struct hone_build_options {
   const hone_pass_options *passes; /* NULL: the whole pipeline */
   bool reference_only;             /* every step by the reference backend */
   int level;                       /* tuning effort 1..5 (0: the default, 3); -1: no timing (docs/TUNING.md) */
-  int timing_runs;                 /* timed runs a candidate; 0: by level */
+  int timing_runs;                 /* timed runs a candidate, at most 10^6; 0: by level */
   const char *timing_cache_path;   /* read, and merged with what was measured; NULL: none */
   const char *lock_path;           /* read when it exists: its choices are taken; else written. NULL: none */
   uint64_t seed;                   /* of the data that tuning and error measuring use */
@@ -42,14 +42,18 @@ typedef struct hone_build_options {
   int tactic_count;
   hone_progress_fn progress;
   void *progress_user;
-  int64_t time_budget_ms;  /* no timing after so long: the rest by estimates, errors are measured still; 0: none */
+  int64_t time_budget_ms;  /* no timing after so long (at most 10^12): the rest by estimates, errors are measured still;
+                              0: none */
   const void *stop_timing; /* const atomic_bool *: set by any thread to end the timing as a budget does; NULL: never */
   bool timing_cache_only;  /* UNSUPPORTED when a layer would have to be timed */
-  int max_tactics;         /* at most so many candidates of a node are timed, the likeliest; 0: by level */
+  int max_tactics;         /* so many candidates of a node are timed, the likeliest; at most 10^6; 0: by level */
   /* "-NAME" leaves out the tactics of a provider (CPU, REF, CUDA), a vendor's library (CUBLAS_LT) or an instruction set
    * (AVX512); "+NAME" takes them back; the last word about a name counts. INVALID lists the names that are known. */
   const char *const *tactic_sources;
   int tactic_source_count;
+  /* Subnormal numbers (f32 below 1.2e-38) slow many processors down a hundredfold. The engine's runs take zero for
+   * them, in its f32 constants, too, in all threads and for the time of the run alone; true: they count. */
+  bool keep_subnormals;
 } hone_build_options;
 
 /* Builds an engine from a graph.

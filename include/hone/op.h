@@ -81,7 +81,7 @@ typedef struct hone_infer {
   hone_fact *out;
   hone_dims *dims;
   int block_count;                       /* If, Loop, Scan: what their bodies return */
-  const int *block_result_counts;        /* one a block */
+  const int *block_result_counts;        /* one a block; -1: it never returns (HONE_FAILS) */
   const hone_fact *const *block_results; /* one list a block */
   hone_diagnostics *diagnostics;
   void *arena; /* for hn_infer_value() */
@@ -106,6 +106,7 @@ typedef struct hone_eval {
   hone_status (*resize)(struct hone_eval *eval, int output, int rank, const int64_t *dims);
   void *host; /* of resize's provider */
   hone_diagnostics *diagnostics;
+  void *stop; /* of hn_eval_stopped(); NULL: nothing ends it early */
 } hone_eval;
 
 typedef struct hone_cost {
@@ -140,6 +141,8 @@ enum {
   HONE_RUNS_ONE = 128,  /* blocks: input 0 chooses one of two */
   HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
   HONE_WHOLE = 512,     /* eval computes everything, whatever the window: steps need those before them */
+  HONE_WINDOWED = 1024, /* many small windows cost eval hardly more than one: long evaluations can be stopped between */
+  HONE_FAILS = 2048,    /* ends the run with its attribute message: a block that holds it never returns */
 };
 
 typedef struct hone_op {

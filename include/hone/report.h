@@ -14,9 +14,12 @@ typedef struct hone_report_options {
   bool json, color;
   int top;           /* rows of the candidates list; 0: 5 */
   const char *node;  /* explain: only this node; NULL: all */
-  double idle_ns[2]; /* host-to-device and device-to-host time of a run, 0 on CPUs */
   bool one_schedule; /* only of schedule number `schedule`; else of all, and of a profile the one that ran last */
   int schedule;
+  int width; /* columns that tables may take; 0: 120. What does not fit is shortened, then left out (grid.h) */
+  bool all;  /* explain: every node in full, not a line each */
+  const hone_profile_shape *shapes; /* check: as hone_build_options has them */
+  int shape_count;
 } hone_report_options;
 
 /* The layer profile of a session that ran with profiling on: layer, type, time, % of total; total, FPS; top
@@ -40,13 +43,21 @@ typedef struct hone_engine_summary {
   bool dynamic, after_run;
   int schedule_count;
   uint64_t schedule_weights_bytes; /* of the weights, what this schedule reads */
+  /* What the reference costs, estimated for the opt shapes: the share of the work that it does, its time, what that
+   * would be with kernels at half of the device's speed, and the time of all other steps. */
+  int reference_nodes; /* nodes of the model that it runs */
+  double reference_flops, reference_ns, kernel_ns, other_ns;
+  /* Of an engine built in this process: the median layer's median time over its least while it was tuned; about 1 on a
+   * quiet machine, 0 when nothing was timed. */
+  double time_spread;
 } hone_engine_summary;
 /* Of the first schedule. */
 HONE_API void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);
 /* INVALID when there is no such schedule. */
 HONE_API hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule,
                                                     hone_engine_summary *out_summary);
-/* The decision ledger: of an engine built in this process, or read from text (PATH.ledger). */
+/* The decision ledger: of an engine built in this process, or read from text (PATH.ledger). A ledger names the engine
+ * that it was saved with: INVALID when a loaded engine and a path are given and the ledger is of another build. */
 HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path,
                                                       const hone_report_options *options, hone_write_fn write,
                                                       void *user, hone_diagnostics *diag);
@@ -70,13 +81,15 @@ typedef struct hone_verify_options {
   uint64_t seed;
   bool one_schedule; /* only schedule number `schedule`; else all */
   int schedule;
+  int width; /* as in hone_report_options */
 } hone_verify_options;
 HONE_API HONE_CHECKED hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
                                               hone_write_fn write, void *user, bool *out_within_bounds,
                                               hone_diagnostics *diag);
 
-/* ONNX coverage of a model file before a build: operators, opsets, what is missing and where. Also written when
- * something is missing, which is then the call's error: UNSUPPORTED, with a message for each. */
+/* ONNX coverage of a model file before a build: operators, opsets, what is missing and where, and what share of the
+ * work has no kernel on this machine's CPU, which a build on paper tells. Also written when something is missing, which
+ * is then the call's error: UNSUPPORTED, with a message for each. Other errors are those of importing and building. */
 HONE_API HONE_CHECKED hone_status hone_report_check(hone_context *context, const char *onnx_path,
                                                     const hone_report_options *options, hone_write_fn write,
                                                     void *user);

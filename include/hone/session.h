@@ -26,7 +26,7 @@ typedef struct hone_session_options {
   uint32_t struct_size;
   bool trust_weights;        /* skip the hash check of the engine's weights */
   bool profile;              /* measure every step from the start; see hone_session_set_profile */
-  int instance_cache;        /* prepared shapes kept; 0: 4 */
+  int instance_cache;        /* prepared shapes kept, at most 65536; 0: 4 */
   uint64_t heap_limit_bytes; /* for extents known only after running; 0: 1 GiB */
   /* Called after every run while profiling, in step order. Must not call back into the session. */
   void (*on_step)(void *user, const char *step_name, double elapsed_ns);
@@ -45,6 +45,8 @@ typedef struct hone_session_options {
   int tap_count;
   hone_status (*on_tap)(void *user, const hone_tap *tap);
   void *on_tap_user;
+  int64_t deadline_ms; /* a call taking longer ends with LIMIT, counted from its beginning; 0: none */
+  const void *cancel;  /* const atomic_bool *: set by any thread to end the running call with CANCELLED. Borrowed. */
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
@@ -69,7 +71,8 @@ HONE_API HONE_CHECKED hone_status hone_session_bind(hone_session *session, const
 /* Copies into an input's buffer; sets the input's shape from the tensor when it differs. */
 HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, const char *input,
                                                        const hone_tensor *tensor);
-/* Runs. No allocation, except what the engine's description says of extents known only after running. */
+/* Runs. No allocation, except what the engine's description says of extents known only after running. After LIMIT or
+ * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
 /* A view of an output (or input) after a run; valid until the next run or shape change. */
 HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor);

@@ -29,6 +29,13 @@ typedef enum hone_status {
   HONE_INTERNAL = 10     /* our bug */
 } hone_status;
 
+/* Of every public function: a pointer that must be given and is NULL, and an option, index or enum out of its range, is
+ * INVALID with a message (in the list that the call is given, or the context's or session's). Functions that return
+ * values instead return 0, NULL or -1, and those without a result do nothing. Options may be NULL (all defaults), and
+ * may be of an older program: a smaller struct_size, down to the first version's, leaves the newer fields zero. A
+ * larger one is INVALID. Counts and limits are not negative, and real numbers are finite, where nothing else is said.
+ */
+
 /* The code's name in lower case words, e.g. "malformed". Static storage. */
 HONE_API const char *hone_status_name(hone_status status);
 

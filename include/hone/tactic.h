@@ -38,8 +38,9 @@ typedef struct hone_params {
 
 /* What is asked of a tactic. All dims are known numbers; in[i].type.format and out[i].type.format are the formats in
  * question; in[i].constant is set for inputs that are constants, except at run time for those that pack consumed;
- * constant_mask says which inputs are constants. The bytes of in[i].constant are always the host's, also where launch
- * gets the constant in a device's memory. op, attrs and constants outlive every state prepared from the query. */
+ * constant_mask says which of the first 32 inputs are constants. The bytes of in[i].constant are always the host's,
+ * also where launch gets the constant in a device's memory. op, attrs and constants outlive every state prepared from
+ * the query. */
 typedef struct hone_query {
   const hone_op *op;
   const hone_attrs *attrs;
@@ -85,8 +86,9 @@ typedef struct hone_tactic {
   const char *op;   /* the op's name; "*" for any, "*elementwise" for any with that trait */
   uint32_t isa;     /* needed bits of hone_facts.isa */
   uint32_t flags;
-  double bound;       /* largest relative L2 error against ref that is acceptable; 0 means 1e-5 for f32 */
-  uint32_t pack_mask; /* inputs that pack consumes: they must be constants and are not given to launch */
+  double bound; /* largest relative L2 error against ref that is acceptable; 0 means 1e-5 for f32 */
+  uint32_t
+      pack_mask; /* inputs (of the first 32) that pack consumes: they must be constants and are not given to launch */
   hone_format_pair formats[HONE_MAX_FORMAT_PAIRS]; /* ends at a repeated {PLAIN, PLAIN}; the first may be it */
 
   /* NULL when accepted, else the reason in words (static storage). Of the facts it may ask host_memory and the bits of

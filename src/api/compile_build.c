@@ -3,10 +3,14 @@
 #include "api/engine.h"
 #include "api/profiles.h"
 #include "api/target.h"
+#include "base/float_mode.h"
+#include "base/arguments.h"
 #include "lower/lower.h"
 #include "pass/pipeline.h"
 #include "tensor/shape.h"
 #include "tune/tune.h"
+#include <math.h>
+#include <string.h>
 
 /* Free dims whose profile is one number become that number: everything downstream is then static. */
 static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, const hone_shape *max) {
@@ -19,7 +23,10 @@ static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, con
         changed = true;
       }
   }
-  return changed ? hn_infer_graph(graph) : HONE_OK;
+  if (!changed) return HONE_OK;
+  const hone_status status = hn_infer_graph(graph);
+  if (status != HONE_MALFORMED) return status;
+  return hone_note(&graph->context->diag, HONE_INVALID, "with the profile's shapes"); /* others may do */
 }
 
 typedef struct build_state {
@@ -31,6 +38,7 @@ typedef struct build_state {
   hn_schedules *schedules;
   hn_ledger ledger;
   hn_text ledger_text;
+  double spread; /* the largest of the schedules' */
 } build_state;
 
 /* One schedule in the making. */
@@ -72,15 +80,49 @@ static hone_status optimise(const build_state *b, making *m) {
   return hn_infer_graph(m->graph); /* folded values may tell more extents than were known before */
 }
 
+/* Weights are packed, timed and compared as they will be run: without subnormal numbers, unless those are to count. */
+static hone_status tune_and_lower(build_state *b, making *m) {
+  const hn_ranges *r = &m->ranges;
+  const bool flush = !b->options->keep_subnormals;
+  if (flush) HN_TRY(hn_graph_flush_subnormals(m->graph));
+  const hn_float_mode before = hn_float_mode_flush(flush);
+  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, r->min, r->opt, r->max, &m->choices);
+  if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, r->min, r->opt, r->max, b->schedules);
+  hn_float_mode_set(before);
+  return status;
+}
+
+/* To where the shapes have been asked of every operator: no shape is refused later. */
+static hone_status shape(const build_state *b, making *m) {
+  HN_TRY(fix_static_dims(m->graph, m->ranges.min, m->ranges.max));
+  HN_TRY(optimise(b, m));
+  return hn_profiles_try(b->context, m->graph, &m->ranges, &m->arena);
+}
+
+static void forget(making *m) {
+  hn_choices_destroy(m->choices);
+  hn_graph_destroy(m->graph);
+  hn_arena_deinit(&m->arena);
+}
+
+static bool works(void *user, const hn_ranges *ranges) {
+  const build_state *b = user;
+  making m = {.ranges = *ranges};
+  hn_arena_init(&m.arena, b->context->allocator);
+  const bool yes = hn_graph_clone(b->graph, &m.graph) == HONE_OK && shape(b, &m) == HONE_OK;
+  forget(&m);
+  return yes;
+}
+
 static hone_status make(build_state *b, int profile, making *m) {
   HN_TRY(hn_graph_clone(b->graph, &m->graph));
   HN_TRY(hn_profiles_read(b->context, m->graph, b->options, profile, &m->arena, &m->ranges));
-  const hn_ranges *r = &m->ranges;
-  HN_TRY(fix_static_dims(m->graph, r->min, r->max));
-  HN_TRY(optimise(b, m));
-  HN_TRY(hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, r->min, r->opt, r->max, &m->choices));
-  HN_TRY(hn_lower(b->context, m->graph, m->choices, r->min, r->opt, r->max, b->schedules));
+  const hone_status status = shape(b, m);
+  if (status != HONE_OK)
+    return hn_profiles_suggest(b->context, b->graph, b->options, profile, &m->ranges, status, works, b);
+  HN_TRY(tune_and_lower(b, m));
   hn_ledger_add(&b->ledger, m->choices, &m->log);
+  b->spread = fmax(b->spread, hn_choices_spread(m->choices));
   return HONE_OK;
 }
 
@@ -88,10 +130,44 @@ static hone_status make_schedule(build_state *b, int profile) {
   making m = {0};
   hn_arena_init(&m.arena, b->context->allocator);
   const hone_status status = make(b, profile, &m);
-  hn_choices_destroy(m.choices);
-  hn_graph_destroy(m.graph);
-  hn_arena_deinit(&m.arena);
+  forget(&m);
   return status;
+}
+
+static bool runs_row(const hn_schedules *schedules, const void *row) {
+  for (int k = 0; k < schedules->count; ++k)
+    for (int s = 0; s < schedules->plans[k]->step_count; ++s) {
+      const hn_plan_step *step = &schedules->plans[k]->steps[s];
+      if (step->op == row || step->tactic == row) return true;
+    }
+  return false;
+}
+
+/* The engine names the files of the plug-ins that it needs, without their folders. */
+static hone_status name_plugins(const build_state *b) {
+  hn_schedules *schedules = b->schedules;
+  const char **names = NULL;
+  int count = 0, room = 0;
+  const hn_plugin_op *op = b->context->plugin_ops;
+  const hn_plugin_tactic *tactic = b->context->plugin_tactics;
+  while (op || tactic) {
+    const void *row = op ? (const void *)op->op : tactic->tactic;
+    const char *name = op ? op->op->name : tactic->tactic->name, *path = op ? op->path : tactic->path;
+    if (op)
+      op = op->next;
+    else
+      tactic = tactic->next;
+    if (!runs_row(schedules, row)) continue;
+    if (!hn_arena_grow(&schedules->arena, (void **)&names, &room, count + 2, sizeof *names))
+      return HN_FAIL_MEMORY(&b->context->diag);
+    names[count] = hn_arena_text(&schedules->arena, name);
+    names[count + 1] = hn_arena_text(&schedules->arena, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    if (!names[count] || !names[count + 1]) return HN_FAIL_MEMORY(&b->context->diag);
+    count += 2;
+  }
+  schedules->plugin_names = names;
+  schedules->plugin_name_count = count;
+  return HONE_OK;
 }
 
 static hone_status make_schedules(build_state *b, hone_device *const *devices, int device_count) {
@@ -100,6 +176,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
   HN_TRY(hn_profiles_count(context, b->graph, b->options, &count));
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
+  b->schedules->keep_subnormals = b->options->keep_subnormals;
   HN_TRY(hn_tuner_open(context, b->options, count, &b->tuner));
   hn_ledger_begin(&b->ledger, &b->list.devices[0]->facts, &b->ledger_text);
   for (int profile = 0; profile < count; ++profile) {
@@ -109,6 +186,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
       return count > 1 ? hone_note(&context->diag, status, "while building schedule %d", profile) : status;
   }
   hn_ledger_end(&b->ledger);
+  HN_TRY(name_plugins(b));
   return b->ledger_text.failed ? HN_FAIL_MEMORY(&context->diag) : HONE_OK;
 }
 
@@ -121,20 +199,52 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
   HN_TRY(hn_engine_create(b->context->allocator, schedules, b->list.devices, b->list.count, out_engine,
                           &b->context->diag));
   (*out_engine)->ledger = b->ledger_text.data; /* the engine frees it */
+  (*out_engine)->time_spread = b->spread;
   (*out_engine)->ledger_bytes = b->ledger_text.capacity;
   hn_text_init(&b->ledger_text, b->context->allocator);
   return HONE_OK;
 }
 
+static hone_status check_lists(hone_diagnostics *diag, const hone_build_options *options) {
+  HN_TRY(hn_argument_list(diag, "build option shapes", options->shapes, options->shape_count, INT32_MAX));
+  for (int i = 0; i < options->shape_count; ++i) {
+    const hone_profile_shape *shape = &options->shapes[i];
+    if (!shape->input) return HN_FAIL(diag, HONE_INVALID, "build option shapes: entry %d has no input's name", i);
+    HN_TRY(hn_argument_range(diag, "the rank of a profile's min", shape->min.rank, 0, HONE_MAX_RANK));
+    HN_TRY(hn_argument_range(diag, "the rank of a profile's opt", shape->opt.rank, 0, HONE_MAX_RANK));
+    HN_TRY(hn_argument_range(diag, "the rank of a profile's max", shape->max.rank, 0, HONE_MAX_RANK));
+  }
+  HN_TRY(hn_argument_pointers(diag, "build option tactics", options->tactics, options->tactic_count, INT32_MAX));
+  return hn_argument_pointers(diag, "build option tactic_sources", options->tactic_sources,
+                              options->tactic_source_count, INT32_MAX);
+}
+
+static hone_status take_options(hone_diagnostics *diag, const hone_build_options *given, hone_build_options *out,
+                                hone_pass_options *passes) {
+  HN_OPTIONS(diag, "build", given, hone_build_options, progress_user, out);
+  if (out->passes) {
+    HN_TRY(hn_pass_options_take(diag, out->passes, passes));
+    out->passes = passes;
+  }
+  HN_TRY(hn_argument_range(diag, "build option level", out->level, -1, 5));
+  HN_TRY(hn_argument_range(diag, "build option timing_runs", out->timing_runs, 0, 1000000));
+  HN_TRY(hn_argument_range(diag, "build option scratch_limit_bytes", out->scratch_limit_bytes, 0, HN_NO_MOST));
+  HN_TRY(hn_argument_range(diag, "build option time_budget_ms", out->time_budget_ms, 0, HN_MOST_MS));
+  HN_TRY(hn_argument_range(diag, "build option max_tactics", out->max_tactics, 0, 1000000));
+  return check_lists(diag, out);
+}
+
 hone_status hone_engine_build(hone_context *context, const hone_graph *graph, hone_device *const *devices,
-                              int device_count, const hone_build_options *options, hone_engine **out_engine) {
-  *out_engine = NULL;
-  static const hone_build_options defaults = {.struct_size = sizeof defaults};
-  if (!options) options = &defaults;
-  if (options->struct_size != sizeof *options)
-    return HN_FAIL(&context->diag, HONE_INVALID, "build options have struct_size %u; this library knows %zu",
-                   options->struct_size, sizeof *options);
-  build_state b = {.context = context, .options = options, .graph = graph};
+                              int device_count, const hone_build_options *given, hone_engine **out_engine) {
+  if (out_engine) *out_engine = NULL;
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, graph);
+  HN_GIVEN(&context->diag, out_engine);
+  hone_build_options options;
+  hone_pass_options passes;
+  HN_TRY(take_options(&context->diag, given, &options, &passes));
+  hn_call_begin(context);
+  build_state b = {.context = context, .options = &options, .graph = graph};
   hn_text_init(&b.ledger_text, context->allocator);
   const hone_status status = build(&b, devices, device_count, out_engine);
   hn_schedules_destroy(b.schedules);
@@ -144,8 +254,9 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
 }
 
 hone_status hone_timing_cache_merge(hone_context *context, const char *const *paths, int count, const char *out_path) {
-  if (!context) return HONE_INVALID;
-  if (!paths || count < 1 || !out_path)
-    return HN_FAIL(&context->diag, HONE_INVALID, "paths and out_path must be given");
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, out_path);
+  HN_TRY(hn_argument_range(&context->diag, "the number of timing caches", count, 1, INT32_MAX));
+  HN_TRY(hn_argument_pointers(&context->diag, "paths", paths, count, INT32_MAX));
   return hn_timing_cache_merge(context, paths, count, out_path);
 }

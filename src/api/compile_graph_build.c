@@ -3,6 +3,7 @@
  * Every argument of a caller is checked here once; ir/ checks what makes a graph right. */
 #include "api/engine.h"
 #include "api/target.h"
+#include "base/arguments.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "pass/pipeline.h"
@@ -12,8 +13,8 @@
 
 hone_status hone_graph_create(hone_context *context, const char *name, hone_graph **out_graph) {
   if (out_graph) *out_graph = NULL;
-  if (!context) return HONE_INVALID;
-  if (!out_graph) return HN_FAIL(&context->diag, HONE_INVALID, "out_graph must be given");
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, out_graph);
   return hn_graph_create(context, name && *name ? name : "graph", out_graph);
 }
 
@@ -21,8 +22,10 @@ void hone_graph_destroy(hone_graph *graph) { hn_graph_destroy(graph); }
 
 hone_status hone_graph_parse(hone_context *context, const char *text, size_t length, hone_graph **out_graph) {
   if (out_graph) *out_graph = NULL;
-  if (!context) return HONE_INVALID;
-  if (!text || !out_graph) return HN_FAIL(&context->diag, HONE_INVALID, "text and out_graph must be given");
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, text);
+  HN_GIVEN(&context->diag, out_graph);
+  hn_call_begin(context);
   return hn_graph_parse(context, text, length, NULL, 0, out_graph);
 }
 
@@ -60,7 +63,7 @@ static hone_status input_dim(hone_graph *graph, const char *input, int axis, int
 hone_status hone_graph_add_input(hone_graph *graph, const char *name, hone_dtype dtype, int rank, const int64_t *dims,
                                  const char *const *names, hone_value **out_value) {
   if (out_value) *out_value = NULL;
-  if (!graph) return HONE_INVALID;
+  HN_GIVEN(NULL, graph);
   hone_diagnostics *diag = &graph->context->diag;
   if (!name || !*name) return HN_FAIL(diag, HONE_INVALID, "a graph input needs a name");
   if (hn_table_get(&graph->value_names, name)) return HN_FAIL(diag, HONE_INVALID, "a value is already called %s", name);
@@ -79,16 +82,11 @@ hone_status hone_graph_add_input(hone_graph *graph, const char *name, hone_dtype
 static hone_status add_constant(hone_graph *graph, const char *name, const hone_tensor *tensor, bool borrow,
                                 hone_value **out_value) {
   if (out_value) *out_value = NULL;
-  if (!graph) return HONE_INVALID;
+  HN_GIVEN(NULL, graph);
   hone_diagnostics *diag = &graph->context->diag;
-  const char *what = name && *name ? name : "a constant";
-  if (!tensor || !out_value) return HN_FAIL(diag, HONE_INVALID, "%s: tensor and out_value must be given", what);
-  HN_TRY(check_dtype(graph, what, tensor->type.dtype));
-  size_t need = 0;
-  if (tensor->type.shape.rank > HONE_MAX_RANK || !hn_type_bytes(&tensor->type, &need))
-    return HN_FAIL(diag, HONE_INVALID, "%s: its dims must all be numbers, and small enough to count", what);
-  if ((need > 0 && !tensor->data) || tensor->bytes < need)
-    return HN_FAIL(diag, HONE_INVALID, "%s: its shape needs %zu bytes, and %zu were given", what, need, tensor->bytes);
+  HN_GIVEN(diag, tensor);
+  HN_GIVEN(diag, out_value);
+  HN_TRY(hn_tensor_check(diag, name && *name ? name : "a constant", tensor));
   *out_value = hn_constant_create(graph, name, tensor, borrow);
   return *out_value ? HONE_OK : HONE_NO_MEMORY;
 }
@@ -105,7 +103,6 @@ hone_status hone_graph_borrow_constant(hone_graph *graph, const char *name, cons
 
 static hone_status find_op(hone_graph *graph, const char *op, const char *name, const hone_op **out) {
   hone_diagnostics *diag = &graph->context->diag;
-  if (!op) return HN_FAIL(diag, HONE_INVALID, "node %s: the operator must be given", name ? name : "(no name)");
   *out = hn_op_find(graph->context->ops, op);
   if (!*out) return HN_FAIL(diag, HONE_INVALID, "node %s: there is no operator %s", name ? name : "(no name)", op);
   if ((*out)->traits & HONE_HAS_BLOCKS)
@@ -114,16 +111,41 @@ static hone_status find_op(hone_graph *graph, const char *op, const char *name, 
   return HONE_OK;
 }
 
+/* What an attribute points to is there; whether the operator has such an attribute is its row's to say. */
+static hone_status check_attrs(hone_diagnostics *diag, const hone_attr *attrs, int count) {
+  for (int i = 0; i < count; ++i) {
+    const hone_attr *attr = &attrs[i];
+    if (!attr->name) return HN_FAIL(diag, HONE_INVALID, "attribute %d has no name", i);
+    HN_TRY_NOTE(diag,
+                hn_argument_range(diag, "an attribute's kind", (int64_t)attr->kind, HONE_ATTR_INT, HONE_ATTR_TENSOR),
+                "attribute %s", attr->name);
+    switch (attr->kind) {
+    case HONE_ATTR_STRING:
+    case HONE_ATTR_INTS:
+    case HONE_ATTR_FLOATS: HN_TRY(hn_argument_list(diag, attr->name, attr->ints, attr->count, INT32_MAX)); break;
+    case HONE_ATTR_STRINGS:
+      HN_TRY(hn_argument_pointers(diag, attr->name, attr->strings, attr->count, INT32_MAX));
+      break;
+    case HONE_ATTR_TENSOR:
+      if (!attr->tensor) return HN_FAIL(diag, HONE_INVALID, "%s: its tensor is NULL", attr->name);
+      HN_TRY(hn_tensor_check(diag, attr->name, attr->tensor));
+      break;
+    default: break;
+    }
+  }
+  return HONE_OK;
+}
+
 static hone_status add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
                             int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
                             int out_count) {
   hone_diagnostics *diag = &graph->context->diag;
   const hone_op *row;
+  if (!op) return hn_argument_missing(diag, "hone_graph_add_node", "op");
+  HN_TRY(hn_argument_list(diag, "inputs", inputs, in_count, INT32_MAX));
+  HN_TRY(hn_argument_list(diag, "attrs", attrs, attr_count, INT32_MAX));
   HN_TRY(find_op(graph, op, name, &row));
-  if (in_count < 0 || attr_count < 0 || out_count < 0 || (in_count > 0 && !inputs) || (attr_count > 0 && !attrs) ||
-      (out_count > 0 && !out_values))
-    return HN_FAIL(diag, HONE_INVALID, "node %s (%s): a list is missing, or its count is negative", name ? name : op,
-                   op);
+  HN_TRY_NOTE(diag, check_attrs(diag, attrs, attr_count), "in node %s (%s)", name ? name : "without a name", op);
   for (int i = 0; i < in_count; ++i)
     if (inputs[i] && (inputs[i]->id >= graph->value_count || graph->values[inputs[i]->id] != inputs[i]))
       return HN_FAIL(diag, HONE_INVALID, "node %s (%s): input %d belongs to another graph", name ? name : op, op, i);
@@ -142,16 +164,19 @@ static hone_status add_node(hone_graph *graph, const char *op, const char *name,
 hone_status hone_graph_add_node(hone_graph *graph, const char *op, const char *name, hone_value *const *inputs,
                                 int in_count, const hone_attr *attrs, int attr_count, hone_value **out_values,
                                 int out_count) {
-  if (!graph) return HONE_INVALID;
+  HN_GIVEN(NULL, graph);
+  HN_TRY(hn_argument_list(&graph->context->diag, "out_values", out_values, out_count, INT32_MAX));
+  hn_call_begin(graph->context);
   const hone_status status = add_node(graph, op, name, inputs, in_count, attrs, attr_count, out_values, out_count);
   /* Only now: inputs and out_values may be the same list. */
-  for (int i = 0; status != HONE_OK && out_values && i < out_count; ++i) out_values[i] = NULL;
+  for (int i = 0; status != HONE_OK && i < out_count; ++i) out_values[i] = NULL;
   return status;
 }
 
 hone_status hone_graph_add_output(hone_graph *graph, const char *name, hone_value *value) {
-  if (!graph) return HONE_INVALID;
-  if (!value || value->id >= graph->value_count || graph->values[value->id] != value)
+  HN_GIVEN(NULL, graph);
+  HN_GIVEN(&graph->context->diag, value);
+  if (value->id >= graph->value_count || graph->values[value->id] != value)
     return HN_FAIL(&graph->context->diag, HONE_INVALID, "output %s: the value is not of this graph",
                    name ? name : "(no name)");
   return hn_block_add_result(graph->main, value, name);
@@ -160,26 +185,29 @@ hone_status hone_graph_add_output(hone_graph *graph, const char *name, hone_valu
 /* ---- looking ---- */
 
 void hone_value_type(const hone_value *value, hone_type *out_type) {
+  if (!out_type) return;
+  *out_type = (hone_type){.shape.rank = -1};
+  if (!value) return;
   *out_type = value->fact.type;
   for (int i = 0; i < out_type->shape.rank; ++i)
     if (out_type->shape.dim[i] < 0) out_type->shape.dim[i] = -1;
 }
 
-const char *hone_value_name(const hone_value *value) { return value->name; }
-int hone_graph_input_count(const hone_graph *graph) { return graph->main->param_count; }
-int hone_graph_output_count(const hone_graph *graph) { return graph->main->result_count; }
-int hone_graph_node_count(const hone_graph *graph) { return hn_graph_node_count(graph); }
+const char *hone_value_name(const hone_value *value) { return value ? value->name : NULL; }
+int hone_graph_input_count(const hone_graph *graph) { return graph ? graph->main->param_count : 0; }
+int hone_graph_output_count(const hone_graph *graph) { return graph ? graph->main->result_count : 0; }
+int hone_graph_node_count(const hone_graph *graph) { return graph ? hn_graph_node_count(graph) : 0; }
 
 hone_value *hone_graph_input(const hone_graph *graph, int index) {
-  return index >= 0 && index < graph->main->param_count ? graph->main->params[index] : NULL;
+  return index >= 0 && index < hone_graph_input_count(graph) ? graph->main->params[index] : NULL;
 }
 
 hone_value *hone_graph_output(const hone_graph *graph, int index) {
-  return index >= 0 && index < graph->main->result_count ? graph->main->results[index] : NULL;
+  return index >= 0 && index < hone_graph_output_count(graph) ? graph->main->results[index] : NULL;
 }
 
 const char *hone_graph_output_name(const hone_graph *graph, int index) {
-  return index >= 0 && index < graph->main->result_count ? graph->output_names[index] : NULL;
+  return index >= 0 && index < hone_graph_output_count(graph) ? graph->output_names[index] : NULL;
 }
 
 static void each_node(const hn_block *block, void (*see)(void *user, const char *name, const char *op), void *user) {
@@ -191,7 +219,7 @@ static void each_node(const hn_block *block, void (*see)(void *user, const char 
 
 void hone_graph_each_node(const hone_graph *graph, void (*see)(void *user, const char *name, const char *op),
                           void *user) {
-  each_node(graph->main, see, user);
+  if (graph && see) each_node(graph->main, see, user);
 }
 
 static void visit_nodes(const hn_block *block, void (*see)(void *user, const hone_node_info *node), void *user) {
@@ -208,7 +236,7 @@ static void visit_nodes(const hn_block *block, void (*see)(void *user, const hon
 }
 
 void hone_graph_visit_nodes(const hone_graph *graph, void (*see)(void *user, const hone_node_info *node), void *user) {
-  visit_nodes(graph->main, see, user);
+  if (graph && see) visit_nodes(graph->main, see, user);
 }
 
 /* ---- passes ---- */
@@ -219,14 +247,18 @@ static hone_status send(hone_diagnostics *diag, const hn_text *text, hone_write_
   return HN_FAIL(diag, HONE_IO, "the text could not be written");
 }
 
-hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *options) {
-  if (!graph) return HONE_INVALID;
-  hone_diagnostics *diag = &graph->context->diag;
-  static const hone_pass_options defaults = {.struct_size = sizeof defaults};
-  if (!options) options = &defaults;
-  if (options->struct_size != sizeof *options)
-    return HN_FAIL(diag, HONE_INVALID, "pass options have struct_size %u; this library knows %zu", options->struct_size,
-                   sizeof *options);
+hone_status hn_pass_options_take(hone_diagnostics *diag, const hone_pass_options *given, hone_pass_options *out) {
+  HN_OPTIONS(diag, "pass", given, hone_pass_options, after, out);
+  HN_TRY(hn_argument_pointers(diag, "pass option disable", out->disable, out->disable_count, INT32_MAX));
+  return hn_argument_pointers(diag, "pass option devices", out->devices, out->device_count, HN_MAX_DEVICES);
+}
+
+hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *given) {
+  HN_GIVEN(NULL, graph);
+  hone_pass_options taken;
+  const hone_pass_options *options = &taken;
+  HN_TRY(hn_pass_options_take(&graph->context->diag, given, &taken));
+  hn_call_begin(graph->context);
   hn_device_list list = {0};
   if (options->device_count > 0)
     HN_TRY(hn_device_list_open(graph->context, options->devices, options->device_count, &list));
@@ -253,6 +285,7 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *opti
 }
 
 hone_status hone_pass_list(hone_write_fn write, void *user) {
+  HN_GIVEN(NULL, write);
   hn_text text;
   hn_text_init(&text, hn_allocator_default());
   int count;

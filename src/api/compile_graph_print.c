@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_graph_print.c - a graph as text that reads back, or as JSON, for users. */
+#include "base/arguments.h"
 #include "base/json.h"
 #include "ir/text.h"
 #include "tensor/attrs.h"
@@ -81,15 +82,16 @@ static void print_json(const hone_graph *graph, const hone_print_options *option
   hn_text_deinit(&j.type);
 }
 
-hone_status hone_graph_print(const hone_graph *graph, const hone_print_options *options, hone_write_fn write,
+hone_status hone_graph_print(const hone_graph *graph, const hone_print_options *given, hone_write_fn write,
                              void *user) {
-  if (!graph) return HONE_INVALID;
+  HN_GIVEN(NULL, graph);
   hone_diagnostics *diag = &graph->context->diag;
-  static const hone_print_options defaults = {.struct_size = sizeof defaults, .with_types = true};
-  if (!options) options = &defaults;
-  if (options->struct_size != sizeof *options || !write)
-    return HN_FAIL(diag, HONE_INVALID, "print options have struct_size %u; this library knows %zu; write must be given",
-                   options->struct_size, sizeof *options);
+  HN_GIVEN(diag, write);
+  hone_print_options taken;
+  const hone_print_options *options = &taken;
+  HN_OPTIONS(diag, "print", given, hone_print_options, constant_elements, &taken);
+  if (!given) taken.with_types = true;
+  HN_TRY(hn_argument_range(diag, "print option constant_elements", taken.constant_elements, -1, HN_NO_MOST));
   hn_text text;
   hn_text_init(&text, graph->context->allocator);
   hone_status status = HONE_OK;

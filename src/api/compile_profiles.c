@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_profiles.c - the shapes that an engine is built for: each profile a range of shapes for its inputs. */
 #include "api/profiles.h"
+#include "ops/extents.h"
 #include "tensor/shape.h"
 #include <string.h>
 
-static const hone_profile_shape *find_shape(const hone_build_options *options, int profile, const char *input) {
+const hone_profile_shape *hn_profile_shape(const hone_build_options *options, int profile, const char *input) {
   for (int i = 0; i < options->shape_count; ++i)
     if (options->shapes[i].profile == profile && strcmp(options->shapes[i].input, input) == 0)
       return &options->shapes[i];
@@ -31,7 +32,7 @@ static hone_status input_shape(hone_context *context, const hone_graph *graph, c
                    "node \"%s\" (%s, opset %d): it reads input %s, which is no tensor of known rank",
                    reader ? reader->name : "", reader ? reader->op->name : "none", graph->opset, value->name);
   }
-  const hone_profile_shape *given = find_shape(options, profile, value->name);
+  const hone_profile_shape *given = hn_profile_shape(options, profile, value->name);
   if (!given) {
     *min = *shape;
     for (int i = 0; i < shape->rank; ++i)
@@ -88,7 +89,7 @@ static hone_status check_complete(hone_context *context, const hone_graph *graph
     if (!is_free(&value->fact.type.shape)) continue;
     any = true;
     for (int profile = 0; profile < count; ++profile)
-      if (!find_shape(options, profile, value->name))
+      if (!hn_profile_shape(options, profile, value->name))
         return HN_FAIL(&context->diag, HONE_INVALID, "profile %d has no shape for input %s, which has free dims",
                        profile, value->name);
   }
@@ -107,7 +108,7 @@ hone_status hn_profiles_count(hone_context *context, const hone_graph *graph, co
     if (shape->profile < 0 || shape->profile >= HONE_MAX_SCHEDULES)
       return HN_FAIL(&context->diag, HONE_INVALID, "input %s is in profile %d; 0 to %d are possible", shape->input,
                      shape->profile, HONE_MAX_SCHEDULES - 1);
-    if (find_shape(options, shape->profile, shape->input) != shape)
+    if (hn_profile_shape(options, shape->profile, shape->input) != shape)
       return HN_FAIL(&context->diag, HONE_INVALID, "input %s has two shapes in profile %d", shape->input,
                      shape->profile);
     given[shape->profile] = true;
@@ -131,4 +132,82 @@ hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, con
     HN_TRY(input_shape(context, graph, options, profile, graph->main->params[i], &out->min[i], &out->opt[i],
                        &out->max[i]));
   return HONE_OK;
+}
+
+/* Where both are numbers, what infer says now must be what it said while there were symbols. */
+static hone_status compare_block(const hone_graph *graph, const int64_t *symbols, const hone_graph *tried) {
+  const hn_node *now = tried->main->first;
+  for (const hn_node *node = graph->main->first; node && now; node = node->next, now = now->next)
+    for (int i = 0; i < node->out_count; ++i) {
+      hone_shape planned;
+      if (!node->out[i] || !now->out[i]) continue;
+      if (!hn_shape_eval(&graph->dims, &node->out[i]->fact.type.shape, symbols, graph->dims.symbol_count, &planned))
+        continue;
+      HN_TRY_NOTE(&graph->context->diag,
+                  hn_extents_agree(&graph->context->diag, node->out[i]->name, &now->out[i]->fact.type.shape, &planned),
+                  "in node %s (%s)", node->name, node->op->name);
+    }
+  return HONE_OK;
+}
+
+/* The graph with numbers in place of its inputs' free dims, inferred again. */
+static hone_status try_shapes(const hone_graph *graph, const hone_shape *shapes, hone_graph **tried) {
+  HN_TRY(hn_graph_clone(graph, tried));
+  const int symbol_count = graph->dims.symbol_count;
+  int64_t *symbols = HN_NEW(&(*tried)->arena, int64_t, symbol_count + 1);
+  if (!symbols) return HN_FAIL_MEMORY(&graph->context->diag);
+  for (int s = 0; s < symbol_count; ++s) symbols[s] = -1;
+  for (int i = 0; i < graph->main->param_count; ++i) {
+    hone_shape *shape = &(*tried)->main->params[i]->fact.type.shape;
+    for (int d = 0; d < shape->rank; ++d) {
+      int number;
+      if (hn_dim_symbol_at(&graph->dims, shape->dim[d], &number)) symbols[number] = shapes[i].dim[d];
+      shape->dim[d] = shapes[i].dim[d];
+    }
+  }
+  HN_TRY(hn_infer_graph(*tried));
+  return compare_block(graph, symbols, *tried);
+}
+
+static hone_status try_one(const hone_graph *graph, const hone_shape *shapes) {
+  hone_graph *tried = NULL;
+  const hone_status status = try_shapes(graph, shapes, &tried);
+  hn_graph_destroy(tried);
+  return status == HONE_MALFORMED ? HONE_INVALID : status;
+}
+
+/* What refuses the shapes becomes a warning. */
+static hone_status try_warned(hone_context *context, const hone_graph *graph, const hone_shape *shapes,
+                              const char *name) {
+  hone_diagnostics *diag = &context->diag;
+  const int before = diag->count, dropped = diag->dropped;
+  const hone_status status = try_one(graph, shapes);
+  if (status != HONE_INVALID) return status;
+  hn_log(context, HONE_LOG_WARN, "the shapes at %s cannot run: %s", name,
+         before < diag->count ? diag->entries[before].text : "");
+  diag->count = before;
+  diag->dropped = dropped;
+  return HONE_OK;
+}
+
+/* A third kind of shape inside the profile: what broadcasts at both ends, such as 1 and all, need not between. */
+static hone_shape *halfway(const hone_graph *graph, const hn_ranges *ranges, hn_arena *arena) {
+  hone_shape *shapes = HN_NEW(arena, hone_shape, graph->main->param_count + 1);
+  for (int i = 0; shapes && i < graph->main->param_count; ++i) {
+    shapes[i] = ranges->max[i];
+    for (int d = 0; d < shapes[i].rank; ++d) shapes[i].dim[d] -= (shapes[i].dim[d] - ranges->min[i].dim[d]) / 2;
+  }
+  return shapes;
+}
+
+hone_status hn_profiles_try(hone_context *context, const hone_graph *graph, const hn_ranges *ranges, hn_arena *arena) {
+  bool any = false;
+  for (int i = 0; i < graph->main->param_count; ++i) any = any || is_free(&graph->main->params[i]->fact.type.shape);
+  if (!any) return HONE_OK;
+  const hone_shape *between = halfway(graph, ranges, arena);
+  if (!between) return HN_FAIL_MEMORY(&context->diag);
+  HN_TRY_NOTE(&context->diag, try_one(graph, ranges->opt), "with the profile's opt shapes");
+  HN_TRY(try_warned(context, graph, ranges->min, "the profile's min"));
+  HN_TRY(try_warned(context, graph, ranges->max, "the profile's max"));
+  return try_warned(context, graph, between, "the middle of the profile");
 }

@@ -49,7 +49,7 @@ static hn_reach reach(void *user, const hone_op *op, const hone_attrs *attrs, co
   for (int i = 0; i < in_count; ++i) {
     in_copy[i] = in[i];
     guess_dims(target->dims, &in_copy[i]);
-    if (in[i].constant && i < 32) query.constant_mask |= 1u << i;
+    if (in[i].constant) query.constant_mask |= hn_mask_bit(i);
   }
   for (int i = 0; i < out_count; ++i) {
     out_copy[i] = out[i];

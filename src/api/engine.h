@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "run/engine.h"
+#include <hone/graph.h>
 
 enum { HN_MAX_DEVICES = 16, HN_MAX_HELPERS = 2 };
 
@@ -19,5 +20,8 @@ typedef struct hn_device_list {
 hone_status hn_device_list_open(hone_context *context, hone_device *const *devices, int device_count,
                                 hn_device_list *out);
 void hn_device_list_close(hn_device_list *list);
+
+/* Pass options of any version, checked. */
+hone_status hn_pass_options_take(hone_diagnostics *diag, const hone_pass_options *given, hone_pass_options *out);
 
 #endif

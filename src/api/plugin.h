@@ -8,6 +8,8 @@
 
 /* Takes what the object brings (dlopen's handle); it is closed when it is no plug-in. */
 hone_status hn_plugin_take(hone_context *context, const char *path, void *object);
+/* INVALID when the operator's expression says something else than its eval. */
+hone_status hn_plugin_check_expression(hone_context *context, const char *path, const struct hone_op *op);
 /* A built-in backend, a plug-in's, or one in a shared object of its own, opened now. "gpu" is "cuda". INVALID: there is
  * no such kind; DEVICE: its shared object is not here. */
 hone_status hn_backend_for(hone_context *context, const char *kind, const hone_backend **out);

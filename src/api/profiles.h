@@ -18,5 +18,16 @@ hone_status hn_profiles_count(hone_context *context, const hone_graph *graph, co
                               int *out);
 hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, const hone_build_options *options,
                              int profile, hn_arena *arena, hn_ranges *out);
+/* Do the operators take the shapes that are tuned for? INVALID names the node when they do not. A warning when they
+ * refuse those of min, of max or of the middle: others may still run. */
+hone_status hn_profiles_try(hone_context *context, const hone_graph *graph, const hn_ranges *ranges, hn_arena *arena);
+/* What the options say of an input; NULL: nothing. */
+const hone_profile_shape *hn_profile_shape(const hone_build_options *options, int profile, const char *input);
+/* After a build that ended with `status`: where free dims were taken as 1 and that may be why, adds a message that
+ * names them, with sizes that `works` agrees to if there are some. Changes the ranges; is the status. */
+typedef bool hn_works_fn(void *user, const hn_ranges *ranges);
+hone_status hn_profiles_suggest(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                                int profile, const hn_ranges *ranges, hone_status status, hn_works_fn *works,
+                                void *user);
 
 #endif

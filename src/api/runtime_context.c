@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_context.c - creating contexts, and reading their messages. */
+#include "base/arguments.h"
 #include "base/context.h"
-#include "base/clock.h"
+#include "base/memory_limit.h"
 #include "ops/registry.h"
 #include <string.h>
 
@@ -30,20 +31,39 @@ static bool copy_text(const hn_allocator *allocator, const char *text, char **ou
   return *out;
 }
 
-hone_status hone_context_create(const hone_context_options *options, hone_context **out_context) {
-  *out_context = NULL;
-  static const hone_context_options defaults = {.struct_size = sizeof defaults};
-  if (!options) options = &defaults;
-  if (options->struct_size != sizeof *options) return HONE_INVALID;
-  const hn_allocator allocator = {.resize = options->resize ? options->resize : resize_default_aligned,
-                                  .self = options->resize_user};
+/* There is no list for messages yet: the status says it all. */
+static hone_status take_options(const hone_context_options *given, hone_context_options *out) {
+  HN_OPTIONS(NULL, "context", given, hone_context_options, max_fold_bytes, out);
+  HN_TRY(hn_argument_range(NULL, "log_level", (int64_t)out->log_level, HONE_LOG_OFF, HONE_LOG_VERBOSE));
+  HN_TRY(hn_argument_range(NULL, "deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
+  HN_TRY(hn_argument_range(NULL, "max_nodes", out->max_nodes, 0, HN_NO_MOST));
+  HN_TRY(hn_argument_range(NULL, "max_tensors", out->max_tensors, 0, HN_NO_MOST));
+  HN_TRY(hn_argument_range(NULL, "max_string_bytes", out->max_string_bytes, 0, HN_NO_MOST));
+  return hn_argument_range(NULL, "max_fold_bytes", out->max_fold_bytes, 0, HN_NO_MOST);
+}
+
+hone_status hone_context_create(const hone_context_options *given, hone_context **out_context) {
+  if (out_context) *out_context = NULL;
+  HN_GIVEN(NULL, out_context);
+  hone_context_options taken;
+  const hone_context_options *options = &taken;
+  HN_TRY(take_options(given, &taken));
+  hn_allocator allocator = {.resize = options->resize ? options->resize : resize_default_aligned,
+                            .self = options->resize_user};
+  const hn_allocator given_allocator = allocator;
+  if (options->memory_limit_bytes && !hn_memory_limit_make(&given_allocator, options->memory_limit_bytes, &allocator))
+    return HONE_NO_MEMORY;
   hone_context *context = hn_alloc_zero(&allocator, sizeof *context);
-  if (!context) return HONE_NO_MEMORY;
+  if (!context) {
+    hn_memory_limit_drop(&allocator);
+    return HONE_NO_MEMORY;
+  }
   context->allocator = allocator;
   hn_diag_entry *entries = hn_alloc(&allocator, MESSAGES * sizeof *entries);
   const bool copied = copy_text(&allocator, options->cache_dir, &context->cache_dir) &&
                       copy_text(&allocator, options->library_path, &context->library_path);
   if (entries) hn_diag_init(&context->diag, entries, MESSAGES);
+  context->diag.memory = hn_memory_limit_of(&allocator);
   if (!entries || !copied) {
     hone_context_destroy(context);
     return HONE_NO_MEMORY;
@@ -51,8 +71,9 @@ hone_status hone_context_create(const hone_context_options *options, hone_contex
   context->log = options->log;
   context->log_user = options->log_user;
   context->log_level = options->log_level;
-  context->cancel = options->cancel;
-  context->deadline_ns = options->deadline_ms > 0 ? hn_clock_ns() + options->deadline_ms * 1000000 : 0;
+  context->stop.cancel = options->cancel;
+  context->stop.allowed_ms = options->deadline_ms;
+  context->allow_external_links = options->allow_external_links;
   context->ops = hn_builtin_ops();
   hn_arena_init(&context->plugin_arena, allocator);
   take_limits(&context->limits, options);
@@ -70,17 +91,19 @@ void hone_context_destroy(hone_context *context) {
   hn_free(&allocator, context, sizeof *context);
 }
 
-int hone_context_message_count(const hone_context *context) { return context->diag.count; }
+int hone_context_message_count(const hone_context *context) { return context ? context->diag.count : 0; }
 
 const char *hone_context_message(const hone_context *context, int index, hone_status *out_status) {
-  if (index < 0 || index >= context->diag.count) return NULL;
+  if (!context || index < 0 || index >= context->diag.count) return NULL;
   if (out_status) *out_status = context->diag.entries[index].status;
   return context->diag.entries[index].text;
 }
 
-void hone_context_clear_messages(hone_context *context) { hn_diag_clear(&context->diag); }
+void hone_context_clear_messages(hone_context *context) {
+  if (context) hn_diag_clear(&context->diag);
+}
 
-hone_diagnostics *hone_context_diagnostics(hone_context *context) { return &context->diag; }
+hone_diagnostics *hone_context_diagnostics(hone_context *context) { return context ? &context->diag : NULL; }
 
 const char *hone_version(void) { return HONE_VERSION_STRING; }
 

@@ -2,6 +2,7 @@
 /* runtime_device.c - opening devices by name: built-in backends, those of plug-ins, and those in shared objects of
  * their own, which are plug-ins that are looked for when their kind is asked for. */
 #include "api/plugin.h"
+#include "base/arguments.h"
 #include "base/text.h"
 #include "device/device.h"
 #include <dlfcn.h>
@@ -82,17 +83,29 @@ hone_status hn_backend_for(hone_context *context, const char *kind, const hone_b
   return *out ? HONE_OK : HN_FAIL(&context->diag, HONE_DEVICE, "%s brings no %s backend", path, module);
 }
 
-hone_status hone_device_open(hone_context *context, const char *kind, int index, const hone_device_options *options,
+static hone_status take_options(hone_diagnostics *diag, const hone_device_options *given, hone_device_options *out) {
+  HN_OPTIONS(diag, "device", given, hone_device_options, spin_microseconds, out);
+  HN_TRY(hn_argument_range(diag, "device option threads", out->threads, 0, HONE_MAX_THREADS));
+  HN_TRY(hn_argument_list(diag, "device option cpus", out->cpus, out->cpu_count, HN_NO_MOST));
+  return hn_argument_range(diag, "device option spin_microseconds", out->spin_microseconds, -1, 100000000);
+}
+
+hone_status hone_device_open(hone_context *context, const char *kind, int index, const hone_device_options *given,
                              hone_device **out_device) {
-  *out_device = NULL;
-  if (options && options->struct_size != sizeof *options)
-    return HN_FAIL(&context->diag, HONE_INVALID, "device options have struct_size %u; this library knows %zu",
-                   options->struct_size, sizeof *options);
+  if (out_device) *out_device = NULL;
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, kind);
+  HN_GIVEN(&context->diag, out_device);
+  hone_device_options options;
+  HN_TRY(take_options(&context->diag, given, &options));
+  HN_TRY(hn_argument_range(&context->diag, "device index", index, 0, INT32_MAX));
   const hone_backend *backend;
   HN_TRY(hn_backend_for(context, kind, &backend));
-  return hn_device_open(context, backend, index, options, out_device);
+  return hn_device_open(context, backend, index, &options, out_device);
 }
 
 void hone_device_close(hone_device *device) { hn_device_release(device); }
-void hone_device_facts(const hone_device *device, hone_facts *out_facts) { *out_facts = device->facts; }
-const char *hone_device_kind(const hone_device *device) { return device->backend->name; }
+void hone_device_facts(const hone_device *device, hone_facts *out_facts) {
+  if (out_facts) *out_facts = device ? device->facts : (hone_facts){0};
+}
+const char *hone_device_kind(const hone_device *device) { return device ? device->backend->name : NULL; }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_engine.c - engines to and from files. */
 #include "api/engine.h"
+#include "base/arguments.h"
 #include "base/file.h"
 #include "ops/registry.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ hone_status hn_device_list_open(hone_context *context, hone_device *const *devic
   if (device_count < 1 || device_count > HN_MAX_DEVICES - HN_MAX_HELPERS)
     return HN_FAIL(&context->diag, HONE_INVALID, "%d devices were given; 1 to %d are possible", device_count,
                    HN_MAX_DEVICES - HN_MAX_HELPERS);
+  HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
   bool all_host = true;
   for (int d = 0; d < device_count; ++d) {
     out->devices[out->count++] = devices[d];
@@ -76,7 +79,10 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
 
 hone_status hone_engine_load(hone_context *context, const char *path, hone_device *const *devices, int device_count,
                              hone_engine **out_engine) {
-  *out_engine = NULL;
+  if (out_engine) *out_engine = NULL;
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, path);
+  HN_GIVEN(&context->diag, out_engine);
   hn_blob blob;
   HN_TRY(hn_file_map(&context->diag, path, &blob));
   return load(context, &blob, path, devices, device_count, out_engine);
@@ -84,7 +90,10 @@ hone_status hone_engine_load(hone_context *context, const char *path, hone_devic
 
 hone_status hone_engine_load_memory(hone_context *context, const void *bytes, size_t count, hone_device *const *devices,
                                     int device_count, hone_engine **out_engine) {
-  *out_engine = NULL;
+  if (out_engine) *out_engine = NULL;
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, bytes);
+  HN_GIVEN(&context->diag, out_engine);
   uint8_t *copy = hn_alloc(&context->allocator, count);
   if (!copy) return HN_FAIL_MEMORY(&context->diag);
   memcpy(copy, bytes, count);
@@ -92,12 +101,25 @@ hone_status hone_engine_load_memory(hone_context *context, const void *bytes, si
   return load(context, &blob, "in memory", devices, device_count, out_engine);
 }
 
+/* The ledger names the engine that it tells of: its first entry is the engine's content hash. */
+static hone_status save_ledger(const char *ledger, uint64_t hash, const char *path, hone_diagnostics *diag) {
+  char entry[64];
+  hn_file_writer writer;
+  const int length = snprintf(entry, sizeof entry, "{\n  \"engine\": \"%016" PRIx64 "\",", hash);
+  HN_TRY(hn_file_begin(diag, &writer, path));
+  HN_TRY(hn_file_write(diag, &writer, entry, (size_t)length));
+  HN_TRY(hn_file_write(diag, &writer, ledger + 1, strlen(ledger + 1)));
+  return hn_file_commit(diag, &writer);
+}
+
 hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag) {
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, path);
   HN_TRY(hn_engine_check_real(engine, "saved", diag));
-  HN_TRY(hn_schedules_write(engine->schedules, path, diag));
-  if (!engine->ledger) return HONE_OK;
   char ledger_path[4096];
+  uint64_t hash;
   if ((size_t)snprintf(ledger_path, sizeof ledger_path, "%s.ledger", path) >= sizeof ledger_path)
     return HN_FAIL(diag, HONE_IO, "%s: the path is too long", path);
-  return hn_file_replace(diag, ledger_path, engine->ledger, strlen(engine->ledger));
+  HN_TRY(hn_schedules_write(engine->schedules, path, &hash, diag));
+  return engine->ledger ? save_ledger(engine->ledger, hash, ledger_path, diag) : HONE_OK;
 }

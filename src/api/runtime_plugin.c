@@ -2,6 +2,7 @@
 /* runtime_plugin.c - plug-ins: their operators are merged into the context's list, sorted as the built-in ones are;
  * their tactics and backends are kept for the devices that are opened later. */
 #include "api/plugin.h"
+#include "base/arguments.h"
 #include "device/device.h"
 #include "ops/registry.h"
 #include <dlfcn.h>
@@ -50,6 +51,7 @@ static hone_status merge(hone_context *context, const hone_op *op) {
 
 static hone_status add_op(hone_context *context, const char *path, const hone_op *op) {
   HN_TRY(check_op(context, path, op));
+  HN_TRY(hn_plugin_check_expression(context, path, op));
   const char *owner = owner_of(context, op->name);
   if (owner) return HN_FAIL(&context->diag, HONE_INVALID, "operator %s is in %s and in %s", op->name, owner, path);
   if (hn_op_find(context->ops, op->name))
@@ -144,6 +146,8 @@ hone_status hn_plugin_take(hone_context *context, const char *path, void *object
 }
 
 hone_status hone_plugin_load(hone_context *context, const char *path) {
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, path);
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!object) return HN_FAIL(&context->diag, HONE_IO, "%s: %s", path, dlerror());
   return hn_plugin_take(context, path, object);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_report.c - reports of engines and sessions, for users: gathers plan, trace and costs, and sends the text. */
+#include "base/arguments.h"
 #include "base/file.h"
 #include "device/isa.h"
 #include "report/report.h"
@@ -27,14 +28,6 @@ static hone_status end(report *r, hone_status status, hone_write_fn write, void 
   hn_text_deinit(&r->text);
   hn_arena_deinit(&r->arena);
   return status;
-}
-
-static hone_status check_options(const hone_report_options **options, hone_diagnostics *diag) {
-  static const hone_report_options defaults = {.struct_size = sizeof defaults};
-  if (!*options) *options = &defaults;
-  if ((*options)->struct_size == sizeof **options) return HONE_OK;
-  return HN_FAIL(diag, HONE_INVALID, "report options have struct_size %u; this library knows %zu",
-                 (*options)->struct_size, sizeof **options);
 }
 
 /* The work of each step at the shapes of the current instance; as at build where they are not known. */
@@ -81,30 +74,39 @@ static hone_status check_schedule(const hone_engine *engine, const hone_report_o
   return options->one_schedule ? hn_engine_check_schedule(engine, options->schedule, diag) : HONE_OK;
 }
 
-hone_status hone_report_profile(const hone_session *session, const hone_report_options *options, hone_write_fn write,
+hone_status hone_report_profile(const hone_session *session, const hone_report_options *given, hone_write_fn write,
                                 void *user, hone_diagnostics *diag) {
-  if (!session || !write) return HN_FAIL(diag, HONE_INVALID, "session and write must be given");
-  HN_TRY(check_options(&options, diag));
+  HN_GIVEN(diag, session);
+  HN_GIVEN(diag, write);
+  hone_report_options taken;
+  const hone_report_options *options = &taken;
+  HN_TRY(hn_report_options_take(diag, given, &taken));
   HN_TRY(check_schedule(session->engine, options, diag));
   report r;
   begin(&r, session->allocator, diag);
   return end(&r, make_profile(&r, session, options), write, user);
 }
 
-hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *options, hone_write_fn write,
+hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
-  if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
-  HN_TRY(check_options(&options, diag));
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, write);
+  hone_report_options taken;
+  const hone_report_options *options = &taken;
+  HN_TRY(hn_report_options_take(diag, given, &taken));
   HN_TRY(check_schedule(engine, options, diag));
   report r;
   begin(&r, engine->allocator, diag);
   return end(&r, hn_report_engine(engine->schedules, options, &r.arena, &r.text), write, user);
 }
 
-hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *options, hone_write_fn write,
+hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
-  if (!engine || !write) return HN_FAIL(diag, HONE_INVALID, "engine and write must be given");
-  HN_TRY(check_options(&options, diag));
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, write);
+  hone_report_options taken;
+  const hone_report_options *options = &taken;
+  HN_TRY(hn_report_options_take(diag, given, &taken));
   HN_TRY(check_schedule(engine, options, diag));
   report r;
   begin(&r, engine->allocator, diag);
@@ -116,9 +118,10 @@ void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_s
 }
 
 hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule, hone_engine_summary *out_summary) {
-  const hn_schedules *schedules = engine->schedules;
+  if (!out_summary) return HONE_INVALID;
   *out_summary = (hone_engine_summary){0};
-  if (schedule < 0 || schedule >= schedules->count) return HONE_INVALID;
+  if (!engine || schedule < 0 || schedule >= engine->schedules->count) return HONE_INVALID;
+  const hn_schedules *schedules = engine->schedules;
   const hn_plan *plan = schedules->plans[schedule];
   *out_summary = (hone_engine_summary){.name = schedules->name,
                                        .built_by = schedules->built_by,
@@ -137,6 +140,8 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
     out_summary->flops += step->cost.flops;
     if (step->error_rel_l2 > out_summary->max_error_rel_l2) out_summary->max_error_rel_l2 = step->error_rel_l2;
   }
+  out_summary->time_spread = engine->time_spread;
+  hn_report_cost(plan, &engine->devices[0]->facts, out_summary);
   hn_arena arena;
   uint64_t shared;
   hn_arena_init(&arena, engine->allocator);
@@ -146,11 +151,14 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
   return status;
 }
 
-hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path, const hone_report_options *options,
+hone_status hone_report_explain(const hone_engine *engine, const char *ledger_path, const hone_report_options *given,
                                 hone_write_fn write, void *user, hone_diagnostics *diag) {
-  if ((!engine && !ledger_path) || !write)
-    return HN_FAIL(diag, HONE_INVALID, "write, and an engine or a ledger's path must be given");
-  HN_TRY(check_options(&options, diag));
+  HN_GIVEN(diag, write);
+  if (!engine && !ledger_path)
+    return HN_FAIL(diag, HONE_INVALID, "%s: engine and ledger_path are NULL; one must be given", __func__);
+  hone_report_options taken;
+  const hone_report_options *options = &taken;
+  HN_TRY(hn_report_options_take(diag, given, &taken));
   if (!ledger_path && !engine->ledger)
     return HN_FAIL(diag, HONE_INVALID, "the engine was loaded from a file: its ledger is the file beside it");
   const hn_allocator allocator = engine ? engine->allocator : hn_allocator_default();
@@ -161,7 +169,8 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
   report r;
   begin(&r, allocator, diag);
   const hone_status status =
-      hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length, options, &r.arena, &r.text, diag);
+      hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length,
+                        ledger_path && engine ? engine->schedules->content_hash : 0, options, &r.arena, &r.text, diag);
   hn_blob_close(&blob);
   return end(&r, status, write, user);
 }
@@ -172,10 +181,12 @@ static const hn_plan *latest_plan(const hone_session *session) {
   return session->engine->schedules->plans[session->schedule];
 }
 
-int hone_session_step_count(const hone_session *session) { return latest_plan(session)->step_count; }
+int hone_session_step_count(const hone_session *session) { return session ? latest_plan(session)->step_count : 0; }
 
 hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile) {
+  if (!out_profile) return HONE_INVALID;
   *out_profile = (hone_step_profile){0};
+  if (!session) return HONE_INVALID;
   const hn_plan *plan = latest_plan(session);
   if (index < 0 || index >= plan->step_count || !session->samples) return HONE_INVALID;
   hn_arena arena;
@@ -210,7 +221,8 @@ void hone_isa_text(uint32_t isa, char *out, size_t room) {
 #undef HN_ISA
   };
   size_t length = 0;
-  if (room > 0) out[0] = 0;
+  if (!out || room == 0) return;
+  out[0] = 0;
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     const size_t name_length = strlen(rows[i].name);
     if ((rows[i].bit & isa) != rows[i].bit || length + name_length + 2 > room) continue;

@@ -5,6 +5,8 @@
  * compared with the operator's own eval. Constants that the engine holds plainly are used as they are. Weights that it
  * holds only as a kernel's packed form are replaced by seeded ones, packed anew by the same tactic: what is measured is
  * the kernel on its real shapes, while the stored bytes are checked by their hashes, which come first. */
+#include "base/float_mode.h"
+#include "base/arguments.h"
 #include "base/random.h"
 #include "report/report.h"
 #include "report/verify.h"
@@ -165,12 +167,12 @@ static hone_status pack_weights(bench *b, hone_query *query) {
   const uint32_t mask = tactic->pack_mask & b->step->constant_mask;
   if (!b->step->packed_bytes) return HONE_OK;
   for (int i = 0; i < b->step->in_count; ++i)
-    if (mask >> i & 1) b->in_facts[i].constant = &b->in[i];
+    if (hn_mask_has(mask, i)) b->in_facts[i].constant = &b->in[i];
   b->packed = allocate(b, tactic->pack_bytes ? tactic->pack_bytes(query) : 0);
   if (!b->packed) return HN_FAIL_MEMORY(b->of->diag);
   HN_TRY(tactic->pack(query, b->packed));
   for (int i = 0; i < b->step->in_count; ++i)
-    if (mask >> i & 1) {
+    if (hn_mask_has(mask, i)) {
       b->in_facts[i].constant = NULL; /* as at run time */
       b->launch_in[i].data = NULL;
     }
@@ -200,7 +202,7 @@ static hone_status run_tactic(bench *b) {
   if (status == HONE_OK)
     status = hn_shuttle_open(device, stream, &launch, (size_t)step->packed_bytes,
                              step->tactic->scratch ? step->tactic->scratch(&query) : 0, &shuttle, b->of->diag);
-  if (status == HONE_OK) status = step->tactic->launch(prepared.state, stream, &shuttle.launch);
+  if (status == HONE_OK) status = hn_launch(device, &prepared, stream, &shuttle.launch);
   if (status == HONE_OK) status = hn_shuttle_fetch(&shuttle, b->of->diag);
   hn_shuttle_close(&shuttle);
   hn_stream_close(device, stream);
@@ -314,19 +316,22 @@ static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *
     v->plan = schedules->plans[k];
     HN_TRY_NOTE(v->diag, verify_schedule(v, arena, &rows[k], within), "in schedule %d", k);
   }
-  const hone_report_options options = {.struct_size = sizeof options, .json = v->options->json};
+  const hone_report_options options = {
+      .struct_size = sizeof options, .json = v->options->json, .width = v->options->width};
   hn_report_verify(schedules, rows, &options, arena, out);
   return out->failed ? HN_FAIL_MEMORY(v->diag) : HONE_OK;
 }
 
-hone_status hone_verify(hone_engine *engine, const hone_verify_options *options, hone_write_fn write, void *user,
+hone_status hone_verify(hone_engine *engine, const hone_verify_options *given, hone_write_fn write, void *user,
                         bool *out_within_bounds, hone_diagnostics *diag) {
-  static const hone_verify_options defaults = {.struct_size = sizeof defaults};
-  if (!options) options = &defaults;
-  if (!engine || !write || !out_within_bounds || options->struct_size != sizeof *options)
-    return HN_FAIL(diag, HONE_INVALID, "engine, write and out_within_bounds must be given; options' struct_size is %zu",
-                   sizeof *options);
-  *out_within_bounds = false;
+  if (out_within_bounds) *out_within_bounds = false;
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, write);
+  HN_GIVEN(diag, out_within_bounds);
+  hone_verify_options taken;
+  const hone_verify_options *options = &taken;
+  HN_OPTIONS(diag, "verify", given, hone_verify_options, seed, &taken);
+  HN_TRY(hn_argument_range(diag, "verify option width", taken.width, 0, 1 << 16));
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   if (options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
@@ -336,7 +341,9 @@ hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
   hn_arena_init(&arena, engine->allocator);
   hn_text_init(&text, engine->allocator);
   bool within = false;
+  const hn_float_mode before = hn_float_mode_flush(!engine->schedules->keep_subnormals); /* both sides, as runs do */
   hone_status status = verify(&v, &arena, &text, &within);
+  hn_float_mode_set(before);
   if (status == HONE_OK && !write(user, hn_text_string(&text), text.length))
     status = HN_FAIL(diag, HONE_IO, "the report could not be written");
   if (status == HONE_OK) *out_within_bounds = within;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* context.c - the log, the stop check and the default limits. */
 #include "base/context.h"
-#include "base/clock.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -25,10 +24,4 @@ void hn_log(hone_context *context, hone_log_level level, const char *format, ...
   if (needed >= 0) context->log(context->log_user, level, line);
 }
 
-hone_status hn_check_stop(hone_context *context) {
-  if (context->cancel && atomic_load_explicit(context->cancel, memory_order_relaxed))
-    return HN_FAIL(&context->diag, HONE_CANCELLED, "cancelled by the caller");
-  if (context->deadline_ns != 0 && hn_clock_ns() >= context->deadline_ns)
-    return HN_FAIL(&context->diag, HONE_LIMIT, "the deadline has passed");
-  return HONE_OK;
-}
+hone_status hn_check_stop(hone_context *context) { return hn_stop_check(&context->stop, &context->diag); }

@@ -5,8 +5,8 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "base/stop.h"
 #include <hone/context.h>
-#include <stdatomic.h>
 
 struct hn_op_list; /* ops/registry.h */
 
@@ -41,11 +41,11 @@ struct hone_context {
   hone_log_fn log;
   void *log_user;
   hone_log_level log_level;
-  const atomic_bool *cancel; /* borrowed; NULL: never */
-  int64_t deadline_ns;       /* on hn_clock_ns(); 0: none */
-  char *cache_dir;           /* NULL: no cache */
-  char *library_path;        /* NULL: none */
+  hn_stop stop;       /* of the running call */
+  char *cache_dir;    /* NULL: no cache */
+  char *library_path; /* NULL: none */
   hn_limits limits;
+  bool allow_external_links;
   const struct hn_op_list *ops; /* the built-in rows, and plug-ins' */
   hn_plugin_op *plugin_ops;
   hn_plugin_tactic *plugin_tactics;
@@ -55,6 +55,8 @@ struct hone_context {
 
 /* Text for people, in order of importance; never called below the context's level. */
 void hn_log(hone_context *context, hone_log_level level, const char *format, ...) HONE_PRINTF(3, 4);
+/* The first line of a public call that may take long: its deadline counts from here. */
+static inline void hn_call_begin(hone_context *context) { hn_stop_begin(&context->stop); }
 /* CANCELLED or LIMIT (with a message) when the caller wants to stop, else OK. Cheap; call it in long loops. */
 hone_status hn_check_stop(hone_context *context);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diag.c - messages in fixed storage: adding one formats in place and never allocates. */
 #include "base/diag.h"
+#include "base/memory_limit.h"
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +35,26 @@ void hn_diag_clear(hone_diagnostics *diag) {
   diag->dropped = 0;
 }
 
+void hn_diag_hand_over(const hone_diagnostics *from, hone_diagnostics *to) {
+  for (int i = 0; to && i < from->count; ++i) {
+    if (to->count < to->capacity)
+      to->entries[to->count++] = from->entries[i];
+    else
+      ++to->dropped;
+  }
+}
+
+void hn_diag_cut(hone_diagnostics *diag, int count) {
+  if (diag->count <= count) return;
+  diag->count = count;
+  diag->dropped = 0; /* there was room when number `count` came */
+}
+
+void hn_diag_restate(hone_diagnostics *diag, int first, hone_status from, hone_status to) {
+  for (int i = first; i < diag->count; ++i)
+    if (diag->entries[i].status == from) diag->entries[i].status = to;
+}
+
 /* Ends a text that did not fit with "...", without leaving half of a UTF-8 character before the dots. */
 static void mark_cut(char *text, size_t room) {
   size_t at = room - 4;
@@ -49,6 +71,14 @@ static void format_into(char *text, size_t room, const char *format, va_list arg
   }
 }
 
+static void name_memory_limit(const hone_diagnostics *diag, char *text) {
+  const uint64_t most_bytes = hn_memory_limit_hit(diag->memory);
+  const size_t used = strlen(text);
+  if (most_bytes)
+    snprintf(text + used, HN_DIAG_TEXT_BYTES - used,
+             ": the memory limit is %" PRIu64 " bytes (memory_limit_bytes, --memory-limit)", most_bytes);
+}
+
 static hone_status add(hone_diagnostics *diag, hone_status status, const char *file, int line, const char *format,
                        va_list arguments) {
   if (!diag) return status;
@@ -60,7 +90,9 @@ static hone_status add(hone_diagnostics *diag, hone_status status, const char *f
   entry->status = status;
   entry->file = file;
   entry->line = line;
+  if (!format) format = "(no message)";
   format_into(entry->text, sizeof entry->text, format, arguments);
+  if (status == HONE_NO_MEMORY) name_memory_limit(diag, entry->text);
   return status;
 }
 
@@ -83,7 +115,7 @@ hone_status hone_fail(hone_diagnostics *diagnostics, hone_status status, const c
 
 hone_status hone_note(hone_diagnostics *diagnostics, hone_status status, const char *format, ...) {
   /* When the newest message was dropped, a note would land under another one and mislead. */
-  if (!diagnostics || diagnostics->count == 0 || diagnostics->dropped > 0) return status;
+  if (!diagnostics || !format || diagnostics->count == 0 || diagnostics->dropped > 0) return status;
   char *text = diagnostics->entries[diagnostics->count - 1].text;
   const size_t used = strlen(text);
   const size_t room = HN_DIAG_TEXT_BYTES - used;

@@ -20,12 +20,18 @@ typedef struct hn_diag_entry {
 struct hone_diagnostics {
   hn_diag_entry *entries; /* capacity of them, given at init */
   int capacity;
-  int count;   /* stored */
-  int dropped; /* not stored for want of room */
+  int count;                            /* stored */
+  int dropped;                          /* not stored for want of room */
+  const struct hn_memory_limit *memory; /* that messages of NO_MEMORY name when it was the reason; NULL: none */
 };
 
 void hn_diag_init(hone_diagnostics *diag, hn_diag_entry *storage, int capacity);
 void hn_diag_clear(hone_diagnostics *diag);
+/* Adds another list's messages as they are. to may be NULL. */
+void hn_diag_hand_over(const hone_diagnostics *from, hone_diagnostics *to);
+void hn_diag_cut(hone_diagnostics *diag, int count); /* forgets messages from number `count` on */
+/* Messages from number `first` on that have one status get another. */
+void hn_diag_restate(hone_diagnostics *diag, int first, hone_status from, hone_status to);
 hone_status hn_diag_add(hone_diagnostics *diag, hone_status status, const char *file, int line, const char *format, ...)
     HONE_PRINTF(5, 6);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c - whole files: mapped, read, opened beneath a model's folder, and replaced.
+/* file.c - whole files: mapped, read and replaced.
  * Invariant: a writer that failed holds nothing: its descriptor is closed and its temporary file is gone. */
 #include "base/file.h"
 #include "base/clock.h"
+#include "base/looks.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,17 +14,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#if defined(__linux__)
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
 
-/* NONBLOCK so that opening a pipe by mistake is an error and not a wait; regular files ignore it. */
-enum { OPEN_TO_READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
-
-static hone_status check_regular(hone_diagnostics *diag, int fd, const char *path, struct stat *about) {
+hone_status hn_file_check_regular(hone_diagnostics *diag, int fd, const char *path, struct stat *about) {
   if (fstat(fd, about) != 0) return HN_FAIL(diag, HONE_IO, "%s: cannot find its size: %m", path);
-  if (S_ISDIR(about->st_mode)) return HN_FAIL(diag, HONE_IO, "%s: is a folder", path);
+  if (S_ISDIR(about->st_mode)) return hn_fail_folder(diag, path);
   if (!S_ISREG(about->st_mode)) return HN_FAIL(diag, HONE_IO, "%s: not a regular file", path);
   return HONE_OK;
 }
@@ -30,7 +25,7 @@ static hone_status check_regular(hone_diagnostics *diag, int fd, const char *pat
 /* Nothing can be mapped or allocated for an empty file; the pointer is still valid. */
 static const hn_blob empty_blob = {.data = (const uint8_t *)""};
 
-static hone_status map_descriptor(hone_diagnostics *diag, int fd, const char *path, size_t bytes, hn_blob *out) {
+hone_status hn_file_map_descriptor(hone_diagnostics *diag, int fd, const char *path, size_t bytes, hn_blob *out) {
   if (bytes == 0) {
     *out = empty_blob;
     return HONE_OK;
@@ -44,11 +39,11 @@ static hone_status map_descriptor(hone_diagnostics *diag, int fd, const char *pa
 
 hone_status hn_file_map(hone_diagnostics *diag, const char *path, hn_blob *out) {
   *out = (hn_blob){0};
-  const int fd = open(path, OPEN_TO_READ);
+  const int fd = open(path, HN_OPEN_TO_READ);
   if (fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open: %m", path);
   struct stat about;
-  hone_status status = check_regular(diag, fd, path, &about);
-  if (status == HONE_OK) status = map_descriptor(diag, fd, path, (size_t)about.st_size, out);
+  hone_status status = hn_file_check_regular(diag, fd, path, &about);
+  if (status == HONE_OK) status = hn_file_map_descriptor(diag, fd, path, (size_t)about.st_size, out);
   close(fd);
   return status;
 }
@@ -67,7 +62,7 @@ static hone_status read_exactly(hone_diagnostics *diag, int fd, const char *path
 static hone_status read_descriptor(hone_diagnostics *diag, hn_allocator allocator, int fd, const char *path,
                                    hn_blob *out) {
   struct stat about;
-  HN_TRY(check_regular(diag, fd, path, &about));
+  HN_TRY(hn_file_check_regular(diag, fd, path, &about));
   const size_t bytes = (size_t)about.st_size;
   if (bytes == 0) {
     *out = empty_blob;
@@ -86,7 +81,7 @@ static hone_status read_descriptor(hone_diagnostics *diag, hn_allocator allocato
 
 hone_status hn_file_read(hone_diagnostics *diag, hn_allocator allocator, const char *path, hn_blob *out) {
   *out = (hn_blob){0};
-  const int fd = open(path, OPEN_TO_READ);
+  const int fd = open(path, HN_OPEN_TO_READ);
   if (fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open: %m", path);
   const hone_status status = read_descriptor(diag, allocator, fd, path, out);
   close(fd);
@@ -103,7 +98,7 @@ void hn_blob_close(hn_blob *blob) {
 }
 
 /* The folder part of a path, "." when it has none; false when it does not fit. */
-static bool folder_of(const char *path, char *folder, size_t room) {
+bool hn_file_folder_of(const char *path, char *folder, size_t room) {
   const char *slash = strrchr(path, '/');
   const char *from = slash ? path : ".";
   size_t length = slash ? (size_t)(slash - path) : 1;
@@ -114,86 +109,38 @@ static bool folder_of(const char *path, char *folder, size_t room) {
   return true;
 }
 
-/* Why a name must not be followed at all, or NULL. */
-static const char *name_problem(const char *name) {
-  if (!name[0]) return "an empty name";
-  if (name[0] == '/') return "an absolute path";
-  if (strlen(name) >= 4096) return "a path that is too long";
-  for (const char *part = name; part; part = strchr(part, '/')) {
-    part += *part == '/';
-    const size_t length = strcspn(part, "/");
-    if (length == 2 && memcmp(part, "..", 2) == 0) return "a path with \"..\"";
+/* ---- temporary files ----
+ * PATH.16_HEX_DIGITS.part, locked (flock) by its writer as long as it has that name: one that nobody holds was left by
+ * a process that was killed. */
+
+static bool is_temporary_of(const char *name, const char *base) {
+  const size_t length = strlen(base);
+  return strncmp(name, base, length) == 0 && name[length] == '.' &&
+         strspn(name + length + 1, "0123456789abcdef") == 16 && strcmp(name + length + 17, ".part") == 0;
+}
+
+void hn_file_drop_leftovers(const char *path) {
+  char folder[4096];
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  if (!hn_file_folder_of(path, folder, sizeof folder)) return;
+  DIR *entries = opendir(folder);
+  for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+    if (!is_temporary_of(entry->d_name, base)) continue;
+    const int fd = openat(dirfd(entries), entry->d_name, HN_OPEN_TO_READ | O_NOFOLLOW);
+    if (fd < 0) continue;
+    struct stat about;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+      (void)unlinkat(dirfd(entries), entry->d_name, 0);
+    close(fd);
   }
-  return NULL;
+  if (entries) closedir(entries);
 }
 
-/* One folder after the other, none of which may be a link. As strict as openat2, for kernels and sandboxes without. */
-static int open_step_by_step(int folder, const char *name) {
-  int at = dup(folder);
-  while (at >= 0) {
-    name += strspn(name, "/");
-    const size_t length = strcspn(name, "/");
-    char part[256]; /* NAME_MAX and the end */
-    if (length >= sizeof part) {
-      close(at);
-      errno = ENAMETOOLONG;
-      return -1;
-    }
-    memcpy(part, name, length);
-    part[length] = 0;
-    name += length;
-    const bool last = *name == 0;
-    const int next = openat(at, part, last ? OPEN_TO_READ | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const int error = errno;
-    close(at);
-    errno = error;
-    if (last) return next;
-    at = next;
-  }
-  return -1;
-}
-
-static int open_beneath(int folder, const char *name) {
-#if defined(SYS_openat2)
-  const struct open_how how = {
-      .flags = OPEN_TO_READ,
-      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-  };
-  const long fd = syscall(SYS_openat2, folder, name, &how, sizeof how);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return (int)fd; /* sandboxes answer EPERM for calls unknown */
-#endif
-  return open_step_by_step(folder, name);
-}
-
-static hone_status map_beneath(hone_diagnostics *diag, int folder, const char *name, hn_blob *out) {
-  const int fd = open_beneath(folder, name);
-  if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EXDEV))
-    return HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": a link or a file where a folder should be", name);
-  if (fd < 0) return HN_FAIL(diag, HONE_IO, "external data \"%s\": cannot open: %m", name);
+/* Ours alone: not taken for a leftover between its creation and its lock. File systems without locks have none. */
+static bool is_held(int fd) {
   struct stat about;
-  hone_status status = check_regular(diag, fd, name, &about);
-  if (status == HONE_OK && about.st_nlink != 1) { /* a hard link could lead out of the folder unseen */
-    status = HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": the file has %ju names, must have one", name,
-                     (uintmax_t)about.st_nlink);
-  }
-  if (status == HONE_OK) status = map_descriptor(diag, fd, name, (size_t)about.st_size, out);
-  close(fd);
-  return status;
-}
-
-hone_status hn_file_map_beside(hone_diagnostics *diag, const char *model_path, const char *name, hn_blob *out) {
-  *out = (hn_blob){0};
-  const char *problem = name_problem(name);
-  if (problem)
-    return HN_FAIL(diag, HONE_MALFORMED, "external data \"%s\": %s; only files beneath the model's folder are read",
-                   name, problem);
-  char path[4096];
-  if (!folder_of(model_path, path, sizeof path)) return HN_FAIL(diag, HONE_IO, "%s: the path is too long", model_path);
-  const int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot open the folder: %m", path);
-  const hone_status status = map_beneath(diag, folder, name, out);
-  close(folder);
-  return status;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return fstat(fd, &about) == 0 && about.st_nlink > 0;
 }
 
 /* Created with the umask's permissions, which mkstemp would not do. */
@@ -202,7 +149,9 @@ static int create_temporary(hn_file_writer *writer) {
   for (int attempt = 0; attempt < 100; ++attempt, tag += UINT64_C(0x9e3779b97f4a7c15)) {
     snprintf(writer->temporary, sizeof writer->temporary, "%s.%016" PRIx64 ".part", writer->path, tag);
     const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    if (fd < 0 && errno != EEXIST) return fd;
+    if (fd >= 0 && is_held(fd)) return fd;
+    if (fd >= 0) close(fd);
   }
   return -1;
 }
@@ -217,6 +166,7 @@ hone_status hn_file_begin(hone_diagnostics *diag, hn_file_writer *writer, const 
   struct stat about; /* renaming over a device or a pipe would replace it */
   if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
     return HN_FAIL(diag, HONE_IO, "%s: exists and is not a regular file", path);
+  hn_file_drop_leftovers(path);
   writer->fd = create_temporary(writer);
   if (writer->fd < 0) return HN_FAIL(diag, HONE_IO, "%s: cannot create: %m", path);
   return HONE_OK;
@@ -264,7 +214,7 @@ hone_status hn_file_pad(hone_diagnostics *diag, hn_file_writer *writer, size_t a
  */
 static void sync_folder(const char *path) {
   char folder[4096];
-  if (!folder_of(path, folder, sizeof folder)) return;
+  if (!hn_file_folder_of(path, folder, sizeof folder)) return;
   const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   (void)fsync(fd);

@@ -69,43 +69,87 @@ struct hn_arena_chunk {
   hn_arena_chunk *next; /* older */
   size_t bytes;         /* of the whole chunk, this header included */
   size_t used;          /* from the chunk's start */
+  uint64_t number;      /* younger chunks have higher ones */
 };
 
 void hn_arena_init(hn_arena *arena, hn_allocator allocator) { *arena = (hn_arena){.allocator = allocator}; }
 
-void hn_arena_deinit(hn_arena *arena) {
-  hn_arena_chunk *chunk = arena->chunk;
-  while (chunk) {
-    hn_arena_chunk *next = chunk->next;
+static void free_chunks(hn_arena *arena, hn_arena_chunk **list) {
+  while (*list) {
+    hn_arena_chunk *chunk = *list;
+    *list = chunk->next;
     hn_free(&arena->allocator, chunk, chunk->bytes);
-    chunk = next;
   }
-  arena->chunk = NULL;
+}
+
+void hn_arena_deinit(hn_arena *arena) {
+  free_chunks(arena, &arena->chunk);
+  free_chunks(arena, &arena->spare);
   arena->used_bytes = 0;
+  arena->most_bytes = 0;
+}
+
+static size_t bytes_of(const hn_arena_chunk *chunk) {
+  size_t bytes = 0;
+  for (; chunk; chunk = chunk->next) bytes += chunk->bytes;
+  return bytes;
 }
 
 void hn_arena_reset(hn_arena *arena) {
-  if (arena->chunk && arena->chunk->next) {
-    size_t bytes = 0;
-    for (const hn_arena_chunk *chunk = arena->chunk; chunk; chunk = chunk->next) bytes += chunk->bytes;
+  const size_t held = bytes_of(arena->chunk) + bytes_of(arena->spare), most = arena->most_bytes;
+  const size_t wanted = sizeof(hn_arena_chunk) + BLOCK_ALIGNMENT + most; /* as long as it lived in one chunk */
+  if (held && (arena->spare || arena->chunk->next || held < most)) {
+    const size_t bytes = held > wanted ? held : wanted;
     hn_arena_deinit(arena);
+    arena->most_bytes = most;
     arena->chunk = hn_alloc(&arena->allocator, bytes);
-    if (arena->chunk) *arena->chunk = (hn_arena_chunk){.bytes = bytes};
+    if (arena->chunk) *arena->chunk = (hn_arena_chunk){.bytes = bytes, .number = ++arena->numbered};
   }
   if (arena->chunk) arena->chunk->used = sizeof *arena->chunk;
   arena->used_bytes = 0;
 }
 
+hn_arena_mark hn_arena_here(const hn_arena *arena) {
+  return (hn_arena_mark){.chunk = arena->chunk,
+                         .numbered = arena->numbered,
+                         .chunk_used = arena->chunk ? arena->chunk->used : 0,
+                         .used_bytes = arena->used_bytes};
+}
+
+void hn_arena_back(hn_arena *arena, const hn_arena_mark *mark) {
+  hn_arena_chunk **link = &arena->chunk;
+  while (*link) {
+    hn_arena_chunk *chunk = *link;
+    if (chunk->number <= mark->numbered) {
+      link = &chunk->next;
+      continue;
+    }
+    *link = chunk->next;
+    chunk->next = arena->spare;
+    arena->spare = chunk;
+  }
+  assert(arena->chunk == mark->chunk);
+  if (arena->chunk) arena->chunk->used = mark->chunk_used;
+  arena->used_bytes = mark->used_bytes;
+}
+
+bool hn_arena_is_younger(const hn_arena *arena, const hn_arena_mark *mark, const void *address) {
+  const uintptr_t at = (uintptr_t)address;
+  for (const hn_arena_chunk *chunk = arena->chunk; chunk; chunk = chunk->next)
+    if (at >= (uintptr_t)chunk && at - (uintptr_t)chunk < chunk->bytes)
+      return chunk->number > mark->numbered || (chunk == mark->chunk && at - (uintptr_t)chunk >= mark->chunk_used);
+  return false;
+}
+
 /* Takes bytes from a chunk, or NULL when they do not fit. Alignment is of the address: a user's allocator may give
  * chunks that are less aligned than ours. */
-static void *take(hn_arena *arena, hn_arena_chunk *chunk, size_t bytes, size_t alignment) {
+static void *take(hn_arena_chunk *chunk, size_t bytes, size_t alignment) {
   const uintptr_t free_at = (uintptr_t)chunk + chunk->used;
   const size_t padding = (size_t)(-free_at & (alignment - 1));
   const size_t room = chunk->bytes - chunk->used;
   if (padding > room || bytes > room - padding) return NULL;
   void *block = (char *)chunk + chunk->used + padding;
   chunk->used += padding + bytes;
-  arena->used_bytes += bytes;
   return block;
 }
 
@@ -114,23 +158,33 @@ static size_t next_chunk_bytes(const hn_arena *arena) {
   return arena->chunk->bytes >= CHUNK_LAST_BYTES / 2 ? CHUNK_LAST_BYTES : arena->chunk->bytes * 2;
 }
 
-void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment) {
-  assert(alignment > 0 && alignment <= ALIGNMENT_LIMIT && (alignment & (alignment - 1)) == 0);
-  bytes = at_least_one(bytes);
-  size_t total;
-  if (!hn_add_size(arena->used_bytes, bytes, &total)) return NULL;
-  if (arena->limit_bytes != 0 && total > arena->limit_bytes) return NULL;
-  if (arena->chunk) {
-    void *block = take(arena, arena->chunk, bytes, alignment);
-    if (block) return block;
+/* The smallest spare chunk of at least so many bytes, out of its list. When there is none the others are given back:
+ * what they were for has grown. */
+static hn_arena_chunk *take_spare(hn_arena *arena, size_t needed) {
+  hn_arena_chunk **best = NULL;
+  for (hn_arena_chunk **link = &arena->spare; *link; link = &(*link)->next)
+    if ((*link)->bytes >= needed && (!best || (*link)->bytes < (*best)->bytes)) best = link;
+  if (!best) {
+    free_chunks(arena, &arena->spare);
+    return NULL;
   }
-  size_t needed; /* with the worst padding, so that taking from the new chunk cannot fail */
-  if (!hn_add_size(bytes, sizeof(hn_arena_chunk) + alignment, &needed)) return NULL;
+  hn_arena_chunk *chunk = *best;
+  *best = chunk->next;
+  return chunk;
+}
+
+/* A chunk with room for so many bytes, among the arena's. */
+static hn_arena_chunk *add_chunk(hn_arena *arena, size_t needed) {
   const size_t usual = next_chunk_bytes(arena);
   const bool big = needed > usual / 2;
-  hn_arena_chunk *chunk = hn_alloc(&arena->allocator, big ? needed : usual);
+  size_t bytes = big ? needed : usual;
+  hn_arena_chunk *chunk = take_spare(arena, needed);
+  if (chunk)
+    bytes = chunk->bytes;
+  else
+    chunk = hn_alloc(&arena->allocator, bytes);
   if (!chunk) return NULL;
-  *chunk = (hn_arena_chunk){.bytes = big ? needed : usual, .used = sizeof *chunk};
+  *chunk = (hn_arena_chunk){.bytes = bytes, .used = sizeof *chunk, .number = ++arena->numbered};
   if (big && arena->chunk) { /* the current chunk still has room: it stays the newest */
     chunk->next = arena->chunk->next;
     arena->chunk->next = chunk;
@@ -138,7 +192,25 @@ void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment) {
     chunk->next = arena->chunk;
     arena->chunk = chunk;
   }
-  return take(arena, chunk, bytes, alignment);
+  return chunk;
+}
+
+void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment) {
+  assert(alignment > 0 && alignment <= ALIGNMENT_LIMIT && (alignment & (alignment - 1)) == 0);
+  bytes = at_least_one(bytes);
+  size_t total, needed; /* the latter with the worst padding, so that taking from a new chunk cannot fail */
+  if (!hn_add_size(bytes, sizeof(hn_arena_chunk) + alignment, &needed)) return NULL;
+  if (!hn_add_size(arena->used_bytes, (bytes + alignment - 1) & ~(alignment - 1), &total)) return NULL;
+  if (arena->limit_bytes != 0 && total > arena->limit_bytes) return NULL;
+  void *block = arena->chunk ? take(arena->chunk, bytes, alignment) : NULL;
+  if (!block) {
+    hn_arena_chunk *chunk = add_chunk(arena, needed);
+    if (!chunk) return NULL;
+    block = take(chunk, bytes, alignment);
+  }
+  arena->used_bytes = total;
+  if (total > arena->most_bytes) arena->most_bytes = total;
+  return block;
 }
 
 void *hn_arena_zero(hn_arena *arena, size_t count, size_t size) {

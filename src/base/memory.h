@@ -26,14 +26,29 @@ typedef struct hn_arena_chunk hn_arena_chunk;
 typedef struct hn_arena {
   hn_allocator allocator;
   hn_arena_chunk *chunk; /* newest first */
-  size_t used_bytes;     /* over all chunks */
+  hn_arena_chunk *spare; /* emptied by going back to a mark, to be used again */
+  uint64_t numbered;     /* chunks so far */
+  size_t used_bytes;     /* over all chunks, each block rounded up to its alignment */
+  size_t most_bytes;     /* that were used at one time */
   size_t limit_bytes;    /* 0: none; beyond it allocations fail */
 } hn_arena;
+
+/* A point in an arena's history. */
+typedef struct hn_arena_mark {
+  hn_arena_chunk *chunk;
+  uint64_t numbered;
+  size_t chunk_used, used_bytes;
+} hn_arena_mark;
 
 void hn_arena_init(hn_arena *arena, hn_allocator allocator);
 void hn_arena_deinit(hn_arena *arena); /* frees everything; the arena may be used again */
 /* Frees all blocks, but keeps the memory, as one chunk: who asks for as much again asks the allocator for nothing. */
 void hn_arena_reset(hn_arena *arena);
+/* hn_arena_back() frees all blocks younger than the mark, but keeps their memory for those to come. */
+hn_arena_mark hn_arena_here(const hn_arena *arena);
+void hn_arena_back(hn_arena *arena, const hn_arena_mark *mark);
+/* Does the address lie in a block younger than the mark? */
+bool hn_arena_is_younger(const hn_arena *arena, const hn_arena_mark *mark, const void *address);
 void *hn_arena_alloc(hn_arena *arena, size_t bytes, size_t alignment); /* not zeroed; NULL when out of memory */
 void *hn_arena_zero(hn_arena *arena, size_t count, size_t size);       /* zeroed, 16-aligned, count * size checked */
 void *hn_arena_copy(hn_arena *arena, const void *bytes, size_t count); /* 16-aligned */

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/checked.h"
 #include "base/clock.h"
+#include "base/float_mode.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,11 +25,14 @@ enum {
   RANGES_PER_THREAD = 4, /* few enough to be cheap, enough that a slow core delays by a quarter of its share */
   SPIN_DEFAULT_US = 100,
   PAUSES_PER_CLOCK = 32,
+  WORKER_STACK_BYTES = 8 << 20,
   PAUSES_BEFORE_YIELD = 4096, /* some 50 us: then another process probably has the worker's core */
 };
 
+typedef struct hn_crew hn_crew;
+
 typedef struct worker {
-  hn_pool *pool;
+  hn_crew *crew;
   pthread_t thread;
   int number; /* 1 and up; the caller is 0 */
 } worker;
@@ -40,7 +44,8 @@ typedef struct section {
   int64_t range_count, begin, end;
 } section;
 
-struct hn_pool {
+struct hn_crew {
+  hn_pool self; /* what hn_pool_create gives */
   hn_allocator allocator;
   worker *workers;   /* threads - 1 of them */
   section *sections; /* one a thread */
@@ -56,6 +61,8 @@ struct hn_pool {
   hn_pool_body body;
   void *arg;
   int64_t range_items;
+  hn_float_mode float_mode; /* the caller's, which all threads work in */
+  hn_stop *stop_loop;       /* NULL: nothing ends it early */
 
   _Alignas(64) atomic_uint_fast64_t gate;
 };
@@ -68,14 +75,15 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void claim_ranges(hn_pool *pool, int number) {
-  for (int i = 0; i < pool->threads; ++i) {
-    section *from = &pool->sections[(number + i) % pool->threads];
+static void claim_ranges(hn_crew *crew, int number) {
+  for (int i = 0; i < crew->threads; ++i) {
+    section *from = &crew->sections[(number + i) % crew->threads];
     while (atomic_load_explicit(&from->next_range, memory_order_relaxed) < from->range_count) {
+      if (hn_stop_now(crew->stop_loop)) return;
       const int64_t range = atomic_fetch_add_explicit(&from->next_range, 1, memory_order_relaxed);
       if (range >= from->range_count) break;
-      const int64_t begin = from->begin + range * pool->range_items, left = from->end - begin;
-      pool->body(pool->arg, number, begin, begin + (left < pool->range_items ? left : pool->range_items));
+      const int64_t begin = from->begin + range * crew->range_items, left = from->end - begin;
+      crew->body(crew->arg, number, begin, begin + (left < crew->range_items ? left : crew->range_items));
     }
   }
 }
@@ -84,82 +92,96 @@ static bool is_news(uint64_t gate, uint64_t loop_done) { return (gate & GATE_OPE
 
 /* Sleeps until somebody opens the gate. The sleeper is counted before it looks at the gate and the caller opens the
  * gate before it looks at the count, both in one total order: one of the two sees the other. */
-static void sleep_once(hn_pool *pool, uint64_t loop_done) {
-  pthread_mutex_lock(&pool->mutex);
-  atomic_fetch_add(&pool->sleepers, 1);
-  if (!is_news(atomic_load(&pool->gate), loop_done) && !atomic_load(&pool->stop))
-    pthread_cond_wait(&pool->wake, &pool->mutex); /* one wake-up is enough: the caller of this goes back to spinning */
-  atomic_fetch_sub(&pool->sleepers, 1);
-  pthread_mutex_unlock(&pool->mutex);
+static void sleep_once(hn_crew *crew, uint64_t loop_done) {
+  pthread_mutex_lock(&crew->mutex);
+  atomic_fetch_add(&crew->sleepers, 1);
+  if (!is_news(atomic_load(&crew->gate), loop_done) && !atomic_load(&crew->stop))
+    pthread_cond_wait(&crew->wake, &crew->mutex); /* one wake-up is enough: the caller of this goes back to spinning */
+  atomic_fetch_sub(&crew->sleepers, 1);
+  pthread_mutex_unlock(&crew->mutex);
 }
 
 /* True when an open gate was seen before the spin time ran out. */
-static bool spin(hn_pool *pool, uint64_t loop_done) {
-  const int64_t end_ns = pool->spin_ns > 0 ? hn_clock_ns() + pool->spin_ns : 0;
+static bool spin(hn_crew *crew, uint64_t loop_done) {
+  const int64_t end_ns = crew->spin_ns > 0 ? hn_clock_ns() + crew->spin_ns : 0;
   do {
     for (int i = 0; i < PAUSES_PER_CLOCK; ++i) {
-      if (is_news(atomic_load_explicit(&pool->gate, memory_order_relaxed), loop_done)) return true;
-      if (pool->spin_ns > 0) pause_briefly();
+      if (is_news(atomic_load_explicit(&crew->gate, memory_order_relaxed), loop_done)) return true;
+      if (crew->spin_ns > 0) pause_briefly();
     }
-    if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) return false;
+    if (atomic_load_explicit(&crew->stop, memory_order_relaxed)) return false;
   } while (end_ns != 0 && hn_clock_ns() < end_ns);
   return false;
 }
 
 static void *worker_main(void *arg) {
   const worker *self = arg;
-  hn_pool *pool = self->pool;
+  hn_crew *crew = self->crew;
   uint64_t loop_done = 0;
-  while (!atomic_load(&pool->stop)) {
-    if (!spin(pool, loop_done)) {
-      sleep_once(pool, loop_done);
+  while (!atomic_load(&crew->stop)) {
+    if (!spin(crew, loop_done)) {
+      sleep_once(crew, loop_done);
       continue;
     }
-    const uint64_t gate = atomic_fetch_add_explicit(&pool->gate, 1, memory_order_acquire);
+    const uint64_t gate = atomic_fetch_add_explicit(&crew->gate, 1, memory_order_acquire);
     if (gate & GATE_OPEN) {
       loop_done = gate / GATE_LOOP;
-      claim_ranges(pool, self->number);
+      hn_float_mode_set(crew->float_mode);
+      claim_ranges(crew, self->number);
     }
-    atomic_fetch_sub_explicit(&pool->gate, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&crew->gate, 1, memory_order_release);
   }
   return NULL;
 }
 
-/* Workers take no signals: the program's handlers run in the program's own threads. */
-static int start_worker(worker *self, const int *cpus, int cpu_count) {
+/* Creates a worker's thread, pinned to a CPU when cpu >= 0. It inherits the CPUs of its creator, which takes them on
+ * for that long: not every libc can put them into a thread's attributes. The stack is what glibc gives; musl gives 128
+ * KiB. */
+static int create_thread(worker *self, int cpu) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error != 0) return error;
-  if (cpus && cpu_count > 0) { /* cpus[0] is left to the caller, which is worker 0 */
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)cpus[self->number % cpu_count], &set);
-    error = pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
-  }
-  sigset_t all, before;
-  sigfillset(&all);
-  if (error == 0) error = pthread_sigmask(SIG_SETMASK, &all, &before);
+  error = pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
+  cpu_set_t mine, its;
+  CPU_ZERO(&its);
+  if (cpu >= 0) CPU_SET((size_t)cpu, &its);
+  const bool pins = error == 0 && cpu >= 0;
+  if (pins) error = pthread_getaffinity_np(pthread_self(), sizeof mine, &mine);
+  if (pins && error == 0) error = pthread_setaffinity_np(pthread_self(), sizeof its, &its);
   if (error == 0) {
     error = pthread_create(&self->thread, &attributes, worker_main, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pins) pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
   }
   pthread_attr_destroy(&attributes);
   return error;
 }
 
+/* Workers take no signals: the program's handlers run in the program's own threads. */
+static int start_worker(worker *self, const int *cpus, int cpu_count) {
+  sigset_t all, before;
+  sigfillset(&all);
+  int error = pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (error != 0) return error;
+  /* cpus[0] is left to the caller, which is worker 0 */
+  error = create_thread(self, cpus && cpu_count > 0 ? cpus[self->number % cpu_count] : -1);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
 void hn_pool_destroy(hn_pool *pool) {
   if (!pool) return;
-  const hn_allocator allocator = pool->allocator;
-  pthread_mutex_lock(&pool->mutex);
-  atomic_store(&pool->stop, true);
-  pthread_cond_broadcast(&pool->wake);
-  pthread_mutex_unlock(&pool->mutex);
-  for (int i = 0; i < pool->started; ++i) pthread_join(pool->workers[i].thread, NULL);
-  pthread_cond_destroy(&pool->wake);
-  pthread_mutex_destroy(&pool->mutex);
-  hn_free(&allocator, pool->sections, (size_t)pool->threads * sizeof(section));
-  hn_free(&allocator, pool->workers, (size_t)(pool->threads - 1) * sizeof(worker));
-  hn_free(&allocator, pool, sizeof *pool);
+  hn_crew *crew = pool->crew;
+  const hn_allocator allocator = crew->allocator;
+  pthread_mutex_lock(&crew->mutex);
+  atomic_store(&crew->stop, true);
+  pthread_cond_broadcast(&crew->wake);
+  pthread_mutex_unlock(&crew->mutex);
+  for (int i = 0; i < crew->started; ++i) pthread_join(crew->workers[i].thread, NULL);
+  pthread_cond_destroy(&crew->wake);
+  pthread_mutex_destroy(&crew->mutex);
+  hn_free(&allocator, crew->sections, (size_t)crew->threads * sizeof(section));
+  hn_free(&allocator, crew->workers, (size_t)(crew->threads - 1) * sizeof(worker));
+  hn_free(&allocator, crew, sizeof *crew);
 }
 
 static hone_status check_arguments(hone_diagnostics *diag, int threads, const int *cpus, int cpu_count) {
@@ -176,44 +198,45 @@ hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int t
                            int spin_microseconds, hn_pool **out) {
   *out = NULL;
   HN_TRY(check_arguments(diag, threads, cpus, cpu_count));
-  hn_pool *pool = hn_alloc_zero(&allocator, sizeof *pool);
-  if (!pool) return HN_FAIL_MEMORY(diag);
-  pool->allocator = allocator;
-  pool->threads = threads;
-  pool->spin_ns = spin_microseconds < 0 ? 0 : 1000 * (int64_t)(spin_microseconds ? spin_microseconds : SPIN_DEFAULT_US);
-  pthread_mutex_init(&pool->mutex, NULL);
-  pthread_cond_init(&pool->wake, NULL);
-  pool->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
-  pool->sections = hn_alloc_zero(&allocator, (size_t)threads * sizeof(section));
-  if (!pool->workers || !pool->sections) {
-    hn_pool_destroy(pool);
+  hn_crew *crew = hn_alloc_zero(&allocator, sizeof *crew);
+  if (!crew) return HN_FAIL_MEMORY(diag);
+  crew->self.crew = crew;
+  crew->allocator = allocator;
+  crew->threads = threads;
+  crew->spin_ns = spin_microseconds < 0 ? 0 : 1000 * (int64_t)(spin_microseconds ? spin_microseconds : SPIN_DEFAULT_US);
+  pthread_mutex_init(&crew->mutex, NULL);
+  pthread_cond_init(&crew->wake, NULL);
+  crew->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
+  crew->sections = hn_alloc_zero(&allocator, (size_t)threads * sizeof(section));
+  if (!crew->workers || !crew->sections) {
+    hn_pool_destroy(&crew->self);
     return HN_FAIL_MEMORY(diag);
   }
   for (int i = 0; i < threads - 1; ++i) {
-    pool->workers[i] = (worker){.pool = pool, .number = i + 1};
-    const int error = start_worker(&pool->workers[i], cpus, cpu_count);
+    crew->workers[i] = (worker){.crew = crew, .number = i + 1};
+    const int error = start_worker(&crew->workers[i], cpus, cpu_count);
     if (error != 0) {
-      hn_pool_destroy(pool);
+      hn_pool_destroy(&crew->self);
       return HN_FAIL(diag, HONE_DEVICE, "cannot start thread %d of %d: %s", i + 2, threads, strerror(error));
     }
-    pool->started = i + 1;
+    crew->started = i + 1;
   }
-  *out = pool;
+  *out = &crew->self;
   return HONE_OK;
 }
 
-int hn_pool_threads(const hn_pool *pool) { return pool ? pool->threads : 1; }
+int hn_pool_threads(const hn_pool *pool) { return pool ? pool->crew->threads : 1; }
 
-static void run_open(hn_pool *pool) {
-  atomic_fetch_add(&pool->gate, GATE_LOOP | GATE_OPEN); /* a new number, and the open bit, which was clear */
-  if (atomic_load(&pool->sleepers) > 0) {
-    pthread_mutex_lock(&pool->mutex);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+static void run_open(hn_crew *crew) {
+  atomic_fetch_add(&crew->gate, GATE_LOOP | GATE_OPEN); /* a new number, and the open bit, which was clear */
+  if (atomic_load(&crew->sleepers) > 0) {
+    pthread_mutex_lock(&crew->mutex);
+    pthread_cond_broadcast(&crew->wake);
+    pthread_mutex_unlock(&crew->mutex);
   }
-  claim_ranges(pool, 0);
-  uint64_t gate = atomic_fetch_and_explicit(&pool->gate, ~GATE_OPEN, memory_order_acq_rel);
-  for (int pauses = 0; gate & GATE_INSIDE; gate = atomic_load_explicit(&pool->gate, memory_order_acquire)) {
+  claim_ranges(crew, 0);
+  uint64_t gate = atomic_fetch_and_explicit(&crew->gate, ~GATE_OPEN, memory_order_acq_rel);
+  for (int pauses = 0; gate & GATE_INSIDE; gate = atomic_load_explicit(&crew->gate, memory_order_acquire)) {
     if (pauses < PAUSES_BEFORE_YIELD) {
       ++pauses;
       pause_briefly();
@@ -223,28 +246,43 @@ static void run_open(hn_pool *pool) {
   }
 }
 
+/* In this thread alone, in parts between which the stop is asked. */
+static void run_alone(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
+  const int64_t grains = (count - 1) / grain + 1, parts = pool && hn_stop_armed(pool->stop) ? pool->at_least : 0;
+  const int64_t part = parts > 1 && grains > 1 ? ((grains - 1) / parts + 1) * grain : count;
+  for (int64_t begin = 0, end; begin < count && !(pool && hn_stop_now(pool->stop)); begin = end) {
+    end = count - begin <= part ? count : begin + part;
+    body(arg, 0, begin, end);
+  }
+}
+
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
   if (count <= 0) return;
   if (grain < 1) grain = 1;
   const int64_t grains = (count - 1) / grain + 1;
-  if (!pool || pool->threads == 1 || grains == 1 || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
-    body(arg, 0, 0, count);
+  hn_crew *crew = pool ? pool->crew : NULL;
+  if (!crew || crew->threads == 1 || grains == 1 || atomic_exchange_explicit(&crew->busy, true, memory_order_acquire)) {
+    run_alone(pool, count, grain, body, arg);
     return;
   }
-  const int threads = pool->threads;
-  pool->body = body;
-  pool->arg = arg;
-  pool->range_items = ((grains - 1) / ((int64_t)threads * RANGES_PER_THREAD) + 1) * grain;
-  if (pool->range_items > count) pool->range_items = count;
+  const int threads = crew->threads;
+  int64_t ranges = (int64_t)threads * RANGES_PER_THREAD;
+  if (pool->at_least > ranges) ranges = pool->at_least;
+  crew->body = body;
+  crew->arg = arg;
+  crew->float_mode = hn_float_mode_get();
+  crew->stop_loop = hn_stop_armed(pool->stop) ? pool->stop : NULL;
+  crew->range_items = ((grains - 1) / ranges + 1) * grain;
+  if (crew->range_items > count) crew->range_items = count;
   int64_t done = 0; /* grains * threads may be more than an int64_t holds */
   for (int t = 0; t < threads; ++t) {
-    section *part = &pool->sections[t];
+    section *part = &crew->sections[t];
     part->begin = done == grains ? count : done * grain;
     done += grains / threads + (t < grains % threads);
     part->end = done == grains ? count : done * grain;
-    part->range_count = part->end > part->begin ? (part->end - part->begin - 1) / pool->range_items + 1 : 0;
+    part->range_count = part->end > part->begin ? (part->end - part->begin - 1) / crew->range_items + 1 : 0;
     atomic_store_explicit(&part->next_range, 0, memory_order_relaxed);
   }
-  run_open(pool);
-  atomic_store_explicit(&pool->busy, false, memory_order_release);
+  run_open(crew);
+  atomic_store_explicit(&crew->busy, false, memory_order_release);
 }

@@ -7,8 +7,14 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "base/stop.h"
 
-typedef struct hn_pool hn_pool;
+/* Some threads, and who asks them: a stream copies its device's pool and gives it a stop of its own. */
+typedef struct hn_pool {
+  struct hn_crew *crew;
+  hn_stop *stop;    /* asked between ranges; what is left is skipped. NULL: never */
+  int64_t at_least; /* ranges of each loop, as far as its grain allows: long launches look at stop more often; 0: few */
+} hn_pool;
 
 /* threads >= 1 counts the caller. cpus may be NULL; the caller's own thread is never pinned.
  * spin_microseconds: 0 means the default (about 100), -1 none. */
@@ -20,8 +26,9 @@ int hn_pool_threads(const hn_pool *pool); /* 1 for NULL */
 /* Calls body(arg, worker, begin, end) over [0, count) in contiguous ranges whose borders are multiples of grain, each
  * index exactly once; worker < threads is unique among running calls. Returns when all are done. Never allocates.
  * Thread t of T begins with the t-th of T equal parts, in order, then takes what is left of the others' parts: loops
- * over the same data find it where the last one left it, and slow cores do less. pool NULL: one call with the whole
- * range. */
+ * over the same data find it where the last one left it, and slow cores do less. Every thread treats subnormal numbers
+ * as the caller does (base/float_mode.h). pool NULL: one call with the whole range. When the pool's stop says so, the
+ * rest is skipped: hn_stop_check() tells. */
 typedef void (*hn_pool_body)(void *arg, int worker, int64_t begin, int64_t end);
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg);
 

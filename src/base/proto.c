@@ -123,6 +123,16 @@ static hone_status check_wire(const decoder *d, const uint8_t *at, const token *
   return fail_at(d, at, HONE_MALFORMED, what);
 }
 
+/* Of the whole file's own fields, a known one that is longer than the file tells of a file that was cut short. */
+static hone_status fail_past_end(const decoder *d, const uint8_t *at, const token *t, uint64_t length, uint64_t left) {
+  char what[160];
+  if (d->depth > 1 || !t->field) return fail_at(d, at, HONE_MALFORMED, "a length past the end");
+  snprintf(what, sizeof what,
+           "field %s has %" PRIu64 " bytes, of which %" PRIu64 " are there: the file was cut short or damaged",
+           t->field->name, length, left);
+  return fail_at(d, at, HONE_MALFORMED, what);
+}
+
 /* Reads one field of the newest frame from *at on. */
 static hone_status read_token(const decoder *d, const uint8_t **at, token *out) {
   const frame *f = &d->stack[d->depth - 1];
@@ -143,11 +153,11 @@ static hone_status read_token(const decoder *d, const uint8_t **at, token *out) 
     *at += fixed;
     return HONE_OK;
   case WIRE_BYTES: break;
-  default: return fail_at(d, from, HONE_MALFORMED, "a wire type that does not exist here");
+  default: return fail_at(d, from, HONE_MALFORMED, "a wire type that protobuf does not have");
   }
   uint64_t length;
   HN_TRY(read_varint(d, at, f->end, &length));
-  if (length > (uint64_t)(f->end - *at)) return fail_at(d, from, HONE_MALFORMED, "a length past the end");
+  if (length > (uint64_t)(f->end - *at)) return fail_past_end(d, from, out, length, (uint64_t)(f->end - *at));
   out->data = *at;
   out->length = (size_t)length;
   *at += length;

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* team.c - seats are taken until the team is full or the time is over; then the count is closed and everybody in it
  * begins. Nobody who came is left out and nobody who comes later is waited for, so members may wait for each other.
- * A meeting is a count of arrivals and a phase that the last to arrive moves on; member 0 may close the count instead,
- * as long as it is not full, and who arrives after that is told to leave. */
+ * A meeting is a count of arrivals and a number, in one word: the last to arrive moves the number on; member 0 may
+ * close the count of the meeting that it is at, as long as it is not full, and who arrives after that is told to leave.
+ * In two words it could close the next meeting's count and take it for its own: the others would have gone on a step.
+ */
 #include "base/team.h"
 #include "base/clock.h"
 #include <sched.h>
 #include <stdatomic.h>
 
 #define CLOSED UINT32_C(0x80000000)
+/* Of `meeting`: arrivals in the low half, beside CLOSED; the meeting's number in the high half. */
+#define ARRIVALS UINT64_C(0x7fffffff)
+#define NEXT_MEETING (UINT64_C(1) << 32)
 
 enum {
   QUICK_LOOKS = 200, /* without a pause, which takes some 40 ns: most waits are shorter than that */
@@ -22,8 +27,7 @@ struct hn_team {
   int most;
   int64_t end_ns;
   _Alignas(64) atomic_uint seats;
-  _Alignas(64) atomic_uint arrived;
-  _Alignas(64) atomic_uint phase;
+  _Alignas(64) atomic_uint_fast64_t meeting;
 };
 
 static void pause_at(int look) {
@@ -81,11 +85,13 @@ void hn_team_run(hn_pool *pool, int most, int64_t patience_ns, hn_team_body body
   hn_pool_run(pool, team.most, 1, join, &team);
 }
 
-/* Whether the count could be closed before the last member came. */
-static bool give_up(hn_team *team, uint32_t members) {
-  uint32_t arrived = atomic_load_explicit(&team->arrived, memory_order_relaxed);
-  while (arrived > 0 && arrived < members)
-    if (atomic_compare_exchange_weak_explicit(&team->arrived, &arrived, arrived | CLOSED, memory_order_acq_rel,
+static uint64_t number_of(uint64_t meeting) { return meeting & ~(NEXT_MEETING - 1); }
+
+/* Whether the count of this meeting could be closed before the last member came. */
+static bool give_up(hn_team *team, uint64_t number, uint32_t members) {
+  uint64_t meeting = atomic_load_explicit(&team->meeting, memory_order_relaxed);
+  while (number_of(meeting) == number && (meeting & ARRIVALS) < members)
+    if (atomic_compare_exchange_weak_explicit(&team->meeting, &meeting, meeting | CLOSED, memory_order_acq_rel,
                                               memory_order_relaxed))
       return true;
   return false;
@@ -94,24 +100,22 @@ static bool give_up(hn_team *team, uint32_t members) {
 hn_team_met hn_team_meet(hn_team *team, int member, int64_t patience_ns) {
   const uint32_t members = atomic_load_explicit(&team->seats, memory_order_relaxed) & ~CLOSED;
   if (members == 1) return HN_TEAM_ALL;
-  const uint32_t phase = atomic_load_explicit(&team->phase, memory_order_relaxed);
-  const uint32_t before = atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel);
+  const uint64_t before = atomic_fetch_add_explicit(&team->meeting, 1, memory_order_acq_rel);
+  const uint64_t number = number_of(before);
   if (before & CLOSED) return HN_TEAM_LEFT;
-  if (before + 1 == members) {
-    atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->phase, phase + 1, memory_order_release);
+  if ((before & ARRIVALS) + 1 == members) {
+    atomic_store_explicit(&team->meeting, number + NEXT_MEETING, memory_order_release);
     return HN_TEAM_ALL;
   }
   int64_t end_ns = 0;
   for (int look = 0;; ++look) {
-    /* In this order: a count that is closed at a later meeting tells of this one's phase, too. */
-    const uint32_t arrived = atomic_load_explicit(&team->arrived, memory_order_acquire);
-    if (atomic_load_explicit(&team->phase, memory_order_acquire) != phase) return HN_TEAM_ALL;
-    if (arrived & CLOSED) return HN_TEAM_LEFT;
+    const uint64_t now = atomic_load_explicit(&team->meeting, memory_order_acquire);
+    if (number_of(now) != number) return HN_TEAM_ALL;
+    if (now & CLOSED) return HN_TEAM_LEFT;
     pause_at(look);
     if (member != 0 || patience_ns < 0 || look < QUICK_LOOKS || look % LOOKS_A_CLOCK) continue;
     const int64_t now_ns = hn_clock_ns();
     if (end_ns == 0) end_ns = now_ns + patience_ns;
-    if (now_ns >= end_ns && give_up(team, members)) return HN_TEAM_ALONE;
+    if (now_ns >= end_ns && give_up(team, number, members)) return HN_TEAM_ALONE;
   }
 }

@@ -2,6 +2,7 @@
 /* device.c - opening devices, and the backend table's wrappers. */
 #include "device/device.h"
 #include "device/host_unit.h"
+#include "tensor/evaluate.h"
 #include "tensor/expr.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -133,9 +134,11 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
   return HONE_OK;
 }
 
+/* Is the unit, and so its streams, that of device/host_unit.h? */
+static bool is_host_unit(const hone_device *device) { return device->backend->close == hn_host_close; }
+
 struct hn_pool *hn_device_pool(const hone_device *device) {
-  const bool host = device->backend->close == hn_host_close; /* then the unit is this one's */
-  return host && device->facts.threads > 1 ? device->unit->pool : NULL;
+  return is_host_unit(device) && device->facts.threads > 1 ? device->unit->pool : NULL;
 }
 
 void hn_device_retain(hone_device *device) { atomic_fetch_add(&device->references, 1); }
@@ -182,13 +185,16 @@ void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hon
   for (int i = 0; i < out_count; ++i) out[i].type.format = hn_can_block(&out[i].type) ? pair->out : HONE_PLAIN;
 }
 
-hone_status hn_device_measure(hone_device *device, hone_diagnostics *diag) {
+hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag) {
   const hone_backend *backend = device->backend;
   /* A backend from a plug-in may be of a time before this entry. */
   const bool has_entry = backend->struct_size >= offsetof(hone_backend, measure) + sizeof backend->measure;
   if (!has_entry || !backend->measure)
     return HN_FAIL(diag, HONE_UNSUPPORTED, "device kind %s has nothing to measure", backend->name);
+  if (is_host_unit(device)) device->unit->stop = stop;
   const hone_status status = backend->measure(device->unit);
+  if (is_host_unit(device)) device->unit->stop = NULL;
+  if (stop) HN_TRY(hn_stop_check(stop, diag));
   if (status != HONE_OK) return HN_FAIL(diag, status, "device %s could not be measured", backend->name);
   hone_facts facts;
   backend->facts(device->unit, &facts);
@@ -282,6 +288,31 @@ void hn_replay_forget(hone_device *device, hone_replay *replay) {
   if (replay) device->backend->forget(replay);
 }
 
+void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {
+  if (is_host_unit(device)) stream->pool.stop = stop;
+}
+
+/* Of a step whose extents are known: parts of some 20 ms on a core that is slow at it. */
+static int64_t parts_of(const hone_query *query) {
+  static const double part_work = 1e8, most = 1e6;
+  for (int i = 0; i < query->in_count + query->out_count; ++i) {
+    const hone_type *type = i < query->in_count ? &query->in[i].type : &query->out[i - query->in_count].type;
+    if (type->kind != HONE_ABSENT && (type->kind != HONE_TENSOR || !hn_shape_known(&type->shape))) return 0;
+  }
+  const double parts =
+      hn_evaluation_work(query->op, query->attrs, query->in, query->in_count, query->out, query->out_count) / part_work;
+  return parts < 2 ? 0 : parts > most ? (int64_t)most : (int64_t)parts;
+}
+
+hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream,
+                      const hone_launch *launch) {
+  const bool is_long = prepared->parts > 1 && is_host_unit(device);
+  if (is_long) stream->pool.at_least = prepared->parts;
+  const hone_status status = prepared->tactic->launch(prepared->state, stream, launch);
+  if (is_long) stream->pool.at_least = 0;
+  return status;
+}
+
 hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
                        hone_diagnostics *diag) {
   *out = (hn_prepared){.tactic = tactic, .allocator = &device->allocator};
@@ -290,6 +321,7 @@ hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hon
     out->state = hn_alloc_zero(&device->allocator, out->state_bytes);
     if (!out->state) return HN_FAIL_MEMORY(diag);
   }
+  out->parts = parts_of(query);
   if (!tactic->prepare) return HONE_OK;
   const hone_status status = tactic->prepare(device->unit, query, out->state, diag);
   if (status != HONE_OK) {

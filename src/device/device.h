@@ -35,6 +35,9 @@ void hn_device_release(hone_device *device);
 /* The tactic of a provider (a backend's name) by name, among opened devices; version 0 finds any. NULL when absent. */
 const hone_tactic *hn_tactic_find(hone_device *const *devices, int device_count, const char *provider, const char *name,
                                   uint32_t version);
+/* The masks of queries and tactics have a bit for each of the first 32 inputs; those after them are in no mask. */
+static inline uint32_t hn_mask_bit(int input) { return input < 32 ? UINT32_C(1) << input : 0; }
+static inline bool hn_mask_has(uint32_t mask, int input) { return (mask & hn_mask_bit(input)) != 0; }
 /* May this row be asked about this op: its name, "*", or "*elementwise" for ops with that trait. */
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
 /* The format of one input under a pair: in or, for a port that says so, out; plain where nothing can be blocked. */
@@ -42,8 +45,8 @@ hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, 
 /* Fills formats of a query's facts from a pair: every port that can block takes in/out, the others are plain. */
 void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
                             hone_fact *out, int out_count);
-/* Measures the peaks of facts. UNSUPPORTED: the backend has no way. */
-hone_status hn_device_measure(hone_device *device, hone_diagnostics *diag);
+/* Measures the peaks of facts. stop may be NULL. UNSUPPORTED: the backend has no way. */
+hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag);
 double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype);
 
 hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
@@ -75,10 +78,16 @@ typedef struct hn_prepared {
   const hone_tactic *tactic;
   void *state;
   size_t state_bytes;
+  int64_t parts; /* that a launch is worth on the host, so that each takes some milliseconds; 0: it is short */
   const hn_allocator *allocator;
 } hn_prepared;
+/* What ends the launches on a stream early: hn_stop_check() tells when one was. Devices of their own finish what was
+ * launched. */
+void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop);
 hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
                        hone_diagnostics *diag);
+/* A launch that takes long looks at the stream's stop often enough. */
+hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream, const hone_launch *launch);
 void hn_unprepare(hn_prepared *prepared);
 
 /* A launch described in host memory, made ready on a device: on the host it is the launch itself; a device with memory

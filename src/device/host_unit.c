@@ -2,11 +2,11 @@
 /* host_unit.c - the host as a unit, and the tactic that runs an op's eval on it. */
 #include "device/host_unit.h"
 #include "base/clock.h"
+#include "tensor/element.h"
+#include "tensor/evaluate.h"
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MAX_THREADS = 256 };
 
 static void *resize_by_host(void *self, void *old, size_t old_bytes, size_t new_bytes) {
   const hone_host *host = self;
@@ -83,16 +83,16 @@ static hone_status check_cpus(const hone_device_options *options, hone_diagnosti
 
 static int default_threads(const hone_device_options *options) {
   const int count = options->cpus ? options->cpu_count : usable_cores();
-  return count < MAX_THREADS ? count : MAX_THREADS;
+  return count < HONE_MAX_THREADS ? count : HONE_MAX_THREADS;
 }
 
 hone_status hn_host_open(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
                          hone_diagnostics *diagnostics) {
   (void)index;
   *out = NULL;
-  if (options->threads < 0 || options->threads > MAX_THREADS)
+  if (options->threads < 0 || options->threads > HONE_MAX_THREADS)
     return HN_FAIL(diagnostics, HONE_INVALID, "threads is %d; allowed: 0 (every core) to %d", options->threads,
-                   MAX_THREADS);
+                   HONE_MAX_THREADS);
   HN_TRY(check_cpus(options, diagnostics));
   hone_unit *unit = host_new(driver->host, sizeof *unit);
   if (!unit) return HN_FAIL_MEMORY(diagnostics);
@@ -139,6 +139,7 @@ hone_status hn_host_stream(hone_unit *unit, int mark_count, hone_stream **out) {
   hone_stream *stream = host_new(unit->host, stream_bytes(mark_count));
   if (!stream) return HONE_NO_MEMORY;
   stream->unit = unit;
+  stream->pool = *unit->pool;
   stream->mark_count = mark_count;
   *out = stream;
   return HONE_OK;
@@ -241,5 +242,8 @@ hone_status hn_eval_launch(void *state, hone_stream *stream, const hone_launch *
                     .host = (void *)(uintptr_t)launch,
                     .diagnostics = launch->diagnostics};
   stream->fake_now_ns += s->fake_ns;
-  return s->op->eval(&eval, NULL);
+  HN_TRY(hn_evaluate(&eval, NULL, stream->pool.stop));
+  for (int i = 0; i < launch->out_count; ++i)
+    if (launch->out[i].type.kind == HONE_TENSOR) hn_clear_tail(&launch->out[i]);
+  return HONE_OK;
 }

@@ -15,19 +15,21 @@ struct hone_driver {
 struct hone_unit {
   const hone_host *host;
   hn_allocator allocator;
-  hn_pool *pool; /* NULL: one thread */
+  hn_pool *pool;
+  hn_stop *stop; /* of the measurement of peaks that runs now; NULL: none */
   hone_facts facts;
   bool fake_clock;
 };
 
 struct hone_stream {
   hone_unit *unit;
+  hn_pool pool;       /* the unit's threads, and what ends this stream's launches early */
   double fake_now_ns; /* moved by launches when the unit's clock is fake */
   int mark_count;
   double marks_ns[]; /* mark_count of them */
 };
 
-static inline hn_pool *hn_stream_pool(hone_stream *stream) { return stream->unit->pool; }
+static inline hn_pool *hn_stream_pool(hone_stream *stream) { return &stream->pool; }
 
 /* Entries of the backend table. */
 hone_status hn_host_load(const hone_host *host, hone_driver **out, hone_diagnostics *diagnostics);

@@ -203,6 +203,12 @@ static void check_dtype(hn_exporter *exporter, const hn_node *node, const hn_val
 
 static hone_status add_node(hn_exporter *exporter, hn_text *out, const hn_node *node) {
   const hone_onnx_row *row = hn_export_row(node->op);
+  if (node->op->traits & HONE_FAILS) {
+    const hone_attr *message = hn_attr_find(&node->attrs, "message");
+    exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "%s; ONNX has no operator for a branch that fails",
+                              message ? message->s : node->name);
+    return HONE_OK;
+  }
   if (!row) {
     exporter->worst = HN_FAIL(exporter->diag, HONE_UNSUPPORTED, "node %s: opset %d has no operator for %s", node->name,
                               HN_EXPORT_OPSET, node->op->name);

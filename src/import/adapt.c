@@ -89,7 +89,7 @@ static hone_status legacy_batch_norm(hn_import_call *call) {
     if (*call->out_names[i])
       return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "output \"%s\" exists in training only", call->out_names[i]);
   }
-  call->out_count = 1;
+  if (call->out_count > 1) call->out_count = 1;
   return HONE_OK;
 }
 
@@ -118,12 +118,29 @@ static hone_status gelu(hn_import_call *call) {
   return call->op ? HONE_OK : HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "the operator gelu_tanh is missing");
 }
 
+/* An expression has room for 32 inputs: more are joined in groups first. Of sums, largest and smallest ones. */
+static hone_status many_inputs(hn_import_call *call) {
+  enum { MOST = 32, GROUP = 16 };
+  while (call->in_count > MOST) {
+    int made = 0;
+    for (int i = 0; i < call->in_count; i += GROUP) {
+      const int count = call->in_count - i < GROUP ? call->in_count - i : GROUP;
+      hn_value *joined = call->in[i];
+      if (count > 1) HN_TRY(hn_import_make(call, call->op->name, count, &call->in[i], 0, NULL, &joined));
+      call->in[made++] = joined;
+    }
+    call->in_count = made;
+  }
+  return HONE_OK;
+}
+
 static const hn_adapter adapters[] = {
     {"gelu", "approximate", gelu},
     {"legacy_batch_norm", "spatial", legacy_batch_norm},
     {"legacy_broadcast", "axis broadcast", legacy_broadcast},
     {"legacy_cast", "", legacy_cast},
     {"legacy_softmax", "axis", legacy_softmax},
+    {"many_inputs", "", many_inputs},
 };
 
 const hn_adapter *hn_adapter_find(const char *name) {

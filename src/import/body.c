@@ -2,6 +2,7 @@
 /* body.c - the nodes, constants and results of a graph, and nodes that hold graphs: what these take from around them
  * becomes inputs of the node after its own, and parameters of every block after the declared ones. */
 #include "import/importer.h"
+#include "ir/branch.h"
 #include <inttypes.h>
 
 hone_status hn_import_initializers(hn_importer *importer, hn_scope *scope, const hn_onnx_graph *graph) {
@@ -84,13 +85,46 @@ static hone_status fill_block(hn_import_call *call, hn_node *node, int number, c
   return hn_import_results(importer, &scope, graph);
 }
 
+/* What filling one block met, to take it back. */
+typedef struct filled {
+  int first_message, problems, refused;
+  bool bad;
+} filled;
+
+/* One of two branches that holds nothing worse than shapes which do not fit fails when it is taken. */
+static hone_status forgive_branch(hn_import_call *call, hn_node *node, const filled *blocks, hone_status worst_before) {
+  hn_importer *importer = call->importer;
+  const int number = blocks[0].bad ? 0 : 1;
+  const filled *block = &blocks[number];
+  bool holds, failed = false;
+  const bool taken =
+      node->in_count > 0 && node->in[0] && hn_fact_decides(&node->in[0]->fact, &holds) && holds == (number == 0);
+  if (taken || block->problems != block->refused) return HONE_OK;
+  HN_TRY(hn_branch_fail(node, number, block->first_message, &failed));
+  if (failed) importer->worst = worst_before;
+  return HONE_OK;
+}
+
 /* *out_bad: something inside was a problem, and has been reported. */
 static hone_status fill_blocks(hn_import_call *call, hn_node *node, const hn_captures *captures, bool *out_bad) {
   hn_importer *importer = call->importer;
+  const hone_status worst_before = importer->worst;
+  filled blocks[HN_IMPORT_MAX_BODIES];
+  int bad = 0;
   for (int i = 0; i < call->body_count; ++i) {
+    const int problems = importer->problems, refused = importer->refused;
+    blocks[i].first_message = hn_import_mark(importer);
     HN_TRY(fill_block(call, node, i, captures));
-    *out_bad |= node->blocks[i]->result_count != (int)call->bodies[i]->outputs.count;
+    blocks[i].problems = importer->problems - problems;
+    blocks[i].refused = importer->refused - refused;
+    blocks[i].bad = node->blocks[i]->result_count != (int)call->bodies[i]->outputs.count || blocks[i].problems > 0;
+    bad += blocks[i].bad;
   }
+  if (bad == 1 && (call->op->traits & HONE_RUNS_ONE) && call->body_count == 2) {
+    HN_TRY(forgive_branch(call, node, blocks, worst_before));
+    if (hn_block_failure(node->blocks[0]) || hn_block_failure(node->blocks[1])) bad = 0;
+  }
+  *out_bad = bad > 0;
   return *out_bad ? HONE_OK : hn_infer_node(importer->graph, node);
 }
 

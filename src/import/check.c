@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - coverage of a model: its messages are decoded, each node is looked up, nothing is built. */
+/* check.c - coverage of a model: each node is looked up, then the model is imported, and what that complains about is
+ * put down to the operators' rows. */
 #include "import/check.h"
-#include "base/file.h"
+#include "base/looks.h"
+#include "import/import.h"
 #include "import/importer.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +46,7 @@ static hone_status add_row(checker *c, const char *key, const hn_check_row *row)
     out->rows[out->row_count++] = *row;
   }
   ++out->rows[*index].count;
-  return HONE_OK;
+  return hn_table_put(&out->places, row->example, index) ? HONE_OK : HN_FAIL_MEMORY(&c->context->diag);
 }
 
 static hone_status check_node(checker *c, const hn_onnx_node *node, int64_t index, const hn_proto_list *opsets) {
@@ -62,6 +65,18 @@ static hone_status check_node(checker *c, const hn_onnx_node *node, int64_t inde
   return key ? add_row(c, key, &row) : HN_FAIL_MEMORY(&c->context->diag);
 }
 
+/* Inputs that are initializers too are constants: old files listed them all. */
+static hone_status count_inputs(checker *c, const hn_onnx_graph *graph) {
+  const hn_onnx_tensor *tensors = graph->initializers.items;
+  const hn_onnx_value_info *inputs = graph->inputs.items;
+  hn_table initial;
+  hn_table_init(&initial, &c->out->arena);
+  for (int64_t i = 0; i < graph->initializers.count; ++i)
+    if (!hn_table_put(&initial, tensors[i].name, c)) return HN_FAIL_MEMORY(&c->context->diag);
+  for (int64_t i = 0; i < graph->inputs.count; ++i) c->out->input_count += !hn_table_get(&initial, inputs[i].name);
+  return HONE_OK;
+}
+
 /* Graphs inside nodes are at most as deep as the decoder allows. */
 static hone_status check_nodes(checker *c, const hn_proto_list *nodes, const hn_proto_list *opsets) {
   const hn_onnx_node *items = nodes->items;
@@ -76,6 +91,58 @@ static hone_status check_nodes(checker *c, const hn_proto_list *nodes, const hn_
   return HONE_OK;
 }
 
+/* ---- what importing and building say ---- */
+
+/* The row of a node that a message begins with: node "NAME" (..., node NAME (... */
+static hn_check_row *row_of_message(hn_check *check, const char *text) {
+  char name[HN_DIAG_TEXT_BYTES];
+  if (strncmp(text, "node ", 5) != 0) return NULL;
+  const char *begin = text + 5 + (text[5] == '"'), *end = strstr(begin, text[5] == '"' ? "\" (" : " (");
+  if (!end) return NULL;
+  (void)snprintf(name, sizeof name, "%.*s", (int)(end - begin), begin);
+  for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
+    const int *index = hn_table_get(&check->places, part); /* a function's node has the call's name in front */
+    if (index) return &check->rows[*index];
+  }
+  return NULL;
+}
+
+void hn_check_blame(hn_check *check, hone_context *context, int from) {
+  hone_diagnostics *diag = &context->diag;
+  int kept = from;
+  for (int i = from; i < diag->count; ++i) {
+    hn_diag_entry *entry = &diag->entries[i];
+    hn_check_row *row = entry->status == HONE_UNSUPPORTED ? row_of_message(check, entry->text) : NULL;
+    if (!row) {
+      diag->entries[kept++] = *entry;
+      continue;
+    }
+    if (!row->supported) continue; /* the first reason tells most */
+    const char *reason = strstr(entry->text, "): ");
+    row->reason = hn_arena_printf(&check->arena, "%.*s", (int)strcspn(reason ? reason + 3 : entry->text, "\n"),
+                                  reason ? reason + 3 : entry->text);
+    if (!row->reason) row->reason = "it cannot be built";
+    row->supported = false;
+    check->unsupported_nodes += row->count;
+  }
+  diag->count = kept;
+}
+
+void hn_check_slow(hn_check *check, const char *node) {
+  const char *last = strrchr(node, '/');
+  const int *index = hn_table_get(&check->places, node);
+  if (!index && last) index = hn_table_get(&check->places, last + 1);
+  if (index && check->rows[*index].slow_count < check->rows[*index].count) ++check->rows[*index].slow_count;
+}
+
+static void import(hone_context *context, const char *path, hn_check *out) {
+  const int from = context->diag.count;
+  out->status = hn_import_onnx_memory(context, out->file.data, out->file.bytes, path, &out->graph);
+  if (out->status != HONE_UNSUPPORTED) return;
+  hn_check_blame(out, context, from);
+  if (context->diag.count == from) out->status = HONE_OK; /* the rows say it all */
+}
+
 static int by_importance(const void *a, const void *b) {
   const hn_check_row *x = a, *y = b;
   if (x->supported != y->supported) return x->supported ? 1 : -1;
@@ -84,13 +151,19 @@ static int by_importance(const void *a, const void *b) {
   return (x->opset > y->opset) - (x->opset < y->opset);
 }
 
-static hone_status check_bytes(hone_context *context, const hn_blob *file, hn_check *out) {
+static hone_status check_bytes(hone_context *context, const char *path, const hn_blob *file, hn_check *out) {
   checker c = {.context = context, .out = out};
   hn_table_init(&c.rows, &out->arena);
   hn_onnx_model *model;
-  HN_TRY(hn_onnx_decode(context, &out->arena, file->data, file->bytes, &model));
+  const int from = context->diag.count;
+  hone_status status = hn_onnx_decode(context, &out->arena, file->data, file->bytes, &model);
+  if (status == HONE_OK && !model->graph)
+    status = HN_FAIL(&context->diag, HONE_MALFORMED, "the file is not an ONNX model: it has no graph");
+  if (status == HONE_MALFORMED &&
+      hn_say_looks(&context->diag, from, status, HN_WANTED_MODEL, path, file->data, file->bytes))
+    return status;
+  if (status != HONE_OK) return hone_note(&context->diag, status, "in %s", path);
   c.model = model;
-  if (!model->graph) return HN_FAIL(&context->diag, HONE_MALFORMED, "the file is not an ONNX model: it has no graph");
   out->ir_version = model->ir_version;
   out->opset = hn_onnx_opset_of(&model->opsets, "");
   out->graph_name = model->graph->name;
@@ -98,30 +171,37 @@ static hone_status check_bytes(hone_context *context, const hn_blob *file, hn_ch
                                   model->producer_version);
   if (!out->producer) return HN_FAIL_MEMORY(&context->diag);
   out->initializer_count = model->graph->initializers.count;
-  out->input_count = model->graph->inputs.count;
+  HN_TRY(count_inputs(&c, model->graph));
   out->output_count = model->graph->outputs.count;
   out->function_count = model->functions.count;
   HN_TRY(check_nodes(&c, &model->graph->nodes, &model->opsets));
   const hn_onnx_function *functions = model->functions.items;
   for (int64_t i = 0; i < model->functions.count; ++i)
     HN_TRY(check_nodes(&c, &functions[i].nodes, &functions[i].opsets));
-  if (out->row_count > 0) qsort(out->rows, (size_t)out->row_count, sizeof *out->rows, by_importance);
   return HONE_OK;
+}
+
+void hn_check_sort(hn_check *check) {
+  if (check->row_count > 0) qsort(check->rows, (size_t)check->row_count, sizeof *check->rows, by_importance);
 }
 
 hone_status hn_check_onnx(hone_context *context, const char *path, hn_check *out) {
   *out = (hn_check){0};
-  hn_blob file;
-  HN_TRY(hn_file_map(&context->diag, path, &file));
+  HN_TRY(hn_file_map(&context->diag, path, &out->file));
   hn_arena_init(&out->arena, context->allocator);
-  const hone_status status = check_bytes(context, &file, out);
-  hn_blob_close(&file);
-  if (status == HONE_OK) return HONE_OK;
+  hn_table_init(&out->places, &out->arena);
+  const hone_status status = check_bytes(context, path, &out->file, out);
+  if (status == HONE_OK) {
+    import(context, path, out);
+    return HONE_OK;
+  }
   hn_check_deinit(out);
-  return hone_note(&context->diag, status, "in %s", path);
+  return status;
 }
 
 void hn_check_deinit(hn_check *check) {
+  hn_graph_destroy(check->graph);
+  hn_blob_close(&check->file);
   hn_arena_deinit(&check->arena);
   *check = (hn_check){0};
 }

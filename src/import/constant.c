@@ -49,7 +49,7 @@ static hone_status open_external(hn_importer *importer, const char *name, hn_ext
     return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "external data \"%s\", but the model was given without a path",
                    name);
   hn_blob blob;
-  HN_TRY(hn_file_map_beside(importer->diag, importer->path, name, &blob));
+  HN_TRY(hn_file_map_beside(importer->diag, importer->path, name, importer->context->allow_external_links, &blob));
   const uint8_t *const data = blob.data;
   const size_t bytes = blob.bytes;
   HN_TRY(hn_graph_add_mapping(importer->graph, &blob));

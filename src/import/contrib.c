@@ -61,7 +61,7 @@ static hone_status skip_norm(hn_import_call *call) {
   if (bias) HN_TRY(combine(call, "add", &sum, bias));
   hn_value *in[3] = {sum, input(call, 2), is_rms ? NULL : input(call, 3)};
   HN_TRY(hn_import_make(call, call->op->name, in[2] ? 3 : 2, in, 1, &epsilon, &y));
-  for (int i = 3; i < call->out_count; ++i) call->out[i] = sum;
+  if (call->out_count > 3) call->out[3] = sum;
   return finish(call, y);
 }
 

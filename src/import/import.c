@@ -2,6 +2,7 @@
 /* import.c - a whole model: file, messages, graph. */
 #include "import/import.h"
 #include "base/file.h"
+#include "base/looks.h"
 #include "import/importer.h"
 #include <inttypes.h>
 
@@ -75,9 +76,15 @@ static hone_status import_main(hn_importer *importer) {
 
 static hone_status import_bytes(hn_importer *importer, const void *bytes, size_t count, hone_graph **out) {
   hn_onnx_model *model;
-  HN_TRY(hn_onnx_decode(importer->context, &importer->arena, bytes, count, &model));
-  importer->model = model;
-  HN_TRY(check_model(importer));
+  const int from = importer->diag->count;
+  hone_status status = hn_onnx_decode(importer->context, &importer->arena, bytes, count, &model);
+  if (status == HONE_OK) {
+    importer->model = model;
+    status = check_model(importer);
+  }
+  importer->foreign = status == HONE_MALFORMED &&
+                      hn_say_looks(importer->diag, from, status, HN_WANTED_MODEL, importer->path, bytes, count);
+  HN_TRY(status);
   HN_TRY(hn_graph_create(importer->context, model->graph->name, &importer->graph));
   hone_graph *graph = importer->graph;
   graph->model_hash = hn_hash(bytes, count);
@@ -98,8 +105,9 @@ hone_status hn_import_onnx_memory(hone_context *context, const void *bytes, size
   hn_importer importer = {.context = context, .diag = &context->diag, .path = path};
   hn_arena_init(&importer.arena, context->allocator);
   hn_table_init(&importer.params, &importer.arena);
-  const hone_status status = import_bytes(&importer, bytes, count, out);
+  hone_status status = import_bytes(&importer, bytes, count, out);
   if (status != HONE_OK) hn_graph_destroy(importer.graph);
+  if (status != HONE_OK && path && !importer.foreign) status = hone_note(&context->diag, status, "in %s", path);
   hn_arena_deinit(&importer.arena);
   return status;
 }
@@ -112,7 +120,7 @@ hone_status hn_import_onnx(hone_context *context, const char *path, hone_graph *
   const hone_status status = hn_import_onnx_memory(context, blob.data, blob.bytes, path, &graph);
   if (status != HONE_OK) {
     hn_blob_close(&blob);
-    return hone_note(&context->diag, status, "in %s", path);
+    return status;
   }
   const hone_status kept = hn_graph_add_mapping(graph, &blob);
   if (kept != HONE_OK) {

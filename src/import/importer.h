@@ -27,6 +27,9 @@ typedef struct hn_importer {
   hn_table params;   /* dim_param -> int64_t, those that are not plain names */
   hone_status worst; /* of the problems so far */
   int64_t work;      /* nodes and calls, against the context's limit on nodes */
+  int problems;      /* so far */
+  int refused;       /* of them, those where a row refused the shapes: a branch may hold them */
+  bool foreign;      /* the file is no model at all, which was said with its name */
   bool stopped;      /* by a limit, the deadline or the caller: no search for more problems */
   hn_value bad;      /* stands for values that a reported problem keeps from being made */
   hn_value absent;   /* stands for a function's input that the call does not give */

@@ -2,6 +2,7 @@
 /* node.c - one ONNX node: its operator's row, attributes and inputs, then the node or what stands for it. */
 #include "import/importer.h"
 #include "ir/notation.h"
+#include "ops/ports.h"
 #include "tensor/shape.h"
 #include <inttypes.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static hone_status constant_of_numbers(hn_import_call *call, const hn_onnx_attri
   int64_t count = 1;
   hone_tensor tensor = {0};
   hone_string *strings = NULL;
-  const bool is_list = a->name[strlen(a->name) - 1] == 's';
+  const bool is_list = hn_onnx_attribute_type(a) == HN_ONNX_ATTR_STRINGS;
   const hn_proto_bytes *texts = is_list ? a->strings.items : &a->s;
   switch (hn_onnx_attribute_type(a)) {
   case HN_ONNX_ATTR_FLOAT: tensor = hn_tensor_over(HONE_F32, 0, NULL, (void *)(uintptr_t)&a->f); break;
@@ -134,6 +135,8 @@ static hone_status build_composite(hn_import_call *call) {
   hn_importer *importer = call->importer;
   hn_binding bindings[HONE_MAX_PORTS];
   int count = 0;
+  if (call->in_count > 0 && !hn_port_at(call->op->in, call->in_count - 1))
+    return HN_FAIL(importer->diag, HONE_MALFORMED, "%d inputs are too many", call->in_count);
   for (int i = 0; i < HONE_MAX_PORTS && call->op->in[i].name; ++i) {
     hn_binding *binding = &bindings[count++];
     *binding = (hn_binding){.name = call->op->in[i].name};
@@ -164,6 +167,15 @@ static hone_status build_composite(hn_import_call *call) {
 
 /* ---- all together ---- */
 
+/* Every output that is wanted must have been made. */
+static hone_status check_made(const hn_import_call *call) {
+  for (int i = 0; i < call->out_count; ++i)
+    if (*call->out_names[i] && !call->out[i])
+      return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "output %d (\"%s\") is not made here", i,
+                     call->out_names[i]);
+  return HONE_OK;
+}
+
 static hone_status build(hn_import_call *call) {
   const hone_status before = call->importer->worst;
   call->importer->worst = HONE_OK; /* to see whether an attribute was a problem */
@@ -184,8 +196,10 @@ static hone_status build(hn_import_call *call) {
   const hn_adapter *adapter = call->row->adapt ? hn_adapter_find(call->row->adapt) : NULL;
   if (call->row->adapt && !adapter)
     return HN_FAIL(call->importer->diag, HONE_INTERNAL, "there is no adapter \"%s\"", call->row->adapt);
+  if ((adapter || call->row->as) && call->out_count < 1)
+    return HN_FAIL(call->importer->diag, HONE_MALFORMED, "it has no output");
   if (adapter) HN_TRY(adapter->run(call));
-  if (call->done) return HONE_OK;
+  if (call->done) return check_made(call);
   return call->row->as ? build_composite(call) : hn_import_create(call);
 }
 
@@ -231,10 +245,11 @@ hone_status hn_import_node(hn_importer *importer, hn_scope *scope, const hn_onnx
   if (call.opset == 0 && !*call.domain && importer->model->ir_version < 3) call.opset = 1; /* before opset_import */
   call.name = name_of(importer, scope, node, index);
   if (!call.name) return HN_FAIL_MEMORY(importer->diag);
-  const int from = hn_import_mark(importer);
+  const int from = hn_import_mark(importer), refusals = importer->graph->refusals;
   HN_TRY(hn_origins_one(importer->graph, call.name, &call.origins));
   const hone_status status = import_one(&call);
   if (status == HONE_OK) return HONE_OK;
   HN_TRY(report(&call, status, from));
+  importer->refused += importer->graph->refusals != refusals;
   return bind_bad(importer, scope, node);
 }

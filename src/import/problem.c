@@ -43,6 +43,7 @@ hone_status hn_import_problem(hn_importer *importer, hone_status status, int fro
     put_in_front(&importer->diag->entries[from], text);
   }
   if (gravity(status) == 0 || importer->stopped) return status;
+  ++importer->problems;
   if (gravity(status) > gravity(importer->worst)) importer->worst = status;
   return HONE_OK;
 }

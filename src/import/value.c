@@ -14,7 +14,14 @@ static bool is_plain_name(const char *name) {
   return *name && !isdigit((unsigned char)*name);
 }
 
-/* Names that are formulas or free text ("-", "2*N", "unk__12 x") get a symbol whose own name can be read back. */
+/* Exporters write "?", "" or "-" for a dim that they have no name for: two of those are two dims. */
+static bool is_named(const char *name) {
+  for (; *name; ++name)
+    if (isalnum((unsigned char)*name) || (unsigned char)*name >= 0x80) return true;
+  return false;
+}
+
+/* Names that are formulas or free text ("2*N", "unk__12 x") get a symbol whose own name can be read back. */
 static hone_status named_dim(hn_importer *importer, const char *name, int64_t *out) {
   hone_dims *dims = &importer->graph->dims;
   if (is_plain_name(name)) {
@@ -35,7 +42,7 @@ static hone_status import_dim(hn_importer *importer, const hn_onnx_dim *dim, boo
   hone_dims *dims = &importer->graph->dims;
   if (dim->has_value && dim->value >= 0) {
     *out = dim->value;
-  } else if (after_run || !*dim->param) {
+  } else if (after_run || !is_named(dim->param)) {
     *out = hn_dim_fresh(dims, "dim", after_run, most_extent);
   } else {
     HN_TRY(named_dim(importer, dim->param, out));

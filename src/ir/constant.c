@@ -117,3 +117,31 @@ uint64_t hn_constant_hash(hn_value *value) {
   value->content_hash = hash == 0 ? 1 : hash;
   return value->content_hash;
 }
+
+static bool is_subnormal(uint32_t bits) { return (bits & UINT32_C(0x7f800000)) == 0 && bits << 1 != 0; }
+
+static bool has_subnormal(const uint32_t *bits, int64_t count) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) found += is_subnormal(bits[i]);
+  return found > 0;
+}
+
+/* The tensor lies in the graph's arena, its bytes perhaps in a file: they are copied. */
+static hone_status flush_constant(hone_graph *graph, hn_value *value) {
+  hone_tensor *tensor = (hone_tensor *)(uintptr_t)value->fact.constant;
+  const int64_t count = (int64_t)(tensor->bytes / sizeof(uint32_t));
+  if (tensor->type.dtype != HONE_F32 || !has_subnormal(tensor->data, count)) return HONE_OK;
+  uint32_t *copy = (uint32_t *)(uintptr_t)keep(graph, tensor, &value->in_arena);
+  if (!copy) return HN_FAIL_MEMORY(&graph->context->diag);
+  for (int64_t i = 0; i < count; ++i)
+    if (is_subnormal(copy[i])) copy[i] &= UINT32_C(0x80000000);
+  tensor->data = copy;
+  value->content_hash = 0;
+  return HONE_OK;
+}
+
+hone_status hn_graph_flush_subnormals(hone_graph *graph) {
+  for (int i = 0; i < graph->value_count; ++i)
+    if (hn_value_is_constant(graph->values[i])) HN_TRY(flush_constant(graph, graph->values[i]));
+  return HONE_OK;
+}

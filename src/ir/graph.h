@@ -91,6 +91,7 @@ struct hone_graph {
   hn_table value_counters, node_counters; /* name -> int64_t: the last number given to a name made from it */
   hn_mapping **mappings;
   int mapping_count, mapping_capacity;
+  int refusals;        /* what rows said against their inputs: a block may have to live with it */
   uint64_t model_hash; /* of the bytes it was read from; 0 when built by hand */
   int opset;           /* of the ai.onnx domain, for messages and export */
 };
@@ -117,7 +118,8 @@ hn_value *hn_constant_create(hone_graph *graph, const char *name, const hone_ten
 /* i64, rank 0 or 1 */
 hn_value *hn_constant_int(hone_graph *graph, const char *name, int rank, int64_t count, const int64_t *values);
 hn_value *hn_constant_scalar(hone_graph *graph, hone_dtype dtype, double value);
-uint64_t hn_constant_hash(hn_value *value); /* of type and bytes; computed on first use, never 0 */
+hone_status hn_graph_flush_subnormals(hone_graph *graph); /* f32 constants get zeros for them, of the same sign */
+uint64_t hn_constant_hash(hn_value *value);               /* of type and bytes; computed on first use, never 0 */
 static inline bool hn_value_is_constant(const hn_value *value) {
   return !value->node && !value->param_of && value->fact.constant;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infer.c - facts of values: what each op's row says of its outputs, checked before anyone believes it. */
 #include "ir/graph.h"
+#include "ir/branch.h"
 #include "ir/build.h"
 #include <string.h>
 
@@ -25,7 +26,7 @@ static bool gather_returns(const hn_node *node, hn_arena *arena, returns *out) {
     hone_fact *facts = HN_NEW(arena, hone_fact, block->result_count);
     if (!facts) return false;
     for (int i = 0; i < block->result_count; ++i) facts[i] = fact_of(block->results[i]);
-    out->counts[b] = block->result_count;
+    out->counts[b] = (node->op->traits & HONE_RUNS_ONE) && hn_block_failure(block) ? -1 : block->result_count;
     out->lists[b] = facts;
   }
   return true;
@@ -99,7 +100,10 @@ static hone_status run_row(hone_graph *graph, const hn_node *node, hn_arena *are
   if (node->block_count > 0 && !gather_returns(node, &scratch, &results)) status = HN_FAIL_MEMORY(diag);
   infer.block_result_counts = results.counts;
   infer.block_results = results.lists;
-  if (status == HONE_OK) status = node->op->infer(&infer);
+  if (status == HONE_OK) {
+    status = node->op->infer(&infer);
+    graph->refusals += status == HONE_MALFORMED || status == HONE_UNSUPPORTED;
+  }
   hn_arena_deinit(&scratch);
   if (status == HONE_OK && graph->dims.failed)
     status = HN_FAIL(diag, HONE_NO_MEMORY, "no room for more symbolic extents");
@@ -189,7 +193,32 @@ static hone_status infer_block(hone_graph *graph, hn_block *block) {
   return first;
 }
 
+/* One of two: a block that does not fit fails when it is taken, unless that is known to be so, or no block fits. */
+static hone_status infer_branches(hone_graph *graph, hn_node *node) {
+  hone_diagnostics *diag = &graph->context->diag;
+  hone_status status[2];
+  int first_message[2];
+  bool holds, failed;
+  for (int i = 0; i < 2; ++i) {
+    first_message[i] = diag->count;
+    status[i] = hn_infer_params(graph, node, i);
+    if (status[i] == HONE_OK) status[i] = infer_block(graph, node->blocks[i]);
+    if (must_end(status[i])) return status[i];
+  }
+  const int taken = node->in_count > 0 && node->in[0] && hn_fact_decides(&node->in[0]->fact, &holds) ? !holds : -1;
+  if (status[0] != HONE_OK && status[1] != HONE_OK) return status[0];
+  for (int i = 0; i < 2; ++i) {
+    if (status[i] == HONE_OK) continue;
+    if (taken == i) return status[i];
+    HN_TRY(hn_branch_fail(node, i, first_message[i], &failed));
+    if (!failed) return status[i];
+  }
+  const char *failure = taken >= 0 ? hn_block_failure(node->blocks[taken]) : NULL;
+  return failure ? HN_FAIL(diag, HONE_MALFORMED, "%s", failure) : HONE_OK;
+}
+
 static hone_status infer_blocks(hone_graph *graph, hn_node *node) {
+  if ((node->op->traits & HONE_RUNS_ONE) && node->block_count == 2) return infer_branches(graph, node);
   hone_status first = HONE_OK;
   for (int i = 0; i < node->block_count; ++i) {
     hone_status status = hn_infer_params(graph, node, i);

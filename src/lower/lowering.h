@@ -3,6 +3,7 @@
 #ifndef HN_LOWER_LOWERING_H
 #define HN_LOWER_LOWERING_H
 
+#include "base/buckets.h"
 #include "lower/lower.h"
 
 /* Bytes that will stand in the weights: a constant copied (in a format), or what a tactic packs. */
@@ -31,6 +32,7 @@ typedef struct hn_lowering {
   const hn_candidate **candidate_of; /* one a step; NULL: reformats and views */
   int candidate_capacity;
   hn_weight_item *weights;
+  hn_buckets weights_by_key;
   int weight_count;
 } hn_lowering;
 

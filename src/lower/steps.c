@@ -107,7 +107,7 @@ static hone_status pack_weights(hn_lowering *lowering, const hn_choice *choice, 
   if (!from) return no_memory(lowering);
   int from_count = 0;
   for (int i = 0; i < node->in_count; ++i)
-    if ((candidate->tactic->pack_mask >> i & 1) && node->in[i] && node->in[i]->fact.constant)
+    if (hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant)
       if (!(from[from_count++] = hn_arena_text(arena, node->in[i]->name))) return no_memory(lowering);
   const hn_weight_item wanted = {.choice = choice,
                                  .bytes = candidate->tactic->pack_bytes(query),
@@ -134,7 +134,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   hone_query query;
   hn_candidate_query(lowering->choices, choice, candidate, in, in + node->in_count, &query);
   for (int i = 0; i < node->in_count; ++i) { /* reformats stand before the step */
-    const bool packed = (candidate->tactic->pack_mask >> i & 1) && node->in[i] && node->in[i]->fact.constant;
+    const bool packed = hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])
                   : hn_lowering_bring(lowering, node->in[i], in[i].type.format, home, node, i, &tensors[i]));
   }
@@ -151,7 +151,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
     lowering->made_at[node->out[i]->id] = home;
     if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], format, home)) < 0) return HONE_NO_MEMORY;
   }
-  HN_TRY(hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs));
+  if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   HN_TRY(hn_lowering_origins(lowering, &node->origins, step));
   step->provider = candidate->provider;
   step->tactic = candidate->tactic;
@@ -179,14 +179,14 @@ hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
   for (int i = 0; i < node->in_count; ++i)
-    if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= 1u << i;
+    if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= hn_mask_bit(i);
   if ((step->out[0] = hn_lowering_tensor(lowering, node->out[0], HONE_PLAIN, home)) < 0) return HONE_NO_MEMORY;
   plan->tensors[step->out[0]].alias_of = tensors[0];
   plan->tensors[step->out[0]].place = plan->tensors[tensors[0]].place;
   plan->tensors[step->out[0]].index = plan->tensors[tensors[0]].index;
   step->error_rel_l2 = 0;
   step->device = home;
-  HN_TRY(hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs));
+  if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   return hn_lowering_origins(lowering, &node->origins, step);
 }
 
@@ -219,8 +219,8 @@ static hone_status emit_control(hn_lowering *lowering, const hn_choice *choice) 
       hn_lowering_new_step(lowering, kind, node->name, node->op, node->in_count, node->out_count, NULL);
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
-  for (int i = 0; i < node->in_count && i < 32; ++i)
-    if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= 1u << i;
+  for (int i = 0; i < node->in_count; ++i)
+    if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= hn_mask_bit(i);
   step->blocks = HN_NEW(&plan->arena, int, node->block_count);
   if (!step->blocks) return no_memory(lowering);
   step->block_count = node->block_count;
@@ -232,7 +232,7 @@ static hone_status emit_control(hn_lowering *lowering, const hn_choice *choice) 
     lowering->made_in[node->out[i]->id] = HONE_PLAIN;
     if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], HONE_PLAIN, plan->host)) < 0) return HONE_NO_MEMORY;
   }
-  HN_TRY(hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs));
+  if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   return hn_lowering_origins(lowering, &node->origins, step);
 }
 

@@ -10,18 +10,12 @@ static bool may_overwrite(const hn_plan *plan, const hn_life *lives, int s, int 
   const hn_plan_step *step = &plan->steps[s];
   if (step->in[i] < 0) return false;
   const int root = hn_plan_root(plan, step->in[i]);
-  if (plan->tensors[root].place != HN_PLACE_ARENA || lives[root].last != s) return false;
+  if (plan->tensors[root].place != HN_PLACE_ARENA || lives[hn_plan_top(plan, root)].last != s) return false;
   const hone_type *from = &plan->tensors[root].type, *to = &plan->tensors[step->out[0]].type;
   return hn_type_equal(&plan->tensors[step->in[i]].type, to) && from->format == to->format && from->dtype == to->dtype;
 }
 
-/* Whoever lies in the same place lives until `last`, too. */
-static void prolong(const hn_plan *plan, hn_life *lives, int t, int last) {
-  const int top = hn_plan_top(plan, t);
-  for (int u = 0; u < plan->tensor_count; ++u)
-    if (lives[u].last < last && hn_plan_top(plan, u) == top) lives[u].last = last;
-}
-
+/* All that lie in one place live until its top does: only lives of tops are kept up to date here. */
 static void reuse_in_place(hn_plan *plan, hn_life *lives) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
@@ -32,7 +26,8 @@ static void reuse_in_place(hn_plan *plan, hn_life *lives) {
       if (!may_overwrite(plan, lives, s, i)) continue;
       const int root = hn_plan_root(plan, step->in[i]);
       out->alias_of = root;
-      prolong(plan, lives, root, lives[step->out[0]].last);
+      const int top = hn_plan_top(plan, root), last = lives[step->out[0]].last;
+      if (lives[top].last < last) lives[top].last = last;
       break;
     }
   }
@@ -72,7 +67,9 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   for (int home = 0; home < plan->device_count; ++home) { /* one arena each */
     if (plan->homes[home] != home) continue;
     for (int t = 0; t < plan->tensor_count; ++t) here[t] = plan->tensors[t].device == home ? bytes[t] : 0;
-    if (hn_memory_place(plan->tensor_count, here, lives, order, offsets, &total) != HONE_OK)
+    const hone_status status = hn_memory_place(&plan->arena, plan->tensor_count, here, lives, order, offsets, &total);
+    if (status == HONE_NO_MEMORY) return HN_FAIL_MEMORY(&lowering->context->diag);
+    if (status != HONE_OK)
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
     for (int t = 0; t < plan->tensor_count; ++t)
       if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].device == home)

@@ -41,7 +41,7 @@ static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, ui
   for (int i = 0; i < item->choice->node->in_count; ++i) {
     const hone_tensor *constant = item->choice->in[i].constant;
     key = hn_hash_join(key, (uint64_t)i);
-    if (constant && (candidate->tactic->pack_mask >> i & 1)) {
+    if (constant && hn_mask_has(candidate->tactic->pack_mask, i)) {
       key = hn_hash_join(key, tensor_key(constant));
       for (int d = 0; d < constant->type.shape.rank; ++d)
         key = hn_hash_join(key, (uint64_t)constant->type.shape.dim[d]);
@@ -54,13 +54,14 @@ static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, ui
 hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *item, int *out) {
   uint64_t key;
   if (!item_key(lowering, item, &key)) return HN_FAIL_MEMORY(&lowering->context->diag);
-  for (int i = 0; i < lowering->weight_count; ++i)
-    if (lowering->weights[i].key == key && lowering->weights[i].bytes == item->bytes) {
+  for (int i = -1; (i = hn_buckets_find(&lowering->weights_by_key, key, i)) >= 0;)
+    if (lowering->weights[i].bytes == item->bytes) {
       *out = i;
       return HONE_OK;
     }
   if (!hn_arena_grow(&lowering->plan->arena, (void **)&lowering->weights, &lowering->weight_capacity,
-                     lowering->weight_count + 1, sizeof *lowering->weights))
+                     lowering->weight_count + 1, sizeof *lowering->weights) ||
+      !hn_buckets_add(&lowering->weights_by_key, &lowering->plan->arena, key))
     return HN_FAIL_MEMORY(&lowering->context->diag);
   lowering->weights[lowering->weight_count] = *item;
   lowering->weights[lowering->weight_count].key = key;

@@ -66,6 +66,7 @@ const hone_op hn_op_affine_grid = {
     .in = {{"theta", 't', HONE_TYPES_FLOAT, 0}, {"size", 0, HONE_BIT(HONE_I64), 0}},
     .out = {{"grid", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("align_corners", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -11,6 +11,7 @@ const hone_op hn_op_arg_max = {
     .in = {{"data", 0, HONE_TYPES_NUMBER}},
     .out = {{"reduced", 0, HONE_BIT(HONE_I64)}},
     .attr = {HONE_INT_ATTR("axis", 0), HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("select_last_index", 0)},
+    .traits = HONE_WINDOWED,
     .infer = hn_infer_arg,
     .eval = eval,
     .cost = hn_cost_reduce,

@@ -255,6 +255,7 @@ const hone_op hn_op_attention = {
              HONE_INT_ATTR("qk_matmul_output_mode", 0), HONE_INT_ATTR("right_window_size", -1),
              HONE_OPTIONAL_ATTR("scale", HONE_ATTR_FLOAT), HONE_FLOAT_ATTR("softcap", 0.0),
              HONE_OPTIONAL_ATTR("softmax_precision", HONE_ATTR_INT)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

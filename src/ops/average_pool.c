@@ -5,13 +5,13 @@
 
 static double mean(const hn_pool_window *window, int64_t count_pads) {
   double sum = 0;
-  int64_t count = 0, offset;
-  for (int64_t tap = 0; tap < window->taps; ++tap) {
-    const hn_tap where = hn_sliding_tap(window->sliding, window->at, tap, &offset);
-    if (where == HN_TAP_INSIDE) sum += hn_real(window->x, window->base + offset);
-    count += where == HN_TAP_INSIDE || (where == HN_TAP_ON_PAD && count_pads);
-  }
-  return count ? sum / (double)count : 0;
+  int64_t offset;
+  hn_taps taps;
+  for (bool more = hn_taps_begin(&taps, window->sliding, window->at, &offset); more;
+       more = hn_taps_next(&taps, &offset))
+    sum += hn_real(window->x, window->base + offset);
+  const double count = count_pads ? taps.padded : (double)taps.inside;
+  return count > 0 ? sum / count : 0;
 }
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {
@@ -26,6 +26,7 @@ const hone_op hn_op_average_pool = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("ceil_mode", 0), HONE_INT_ATTR("count_include_pad", 0),
              HONE_NEEDED_ATTR("kernel_shape", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWED,
     .infer = hn_infer_pool,
     .eval = eval,
     .cost = hn_cost_pool,

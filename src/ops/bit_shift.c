@@ -40,6 +40,7 @@ const hone_op hn_op_bit_shift = {
     .in = {{"x", 'T', HONE_TYPES_INT}, {"y", 'T', HONE_TYPES_INT}},
     .out = {{"z", 'T'}},
     .attr = {HONE_NEEDED_ATTR("direction", HONE_ATTR_STRING)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_elementwise,

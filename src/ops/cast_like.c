@@ -11,6 +11,7 @@ const hone_op hn_op_cast_like = {
     .in = {{"input", 0, HONE_TYPES_FIXED | HONE_BIT(HONE_STRING)}, {"target_type", 0, HONE_TYPES_ANY}},
     .out = {{"output", 0, HONE_TYPES_FIXED}},
     .attr = {HONE_INT_ATTR("saturate", 1), HONE_STRING_ATTR("round_mode", "up")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = hn_eval_cast,
     .cost = hn_cost_copy,

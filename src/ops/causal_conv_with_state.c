@@ -66,6 +66,7 @@ const hone_op hn_op_causal_conv_with_state = {
            {"past_state", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL}},
     .out = {{"output", 't', 0, 0}, {"present_state", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HONE_STRING_ATTR("activation", "none")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -57,6 +57,7 @@ const hone_op hn_op_center_crop_pad = {
     .in = {{"input_data", 'T', HONE_TYPES_ANY}, {"shape", 0, HONE_TYPES_INDEX}},
     .out = {{"output_data", 'T'}},
     .attr = {HONE_OPTIONAL_ATTR("axes", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clip.c - x between min and max; either bound may be absent. The expression holds only when both are there.
- * When min > max every element becomes max, as the specification says since opset 6. */
+ * When min > max every element becomes max, as the specification says since opset 6. A NaN, of x or a bound, wins. */
 #include "ops/common_elementwise.h"
 #include <math.h>
 
@@ -26,8 +26,8 @@ static void clip_reals(hone_eval *eval, int64_t first, int64_t last) {
   const double high = hn_eval_given(eval, 2) ? hn_real(&eval->in[2], 0) : INFINITY;
   for (int64_t at = first; at < last; ++at) {
     double value = hn_real(&eval->in[0], at);
-    if (value < low) value = low;
-    if (value > high) value = high;
+    if (value < low || isnan(low)) value = low;
+    if (value > high || isnan(high)) value = high;
     hn_store_real(&eval->out[0], at, value);
   }
 }

@@ -113,6 +113,7 @@ const hone_op hn_op_col2im = {
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_OPTIONAL_ATTR("dilations", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("pads", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("strides", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -47,7 +47,7 @@ hone_status hn_eval_arg(hone_eval *eval, const hone_window *window, bool largest
     return HN_FAIL(eval->diagnostics, HONE_INVALID, "the axis has no element to choose from");
   for (int64_t row = first; row < last; ++row) {
     int64_t best = 0;
-    for (int64_t i = 1; i < rows.len; ++i) {
+    for (int64_t i = 1; i < rows.len && !hn_eval_ends(eval, i); ++i) {
       const int64_t at = hn_row_at(&rows, row, i), of = hn_row_at(&rows, row, best);
       if (beats(x, at, of, largest) || (select_last && !beats(x, of, at, largest))) best = i;
     }

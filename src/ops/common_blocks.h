@@ -15,7 +15,7 @@ void hn_param_carried(hone_infer *infer, const hone_fact *initial, const hone_fa
 hone_status hn_out_either(hone_infer *infer, int output, const hone_fact *a, const hone_fact *b, const char *what);
 /* A carried value must come back with the type that it began with. */
 hone_status hn_infer_carried(hone_infer *infer, int output, const hone_fact *initial, const hone_fact *result);
-/* The facts of block b's results; NULL before they are known. */
+/* The facts of block b's results; NULL before they are known. *out_count -1: one of two that never returns. */
 const hone_fact *hn_block_results(const hone_infer *infer, int block, int *out_count);
 
 #endif

@@ -82,6 +82,14 @@ static void store_f8(hone_tensor *to, int64_t at, double value, bool saturate, c
   ((uint8_t *)to->data)[at] = hn_f8_from_f64(dtype, value, saturate);
 }
 
+/* What no integer stands for is undefined in ONNX. Here it is the least i64 for i64, and for types of at most 32 bits
+ * what is left of the least i32: what processors make of it. */
+static double fitting(double value, hone_dtype dtype) {
+  if (dtype == HONE_I64 && !(value >= -0x1p63 && value < 0x1p63)) return -0x1p63;
+  const bool through_i32 = hn_dtype_is_int(dtype) && hone_dtype_bits(dtype) <= 32 && dtype != HONE_U32;
+  return through_i32 && !(value > -0x1p31 - 1 && value < 0x1p31) ? -0x1p31 : value;
+}
+
 hone_status hn_eval_cast(hone_eval *eval, const hone_window *window) {
   const hone_tensor *from = &eval->in[0];
   hone_tensor *to = &eval->out[0];
@@ -102,7 +110,7 @@ hone_status hn_eval_cast(hone_eval *eval, const hone_window *window) {
     else if (texts)
       hn_store_int(to, at, int_of_text(&texts[at]));
     else if (real && (hn_dtype_is_float(source) || hn_dtype_is_float(target)))
-      hn_store_real(to, at, hn_real(from, at));
+      hn_store_real(to, at, fitting(hn_real(from, at), target));
     else
       hn_store_int(to, at, hn_int(from, at));
   }

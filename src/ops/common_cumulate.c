@@ -16,7 +16,7 @@ static void cumulate_row(hone_eval *eval, const hn_rows *rows, int64_t row, bool
   const bool is_real = hn_dtype_is_float(eval->in[0].type.dtype);
   double real = multiply;
   uint64_t integer = multiply;
-  for (int64_t i = 0; i < rows->len; ++i) {
+  for (int64_t i = 0; i < rows->len && !hn_eval_ends(eval, i); ++i) {
     const int64_t at = hn_row_at(rows, row, reverse ? rows->len - 1 - i : i);
     const double real_before = real;
     const uint64_t integer_before = integer;

@@ -216,7 +216,7 @@ static int64_t wrapped(hone_dtype dtype, int64_t number) {
   return hn_int(&one, 0);
 }
 
-enum { MAX_FOLDED_INPUTS = 16 };
+enum { MAX_FOLDED_INPUTS = 16, MAX_EXPR_INPUTS = 32 /* always fit */ };
 
 typedef struct folding {
   hn_expr expr;
@@ -269,6 +269,9 @@ static void fold_values(hone_infer *infer) {
 }
 
 hone_status hn_infer_broadcast(hone_infer *infer) {
+  hn_expr expr; /* a run would find out late that there is none */
+  if (infer->op->expr && infer->in_count > MAX_EXPR_INPUTS)
+    HN_TRY(hn_expr_of_op(infer->diagnostics, infer->op, infer->attrs, infer->in_count, &expr));
   hone_shape shape = {.rank = 0};
   for (int i = 0; i < infer->in_count && shape.rank >= 0; ++i) {
     if (!hn_in_given(infer, i)) continue;

@@ -84,7 +84,8 @@ hone_status hn_eval_ints(hone_eval *eval, int input, int room, int64_t *out, int
 
 hone_status hn_eval_axis(hone_eval *eval, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank)
-    return HN_FAIL(eval->diagnostics, HONE_INVALID, "axis %lld, but the rank is %d", (long long)axis, rank);
+    return HN_FAIL(eval->diagnostics, HONE_INVALID, "axis is %lld; allowed: %d to %d", (long long)axis, -rank,
+                   rank - 1);
   *out = (int)(axis < 0 ? axis + rank : axis);
   return HONE_OK;
 }
@@ -131,8 +132,8 @@ hone_status hn_eval_expect(hone_eval *eval, int output, int rank, const int64_t 
 hone_status hn_eval_index(hone_eval *eval, const hone_tensor *indices, int64_t at, int64_t extent, int64_t *out) {
   const int64_t index = hn_int(indices, at);
   if (index < -extent || index >= extent)
-    return HN_FAIL(eval->diagnostics, HONE_INVALID, "index %lld is outside [%lld, %lld)", (long long)index,
-                   (long long)-extent, (long long)extent);
+    return HN_FAIL(eval->diagnostics, HONE_INVALID, "indices[%lld] is %lld; allowed: %lld to %lld", (long long)at,
+                   (long long)index, (long long)-extent, (long long)extent - 1);
   *out = index < 0 ? index + extent : index;
   return HONE_OK;
 }

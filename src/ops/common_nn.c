@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_nn.c - checks, windows, moments and costs shared by the neural-network rows. */
 #include "ops/common_nn.h"
+#include <math.h>
 #include <string.h>
 
 bool hn_dims_differ(int64_t a, int64_t b) { return !HONE_SYMBOLIC(a) && !HONE_SYMBOLIC(b) && a != b; }
@@ -93,7 +94,7 @@ hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const ho
 }
 
 hn_moments hn_moments_of(const hone_tensor *x, int64_t first, int64_t count, int64_t step) {
-  hn_moments moments = {0, 0};
+  hn_moments moments = {NAN, NAN};
   if (count <= 0) return moments;
   double sum = 0, square = 0;
   for (int64_t i = 0; i < count; ++i) sum += hn_real(x, first + i * step);

@@ -62,12 +62,21 @@ typedef enum hn_tap { HN_TAP_INSIDE, HN_TAP_ON_PAD, HN_TAP_BEYOND } hn_tap;
 /* Where tap number `tap` of the window at out_at lies: *out_offset is flat in the input's spatial plane when INSIDE.
  * BEYOND: further out than the pads, as ceil_mode's last window may reach. */
 hn_tap hn_sliding_tap(const hn_sliding *sliding, const int64_t *out_at, int64_t tap, int64_t *out_offset);
+/* The taps of a window that lie inside the input, in order: what the pads hold is never walked through. */
+typedef struct hn_taps {
+  const hn_sliding *sliding;
+  int64_t begin[HN_MAX_SPATIAL], end[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL]; /* in the input */
+  int64_t inside;
+  double padded; /* taps inside or on pads */
+} hn_taps;
+bool hn_taps_begin(hn_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset);
+bool hn_taps_next(hn_taps *taps, int64_t *out_offset); /* false: there is none left */
 /* eval of a pooling row: each output element is the fold of one window; parameter: passed on. */
 typedef struct hn_pool_window {
   const hone_tensor *x;
   const hn_sliding *sliding;
-  const int64_t *at;  /* the window, for hn_sliding_tap */
-  int64_t base, taps; /* where its plane begins in x */
+  const int64_t *at; /* the window, for hn_taps_begin */
+  int64_t base;      /* where its plane begins in x */
 } hn_pool_window;
 typedef double hn_fold_window(const hn_pool_window *window, int64_t parameter);
 hone_status hn_eval_pool(hone_eval *eval, const hone_window *window, hn_fold_window *fold, int64_t parameter);
@@ -88,7 +97,7 @@ hone_cost hn_cost_softmax(const hone_attrs *attrs, const hone_fact *in, int in_c
 typedef struct hn_moments {
   double mean, variance; /* of the population */
 } hn_moments;
-/* Over `count` elements from `first` on, `step` apart; two passes. */
+/* Over `count` elements from `first` on, `step` apart; two passes. Of none they are NaN. */
 hn_moments hn_moments_of(const hone_tensor *x, int64_t first, int64_t count, int64_t step);
 /* Ten flops an element: what a normalisation costs, to the precision that a choice needs. */
 hone_cost hn_cost_norm(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);

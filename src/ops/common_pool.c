@@ -9,7 +9,7 @@ hone_status hn_eval_pool(hone_eval *eval, const hone_window *window, hn_fold_win
   HN_TRY(hn_eval_sliding(eval, x, NULL, &sliding));
   const int64_t plane = hn_sliding_in_size(&sliding), channels = hn_eval_dim(x, 1);
   int64_t first, last, at[HONE_MAX_RANK];
-  hn_pool_window under = {.x = x, .sliding = &sliding, .at = at + 2, .taps = hn_sliding_taps(&sliding)};
+  hn_pool_window under = {.x = x, .sliding = &sliding, .at = at + 2};
   hn_window_range(eval, window, 0, &first, &last);
   for (int64_t flat = first; flat < last; ++flat) {
     hn_unflatten(&eval->out[0].type.shape, flat, at);

@@ -150,14 +150,16 @@ static int64_t int_start(hn_reduce_start start, hone_dtype dtype) {
   return low ? -(INT64_MAX >> (64 - bits)) - 1 : INT64_MAX >> (64 - bits);
 }
 
-static double reduce_real(const hone_tensor *x, const axes_plan *plan, int64_t base, const hn_reduction *reduction) {
+static double reduce_real(const hone_eval *eval, const axes_plan *plan, int64_t base, const hn_reduction *reduction) {
+  const hone_tensor *x = &eval->in[0];
   double largest = 0, total = real_start(reduction->start);
   if (reduction->shift_by_largest) {
     largest = -INFINITY;
-    for (int64_t i = 0; i < plan->count; ++i) largest = fmax(largest, hn_real(x, base + gone_offset(plan, i)));
+    for (int64_t i = 0; i < plan->count && !hn_eval_ends(eval, i); ++i)
+      largest = fmax(largest, hn_real(x, base + gone_offset(plan, i)));
     if (!isfinite(largest)) largest = 0;
   }
-  for (int64_t i = 0; i < plan->count; ++i)
+  for (int64_t i = 0; i < plan->count && !hn_eval_ends(eval, i); ++i)
     total = reduction->real(total, hn_real(x, base + gone_offset(plan, i)) - largest);
   return (reduction->finish ? reduction->finish(total, plan->count) : total) + largest;
 }
@@ -175,11 +177,11 @@ hone_status hn_eval_reduce(hone_eval *eval, const hone_window *window, const hn_
     const int64_t base = kept_base(&plan, at);
     if (as_int) {
       int64_t total = int_start(reduction->start, dtype);
-      for (int64_t i = 0; i < plan.count; ++i)
+      for (int64_t i = 0; i < plan.count && !hn_eval_ends(eval, i); ++i)
         total = reduction->integer(total, hn_int(x, base + gone_offset(&plan, i)), is_unsigned);
       hn_store_int(&eval->out[0], at, total);
     } else {
-      hn_store_real(&eval->out[0], at, reduce_real(x, &plan, base, reduction));
+      hn_store_real(&eval->out[0], at, reduce_real(eval, &plan, base, reduction));
     }
   }
   return HONE_OK;

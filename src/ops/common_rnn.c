@@ -170,7 +170,7 @@ static hone_status run_sequence(hone_eval *eval, const hn_rnn *rnn, hn_rnn_cell 
     h[i] = hn_eval_given(eval, 5) ? hn_real(&eval->in[5], state + i) : 0;
     c[i] = hn_eval_given(eval, 6) ? hn_real(&eval->in[6], state + i) : 0;
   }
-  for (int64_t step = 0; step < rnn->time; ++step) {
+  for (int64_t step = 0; step < rnn->time && !hn_eval_stopped(eval); ++step) {
     const bool inside = step < length;
     const int64_t time = inside && backwards ? length - 1 - step : step;
     const int64_t x_row = rnn->batch_first ? batch * rnn->time + time : time * rnn->batch + batch;

@@ -99,6 +99,43 @@ int64_t hn_sliding_in_size(const hn_sliding *sliding) {
   return size;
 }
 
+/* How many of count positions, step apart from 0, lie below size. */
+static int64_t below(int64_t size, int64_t step, int64_t count) {
+  const int64_t fit = size > 0 ? hn_ceil_div(size, step) : 0;
+  return fit < count ? fit : count;
+}
+
+bool hn_taps_begin(hn_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset) {
+  *taps = (hn_taps){.sliding = sliding, .inside = 1, .padded = 1};
+  for (int i = 0; i < sliding->spatial; ++i) {
+    const int64_t origin = out_at[i] * sliding->stride[i] - sliding->pad_begin[i], step = sliding->dilation[i];
+    const int64_t first = origin < 0 ? hn_ceil_div(-origin, step) : 0, end = sliding->in[i] - origin;
+    const int64_t last = below(end, step, sliding->kernel[i]);
+    taps->begin[i] = taps->at[i] = origin + first * step;
+    taps->end[i] = origin + last * step;
+    taps->inside *= last > first ? last - first : 0;
+    taps->padded *= (double)below(end + sliding->pad_end[i], step, sliding->kernel[i]);
+  }
+  return taps->inside > 0 && hn_taps_next(taps, out_offset);
+}
+
+bool hn_taps_next(hn_taps *taps, int64_t *out_offset) {
+  const hn_sliding *s = taps->sliding;
+  int64_t offset = 0, size = 1;
+  if (taps->at[0] >= taps->end[0]) return false;
+  for (int i = s->spatial - 1; i >= 0; --i) {
+    offset += taps->at[i] * size;
+    size *= s->in[i];
+  }
+  *out_offset = offset;
+  for (int i = s->spatial - 1; i >= 0; --i) { /* on to the next; past the last, axis 0 stays at its end */
+    taps->at[i] += s->dilation[i];
+    if (taps->at[i] < taps->end[i] || i == 0) break;
+    taps->at[i] = taps->begin[i];
+  }
+  return true;
+}
+
 hn_tap hn_sliding_tap(const hn_sliding *sliding, const int64_t *out_at, int64_t tap, int64_t *out_offset) {
   hn_tap where = HN_TAP_INSIDE;
   int64_t offset = 0, step = 1;
@@ -129,7 +166,10 @@ hone_cost hn_cost_pool(const hone_attrs *attrs, const hone_fact *in, int in_coun
   const int64_t *kernel = NULL;
   double taps = 1;
   const int count = hn_attr_ints(attrs, "kernel_shape", &kernel);
-  for (int i = 0; i < count; ++i) taps *= (double)kernel[i];
+  for (int i = 0; i < count; ++i) { /* those behind the input's extent lie on pads, where nothing is read */
+    const int64_t extent = in[0].type.shape.rank == count + 2 ? in[0].type.shape.dim[2 + i] : kernel[i];
+    taps *= (double)(kernel[i] < extent ? kernel[i] : extent);
+  }
   const double elements = (double)hn_elems(count ? &out[0].type.shape : &in[0].type.shape); /* global pools have none */
   return hn_cost_work(elements * taps, in, in_count, out, out_count);
 }

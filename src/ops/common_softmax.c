@@ -10,7 +10,7 @@ hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window, bool log
   const hn_rows rows = hn_rows_along(&x->type.shape, hn_attr_int(eval->attrs, "axis"));
   int64_t first, last;
   hn_rows_window(eval, window, &rows, &first, &last);
-  for (int64_t row = first; row < last; ++row) {
+  for (int64_t row = first; row < last && !hn_eval_stopped(eval); ++row) {
     double top = -(double)INFINITY, sum = 0;
     for (int64_t i = 0; i < rows.len; ++i) top = fmax(top, hn_real(x, hn_row_at(&rows, row, i)));
     for (int64_t i = 0; i < rows.len; ++i) sum += exp(hn_real(x, hn_row_at(&rows, row, i)) - top);

@@ -14,9 +14,10 @@ static void sift_down(int64_t *heap, int64_t root, int64_t count, hn_before *bef
   heap[root] = moved;
 }
 
-void hn_sort_indices(int64_t *indices, int64_t count, hn_before *before, const void *context) {
-  for (int64_t root = count / 2 - 1; root >= 0; --root) sift_down(indices, root, count, before, context);
-  for (int64_t end = count - 1; end > 0; --end) {
+void hn_sort_indices(const hone_eval *eval, int64_t *indices, int64_t count, hn_before *before, const void *context) {
+  for (int64_t root = count / 2 - 1; root >= 0 && !hn_eval_ends(eval, root); --root)
+    sift_down(indices, root, count, before, context);
+  for (int64_t end = count - 1; end > 0 && !hn_eval_ends(eval, end); --end) {
     const int64_t last = indices[0];
     indices[0] = indices[end];
     indices[end] = last;

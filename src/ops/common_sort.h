@@ -3,11 +3,11 @@
 #ifndef HN_OPS_COMMON_SORT_H
 #define HN_OPS_COMMON_SORT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "ops/op.h"
 
 /* before must be a total order (break ties by the index), so that the result does not depend on the algorithm. */
 typedef bool hn_before(const void *context, int64_t a, int64_t b);
-void hn_sort_indices(int64_t *indices, int64_t count, hn_before *before, const void *context);
+/* Stopped, it leaves them in some order. */
+void hn_sort_indices(const hone_eval *eval, int64_t *indices, int64_t count, hn_before *before, const void *context);
 
 #endif

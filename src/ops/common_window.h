@@ -13,6 +13,6 @@ hone_status hn_eval_cosine_window(hone_eval *eval, const hone_window *window, co
   .struct_size = sizeof(hone_op), .name = op_name, .doc = op_doc, .in = {{"size", 0, HONE_TYPES_INDEX}},               \
   .out = {{"output", 0, HONE_TYPES_NUMBER}},                                                                           \
   .attr = {HONE_INT_ATTR("output_datatype", 1), HONE_INT_ATTR("periodic", 1)}, .infer = hn_infer_cosine_window,        \
-  .eval = eval, .cost = hn_cost_elementwise, .onnx = {{onnx_name, 17, HONE_LATEST}}
+  .traits = HONE_WINDOWED, .eval = eval, .cost = hn_cost_elementwise, .onnx = {{onnx_name, 17, HONE_LATEST}}
 
 #endif

@@ -58,6 +58,7 @@ const hone_op hn_op_constant_of_shape = {
     .in = {{"input", 0, HONE_BIT(HONE_I64)}},
     .out = {{"output", 0, HONE_TYPES_ANY}},
     .attr = {HONE_OPTIONAL_ATTR("value", HONE_ATTR_TENSOR)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

@@ -56,6 +56,7 @@ const hone_op hn_op_conv = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
              HN_EPILOGUE_ATTRS},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,

@@ -33,6 +33,7 @@ const hone_op hn_op_conv_integer = {
            {"w_zero_point", 'w', HN_TYPES_BYTE, HONE_PORT_OPTIONAL}},
     .out = {{"y", 0, HONE_BIT(HONE_I32), 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,

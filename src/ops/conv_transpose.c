@@ -97,6 +97,7 @@ const hone_op hn_op_conv_transpose = {
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("output_padding", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("output_shape", HONE_ATTR_INTS),
              HN_EPILOGUE_ATTRS},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

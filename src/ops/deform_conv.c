@@ -104,6 +104,7 @@ const hone_op hn_op_deform_conv = {
     .attr = {HONE_OPTIONAL_ATTR("dilations", HONE_ATTR_INTS), HONE_INT_ATTR("group", 1),
              HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS), HONE_INT_ATTR("offset_group", 1),
              HONE_OPTIONAL_ATTR("pads", HONE_ATTR_INTS), HONE_OPTIONAL_ATTR("strides", HONE_ATTR_INTS)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,

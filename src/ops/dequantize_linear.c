@@ -41,6 +41,7 @@ const hone_op hn_op_dequantize_linear = {
            {"x_zero_point", 't', HN_TYPES_QUANT | HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL}},
     .out = {{"y", 0, HN_TYPES_SCALE, 0}},
     .attr = {HONE_INT_ATTR("axis", 1), HONE_INT_ATTR("block_size", 0), HONE_INT_ATTR("output_dtype", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -12,9 +12,9 @@ static hone_status infer(hone_infer *infer) {
   return HONE_OK;
 }
 
-static double determinant(double *a, int64_t n) {
+static double determinant(const hone_eval *eval, double *a, int64_t n) {
   double result = 1;
-  for (int64_t k = 0; k < n; ++k) {
+  for (int64_t k = 0; k < n && !hn_eval_stopped(eval); ++k) {
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; ++i)
       if (fabs(a[i * n + k]) > fabs(a[pivot * n + k])) pivot = i;
@@ -40,7 +40,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hn_window_range(eval, window, 0, &first, &last);
   for (int64_t flat = first; flat < last; ++flat) {
     for (int64_t i = 0; i < n * n; ++i) work[i] = hn_real(&eval->in[0], flat * n * n + i);
-    hn_store_real(&eval->out[0], flat, determinant(work, n));
+    hn_store_real(&eval->out[0], flat, determinant(eval, work, n));
   }
   return HONE_OK;
 }
@@ -63,6 +63,7 @@ const hone_op hn_op_det = {
     .doc = "determinants of square matrices",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

@@ -91,7 +91,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   int64_t step = 1, first, last;
   for (int i = t.axis + 1; i < x->rank - 1; ++i) step *= x->dim[i];
   hn_window_range(eval, window, 0, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
+  for (int64_t flat = first; flat < last && !hn_eval_stopped(eval); ++flat) {
     const int64_t element = flat / t.parts, inner = element % step, k = element / step % t.out_len;
     double value[2];
     one(eval, &t, element / step / t.out_len * t.in_len * step + inner, step, k, value);
@@ -114,6 +114,7 @@ const hone_op hn_op_dft = {
            {"axis", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("default_axis", -2), HONE_INT_ATTR("inverse", 0), HONE_INT_ATTR("onesided", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -162,7 +162,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     double sum = 0;
     uint64_t total = 0;
     hn_unflatten(&eval->out[0].type.shape, flat, index);
-    for (int64_t t = 0; t < terms; ++t) {
+    for (int64_t t = 0; t < terms && !hn_eval_ends(eval, t); ++t) {
       int64_t at[MAX_INPUTS] = {0}, rest = t;
       for (int i = 0; i < eval->in_count; ++i)
         for (int k = 0; k < eq.out.count; ++k) at[i] += index[k] * stride[i][eq.out.label[k]];
@@ -200,6 +200,7 @@ const hone_op hn_op_einsum = {
     .in = {{"inputs", 't', HONE_TYPES_NUMBER, HONE_PORT_VARIADIC}},
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_NEEDED_ATTR("equation", HONE_ATTR_STRING)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

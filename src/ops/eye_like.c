@@ -32,6 +32,7 @@ const hone_op hn_op_eye_like = {
     .in = {{"input", 0, HONE_TYPES_NUMBER | HONE_TYPES_BOOL}},
     .out = {{"output", 0, HONE_TYPES_NUMBER | HONE_TYPES_BOOL}},
     .attr = {HONE_OPTIONAL_ATTR("dtype", HONE_ATTR_INT), HONE_INT_ATTR("k", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

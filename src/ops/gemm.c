@@ -67,6 +67,7 @@ const hone_op hn_op_gemm = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0), HONE_FLOAT_ATTR("beta", 1.0), HONE_INT_ATTR("transA", 0),
              HONE_INT_ATTR("transB", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -6,7 +6,7 @@ static double mean(const hone_tensor *x, int64_t first, int64_t count, int64_t p
   (void)parameter;
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += hn_real(x, first + i);
-  return count ? sum / (double)count : 0;
+  return sum / (double)count; /* NaN where there is nothing, as of every mean */
 }
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {
@@ -19,6 +19,7 @@ const hone_op hn_op_global_average_pool = {
     .doc = "the mean of each channel's plane",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
+    .traits = HONE_WINDOWED,
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,

@@ -26,6 +26,7 @@ const hone_op hn_op_global_lp_pool = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("p", 2)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,

@@ -23,6 +23,7 @@ const hone_op hn_op_global_max_pool = {
     .doc = "the largest element of each channel's plane",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
+    .traits = HONE_WINDOWED,
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,

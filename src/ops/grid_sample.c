@@ -121,6 +121,7 @@ const hone_op hn_op_grid_sample = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("align_corners", 0), HONE_STRING_ATTR("mode", "linear"),
              HONE_STRING_ATTR("padding_mode", "zeros")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -53,6 +53,7 @@ const hone_op hn_op_group_norm = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("epsilon", 1e-5f), HONE_NEEDED_ATTR("num_groups", HONE_ATTR_INT),
              HONE_INT_ATTR("stash_type", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

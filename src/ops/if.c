@@ -11,6 +11,12 @@ static hone_status infer_params(hone_infer *infer, int block, hone_fact *params,
   return HONE_OK;
 }
 
+/* The other block never returns. */
+static hone_status take_facts(hone_infer *infer, const hone_fact *results) {
+  for (int i = 0; i < infer->out_count; ++i) infer->out[i].type = results[i].type;
+  return HONE_OK;
+}
+
 static hone_status infer(hone_infer *infer) {
   int then_count, else_count;
   const hone_fact *then_results = hn_block_results(infer, THEN, &then_count);
@@ -19,6 +25,8 @@ static hone_status infer(hone_infer *infer) {
   if (hn_elems_checked(hn_in_shape(infer, 0), &elems) && elems != 1)
     return HN_INFER_FAIL(infer, "the condition has %lld elements; it must have one", (long long)elems);
   if (infer->block_count != 2) return HN_INFER_FAIL(infer, "%d branches; there must be 2", infer->block_count);
+  if (then_count < 0 && else_count == infer->out_count) return take_facts(infer, else_results);
+  if (else_count < 0 && then_count == infer->out_count) return take_facts(infer, then_results);
   if (then_count != else_count || then_count != infer->out_count)
     return HN_INFER_FAIL(infer, "the branches give %d and %d results for %d outputs", then_count, else_count,
                          infer->out_count);

@@ -40,6 +40,7 @@ const hone_op hn_op_instance_norm = {
     .in = {{"input", 't', HONE_TYPES_FLOAT, 0}, {"scale", 't', HONE_TYPES_FLOAT, 0}, {"b", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("epsilon", 1e-5f)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

@@ -61,14 +61,13 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hn_broadcast_strides(&ops.scale->type.shape, shape, ops.scale_stride);
   if (ops.b) hn_broadcast_strides(&ops.b->type.shape, shape, ops.b_stride);
   const int64_t axis = hn_attr_int(eval->attrs, "axis");
-  int64_t size = 1;
-  for (int64_t i = axis < 0 ? axis + shape->rank : axis; i < shape->rank; ++i) size *= shape->dim[i];
-  const int64_t total = hn_elems(shape);
-  if (!total) return HONE_OK;
-  int64_t first = 0, last = total / size;
-  if (window && window->output == 0) first = window->first / size, last = hn_ceil_div(window->last, size);
+  int64_t rows = 1, size = 1; /* a row of no elements has moments all the same */
+  for (int i = 0; i < shape->rank; ++i) *(i < (axis < 0 ? axis + shape->rank : axis) ? &rows : &size) *= shape->dim[i];
+  int64_t first = 0, last = rows;
+  if (window && window->output == 0 && size) first = window->first / size, last = hn_ceil_div(window->last, size);
   if (window && window->output != 0) first = window->first, last = window->last;
-  for (int64_t row = first; row < last; ++row) store_row(eval, &ops, row, size, hn_moments_of(x, row * size, size, 1));
+  for (int64_t row = first; row < last && !hn_eval_stopped(eval); ++row)
+    store_row(eval, &ops, row, size, hn_moments_of(x, row * size, size, 1));
   return HONE_OK;
 }
 

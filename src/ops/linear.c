@@ -64,6 +64,7 @@ const hone_op hn_op_linear = {
            {"slope", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("transpose_w", 0), HN_EPILOGUE_ATTRS},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -105,7 +105,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     const int64_t b = row / e.kv_heads, head = row % e.kv_heads;
     for (int64_t i = 0; i < size; ++i)
       state[i] = hn_eval_given(eval, PAST) ? hn_real(&eval->in[PAST], row * size + i) : 0;
-    for (int64_t t = 0; t < e.time; ++t) {
+    for (int64_t t = 0; t < e.time && !hn_eval_stopped(eval); ++t) {
       update(eval, &e, b * e.time + t, head, state);
       for (int64_t g = 0; hn_eval_wanted(eval, 0) && g < group; ++g)
         read_out(eval, &e, b * e.time + t, head * group + g, scale, state);

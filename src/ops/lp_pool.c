@@ -13,9 +13,10 @@ static double norm(const hn_pool_window *window, int64_t parameter) {
   const double p = (double)parameter;
   double sum = 0;
   int64_t offset;
-  for (int64_t tap = 0; tap < window->taps; ++tap)
-    if (hn_sliding_tap(window->sliding, window->at, tap, &offset) == HN_TAP_INSIDE)
-      sum += pow(fabs(hn_real(window->x, window->base + offset)), p);
+  hn_taps taps;
+  for (bool more = hn_taps_begin(&taps, window->sliding, window->at, &offset); more;
+       more = hn_taps_next(&taps, &offset))
+    sum += pow(fabs(hn_real(window->x, window->base + offset)), p);
   return pow(sum, 1 / p);
 }
 
@@ -31,6 +32,7 @@ const hone_op hn_op_lp_pool = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("ceil_mode", 0), HONE_NEEDED_ATTR("kernel_shape", HONE_ATTR_INTS),
              HONE_INT_ATTR("p", 2)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,

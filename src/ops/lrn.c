@@ -47,6 +47,7 @@ const hone_op hn_op_lrn = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1e-4f), HONE_FLOAT_ATTR("beta", 0.75), HONE_FLOAT_ATTR("bias", 1.0),
              HONE_NEEDED_ATTR("size", HONE_ATTR_INT)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -35,6 +35,7 @@ const hone_op hn_op_matmul = {
     .doc = "matrix product over broadcast batch axes",
     .in = {{"a", 't', TYPES, 0}, {"b", 't', TYPES, 0}},
     .out = {{"y", 't', 0, 0}},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,

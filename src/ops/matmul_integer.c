@@ -37,6 +37,7 @@ const hone_op hn_op_matmul_integer = {
            {"a_zero_point", 'a', HN_TYPES_BYTE, HONE_PORT_OPTIONAL},
            {"b_zero_point", 'b', HN_TYPES_BYTE, HONE_PORT_OPTIONAL}},
     .out = {{"y", 0, HONE_BIT(HONE_I32), 0}},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,

@@ -29,16 +29,16 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const bool by_column = hn_attr_int(eval->attrs, "storage_order") == 1, indices = hn_eval_wanted(eval, 1);
   hn_sliding sliding;
   HN_TRY(hn_eval_sliding(eval, x, NULL, &sliding));
-  const int64_t taps = hn_sliding_taps(&sliding), plane = hn_sliding_in_size(&sliding), channels = hn_eval_dim(x, 1);
+  hn_taps taps;
+  const int64_t plane = hn_sliding_in_size(&sliding), channels = hn_eval_dim(x, 1);
   int64_t first, last, at[HONE_MAX_RANK];
   hn_window_joint(eval, window, &first, &last);
-  for (int64_t flat = first; flat < last; ++flat) {
+  for (int64_t flat = first; flat < last && !hn_eval_ends(eval, flat); ++flat) {
     hn_unflatten(&eval->out[0].type.shape, flat, at);
     const int64_t base = (at[0] * channels + at[1]) * plane;
     double best = lowest(x->type.dtype);
     int64_t best_offset = -1, offset;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      if (hn_sliding_tap(&sliding, at + 2, tap, &offset) != HN_TAP_INSIDE) continue;
+    for (bool more = hn_taps_begin(&taps, &sliding, at + 2, &offset); more; more = hn_taps_next(&taps, &offset)) {
       const double value = hn_real(x, base + offset);
       if (best_offset >= 0 && !(value > best) && !(isnan(value) && !isnan(best))) continue;
       best = value, best_offset = offset;

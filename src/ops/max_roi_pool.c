@@ -68,6 +68,7 @@ const hone_op hn_op_max_roi_pool = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}, {"rois", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_NEEDED_ATTR("pooled_shape", HONE_ATTR_INTS), HONE_FLOAT_ATTR("spatial_scale", 1.0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

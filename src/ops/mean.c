@@ -25,6 +25,7 @@ const hone_op hn_op_mean = {
     .doc = "elementwise mean of any number of tensors",
     .in = {{"data_0", 'T', HONE_TYPES_FLOAT, HONE_PORT_VARIADIC}},
     .out = {{"mean", 'T'}},
+    .traits = HONE_WINDOWED,
     .infer = hn_infer_broadcast_given,
     .eval = eval,
     .cost = hn_cost_elementwise,

@@ -8,5 +8,5 @@ const hone_op hn_op_min = {
     .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
     .in = {{"data_0", 'T', HONE_TYPES_NUMBER, HONE_PORT_VARIADIC}},
     .out = {{"min", 'T'}},
-    .onnx = {{"Min", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"Min", 1, HONE_LATEST, .drop = "consumed_inputs", .adapt = "many_inputs"}},
 };

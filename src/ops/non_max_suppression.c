@@ -50,7 +50,7 @@ static void select_class(const hone_eval *eval, int64_t batch, int64_t class, ho
   const int64_t s0 = (batch * classes + class) * boxes;
   unsigned char *gone = eval->scratch;
   memset(gone, 0, (size_t)boxes);
-  for (int64_t kept = 0; kept < most; ++kept) {
+  for (int64_t kept = 0; kept < most && !hn_eval_stopped(eval); ++kept) {
     int64_t best = -1;
     for (int64_t i = 0; i < boxes; ++i) {
       const double score = hn_real(&eval->in[SCORES], s0 + i);

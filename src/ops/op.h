@@ -8,6 +8,7 @@
 #include "tensor/attrs.h"
 #include "tensor/dims.h"
 #include "tensor/element.h"
+#include "tensor/evaluate.h"
 #include "tensor/expr.h"
 #include "tensor/shape.h"
 #include <hone/op.h>

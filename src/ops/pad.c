@@ -133,6 +133,7 @@ const hone_op hn_op_pad = {
            {"axes", 0, HONE_TYPES_INDEX, HONE_PORT_OPTIONAL}},
     .out = {{"output", 'T'}},
     .attr = {HONE_STRING_ATTR("mode", "constant")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

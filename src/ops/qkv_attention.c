@@ -109,6 +109,7 @@ const hone_op hn_op_qkv_attention = {
     .out = {{"y", 'q', 0, 0}},
     .attr = {HONE_INT_ATTR("is_causal", 0), HONE_NEEDED_ATTR("kv_num_heads", HONE_ATTR_INT),
              HONE_NEEDED_ATTR("q_num_heads", HONE_ATTR_INT), HONE_OPTIONAL_ATTR("scale", HONE_ATTR_FLOAT)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

@@ -52,6 +52,7 @@ const hone_op hn_op_qlinear_matmul = {
            {"y_scale", 's', HN_TYPES_SCALE, 0},
            {"y_zero_point", 'y', TYPES, 0}},
     .out = {{"y", 'y', 0, 0}},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,

@@ -57,6 +57,7 @@ const hone_op hn_op_quantize_linear = {
     .out = {{"y", 0, HN_TYPES_QUANT, 0}},
     .attr = {HONE_INT_ATTR("axis", 1), HONE_INT_ATTR("block_size", 0), HONE_INT_ATTR("output_dtype", 0),
              HONE_INT_ATTR("precision", 0), HONE_INT_ATTR("saturate", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

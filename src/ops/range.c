@@ -105,6 +105,7 @@ const hone_op hn_op_range = {
     .in = {{"start", 'T', HONE_TYPES_NUMBER}, {"limit", 'T', HONE_TYPES_NUMBER}, {"delta", 'T', HONE_TYPES_NUMBER}},
     .out = {{"output", 'T'}},
     .attr = {HONE_INT_ATTR("stash_type", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

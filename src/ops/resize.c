@@ -174,6 +174,7 @@ const hone_op hn_op_resize = {
              HONE_INT_ATTR("exclude_outside", 0), HONE_FLOAT_ATTR("extrapolation_value", 0.0),
              HONE_STRING_ATTR("keep_aspect_ratio_policy", "stretch"), HONE_STRING_ATTR("mode", "nearest"),
              HONE_STRING_ATTR("nearest_mode", "round_prefer_floor")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,

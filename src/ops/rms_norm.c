@@ -48,6 +48,7 @@ const hone_op hn_op_rms_norm = {
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0}, {"scale", 'v', HONE_TYPES_FLOAT, 0}},
     .out = {{"y", 'v', 0, 0}},
     .attr = {HONE_INT_ATTR("axis", -1), HONE_FLOAT_ATTR("epsilon", 1e-5f), HONE_INT_ATTR("stash_type", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

@@ -69,7 +69,7 @@ static double pool(const hone_eval *eval, const bins *b, int64_t plane, int64_t 
   double sum = 0, best = 0, corner[4];
   bool any = false;
   for (int64_t i = 0; i < b->grid[0]; ++i)
-    for (int64_t j = 0; j < b->grid[1]; ++j) {
+    for (int64_t j = 0; j < b->grid[1] && !hn_eval_ends(eval, j); ++j) {
       const double r = b->start[0] + b->size[0] * ((double)row + ((double)i + 0.5) / (double)b->grid[0]);
       const double c = b->start[1] + b->size[1] * ((double)column + ((double)j + 0.5) / (double)b->grid[1]);
       if (!corners(&eval->in[X], plane, r, c, corner)) corner[0] = corner[1] = corner[2] = corner[3] = 0;
@@ -119,6 +119,7 @@ const hone_op hn_op_roi_align = {
     .attr = {HONE_STRING_ATTR("coordinate_transformation_mode", "half_pixel"), HONE_STRING_ATTR("mode", "avg"),
              HONE_INT_ATTR("output_height", 1), HONE_INT_ATTR("output_width", 1), HONE_INT_ATTR("sampling_ratio", 0),
              HONE_FLOAT_ATTR("spatial_scale", 1.0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -97,6 +97,7 @@ const hone_op hn_op_rotary_embedding = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("interleaved", 0), HONE_OPTIONAL_ATTR("num_heads", HONE_ATTR_INT),
              HONE_INT_ATTR("rotary_embedding_dim", 0)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

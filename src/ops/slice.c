@@ -170,7 +170,7 @@ const hone_op hn_op_slice = {
            {"axes", 'I', HONE_TYPES_INDEX, HONE_PORT_OPTIONAL},
            {"steps", 'I', HONE_TYPES_INDEX, HONE_PORT_OPTIONAL}},
     .out = {{"output", 'T'}},
-    .traits = HONE_MOVES,
+    .traits = HONE_MOVES | HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

@@ -73,6 +73,7 @@ const hone_op hn_op_stft = {
            {"frame_length", 'i', HONE_TYPES_INDEX, HONE_PORT_OPTIONAL}},
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("onesided", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = cost,

@@ -8,5 +8,5 @@ const hone_op hn_op_sum = {
     .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
     .in = {{"data_0", 'T', HONE_TYPES_FLOAT, HONE_PORT_VARIADIC}},
     .out = {{"sum", 'T'}},
-    .onnx = {{"Sum", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"Sum", 1, HONE_LATEST, .drop = "consumed_inputs", .adapt = "many_inputs"}},
 };

@@ -71,7 +71,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
     const ranking by = {&eval->in[0], &rows, row, hn_attr_int(eval->attrs, "largest") != 0};
     for (int64_t i = 0; i < rows.len; ++i) order[i] = i;
-    hn_sort_indices(order, rows.len, before, &by);
+    hn_sort_indices(eval, order, rows.len, before, &by);
     for (int64_t i = 0; i < k; ++i) {
       hn_copy_element(&eval->out[0], hn_row_at(&best, row, i), &eval->in[0], hn_row_at(&rows, row, order[i]));
       if (eval->out_count > 1) hn_store_int(&eval->out[1], hn_row_at(&best, row, i), order[i]);

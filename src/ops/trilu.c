@@ -32,6 +32,7 @@ const hone_op hn_op_trilu = {
     .in = {{"input", 'T', HONE_TYPES_ANY}, {"k", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}},
     .out = {{"output", 'T'}},
     .attr = {HONE_INT_ATTR("upper", 1)},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,

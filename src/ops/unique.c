@@ -87,11 +87,11 @@ typedef struct groups {
   int64_t count;
 } groups;
 
-static groups group_items(const item_list *items, int64_t *scratch, bool sorted) {
+static groups group_items(const hone_eval *eval, const item_list *items, int64_t *scratch, bool sorted) {
   const int64_t n = items->rows.len;
   groups g = {scratch, scratch + n, scratch + 2 * n, scratch + 3 * n, scratch + 4 * n, 0};
   for (int64_t i = 0; i < n; ++i) g.order[i] = i;
-  hn_sort_indices(g.order, n, before, items);
+  hn_sort_indices(eval, g.order, n, before, items);
   for (int64_t i = 0; i < n; ++i) {
     if (i == 0 || compare_items(items, g.order[i - 1], g.order[i]) != 0) {
       g.first[g.count] = g.order[i];
@@ -132,7 +132,7 @@ static bool is_wanted(const hone_eval *eval, int output) {
 static hone_status eval(hone_eval *eval, const hone_window *window) {
   (void)window; /* everything depends on everything */
   const item_list all = items_of(eval->attrs, &eval->in[0]);
-  const groups g = group_items(&all, eval->scratch, hn_attr_int(eval->attrs, "sorted") != 0);
+  const groups g = group_items(eval, &all, eval->scratch, hn_attr_int(eval->attrs, "sorted") != 0);
   HN_TRY(resize_all(eval, &g, all.rows.len));
   const hn_rows kept = {all.rows.outer, g.count, all.rows.inner};
   for (int64_t i = 0; i < g.count; ++i) {

@@ -45,6 +45,7 @@ const hone_op hn_op_upsample = {
     .in = {{"x", 't', HONE_TYPES_NUMBER | HONE_TYPES_BOOL, 0}, {"scales", 0, HONE_BIT(HONE_F32), 0}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_STRING_ATTR("mode", "nearest")},
+    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,

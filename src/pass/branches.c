@@ -2,19 +2,8 @@
 /* branches.c - a branch whose condition is known is no branch: the nodes of the block that would run take its place.
  * Exporters ask for ranks and extents that way, so that most conditions are known once the shapes are. What follows is
  * inferred again on the way, since one branch taken often decides the next condition. */
+#include "ir/branch.h"
 #include "pass/passes.h"
-#include "tensor/element.h"
-
-static bool decides(const hone_fact *condition, bool *out) {
-  if (condition->constant) {
-    if (hn_elems(&condition->constant->type.shape) != 1) return false;
-    *out = hn_int(condition->constant, 0) != 0;
-    return true;
-  }
-  if (!condition->value || condition->value_count != 1 || HONE_SYMBOLIC(condition->value[0])) return false;
-  *out = condition->value[0] != 0;
-  return true;
-}
 
 static bool contains_branch(const hn_block *block) {
   for (const hn_node *node = block->first; node; node = node->next) {
@@ -28,6 +17,7 @@ static bool contains_branch(const hn_block *block) {
 /* The block's parameters are the node's inputs behind the condition, its results the node's outputs. */
 static bool fits(const hn_node *node, const hn_block *block) {
   if (block->param_count != node->in_count - 1 || block->result_count != node->out_count) return false;
+  if (hn_block_failure(block)) return false; /* inferring the node says why */
   for (int i = 0; i < block->param_count; ++i)
     if (!node->in[1 + i]) return false;
   for (int i = 0; i < block->result_count; ++i)
@@ -52,7 +42,8 @@ static hone_status fold_block(hn_pass_run *run, hn_block *block) {
     const bool is_branch = (node->op->traits & HONE_RUNS_ONE) && node->in_count > 0 && node->block_count == 2;
     bool holds = false;
     next = node->next;
-    if (is_branch && node->in[0] && decides(&node->in[0]->fact, &holds) && fits(node, node->blocks[holds ? 0 : 1])) {
+    if (is_branch && node->in[0] && hn_fact_decides(&node->in[0]->fact, &holds) &&
+        fits(node, node->blocks[holds ? 0 : 1])) {
       HN_TRY(hn_pass_log_event(run, "fold_branches", node, NULL));
       next = take(node, node->blocks[holds ? 0 : 1]);
       ++run->changes;

@@ -58,6 +58,6 @@ hone_status hn_evaluate_node(hone_context *context, const hn_node *node, hn_aren
       HN_TRY(give_memory(&context->diag, &memory, &out[i]));
   }
   HN_TRY(find_scratch(&eval, arena));
-  HN_TRY_NOTE(&context->diag, node->op->eval(&eval, NULL), "in node %s (%s)", node->name, node->op->name);
+  HN_TRY_NOTE(&context->diag, hn_evaluate(&eval, NULL, &context->stop), "in node %s (%s)", node->name, node->op->name);
   return HONE_OK;
 }

@@ -26,6 +26,16 @@ enum { VERIFIES = 0 };
     .name = "transposes", .doc = "merges, moves and cancels transposes", .rewrites = hn_rules_transposes,              \
     .repeat = true                                                                                                     \
   }
+#define VIEWS                                                                                                          \
+  {                                                                                                                    \
+    .name = "views", .doc = "moves views behind what the layer before them may absorb", .rewrites = hn_rules_views,    \
+    .repeat = true                                                                                                     \
+  }
+#define FUSE_LINEAR                                                                                                    \
+  {                                                                                                                    \
+    .name = "fuse_linear", .doc = "makes layers of matrix products with weights, and what those may absorb",           \
+    .rewrites = hn_rules_linear, .repeat = true                                                                        \
+  }
 #define FUSE_CONV                                                                                                      \
   { .name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true }
 
@@ -58,15 +68,11 @@ static const hn_pass passes[] = {
     FOLD,
     SHAPES,
     DEAD,
-    {.name = "views",
-     .doc = "moves views behind what the layer before them may absorb",
-     .rewrites = hn_rules_views,
-     .repeat = true},
+    VIEWS,
     FUSE_CONV,
-    {.name = "fuse_linear",
-     .doc = "makes layers of matrix products with weights, and what those may absorb",
-     .rewrites = hn_rules_linear,
-     .repeat = true},
+    FUSE_LINEAR,
+    VIEWS, /* behind products that have their bias by now */
+    FUSE_LINEAR,
     FOLD,
     {.name = "attention_inputs",
      .doc = "joins the layers of queries, keys and values, and reads them in place",

@@ -86,7 +86,10 @@ hone_status hn_make_flat(hn_match *match) { return hn_bind_ints(match, "flat", 1
 
 const char *hn_when_bounds(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");
-  return (low && !hn_is_scalar_constant(low)) || (high && !hn_is_scalar_constant(high)) ? "a bound is no scalar" : NULL;
+  if ((low && !hn_is_scalar_constant(low)) || (high && !hn_is_scalar_constant(high))) return "a bound is no scalar";
+  const bool known =
+      (!low || !isnan(hn_real(low->fact.constant, 0))) && (!high || !isnan(hn_real(high->fact.constant, 0)));
+  return known ? NULL : "a bound is no number";
 }
 
 hone_status hn_make_bounds(hn_match *match) {

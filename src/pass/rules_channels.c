@@ -166,10 +166,10 @@ static hone_status make_slice(hn_match *match) {
 
 /* Channels [*start, *end) of one image, which lie side by side, so that a part of them needs no copy where the memory
  * plan knows all extents; elsewhere a split would copy the parts that nobody reads, too. */
-static bool find_part(const hn_match *match, int64_t *start, int64_t *end) {
+static bool find_part(const hn_node *slice, int64_t *start, int64_t *end) {
   slicing part;
-  const hone_shape *x = &hn_bound_type(match, "x")->shape;
-  if (x->rank < 3 || x->dim[0] != 1 || !hn_shape_known(x) || !read_slice(match->root, &part)) return false;
+  const hone_shape *x = &slice->in[0]->fact.type.shape;
+  if (x->rank < 3 || x->dim[0] != 1 || !hn_shape_known(x) || !read_slice(slice, &part)) return false;
   *start = *end = 0;
   for (int i = 0; i < part.count; ++i) {
     if (part.axes[i] == 1) {
@@ -184,27 +184,76 @@ static bool find_part(const hn_match *match, int64_t *start, int64_t *end) {
 
 static const char *when_part(const hn_match *match) {
   int64_t start, end;
-  return find_part(match, &start, &end) ? NULL : "";
+  return find_part(match->root, &start, &end) ? NULL : "";
+}
+
+/* Where the channels are cut, in order, from 0 to their number. */
+enum { MOST_CUTS = 32 };
+typedef struct cuts {
+  int64_t at[MOST_CUTS];
+  int count;
+  bool full; /* there was no room */
+} cuts;
+
+static void add_cut(cuts *c, int64_t at) {
+  int i = c->count;
+  while (i > 0 && c->at[i - 1] > at) --i;
+  if (i > 0 && c->at[i - 1] == at) return;
+  c->full = c->full || c->count == MOST_CUTS;
+  if (c->full) return;
+  for (int j = c->count++; j > i; --j) c->at[j] = c->at[j - 1];
+  c->at[i] = at;
+}
+
+/* Those of a split that slices have become already. */
+static void add_split(cuts *c, const hn_node *split) {
+  int64_t at = 0;
+  for (int i = 0; i < split->out_count && split->out[i]; ++i) add_cut(c, at += split->out[i]->fact.type.shape.dim[1]);
+}
+
+/* Slices of one tensor that do not overlap are parts of one split: all of them cut alike, and merge_common sees it. */
+static void find_cuts(const hn_match *match, int64_t start, int64_t end, cuts *out) {
+  const hn_value *x = hn_bound(match, "x");
+  const hone_op *split = hn_op_find(match->run->context->ops, "split");
+  int64_t first, last;
+  bool apart = true;
+  *out = (cuts){.at = {0, x->fact.type.shape.dim[1]}, .count = 2};
+  cuts own = *out;
+  add_cut(&own, start);
+  add_cut(&own, end);
+  for (const hn_use *use = x->uses; use; use = use->next) {
+    const hn_node *node = use->node;
+    if (!node || use->index != 0) continue;
+    if (node->op == split && axis_of(node, x->fact.type.shape.rank) == 1) add_split(out, node);
+    if (node->op != match->root->op || !find_part(node, &first, &last)) continue;
+    add_cut(out, first);
+    add_cut(out, last);
+  }
+  for (const hn_use *use = x->uses; use; use = use->next)
+    for (int i = 0; use->node && use->index == 0 && use->node->op == match->root->op && i < out->count; ++i)
+      if (find_part(use->node, &first, &last) && first < out->at[i] && out->at[i] < last) apart = false;
+  if (!apart || out->full) *out = own;
 }
 
 /* y: the part of a split of x that is the slice; the parts beside it may be nobody's. */
 static hone_status make_part(hn_match *match) {
   hone_graph *graph = match->run->graph;
-  const int64_t extent = hn_bound_type(match, "x")->shape.dim[1];
-  int64_t sizes[3], start, end;
-  (void)find_part(match, &start, &end);
-  int count = 0;
-  if (start > 0) sizes[count++] = start;
-  const int at = count;
-  sizes[count++] = end - start;
-  if (end < extent) sizes[count++] = extent - end;
+  int64_t sizes[MOST_CUTS], start, end;
+  cuts c;
+  int at = 0;
+  (void)find_part(match->root, &start, &end);
+  find_cuts(match, start, end, &c);
+  for (int i = 0; i + 1 < c.count; ++i) {
+    sizes[i] = c.at[i + 1] - c.at[i];
+    if (c.at[i] == start) at = i;
+  }
   const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 1};
-  hn_value *in[2] = {hn_bound(match, "x"), hn_constant_int(graph, NULL, 1, count, sizes)};
+  hn_value *in[2] = {hn_bound(match, "x"), hn_constant_int(graph, NULL, 1, c.count - 1, sizes)};
   if (!in[1]) return HONE_NO_MEMORY;
   const hn_node_spec spec = {.op = hn_op_find(graph->context->ops, "split"),
                              .attrs = {1, &axis},
                              .in_count = 2,
-                             .out_count = count,
+                             .out_count = c.count - 1,
                              .in = in,
                              .origins = match->root->origins,
                              .before = match->root};

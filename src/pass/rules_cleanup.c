@@ -3,6 +3,7 @@
  * and shape, is what makes most of these right. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
+#include <math.h>
 
 /* Rules that are right whenever the type stays; anything else is not worth a line in the log. */
 static const char *when_type_stays(const hn_match *match) {
@@ -38,6 +39,26 @@ static const char *when_forward(const hn_match *match) {
   return !steps || all_at_least(steps, 1) ? when_type_stays(match) : "";
 }
 
+/* Reals have two zeros, and -0 + 0 is 0: only x + (-0) and x - 0 are x. */
+static bool all_have_sign(const hn_match *match, bool minus) {
+  const hn_value *zero = hn_input(match->root, hn_input(match->root, 0) == hn_bound(match, "x") ? 1 : 0);
+  const hone_tensor *tensor = zero ? zero->fact.constant : NULL;
+  if (!tensor) return false;
+  if (!hn_dtype_is_float(tensor->type.dtype)) return true;
+  const int64_t count = hn_elems(&tensor->type.shape);
+  for (int64_t i = 0; i < count; ++i)
+    if (signbit(hn_real(tensor, i)) != minus) return false;
+  return true;
+}
+
+static const char *when_minus_zero(const hn_match *match) {
+  return all_have_sign(match, true) ? when_type_stays(match) : "it turns -0 into 0";
+}
+
+static const char *when_plus_zero(const hn_match *match) {
+  return all_have_sign(match, false) ? when_type_stays(match) : "it turns -0 into 0";
+}
+
 static const char *when_scalar_slope(const hn_match *match) {
   return hn_is_scalar_constant(hn_bound(match, "k")) ? NULL : "";
 }
@@ -66,8 +87,8 @@ const hn_rewrite hn_rules_cleanup[] = {
     NOTHING("drop_min", "min(x)", when_type_stays, "the minimum of one"),
     NOTHING("mul_by_one", "mul(x, 1)", when_type_stays, "x * 1 = x"),
     NOTHING("div_by_one", "div(x, 1)", when_type_stays, "x / 1 = x"),
-    NOTHING("add_zero", "add(x, 0)", when_type_stays, "x + 0 = x"),
-    NOTHING("sub_zero", "sub(x, 0)", when_type_stays, "x - 0 = x"),
+    NOTHING("add_zero", "add(x, -0)", when_minus_zero, "x + (-0) = x, and x + 0 = x of integers"),
+    NOTHING("sub_zero", "sub(x, 0)", when_plus_zero, "x - 0 = x"),
     NOTHING("pow_one", "pow(x, 1)", when_type_stays, "x to the power 1 is x"),
     {.name = "drop_expand_of_operand",
      .find = "b:any[elementwise](x, expand(y, s))",

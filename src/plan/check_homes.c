@@ -51,6 +51,8 @@ static hone_status check_arrived(hn_plan_checker *checker, int t) {
 
 hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step) {
   const hn_plan *plan = checker->plan;
+  if (step->kind == HN_STEP_VIEW && (step->out_count < 1 || step->out[0] < 0))
+    return BAD(checker, "a view has no output");
   const int home = step->kind == HN_STEP_VIEW ? plan->tensors[step->out[0]].device : plan->homes[step->device];
   if ((step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP) && home != plan->host)
     return BAD(checker, "branches and loops are the host's");

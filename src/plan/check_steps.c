@@ -7,7 +7,7 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-enum { ALIGNMENT = 64, MAX_VARIANTS = 64 };
+enum { ALIGNMENT = 64, MAX_VARIANTS = 64, OWN_PARAMS = 2 };
 
 #define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
 
@@ -24,7 +24,7 @@ static hone_status gather_inputs(hn_plan_checker *checker, const hn_plan_step *s
                        (place == HN_PLACE_INPUT && checker->written_at[t] < 0 && block == 0);
     if (!given && checker->block_of[t] != block)
       return BAD(checker, "input %d (%s) is read before it is written", i, plan->tensors[t].name);
-    if (constant && checker->written_at[t] < 0 && i < 32) mask |= 1u << i;
+    if (constant && checker->written_at[t] < 0) mask |= hn_mask_bit(i);
     in[i] = checker->facts[t];
   }
   return mask == step->constant_mask ? HONE_OK : BAD(checker, "its mask of constant inputs is wrong");
@@ -48,10 +48,9 @@ static hone_status claim_outputs(hn_plan_checker *checker, const hn_plan_step *s
 }
 
 static hone_status check_counts(hn_plan_checker *checker, const hn_plan_step *step) {
-  const void *given[256] = {0};
-  bool wanted[HONE_MAX_PORTS] = {0};
-  if (step->in_count > 256 || step->out_count > HONE_MAX_PORTS)
-    return BAD(checker, "it has too many inputs or outputs");
+  const void **given = HN_NEW(&checker->arena, const void *, step->in_count + 1);
+  bool *wanted = HN_NEW(&checker->arena, bool, step->out_count + 1);
+  if (!given || !wanted) return HN_FAIL_MEMORY(checker->diag);
   for (int i = 0; i < step->in_count; ++i) given[i] = step->in[i] >= 0 ? step : NULL;
   for (int i = 0; i < step->out_count; ++i) wanted[i] = step->out[i] >= 0;
   return hn_ports_check(checker->diag, step->op, step->in_count, given, step->out_count, wanted) == HONE_OK
@@ -73,6 +72,16 @@ static bool same_type(const hn_plan_checker *checker, const hone_type *recorded,
   return true;
 }
 
+/* Before the block itself is checked: its numbers are not to be trusted. */
+static bool block_fails(const hn_plan *plan, const hn_plan_block *block) {
+  for (int s = 0; s < block->step_count; ++s) {
+    const int64_t number = (int64_t)block->first_step + s;
+    if (number < 0 || number >= plan->step_count) return false;
+    if (plan->steps[number].op && (plan->steps[number].op->traits & HONE_FAILS)) return true;
+  }
+  return false;
+}
+
 /* What a step's blocks return, as written down; the blocks themselves are checked in their turn. */
 typedef struct block_facts {
   int counts[2];
@@ -82,7 +91,8 @@ typedef struct block_facts {
 static hone_status gather_results(hn_plan_checker *checker, const hn_plan_step *step, block_facts *out) {
   for (int b = 0; b < step->block_count; ++b) {
     const hn_plan_block *block = &checker->plan->blocks[step->blocks[b]];
-    out->counts[b] = block->result_count;
+    const bool fails = (step->op->traits & HONE_RUNS_ONE) && block_fails(checker->plan, block);
+    out->counts[b] = fails ? -1 : block->result_count;
     out->lists[b] = HN_NEW(&checker->arena, hone_fact, block->result_count + 1);
     if (!out->lists[b]) return HN_FAIL_MEMORY(checker->diag);
     for (int i = 0; i < block->result_count; ++i) out->lists[b][i] = checker->facts[block->results[i]];
@@ -91,8 +101,9 @@ static hone_status gather_results(hn_plan_checker *checker, const hn_plan_step *
 }
 
 static hone_status check_shapes(hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in) {
-  hone_fact out[HONE_MAX_PORTS];
+  hone_fact *out = HN_NEW(&checker->arena, hone_fact, step->out_count + HONE_MAX_PORTS);
   block_facts returned = {0};
+  if (!out) return HN_FAIL_MEMORY(checker->diag);
   HN_TRY(gather_results(checker, step, &returned));
   HN_TRY(hn_ports_bind(checker->diag, step->op, step->in_count, in, step->out_count, out));
   hone_infer infer = {.op = step->op,
@@ -179,6 +190,14 @@ static bool known_params(const hone_tactic *tactic, const hone_query *query, con
   return false;
 }
 
+/* Inputs that live in packed weights alone are for a tactic that packs them. */
+static hone_status check_inputs_have_bytes(hn_plan_checker *checker, const hn_plan_step *step, uint32_t pack_mask) {
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0 && checker->plan->tensors[step->in[i]].place == HN_PLACE_PACKED && !hn_mask_has(pack_mask, i))
+      return BAD(checker, "tactic %s reads input %d, which has no bytes", step->tactic->name, i);
+  return HONE_OK;
+}
+
 static hone_status check_packed(hn_plan_checker *checker, const hn_plan_step *step, const hone_query *query) {
   const hone_tactic *tactic = step->tactic;
   const size_t want = tactic->pack_bytes ? tactic->pack_bytes(query) : 0;
@@ -189,12 +208,7 @@ static hone_status check_packed(hn_plan_checker *checker, const hn_plan_step *st
   if (want && (step->packed_offset % ALIGNMENT || !hn_add_size((size_t)step->packed_offset, want, &end) ||
                end > checker->plan->weights_bytes))
     return BAD(checker, "its packed bytes do not lie in the weights");
-  for (int i = 0; i < step->in_count; ++i) {
-    const bool packs = tactic->pack_mask >> i & 1;
-    const bool is_packed = step->in[i] >= 0 && checker->plan->tensors[step->in[i]].place == HN_PLACE_PACKED;
-    if (is_packed && !packs) return BAD(checker, "tactic %s reads input %d, which has no bytes", tactic->name, i);
-  }
-  return HONE_OK;
+  return check_inputs_have_bytes(checker, step, tactic->pack_mask);
 }
 
 static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step, const hone_fact *in) {
@@ -212,12 +226,12 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   if (!hn_tactic_covers(tactic, step->op))
     return BAD(checker, "tactic %s is not for operator %s", tactic->name, step->op->name);
   hone_fact *in_at = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
-  hone_fact out_at[HONE_MAX_PORTS];
-  if (!in_at) return HN_FAIL_MEMORY(checker->diag);
+  hone_fact *out_at = HN_NEW(&checker->arena, hone_fact, step->out_count + 1);
+  if (!in_at || !out_at) return HN_FAIL_MEMORY(checker->diag);
   if (!facts_at_opt(checker, step, in, in_at, out_at)) {
     if (!(tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE)) || step->packed_bytes)
       return BAD(checker, "tactic %s does not run steps whose extents are known only after running", tactic->name);
-    return HONE_OK;
+    return check_inputs_have_bytes(checker, step, 0);
   }
   hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};
   hone_query query;
@@ -230,7 +244,7 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
 }
 
 /* One block of a branch or loop: nobody else's, later than its owner, its parameters of the inputs' kinds. The first
- * `own` parameters are the step's to make (a loop's iteration and condition). */
+ * OWN_PARAMS of a loop (whose parameters begin with its first input) are the step's to make: iteration, condition. */
 static hone_status check_block(hn_plan_checker *checker, const hn_plan_step *step, int block_number, int own_block,
                                int first_input) {
   const hn_plan *plan = checker->plan;
@@ -246,6 +260,8 @@ static hone_status check_block(hn_plan_checker *checker, const hn_plan_step *ste
     const hone_type *type = &plan->tensors[t].type;
     if (checker->block_of[t] >= 0 || plan->tensors[t].place != HN_PLACE_HEAP)
       return BAD(checker, "parameter %d of block %d is made elsewhere", i, block_number);
+    if (from < 0 && !(first_input == 0 && i < OWN_PARAMS))
+      return BAD(checker, "parameter %d of block %d stands for an input that is absent", i, block_number);
     if (from >= 0 && (plan->tensors[from].type.dtype != type->dtype || plan->tensors[from].type.kind != type->kind))
       return BAD(checker, "parameter %d of block %d has another type than its input", i, block_number);
     checker->block_of[t] = block_number;

@@ -116,9 +116,9 @@ int hn_plan_top(const hn_plan *plan,
 void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */
 /* What a copy reads of the host's memory stays until the host waits for the device, since copies are done later. */
 int hn_plan_next_wait(const hn_plan *plan, int device, int after_step); /* a WAIT step, or the main block's last step */
-/* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. lives and order are caller's scratch. */
-hone_status hn_memory_place(int count, const size_t *bytes, const hn_life *lives, int *order, size_t *offsets,
-                            size_t *out_total);
+/* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. arena and order are for scratch. */
+hone_status hn_memory_place(hn_arena *arena, int count, const size_t *bytes, const hn_life *lives, int *order,
+                            size_t *offsets, size_t *out_total);
 
 /* ---- resolving and checking (plan/check.c): the same for a built plan and for a file's ----
  * Every offset, size, interval, ordering, index, name and parameter is derived again: shapes by the ops' own infer,
@@ -137,5 +137,9 @@ bool hn_plan_constant(const hn_plan *plan, int t, hone_tensor *out, int64_t *roo
 /* Symbol values from input shapes; INVALID names input, dim, value and range when out of the profile. */
 hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, int64_t *symbols,
                                  hone_diagnostics *diag);
+/* What operators assumed of the main block's extents while they were symbols, at these symbol values (plan/extents.c):
+ * INVALID names the step, the extents and where they meet. Steps whose inputs' extents are known only after running are
+ * left to the run. Plans without symbols were checked when they were made or read. */
+hone_status hn_plan_check_extents(const hn_plan *plan, const int64_t *symbols, hone_diagnostics *diag);
 
 #endif

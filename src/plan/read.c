@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read.c - engine bytes -> schedules. Nothing in the file is trusted: structure is checked here, meaning in check.c. */
 #include "base/hash.h"
+#include "base/looks.h"
 #include "plan/format.h"
 #include "plan/reader.h"
 #include "plan/words.h"
@@ -8,11 +9,18 @@
 #include <string.h>
 
 static hone_status read_fixed(const hn_blob *blob, hn_engine_fixed *fixed, hone_diagnostics *diag) {
-  if (blob->bytes < HN_ENGINE_FIXED_BYTES)
-    return HN_FAIL(diag, HONE_MALFORMED, "%zu bytes are too few for an engine", blob->bytes);
+  const bool named =
+      blob->bytes >= sizeof fixed->magic && memcmp(blob->data, HN_ENGINE_MAGIC, sizeof fixed->magic) == 0;
+  if (named && blob->bytes < HN_ENGINE_FIXED_BYTES)
+    return HN_FAIL(diag, HONE_MALFORMED, "%zu bytes are too few for an engine: the file was cut short", blob->bytes);
+  if (!named) {
+    const int from = diag ? diag->count : 0;
+    const hone_status status =
+        HN_FAIL(diag, HONE_MALFORMED, "this is not a hone engine (it does not begin with HONEENG)");
+    (void)hn_say_looks(diag, from, status, HN_WANTED_ENGINE, NULL, blob->data, blob->bytes);
+    return status;
+  }
   memcpy(fixed, blob->data, sizeof *fixed);
-  if (memcmp(fixed->magic, HN_ENGINE_MAGIC, sizeof fixed->magic) != 0)
-    return HN_FAIL(diag, HONE_MALFORMED, "this is not a hone engine (it does not begin with HONEENG)");
   if (fixed->fixed_hash != hn_hash(fixed, HN_ENGINE_FIXED_BYTES - sizeof fixed->fixed_hash))
     return HN_FAIL(diag, HONE_MALFORMED, "the first 64 bytes are damaged (their hash is wrong)");
   if (fixed->version != HN_ENGINE_VERSION)
@@ -285,10 +293,15 @@ static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
   HN_TRY(hn_read_text(reader, header, "name", &schedules->name));
   HN_TRY(hn_read_text(reader, header, "built_by", &schedules->built_by));
   HN_TRY(hn_read_text(reader, header, "built_for", &schedules->device_name));
+  if (hn_json_get(header, "plugins"))
+    HN_TRY(hn_read_names(reader, header, "plugins", &schedules->plugin_name_count, &schedules->plugin_names));
   HN_TRY(read_devices(reader, header, &devices));
   HN_TRY(hn_json_int(header, "isa", 0, UINT32_MAX, &number, reader->diag));
   schedules->device_isa = (uint32_t)number;
   HN_TRY(read_hash(reader, hn_json_get(header, "model_hash"), "model_hash", &schedules->model_hash));
+  const hn_json *keep = hn_json_get(header, "keep_subnormals");
+  if (keep && keep->kind != HN_JSON_BOOL) return HN_FAIL(reader->diag, HONE_MALFORMED, "keep_subnormals is not a bool");
+  schedules->keep_subnormals = keep && keep->i;
   HN_TRY(read_weights(reader, header));
   HN_TRY(hn_json_array(header, "schedules", &list, reader->diag));
   if (list->length < 1 || list->length > HONE_MAX_SCHEDULES)
@@ -304,6 +317,7 @@ static hone_status read_engine(hn_plan_reader *reader) {
   hn_engine_fixed fixed;
   hn_json *header;
   HN_TRY(read_fixed(&schedules->file, &fixed, reader->diag));
+  schedules->content_hash = fixed.header_hash;
   schedules->weights = schedules->file.data + fixed.weights_offset;
   schedules->weights_bytes = fixed.weights_bytes;
   HN_TRY(hn_json_read(&reader->scratch, reader->diag, "the engine's header",

@@ -146,6 +146,14 @@ static hone_status stand_in(hn_plan_reader *reader, hn_plan_step *step, const ch
   return HONE_OK;
 }
 
+static hone_status fail_missing(const hn_plan_reader *reader, const char *what, const char *name) {
+  const char *file = hn_schedules_plugin(reader->schedules, name);
+  if (!file) return HN_FAIL(reader->diag, HONE_INCOMPATIBLE, "%s %s is not in this library", what, name);
+  return HN_FAIL(reader->diag, HONE_INCOMPATIBLE,
+                 "%s %s is of the plug-in %s, which is not loaded (--plugins FILE, hone_plugin_load)", what, name,
+                 file);
+}
+
 static hone_status read_call(hn_plan_reader *reader, const hn_json *object, hn_plan_step *step) {
   const char *name;
   int64_t version, offset, bytes, scratch;
@@ -165,6 +173,7 @@ static hone_status read_call(hn_plan_reader *reader, const hn_json *object, hn_p
   if (!opened && reader->schedules->shown) HN_TRY(stand_in(reader, step, name, (uint32_t)version));
   if (!opened && !step->tactic)
     return HN_FAIL(reader->diag, HONE_DEVICE, "the engine runs on a %s device, and none was given", step->provider);
+  if (!step->tactic && hn_schedules_plugin(reader->schedules, name)) return fail_missing(reader, "tactic", name);
   if (!step->tactic)
     return HN_FAIL(reader->diag, HONE_INCOMPATIBLE,
                    "tactic %s:%s version %lld is not in this library; build the engine again", step->provider, name,
@@ -183,7 +192,7 @@ static hone_status read_step(hn_plan_reader *reader, const hn_json *object, hn_p
   if (step->kind != HN_STEP_COPY && step->kind != HN_STEP_WAIT) {
     HN_TRY(hn_read_text(reader, object, "op", &op));
     step->op = hn_op_find(reader->ops, op);
-    if (!step->op) return HN_FAIL(reader->diag, HONE_INCOMPATIBLE, "operator %s is not in this library", op);
+    if (!step->op) return fail_missing(reader, "operator", op);
     HN_TRY(read_attrs(reader, object, step));
   }
   if (step->kind == HN_STEP_CALL) HN_TRY(read_call(reader, object, step));

@@ -80,3 +80,9 @@ hone_status hn_schedules_add(hn_schedules *schedules, hn_plan *take_plan, hone_d
   take_plan->weights_bytes = schedules->weights_bytes;
   return HONE_OK;
 }
+
+const char *hn_schedules_plugin(const hn_schedules *schedules, const char *row) {
+  for (int i = 0; i + 1 < schedules->plugin_name_count; i += 2)
+    if (strcmp(schedules->plugin_names[i], row) == 0) return schedules->plugin_names[i + 1];
+  return NULL;
+}

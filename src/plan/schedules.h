@@ -7,6 +7,7 @@
 #ifndef HN_PLAN_SCHEDULES_H
 #define HN_PLAN_SCHEDULES_H
 
+#include "base/buckets.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "plan/plan.h"
@@ -28,6 +29,10 @@ typedef struct hn_schedules {
   const char *device_name; /* facts.name at build */
   uint32_t device_isa;     /* union of what the chosen tactics need */
   uint64_t model_hash;
+  uint64_t content_hash; /* of the file that this was read from: its header's, which has the weights' hashes; else 0 */
+  bool keep_subnormals;  /* runs flush them to zero otherwise */
+  int plugin_name_count; /* rows (operators, tactics) that plug-ins brought, and those files' names, in turn */
+  const char *const *plugin_names;
   int count;
   hn_plan *plans[HONE_MAX_SCHEDULES];
   const uint8_t *weights; /* of the file or owned */
@@ -37,6 +42,7 @@ typedef struct hn_schedules {
   hn_blob file;
   int weight_count, weight_capacity;
   hn_weight_blob *weights_table;
+  hn_buckets rows_of;      /* rows of weights_table made here, by hash */
   uint64_t *weight_hashes; /* XXH3-64 of each MiB */
   int weight_hash_count;
   bool shown;           /* to look at only: devices may be missing, nothing runs */
@@ -69,8 +75,13 @@ hone_status hn_schedules_choose(const hn_schedules *schedules, int only, const h
 hone_status hn_schedules_allow(const hn_schedules *schedules, int only, int input, const hone_shape *shape,
                                hone_diagnostics *diag);
 
+/* The plug-in's file that brought a row of this name; NULL: none did, or it is not known. */
+const char *hn_schedules_plugin(const hn_schedules *schedules, const char *row);
+
 /* ---- engine file (plan/write.c, plan/read.c): layout in format.h ---- */
-hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, hone_diagnostics *diag);
+/* *out_hash: the content_hash that readers of the file will find. */
+hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
+                               hone_diagnostics *diag);
 /* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
 hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
                               int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,

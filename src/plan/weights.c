@@ -44,11 +44,9 @@ hone_status hn_schedules_room(hn_schedules *schedules, uint64_t bytes, uint8_t *
 
 static const hn_weight_blob *find_equal(const hn_schedules *schedules, uint64_t hash, const uint8_t *bytes,
                                         uint64_t count) {
-  for (int i = 0; i < schedules->weight_count; ++i) {
+  for (int i = -1; (i = hn_buckets_find(&schedules->rows_of, hash, i)) >= 0;) {
     const hn_weight_blob *blob = &schedules->weights_table[i];
-    if (blob->hash == hash && blob->bytes == count &&
-        memcmp(schedules->owned_weights + blob->offset, bytes, (size_t)count) == 0)
-      return blob;
+    if (blob->bytes == count && memcmp(schedules->owned_weights + blob->offset, bytes, (size_t)count) == 0) return blob;
   }
   return NULL;
 }
@@ -56,7 +54,7 @@ static const hn_weight_blob *find_equal(const hn_schedules *schedules, uint64_t 
 /* The table says once how each blob was made: bytes that two ways of packing share have two rows. */
 static hone_status add_row(hn_schedules *schedules, const hn_weight_blob *blob, hone_diagnostics *diag) {
   hn_arena *arena = &schedules->arena;
-  for (int i = 0; i < schedules->weight_count; ++i) {
+  for (int i = -1; (i = hn_buckets_find(&schedules->rows_of, blob->hash, i)) >= 0;) {
     const hn_weight_blob *row = &schedules->weights_table[i];
     if (row->offset == blob->offset && row->bytes == blob->bytes && strcmp(row->how, blob->how) == 0) return HONE_OK;
   }
@@ -71,6 +69,7 @@ static hone_status add_row(hn_schedules *schedules, const hn_weight_blob *blob, 
   if (!from || !row->how) return HN_FAIL_MEMORY(diag);
   for (int i = 0; i < blob->from_count; ++i)
     if (!(from[i] = hn_arena_text(arena, blob->from[i]))) return HN_FAIL_MEMORY(diag);
+  if (!hn_buckets_add(&schedules->rows_of, arena, blob->hash)) return HN_FAIL_MEMORY(diag);
   ++schedules->weight_count;
   return HONE_OK;
 }

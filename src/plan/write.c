@@ -261,6 +261,8 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
   }
   hn_json_put_int(w, "isa", schedules->device_isa);
   put_hash(w, "model_hash", schedules->model_hash);
+  if (schedules->keep_subnormals) hn_json_put_bool(w, "keep_subnormals", true);
+  if (schedules->plugin_name_count) put_names(w, "plugins", schedules->plugin_names, schedules->plugin_name_count);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < schedules->count; ++k) put_schedule(w, schedules->plans[k], scratch);
   hn_json_close(w, ']');
@@ -293,7 +295,8 @@ static hone_status make_header(const hn_schedules *schedules, hn_text *header, h
   return HONE_OK;
 }
 
-hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, hone_diagnostics *diag) {
+hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
+                               hone_diagnostics *diag) {
   hn_text header;
   hn_engine_fixed fixed;
   hn_file_writer writer = {.fd = -1};
@@ -305,6 +308,7 @@ hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, 
   if (status == HONE_OK) status = hn_file_write(diag, &writer, schedules->weights, (size_t)schedules->weights_bytes);
   if (status == HONE_OK) status = hn_file_commit(diag, &writer);
   if (writer.fd >= 0 || status != HONE_OK) hn_file_abandon(&writer);
+  *out_hash = status == HONE_OK ? fixed.header_hash : 0;
   hn_text_deinit(&header);
   return status;
 }

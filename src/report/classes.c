@@ -41,7 +41,8 @@ const char *hn_report_class(const hone_op *op) {
 bool hn_step_runs(const hn_plan_step *step) { return step->kind != HN_STEP_VIEW && step->kind != HN_STEP_WAIT; }
 
 bool hn_step_is_reference(const hn_plan_step *step) {
-  return step->kind == HN_STEP_CALL && step->tactic && step->tactic->flags & HONE_TACTIC_REFERENCE;
+  const bool fails = step->op && (step->op->traits & HONE_FAILS); /* no kernel could do better */
+  return step->kind == HN_STEP_CALL && step->tactic && step->tactic->flags & HONE_TACTIC_REFERENCE && !fails;
 }
 
 const char *hn_step_type(const hn_plan_step *step) {

@@ -120,14 +120,14 @@ static void write_schedule(description *d, int number) {
                    plan->max_error_rel_l2);
   hn_text_add(d->out, "\n");
   hn_grid grid;
-  hn_grid_init(&grid, d->arena, has_copies(plan) ? "rlllllr" : "rllllr");
+  hn_grid_init(&grid, d->arena, d->options, has_copies(plan) ? "rlllllr" : "rllllr", has_copies(plan) ? "gf" : "fe");
   static const char *const heads[] = {"#", "step", "type", "tactic", "output", "error"};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && has_copies(plan)) hn_grid_add(&grid, "%s", "device");
   }
   for (int i = 0; i < plan->step_count; ++i) write_step(d, &grid, i);
-  hn_grid_write(&grid, d->color, d->out);
+  hn_grid_write(&grid, d->out);
 }
 
 static hone_status begin_schedule(description *d, int number) {

@@ -1,54 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - the decision ledger for people: why each node runs as it does, what else was tried and why not. */
-#include "base/json.h"
+#include "report/explain.h"
 #include "report/grid.h"
 #include "report/report.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-typedef struct explanation {
-  const hn_json *ledger;   /* the whole */
-  const hn_json *schedule; /* the part that is explained now */
-  int schedule_count;
-  const hone_report_options *options;
-  hn_arena *arena;
-  hn_text *out;
-} explanation;
-
-static const char *text_of(const hn_json *object, const char *key) {
-  const hn_json *item = hn_json_get(object, key);
-  return item && item->kind == HN_JSON_STRING ? item->string : "";
-}
-
-static double real_of(const hn_json *object, const char *key, double otherwise) {
-  const hn_json *item = hn_json_get(object, key);
-  return item && (item->kind == HN_JSON_INT || item->kind == HN_JSON_REAL) ? item->real : otherwise;
-}
-
-static size_t count_of(const hn_json *list) {
-  return list && (list->kind == HN_JSON_ARRAY || list->kind == HN_JSON_OBJECT) ? list->length : 0;
-}
+typedef hn_explanation explanation;
 
 /* By its own name, or by that of an ONNX node that it came from. */
 static bool is_node(const hn_json *node, const char *wanted) {
-  if (!wanted || strcmp(text_of(node, "node"), wanted) == 0) return true;
+  if (!wanted || strcmp(hn_ledger_text(node, "node"), wanted) == 0) return true;
   const hn_json *origins = hn_json_get(node, "origins");
-  for (size_t i = 0; i < count_of(origins); ++i)
+  for (size_t i = 0; i < hn_ledger_count(origins); ++i)
     if (origins->items[i].kind == HN_JSON_STRING && strcmp(origins->items[i].string, wanted) == 0) return true;
   return false;
 }
 
-static void write_params(const hn_json *candidate, hn_text *out) {
-  const hn_json *params = hn_json_get(candidate, "params");
-  for (size_t i = 0; i < count_of(params); ++i)
-    hn_text_printf(out, "%s%s=%lld", i ? "," : "{", params->items[i].key, (long long)params->items[i].i);
-  if (count_of(params) > 0) hn_text_add(out, "}");
-}
-
 static void add_time(hn_grid *grid, const hn_json *candidate) {
-  const double time_ns = real_of(candidate, "time_ns", -1), estimate_ns = real_of(candidate, "estimate_ns", -1);
+  const double time_ns = hn_ledger_real(candidate, "time_ns", -1),
+               estimate_ns = hn_ledger_real(candidate, "estimate_ns", -1);
   if (time_ns >= 0)
-    hn_grid_add(grid, "%.4f [%.4f, %.4f]", time_ns * 1e-6, real_of(candidate, "low_ns", 0) * 1e-6,
-                real_of(candidate, "high_ns", 0) * 1e-6);
+    hn_grid_add(grid, "%.4f [%.4f, %.4f]", time_ns * 1e-6, hn_ledger_real(candidate, "low_ns", 0) * 1e-6,
+                hn_ledger_real(candidate, "high_ns", 0) * 1e-6);
   else if (estimate_ns > 0)
     hn_grid_add(grid, "about %.4f", estimate_ns * 1e-6);
   else
@@ -58,65 +33,60 @@ static void add_time(hn_grid *grid, const hn_json *candidate) {
 static void add_candidate(const explanation *e, hn_grid *grid, const hn_json *candidate, bool chosen) {
   hn_text name;
   hn_text_init(&name, e->arena->allocator);
-  hn_text_add(&name, text_of(candidate, "tactic"));
-  write_params(candidate, &name);
+  hn_text_ledger_tactic(&name, candidate);
   hn_grid_add(grid, "%s", chosen ? "*" : "");
   hn_grid_add(grid, "%s", hn_text_string(&name));
   grid->failed = grid->failed || name.failed;
   hn_text_deinit(&name);
-  const char *in = text_of(candidate, "in"), *out = text_of(candidate, "out");
+  const char *in = hn_ledger_text(candidate, "in"), *out = hn_ledger_text(candidate, "out");
   if (strcmp(in, out) == 0)
     hn_grid_add(grid, "%s", in);
   else
     hn_grid_add(grid, "%s to %s", in, out);
-  hn_grid_add(grid, "%s", text_of(candidate, "state"));
+  hn_grid_add(grid, "%s", hn_ledger_text(candidate, "state"));
   add_time(grid, candidate);
-  if (real_of(candidate, "error", -1) >= 0)
-    hn_grid_add(grid, "%.1e of %.0e", real_of(candidate, "error", -1), real_of(candidate, "bound", 0));
+  if (hn_ledger_real(candidate, "error", -1) >= 0)
+    hn_grid_add(grid, "%.1e of %.0e", hn_ledger_real(candidate, "error", -1), hn_ledger_real(candidate, "bound", 0));
   else
     hn_grid_add(grid, "%s", "-");
-  hn_grid_add(grid, "%s", text_of(candidate, "reason"));
+  hn_grid_add(grid, "%s", hn_ledger_text(candidate, "reason"));
 }
 
 /* The passes' events whose root was this node or an ONNX node that it came from. */
 static void write_events(const explanation *e, const hn_json *node) {
   const hn_json *events = hn_json_get(e->schedule, "passes");
   bool any = false;
-  for (size_t i = 0; i < count_of(events); ++i) {
+  for (size_t i = 0; i < hn_ledger_count(events); ++i) {
     const hn_json *event = &events->items[i], *fired = hn_json_get(event, "fired");
-    if (!is_node(node, text_of(event, "node"))) continue;
+    if (!is_node(node, hn_ledger_text(event, "node"))) continue;
     if (!any) hn_text_add(e->out, "  passes\n");
     any = true;
-    hn_text_printf(e->out, "    %s", text_of(event, "rule"));
-    if (strcmp(text_of(event, "rule"), text_of(event, "pass")) != 0)
-      hn_text_printf(e->out, " (%s)", text_of(event, "pass"));
+    hn_text_printf(e->out, "    %s", hn_ledger_text(event, "rule"));
+    if (strcmp(hn_ledger_text(event, "rule"), hn_ledger_text(event, "pass")) != 0)
+      hn_text_printf(e->out, " (%s)", hn_ledger_text(event, "pass"));
     if (fired && fired->i)
-      hn_text_printf(e->out, " fired on %s\n", text_of(event, "node"));
+      hn_text_printf(e->out, " fired on %s\n", hn_ledger_text(event, "node"));
     else
-      hn_text_printf(e->out, " did not fire on %s: %s\n", text_of(event, "node"), text_of(event, "unmet"));
+      hn_text_printf(e->out, " did not fire on %s: %s\n", hn_ledger_text(event, "node"),
+                     hn_ledger_text(event, "unmet"));
   }
-}
-
-/* The best time or estimate of a candidate in ns; a negative number when it has neither. */
-static double best_ns(const hn_json *candidate) {
-  const char *state = text_of(candidate, "state");
-  if (strcmp(state, "rejected") == 0 || strcmp(state, "inexact") == 0) return -1;
-  return real_of(candidate, "low_ns", real_of(candidate, "estimate_ns", -1));
 }
 
 /* Reads and writes which format, and what it would be without neighbours. */
 static void write_formats(const explanation *e, const hn_json *candidates, int chosen) {
-  if (chosen < 0 || (size_t)chosen >= count_of(candidates)) return;
+  if (chosen < 0 || (size_t)chosen >= hn_ledger_count(candidates)) return;
   const hn_json *taken = &candidates->items[chosen], *alone = taken;
   for (size_t i = 0; i < candidates->length; ++i)
-    if (best_ns(&candidates->items[i]) >= 0 && best_ns(&candidates->items[i]) < best_ns(alone))
+    if (hn_ledger_best_ns(&candidates->items[i]) >= 0 &&
+        hn_ledger_best_ns(&candidates->items[i]) < hn_ledger_best_ns(alone))
       alone = &candidates->items[i];
-  hn_text_printf(e->out, "  formats: reads %s, writes %s", text_of(taken, "in"), text_of(taken, "out"));
+  hn_text_printf(e->out, "  formats: reads %s, writes %s", hn_ledger_text(taken, "in"), hn_ledger_text(taken, "out"));
   if (alone == taken)
     hn_text_add(e->out, ": its own best\n");
   else
     hn_text_printf(e->out, "; alone %s, %s to %s, would take %.4f ms, but the neighbours or reformats cost more\n",
-                   text_of(alone, "tactic"), text_of(alone, "in"), text_of(alone, "out"), best_ns(alone) * 1e-6);
+                   hn_ledger_text(alone, "tactic"), hn_ledger_text(alone, "in"), hn_ledger_text(alone, "out"),
+                   hn_ledger_best_ns(alone) * 1e-6);
 }
 
 /* The fused node against its parts. */
@@ -125,14 +95,15 @@ static void write_parts(const explanation *e, const hn_json *node) {
   const hn_json *times = trial ? hn_json_get(trial, "times") : NULL;
   const hn_json *nodes = trial ? hn_json_get(trial, "nodes") : NULL;
   if (!trial) return;
-  hn_text_printf(e->out, "  against its parts: %s\n", text_of(trial, "why"));
-  for (size_t i = 0; i < count_of(times); ++i)
-    hn_text_printf(e->out, "    parts from %s to %s: %.4f ms\n", text_of(&times->items[i], "in"),
-                   text_of(&times->items[i], "out"), real_of(&times->items[i], "time_ns", 0) * 1e-6);
-  for (size_t i = 0; i < count_of(nodes); ++i) {
+  hn_text_printf(e->out, "  against its parts: %s\n", hn_ledger_text(trial, "why"));
+  for (size_t i = 0; i < hn_ledger_count(times); ++i)
+    hn_text_printf(e->out, "    parts from %s to %s: %.4f ms\n", hn_ledger_text(&times->items[i], "in"),
+                   hn_ledger_text(&times->items[i], "out"), hn_ledger_real(&times->items[i], "time_ns", 0) * 1e-6);
+  for (size_t i = 0; i < hn_ledger_count(nodes); ++i) {
     const hn_json *part = &nodes->items[i];
-    const double ns = real_of(part, "time_ns", real_of(part, "estimate_ns", -1));
-    hn_text_printf(e->out, "    %s (%s) %s", text_of(part, "node"), text_of(part, "op"), text_of(part, "tactic"));
+    const double ns = hn_ledger_real(part, "time_ns", hn_ledger_real(part, "estimate_ns", -1));
+    hn_text_printf(e->out, "    %s (%s) %s", hn_ledger_text(part, "node"), hn_ledger_text(part, "op"),
+                   hn_ledger_text(part, "tactic"));
     if (ns >= 0) hn_text_printf(e->out, " %.4f ms", ns * 1e-6);
     hn_text_add(e->out, "\n");
   }
@@ -142,13 +113,13 @@ static void write_parts(const explanation *e, const hn_json *node) {
 static int write_splits(const explanation *e, const char *wanted) {
   const hn_json *splits = hn_json_get(e->schedule, "splits");
   int found = 0;
-  for (size_t i = 0; i < count_of(splits); ++i) {
+  for (size_t i = 0; i < hn_ledger_count(splits); ++i) {
     const hn_json *split = &splits->items[i];
-    const double fused_ns = real_of(split, "fused_ns", 0), parts_ns = real_of(split, "parts_ns", 0);
-    if (wanted && strcmp(text_of(split, "node"), wanted) != 0) continue;
+    const double fused_ns = hn_ledger_real(split, "fused_ns", 0), parts_ns = hn_ledger_real(split, "parts_ns", 0);
+    if (wanted && strcmp(hn_ledger_text(split, "node"), wanted) != 0) continue;
     ++found;
-    hn_text_printf(e->out, "%s (%s) runs as its parts: %s", text_of(split, "node"), text_of(split, "op"),
-                   text_of(split, "why"));
+    hn_text_printf(e->out, "%s (%s) runs as its parts: %s", hn_ledger_text(split, "node"), hn_ledger_text(split, "op"),
+                   hn_ledger_text(split, "why"));
     if (fused_ns > 0) hn_text_printf(e->out, ": fused %.4f ms, parts %.4f ms", fused_ns * 1e-6, parts_ns * 1e-6);
     hn_text_add(e->out, "\n");
   }
@@ -158,24 +129,26 @@ static int write_splits(const explanation *e, const char *wanted) {
 
 static void write_node(const explanation *e, const hn_json *node) {
   const hn_json *candidates = hn_json_get(node, "candidates"), *origins = hn_json_get(node, "origins");
-  const int chosen = (int)real_of(node, "chosen", -1);
-  hn_text_printf(e->out, "%s (%s)", text_of(node, "node"), text_of(node, "op"));
-  for (size_t i = 0; i < count_of(origins); ++i)
+  const int chosen = (int)hn_ledger_real(node, "chosen", -1);
+  hn_text_printf(e->out, "%s (%s)", hn_ledger_text(node, "node"), hn_ledger_text(node, "op"));
+  for (size_t i = 0; i < hn_ledger_count(origins); ++i)
     if (origins->items[i].kind == HN_JSON_STRING)
       hn_text_printf(e->out, "%s%s", i ? ", " : " from ", origins->items[i].string);
-  hn_text_printf(e->out, "\n  why: %s\n", text_of(node, "why"));
-  if (text_of(node, "measured_with")[0])
-    hn_text_printf(e->out, "  measured once, with the same layer %s\n", text_of(node, "measured_with"));
-  const double flops = real_of(node, "flops", 0), bytes = real_of(node, "bytes", 0);
+  hn_text_printf(e->out, "\n  why: %s\n", hn_ledger_text(node, "why"));
+  const char *lack = hn_ledger_lack(node);
+  if (lack) hn_text_printf(e->out, "  the reference alone runs it, slowly: %s\n", lack);
+  if (hn_ledger_text(node, "measured_with")[0])
+    hn_text_printf(e->out, "  measured once, with the same layer %s\n", hn_ledger_text(node, "measured_with"));
+  const double flops = hn_ledger_real(node, "flops", 0), bytes = hn_ledger_real(node, "bytes", 0);
   if (flops > 0 || bytes > 0) hn_text_printf(e->out, "  work: %.4g MFLOP, %.4g MB\n", flops * 1e-6, bytes * 1e-6);
-  if (count_of(candidates) > 0) {
+  if (hn_ledger_count(candidates) > 0) {
     hn_grid grid;
-    hn_grid_init(&grid, e->arena, "llllrll");
+    hn_grid_init(&grid, e->arena, e->options, "llllrll", "fd");
     static const char *const heads[] = {"", "tactic", "format", "state", "ms [least, 95 %]", "error", "reason"};
     for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
     for (size_t i = 0; i < candidates->length; ++i) add_candidate(e, &grid, &candidates->items[i], (int)i == chosen);
     write_formats(e, candidates, chosen);
-    hn_grid_write(&grid, e->options->color, e->out);
+    hn_grid_write(&grid, e->out);
   }
   write_parts(e, node);
   write_events(e, node);
@@ -183,17 +156,18 @@ static void write_node(const explanation *e, const hn_json *node) {
 }
 
 static void write_head(const explanation *e) {
-  hn_text_printf(e->out, "built for %s, %d threads%s", text_of(e->ledger, "device"),
-                 (int)real_of(e->ledger, "threads", 0), e->schedule_count > 1 ? "\n" : "; ");
+  const int threads = (int)hn_ledger_real(e->ledger, "threads", 0);
+  hn_text_printf(e->out, "built for %s, %d %s%s", hn_ledger_text(e->ledger, "device"), threads,
+                 threads == 1 ? "thread" : "threads", e->schedule_count > 1 ? "\n" : "; ");
 }
 
 static void write_schedule_head(const explanation *e) {
   const hn_json *proved = hn_json_get(e->schedule, "formats_proved_best");
-  if (e->schedule_count > 1) hn_text_printf(e->out, "\nschedule %d: ", (int)real_of(e->schedule, "schedule", 0));
-  hn_text_printf(e->out, "expected %.4f ms a run; the choice of formats is %s\n\n",
-                 real_of(e->schedule, "expected_ns", 0) * 1e-6,
+  if (e->schedule_count > 1) hn_text_printf(e->out, "\nschedule %d: ", (int)hn_ledger_real(e->schedule, "schedule", 0));
+  hn_text_printf(e->out, "expected %.4f ms a run\nthe choice of formats is %s\n\n",
+                 hn_ledger_real(e->schedule, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
-  const int untimed = (int)real_of(e->schedule, "untimed_nodes", 0);
+  const int untimed = (int)hn_ledger_real(e->schedule, "untimed_nodes", 0);
   if (untimed > 0) hn_text_printf(e->out, "the time for tuning was used up: %d layers run by estimates\n\n", untimed);
 }
 
@@ -218,11 +192,11 @@ static void copy_json(hn_json_writer *w, const char *key, const hn_json *value) 
 static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *node) {
   const hn_json *events = hn_json_get(e->schedule, "passes");
   hn_json_open(w, NULL, '{');
-  hn_json_put_int(w, "schedule", (int64_t)real_of(e->schedule, "schedule", 0));
+  hn_json_put_int(w, "schedule", (int64_t)hn_ledger_real(e->schedule, "schedule", 0));
   for (size_t i = 0; i < node->length; ++i) copy_json(w, node->items[i].key, &node->items[i]);
   hn_json_open(w, "passes", '[');
-  for (size_t i = 0; i < count_of(events); ++i)
-    if (is_node(node, text_of(&events->items[i], "node"))) copy_json(w, NULL, &events->items[i]);
+  for (size_t i = 0; i < hn_ledger_count(events); ++i)
+    if (is_node(node, hn_ledger_text(&events->items[i], "node"))) copy_json(w, NULL, &events->items[i]);
   hn_json_close(w, ']');
   hn_json_close(w, '}');
 }
@@ -233,7 +207,11 @@ static hone_status explain_schedule(const explanation *e, hn_json_writer *w, int
   HN_TRY(hn_json_array(e->schedule, "nodes", &nodes, diag));
   if (!e->options->json) {
     write_schedule_head(e);
-    *found += write_splits(e, e->options->node);
+    if (e->options->node || e->options->all) *found += write_splits(e, e->options->node);
+  }
+  if (!e->options->json && !e->options->node && !e->options->all) {
+    hn_explain_summary(e, nodes);
+    return HONE_OK;
   }
   for (size_t i = 0; i < nodes->length; ++i) {
     if (!is_node(&nodes->items[i], e->options->node)) continue;
@@ -246,11 +224,28 @@ static hone_status explain_schedule(const explanation *e, hn_json_writer *w, int
   return HONE_OK;
 }
 
-hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
-                              hn_arena *arena, hn_text *out, hone_diagnostics *diag) {
+/* Is the ledger the engine's? */
+static hone_status check_engine(const hn_json *ledger, const char *what, uint64_t hash, hone_diagnostics *diag) {
+  char want[17];
+  snprintf(want, sizeof want, "%016" PRIx64, hash);
+  const char *named = hn_ledger_text(ledger, "engine");
+  if (hash == 0 || strcmp(named, want) == 0) return HONE_OK;
+  if (!*named)
+    return HN_FAIL(diag, HONE_INVALID, "%s: the ledger does not say which engine it is of; build the engine again",
+                   what);
+  return HN_FAIL(
+      diag, HONE_INVALID,
+      "%s: the ledger is of another build: it tells of engine %s, and this one is %s; build the engine again", what,
+      named, want);
+}
+
+hone_status hn_report_explain(const char *what, const char *text, size_t length, uint64_t engine_hash,
+                              const hone_report_options *options, hn_arena *arena, hn_text *out,
+                              hone_diagnostics *diag) {
   hn_json *ledger;
   const hn_json *schedules;
   HN_TRY(hn_json_read(arena, diag, what, text, length, &ledger));
+  HN_TRY(check_engine(ledger, what, engine_hash, diag));
   HN_TRY(hn_json_array(ledger, "schedules", &schedules, diag));
   explanation e = {
       .ledger = ledger, .schedule_count = (int)schedules->length, .options = options, .arena = arena, .out = out};

@@ -114,10 +114,10 @@ static void write_life(memory *m, hn_grid *grid, hn_life life) {
   hn_grid_add(grid, "%s", bar);
 }
 
-static void write_tensors(memory *m, const int *order, bool color) {
+static void write_tensors(memory *m, const int *order, const hone_report_options *options) {
   static const char *const heads[] = {"tensor", "type", "KB", "offset KB", "steps", "life"};
   hn_grid grid;
-  hn_grid_init(&grid, m->arena, "llrrrl");
+  hn_grid_init(&grid, m->arena, options, "llrrrr", "dbf");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
   for (int k = 0; order[k] >= 0; ++k) {
     const int t = order[k];
@@ -136,10 +136,10 @@ static void write_tensors(memory *m, const int *order, bool color) {
     else
       hn_grid_add(&grid, "%s", "");
   }
-  hn_grid_write(&grid, color, m->out);
+  hn_grid_write(&grid, m->out);
 }
 
-static void write_text(memory *m, const int *order, bool color) {
+static void write_text(memory *m, const int *order, const hone_report_options *options) {
   const hn_plan *plan = m->plan;
   const size_t peak = peak_of(m);
   size_t tensors = 0;
@@ -159,7 +159,7 @@ static void write_text(memory *m, const int *order, bool color) {
                  plan->steps[m->peak_step].name);
   hn_text_printf(m->out, "; the arena is %.1f %% larger\n\n", 100 * ((double)plan->arena_bytes / (double)peak - 1));
   write_chart(m);
-  write_tensors(m, order, color);
+  write_tensors(m, order, options);
 }
 
 static void put_schedule(memory *m, hn_json_writer *w, int number, const int *order) {
@@ -213,7 +213,7 @@ static hone_status write_schedules(memory *m, const hone_report_options *options
       continue;
     }
     if (m->schedules->count > 1) hn_text_printf(m->out, "%sschedule  %d\n", k ? "\n" : "", k);
-    write_text(m, order, options->color);
+    write_text(m, order, options);
   }
   return HONE_OK;
 }

@@ -34,6 +34,8 @@ typedef struct profile {
   profile_row **sorted; /* by time, the longest first */
   class_row classes[MAX_CLASSES];
   double sum_ns, reference_ns, mean_ns; /* layers; those on the reference; one run, end to end */
+  double to_device_ns, to_host_ns;      /* of the layers' sum: transfers between memory spaces */
+  int transfers;
   double fps;
 } profile;
 
@@ -58,6 +60,17 @@ static void add_to_class(profile *p, const profile_row *row) {
   ++p->classes[at].count;
 }
 
+/* Transfers are steps of the plan, timed like any other; what lies in the host's memory needs none. */
+static void add_transfer(profile *p, const profile_row *row) {
+  const hn_plan *plan = p->in->plan;
+  if (row->step->kind != HN_STEP_COPY) return;
+  ++p->transfers;
+  if (plan->tensors[row->step->out[0]].device == plan->host)
+    p->to_host_ns += row->mean_ns;
+  else
+    p->to_device_ns += row->mean_ns;
+}
+
 static bool make_row(profile *p, const hn_trace_step *times) {
   const hn_plan_step *step = &p->in->plan->steps[times->step];
   const hone_cost *cost = &p->in->costs[times->step];
@@ -77,6 +90,7 @@ static bool make_row(profile *p, const hn_trace_step *times) {
   p->sum_ns += row->mean_ns;
   if (hn_step_is_reference(step)) p->reference_ns += row->mean_ns;
   add_to_class(p, row);
+  add_transfer(p, row);
   return made;
 }
 
@@ -110,7 +124,7 @@ static void add_rate(hn_grid *grid, double rate) {
 static void write_layers(const profile *p, hn_text *out) {
   const bool homes = p->in->plan->host != 0; /* several memories: which device did it? */
   hn_grid grid;
-  hn_grid_init(&grid, p->arena, homes ? "rlllrrrrl" : "rllrrrrl");
+  hn_grid_init(&grid, p->arena, p->options, homes ? "rlllrrrrl" : "rllrrrrl", homes ? "hgi" : "gfh");
   static const char *const heads[] = {"#", "layer", "type", "time ms", "%", "GFLOP/s", "GB/s", "tactic"};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
@@ -128,21 +142,25 @@ static void write_layers(const profile *p, hn_text *out) {
     add_rate(&grid, row->gbytes);
     hn_grid_add(&grid, "%s", row->tactic);
   }
-  hn_grid_write(&grid, p->options->color, out);
+  hn_grid_write(&grid, out);
 }
 
 static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 static void write_totals(const profile *p, hn_text *out) {
   const double between_ns = p->mean_ns - p->sum_ns;
-  const double in_ns = p->options->idle_ns[0], out_ns = p->options->idle_ns[1], all_ns = p->mean_ns + in_ns + out_ns;
   hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median %.4f ms, %lld runs", p->mean_ns * 1e-6, p->fps,
                  p->in->trace->median_ns * 1e-6, (long long)p->in->trace->runs);
   if (p->in->batch != 1) hn_text_printf(out, ", batch %lld", (long long)p->in->batch);
   hn_text_printf(out, ")\nlayers      %.4f ms in sum + %.4f ms between them (%.1f %%) = end to end\n", p->sum_ns * 1e-6,
                  between_ns * 1e-6, percent(between_ns, p->mean_ns));
-  hn_text_printf(out, "transfers   H2D %.1f %%, inference %.1f %%, D2H %.1f %%\n", percent(in_ns, all_ns),
-                 percent(p->mean_ns, all_ns), percent(out_ns, all_ns));
+  if (p->transfers > 0)
+    hn_text_printf(out, "transfers   H2D %.4f ms (%.1f %%), inference %.1f %%, D2H %.4f ms (%.1f %%), %d %s\n",
+                   p->to_device_ns * 1e-6, percent(p->to_device_ns, p->mean_ns),
+                   percent(p->mean_ns - p->to_device_ns - p->to_host_ns, p->mean_ns), p->to_host_ns * 1e-6,
+                   percent(p->to_host_ns, p->mean_ns), p->transfers, p->transfers == 1 ? "copy" : "copies");
+  else
+    hn_text_add(out, "transfers   none: every step works in the host's memory\n");
   hn_text_printf(out, "reference   %.2f %% of the time ran on the reference", percent(p->reference_ns, p->sum_ns));
   int named = 0;
   for (int i = 0; i < p->count && named < 5; ++i)
@@ -157,6 +175,8 @@ static void write_hint(const profile *p, const profile_row *row, hn_text *out) {
   const hone_facts *facts = p->in->facts;
   if (hn_step_is_reference(row->step))
     hn_text_add(out, "runs on the reference: no fast tactic takes it (hone explain says why)");
+  else if (row->step->kind == HN_STEP_COPY)
+    hn_text_printf(out, "a transfer between host and device for %s", row->step->caused_by);
   else if (row->step->caused_by)
     hn_text_printf(out, "changes the layout for %s", row->step->caused_by);
   else if (facts->peak_flops > 0 && facts->peak_bytes > 0) {
@@ -263,8 +283,9 @@ static void write_json(const profile *p, hn_text *out) {
   hn_json_put_real(w, "fps", p->fps);
   hn_json_put_real(w, "layer_sum_ms", p->sum_ns * 1e-6);
   hn_json_put_real(w, "between_layers_ms", (p->mean_ns - p->sum_ns) * 1e-6);
-  hn_json_put_real(w, "h2d_ms", p->options->idle_ns[0] * 1e-6);
-  hn_json_put_real(w, "d2h_ms", p->options->idle_ns[1] * 1e-6);
+  hn_json_put_real(w, "h2d_ms", p->to_device_ns * 1e-6);
+  hn_json_put_real(w, "d2h_ms", p->to_host_ns * 1e-6);
+  hn_json_put_int(w, "transfers", p->transfers);
   hn_json_put_real(w, "reference_percent", percent(p->reference_ns, p->sum_ns));
   put_lists(w, p);
   hn_json_close(w, '}');

@@ -25,11 +25,15 @@ hone_status hn_report_engine(const hn_schedules *schedules, const hone_report_op
                              hn_text *out);
 hone_status hn_report_memory(const hn_schedules *schedules, const hone_report_options *options, hn_arena *arena,
                              hn_text *out, hone_diagnostics *diag);
-/* text: a ledger, as tune/ledger.c writes it. MALFORMED; INVALID when options->node is no node of it. */
-hone_status hn_report_explain(const char *what, const char *text, size_t length, const hone_report_options *options,
-                              hn_arena *arena, hn_text *out, hone_diagnostics *diag);
+/* text: a ledger, as tune/ledger.c writes it. MALFORMED; INVALID when options->node is no node of it, or when it does
+ * not name the engine of this content hash (0: whichever). */
+hone_status hn_report_explain(const char *what, const char *text, size_t length, uint64_t engine_hash,
+                              const hone_report_options *options, hn_arena *arena, hn_text *out,
+                              hone_diagnostics *diag);
 
 /* ---- shared by the reports ---- */
+/* Report options of any version, checked. */
+hone_status hn_report_options_take(hone_diagnostics *diag, const hone_report_options *given, hone_report_options *out);
 /* Bytes of the weights that a schedule reads, each once (shared.c); *out_shared: those that another one reads, too.
  * NO_MEMORY. */
 hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_arena *arena, uint64_t *out_bytes,
@@ -37,6 +41,8 @@ hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_ar
 static inline bool hn_report_wants(const hone_report_options *options, int schedule) {
   return !options->one_schedule || options->schedule == schedule;
 }
+/* What the reference costs: the last fields of the summary. */
+void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_summary *out);
 /* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */
 const char *hn_report_class(const hone_op *op);
 bool hn_step_runs(const hn_plan_step *step);                   /* not a view or a wait */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared.c - what the schedules of an engine have of its weights alone and in common. */
+/* shared.c - what reports share: their options, and what schedules have of an engine's weights alone and in common. */
 #include "report/report.h"
+#include "base/arguments.h"
 #include "tensor/shape.h"
 #include <stdlib.h>
 
@@ -83,4 +84,13 @@ hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_ar
   *out_bytes = total(&own);
   *out_shared = common(&own, &others);
   return HONE_OK;
+}
+
+hone_status hn_report_options_take(hone_diagnostics *diag, const hone_report_options *given, hone_report_options *out) {
+  HN_OPTIONS(diag, "report", given, hone_report_options, node, out);
+  HN_TRY(hn_argument_range(diag, "report option width", out->width, 0, 1 << 16));
+  HN_TRY(hn_argument_range(diag, "report option shape_count", out->shape_count, 0, INT32_MAX));
+  if (out->shape_count > 0 && !out->shapes)
+    return HN_FAIL(diag, HONE_INVALID, "report option shapes is NULL, and shape_count is %d", out->shape_count);
+  return hn_argument_range(diag, "report option top", out->top, 0, INT32_MAX);
 }

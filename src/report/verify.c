@@ -7,9 +7,10 @@
 
 static bool is_over(const hn_verified_step *row) { return !row->left_out && !(row->error <= row->bound); }
 
-static void write_text(const hn_plan *plan, const hn_verified_step *rows, bool color, hn_arena *arena, hn_text *out) {
+static void write_text(const hn_plan *plan, const hn_verified_step *rows, const hone_report_options *options,
+                       hn_arena *arena, hn_text *out) {
   hn_grid grid;
-  hn_grid_init(&grid, arena, "lllrrrl");
+  hn_grid_init(&grid, arena, options, "lllrrrl", "dc");
   static const char *const heads[] = {"step", "type", "tactic", "compared", "error", "bound", ""};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
   int run = 0, over = 0, left_out = 0;
@@ -33,7 +34,7 @@ static void write_text(const hn_plan *plan, const hn_verified_step *rows, bool c
     hn_grid_add(&grid, "%.0e", rows[s].bound);
     hn_grid_add(&grid, "%s", is_over(&rows[s]) ? "OVER ITS BOUND" : "");
   }
-  hn_grid_write(&grid, color, out);
+  hn_grid_write(&grid, out);
   hn_text_printf(out,
                  "\nweights are intact; %d steps compared, the largest error is %.2e; %d over their bound; %d on "
                  "the reference or left out\n",
@@ -95,6 +96,6 @@ void hn_report_verify(const hn_schedules *schedules, hn_verified_step *const *ro
   for (int k = 0; k < schedules->count; ++k) {
     if (!rows[k]) continue;
     if (schedules->count > 1) hn_text_printf(out, "%sschedule %d\n", k ? "\n" : "", k);
-    write_text(schedules->plans[k], rows[k], options->color, arena, out);
+    write_text(schedules->plans[k], rows[k], options, arena, out);
   }
 }

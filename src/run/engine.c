@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - checked schedules on opened devices; shared by sessions through a count of references. */
 #include "run/engine.h"
+#include "base/arguments.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -90,7 +91,10 @@ hone_status hn_engine_create(hn_allocator allocator, hn_schedules *take_schedule
 
 hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, int device_count,
                               hone_engine **out_engine, hone_diagnostics *diag) {
-  *out_engine = NULL;
+  if (out_engine) *out_engine = NULL;
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, out_engine);
+  HN_TRY(hn_argument_pointers(diag, "devices", devices, device_count, INT32_MAX));
   hone_engine *other = hn_alloc_zero(&engine->allocator, sizeof *other);
   if (!other) return HN_FAIL_MEMORY(diag);
   other->allocator = engine->allocator;
@@ -119,7 +123,9 @@ hone_status hn_engine_check_schedule(const hone_engine *engine, int schedule, ho
                  engine->schedules->count);
 }
 
-void hone_engine_retain(hone_engine *engine) { atomic_fetch_add(&engine->references, 1); }
+void hone_engine_retain(hone_engine *engine) {
+  if (engine) atomic_fetch_add(&engine->references, 1);
+}
 
 void hone_engine_release(hone_engine *engine) {
   if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
@@ -135,9 +141,9 @@ void hone_engine_release(hone_engine *engine) {
   hn_free(&allocator, engine, sizeof *engine);
 }
 
-int hone_engine_input_count(const hone_engine *engine) { return hn_engine_common(engine)->input_count; }
-int hone_engine_output_count(const hone_engine *engine) { return hn_engine_common(engine)->output_count; }
-int hone_engine_schedule_count(const hone_engine *engine) { return engine->schedules->count; }
+int hone_engine_input_count(const hone_engine *engine) { return engine ? hn_engine_common(engine)->input_count : 0; }
+int hone_engine_output_count(const hone_engine *engine) { return engine ? hn_engine_common(engine)->output_count : 0; }
+int hone_engine_schedule_count(const hone_engine *engine) { return engine ? engine->schedules->count : 0; }
 
 static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_info *out) {
   *out = (hone_port_info){.name = port->name,
@@ -168,6 +174,8 @@ static const hn_plan_port *port_of(const hn_plan *plan, int index, bool input) {
 }
 
 static hone_status describe_all(const hone_engine *engine, int index, bool input, hone_port_info *out) {
+  if (out) *out = (hone_port_info){0};
+  if (!engine || !out) return HONE_INVALID;
   hn_plan *const *plans = engine->schedules->plans;
   if (index < 0 || index >= (input ? plans[0]->input_count : plans[0]->output_count)) return HONE_INVALID;
   describe(plans[0], port_of(plans[0], index, input), out);
@@ -188,7 +196,9 @@ hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_i
 }
 
 hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index, hone_port_info *out_info) {
-  if (schedule < 0 || schedule >= engine->schedules->count || index < 0 || index >= hone_engine_input_count(engine))
+  if (out_info) *out_info = (hone_port_info){0};
+  if (!engine || !out_info || schedule < 0 || schedule >= engine->schedules->count || index < 0 ||
+      index >= hone_engine_input_count(engine))
     return HONE_INVALID;
   const hn_plan *plan = engine->schedules->plans[schedule];
   describe(plan, &plan->inputs[index], out_info);

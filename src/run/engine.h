@@ -35,6 +35,7 @@ struct hone_engine {
   hone_engine *origin; /* whose schedules these are (hone_engine_share); NULL: its own */
   char *ledger;        /* text of the decision ledger when built in this process; else NULL */
   size_t ledger_bytes;
+  double time_spread; /* of the times it was tuned by, in this process; 0: not known */
   atomic_int references;
   atomic_int weights_state; /* 0 unchecked, 1 checked, 2 damaged */
 };

@@ -20,8 +20,9 @@ static hone_status resolve_tensors(hone_session *session, hn_instance *instance)
                      planned->name);
     if (!known || planned->place == HN_PLACE_HEAP) tensor->bytes = 0;
     if (planned->alias_of >= 0 && tensor->bytes > instance->tensors[planned->alias_of].bytes)
-      return HN_FAIL(&session->diag, HONE_MALFORMED, "%s is larger than the tensor whose storage it shares",
-                     planned->name);
+      return HN_FAIL(&session->diag, HONE_INVALID,
+                     "with these input shapes %s is larger than %s, whose storage it shares", planned->name,
+                     plan->tensors[planned->alias_of].name);
   }
   return HONE_OK;
 }
@@ -52,7 +53,7 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   hn_plan_lives(plan, lives);
   for (int d = 0; d < plan->device_count; ++d) {
     arena_sizes(plan, instance, d, bytes);
-    if (hn_memory_place(plan->tensor_count, bytes, lives, order, placed, &out_bytes[d]) != HONE_OK)
+    if (hn_memory_place(&instance->arena, plan->tensor_count, bytes, lives, order, placed, &out_bytes[d]) != HONE_OK)
       return HN_FAIL(&session->diag, HONE_NO_MEMORY, "the activations are larger than memory can be");
     for (int t = 0; t < plan->tensor_count; ++t)
       if (bytes[t]) offsets[t] = placed[t];
@@ -115,14 +116,6 @@ static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
   return false;
 }
 
-static bool makes_results(const hn_plan *plan, const hn_plan_step *step) {
-  for (int b = 0; b < plan->block_count; ++b)
-    for (int r = 0; r < plan->blocks[b].result_count; ++r)
-      for (int i = 0; i < step->out_count; ++i)
-        if (step->out[i] >= 0 && plan->blocks[b].results[r] == step->out[i]) return true;
-  return false;
-}
-
 /* The facts of a query hold the host's bytes of its constants, whatever launch gets. */
 static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
   const hn_plan *plan = instance->plan;
@@ -165,8 +158,6 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
   state->fixed = state->late && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE));
-  state->keeps = state->fixed && !makes_results(plan, step);
-  state->placed_in = -1;
   const bool known = !state->late || state->fixed;
   if (known) HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
   HN_TRY(give_constants(session, instance, s, facts));
@@ -224,6 +215,7 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
   memcpy(instance->shapes, shapes, (size_t)plan->input_count * sizeof *shapes);
   HN_TRY(hn_plan_bind_symbols(plan, shapes, instance->symbols, &session->diag));
   memcpy(instance->symbols_at_start, instance->symbols, (size_t)plan->dims.symbol_count * sizeof(int64_t));
+  HN_TRY(hn_plan_check_extents(plan, instance->symbols, &session->diag));
   HN_TRY(resolve_tensors(session, instance));
   size_t *offsets = HN_NEW(&instance->arena, size_t, plan->tensor_count);
   size_t *arena_bytes = HN_NEW(&instance->arena, size_t, plan->device_count);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interpret.c - the block interpreter: runs a block's steps in order. */
-#include "plan/words.h"
 #include "run/session.h"
+#include "ops/ports.h"
+#include "plan/words.h"
+#include <stdio.h>
 
 static hone_status copy_step(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
   const hn_plan *plan = instance->plan;
@@ -20,7 +22,8 @@ static hone_status run_step(hone_session *session, hn_instance *instance, int s)
   switch (step->kind) {
   case HN_STEP_CALL:
     if (state->late) return hn_run_late(session, instance, step, state);
-    return step->tactic->launch(state->prepared.state, session->streams[step->device], &state->launch);
+    return hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device],
+                     &state->launch);
   case HN_STEP_VIEW: return state->late ? hn_view_late(session, instance, step) : HONE_OK;
   case HN_STEP_COPY: return copy_step(session, instance, step);
   case HN_STEP_WAIT:
@@ -29,6 +32,32 @@ static hone_status run_step(hone_session *session, hn_instance *instance, int s)
   case HN_STEP_LOOP: return hn_run_loop(session, instance, step);
   default: return HN_FAIL(&session->diag, HONE_INTERNAL, "a plan step of unknown kind %d", (int)step->kind);
   }
+}
+
+/* "; data is "x", indices is "ids"": the values that a step was given, by their names in the model. */
+static void name_inputs(const hn_plan *plan, const hn_plan_step *step, char *out, size_t room) {
+  size_t used = 0;
+  for (int i = 0; i < step->in_count && used < room; ++i) {
+    const hone_port *port = step->op ? hn_port_at(step->op->in, i) : NULL;
+    if (!port || step->in[i] < 0 || plan->tensors[step->in[i]].place == HN_PLACE_CONSTANT) continue;
+    const int count = snprintf(out + used, room - used, "%s%s is \"%s\"", used ? ", " : "; ", port->name,
+                               plan->tensors[step->in[i]].name);
+    used += count > 0 ? (size_t)count : 0;
+  }
+}
+
+/* The plan was checked: what an operator finds wrong of extents and values when it runs is the caller's. Branches and
+ * loops check what the file says of their bodies, which stays the file's. */
+static hone_status tell_failure(hone_session *session, const hn_plan *plan, const hn_plan_step *step, int messages,
+                                hone_status status) {
+  char inputs[256] = "";
+  if (step->kind == HN_STEP_CALL || step->kind == HN_STEP_VIEW) {
+    if (status == HONE_MALFORMED) status = HONE_INVALID;
+    if (status == HONE_INVALID) hn_diag_restate(&session->diag, messages, HONE_MALFORMED, status);
+  }
+  if (status == HONE_INVALID && step->kind == HN_STEP_CALL) name_inputs(plan, step, inputs, sizeof inputs);
+  return hone_note(&session->diag, status, "in step %s (%s)%s", step->name,
+                   step->op ? step->op->name : hn_step_kind_name(step->kind), inputs);
 }
 
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block) {
@@ -51,8 +80,10 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       const int device = plan->steps[s].device;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s));
     }
-    HN_TRY_NOTE(&session->diag, run_step(session, instance, s), "in step %s (%s)", plan->steps[s].name,
-                plan->steps[s].op ? plan->steps[s].op->name : hn_step_kind_name(plan->steps[s].kind));
+    const int messages = session->diag.count;
+    const hone_status ran = run_step(session, instance, s);
+    if (ran != HONE_OK) return tell_failure(session, plan, &plan->steps[s], messages, ran);
+    HN_TRY(hn_stop_check(&session->stop, &session->diag));
     if (session->profiling) {
       const int device = plan->steps[s].device;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s + 1));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* late.c - steps whose extents are known only after running: resolved when their turn comes, their tensors on the
  * session's heap. */
+#include "ops/extents.h"
 #include "ops/op.h"
 #include "run/session.h"
 #include "tensor/shape.h"
@@ -14,6 +15,14 @@ typedef struct late_call {
   hone_launch *launch;
 } late_call;
 
+hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes) {
+  if (hn_heap_leaves(&session->heap, bytes)) return HN_FAIL_MEMORY(&session->diag);
+  return HN_FAIL(&session->diag, HONE_LIMIT,
+                 "%s needs %zu bytes, more than the heap limit of the session leaves: it is %zu bytes "
+                 "(heap_limit_bytes, --heap-limit)",
+                 what, bytes, session->heap.limit_bytes);
+}
+
 /* Gives a heap tensor its extents and memory. */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape) {
   const hn_plan_tensor *planned = &instance->plan->tensors[t];
@@ -21,11 +30,8 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
   tensor->type.shape = *shape;
   if (!hn_type_bytes(&tensor->type, &tensor->bytes))
     return HN_FAIL(&session->diag, HONE_LIMIT, "%s would be larger than memory can be", planned->name);
-  tensor->data = hn_arena_alloc(&session->heap, tensor->bytes ? tensor->bytes : 1, 64);
-  if (!tensor->data)
-    return HN_FAIL(&session->diag, HONE_LIMIT, "%s needs %zu bytes, more than the session's heap limit leaves",
-                   planned->name, tensor->bytes);
-  return HONE_OK;
+  tensor->data = hn_heap_alloc(&session->heap, tensor->bytes);
+  return tensor->data ? HONE_OK : hn_heap_full(session, planned->name, tensor->bytes);
 }
 
 /* The numbers of symbols that this tensor's real extents reveal. */
@@ -40,11 +46,25 @@ hone_status hn_learn_symbols(hn_instance *instance, int t) {
   return HONE_OK;
 }
 
+/* Extents that came out of a run, against what the plan says of them without this run: in the main block all that is
+ * known by now, in bodies, where symbols are of an earlier turn, what the input shapes say. */
+hone_status hn_extents_as_planned(hone_session *session, const hn_instance *instance, int t, const hone_shape *real) {
+  const hn_plan *plan = instance->plan;
+  hone_shape planned = plan->tensors[t].type.shape;
+  const int64_t *symbols = plan->block_count > 1 ? instance->symbols_at_start : instance->symbols;
+  for (int d = 0; d < planned.rank; ++d) {
+    const int64_t code = planned.dim[d];
+    if (!hn_dim_eval(&plan->dims, code, symbols, plan->dims.symbol_count, &planned.dim[d])) planned.dim[d] = code;
+  }
+  return hn_extents_agree(&session->diag, plan->tensors[t].name, real, &planned);
+}
+
 static hone_status resize_late(void *host, int output, int rank, const int64_t *dims) {
   const late_call *call = host;
   const int t = call->step->out[output];
   if (rank < 0 || rank > HONE_MAX_RANK || t < 0) return HONE_INTERNAL;
   const hone_shape shape = hn_shape(rank, dims);
+  HN_TRY(hn_extents_as_planned(call->session, call->instance, t, &shape));
   HN_TRY(hn_heap_place(call->session, call->instance, t, &shape));
   call->launch->out[output] = call->instance->tensors[t];
   return HONE_OK;
@@ -78,39 +98,53 @@ static hone_status gather_late(hone_session *session, hn_instance *instance, con
   return HONE_OK;
 }
 
-static hone_status resize_eval(hone_eval *eval, int output, int rank, const int64_t *dims) {
-  const late_call *call = eval->host;
-  HN_TRY(resize_late(eval->host, output, rank, dims));
-  eval->out[output] = call->launch->out[output];
+/* Extents by the operator's own rules on the real inputs: outputs that have no place yet get one, the others must be
+ * what was planned. Kernels can trust both. */
+static hone_status infer_late(const late_call *call, hone_launch *launch) {
+  hone_session *session = call->session;
+  const hn_plan_step *step = call->step;
+  hn_arena *arena = &session->facts;
+  hn_arena_reset(arena);
+  const int room = step->out_count > HONE_MAX_PORTS ? step->out_count : HONE_MAX_PORTS;
+  hone_fact *in = HN_NEW(arena, hone_fact, step->in_count + 1), *out = HN_NEW(arena, hone_fact, room);
+  if (!in || !out) return HN_FAIL_MEMORY(&session->diag);
+  for (int i = 0; i < step->in_count; ++i) {
+    in[i].type = launch->in[i].type;
+    in[i].type.format = HONE_PLAIN;
+    if (launch->in[i].data) in[i].constant = &launch->in[i];
+  }
+  hone_dims dims;
+  hone_infer infer = {.op = step->op,
+                      .attrs = &step->attrs,
+                      .in_count = step->in_count,
+                      .out_count = step->out_count,
+                      .in = in,
+                      .out = out,
+                      .diagnostics = &session->diag};
+  HN_TRY(hn_extents_infer(&infer, arena, &dims));
+  for (int i = 0; i < step->out_count; ++i) {
+    if (step->out[i] < 0) continue;
+    const hone_shape *shape = &out[i].type.shape;
+    if (launch->out[i].data)
+      HN_TRY(hn_extents_agree(&session->diag, call->instance->plan->tensors[step->out[i]].name, shape,
+                              &launch->out[i].type.shape));
+    else if (hn_shape_known(shape))
+      HN_TRY(resize_late((void *)(uintptr_t)call, i, shape->rank, shape->dim));
+    else if (!(step->op->traits & HONE_AFTER_RUN))
+      return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "the shape of output %d does not follow from its inputs", i);
+  }
   return HONE_OK;
-}
-
-/* Extents by the operator's own rules on the real inputs, so that eval can trust them. */
-static hone_status infer_late(late_call *call, hone_launch *launch) {
-  hone_eval eval = {.op = call->step->op,
-                    .attrs = &call->step->attrs,
-                    .in_count = launch->in_count,
-                    .out_count = launch->out_count,
-                    .in = launch->in,
-                    .out = launch->out,
-                    .resize = resize_eval,
-                    .host = call,
-                    .diagnostics = &call->session->diag};
-  return hn_eval_reinfer(&eval);
 }
 
 static hone_status scratch_late(hone_session *session, const hn_plan_step *step, hone_launch *launch) {
   if (!step->op->eval_scratch) return HONE_OK;
-  hone_fact facts[2 * HONE_MAX_PORTS] = {0};
-  for (int i = 0; i < step->in_count && i < HONE_MAX_PORTS; ++i) facts[i].type = launch->in[i].type;
-  for (int i = 0; i < step->out_count && i < HONE_MAX_PORTS; ++i) facts[HONE_MAX_PORTS + i].type = launch->out[i].type;
-  const size_t bytes =
-      step->op->eval_scratch(&step->attrs, facts, step->in_count, facts + HONE_MAX_PORTS, step->out_count);
-  launch->scratch = hn_arena_alloc(&session->heap, bytes ? bytes : 1, 64);
-  if (!launch->scratch)
-    return HN_FAIL(&session->diag, HONE_LIMIT, "%zu bytes of scratch are more than the session's heap limit leaves",
-                   bytes);
-  return HONE_OK;
+  hone_fact *in = HN_NEW(&session->facts, hone_fact, step->in_count + step->out_count), *out = in + step->in_count;
+  if (!in) return HN_FAIL_MEMORY(&session->diag);
+  for (int i = 0; i < step->in_count; ++i) in[i].type = launch->in[i].type;
+  for (int i = 0; i < step->out_count; ++i) out[i].type = launch->out[i].type;
+  const size_t bytes = step->op->eval_scratch(&step->attrs, in, step->in_count, out, step->out_count);
+  launch->scratch = hn_heap_alloc(&session->heap, bytes);
+  return launch->scratch ? HONE_OK : hn_heap_full(session, "the scratch of a step", bytes);
 }
 
 /* Extents are those that the step was prepared for; a file's loop may have said otherwise. */
@@ -131,7 +165,6 @@ static hone_status run_fixed(hone_session *session, hn_instance *instance, const
                              hn_step_state *state) {
   hone_launch *launch = &state->launch;
   hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
-  const bool placed = state->keeps && state->placed_in == session->runs;
   HN_TRY(check_inputs(session, instance, step));
   for (int i = 0; i < step->in_count; ++i)
     if (step->in[i] >= 0 && instance->plan->tensors[step->in[i]].place == HN_PLACE_HEAP)
@@ -140,14 +173,16 @@ static hone_status run_fixed(hone_session *session, hn_instance *instance, const
     const int t = step->out[i];
     hone_shape shape;
     if (t < 0 || instance->plan->tensors[t].place != HN_PLACE_HEAP) continue;
-    if (!placed) {
-      if (!planned_shape(instance, t, &shape)) return HONE_INTERNAL;
-      HN_TRY(hn_heap_place(session, instance, t, &shape));
-    }
+    if (!planned_shape(instance, t, &shape)) return HONE_INTERNAL;
+    HN_TRY(hn_heap_place(session, instance, t, &shape));
     launch->out[i] = instance->tensors[t];
   }
-  state->placed_in = session->runs;
-  return step->tactic->launch(state->prepared.state, session->streams[step->device], launch);
+  if (state->nested && !state->checked) { /* those of the main block were checked with the instance */
+    const late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
+    HN_TRY(infer_late(&call, launch));
+    state->checked = true;
+  }
+  return hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device], launch);
 }
 
 hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state) {
@@ -155,11 +190,12 @@ hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_p
   if (state->fixed) return run_fixed(session, instance, step, state);
   HN_TRY(gather_late(session, instance, step, state, launch));
   late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
-  if (!(step->op->traits & HONE_AFTER_RUN)) HN_TRY(infer_late(&call, launch));
+  HN_TRY(infer_late(&call, launch));
   HN_TRY(scratch_late(session, step, launch));
   launch->host = &call;
   launch->resize = resize_late;
-  const hone_status status = step->tactic->launch(state->prepared.state, session->streams[step->device], launch);
+  const hone_status status =
+      hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device], launch);
   launch->host = NULL;
   launch->resize = NULL;
   HN_TRY(status);

@@ -2,7 +2,9 @@
 /* session.c - sessions: shapes, buffers and runs. A run allocates nothing; whatever a changed shape needs is made
  * before it, and instances of earlier shapes are kept (least recently used first out). */
 #include "run/session.h"
+#include "base/arguments.h"
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -11,14 +13,20 @@ static const uint64_t default_heap_bytes = (uint64_t)1 << 30;
 
 /* One entry at a time; a second thread is refused. */
 static hone_status enter(hone_session *session) {
+  if (!session) return HONE_INVALID;
   if (atomic_flag_test_and_set_explicit(&session->busy, memory_order_acquire)) return HONE_INVALID;
   hn_diag_clear(&session->diag);
+  hn_stop_begin(&session->stop);
   return HONE_OK;
 }
 
 static hone_status leave(hone_session *session, hone_status status) {
   atomic_flag_clear_explicit(&session->busy, memory_order_release);
   return status;
+}
+
+static hone_status given(hone_session *session, const char *function, const char *name, const void *argument) {
+  return argument ? HONE_OK : hn_argument_missing(&session->diag, function, name);
 }
 
 static int find_port(const hn_plan_port *ports, int count, const char *name) {
@@ -105,13 +113,19 @@ static hone_status check_weights(hone_session *session) {
 static hone_status copy_taps(hone_session *session) {
   hone_session_options *options = &session->options;
   if (options->tap_count == 0) return HONE_OK;
-  if (!options->on_tap || !options->taps)
-    return HN_FAIL(&session->diag, HONE_INVALID, "debug taps need names and a callback, on_tap");
+  if (!options->on_tap) return HN_FAIL(&session->diag, HONE_INVALID, "debug taps need names and a callback, on_tap");
   const char **names = HN_NEW(&session->arena, const char *, options->tap_count);
   if (!names) return HN_FAIL_MEMORY(&session->diag);
   for (int i = 0; i < options->tap_count; ++i)
     if (!(names[i] = hn_arena_text(&session->arena, options->taps[i]))) return HN_FAIL_MEMORY(&session->diag);
   options->taps = names;
+  return HONE_OK;
+}
+
+static hone_status open_stream(hone_session *session, int d, int mark_count) {
+  hone_device *device = session->engine->devices[d];
+  HN_TRY(hn_stream_open(device, mark_count, &session->streams[d], &session->diag));
+  hn_stream_stops(device, session->streams[d], &session->stop);
   return HONE_OK;
 }
 
@@ -136,8 +150,7 @@ static hone_status allocate_session(hone_session *session) {
   if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
       !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
-  for (int d = 0; d < common->device_count; ++d)
-    HN_TRY(hn_stream_open(session->engine->devices[d], 2 * most_steps + 2, &session->streams[d], &session->diag));
+  for (int d = 0; d < common->device_count; ++d) HN_TRY(open_stream(session, d, 2 * most_steps + 2));
   const int wanted = wanted_schedule(session);
   const hn_plan *first = schedules->plans[wanted >= 0 ? wanted : 0];
   for (int i = 0; i < common->input_count; ++i) session->shapes[i] = first->inputs[i].opt;
@@ -147,40 +160,46 @@ static hone_status allocate_session(hone_session *session) {
   return select_instance(session);
 }
 
-/* Copies the session's messages to the caller's list: the session is gone after a failure. */
-static void hand_over_messages(const hone_diagnostics *from, hone_diagnostics *to) {
-  for (int i = 0; i < from->count; ++i)
-    (void)hn_diag_add(to, from->entries[i].status, from->entries[i].file, from->entries[i].line, "%s",
-                      from->entries[i].text);
+static hone_status take_options(hone_diagnostics *diag, const hone_engine *engine, const hone_session_options *given,
+                                hone_session_options *out) {
+  HN_OPTIONS(diag, "session", given, hone_session_options, on_step_user, out);
+  HN_TRY(hn_argument_range(diag, "session option instance_cache", out->instance_cache, 0, 65536));
+  HN_TRY(hn_argument_range(diag, "session option deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
+  HN_TRY(hn_argument_pointers(diag, "session option taps", out->taps, out->tap_count, INT32_MAX));
+  return out->one_schedule ? hn_engine_check_schedule(engine, out->schedule, diag) : HONE_OK;
 }
 
-hone_status hone_session_create(hone_engine *engine, const hone_session_options *options, hone_session **out_session,
+hone_status hone_session_create(hone_engine *engine, const hone_session_options *given, hone_session **out_session,
                                 hone_diagnostics *diag) {
-  *out_session = NULL;
-  if (options && options->struct_size != sizeof *options)
-    return HN_FAIL(diag, HONE_INVALID, "session options have struct_size %u; this library knows %zu",
-                   options->struct_size, sizeof *options);
+  if (out_session) *out_session = NULL;
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, out_session);
+  hone_session_options options;
+  HN_TRY(take_options(diag, engine, given, &options));
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   HN_TRY(hn_engine_check_real(engine, "run", diag));
-  if (options && options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   hone_session *session = hn_alloc_zero(&engine->allocator, sizeof *session);
   if (!session) return HN_FAIL_MEMORY(diag);
   session->engine = engine;
   session->allocator = engine->allocator;
-  if (options) session->options = *options;
+  session->options = options;
+  session->stop.cancel = session->options.cancel;
+  session->stop.allowed_ms = session->options.deadline_ms;
+  hn_stop_begin(&session->stop);
   hn_diag_init(&session->diag, session->entries, HN_SESSION_MESSAGES);
+  session->diag.memory = hn_memory_limit_of(&session->allocator);
   hn_arena_init(&session->arena, session->allocator);
-  hn_arena_init(&session->heap, session->allocator);
-  session->heap.limit_bytes =
-      (size_t)(session->options.heap_limit_bytes ? session->options.heap_limit_bytes : default_heap_bytes);
+  hn_arena_init(&session->facts, session->allocator);
+  hn_heap_init(&session->heap, session->allocator,
+               (size_t)(options.heap_limit_bytes ? options.heap_limit_bytes : default_heap_bytes));
   atomic_flag_clear(&session->busy);
   hone_engine_retain(engine);
   hone_status status = check_weights(session);
   if (status == HONE_OK) status = hn_engine_upload(engine, &session->diag);
   if (status == HONE_OK) status = allocate_session(session);
   if (status != HONE_OK) {
-    hand_over_messages(&session->diag, diag);
+    hn_diag_hand_over(&session->diag, diag); /* the session is gone after a failure */
     hone_session_destroy(session);
     return status;
   }
@@ -195,7 +214,8 @@ void hone_session_destroy(hone_session *session) {
   for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
   for (int d = 0; session->streams && d < engine->device_count; ++d)
     hn_stream_close(engine->devices[d], session->streams[d]);
-  hn_arena_deinit(&session->heap);
+  hn_arena_deinit(&session->facts);
+  hn_heap_deinit(&session->heap);
   hn_arena_deinit(&session->arena);
   hn_free(&allocator, session, sizeof *session);
   hone_engine_release(engine);
@@ -205,8 +225,6 @@ static hone_status set_shape(hone_session *session, const char *input, int rank,
   const hn_plan *common = hn_engine_common(session->engine);
   const int at = find_port(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
-  if (rank < 0 || rank > HONE_MAX_RANK)
-    return HN_FAIL(&session->diag, HONE_INVALID, "rank is %d; allowed: 0 to %d", rank, HONE_MAX_RANK);
   const hone_shape shape = hn_shape(rank, dims);
   HN_TRY(hn_schedules_allow(session->engine->schedules, wanted_schedule(session), at, &shape, &session->diag));
   if (hn_shape_equal(&shape, &session->shapes[at])) return HONE_OK;
@@ -219,7 +237,10 @@ static hone_status set_shape(hone_session *session, const char *input, int rank,
 
 hone_status hone_session_set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
   HN_TRY(enter(session));
-  return leave(session, set_shape(session, input, rank, dims));
+  hone_status status = given(session, __func__, "input", input);
+  if (status == HONE_OK) status = hn_argument_range(&session->diag, "rank", rank, 0, HONE_MAX_RANK);
+  if (status == HONE_OK) status = hn_argument_list(&session->diag, "dims", dims, rank, HONE_MAX_RANK);
+  return leave(session, status == HONE_OK ? set_shape(session, input, rank, dims) : status);
 }
 
 static hone_status check_type(hone_session *session, const char *name, const hone_tensor *given,
@@ -260,7 +281,10 @@ static hone_status bind(hone_session *session, const char *name, const hone_tens
 
 hone_status hone_session_bind(hone_session *session, const char *name, const hone_tensor *tensor) {
   HN_TRY(enter(session));
-  return leave(session, bind(session, name, tensor));
+  hone_status status = given(session, __func__, "name", name);
+  if (status == HONE_OK) status = given(session, __func__, "tensor", tensor);
+  if (status == HONE_OK && tensor->data) status = hn_tensor_check(&session->diag, name, tensor);
+  return leave(session, status == HONE_OK ? bind(session, name, tensor) : status);
 }
 
 static hone_status copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
@@ -278,7 +302,10 @@ static hone_status copy_in(hone_session *session, const char *input, const hone_
 
 hone_status hone_session_copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
   HN_TRY(enter(session));
-  return leave(session, copy_in(session, input, tensor));
+  hone_status status = given(session, __func__, "input", input);
+  if (status == HONE_OK) status = given(session, __func__, "tensor", tensor);
+  if (status == HONE_OK) status = hn_tensor_check(&session->diag, input, tensor);
+  return leave(session, status == HONE_OK ? copy_in(session, input, tensor) : status);
 }
 
 static hone_status run(hone_session *session) {
@@ -291,7 +318,7 @@ static hone_status run(hone_session *session) {
     session->bindings_changed = false;
   }
   if (plan->after_run) {
-    hn_arena_reset(&session->heap);
+    hn_heap_reset(&session->heap);
     memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
   }
   const int64_t begin_ns = hn_clock_ns();
@@ -304,7 +331,10 @@ static hone_status run(hone_session *session) {
 
 hone_status hone_session_run(hone_session *session) {
   HN_TRY(enter(session));
-  return leave(session, run(session));
+  session->caller_mode = hn_float_mode_flush(!session->engine->schedules->keep_subnormals);
+  const hone_status status = run(session);
+  hn_float_mode_set(session->caller_mode);
+  return leave(session, status);
 }
 
 static hone_status get_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
@@ -323,15 +353,17 @@ static hone_status get_tensor(hone_session *session, const char *name, hone_tens
 }
 
 hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
-  *out_tensor = (hone_tensor){0};
+  if (out_tensor) *out_tensor = (hone_tensor){0};
   HN_TRY(enter(session));
-  return leave(session, get_tensor(session, name, out_tensor));
+  hone_status status = given(session, __func__, "name", name);
+  if (status == HONE_OK) status = given(session, __func__, "out_tensor", out_tensor);
+  return leave(session, status == HONE_OK ? get_tensor(session, name, out_tensor) : status);
 }
 
-int hone_session_message_count(const hone_session *session) { return session->diag.count; }
+int hone_session_message_count(const hone_session *session) { return session ? session->diag.count : 0; }
 
 const char *hone_session_message(const hone_session *session, int index, hone_status *out_status) {
-  if (index < 0 || index >= session->diag.count) return NULL;
+  if (!session || index < 0 || index >= session->diag.count) return NULL;
   if (out_status) *out_status = session->diag.entries[index].status;
   return session->diag.entries[index].text;
 }
@@ -346,9 +378,12 @@ void hone_session_set_profile(hone_session *session, bool on) {
 }
 
 void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
+  if (!out_stats) return;
+  *out_stats = (hone_session_stats){0};
+  if (!session) return;
   *out_stats = (hone_session_stats){.runs = session->runs,
                                     .instances = session->instance_count,
-                                    .heap_bytes = session->heap.used_bytes,
+                                    .heap_bytes = session->heap.most_bytes,
                                     .weights_bytes = session->engine->schedules->weights_bytes,
                                     .schedule = session->schedule};
   for (int k = 0; k < session->instance_count; ++k) {

@@ -3,7 +3,9 @@
 #ifndef HN_RUN_SESSION_H
 #define HN_RUN_SESSION_H
 
+#include "base/float_mode.h"
 #include "run/engine.h"
+#include "run/heap.h"
 #include "run/tap.h"
 
 enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
@@ -15,8 +17,7 @@ typedef struct hn_step_state {
   bool late;           /* touches extents known only after running: resolved when its turn comes */
   bool nested;         /* inside a branch or loop */
   bool fixed;          /* late, but of extents known before: only its tensors' memory is found when its turn comes */
-  bool keeps;          /* fixed, and no output is a block's result: its outputs' memory serves all turns of a run */
-  int64_t placed_in;   /* the run that found it */
+  bool checked;        /* fixed and nested: its operator was asked about these extents */
   int replay_end;      /* the first step after those that the replay stands for */
   hone_replay *replay; /* of this step and those that follow on its device; NULL: none begins here */
 } hn_step_state;
@@ -49,6 +50,7 @@ struct hone_session {
   hone_engine *engine;
   hn_allocator allocator;
   hone_session_options options;
+  hn_stop stop; /* of the running call */
   hone_diagnostics diag;
   hn_diag_entry entries[HN_SESSION_MESSAGES];
   atomic_flag busy;
@@ -61,9 +63,11 @@ struct hone_session {
   hn_instance **instances;
   int instance_count, instance_capacity;
   hn_instance *current;
-  int schedule;  /* of the instance that was current last */
-  hn_arena heap; /* of the latest run; extents known only after running */
+  int schedule;   /* of the instance that was current last */
+  hn_heap heap;   /* of the latest run; extents known only after running */
+  hn_arena facts; /* of the latest step of such extents */
   int64_t runs;
+  hn_float_mode caller_mode; /* of the thread that runs, outside the run */
   bool profiling;
   hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
 };
@@ -79,7 +83,10 @@ void hn_instance_forget(hone_session *session, hn_instance *instance);
 
 /* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/late.c). */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape);
+/* LIMIT, or NO_MEMORY below the limit: there was no room for so many bytes of something. */
+hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes);
 hone_status hn_learn_symbols(hn_instance *instance, int t);
+hone_status hn_extents_as_planned(hone_session *session, const hn_instance *instance, int t, const hone_shape *real);
 hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state);
 hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 /* If and Loop (run/control.c). */

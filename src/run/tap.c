@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tap.c - debug taps while running: the value is brought to the host, made plain, and handed out. */
 #include "run/session.h"
+#include "base/arguments.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -95,7 +96,10 @@ static hone_status fire(hone_session *session, hn_instance *instance, hn_tap_ite
   hn_tap_describe(taps->plan, item, &tap);
   tap.tensor = &view;
   tap.turn = item->turns++;
+  const hn_float_mode mode = hn_float_mode_get();
+  hn_float_mode_set(session->caller_mode);
   const hone_status status = session->options.on_tap(session->options.on_tap_user, &tap);
+  hn_float_mode_set(mode);
   return status == HONE_OK ? status : HN_FAIL(&session->diag, status, "stopped at debug tensor %s", item->name);
 }
 
@@ -110,6 +114,8 @@ hone_status hn_taps_fire(hone_session *session, hn_instance *instance, int step)
 hone_status hone_engine_each_tap(const hone_engine *engine, void (*see)(void *user, const hone_tap *tap), void *user,
                                  hone_diagnostics *diag) {
   hone_status status = HONE_OK;
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, see);
   for (int p = 0; p < engine->schedules->count && status == HONE_OK; ++p) {
     const hn_plan *plan = engine->schedules->plans[p];
     hn_arena arena;

@@ -2,6 +2,7 @@
 /* element.c - loads and stores of one element. memcpy keeps them right for any alignment, since views of model files
  * are aligned to nothing. */
 #include "tensor/element.h"
+#include "tensor/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -57,6 +58,13 @@ static void store_bits(hone_tensor *tensor, int64_t at, size_t bits, uint64_t va
   case 64: memcpy(to, &value, sizeof value); break;
   default: break;
   }
+}
+
+void hn_clear_tail(hone_tensor *tensor) {
+  const size_t bits = hone_dtype_bits(tensor->type.dtype), used = bits * (size_t)hn_elems(&tensor->type.shape) % 8;
+  if (bits >= 8 || used == 0 || !tensor->data) return;
+  uint8_t *last = (uint8_t *)tensor->data + bits * (size_t)hn_elems(&tensor->type.shape) / 8;
+  *last = (uint8_t)(*last & ((1u << used) - 1));
 }
 
 static double f64_of(uint64_t bits) {

@@ -22,6 +22,8 @@ void hn_store_int(hone_tensor *tensor, int64_t at, int64_t value); /* into float
 void hn_copy_element(hone_tensor *to, int64_t to_at, const hone_tensor *from,
                      int64_t from_at); /* same dtype, any, strings too */
 
+void hn_clear_tail(hone_tensor *tensor); /* zeroes the bits behind the last element of a packed type */
+
 /* Raw conversions; saturate: out of range gives the largest finite value instead of infinity or NaN. */
 float hn_f16_to_f32(uint16_t bits);
 uint16_t hn_f16_from_f64(double value);

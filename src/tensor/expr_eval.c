@@ -82,6 +82,12 @@ static double real_step(const hn_expr_step *step, double a, double b, double c) 
   }
 }
 
+/* exp(x) - 1, of which nothing would be left for the smallest x. */
+static bool is_expm1(const hn_expr *expr, const hn_expr_step *sub) {
+  const hn_expr_step *one = &expr->steps[sub->b];
+  return expr->steps[sub->a].op == HN_EXPR_EXP && one->op == HN_EXPR_CONST && one->real == 1;
+}
+
 void hn_expr_run_reals(const hn_expr *expr, int lanes, double (*values)[HN_EXPR_LANES]) {
   for (int i = 0; i < expr->count; ++i) {
     const hn_expr_step *step = &expr->steps[i];
@@ -96,6 +102,11 @@ void hn_expr_run_reals(const hn_expr *expr, int lanes, double (*values)[HN_EXPR_
       for (int lane = 0; lane < lanes; ++lane) out[lane] = a[lane] + b[lane];
       break;
     case HN_EXPR_SUB:
+      if (is_expm1(expr, step)) {
+        const double *x = values[expr->steps[step->a].a];
+        for (int lane = 0; lane < lanes; ++lane) out[lane] = expm1(x[lane]);
+        break;
+      }
       for (int lane = 0; lane < lanes; ++lane) out[lane] = a[lane] - b[lane];
       break;
     case HN_EXPR_MUL:

@@ -100,6 +100,24 @@ size_t hn_bytes(const hone_type *type) {
   return hn_type_bytes(type, &bytes) ? bytes : 0;
 }
 
+hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor) {
+  if (!tensor) return HN_FAIL(diag, HONE_INVALID, "%s: the tensor is NULL", what);
+  const hone_type *type = &tensor->type;
+  size_t need;
+  if (type->kind != HONE_TENSOR || hone_dtype_bits(type->dtype) == 0)
+    return HN_FAIL(diag, HONE_INVALID, "%s: its kind is %d and its element type %d: not those of a tensor", what,
+                   (int)type->kind, (int)type->dtype);
+  if ((unsigned)type->format >= HONE_FORMAT_COUNT)
+    return HN_FAIL(diag, HONE_INVALID, "%s: there is no format %d", what, (int)type->format);
+  if (!hn_type_bytes(type, &need))
+    return HN_FAIL(diag, HONE_INVALID, "%s: its dims must all be numbers, and small enough to count; its rank 0 to %d",
+                   what, HONE_MAX_RANK);
+  if (tensor->bytes < need || (need > 0 && !tensor->data))
+    return HN_FAIL(diag, HONE_INVALID, "%s: its shape needs %zu bytes, and %zu were given", what, need,
+                   tensor->data ? tensor->bytes : 0);
+  return HONE_OK;
+}
+
 hone_type hn_tensor_type(hone_dtype dtype, int rank, const int64_t *dims) {
   return (hone_type){.kind = HONE_TENSOR, .dtype = dtype, .format = HONE_PLAIN, .shape = hn_shape(rank, dims)};
 }

@@ -4,6 +4,7 @@
 #define HN_TENSOR_SHAPE_H
 
 #include "base/checked.h"
+#include "base/diag.h"
 #include "base/text.h"
 #include <hone/op.h>
 
@@ -18,6 +19,8 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
 bool hn_type_bytes(const hone_type *type, size_t *out);
 size_t hn_bytes(const hone_type *type);  /* the same, 0 when not known */
 int hn_format_block(hone_format format); /* 1, 16, 8 */
+/* A caller's tensor: known type, extents and format, with memory for them. INVALID says what is wrong of `what`. */
+hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor);
 /* May this tensor carry a blocked format: rank >= 3, float, and not one pixel of 16n channels, which is plain. */
 bool hn_can_block(const hone_type *type);
 /* Its bytes are those of this format: it has it, or is a plain tensor that could only be blocked without a change. */

@@ -52,14 +52,13 @@ struct hn_bench {
 
 static hone_status no_memory(const hn_bench *bench) { return HN_FAIL_MEMORY(&bench->choices->context->diag); }
 
-static void fill_random(hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
-  const int64_t count = hn_elems(&tensor->type.shape);
+static void fill_random(hone_tensor *tensor, int64_t first, int64_t end, const hone_fact *fact, hn_random *random) {
   const hone_dtype dtype = tensor->type.dtype;
   if (dtype == HONE_F32 && !fact->value) {
-    for (int64_t i = 0; i < count; ++i) ((float *)tensor->data)[i] = (float)(hn_random_unit(random) * 2 - 1);
+    for (int64_t i = first; i < end; ++i) ((float *)tensor->data)[i] = (float)(hn_random_unit(random) * 2 - 1);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = first; i < end; ++i) {
     if (fact->value && i < fact->value_count)
       hn_store_int(tensor, i, fact->value[i]);
     else if (dtype == HONE_BOOL)
@@ -73,12 +72,27 @@ static void fill_random(hone_tensor *tensor, const hone_fact *fact, hn_random *r
   }
 }
 
-static bool new_tensor(hn_bench *bench, const hone_type *type, hone_tensor *out) {
+static hone_status fill(hn_bench *bench, hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
+  enum { AT_ONCE = 1 << 20 };
+  const int64_t count = hn_elems(&tensor->type.shape);
+  for (int64_t first = 0; first < count; first += AT_ONCE) {
+    fill_random(tensor, first, first + AT_ONCE < count ? first + AT_ONCE : count, fact, random);
+    HN_TRY(hn_check_stop(bench->choices->context));
+  }
+  return HONE_OK;
+}
+
+static hone_status new_room(hn_bench *bench, const hone_type *type, hone_tensor *out) {
   *out = (hone_tensor){.type = *type};
-  if (!hn_type_bytes(type, &out->bytes)) return false;
+  if (!hn_type_bytes(type, &out->bytes)) return no_memory(bench);
   out->data = hn_arena_alloc(&bench->arena, out->bytes + 64, 64);
-  if (out->data) memset(out->data, 0, out->bytes + 64);
-  return out->data != NULL;
+  return out->data ? HONE_OK : no_memory(bench);
+}
+
+static hone_status new_tensor(hn_bench *bench, const hone_type *type, hone_tensor *out) {
+  HN_TRY(new_room(bench, type, out));
+  (void)hn_stop_clear(&bench->choices->context->stop, out->data, out->bytes + 64);
+  return hn_check_stop(bench->choices->context);
 }
 
 static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
@@ -90,8 +104,8 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
     if (fact->constant) {
       bench->in[i] = *fact->constant;
     } else {
-      if (!new_tensor(bench, &fact->type, &bench->in[i])) return no_memory(bench);
-      fill_random(&bench->in[i], fact, &random);
+      HN_TRY(new_tensor(bench, &fact->type, &bench->in[i]));
+      HN_TRY(fill(bench, &bench->in[i], fact, &random));
     }
     bench->formatted[i][HONE_PLAIN] = bench->in[i];
   }
@@ -116,9 +130,8 @@ static hone_status make_reference(hn_bench *bench, bool reference) {
   const hn_node *node = choice->node;
   for (int o = 0; o < node->out_count; ++o) {
     if (choice->out[o].type.kind == HONE_ABSENT || !node->out[o]) continue;
-    if (!new_tensor(bench, &choice->out[o].type, &bench->want[o]) ||
-        !new_tensor(bench, &choice->out[o].type, &bench->got[o]))
-      return no_memory(bench);
+    HN_TRY(new_room(bench, &choice->out[o].type, &bench->want[o])); /* only what is compared is ever written */
+    HN_TRY(new_room(bench, &choice->out[o].type, &bench->got[o]));
   }
   bench->reference = reference;
   if (!reference) return HONE_OK;
@@ -134,13 +147,14 @@ static hone_status make_reference(hn_bench *bench, bool reference) {
                     .scratch = hn_arena_alloc(&bench->arena, scratch_bytes + 64, 64),
                     .diagnostics = &bench->choices->context->diag};
   if (!eval.scratch) return no_memory(bench);
-  if (node->op->traits & HONE_WHOLE) return node->op->eval(&eval, NULL);
+  hn_stop *stop = &bench->choices->context->stop;
+  if (node->op->traits & HONE_WHOLE) return hn_evaluate(&eval, NULL, stop);
   for (int o = 0; o < node->out_count; ++o) {
     const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
     for (int run = 0; count && run < run_count(count); ++run) {
       hone_window window = {.output = o};
       sampled_run(count, run, &window);
-      HN_TRY(node->op->eval(&eval, &window));
+      HN_TRY(hn_evaluate(&eval, &window, stop));
     }
   }
   return HONE_OK;
@@ -202,7 +216,7 @@ static hone_status formatted_input(hn_bench *bench, int i, hone_format format, h
   if (!slot->data) {
     hone_type type = bench->in[i].type;
     type.format = format;
-    if (!new_tensor(bench, &type, slot)) return no_memory(bench);
+    HN_TRY(new_tensor(bench, &type, slot));
     if (!hn_layout_convert(&bench->in[i], slot))
       return HN_FAIL(&bench->choices->context->diag, HONE_INTERNAL, "input %d cannot be laid out as %s", i,
                      hone_format_name(format));
@@ -229,8 +243,8 @@ static hone_status output_turns(hn_bench *bench, int o, const hone_type *type, c
   t->count = turn_count(bench, t->stride) > 1 ? 2 : 1;
   t->data = hn_arena_alloc(&bench->arena, t->stride * (size_t)t->count, 64);
   if (!t->data) return no_memory(bench);
-  memset(t->data, 0, t->stride * (size_t)t->count);
-  return HONE_OK;
+  (void)hn_stop_clear(&bench->choices->context->stop, t->data, t->stride * (size_t)t->count);
+  return hn_check_stop(bench->choices->context);
 }
 
 static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *query) {
@@ -240,7 +254,7 @@ static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *q
   for (int i = 0; i < node->in_count; ++i) {
     if (query->in[i].type.kind == HONE_ABSENT) continue;
     HN_TRY(formatted_input(bench, i, query->in[i].type.format, &ports[i]));
-    if ((slot->candidate->tactic->pack_mask >> i & 1) && query->in[i].constant) ports[i].data = NULL;
+    if (hn_mask_has(slot->candidate->tactic->pack_mask, i) && query->in[i].constant) ports[i].data = NULL;
   }
   slot->out = ports + node->in_count;
   for (int o = 0; o < node->out_count; ++o) {
@@ -345,7 +359,7 @@ static void overlay(const hn_bench *bench, ready *slot, const hone_query *query)
     if (node->in[i] && !hn_shape_known(&node->in[i]->fact.type.shape)) return;
   for (int i = 0; i < node->in_count; ++i)
     for (int o = 0; o < node->out_count; ++o) {
-      if (!in[i].data || !slot->out[o].data || (query->constant_mask >> i & 1)) continue;
+      if (!in[i].data || !slot->out[o].data || query->in[i].constant) continue;
       const int64_t offset = slot->candidate->tactic->overlay(query, i, o);
       if (offset < 0 || offset % 64) continue;
       slot->overlaid = true;
@@ -369,7 +383,9 @@ static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *qu
   HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
   HN_TRY(hn_shuttle_open(device_of(bench, slot->candidate), slot->stream, &slot->launch, slot->candidate->packed_bytes,
                          slot->candidate->scratch_bytes, &slot->shuttle, diag));
-  HN_TRY(tactic->launch(slot->prepared.state, slot->stream, launch_of(bench, slot)));
+  hn_stream_stops(device_of(bench, slot->candidate), slot->stream, &choices->context->stop);
+  HN_TRY(hn_launch(device_of(bench, slot->candidate), &slot->prepared, slot->stream, launch_of(bench, slot)));
+  HN_TRY(hn_check_stop(choices->context));
   HN_TRY(hn_shuttle_fetch(&slot->shuttle, diag));
   if (bench->reference) HN_TRY(measure_error(bench, slot));
   if (timed) overlay(bench, slot, query);
@@ -396,9 +412,10 @@ hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, bool warm
   for (int i = warm ? -1 : 0; i < repeat; ++i) {
     if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
     if (device->facts.host_memory) take_turn(bench, slot);
-    HN_TRY(slot->candidate->tactic->launch(slot->prepared.state, slot->stream, launch_of(bench, slot)));
+    HN_TRY(hn_launch(device, &slot->prepared, slot->stream, launch_of(bench, slot)));
   }
   HN_TRY(hn_stream_mark(device, slot->stream, 1));
   HN_TRY(hn_stream_wait(device, slot->stream, &bench->choices->context->diag));
+  HN_TRY(hn_check_stop(bench->choices->context)); /* some launches may have been cut short */
   return hn_stream_between(device, slot->stream, 0, 1, out_elapsed_ns);
 }

@@ -25,7 +25,7 @@ void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, cons
   uint32_t mask = 0;
   for (int i = 0; i < node->in_count; ++i) {
     in[i] = choice->in[i];
-    if (in[i].constant && i < 32) mask |= 1u << i;
+    if (in[i].constant) mask |= hn_mask_bit(i);
   }
   memcpy(out, choice->out, (size_t)node->out_count * sizeof *out);
   hn_query_apply_formats(node->op, &candidate->formats, in, node->in_count, out, node->out_count);
@@ -114,7 +114,8 @@ static double isa_share(const hone_device *device, const hone_tactic *tactic) {
 static double packed_more(const hn_choice *choice, const hn_candidate *candidate) {
   double given = 0;
   for (int i = 0; i < choice->node->in_count && i < 32; ++i)
-    if (candidate->tactic->pack_mask >> i & 1 && choice->in[i].constant) given += (double)hn_bytes(&choice->in[i].type);
+    if (hn_mask_has(candidate->tactic->pack_mask, i) && choice->in[i].constant)
+      given += (double)hn_bytes(&choice->in[i].type);
   return fmax(0, (double)candidate->packed_bytes - given);
 }
 
@@ -131,7 +132,7 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, const h
   const double moved = cost->bytes_read + cost->bytes_written;
   if (tactic->flags & HONE_TACTIC_REFERENCE) { /* one element at a time, in double */
     candidate->floor_ns = 0;
-    candidate->estimate_ns = 1e6 + 20 * (cost->flops + moved);
+    candidate->estimate_ns = choice->node->op->traits & HONE_FAILS ? 1 : 1e6 + 20 * (cost->flops + moved);
     return;
   }
   const double threads = facts->threads > 0 ? facts->threads : 1;

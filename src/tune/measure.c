@@ -91,7 +91,7 @@ static const double long_launch_ns = 2e6;
 /* A candidate that has run for so long has had its samples: of long launches a few will do, and on a disturbed machine
  * more would not be quieter. */
 static bool had_enough(const hn_tuning *tuning, const timing *t) {
-  return t->count >= FIRST_LOOK && t->spent_ns > 3000 * tuning->level->sample_ns;
+  return t->count >= FIRST_LOOK && t->spent_ns > 1000 * tuning->level->sample_ns;
 }
 
 static void add_sample(timing *t, double ns) {
@@ -161,6 +161,9 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
   const bool first = opens_pair(m, candidate);
   if (m->most > 0 && m->looked_at >= m->most) return "not timed: so many likelier ones were allowed a time";
   if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
+  if (first && best && best->time_ns > long_launch_ns && level->prune < 1e6 && !m->choice->each_pair &&
+      candidate->estimate_ns > 1.6 * best_estimate(m->choices, m->choice))
+    return "not timed: its formats would cost more than reformats from the best ones";
   if (level->prune < 1e6 && alike && candidate->floor_ns > alike->time_high_ns) return too_slow;
   if (level->prune < 1e6 && best && !m->choice->each_pair && candidate->floor_ns > 2 * best->time_high_ns)
     return too_slow;
@@ -189,7 +192,8 @@ static void log_timed(const measuring *m, const timing *t) {
   hn_text_deinit(&text);
 }
 
-/* What another program takes of a sample at most, as a rule: beyond it, far behind in two samples is no accident. */
+/* What another program takes of a sample at most, as a rule: beyond it, far behind in two samples is no accident, and
+ * far beyond it in one. */
 static const double slice_ns = 4e6;
 
 /* The first look: error, and a few samples. */
@@ -204,7 +208,8 @@ static hone_status look(measuring *m, timing *t) {
   }
   for (int k = 0; k < FIRST_LOOK && k < m->samples; ++k) {
     HN_TRY(sample(m->tuning, m->bench, t));
-    if (k > 0 && t->candidate->time_low_ns > slice_ns && is_behind(m, t, 2 * m->tuning->level->drop)) break;
+    const double surely_ns = k > 0 ? slice_ns : 4 * slice_ns;
+    if (t->candidate->time_low_ns > surely_ns && is_behind(m, t, 2 * m->tuning->level->drop)) break;
   }
   log_timed(m, t);
   if (is_behind(m, t, m->tuning->level->drop)) leave_bench(m, t, "dropped: far slower at first sight");
@@ -385,8 +390,32 @@ static hone_status contest(hn_tuning *tuning, hn_contestant *list, int count, hn
   return HONE_OK;
 }
 
+/* What tells a contest apart: its contestants' keys. */
+static const char *contest_key(hn_tuning *tuning, const hn_contestant *list, int count) {
+  hn_text text;
+  hn_text_init(&text, tuning->context->allocator);
+  for (int i = 0; i < count; ++i) {
+    const char *choice_key = hn_choice_key(list[i].choices, list[i].choice);
+    const char *key =
+        choice_key ? hn_timing_cache_key(list[i].choices, choice_key, &list[i].choice->candidates[list[i].candidate])
+                   : NULL;
+    hn_text_printf(&text, "%s\n", key ? key : "");
+    if (!key) text.failed = true;
+  }
+  const char *key = text.failed ? NULL : hn_arena_text(&tuning->arena, hn_text_string(&text));
+  hn_text_deinit(&text);
+  return key;
+}
+
 hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, bool *out_decided) {
   hn_bench *benches[HN_MAX_CONTESTANTS] = {0};
+  const char *key = contest_key(tuning, list, count);
+  if (!key) return HN_FAIL_MEMORY(&tuning->context->diag);
+  const bool *known = hn_table_get(&tuning->contests, key);
+  if (known) { /* its times are the candidates' already */
+    *out_decided = *known;
+    return HONE_OK;
+  }
   hn_candidate before[HN_MAX_CONTESTANTS];
   timing *timings = HN_NEW(&tuning->arena, timing, HN_MAX_CONTESTANTS);
   if (!timings) return HN_FAIL_MEMORY(&tuning->context->diag);
@@ -396,6 +425,10 @@ hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, b
   for (int i = 0; i < count; ++i) hn_bench_close(benches[i]);
   for (int i = 0; i < count && status == HONE_OK; ++i)
     if (timings[i].count > 0) status = settle(&list[i], &timings[i], &before[i]);
+  bool *kept = HN_NEW(&tuning->arena, bool, 1);
+  if (status == HONE_OK && (!kept || !hn_table_put(&tuning->contests, key, kept)))
+    return HN_FAIL_MEMORY(&tuning->context->diag);
+  if (kept) *kept = *out_decided;
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parts.c - a fused node against its parts. The parts are choices of their own between the formats that the fused node
  * would have; parts of parts are tried the same way, so that a fused beginning and the rest count, too. */
+#include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -197,13 +198,26 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
   return HONE_OK;
 }
 
+/* Does it make a result, which leaves in the plain format, by the reference alone? */
+static bool leaves_by_reference(const hn_choice *choice) {
+  bool result = false;
+  for (int o = 0; o < choice->node->out_count; ++o)
+    result = result ||
+             (choice->node->out[o] && hn_value_is_result(choice->node->out[o]) && hn_can_block(&choice->out[o].type));
+  for (int c = 0; c < choice->candidate_count && result; ++c)
+    if (hn_candidate_usable(&choice->candidates[c]) && !is_reference(&choice->candidates[c]) &&
+        choice->candidates[c].formats.out == HONE_PLAIN)
+      return false;
+  return result;
+}
+
 /* Why the parts need not be tried; NULL when they are. */
 static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   hn_wanted wanted;
   if (choices->tuning->splitting_over) return "too many fused nodes were split";
   if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
   if (hn_wanted_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was asked for";
-  if (!best_of(choice, NULL)) return NULL;
+  if (!best_of(choice, NULL) || leaves_by_reference(choice)) return NULL;
   if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
   return hn_tuning_stopped(choices->tuning) ? hn_time_used_up : NULL;

@@ -113,7 +113,7 @@ static hone_status measure_devices(const hn_choices *choices) {
   for (int d = 0; d < choices->device_count; ++d) {
     hone_device *device = choices->devices[d];
     if (device->facts.peak_flops > 0 || !device->backend->measure) continue;
-    const hone_status status = hn_device_measure(device, &choices->context->diag);
+    const hone_status status = hn_device_measure(device, &choices->context->stop, &choices->context->diag);
     if (status != HONE_OK && status != HONE_UNSUPPORTED) return status;
     if (status == HONE_UNSUPPORTED) hn_diag_clear(&choices->context->diag);
   }
@@ -293,6 +293,26 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
   return keep(*out);
 }
 
+static int compare_real(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double hn_choices_spread(hn_choices *choices) {
+  double *spreads = HN_NEW(&choices->arena, double, choices->count + 1);
+  int count = 0;
+  for (int i = 0; spreads && i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    const hn_candidate *chosen =
+        hn_choice_runs(choice) && choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
+    if (chosen && chosen->state == HN_CANDIDATE_TIMED && !chosen->from_cache && chosen->time_low_ns > 0)
+      spreads[count++] = chosen->time_ns / chosen->time_low_ns;
+  }
+  if (count == 0) return 0;
+  qsort(spreads, (size_t)count, sizeof *spreads, compare_real);
+  return spreads[count / 2];
+}
+
 /* What is left of the time is shared by the schedules that are left. */
 static int64_t stop_of(const hn_tuner *tuner) {
   if (tuner->stop_ns == 0) return 0;
@@ -310,6 +330,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
                       .cache = tuner->cache,
                       .stop_ns = stop_of(tuner)};
   hn_arena_init(&tuning.arena, tuner->context->allocator);
+  hn_table_init(&tuning.contests, &tuning.arena);
   hone_status status = HONE_OK;
   if (tuner->lock.text) {
     status = hn_lock_find(tuner->context, &tuner->lock, tuner->tuned_count, tuner->schedule_count, &lock);

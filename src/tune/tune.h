@@ -22,6 +22,9 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
 /* Keeps what was measured in the timing cache, also when the build failed; writes the lock, if there was none, when
  * status is OK. Returns status, or what went wrong here. tuner NULL is fine. */
 hone_status hn_tuner_close(hn_tuner *tuner, hone_status status);
+/* How unsteady the times were: of what was chosen by its time, the median layer's median over its least; 0: nothing was
+ * timed. Well above 1 where something else used the machine. */
+double hn_choices_spread(hn_choices *choices);
 void hn_choices_destroy(hn_choices *choices);
 
 /* ---- parts, each testable alone ---- */

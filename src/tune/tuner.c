@@ -2,14 +2,14 @@
 /* tuner.c - one build: what the tunings of its schedules share, read before the first and written after the last. */
 #include "base/clock.h"
 #include "tune/tuning.h"
+#include <unistd.h>
 
 static hone_status open_tuner(hn_tuner *tuner) {
   const hone_build_options *options = tuner->options;
-  hone_diagnostics quiet = {0};
   HN_TRY(hn_timing_cache_open(tuner->context, &tuner->arena, options->timing_cache_path, &tuner->cache));
-  if (!options->lock_path ||
-      hn_file_read(&quiet, tuner->context->allocator, options->lock_path, &tuner->lock_file) != HONE_OK)
-    return HONE_OK;
+  if (options->lock_path) hn_file_drop_leftovers(options->lock_path);
+  if (!options->lock_path || access(options->lock_path, F_OK) != 0) return HONE_OK;
+  HN_TRY(hn_file_read(&tuner->context->diag, tuner->context->allocator, options->lock_path, &tuner->lock_file));
   tuner->lock = (hn_lock){.path = options->lock_path,
                           .text = tuner->lock_file.data ? (const char *)tuner->lock_file.data : "",
                           .length = tuner->lock_file.bytes};

@@ -4,6 +4,7 @@
 #define HN_TUNE_TUNING_H
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "tune/tune.h"
 
 enum { HN_MAX_VARIANTS = 16 };
@@ -51,6 +52,7 @@ typedef struct hn_tuning {
   const hn_level *level;
   hn_arena arena;
   hn_timing_cache *cache; /* the build's */
+  hn_table contests;      /* by contestants: a bool, was it decided? */
   const hn_lock *lock;    /* what it says of this schedule; NULL: there is none */
   int64_t stop_ns;        /* on hn_clock_ns(): no timing after it; 0: none */
   bool stopped;

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
+import onnxruntime
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.environ.get("HONE_BIN", os.path.join(PROJECT, "build", "release", "hone"))
@@ -31,20 +34,20 @@ def tool(*arguments):
         raise RuntimeError(f"hone {' '.join(arguments)}: code {done.returncode}: {done.stderr.strip()}")
 
 
-def outputs_of(numpy, folder, names):
+def outputs_of(folder, names):
     """A slash in an output's name is written otherwise in its file's."""
     files = {file: numpy.load(os.path.join(folder, file)) for file in os.listdir(folder)}
     return [files[name.replace("/", "_") + ".npy"] for name in names]
 
 
-def error_of(numpy, got, want):
+def error_of(got, want):
     if got.shape != want.shape:
         raise RuntimeError(f"shape {got.shape}, not {want.shape}")
     scale = float(numpy.linalg.norm(want.astype(numpy.float64)))
     return float(numpy.linalg.norm(got.astype(numpy.float64) - want)) / (scale if scale else 1)
 
 
-def check(numpy, onnxruntime, folder, row, level, threads):
+def check(folder, row, level, threads):
     model, name, largest, shapes = row
     path = os.path.join(DATA, "models", model, "model.onnx")
     engine = os.path.join(folder, f"{model}.hone")
@@ -60,20 +63,14 @@ def check(numpy, onnxruntime, folder, row, level, threads):
         given, made = os.path.join(folder, "input.npy"), os.path.join(folder, f"{model}_{number}")
         numpy.save(given, data)
         tool("run", engine, "--threads", threads, "--input", f"{name}={given}", "--output-dir", made)
-        got = outputs_of(numpy, made, names)
-        error = max(error_of(numpy, a, b) for a, b in zip(got, session.run(None, {name: data})))
+        got = outputs_of(made, names)
+        error = max(error_of(a, b) for a, b in zip(got, session.run(None, {name: data})))
         good += error <= BOUND
         print(f"{model:<18} {text(shape):<14} {'pass' if error <= BOUND else 'FAIL'}  rel L2 {error:.2e}", flush=True)
     return good, len(shapes)
 
 
 def main():
-    try:
-        import numpy
-        import onnxruntime
-    except ImportError as missing:
-        print(f"skipped: {missing}")
-        return 77
     if not os.path.isdir(os.path.join(DATA, "models")):
         print(f"skipped: no folder {DATA}/models")
         return 77
@@ -81,8 +78,7 @@ def main():
     good = total = 0
     with tempfile.TemporaryDirectory() as folder:
         for row in CASES:
-            passed, count = check(numpy, onnxruntime, folder, row, options.get("--level", "1"),
-                                  options.get("--threads", "2"))
+            passed, count = check(folder, row, options.get("--level", "1"), options.get("--threads", "2"))
             good += passed
             total += count
     print(f"dynamic: {good} of {total}")

@@ -11,6 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.environ.get("HONE_BIN", os.path.join(PROJECT, "build", "release", "hone"))
@@ -44,13 +49,12 @@ def models(folder, only):
 
 def is_float(model):
     """Whether no layer computes in int8 or half floats; shapes and indices may be integers, of course."""
-    from onnx import TensorProto
     small = {TensorProto.INT8, TensorProto.FLOAT16, TensorProto.BFLOAT16}
     return not any(tensor.data_type in small for tensor in model.graph.initializer) and not any(
         node.op_type in ("DynamicQuantizeLinear", "QuantizeLinear") for node in model.graph.node)
 
 
-def random_inputs(numpy, session, seed):
+def random_inputs(session, seed):
     random = numpy.random.default_rng(seed)
     made = {}
     for value in session.get_inputs():
@@ -64,7 +68,7 @@ def random_inputs(numpy, session, seed):
     return made
 
 
-def run(onnxruntime, path, inputs):
+def run(path, inputs):
     """As the file says, without onnxruntime's own rewriting."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -74,7 +78,7 @@ def run(onnxruntime, path, inputs):
     return session, session.run(None, inputs(session))
 
 
-def distance(numpy, got, want):
+def distance(got, want):
     worst = 0.0
     for a, b in zip(got, want):
         if a.shape != b.shape or a.dtype != b.dtype:
@@ -85,7 +89,7 @@ def distance(numpy, got, want):
     return worst if len(got) == len(want) else float("inf")
 
 
-def check(name, path, out, numpy, onnx, onnxruntime):
+def check(name, path, out):
     """A row of the table: nodes before, nodes after, relative L2, and what is wrong or ''."""
     model = onnx.load(path, load_external_data=False)
     before = len(model.graph.node)
@@ -96,12 +100,12 @@ def check(name, path, out, numpy, onnx, onnxruntime):
         onnx.checker.check_model(out, full_check=True)
     after = len(onnx.load(out, load_external_data=False).graph.node)
     made = {}
-    session, want = run(onnxruntime, path, lambda s: made.setdefault("x", random_inputs(numpy, s, 1)))
-    emitted, got = run(onnxruntime, out, lambda s: made["x"])
+    session, want = run(path, lambda s: made.setdefault("x", random_inputs(s, 1)))
+    emitted, got = run(out, lambda s: made["x"])
     names = [v.name for v in session.get_outputs()], [v.name for v in emitted.get_outputs()]
     if names[0] != names[1]:
         return before, after, None, "the outputs have other names"
-    error = distance(numpy, got, want)
+    error = distance(got, want)
     return before, after, error, REFUSED.get(name, "") if error <= BOUND else f"differs by more than {BOUND:g}"
 
 
@@ -110,20 +114,13 @@ def main():
     parser.add_argument("--only", help="this model alone")
     parser.add_argument("--keep", help="leave the written models in this folder")
     options = parser.parse_args()
-    try:
-        import numpy
-        import onnx
-        import onnxruntime
-    except ImportError as problem:
-        print(f"{problem}: skipped")
-        return 77
     bad = checked = 0
     print(f"{'model':28} {'nodes':>6} {'after':>6} {'rel L2':>9}")
     with tempfile.TemporaryDirectory() as folder:
         for name, path in models(folder, options.only):
             out = os.path.join(options.keep or folder, name + ".optimised.onnx")
             try:
-                before, after, error, wrong = check(name, path, out, numpy, onnx, onnxruntime)
+                before, after, error, wrong = check(name, path, out)
             except subprocess.CalledProcessError as problem:
                 before, after, error, wrong = 0, None, None, problem.stderr.strip()[:200]
             except Exception as problem:  # whatever the checker or onnxruntime say

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV2 on the first images of imagenet500: hone's first class must be onnxruntime's, on the same tensors, which
-hone's own image reader makes (through a model that is one Identity).
+"""MobileNetV2 on the first images of imagenet500: hone's top-1 class must be onnxruntime's, on the same tensors,
+which hone's own image reader makes (through a model that is one Identity).
 usage: tests/models/imagenet.py [COUNT]   (default 200)"""
 import os
 import subprocess
 import sys
 import tempfile
+
+import numpy
+import onnxruntime
+from onnx import TensorProto, helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -21,7 +25,6 @@ def tool(*arguments):
 
 
 def write_identity(path):
-    from onnx import TensorProto, helper
     shape = (1, 3, 224, 224)
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "identity",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
@@ -39,7 +42,7 @@ def only_file(folder):
     return os.path.join(folder, names[0])
 
 
-def compare(count, folder, numpy, onnxruntime):
+def compare(count, folder):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(MODEL, options, providers=["CPUExecutionProvider"])
@@ -59,7 +62,7 @@ def compare(count, folder, numpy, onnxruntime):
         same += got == want
         if got != want:
             print(f"{image}: class {got}, onnxruntime says {want}")
-    print(f"imagenet: the same first class on {same} of {len(images)} images")
+    print(f"imagenet: the same top-1 class on {same} of {len(images)} images")
     return 0 if images and same == len(images) else 1
 
 
@@ -67,15 +70,8 @@ def main():
     if not os.path.exists(MODEL) or not os.path.isdir(IMAGES):
         print(f"no model or images in {DATA}: skipped")
         return 77
-    try:
-        import numpy
-        import onnx  # noqa: F401 (write_identity needs it)
-        import onnxruntime
-    except ImportError as error:
-        print(f"{error.name} is not installed: not compared with onnxruntime")
-        return 0
     with tempfile.TemporaryDirectory() as folder:
-        return compare(int(sys.argv[1]) if len(sys.argv) > 1 else 200, folder, numpy, onnxruntime)
+        return compare(int(sys.argv[1]) if len(sys.argv) > 1 else 200, folder)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ built_session built_session_make(hone_context *context, hone_device *device, con
   built_session s;
   hone_graph *graph;
   hone_engine_summary summary;
-  assert_int_equal(hn_graph_parse(context, text, strlen(text), NULL, 0, &graph), HONE_OK);
+  if (hn_graph_parse(context, text, strlen(text), NULL, 0, &graph) != HONE_OK)
+    fail_msg("%s", hone_context_message(context, 0, NULL));
   assert_int_equal(hone_engine_build(context, graph, &device, 1, &build, &s.engine), HONE_OK);
   hone_graph_destroy(graph);
   hone_engine_summarize(s.engine, &summary);

@@ -23,6 +23,8 @@ typedef struct state {
   hn_conv_f32 gather; /* STRIDED: the convolution as asked for; conv reads what it gathers */
   int64_t units, grain, weight_floats, slopes_at, gather_grain;
   bool has_bias, has_residual;
+  hn_conv_f32_mend mend; /* of merged groups; together 0: there are none */
+  int64_t mend_units, mend_grain;
 } state;
 
 enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 256 };
@@ -48,9 +50,34 @@ static bool is_strided_pointwise(const hn_conv_f32 *c) {
 
 static bool is_flat(const conv_kernel *kernel) { return kernel->kind == POINTWISE || kernel->kind == STRIDED; }
 
+/* Groups whose channels do not fill blocks run so many together, as one group whose weights are zero where an input is
+ * of another of them: more products, but whole vectors of them. 1: they fill blocks; 0: no number of groups does. */
+static int64_t merged_groups(const hn_conv_f32 *c, const conv_kernel *kernel) {
+  const int64_t in = c->in_channels / c->groups, out = c->out_channels / c->groups, block = kernel->block;
+  const bool merges = kernel->kind == GENERAL || is_flat(kernel);
+  if (c->groups == 1 || (in % block == 0 && out % block == 0)) return 1;
+  if (!merges || kernel->writes_plain) return 0;
+  int64_t count = 2; /* block is a power of two, and so is what is missing */
+  while (count * in % block || count * out % block) count *= 2;
+  if (c->groups % count == 0) return count;
+  /* The last ones share a block with lanes that nobody has, which their epilogue must leave zero. */
+  const bool same_blocks = hn_ceil_div(c->in_channels, block) * block == hn_ceil_div(c->groups, count) * count * in &&
+                           hn_ceil_div(c->out_channels, block) * block == hn_ceil_div(c->groups, count) * count * out;
+  return same_blocks && c->epilogue.activation <= HN_ACTIVATION_RELU ? count : 0;
+}
+
+/* The convolution as the kernel runs it. */
+static hn_conv_f32 merged(const hn_conv_f32 *c, const conv_kernel *kernel) {
+  const int64_t count = merged_groups(c, kernel);
+  hn_conv_f32 m = *c;
+  if (count <= 1) return m;
+  m.groups = hn_ceil_div(c->groups, count);
+  m.in_channels = m.groups * count * (c->in_channels / c->groups);
+  m.out_channels = m.groups * count * (c->out_channels / c->groups);
+  return m;
+}
+
 static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel) {
-  const bool whole_groups = c->groups == 1 || (c->in_channels / c->groups % kernel->block == 0 &&
-                                               c->out_channels / c->groups % kernel->block == 0);
   switch (kernel->kind) {
   case DEPTHWISE: return is_depthwise(c) ? NULL : "it is not depthwise";
   case FIRST:
@@ -67,7 +94,7 @@ static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel)
     break;
   case TRANSPOSED: break;
   }
-  return whole_groups ? NULL : "a group's channels do not fill whole blocks";
+  return merged_groups(c, kernel) ? NULL : "a group's channels do not fill whole blocks";
 }
 
 static const char *reject(const hone_query *query, const conv_kernel *kernel) {
@@ -93,7 +120,8 @@ static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   if (kernel->kind == TRANSPOSED)
     return c->groups *
            hn_conv_f32_packed_floats(c->out_channels / c->groups, c->in_channels / c->groups, taps, kernel->block);
-  return hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
+  const hn_conv_f32 m = merged(c, kernel);
+  return hn_conv_f32_packed_floats(m.out_channels, m.in_channels / m.groups, taps, kernel->block);
 }
 
 static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
@@ -115,6 +143,9 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
     hn_conv_f32_first_pack_c(w, c.out_channels, c.in_channels, taps, kernel->block, to);
   else if (kernel->kind == TRANSPOSED)
     hn_conv_transpose_f32_pack_c(w, c.groups, in_group, c.out_channels / c.groups, taps, kernel->block, to);
+  else if (merged_groups(&c, kernel) > 1)
+    hn_conv_f32_pack_merged_c(w, c.groups, in_group, c.out_channels / c.groups, merged_groups(&c, kernel), taps,
+                              kernel->block, to);
   else
     hn_conv_f32_pack_c(w, c.out_channels, in_group, taps, kernel->block, 0, hn_ceil_div(c.out_channels, kernel->block),
                        to);
@@ -130,6 +161,7 @@ static int variants(const hone_query *query, hone_params *out, int room, const c
     if (room > 0) out[0] = (hone_params){0};
     return room > 0;
   }
+  if (kernel->kind != TRANSPOSED) c = merged(&c, kernel);
   const int64_t blocks = hn_ceil_div(c.out_channels / c.groups, kernel->block);
   int count = 0;
   hn_conv_f32_choose(&c, kernel->block, kernel->most, is_flat(kernel), HN_CPU_DEFAULT_L2_BYTES, 1);
@@ -162,12 +194,31 @@ static double flops_of(const hn_conv_f32 *c, const conv_kernel *kernel) {
          (double)(c->out_channels / c->groups) * (double)c->in_channels;
 }
 
+/* Groups run together where they do not fill blocks. */
+static void merge(state *s, const conv_kernel *kernel) {
+  hn_conv_f32 *c = &s->conv;
+  const int64_t together = merged_groups(c, kernel);
+  if (together <= 1) return;
+  s->mend = (hn_conv_f32_mend){.in_per_group = c->in_channels / c->groups,
+                               .out_per_group = c->out_channels / c->groups,
+                               .together = together,
+                               .out_channels = c->out_channels,
+                               .block = kernel->block};
+  s->mend_units = c->batch * hn_ceil_div(c->out_channels, kernel->block) * c->out_height;
+  s->mend_grain = hn_cpu_grain(s->mend_units, (double)(s->mend_units * c->out_width * kernel->block) * sizeof(float) *
+                                                  HN_CPU_NS_PER_BYTE / 2);
+  *c = merged(c, kernel);
+}
+
 static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const conv_kernel *kernel) {
   hn_conv_f32 *c = &s->conv;
   const char *reason = read(query, c, kernel);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
+  s->weight_floats = weight_floats(c, kernel);
+  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
+  if (kernel->kind == GENERAL || is_flat(kernel)) merge(s, kernel);
   if (kernel->kind == STRIDED) {
     s->gather = *c;
     c->in_height = c->out_height, c->in_width = c->out_width;
@@ -183,10 +234,8 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
   c->plain_output = kernel->writes_plain;
   s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
                                        : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
-  s->grain = hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns +
-                                        (double)weight_floats(c, kernel) * NS_PER_WEIGHT);
-  s->weight_floats = weight_floats(c, kernel);
-  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
+  s->grain =
+      hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns + (double)s->weight_floats * NS_PER_WEIGHT);
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
   return HONE_OK;
@@ -217,6 +266,11 @@ static void gather_body(void *arg, int worker, int64_t begin, int64_t end) {
   hn_conv_f32_gather_c(&c, j->s->kernel->block, j->to, begin, end);
 }
 
+static void mend_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  hn_conv_f32_mend_c(arg, begin, end);
+}
+
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   job j = {s->kernel, s->conv};
@@ -233,6 +287,15 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
     j.conv.input = launch->scratch;
   }
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
+  if (s->mend.together) {
+    hn_conv_f32_mend mend = s->mend;
+    hn_conv_f32 asked = j.conv;
+    if (s->kernel->kind == STRIDED) { /* the pixels are in scratch memory, one behind the other */
+      asked.stride_height = asked.stride_width = 1;
+    }
+    mend.conv = &asked;
+    hn_pool_run(hn_stream_pool(stream), s->mend_units, s->mend_grain, mend_body, &mend);
+  }
   return HONE_OK;
 }
 
@@ -243,6 +306,8 @@ static double reaches(const hone_query *query, const conv_kernel *kernel) {
   hn_conv_f32 c;
   if (read(query, &c, kernel) || c.groups < 1) return 0;
   if (kernel->kind == DEPTHWISE) return share[DEPTHWISE] * hn_cpu_filled(c.out_channels, kernel->block);
+  const int64_t together = merged_groups(&c, kernel);
+  if (together > 1) return share[kernel->kind] / (double)together;
   const double filled = share[kernel->kind] * hn_cpu_filled(c.out_channels / c.groups, kernel->block);
   return kernel->kind == FIRST ? filled : filled * hn_cpu_filled(c.in_channels / c.groups, kernel->block);
 }

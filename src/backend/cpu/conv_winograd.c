@@ -30,6 +30,18 @@ typedef struct state {
   bool is_shared, has_bias, has_residual;
 } state;
 
+/* Where the transforms of weights and their sums could overflow, tiles could not be computed again from them. */
+static bool are_ordinary(const hone_tensor *weights) {
+  const uint32_t *bits = weights->data, limit = UINT32_C(187) << 23; /* 2^60 */
+  const size_t count = weights->bytes / sizeof *bits;
+  uint32_t most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t size = bits[i] & INT32_MAX;
+    if (size > most) most = size;
+  }
+  return most < limit;
+}
+
 static const char *reject(const hone_query *query, const winograd_kernel *kernel) {
   hn_conv_f32 c;
   const char *reason = hn_cpu_conv_read(query, &c);
@@ -50,6 +62,7 @@ static const char *reject(const hone_query *query, const winograd_kernel *kernel
   if (tiles * places > 6.0 * (double)(c.out_height * c.out_width)) return "most of its tiles would hang over the image";
   if ((double)(c.in_channels + 16) * (double)(c.out_channels + 16) * places * (double)sizeof(float) > weight_limit)
     return "its transformed weights are too large";
+  if (query->in[1].constant && !are_ordinary(query->in[1].constant)) return "a weight is not finite, or beyond 2^60";
   return NULL;
 }
 

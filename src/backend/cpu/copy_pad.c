@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copy_pad.c - pad in every mode. What is kept is copied to its place; then each axis, the last one first, gets its
- * borders from places of the output that are filled already. Pads are read when it runs. */
+ * borders from places of the output that are filled already. Pads are read when it runs. Of blocked tensors images and
+ * planes are padded, and what is put around them is zero, where channels do not fill their blocks. */
 #include "backend/cpu/copy.h"
 #include "tensor/element.h"
 
@@ -10,9 +11,24 @@ typedef struct state {
   char mode; /* the first letter of its word */
 } state;
 
+static const char *reject_blocked(const hone_query *query) {
+  const hone_type *x = &query->in[0].type;
+  const hone_tensor *pads = query->in[PADS].constant;
+  const int64_t count = hn_elems(&query->in[PADS].type.shape) / 2;
+  if (x->shape.rank >= HONE_MAX_RANK) return "it has too many axes beside its blocks";
+  if (!pads || hn_cpu_given(query, AXES)) return "which axes are padded is not known before the run";
+  if (hn_int(pads, 1) != 0 || hn_int(pads, 1 + count) != 0) return "channels are padded";
+  if (hn_attr_text(query->attrs, "mode")[0] != 'c' || !hn_cpu_given(query, VALUE)) return NULL;
+  const hone_tensor *value = query->in[VALUE].constant;
+  if (x->shape.dim[1] % hn_format_block(x->format) == 0) return NULL;
+  return value && hn_elems(&value->type.shape) == 1 && hn_real(value, 0) == 0
+             ? NULL
+             : "what it pads with would stand behind the last channel, too";
+}
+
 static const char *reject(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 2, 4, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
+  if (!reason) reason = hn_cpu_check_moves(query, true);
   if (reason) return reason;
   const hone_shape *shape = &query->in[0].type.shape;
   if (shape->rank != query->out[0].type.shape.rank) return "the output has another rank";
@@ -24,7 +40,7 @@ static const char *reject(const hone_query *query) {
   if (hn_cpu_given(query, VALUE) &&
       (query->in[VALUE].type.dtype != query->in[0].type.dtype || hn_elems(&query->in[VALUE].type.shape) > 1))
     return "the constant is not one element of the data's type";
-  return NULL;
+  return query->in[0].type.format == HONE_PLAIN ? NULL : reject_blocked(query);
 }
 
 static size_t state_bytes(const hone_query *query) {
@@ -85,20 +101,31 @@ static int64_t repeated(char mode, int64_t at, int64_t count) {
   return turn < count ? turn : period - turn;
 }
 
+/* Extents as they lie in memory: channel blocks, and the lanes of one behind the planes. */
+static hone_shape stored(const hone_type *type) {
+  hone_shape shape = type->shape;
+  const int block = hn_format_block(type->format);
+  if (block == 1) return shape;
+  shape.dim[1] = hn_ceil_div(shape.dim[1], block);
+  shape.dim[shape.rank++] = block;
+  return shape;
+}
+
 /* Fills the borders of one axis: over what is kept of the axes before it, and all of those behind it. */
 static void fill_borders(hone_stream *stream, const hone_tensor *out, const kept *axes, int axis, char mode) {
-  const int rank = out->type.shape.rank, bytes = hn_cpu_element_bytes(out->type.dtype);
+  const hone_shape shape = stored(&out->type);
+  const int rank = shape.rank, bytes = hn_cpu_element_bytes(out->type.dtype);
   int64_t stride[HONE_MAX_RANK], dim[HONE_MAX_RANK], base = 0;
-  hn_strides(&out->type.shape, stride);
+  hn_strides(&shape, stride);
   for (int d = 0; d < rank; ++d) {
-    dim[d] = d < axis ? axes[d].count : d == axis ? 1 : out->type.shape.dim[d];
+    dim[d] = d < axis ? axes[d].count : d == axis ? 1 : shape.dim[d];
     if (d < axis) base += axes[d].begin * stride[d];
   }
   hn_copy_plan plan;
   hn_copy_plan_make(&plan, rank, dim, stride, stride, bytes);
   const kept *k = &axes[axis];
   char *data = (char *)out->data + base * bytes;
-  for (int64_t at = 0; at < out->type.shape.dim[axis]; ++at) {
+  for (int64_t at = 0; at < shape.dim[axis]; ++at) {
     if (at >= k->begin && at < k->begin + k->count) continue;
     const int64_t source = k->begin + repeated(mode, at - k->begin, k->count);
     hn_cpu_copy(stream, &plan, data + source * stride[axis] * bytes, data + at * stride[axis] * bytes);
@@ -108,10 +135,15 @@ static void fill_borders(hone_stream *stream, const hone_tensor *out, const kept
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   const hone_tensor *in = &launch->in[0], *out = &launch->out[0];
-  const int rank = in->type.shape.rank, bytes = hn_cpu_element_bytes(in->type.dtype);
+  const hone_shape in_stored = stored(&in->type), out_stored = stored(&out->type);
+  const int rank = in_stored.rank, bytes = hn_cpu_element_bytes(in->type.dtype);
   kept axes[HONE_MAX_RANK];
   HN_TRY(read_pads(launch, s->mode, axes));
-  const int64_t elements = hn_elems(&out->type.shape);
+  if (in->type.format != HONE_PLAIN) { /* whole blocks of channels */
+    axes[1] = (kept){.count = in_stored.dim[1]};
+    axes[rank - 1] = (kept){.count = in_stored.dim[rank - 1]};
+  }
+  const int64_t elements = hn_elems(&out_stored);
   if (elements == 0) return HONE_OK;
   if (s->mode == 'c') {
     static const uint64_t zero = 0;
@@ -120,8 +152,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
     hn_cpu_fill(stream, out->data, given ? launch->in[VALUE].data : &zero, bytes, elements);
   }
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK], dim[HONE_MAX_RANK], from_base = 0, to_base = 0;
-  hn_strides(&in->type.shape, from);
-  hn_strides(&out->type.shape, to);
+  hn_strides(&in_stored, from);
+  hn_strides(&out_stored, to);
   for (int d = 0; d < rank; ++d) {
     dim[d] = axes[d].count;
     if (dim[d] == 0) return HONE_OK; /* only the constant is left */
@@ -135,5 +167,11 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_pad_any_c = {HN_CPU_MOVE_ROW("pad", "c"), .reject = reject, .state_bytes = state_bytes,
-                                             .prepare = prepare, .launch = launch};
+const hone_tactic hn_tactic_cpu_pad_any_c = {
+    HN_CPU_MOVE_ROW("pad", "c"),
+    .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}},
+    .reject = reject,
+    .state_bytes = state_bytes,
+    .prepare = prepare,
+    .launch = launch,
+};

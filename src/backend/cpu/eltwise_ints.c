@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eltwise_ints.c - elementwise ops on integers and bools: widened to 64 bits, computed a block at a time, cut on the
- * way out, as the reference does. Common steps are loops over the block; the others go through the expression's own
- * code. */
+/* eltwise_ints.c - elementwise ops on integers and bools: widened, computed a block at a time, cut on the way out, as
+ * the reference does. Programs of common steps run in vectors; the others go through the expression's own code. */
+#include "kernels/cpu/eltwise/eltwise_ints.h"
 #include "backend/cpu/copy.h"
 #include "tensor/element.h"
 #include "tensor/expr.h"
 #include <string.h>
 
-enum { BLOCK = 256, MOST_STEPS = 12 };
-static const double ns_per_step = 0.5; /* of an element */
+enum { BLOCK = HN_INTS_BLOCK, MOST_STEPS = HN_INTS_STEPS };
+static const double ns_per_step = 0.5; /* of an element, without vectors */
 
 typedef struct state {
   hn_expr expr;
@@ -17,6 +17,8 @@ typedef struct state {
   int64_t dim[HONE_MAX_RANK], stride[MOST_STEPS][HONE_MAX_RANK]; /* strides of INPUT steps */
   hone_dtype from[MOST_STEPS], to;
   int64_t elements, grain;
+  hn_ints_fn *kernel; /* NULL: a step has no vector code */
+  hn_ints_program program;
 } state;
 
 static bool is_integer(hone_dtype dtype) {
@@ -137,40 +139,58 @@ static void slow_step(const state *s, int number, int count, int64_t (*values)[B
   }
 }
 
-#define EACH(result)                                                                                                   \
-  for (int i = 0; i < count; ++i) out[i] = (result);                                                                   \
-  return
-static void run_step(const state *s, int number, int count, int64_t (*values)[BLOCK]) {
-  const hn_expr_step *step = &s->expr.steps[number];
-  const int64_t *a = values[step->a], *b = values[step->b], *c = values[step->c];
-  int64_t *out = values[number];
-  switch ((hn_expr_op)step->op) {
-  case HN_EXPR_CONST: EACH(step->integer);
-  case HN_EXPR_ADD: EACH((int64_t)((uint64_t)a[i] + (uint64_t)b[i]));
-  case HN_EXPR_SUB: EACH((int64_t)((uint64_t)a[i] - (uint64_t)b[i]));
-  case HN_EXPR_MUL: EACH((int64_t)((uint64_t)a[i] * (uint64_t)b[i]));
-  case HN_EXPR_EQ: EACH(a[i] == b[i]);
-  case HN_EXPR_NE: EACH(a[i] != b[i]);
-  case HN_EXPR_AND: EACH((a[i] != 0) & (b[i] != 0));
-  case HN_EXPR_OR: EACH((a[i] != 0) | (b[i] != 0));
-  case HN_EXPR_XOR: EACH((a[i] != 0) ^ (b[i] != 0));
-  case HN_EXPR_NOT: EACH(a[i] == 0);
-  case HN_EXPR_SELECT: EACH(a[i] ? b[i] : c[i]);
-  default: break;
+/* ---- programs in vectors ---- */
+
+static const hn_ints_op vector_ops[HN_EXPR_OP_COUNT] = {
+    [HN_EXPR_INPUT] = HN_INTS_INPUT, [HN_EXPR_CONST] = HN_INTS_CONST, [HN_EXPR_ADD] = HN_INTS_ADD,
+    [HN_EXPR_SUB] = HN_INTS_SUB,     [HN_EXPR_MUL] = HN_INTS_MUL,     [HN_EXPR_MIN] = HN_INTS_MIN,
+    [HN_EXPR_MAX] = HN_INTS_MAX,     [HN_EXPR_LT] = HN_INTS_LT,       [HN_EXPR_LE] = HN_INTS_LE,
+    [HN_EXPR_GT] = HN_INTS_GT,       [HN_EXPR_GE] = HN_INTS_GE,       [HN_EXPR_EQ] = HN_INTS_EQ,
+    [HN_EXPR_NE] = HN_INTS_NE,       [HN_EXPR_AND] = HN_INTS_AND,     [HN_EXPR_OR] = HN_INTS_OR,
+    [HN_EXPR_XOR] = HN_INTS_XOR,     [HN_EXPR_NOT] = HN_INTS_NOT,     [HN_EXPR_SELECT] = HN_INTS_SELECT};
+
+static hn_ints_type type_of(hone_dtype dtype) {
+  switch (dtype) {
+  case HONE_I8: return HN_INTS_I8;
+  case HONE_I16: return HN_INTS_I16;
+  case HONE_U16: return HN_INTS_U16;
+  case HONE_I32: return HN_INTS_I32;
+  case HONE_U32: return HN_INTS_U32;
+  case HONE_I64: return HN_INTS_I64;
+  case HONE_U64: return HN_INTS_U64;
+  case HONE_BOOL: return HN_INTS_BOOL;
+  default: return HN_INTS_U8;
   }
-  if (!s->is_wide_unsigned) {
-    switch ((hn_expr_op)step->op) {
-    case HN_EXPR_MIN: EACH(a[i] < b[i] ? a[i] : b[i]);
-    case HN_EXPR_MAX: EACH(a[i] < b[i] ? b[i] : a[i]);
-    case HN_EXPR_LT: EACH(a[i] < b[i]);
-    case HN_EXPR_LE: EACH(a[i] <= b[i]);
-    case HN_EXPR_GT: EACH(a[i] > b[i]);
-    case HN_EXPR_GE: EACH(a[i] >= b[i]);
-    default: break;
-    }
-  }
-  slow_step(s, number, count, values);
 }
+
+/* Does a lane of 32 bits with a sign hold every element? */
+static bool is_narrow(hone_dtype dtype) { return hone_dtype_bits(dtype) < 32 || dtype == HONE_I32; }
+
+/* Fills the program; *narrow: lanes of 32 bits are enough, since one step computes and all it reads has no more. */
+static const char *vectorize(const state *s, hn_ints_program *p, bool *narrow) {
+  static const char *const none = "a step has no vector code";
+  int computing = 0;
+  *narrow = is_narrow(s->to);
+  *p = (hn_ints_program){.count = s->expr.count, .rank = s->rank, .to = type_of(s->to)};
+  memcpy(p->dim, s->dim, sizeof p->dim);
+  for (int i = 0; i < s->expr.count; ++i) {
+    const hn_expr_step *step = &s->expr.steps[i];
+    hn_ints_step *to = &p->step[i];
+    *to = (hn_ints_step){vector_ops[step->op], step->a, step->b, step->c, .constant = step->integer};
+    if (to->op == HN_INTS_NONE) return none;
+    if (s->is_wide_unsigned && to->op >= HN_INTS_MIN && to->op <= HN_INTS_GE) return none; /* compared with a sign */
+    computing += to->op != HN_INTS_INPUT && to->op != HN_INTS_CONST;
+    if (to->op == HN_INTS_CONST) *narrow = *narrow && step->integer == (int32_t)step->integer;
+    if (to->op != HN_INTS_INPUT) continue;
+    to->type = type_of(s->from[i]);
+    *narrow = *narrow && is_narrow(s->from[i]);
+    memcpy(to->stride, s->stride[i], sizeof to->stride);
+  }
+  *narrow = *narrow && computing <= 1;
+  return NULL;
+}
+
+/* ---- launching ---- */
 
 typedef struct job {
   const state *state;
@@ -185,8 +205,10 @@ static void run_block(const job *j, const int64_t *index, int64_t first, int cou
     if (step->op == HN_EXPR_INPUT)
       load(s->from[i], j->launch->in[step->a].data, hn_flatten(s->rank, index, s->stride[i]), s->stride[i][s->rank - 1],
            count, values[i]);
+    else if (step->op == HN_EXPR_CONST)
+      for (int lane = 0; lane < count; ++lane) values[i][lane] = step->integer;
     else
-      run_step(s, i, count, values);
+      slow_step(s, i, count, values);
   }
   store(s->to, values[s->expr.count - 1], count, first, j->launch->out[0].data);
 }
@@ -206,35 +228,70 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-static const char *reject(const hone_query *query) {
+static void vector_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  const void *x[HONE_MAX_PORTS];
+  for (int i = 0; i < j->launch->in_count && i < HONE_MAX_PORTS; ++i) x[i] = j->launch->in[i].data;
+  j->state->kernel(&(hn_ints_args){.program = &j->state->program, .x = x, .y = j->launch->out[0].data}, begin, end);
+}
+
+static const char *reject_any(const hone_query *query) {
   state s = {0};
   return plan(query, &s);
 }
+
+#ifndef HONE_NO_AVX
+/* The portable row runs every program. */
+static const char *reject_vectors(const hone_query *query) {
+  state s = {0};
+  hn_ints_program program;
+  bool narrow;
+  const char *reason = plan(query, &s);
+  return reason ? reason : vectorize(&s, &program, &narrow);
+}
+#endif
 
 static size_t state_bytes(const hone_query *query) {
   (void)query;
   return sizeof(state);
 }
 
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
-  (void)unit;
-  const char *reason = plan(query, memory);
-  return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;
+static hone_status prepare(const hone_query *query, state *s, hn_ints_fn *narrow_kernel, hn_ints_fn *wide_kernel,
+                           hone_diagnostics *diag) {
+  bool narrow;
+  const char *reason = plan(query, s);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  if (!vectorize(s, &s->program, &narrow)) s->kernel = narrow ? narrow_kernel : wide_kernel;
+  if (s->kernel) s->grain = hn_cpu_grain(s->elements, (double)s->elements * (double)s->expr.count * ns_per_step / 4);
+  return HONE_OK;
 }
 
 static hone_status launch(void *memory, hone_stream *stream, const hone_launch *l) {
   const state *s = memory;
   job j = {.state = s, .launch = l};
-  hn_pool_run(hn_stream_pool(stream), s->elements, s->grain, body, &j);
+  hn_pool_run(hn_stream_pool(stream), s->elements, s->grain, s->kernel ? vector_body : body, &j);
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_elementwise_ints_c = {.struct_size = sizeof(hone_tactic),
-                                                      .name = "cpu.elementwise.ints.c",
-                                                      .version = 1,
-                                                      .op = "*elementwise",
-                                                      .flags = HONE_TACTIC_REPEATABLE,
-                                                      .reject = reject,
-                                                      .state_bytes = state_bytes,
-                                                      .prepare = prepare,
-                                                      .launch = launch};
+#define REJECT_c reject_any
+#define REJECT_avx2 reject_vectors
+#define REJECT_avx512 reject_vectors
+#define ROW(suffix, ISA)                                                                                               \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, hn_eltwise_i32_##suffix, hn_eltwise_i64_##suffix, diag);                                  \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_elementwise_ints_##suffix = {                                                        \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.elementwise.ints." #suffix,                                                                         \
+      .version = 1,                                                                                                    \
+      .op = "*elementwise",                                                                                            \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .reject = REJECT_##suffix,                                                                                       \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = launch,                                                                                                \
+  };
+HN_EACH_ISA(ROW)

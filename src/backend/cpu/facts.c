@@ -77,10 +77,12 @@ static uint32_t isa_bits(void) {
   return bits;
 }
 
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
 static size_t cache_bytes(int name) {
   const long bytes = sysconf(name);
   return bytes > 0 ? (size_t)bytes : 0;
 }
+#endif
 
 void hn_cpu_facts(hone_facts *facts) {
   cpu_name(facts->name, sizeof facts->name);

@@ -79,8 +79,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   for (int64_t i = 0; i < s->count; ++i) {
     const int64_t index = index_at(j.indices, i);
     if (index < -s->rows.axis || index >= s->rows.axis)
-      return HN_FAIL(launch->diagnostics, HONE_MALFORMED, "index %lld at %lld, but the axis has extent %lld",
-                     (long long)index, (long long)i, (long long)s->rows.axis);
+      return HN_FAIL(launch->diagnostics, HONE_MALFORMED, "indices[%lld] is %lld; allowed: %lld to %lld", (long long)i,
+                     (long long)index, (long long)-s->rows.axis, (long long)s->rows.axis - 1);
   }
   if (s->run_bytes) hn_pool_run(hn_stream_pool(stream), s->rows.outer * s->count, s->grain, body, &j);
   return HONE_OK;

@@ -47,8 +47,8 @@ static int64_t index_at(const hone_tensor *indices, int64_t at) {
 }
 
 static hone_status bad_index(const hone_launch *l, int64_t index, int64_t extent) {
-  return HN_FAIL(l->diagnostics, HONE_MALFORMED, "index %lld, but the axis has extent %lld", (long long)index,
-                 (long long)extent);
+  return HN_FAIL(l->diagnostics, HONE_MALFORMED, "an index is %lld; allowed: %lld to %lld", (long long)index,
+                 (long long)-extent, (long long)extent - 1);
 }
 
 static void move(char *to, const char *from, size_t bytes) {

@@ -108,7 +108,7 @@ static void read_types(state *s, const hone_launch *l) {
   s->query.constant_mask = 0;
   for (int i = 0; i < l->in_count; ++i) {
     in[i] = (hone_fact){.type = l->in[i].type, .constant = given[i].constant};
-    if (given[i].constant && i < 32) s->query.constant_mask |= 1u << i;
+    if (given[i].constant) s->query.constant_mask |= hn_mask_bit(i);
   }
   for (int i = 0; i < l->out_count; ++i) out[i] = (hone_fact){.type = l->out[i].type};
 }

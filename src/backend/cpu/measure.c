@@ -70,11 +70,13 @@ static int64_t fastest_ns(hn_pool *pool, int64_t units, hn_pool_body body, job *
 
 hone_status hn_cpu_measure(hone_unit *unit) {
   job j = {.data = NULL};
+  hn_pool pool = *unit->pool;
+  pool.stop = unit->stop;
   choose(&j, unit->facts.isa);
   const int64_t units = (int64_t)UNITS_PER_THREAD * unit->facts.threads;
   float sink = 1;
   const double flops = j.fma(1, &sink) * (double)ROUNDS * (double)units;
-  const int64_t fma_ns = fastest_ns(unit->pool, units, fma_body, &j);
+  const int64_t fma_ns = fastest_ns(&pool, units, fma_body, &j);
 
   size_t bytes = 4 * unit->facts.l3_bytes;
   bytes = bytes < READ_LEAST ? READ_LEAST : bytes > READ_MOST ? READ_MOST : bytes;
@@ -82,9 +84,10 @@ hone_status hn_cpu_measure(hone_unit *unit) {
   bytes = (size_t)(j.count * READ_UNIT) * sizeof(float);
   j.data = hn_alloc(&unit->allocator, bytes);
   if (!j.data) return HONE_NO_MEMORY;
-  hn_pool_run(unit->pool, j.count, 1, touch_body, &j);
-  const int64_t read_ns = fastest_ns(unit->pool, j.count, read_body, &j);
+  hn_pool_run(&pool, j.count, 1, touch_body, &j);
+  const int64_t read_ns = fastest_ns(&pool, j.count, read_body, &j);
   hn_free(&unit->allocator, j.data, bytes);
+  if (hn_stop_now(unit->stop)) return hn_stop_look(unit->stop); /* parts of it were left out */
 
   unit->facts.peak_flops = flops * 1e9 / (double)fma_ns;
   unit->facts.peak_bytes = (double)bytes * 1e9 / (double)read_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* norm_channels.c - normalisation by channel of f32: batch norm with given moments (plain or blocked), instance norm
- * and group norm (plain). */
+/* norm_channels.c - normalisation by channel of f32, plain or blocked: batch norm with given moments, instance norm and
+ * group norm. */
 #include "kernels/cpu/norm/norm.h"
 #include "backend/cpu/cpu.h"
 #include <math.h>
@@ -39,16 +39,22 @@ static const char *reject_batch(const hone_query *query) {
   return hn_attr_int(query->attrs, "training_mode") ? "it computes the moments (training mode)" : NULL;
 }
 
-static const char *reject_group(const hone_query *query) {
+static int64_t groups_of(const hone_query *query) {
+  return hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups")
+                                                 : query->in[0].type.shape.dim[1];
+}
+
+/* A kernel's vectors are no longer than its blocks. */
+static const char *reject_group(const hone_query *query, hone_format blocked) {
   const char *reason = check_tensors(query, 2);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type;
-  if (x->format != HONE_PLAIN) return "it is not plain";
   if (!hn_elems(&x->shape)) return "it is empty";
-  const bool has_groups = hn_attr_has(query->attrs, "num_groups");
-  const int64_t groups = has_groups ? hn_attr_int(query->attrs, "num_groups") : x->shape.dim[1];
+  if (x->format != HONE_PLAIN && x->format != blocked) return "it has another format";
+  const int64_t groups = groups_of(query), block = hn_format_block(x->format);
   if (groups < 1 || x->shape.dim[1] % groups != 0) return "the groups do not divide the channels";
-  return NULL;
+  const int64_t members = x->shape.dim[1] / groups;
+  return block == 1 || block % members == 0 || members % block == 0 ? NULL : "a group ends inside a channel block";
 }
 
 static size_t state_bytes(const hone_query *query) {
@@ -82,11 +88,14 @@ static hone_status prepare_batch(const hone_query *query, state *s, hn_channel_a
   return HONE_OK;
 }
 
-static hone_status prepare_group(const hone_query *query, state *s, hn_group_norm_f32_fn *kernel) {
+static hone_status prepare_group(const hone_query *query, state *s, hn_group_norm_f32_fn *plain,
+                                 hn_group_norm_f32_fn *blocked) {
   measure(query, s);
-  s->group = kernel;
-  s->groups = hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups") : s->channels;
-  s->units = query->in[0].type.shape.dim[0] * s->groups;
+  s->group = s->block > 1 ? blocked : plain;
+  s->groups = groups_of(query);
+  const hn_group_norm_args args = {.channels = s->channels, .groups = s->groups, .block = s->block};
+  const int64_t units = s->block > 1 ? hn_ceil_div(s->channels, s->block) / hn_group_norm_blocks(&args) : s->groups;
+  s->units = query->in[0].type.shape.dim[0] * units;
   s->grain = hn_cpu_grain(s->units, (double)hn_elems(&query->in[0].type.shape) * NS_PER_ELEMENT);
   return HONE_OK;
 }
@@ -142,17 +151,26 @@ static hone_status launch_group(void *state_memory, hone_stream *stream, const h
                      .channels = s->channels,
                      .groups = s->groups,
                      .pixels = s->pixels,
-                     .epsilon = s->epsilon}};
+                     .epsilon = s->epsilon,
+                     .block = s->block}};
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body_group, &j);
   return HONE_OK;
 }
 
+#define BLOCKED_c HONE_NCHW8C
+#define BLOCKED_avx2 HONE_NCHW8C
+#define BLOCKED_avx512 HONE_NCHW16C
 #define ROW_OF(op_name, kind, suffix, ISA, prepared, ...)                                                              \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##kind,            \
-             .state_bytes = state_bytes, .launch = launch_##kind, __VA_ARGS__)
+  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .state_bytes = state_bytes,         \
+             .launch = launch_##kind, .formats = HN_CPU_FORMATS_##suffix, __VA_ARGS__)
 #define ROW(suffix, ISA)                                                                                               \
+  static const char *reject_group_##suffix(const hone_query *query) { return reject_group(query, BLOCKED_##suffix); }  \
   ROW_OF(batch_norm, batch, suffix, ISA, prepare_batch(query, s, hn_channel_affine_f32_##suffix),                      \
-         .scratch = scratch_batch, .formats = HN_CPU_FORMATS_##suffix)                                                 \
-  ROW_OF(instance_norm, group, suffix, ISA, prepare_group(query, s, hn_group_norm_f32_##suffix), .scratch = NULL)      \
-  ROW_OF(group_norm, group, suffix, ISA, prepare_group(query, s, hn_group_norm_f32_##suffix), .scratch = NULL)
+         .reject = reject_batch, .scratch = scratch_batch)                                                             \
+  ROW_OF(instance_norm, group, suffix, ISA,                                                                            \
+         prepare_group(query, s, hn_group_norm_f32_##suffix, hn_group_norm_blocked_f32_##suffix),                      \
+         .reject = reject_group_##suffix)                                                                              \
+  ROW_OF(group_norm, group, suffix, ISA,                                                                               \
+         prepare_group(query, s, hn_group_norm_f32_##suffix, hn_group_norm_blocked_f32_##suffix),                      \
+         .reject = reject_group_##suffix)
 HN_EACH_ISA(ROW)

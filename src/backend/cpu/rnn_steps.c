@@ -7,6 +7,7 @@
 #include "backend/cpu/rnn_common.h"
 #include "base/team.h"
 #include "kernels/cpu/rnn/rnn_steps.h"
+#include <stdatomic.h>
 #include <string.h>
 
 static const double bytes_per_ns = 100;  /* of one thread out of the second cache */
@@ -145,7 +146,13 @@ typedef struct job {
   float *states; /* of each direction: h and c at even steps, h and c at odd ones, z, reset */
   float *own;    /* the same for a member that goes on alone */
   bool ended_alone;
+  hn_stop *stop;
+  atomic_int_fast64_t ends_after; /* the step at whose meetings all members leave: the stop said so */
 } job;
+
+enum { STEPS_A_LOOK = 64 };
+
+static bool is_stopped(const job *j, int64_t step) { return step % STEPS_A_LOOK == 0 && hn_stop_now(j->stop); }
 
 /* All that a step of one direction reads and writes. */
 static hn_rnn_step describe(const job *j, float *all_states, int64_t direction, int64_t step) {
@@ -215,7 +222,7 @@ static void go_on_alone(job *j, int64_t step, bool others_store) {
   for (int64_t d = 0; d < s->rnn.directions; ++d)
     memcpy(j->own + d * s->direction_floats + at, j->states + d * s->direction_floats + at,
            (size_t)(2 * s->state_floats) * sizeof(float));
-  for (; step < s->rnn.time; ++step, all.stores = true) {
+  for (; step < s->rnn.time && !is_stopped(j, step); ++step, all.stores = true) {
     run_share(j, &all, step, false);
     if (s->second) run_share(j, &all, step, true);
   }
@@ -226,7 +233,7 @@ static void go_on_alone(job *j, int64_t step, bool others_store) {
 static bool meet(job *j, hn_team *team, int number, int64_t step, bool is_last_part) {
   const hn_team_met met = hn_team_meet(team, number, j->steps->meeting_ns);
   if (met == HN_TEAM_ALONE) go_on_alone(j, step, is_last_part);
-  return met == HN_TEAM_ALL;
+  return met == HN_TEAM_ALL && step < atomic_load_explicit(&j->ends_after, memory_order_relaxed);
 }
 
 static void member(void *arg, hn_team *team, int number, int members) {
@@ -236,6 +243,10 @@ static void member(void *arg, hn_team *team, int number, int members) {
   const share part = {j->states, all * number / members, all * (number + 1) / members, true};
   const bool shares = s->rnn.directions % members != 0;
   for (int64_t step = 0; step < s->rnn.time; ++step) {
+    if ((number == 0 || !shares) && is_stopped(j, step)) {
+      if (!shares) return;
+      atomic_store_explicit(&j->ends_after, step, memory_order_relaxed); /* the meeting orders it */
+    }
     run_share(j, &part, step, false);
     if (shares && !meet(j, team, number, step, !s->second)) return;
     if (!s->second) continue;
@@ -249,7 +260,8 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   const hn_cpu_rnn *r = &s->rnn;
   float *x_gates = l->scratch;
   hn_cpu_rnn_project(r, hn_stream_pool(stream), l, x_gates);
-  job j = {.steps = s, .launch = l, .x_gates = x_gates};
+  job j = {.steps = s, .launch = l, .x_gates = x_gates, .stop = hn_stream_pool(stream)->stop};
+  atomic_init(&j.ends_after, INT64_MAX);
   j.states = x_gates + r->directions * r->gates_floats + r->project_floats;
   j.own = j.states + r->directions * s->direction_floats;
   for (int64_t d = 0; d < r->directions; ++d) {

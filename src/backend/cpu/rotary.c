@@ -77,8 +77,8 @@ static hone_status launch(void *planned, hone_stream *stream, const hone_launch 
   s.args.places = s.place_count ? l->in[PLACES].data : NULL;
   for (int64_t i = 0; i < s.place_count; ++i)
     if (s.args.places[i] < 0 || s.args.places[i] >= s.cache_rows)
-      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "position %lld is outside the caches",
-                     (long long)s.args.places[i]);
+      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "position_ids[%lld] is %lld; allowed: 0 to %lld", (long long)i,
+                     (long long)s.args.places[i], (long long)s.cache_rows - 1);
   hn_pool_run(hn_stream_pool(stream), s.rows, s.grain, body, &s);
   return HONE_OK;
 }

@@ -155,6 +155,7 @@ typedef struct selection {
   kept kept;
   int64_t *rows; /* batch, class, box: of all that are selected */
   int64_t count;
+  hn_stop *stop;
 } selection;
 
 /* The better score first, of equals the earlier box. */
@@ -204,7 +205,7 @@ static void select_class(selection *s, int64_t batch, int64_t class, const float
   for (int64_t i = 0; i < boxes; ++i)
     if (scores[i] > least) s->heap[count++] = (candidate){scores[i], (int32_t)i};
   for (int64_t at = count / 2 - 1; at >= 0; --at) sink(s->heap, count, at);
-  while (count > 0 && found < most) {
+  while (count > 0 && found < most && !hn_stop_now(s->stop)) {
     double b[4];
     const int64_t box = s->heap[0].box;
     s->heap[0] = s->heap[--count];
@@ -239,7 +240,6 @@ static hone_status make_room(state *s, int64_t boxes, int64_t rows, selection *o
 static bool given(const hone_launch *l, int i) { return i < l->in_count && l->in[i].type.kind == HONE_TENSOR; }
 
 static hone_status launch_non_max_suppression(void *memory, hone_stream *stream, const hone_launch *l) {
-  (void)stream;
   state *s = memory;
   const hone_shape *boxes = &l->in[BOXES].type.shape, *scores = &l->in[SCORES].type.shape;
   if (boxes->rank != 3 || scores->rank != 3 || boxes->dim[2] != 4 || boxes->dim[0] != scores->dim[0] ||
@@ -251,7 +251,9 @@ static hone_status launch_non_max_suppression(void *memory, hone_stream *stream,
   const int64_t count = boxes->dim[1], classes = scores->dim[1];
   int64_t most = given(l, MOST) ? *(const int64_t *)l->in[MOST].data : 0, rows;
   most = hn_cpu_greater(0, hn_cpu_lesser(most, count));
-  selection all = {.boxes = l->in[BOXES].data, .is_centred = hn_attr_int(s->attrs, "center_point_box") != 0};
+  selection all = {.boxes = l->in[BOXES].data,
+                   .is_centred = hn_attr_int(s->attrs, "center_point_box") != 0,
+                   .stop = hn_stream_pool(stream)->stop};
   all.limit = given(l, OVERLAP) ? (double)*(const float *)l->in[OVERLAP].data : 0;
   const float least = given(l, LEAST) ? *(const float *)l->in[LEAST].data : -INFINITY;
   if (!hn_mul_i64(scores->dim[0], classes, &rows) || !hn_mul_i64(rows, most, &rows))
@@ -261,7 +263,7 @@ static hone_status launch_non_max_suppression(void *memory, hone_stream *stream,
     for (int64_t c = 0; c < classes; ++c)
       select_class(&all, b, c, (const float *)l->in[SCORES].data + (b * classes + c) * count, count, most, least);
   HN_TRY(place(l, 2, (int64_t[]){all.count, 3}));
-  memcpy(l->out[0].data, all.rows, (size_t)all.count * 3 * sizeof(int64_t));
+  if (all.count) memcpy(l->out[0].data, all.rows, (size_t)all.count * 3 * sizeof(int64_t));
   return HONE_OK;
 }
 

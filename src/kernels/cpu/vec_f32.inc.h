@@ -38,11 +38,13 @@ HN_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
 HN_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 HN_INLINE vf v_max(vf bound, vf x) { return _mm512_max_ps(bound, x); }
 HN_INLINE vf v_min(vf bound, vf x) { return _mm512_min_ps(bound, x); }
+HN_INLINE int v_all_below(vf x, vf bound) { return _mm512_cmp_ps_mask(x, bound, _CMP_LT_OQ) == 0xffff; }
 #elif HN_LANES == 8
 HN_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
 HN_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 HN_INLINE vf v_max(vf bound, vf x) { return _mm256_max_ps(bound, x); }
 HN_INLINE vf v_min(vf bound, vf x) { return _mm256_min_ps(bound, x); }
+HN_INLINE int v_all_below(vf x, vf bound) { return _mm256_movemask_ps(_mm256_cmp_ps(x, bound, _CMP_LT_OQ)) == 0xff; }
 #else
 HN_INLINE vf v_set(float x) { return (vf){x, x, x, x}; }
 HN_INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
@@ -52,6 +54,10 @@ HN_INLINE vf v_select(vi mask, vf yes, vf no) { return (vf)((mask & (vi)yes) | (
 #if HN_LANES == 4
 HN_INLINE vf v_max(vf bound, vf x) { return v_select(bound > x, bound, x); }
 HN_INLINE vf v_min(vf bound, vf x) { return v_select(bound < x, bound, x); }
+HN_INLINE int v_all_below(vf x, vf bound) {
+  const vi below = x < bound;
+  return (below[0] & below[1] & below[2] & below[3]) != 0;
+}
 #endif
 
 HN_INLINE vf v_abs(vf x) { return (vf)((vi)x & 0x7fffffff); }
@@ -135,8 +141,7 @@ HN_INLINE vf v_tanh(vf x) {
   p = v_fma(p, s, v_set(-3.333328194e-1f));
   const vf near = v_fma(p * s, x, x);
   const vf far = 1.0f - 2.0f / (v_exp(a + a) + 1.0f);
-  const vf signed_far = (vf)((vi)far | ((vi)x & INT32_MIN));
-  return v_select(a < 0.625f, near, signed_far);
+  return (vf)((vi)v_abs(v_select(a < 0.625f, near, far)) | ((vi)x & INT32_MIN)); /* -0 stays -0 */
 }
 
 /* x Phi(x). With t = |x| / sqrt(2) and q = 1 / (1 + 0.3 t), erfc(t) = exp(-t^2) q P(q): no cancellation for
@@ -225,12 +230,12 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
   case HN_ACTIVATION_RELU:
   case HN_ACTIVATION_CLIP: return;
   }
-  if (i < count) {
-    float last[HN_LANES] = {0};
-    memcpy(last, x + i, (size_t)(count - i) * sizeof(float));
-    v_store(last, activate_one(v_load(last), e->activation, alpha, beta));
-    memcpy(x + i, last, (size_t)(count - i) * sizeof(float));
-  }
+  const size_t rest_bytes = (size_t)(count % HN_LANES) * sizeof(float);
+  if (!rest_bytes) return;
+  float last[HN_LANES] = {0};
+  memcpy(last, x + i, rest_bytes);
+  v_store(last, activate_one(v_load(last), e->activation, alpha, beta));
+  memcpy(x + i, last, rest_bytes);
 }
 
 HN_INLINE vf rectify_one(vf x, vf slope) { return v_select(x < 0.0f, x * slope, x); }

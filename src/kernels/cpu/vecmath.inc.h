@@ -110,7 +110,7 @@ HN_INLINE vf v_tanh(vf x) {
   p = p * z + V(-3.333328194e-1F);
   const vf near = p * z * x + x;
   const vf far = V(1.0F) - V(2.0F) / (v_exp(size + size) + V(1.0F));
-  return v_select(v_lt(size, V(0.625F)), near, v_copy_sign(far, x));
+  return v_copy_sign(v_select(v_lt(size, V(0.625F)), near, far), x); /* near -0, too */
 }
 
 HN_INLINE vf v_erf(vf x) {

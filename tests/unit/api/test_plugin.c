@@ -72,7 +72,8 @@ static void test_lifecycle(void **state) {
     check_run(other, loaded);
     hone_engine_release(loaded);
     assert_int_equal(hone_engine_load(without, path, &device, 1, &loaded), HONE_INCOMPATIBLE);
-    assert_non_null(strstr(hone_context_message(without, k, NULL), "shifted_relu"));
+    assert_non_null(strstr(hone_context_message(without, k, NULL), "operator shifted_relu"));
+    assert_non_null(strstr(hone_context_message(without, k, NULL), "plug-in libshifted_relu.so"));
     hone_device_close(device);
   }
   remove(path);
@@ -96,7 +97,28 @@ static void test_refusals(void **state) {
   hone_context_destroy(context);
 }
 
+/* Kernels would be made of what the expression says. */
+static void test_two_tongues(void **state) {
+  (void)state;
+  char path[4096];
+  const char *folder = getenv("HONE_BUILD_DIR");
+  snprintf(path, sizeof path, "%s/tests/libtwo_tongues.so", folder ? folder : "build/release");
+  hone_context *context = new_context(false);
+  assert_int_equal(hone_plugin_load(context, path), HONE_INVALID);
+  const char *said = hone_context_message(context, 0, NULL);
+  if (!strstr(said, "libtwo_tongues.so: operator sloped: where its first input is")) fail_msg("%s", said);
+  hone_graph *graph;
+  hone_value *x, *y;
+  const int64_t dims[] = {COUNT};
+  assert_int_equal(hone_graph_create(context, "none", &graph), HONE_OK);
+  assert_int_equal(hone_graph_add_input(graph, "x", HONE_F32, 1, dims, NULL, &x), HONE_OK);
+  assert_int_equal(hone_graph_add_node(graph, "sloped", "n", &x, 1, NULL, 0, &y, 1), HONE_INVALID);
+  hone_graph_destroy(graph);
+  hone_context_destroy(context);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lifecycle), cmocka_unit_test(test_refusals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lifecycle), cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_two_tongues)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void test_pb(void **state) {
   write_file(message.data, message.length);
   assert_int_equal(hone_tensor_read(context, path, &tensor), HONE_MALFORMED);
   write_file("\x89PNG\r\n", 6);
-  assert_int_equal(hone_tensor_read(context, path, &tensor), HONE_UNSUPPORTED);
+  assert_int_equal(hone_tensor_read(context, path, &tensor), HONE_MALFORMED);
   write_file("", 0);
   assert_int_equal(hone_tensor_read(context, path, &tensor), HONE_MALFORMED);
   assert_int_equal(hone_tensor_read(context, "/nowhere/at/all", &tensor), HONE_IO);

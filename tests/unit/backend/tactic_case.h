@@ -5,9 +5,8 @@
  * inputs: words, one an input: `-` is an absent one, else DTYPE[dims]flags. A dim is a number, a letter or both
  * multiplied (4b); a letter is one random extent throughout the row: a-h 1..7, i-p 8..40, q-t 16, 32 or 48,
  * u-z 50..130. Flags: `+` elements in [0.1, 2]; `%N` integers in [-N, N); `/N` elements divided
- * by N; `!` a constant; `=1,2,3` a constant of these
- * elements;
- * `~1,2,3` these elements, known to infer and no constant.
+ * by N; `*N` one element in N is a NaN, an infinity, a zero or a subnormal; `!` a constant; `=1,2,3` a constant of
+ * these elements; `~1,2,3` these elements, known to infer and no constant.
  * attrs: words NAME=VALUE, lists with commas; what the row does not name gets its default. */
 #ifndef TEST_TACTIC_CASE_H
 #define TEST_TACTIC_CASE_H
@@ -20,6 +19,7 @@
 #include "tensor/dims.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +105,13 @@ static void fill(tactic_case *c, hone_tensor *tensor, bool positive, int64_t ran
   }
 }
 
+static void plant(tactic_case *c, hone_tensor *tensor, int64_t one_in) {
+  static const double values[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e-40, -1e-40};
+  for (int64_t i = 0; one_in && i < hn_elems(&tensor->type.shape); ++i)
+    if (random_between(c, 1, one_in) == 1)
+      hn_store_real(tensor, i, values[random_between(c, 0, sizeof values / sizeof values[0] - 1)]);
+}
+
 static void fill_given(hone_tensor *tensor, const char **at) {
   for (int64_t i = 0; **at && **at != ' '; ++i) {
     char *end;
@@ -142,7 +149,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   tensor->data = hn_arena_alloc(&c->arena, tensor->bytes + 1, 64);
   c->in[i].type = tensor->type;
   bool positive = false, constant = false, known = false;
-  int64_t range = 6;
+  int64_t range = 6, one_in = 0;
   double divisor = 1;
   const char *given = NULL;
   while (**at && **at != ' ') {
@@ -159,6 +166,11 @@ static void read_input(tactic_case *c, const char **at, int i) {
       divisor = strtod(*at, &end);
       *at = end;
     }
+    if (flag == '*') {
+      char *end;
+      one_in = strtoll(*at, &end, 10);
+      *at = end;
+    }
     if (flag != '=' && flag != '~') continue;
     constant = flag == '=';
     known = true;
@@ -167,6 +179,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   }
   if (!given) fill(c, tensor, positive, range);
   for (int64_t k = 0; divisor != 1 && k < hn_elems(&shape); ++k) hn_store_real(tensor, k, hn_real(tensor, k) / divisor);
+  plant(c, tensor, one_in);
   if (constant || known) know(c, &c->in[i], tensor);
   if (!constant) c->in[i].constant = NULL;
 }

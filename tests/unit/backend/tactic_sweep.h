@@ -4,10 +4,9 @@
  * same bits at any thread count, and nothing outside the buffers is touched.
  *
  * Each case is run with several random shapes: a program that includes this says how many (SWEEP_LEAST, SWEEP_MOST)
- * and for how long it goes on beyond the least (SWEEP_SECONDS). A case's numbers depend on its row, the seed and the
- * round alone, so other rows and slower machines do not change them. A failure names both; to repeat it:
- *   HONE_TEST_SEED=N   another seed than 1
- *   HONE_TEST_ROUND=N  this round only
+ * and for how long it goes on beyond the least (SWEEP_SECONDS); SWEEP_CASES: a file of cases instead of all. A case's
+ * numbers depend on its row, the seed and the round alone, so other rows and slower machines do not change them. A
+ * failure names both; to repeat it: HONE_TEST_SEED=N   another seed than 1 HONE_TEST_ROUND=N  this round only
  *   HONE_TEST_OP=NAME  the cases of one op only */
 #ifndef TEST_TACTIC_SWEEP_H
 #define TEST_TACTIC_SWEEP_H
@@ -25,10 +24,14 @@ extern const hone_backend hn_backend_cpu;
 enum { MAX_TACTICS = 1024, MAX_VARIANTS = 16, DEVICES = 2 };
 
 static const case_row rows[] = {
+#ifdef SWEEP_CASES
+#include SWEEP_CASES
+#else
 #include "cases_gemm_conv.inc"
 #include "cases_move.inc"
 #include "cases_nn.inc"
 #include "cases_scalar.inc"
+#endif
 };
 
 /* ---- memory whose end is a page that may not be touched ---- */

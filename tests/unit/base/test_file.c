@@ -152,10 +152,16 @@ static int check_beside(void) {
       {"sub/../data.bin", HONE_MALFORMED},
       {"sub//../data.bin", HONE_MALFORMED},
       {"sub/..", HONE_MALFORMED},
-      {"link", HONE_MALFORMED},
+      {"link", HONE_OK}, /* links that stay */
+      {"link_sub/deep/data.bin", HONE_OK},
+      {"sub/link_up/data.bin", HONE_OK},
       {"link_out", HONE_MALFORMED},
-      {"link_sub/deep/data.bin", HONE_MALFORMED},
-      {"sub/link_up/data.bin", HONE_MALFORMED},
+      {"link_out_and_in", HONE_MALFORMED},
+      {"link_absolute", HONE_MALFORMED},
+      {"link_loop", HONE_MALFORMED},
+      {"link_pipe", HONE_IO},
+      {"link_hard", HONE_MALFORMED},
+      {"sub/link_up/../outside.bin", HONE_MALFORMED},
       {"hard", HONE_MALFORMED},
       {"hard_twin", HONE_MALFORMED},
       {"data.bin/x", HONE_MALFORMED},
@@ -171,7 +177,7 @@ static int check_beside(void) {
     hone_diagnostics diag;
     hn_diag_init(&diag, entry, 4);
     hn_blob blob = {.bytes = 1};
-    const hone_status got = hn_file_map_beside(&diag, model, row[i].name, &blob);
+    const hone_status got = hn_file_map_beside(&diag, model, row[i].name, false, &blob);
     const bool right = got == row[i].want && diag.count == (got != HONE_OK) &&
                        (got == HONE_OK ? blob.bytes == 4 && memcmp(blob.data, "data", 4) == 0 : !blob.data);
     if (!right)
@@ -192,6 +198,14 @@ static void make_tree(void) {
   put("sub/deep/data.bin", "data");
   assert_int_equal(symlink("data.bin", in("link")), 0);
   assert_int_equal(symlink("/etc/passwd", in("link_out")), 0);
+  char absolute[512], around[512];
+  snprintf(absolute, sizeof absolute, "%s", in("data.bin"));
+  snprintf(around, sizeof around, "../%s/data.bin", strrchr(folder, '/') + 1);
+  assert_int_equal(symlink(absolute, in("link_absolute")), 0);
+  assert_int_equal(symlink(around, in("link_out_and_in")), 0);
+  assert_int_equal(symlink("link_loop", in("link_loop")), 0);
+  assert_int_equal(symlink("pipe", in("link_pipe")), 0);
+  assert_int_equal(symlink("hard", in("link_hard")), 0);
   assert_int_equal(symlink("sub", in("link_sub")), 0);
   assert_int_equal(symlink("..", in("sub/link_up")), 0);
   put("hard", "data");
@@ -240,6 +254,47 @@ static void test_beside_without_openat2(void **state) {
   assert_int_equal(run_without_openat2(EPERM), 0);
 }
 
+/* The layout of a model hub's cache: a snapshot's files are links to the blobs of the same model. */
+static void test_beside_hub(void **state) {
+  (void)state;
+  static const char *const folders[] = {"models--org--net",
+                                        "models--org--net/blobs",
+                                        "models--org--net/snapshots",
+                                        "models--org--net/snapshots/1a2b",
+                                        "models--org--net/snapshots/1a2b/onnx",
+                                        "models--org--other",
+                                        "models--org--other/blobs"};
+  for (size_t i = 0; i < HN_COUNT(folders); ++i) assert_int_equal(mkdir(in(folders[i]), 0700), 0);
+  put("models--org--net/blobs/77", "data");
+  put("models--org--other/blobs/88", "data");
+  put("elsewhere", "data");
+  static const struct {
+    const char *target, *link;
+    hone_status want, anywhere;
+  } rows[] = {
+      {"../../blobs/77", "flat", HONE_OK, HONE_OK},
+      {"../../../blobs/77", "onnx/deep", HONE_OK, HONE_OK},
+      {"../../../models--org--other/blobs/88", "other", HONE_MALFORMED, HONE_OK},
+      {"../../../elsewhere", "out", HONE_MALFORMED, HONE_OK},
+      {"../../../models--org--net/blobs/77", "around", HONE_MALFORMED, HONE_OK},
+      {"../../blobs/none", "dangling", HONE_IO, HONE_IO},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    char link_path[128], model[128];
+    hn_blob blob;
+    snprintf(link_path, sizeof link_path, "models--org--net/snapshots/1a2b/%s", rows[i].link);
+    assert_int_equal(symlink(rows[i].target, in(link_path)), 0);
+    const bool deep = strchr(rows[i].link, '/');
+    snprintf(model, sizeof model, "models--org--net/snapshots/1a2b/%smodel.onnx", deep ? "onnx/" : "");
+    const char *name = deep ? strchr(rows[i].link, '/') + 1 : rows[i].link;
+    const hone_status got = hn_file_map_beside(NULL, in(model), name, false, &blob);
+    if (got != rows[i].want) fail_msg("%s: %s", rows[i].link, hone_status_name(got));
+    hn_blob_close(&blob);
+    assert_int_equal(hn_file_map_beside(NULL, in(model), name, true, &blob), rows[i].anywhere);
+    hn_blob_close(&blob);
+  }
+}
+
 static void test_beside_paths(void **state) {
   (void)state;
   put("data.bin", "data");
@@ -247,17 +302,17 @@ static void test_beside_paths(void **state) {
   hn_blob blob;
   assert_non_null(getcwd(before, sizeof before));
   assert_int_equal(chdir(folder), 0);
-  const hone_status here = hn_file_map_beside(NULL, "model.onnx", "data.bin", &blob); /* no folder in the path */
+  const hone_status here = hn_file_map_beside(NULL, "model.onnx", "data.bin", false, &blob); /* no folder in the path */
   assert_int_equal(chdir(before), 0);
   assert_int_equal(here, HONE_OK);
   hn_blob_close(&blob);
-  assert_int_equal(hn_file_map_beside(NULL, in("absent/model.onnx"), "data.bin", &blob), HONE_IO);
+  assert_int_equal(hn_file_map_beside(NULL, in("absent/model.onnx"), "data.bin", false, &blob), HONE_IO);
   memset(long_name, 'n', sizeof long_name);
   long_name[sizeof long_name - 1] = 0;
-  assert_int_equal(hn_file_map_beside(NULL, in("model.onnx"), long_name, &blob), HONE_MALFORMED);
+  assert_int_equal(hn_file_map_beside(NULL, in("model.onnx"), long_name, false, &blob), HONE_MALFORMED);
   long_name[0] = '/';
   long_name[4500] = '/';
-  assert_int_equal(hn_file_map_beside(NULL, long_name, "data.bin", &blob), HONE_IO);
+  assert_int_equal(hn_file_map_beside(NULL, long_name, "data.bin", false, &blob), HONE_IO);
 }
 
 static void test_writer(void **state) {
@@ -372,6 +427,7 @@ int main(void) {
       IN_FOLDER(test_read_faults),
       IN_FOLDER(test_beside),
       IN_FOLDER(test_beside_without_openat2),
+      IN_FOLDER(test_beside_hub),
       IN_FOLDER(test_beside_paths),
       IN_FOLDER(test_writer),
       IN_FOLDER(test_abandon),

@@ -151,15 +151,58 @@ static void test_arena_limit(void **state) {
   hn_arena arena;
   hn_arena_init(&arena, hn_allocator_default());
   arena.limit_bytes = 1000;
-  assert_non_null(hn_arena_alloc(&arena, 600, 16));
-  assert_null(hn_arena_alloc(&arena, 401, 1));
-  assert_non_null(hn_arena_alloc(&arena, 400, 1));
+  assert_non_null(hn_arena_alloc(&arena, 600, 16)); /* counts as 608: the next one is aligned, too */
+  assert_null(hn_arena_alloc(&arena, 393, 1));
+  assert_non_null(hn_arena_alloc(&arena, 392, 1));
   assert_int_equal(arena.used_bytes, 1000);
   assert_null(hn_arena_alloc(&arena, 1, 1));
   assert_null(hn_arena_text(&arena, "more"));
   hn_arena_deinit(&arena);
   assert_non_null(hn_arena_alloc(&arena, 1000, 1));
   hn_arena_deinit(&arena);
+}
+
+/* Going back gives the same memory again, whatever the blocks' sizes; older blocks stay as they are. */
+static void test_arena_marks(void **state) {
+  (void)state;
+  faults f = {.countdown = -1};
+  hn_arena arena;
+  hn_arena_init(&arena, faults_allocator(&f));
+  for (int warm = 0; warm < 3; ++warm) {
+    char *old = hn_arena_alloc(&arena, 100, 64);
+    memset(old, 7, 100);
+    const hn_arena_mark mark = hn_arena_here(&arena);
+    const long before = f.calls;
+    for (int turn = 0; turn < 100; ++turn) {
+      for (int i = 0; i < 10; ++i) {
+        const size_t bytes = (size_t)1 << (2 * i);
+        char *block = hn_arena_alloc(&arena, bytes, 64);
+        memset(block, turn, bytes);
+        assert_true(hn_arena_is_younger(&arena, &mark, block));
+        assert_true(hn_arena_is_younger(&arena, &mark, block + bytes - 1));
+      }
+      assert_false(hn_arena_is_younger(&arena, &mark, old));
+      assert_false(hn_arena_is_younger(&arena, &mark, &arena));
+      hn_arena_back(&arena, &mark);
+      assert_int_equal(arena.used_bytes, mark.used_bytes);
+    }
+    assert_true(f.calls - before < (warm ? 1 : 20)); /* not one for each turn; none when all is there */
+    assert_true(f.live_bytes < (size_t)4 << 20);
+    for (int i = 0; i < 100; ++i) assert_int_equal(old[i], 7);
+    hn_arena_reset(&arena);
+  }
+  const hn_arena_mark start = hn_arena_here(&arena);
+  for (size_t turn = 1; turn < 200; ++turn) { /* what grows leaves nothing behind */
+    assert_non_null(hn_arena_alloc(&arena, turn << 16, 64));
+    hn_arena_back(&arena, &start);
+  }
+  assert_true(f.live_bytes < (size_t)20 << 20);
+  const long grown = f.calls;
+  hn_arena_reset(&arena);
+  assert_non_null(hn_arena_alloc(&arena, (size_t)199 << 16, 64)); /* a reset keeps the most that was used */
+  assert_true(f.calls <= grown + 1);
+  hn_arena_deinit(&arena);
+  assert_int_equal(f.live_bytes, 0);
 }
 
 static void test_arena_text(void **state) {
@@ -251,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_arena_blocks_are_apart),
       cmocka_unit_test(test_arena_chunks_grow),
       cmocka_unit_test(test_arena_limit),
+      cmocka_unit_test(test_arena_marks),
       cmocka_unit_test(test_arena_text),
       cmocka_unit_test(test_arena_list),
       cmocka_unit_test(test_arena_faults),

@@ -102,6 +102,49 @@ static void run_inside(void *arg, int worker, int64_t begin, int64_t end) {
     atomic_fetch_add(&outer->wrong, 1);
 }
 
+/* Member 0 is impatient, and others come early, late or not for a while. */
+typedef struct impatient {
+  int passed[MOST]; /* meetings that were for all */
+  int alone;        /* the meeting that member 0 gave up; -1: none */
+  uint64_t seed;
+} impatient;
+
+static void dawdle(uint64_t *random) {
+  *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+  for (volatile uint64_t i = *random >> (*random >> 40 & 31 ? 56 : 47); i > 0; --i) continue;
+}
+
+static void meet_impatiently(void *arg, hn_team *team, int member, int members) {
+  impatient *s = arg;
+  uint64_t random = s->seed + (uint64_t)member;
+  for (int meeting = 0; members > 1 && meeting < ROUNDS; ++meeting) {
+    dawdle(&random);
+    const hn_team_met met = hn_team_meet(team, member, 50000);
+    if (met == HN_TEAM_ALL) s->passed[member] = meeting + 1;
+    if (met == HN_TEAM_ALONE) s->alone = meeting;
+    if (met != HN_TEAM_ALL) return;
+  }
+}
+
+/* Nobody passes the meeting that member 0 gave up: what it begins again from is not written over by a later step. */
+static void test_nobody_passes_a_meeting_that_was_given_up(void **state) {
+  (void)state;
+  int given_up = 0;
+  for (int threads = 2; threads <= MOST; ++threads) { /* more than most machines of tests have cores */
+    hn_pool *pool = make(threads);
+    for (int run = 0; run < 250; ++run) {
+      impatient s = {.alone = -1, .seed = (uint64_t)run * 7919};
+      hn_team_run(pool, threads, 1000000, meet_impatiently, &s);
+      given_up += s.alone >= 0;
+      for (int i = 0; s.alone >= 0 && i < MOST; ++i)
+        if (s.passed[i] > s.alone)
+          fail_msg("run %d: member %d passed %d meetings, %d was given up", run, i, s.passed[i], s.alone);
+    }
+    hn_pool_destroy(pool);
+  }
+  assert_true(given_up > 0);
+}
+
 static void test_busy_pool_is_a_team_of_one(void **state) {
   (void)state;
   shared s = {.pool = make(2)};
@@ -113,6 +156,7 @@ static void test_busy_pool_is_a_team_of_one(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_members_wait_for_each_other),
                                      cmocka_unit_test(test_patience), cmocka_unit_test(test_who_is_late_is_left),
+                                     cmocka_unit_test(test_nobody_passes_a_meeting_that_was_given_up),
                                      cmocka_unit_test(test_busy_pool_is_a_team_of_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,59 @@ static void branches(hn_text *graph) {
   hn_text_deinit(&node);
 }
 
+/* y = c ? relu(x) : what the else branch makes of it. */
+static void two_branches(hn_text *graph, void (*then_branch)(hn_text *), void (*else_branch)(hn_text *)) {
+  hn_text node, inner;
+  hn_text_init(&node, graph->allocator);
+  hn_text_init(&inner, graph->allocator);
+  add_value(graph, 11, "c", 9, "");
+  add_value(graph, 11, "x", 1, "4");
+  add_value(graph, 11, "z", 1, "3");
+  start_node(&node, "If", "choice", "c", "y");
+  then_branch(&inner);
+  add_graph_attr(&node, "then_branch", &inner);
+  else_branch(&inner);
+  add_graph_attr(&node, "else_branch", &inner);
+  hn_wire_message(graph, 1, &node);
+  add_value(graph, 12, "y", 1, "4");
+  hn_text_deinit(&inner);
+  hn_text_deinit(&node);
+}
+
+static void good(hn_text *graph) { branch(graph, "Relu"); }
+
+static void unfit(hn_text *graph) { /* the misfit, and something that hangs on it */
+  add_node(graph, "Add", "wrong", "x z", "s");
+  add_node(graph, "Relu", "behind", "s", "r");
+  add_value(graph, 12, "r", 1, "4");
+}
+
+static void unfit_unknown(hn_text *graph) {
+  add_node(graph, "Frobnicate", "odd", "x", "q");
+  unfit(graph);
+}
+
+static void unfit_nested(hn_text *graph) { /* neither branch of the inner one fits */
+  hn_text node, inner;
+  hn_text_init(&node, graph->allocator);
+  hn_text_init(&inner, graph->allocator);
+  start_node(&node, "If", "inner_choice", "c", "r");
+  unfit(&inner);
+  add_graph_attr(&node, "then_branch", &inner);
+  unfit(&inner);
+  add_graph_attr(&node, "else_branch", &inner);
+  hn_wire_message(graph, 1, &node);
+  add_value(graph, 12, "r", 1, "4");
+  hn_text_deinit(&inner);
+  hn_text_deinit(&node);
+}
+
+static void else_unfit(hn_text *graph) { two_branches(graph, good, unfit); }
+static void then_unfit(hn_text *graph) { two_branches(graph, unfit, good); }
+static void both_unfit(hn_text *graph) { two_branches(graph, unfit, unfit); }
+static void else_unknown(hn_text *graph) { two_branches(graph, good, unfit_unknown); }
+static void nested_unfit(hn_text *graph) { two_branches(graph, unfit_nested, good); }
+
 static void broadcast_along_axis(hn_text *graph) { /* opset 6: b lies along axis 1 of a */
   hn_text node;
   hn_text_init(&node, graph->allocator);
@@ -125,6 +178,18 @@ static void flat_softmax(hn_text *graph) { /* opset 11: over all axes from 1 on 
   add_value(graph, 12, "y", 1, "2 3 4");
 }
 
+static void many_sums(hn_text *graph) { /* more than an expression has room for: groups of 16, then their sum */
+  char names[800] = "";
+  for (int i = 0; i < 100; ++i) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "x%d", i);
+    add_value(graph, 11, name, 1, "3");
+    (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "", name);
+  }
+  add_node(graph, "Sum", "sum", names, "y");
+  add_value(graph, 12, "y", 1, "3");
+}
+
 static const struct {
   const char *what;
   build_fn build;
@@ -136,8 +201,15 @@ static const struct {
     {"two nodes in a row", two_relus, 13, HONE_OK, "", 0, 2},
     {"an initializer that is an input too", constant_input, 13, HONE_OK, "", 0, 1},
     {"branches that take a value from around them", branches, 13, HONE_OK, "", 0, 3},
+    {"an else branch that does not fit", else_unfit, 13, HONE_OK, "", 0, 3},
+    {"a then branch that does not fit", then_unfit, 13, HONE_OK, "", 0, 3},
+    {"a branch whose branches both do not fit", nested_unfit, 13, HONE_OK, "", 0, 3},
+    {"branches that both do not fit", both_unfit, 13, HONE_MALFORMED, "node \"wrong\" (Add, opset 13): ", 2, 0},
+    {"a branch with worse than shapes", else_unknown, 13, HONE_MALFORMED, "node \"odd\" (Frobnicate, opset 13): ", 2,
+     0},
     {"opset 6's broadcasting", broadcast_along_axis, 6, HONE_OK, "", 0, 2},
     {"opset 11's softmax", flat_softmax, 11, HONE_OK, "", 0, 4},
+    {"a sum of 100 inputs", many_sums, 13, HONE_OK, "", 0, 8},
     {"no opset import", two_relus, 0, HONE_MALFORMED, "does not say which opsets", 1, 0},
     {"an opset from the future", two_relus, 28, HONE_UNSUPPORTED, "newest opset", 2, 0},
     {"out of order", wrong_order, 13, HONE_MALFORMED, "node \"late\" (Relu, opset 13): input \"h\" is used before", 1,
@@ -210,6 +282,30 @@ static void test_names_and_origins(void **state) {
   hone_context_destroy(context);
 }
 
+static void unnamed_dims(hn_text *graph) {
+  add_value(graph, 11, "x", 1, "? ? - unk__0");
+  add_value(graph, 11, "y", 1, "unk__0 ?");
+  add_node(graph, "Relu", "first", "x", "h");
+  add_value(graph, 12, "h", 1, "? ? - unk__0");
+}
+
+/* What an exporter calls "?" is without a name: each a dim of its own. Names are the same dim wherever they stand. */
+static void test_unnamed_dims(void **state) {
+  (void)state;
+  hone_context *context;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  hn_text model;
+  make_model(&model, unnamed_dims, 13);
+  hone_graph *graph;
+  assert_int_equal(hn_import_onnx_memory(context, model.data, model.length, NULL, &graph), HONE_OK);
+  const int64_t *x = graph->main->params[0]->fact.type.shape.dim, *y = graph->main->params[1]->fact.type.shape.dim;
+  assert_true(x[0] != x[1] && x[0] != x[2] && x[1] != x[2] && x[0] != y[1] && x[1] != y[1]);
+  assert_true(x[3] == y[0]);
+  hn_graph_destroy(graph);
+  hn_text_deinit(&model);
+  hone_context_destroy(context);
+}
+
 /* Every prefix of a model is an error in words or a model. */
 static void test_truncated(void **state) {
   (void)state;
@@ -255,9 +351,8 @@ static void test_faults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_names_and_origins),
-      cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_rows),         cmocka_unit_test(test_names_and_origins),
+      cmocka_unit_test(test_unnamed_dims), cmocka_unit_test(test_truncated),
       cmocka_unit_test(test_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

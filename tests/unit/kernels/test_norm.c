@@ -115,8 +115,8 @@ static void test_group_norm(void **state) {
       guarded scale = random_floats(&seed, CHANNELS, 2.0F), bias = random_floats(&seed, CHANNELS, 2.0F);
       for (int v = 0; v < VARIANTS; ++v) {
         if (!variant_runs(v)) continue;
-        const hn_group_norm_args a = {floats(&x), floats(&y), floats(&scale), floats(&bias),
-                                      CHANNELS,   groups,     pixels,         1e-5F};
+        const hn_group_norm_args a = {floats(&x), floats(&y), floats(&scale), floats(&bias), CHANNELS, groups, pixels,
+                                      1e-5F,      1};
         IN_PIECES(&seed, IMAGES * groups, group_norm[v](&a, begin, end))
         for (int64_t i = 0; i < IMAGES * CHANNELS * pixels; ++i) {
           const float *members = a.x + i / n * n;

@@ -227,8 +227,91 @@ static void test_deep(void **state) {
   check_geometry(geometry(1, 512, 40, 7, 7, 1), &seed);
 }
 
+/* Infinities, NaN and numbers near the largest, planted in an image at random: each output is what a plain sum of
+ * floats makes of them, and outputs that read none are as exact as ever. */
+static void plant(data *d, uint32_t *seed) {
+  static const float odd[] = {INFINITY, -INFINITY, NAN, 3e38f, -3e38f, 1e34f, 1e30f};
+  for (int64_t k = 1 + random_below(seed, 4); k > 0; --k)
+    d->x.data[random_below(seed, d->x.count)] = odd[random_below(seed, sizeof odd / sizeof odd[0])];
+  for (int k = 0; k < 30; ++k) d->w.data[random_below(seed, d->w.count)] = 0; /* times infinity is NaN */
+}
+
+/* The sum, that of the terms' sizes, and the same with each kernel's largest weight: what errors are measured by. */
+typedef struct wanted {
+  double sum, size, most;
+} wanted;
+
+static wanted want_at(const hn_conv_f32 *c, const data *d, int64_t n, int64_t o, int64_t y, int64_t x) {
+  wanted w = {.sum = sum_at(c, d, n, o, y, x)};
+  for (int64_t i = 0; i < c->in_channels; ++i) {
+    const float *kernel = d->w.data + (o * c->in_channels + i) * 9;
+    double largest = 0;
+    for (int64_t k = 0; k < 9; ++k) largest = fmax(largest, fabs((double)kernel[k]));
+    for (int64_t k = 0; k < 9; ++k) {
+      const int64_t iy = y + k / 3 - c->pad_top, ix = x + k % 3 - c->pad_left;
+      if (iy < 0 || ix < 0 || iy >= c->in_height || ix >= c->in_width) continue;
+      const double size = fabs((double)d->x.data[((n * c->in_channels + i) * c->in_height + iy) * c->in_width + ix]);
+      w.size += fabs((double)kernel[k]) * size;
+      w.most += largest * size;
+    }
+  }
+  return w;
+}
+
+static void check_planted(const hn_conv_f32 *c, const data *d, const float *got, int block, const char *what) {
+  for (int64_t n = 0; n < c->batch; ++n)
+    for (int64_t o = 0; o < c->out_channels; ++o)
+      for (int64_t p = 0; p < c->out_height * c->out_width; ++p) {
+        const double is =
+            (double)got[blocked_at((int64_t[]){n, o, p}, c->out_channels, c->out_height * c->out_width, block)];
+        const wanted w = want_at(c, d, n, o, p / c->out_width, p % c->out_width);
+        const int huge = isfinite(w.sum) && w.size > 3e38; /* whether it overflows depends on the order */
+        if (huge || (isnan(w.sum) && isnan(is)) || is == w.sum) continue;
+        /* a tile of ordinary numbers is as exact as its largest values, those below 2^90 */
+        if (!(isfinite(w.sum) && fabs(is - w.sum) <= 2e-6 * (w.most + 8)))
+          fail_msg("%s: channel %d, place %d is %g, not %g", what, (int)o, (int)p, is, w.sum);
+      }
+}
+
+static void check_planted_variant(const variant *v, hn_conv_f32 c, const data *d, int64_t outputs, uint32_t *seed) {
+  char what[80];
+  snprintf(what, sizeof what, "%s m=%d, planted", v->name, (int)outputs);
+  const int64_t out_blocks = (c.out_channels + v->block - 1) / v->block;
+  guarded in = blocked(d->x.data, c.batch, c.in_channels, c.in_height * c.in_width, v->block);
+  guarded out = guarded_new(c.batch * out_blocks * v->block * c.out_height * c.out_width);
+  guarded packed = guarded_new(hn_winograd_f32_packed_floats(c.out_channels, c.in_channels, outputs, v->block));
+  hn_winograd_f32_pack_c(d->w.data, c.out_channels, c.in_channels, outputs, v->block, 0, out_blocks, packed.data);
+  c.input = in.data;
+  c.weights = packed.data;
+  c.output = out.data;
+  c.oc_blocks = (int32_t)(1 + random_below(seed, v->most_blocks));
+  hn_winograd_f32 w = {.conv = c, .outputs = outputs};
+  run(v, &w, 1 + random_below(seed, 40));
+  check_planted(&c, d, out.data, v->block, what);
+  guarded_free(in);
+  guarded_free(out);
+  guarded_free(packed);
+}
+
+static void test_planted(void **state) {
+  (void)state;
+  uint32_t seed = 41;
+  variant v[VARIANTS];
+  list_variants(v);
+  for (int round = 0; round < 40; ++round) {
+    hn_conv_f32 c = geometry(1 + random_below(&seed, 2), 1 + random_below(&seed, 40), 1 + random_below(&seed, 40),
+                             4 + random_below(&seed, 12), 4 + random_below(&seed, 12), random_below(&seed, 2));
+    data d = make_data(&c, 0, 0, &seed);
+    plant(&d, &seed);
+    for (int i = 0; i < VARIANTS; ++i)
+      for (int64_t outputs = 2; outputs <= 4; outputs += 2)
+        if (v[i].is_supported) check_planted_variant(&v[i], c, &d, outputs, &seed);
+    drop_data(&d);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_small_images),
-                                     cmocka_unit_test(test_deep)};
+                                     cmocka_unit_test(test_deep), cmocka_unit_test(test_planted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,14 +71,14 @@ static void check_has(const fixture *f, const char *want) {
 static void test_profile_text(void **state) {
   (void)state;
   fixture *f = open_fixture();
-  const hone_report_options options = {.struct_size = sizeof options, .idle_ns = {0, 0}};
+  const hone_report_options options = {.struct_size = sizeof options};
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "net on box, 1 thread\n");
   check_has(f, "1  c             conv       3.0000  60.0    200.0   1.0  cpu.fast{oc=4}\n");
   check_has(f, "2  r             relu       1.0000  20.0        -     -  ref.eval\n");
   check_has(f, "total       5.5000 ms a run, 545.5 FPS (median 5.4000 ms, 2 runs, batch 3)\n");
   check_has(f, "5.0000 ms in sum + 0.5000 ms between them (9.1 %) = end to end\n");
-  check_has(f, "H2D 0.0 %, inference 100.0 %, D2H 0.0 %\n");
+  check_has(f, "transfers   none: every step works in the host's memory\n");
   check_has(f, "20.00 % of the time ran on the reference: r (relu)\n");
   check_has(f, "Top 3 optimization candidates\n  1. c (conv): 3.0000 ms, 60.0 %; 50 % of the compute roof\n");
   check_has(f, "runs on the reference: no fast tactic takes it");
@@ -88,13 +88,34 @@ static void test_profile_text(void **state) {
   close_fixture(f);
 }
 
+/* Two of the steps become transfers: the view's tensor goes to a device, the last one's comes back. */
 static void test_profile_transfers(void **state) {
   (void)state;
+  static hn_plan_tensor tensors[2] = {{.name = "at_device", .device = 0}, {.name = "at_host", .device = 1}};
+  static const char *const kinds[] = {"far", "cpu"};
+  static int numbers[2] = {0, 1};
   fixture *f = open_fixture();
-  const hone_report_options options = {.struct_size = sizeof options, .top = 1, .idle_ns = {2.75e6, 2.75e6}};
+  f->plan.tensors = tensors;
+  f->plan.tensor_count = 2;
+  f->plan.device_kinds = kinds;
+  f->plan.host = 1;
+  f->steps[1] =
+      (hn_plan_step){.kind = HN_STEP_COPY, .name = "c/copy_0", .in = &numbers[1], .out = &numbers[0], .caused_by = "c"};
+  f->steps[3] = (hn_plan_step){
+      .kind = HN_STEP_COPY, .name = "y/copy_out", .in = &numbers[0], .out = &numbers[1], .caused_by = "y"};
+  f->times[0].total_ns = 5e6;
+  f->times[1].total_ns = 1e6;
+  f->times[3].total_ns = 2e6;
+  const hone_report_options options = {.struct_size = sizeof options, .top = 3};
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
-  check_has(f, "H2D 25.0 %, inference 50.0 %, D2H 25.0 %\n");
-  check_has(f, "Top 1 optimization candidates\n  1. c (conv)");
+  check_has(f, "a transfer between host and device for y\n");
+  check_has(f, "H2D 0.5000 ms (9.1 %), inference 72.7 %, D2H 1.0000 ms (18.2 %), 2 copies\n");
+  check_has(f, "Top 3 optimization candidates\n  1. c (conv)");
+  const hone_report_options json = {.struct_size = sizeof json, .json = true};
+  assert_int_equal(hn_report_profile(&f->input, &json, &f->arena, &f->out), HONE_OK);
+  check_has(f, "\"h2d_ms\": 0.5");
+  check_has(f, "\"d2h_ms\": 1");
+  check_has(f, "\"transfers\": 2");
   close_fixture(f);
 }
 
@@ -132,29 +153,32 @@ static void test_explain(void **state) {
     const char *node, *has, *lacks;
     hone_status want;
     int schedule; /* one more than the number; 0: all */
+    bool all;
   } rows[] = {
-      {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK, 0},
-      {"act", "act (fuse) fired on act", "other (relu)", HONE_OK, 0},
-      {"c", "bias (fuse) did not fire on c: no bias", NULL, HONE_OK, 0},
-      {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK, 0},
-      {"c", "too small", NULL, HONE_OK, 0},
-      {"c", "proved best", NULL, HONE_OK, 0},
-      {"other", "only one", "cpu.b", HONE_OK, 0},
-      {NULL, "other (relu)", NULL, HONE_OK, 0},
-      {"absent", "", NULL, HONE_INVALID, 0},
-      {"c", "schedule 1: expected 1.0000 ms", NULL, HONE_OK, 0},
-      {"c", "the lock", "cpu.b", HONE_OK, 2},
-      {"c", "cpu.b", "the lock", HONE_OK, 1},
-      {"other", "", NULL, HONE_INVALID, 2},
-      {"c", "", NULL, HONE_INVALID, 3},
+      {"c", "cpu.b{oc=2}", "other (relu)", HONE_OK, 0, false},
+      {"act", "act (fuse) fired on act", "other (relu)", HONE_OK, 0, false},
+      {"c", "bias (fuse) did not fire on c: no bias", NULL, HONE_OK, 0, false},
+      {"c", "1.5000 [1.4000, 1.6000]", NULL, HONE_OK, 0, false},
+      {"c", "too small", NULL, HONE_OK, 0, false},
+      {"c", "proved best", NULL, HONE_OK, 0, false},
+      {"other", "only one", "cpu.b", HONE_OK, 0, false},
+      {NULL, "other (relu)", NULL, HONE_OK, 0, true},
+      {NULL, "1 layer, 1.4000 ms without reformats", "other (relu)", HONE_OK, 1, false},
+      {"absent", "", NULL, HONE_INVALID, 0, false},
+      {"c", "schedule 1: expected 1.0000 ms", NULL, HONE_OK, 0, false},
+      {"c", "the lock", "cpu.b", HONE_OK, 2, false},
+      {"c", "cpu.b", "the lock", HONE_OK, 1, false},
+      {"other", "", NULL, HONE_INVALID, 2, false},
+      {"c", "", NULL, HONE_INVALID, 3, false},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     fixture *f = open_fixture();
     const hone_report_options options = {.struct_size = sizeof options,
                                          .node = rows[i].node,
+                                         .all = rows[i].all,
                                          .one_schedule = rows[i].schedule > 0,
                                          .schedule = rows[i].schedule - 1};
-    assert_int_equal(hn_report_explain("a ledger", ledger, strlen(ledger), &options, &f->arena, &f->out, NULL),
+    assert_int_equal(hn_report_explain("a ledger", ledger, strlen(ledger), 0, &options, &f->arena, &f->out, NULL),
                      rows[i].want);
     check_has(f, rows[i].has);
     if (rows[i].lacks) assert_null(strstr(hn_text_string(&f->out), rows[i].lacks));
@@ -168,7 +192,8 @@ static void test_explain_damaged(void **state) {
   const hone_report_options options = {.struct_size = sizeof options};
   for (size_t length = 0; length < strlen(ledger); ++length) {
     fixture *f = open_fixture();
-    assert_int_equal(hn_report_explain("a ledger", ledger, length, &options, &f->arena, &f->out, NULL), HONE_MALFORMED);
+    assert_int_equal(hn_report_explain("a ledger", ledger, length, 0, &options, &f->arena, &f->out, NULL),
+                     HONE_MALFORMED);
     close_fixture(f);
   }
   static const char *const odd[] = {
@@ -181,25 +206,97 @@ static void test_explain_damaged(void **state) {
   for (size_t i = 0; i < HN_COUNT(odd); ++i) {
     fixture *f = open_fixture();
     const hone_status status =
-        hn_report_explain("a ledger", odd[i], strlen(odd[i]), &options, &f->arena, &f->out, NULL);
+        hn_report_explain("a ledger", odd[i], strlen(odd[i]), 0, &options, &f->arena, &f->out, NULL);
     assert_true(status == HONE_OK || status == HONE_MALFORMED);
     close_fixture(f);
   }
 }
 
+/* One row below the heading, at a width. */
 static void test_grid(void **state) {
   (void)state;
-  fixture *f = open_fixture();
-  hn_grid grid;
-  hn_grid_init(&grid, &f->arena, "rl");
-  hn_grid_add(&grid, "n");
-  hn_grid_add(&grid, "name");
-  hn_grid_add(&grid, "%d", 123);
-  hn_grid_add(&grid, "%s", "a/very/long/name/that/begins/like/others/and/ends/unlike/them/conv_17");
-  hn_grid_write(&grid, true, &f->out);
-  assert_string_equal(hn_text_string(&f->out), "\033[1m  n  name\033[0m\n"
-                                               "123  a/very/long/name/that/begins..and/ends/unlike/them/conv_17\n");
-  close_fixture(f);
+  static const struct {
+    int width;
+    bool color;
+    const char *align, *drop, *cells[6], *want;
+  } rows[] = {
+      {40, true, "rl", "", {"n", "name", "123", "conv"}, "\033[1m  n  name\033[0m\n123  conv\n"},
+      {80, false, "rl", "", {"n", "name", "123", "short"}, "  n  name\n123  short\n"},
+      /* texts are shortened in their middle, down to 16 columns; numbers never */
+      {40,
+       false,
+       "rl",
+       "",
+       {"n", "name", "123", "a/very/long/name/that/ends/unlike/the/others_17"},
+       "  n  name\n123  a/very/long/name/..ke/the/others_17\n"},
+      /* then columns are left out as it is said, */
+      {30,
+       false,
+       "lrl",
+       "b",
+       {"tactic", "ms", "reason", "cpu.conv.f32.nchw16c", "1.2345678", "its extents are odd"},
+       "tactic          reason\ncpu.co..chw16c  its ex..re odd\n"},
+      /* then texts are shortened further */
+      {24,
+       false,
+       "lrl",
+       "",
+       {"tactic", "ms", "reason", "cpu.conv.f32.nchw16c", "1.25", "its extents are odd"},
+       "tactic      ms  reason\ncpu..16c  1.25  its..odd\n"},
+      /* Chinese characters take two columns, an accent of its own none; nothing breaks in a character */
+      {80,
+       false,
+       "lr",
+       "",
+       {"layer", "ms", "\xe5\x8d\xb7\xe7\xa7\xaf", "12"},
+       "layer  ms\n\xe5\x8d\xb7\xe7\xa7\xaf   12\n"},
+      {80, false, "lr", "", {"layer", "ms", "e\xcc\x81t\xc3\xa9", "12"}, "layer  ms\ne\xcc\x81t\xc3\xa9    12\n"},
+      {10,
+       false,
+       "l",
+       "",
+       {"n", "\xe5\x8d\xb7\xe7\xa7\xaf\xe5\x8d\xb7\xe7\xa7\xaf\xe5\x8d\xb7\xe7\xa7\xaf"},
+       "n\n\xe5\x8d\xb7\xe7\xa7\xaf..\xe5\x8d\xb7\xe7\xa7\xaf\n"},
+      /* names come from files: no control characters, no half characters */
+      {80, false, "l", "", {"n", "a\033[2J\nb"}, "n\na?[2J?b\n"},
+      {80, false, "lr", "", {"n", "m", "\xe5\x8d", "1"}, "n   m\n\xe5\x8d  1\n"},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    fixture *f = open_fixture();
+    const hone_report_options options = {.struct_size = sizeof options, .width = rows[i].width, .color = rows[i].color};
+    hn_grid grid;
+    hn_grid_init(&grid, &f->arena, &options, rows[i].align, rows[i].drop);
+    for (int c = 0; c < 6 && rows[i].cells[c]; ++c) hn_grid_add(&grid, "%s", rows[i].cells[c]);
+    hn_grid_write(&grid, &f->out);
+    assert_string_equal(hn_text_string(&f->out), rows[i].want);
+    close_fixture(f);
+  }
+}
+
+/* Any texts at any width: no line is wider than it, as long as numbers and the least of texts fit. */
+static void test_grid_fits(void **state) {
+  (void)state;
+  uint64_t seed = 5;
+  for (int round = 0; round < 2000; ++round) {
+    fixture *f = open_fixture();
+    const int width = 60 + round % 100;
+    const hone_report_options options = {.struct_size = sizeof options, .width = width};
+    hn_grid grid;
+    hn_grid_init(&grid, &f->arena, &options, "llrlr", "ec");
+    for (int i = 0; i < 30; ++i) {
+      char text[256] = "";
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const int length = (int)(seed >> 33) % (i % 5 == 2 || i % 5 == 4 ? 8 : 60);
+      for (int k = 0; k < length; ++k)
+        strcat(text, i % 5 == 2 || i % 5 == 4 ? "7" : (seed >> k & 1) ? "x" : "\xe5\x8d\xb7");
+      hn_grid_add(&grid, "%s", text);
+    }
+    hn_grid_write(&grid, &f->out);
+    char *text = strdup(hn_text_string(&f->out));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) assert_true(hn_text_columns(line) <= width);
+    free(text);
+    close_fixture(f);
+  }
 }
 
 static void test_classes(void **state) {
@@ -219,7 +316,7 @@ int main(void) {
       cmocka_unit_test(test_profile_text),    cmocka_unit_test(test_profile_transfers),
       cmocka_unit_test(test_profile_json),    cmocka_unit_test(test_explain),
       cmocka_unit_test(test_explain_damaged), cmocka_unit_test(test_grid),
-      cmocka_unit_test(test_classes),
+      cmocka_unit_test(test_grid_fits),       cmocka_unit_test(test_classes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,44 +67,113 @@ static void test_found_again(void **state) {
   case_end(&t);
 }
 
-static void test_refused(void **state) {
+static char warned[512];
+
+static void keep_warning(void *user, hone_log_level level, const char *line) {
+  (void)user;
+  if (level == HONE_LOG_WARN) snprintf(warned, sizeof warned, "%s", line);
+}
+
+/* Tunes one layer with this file as its cache; the build goes on in any case. */
+static void tune_beside(const char *name) {
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 90e3;
+  t.context->log = keep_warning;
+  t.context->log_level = HONE_LOG_WARN;
+  warned[0] = 0;
+  const hone_build_options options = with_cache(name);
+  case_tune_ok(&t, &options);
+  case_end(&t);
+}
+
+static hone_status merge(hone_context *context, const char *from, const char *to) {
+  const char *paths[] = {in_folder(from)};
+  return hn_timing_cache_merge(context, paths, 1, in_folder(to));
+}
+
+/* Files that are no timing caches, or of another version: a build warns and leaves them alone, merging refuses. */
+static void test_left_aside(void **state) {
   (void)state;
   static const struct {
     const char *text, *says;
   } rows[] = {{"something else\n", "not a timing cache"},
-              {"# hone timing cache 2\n", "version 2"},
-              {"# hone timing cache 1\nkey 1 2 3\n", ":2: not a line"},
-              {"# hone timing cache 1\nkey\t5 5 5 1\nkey\t5 x\n", ":3: not a line"},
-              {"# hone timing cache 1\nkey\t-5 -5 5 1\n", ":2: not a line"},
-              {"# hone timing cache 1\nkey\t5 5 5 1 7\n", ":2: not a line"},
-              {"# hone timing cache 1\nkey\tnan 5 5 1\n", ":2: not a line"}};
+              {"# hone timing cache 1\nkey\t5 5 5 1\n", "version 1"},
+              {"# hone timing cache 7\n", "version 7"}};
   static char text[TEXT_ROOM];
+  hone_context *context;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
-    tuning_case t;
     write_text("bad", rows[i].text);
-    case_begin(&t, ONE_RELU);
-    fake[RELU_A].plain_ns = 90e3;
-    const hone_build_options options = with_cache("bad");
-    assert_int_equal(case_tune(&t, &options), HONE_INVALID);
-    const char *said = t.context->diag.entries[0].text;
-    if (!strstr(said, rows[i].says) || !strstr(said, "bad")) fail_msg("%s", said);
+    tune_beside("bad");
+    if (!strstr(warned, rows[i].says) || !strstr(warned, "bad")) fail_msg("%s", warned);
     read_text("bad", text);
     assert_string_equal(text, rows[i].text);
-    case_end(&t);
+    assert_int_equal(merge(context, "bad", "merged"), HONE_INVALID);
+    assert_non_null(strstr(context->diag.entries[i].text, rows[i].says));
   }
+  hone_context_destroy(context);
+}
+
+/* Lines of a key and a number of runs, as a build saves them. */
+static void save_lines(hone_context *context, const char *name, const char *const *keys, const int *runs, int count) {
+  hn_arena arena;
+  hn_timing_cache *cache;
+  hn_arena_init(&arena, context->allocator);
+  assert_int_equal(hn_timing_cache_open(context, &arena, in_folder(name), &cache), HONE_OK);
+  for (int i = 0; i < count; ++i) {
+    const hn_candidate timed = {.time_ns = 5 + i, .time_low_ns = 5, .time_high_ns = 8, .runs = runs[i]};
+    assert_int_equal(hn_timing_cache_put(cache, keys[i], &timed), HONE_OK);
+  }
+  assert_int_equal(hn_timing_cache_save(context, cache), HONE_OK);
+  hn_arena_deinit(&arena);
+}
+
+/* Every changed byte of a line is noticed; the good lines stay, and the next build warns no more. */
+static void test_damaged_lines(void **state) {
+  (void)state;
+  static char whole[TEXT_ROOM], damaged[TEXT_ROOM];
+  static const char *const keys[] = {"one", "two"};
+  hone_context *context;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  save_lines(context, "whole", keys, (const int[]){3, 9}, 2);
+  const size_t length = read_text("whole", whole);
+  const size_t begin = (size_t)(strchr(whole, '\n') + 1 - whole);
+  int number = 0;
+  const size_t end = (size_t)(strchr(whole + begin, '\n') - whole);
+  for (size_t at = begin; at < end; at += 3, ++number) {
+    memcpy(damaged, whole, length + 1);
+    damaged[at] = (char)(damaged[at] == '7' ? '8' : '7');
+    write_text("damaged", damaged);
+    assert_int_equal(merge(context, "damaged", "merged"), HONE_INVALID);
+    if (!strstr(context->diag.entries[0].text, ":2: not a line")) fail_msg("%s", context->diag.entries[0].text);
+    hn_diag_clear(&context->diag);
+    if (number % 8) continue;
+    tune_beside("damaged");
+    if (!strstr(warned, "1 of 2 lines are damaged")) fail_msg("byte %zu: \"%s\"", at, warned);
+    assert_int_equal(lines_of("damaged"), 2); /* the good line, and one that was measured */
+    tune_beside("damaged");
+    assert_string_equal(warned, "");
+  }
+  assert_true(number > 8);
+  hone_context_destroy(context);
 }
 
 static void test_merge(void **state) {
   (void)state;
   static char text[TEXT_ROOM];
-  write_text("a", "# hone timing cache 1\none\t5.0 5.0 5.0 3\ntwo\t7.0 6.0 8.0 9\n");
-  write_text("b", "# hone timing cache 1\ntwo\t1.0 1.0 1.0 3\nthree\t2.0 2.0 2.0 3\n");
+  static const char *const first[] = {"one", "two"}, *const second[] = {"two", "three"};
   hone_context *context;
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  save_lines(context, "a", first, (const int[]){3, 9}, 2);
+  save_lines(context, "b", second, (const int[]){3, 3}, 2);
   const char *paths[] = {in_folder("a"), in_folder("b")};
   assert_int_equal(hn_timing_cache_merge(context, paths, 2, in_folder("c")), HONE_OK);
   read_text("c", text);
-  assert_string_equal(text, "# hone timing cache 1\none\t5.0 5.0 5.0 3\nthree\t2.0 2.0 2.0 3\ntwo\t7.0 6.0 8.0 9\n");
+  assert_int_equal(lines_of("c"), 3);
+  assert_non_null(strstr(text, "\none\t5.0 5.0 8.0 3\t"));
+  assert_non_null(strstr(text, "\nthree\t6.0 5.0 8.0 3\t"));
+  assert_non_null(strstr(text, "\ntwo\t6.0 5.0 8.0 9\t")); /* the one of more runs */
   const char *absent[] = {in_folder("a"), in_folder("absent")};
   assert_int_equal(hn_timing_cache_merge(context, absent, 2, in_folder("d")), HONE_IO);
   assert_int_equal(read_text("d", text), 0);
@@ -160,17 +229,15 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
   (void)state;
-  static const char *const names[] = {"times", "bad", "a", "b", "c", "d", "shared"};
+  static const char *const names[] = {"times", "bad", "merged", "whole", "damaged", "a", "b", "c", "d", "shared"};
   for (size_t i = 0; i < HN_COUNT(names); ++i) unlink(in_folder(names[i]));
   return rmdir(folder);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_found_again),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_merge),
-      cmocka_unit_test(test_side_by_side),
+      cmocka_unit_test(test_found_again), cmocka_unit_test(test_left_aside),   cmocka_unit_test(test_damaged_lines),
+      cmocka_unit_test(test_merge),       cmocka_unit_test(test_side_by_side),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -68,6 +68,19 @@ void hn_conv_f32_choose(hn_conv_f32 *conv, int block, int most, int flat_pixels,
 int64_t hn_conv_f32_packed_floats(int64_t out_channels, int64_t in_per_group, int64_t kernel_pixels, int block);
 void hn_conv_f32_pack_c(const float *oihw, int64_t out_channels, int64_t in_per_group, int64_t kernel_pixels, int block,
                         int64_t block_begin, int64_t block_end, float *packed);
+/* The weights of groups of which `together` make one of the packed convolution's, zero between them; the last ones may
+ * be fewer. The packed size is that of the merged convolution. */
+void hn_conv_f32_pack_merged_c(const float *oihw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
+                               int64_t together, int64_t kernel_pixels, int block, float *packed);
+/* Such a convolution as it has run, with its pointers; each output that is NaN, since another group's infinity met a
+ * zero weight, is computed again from its own group. Units are rows of one block: batch * blocks * out_height. The
+ * residual must not be the output. */
+typedef struct hn_conv_f32_mend {
+  const hn_conv_f32 *conv;                                     /* merged */
+  int64_t in_per_group, out_per_group, together, out_channels; /* of the groups themselves */
+  int block;
+} hn_conv_f32_mend;
+void hn_conv_f32_mend_c(const hn_conv_f32_mend *mend, int64_t begin, int64_t end);
 int64_t hn_conv_f32_first_packed_floats(int64_t out_channels, int64_t in_channels, int64_t kernel_pixels, int block);
 void hn_conv_f32_first_pack_c(const float *oihw, int64_t out_channels, int64_t in_channels, int64_t kernel_pixels,
                               int block, float *packed);

@@ -92,6 +92,20 @@ void hn_conv_f32_pack_c(const float *oihw, int64_t out_channels, int64_t in_per_
   }
 }
 
+void hn_conv_f32_pack_merged_c(const float *oihw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
+                               int64_t together, int64_t kernel_pixels, int block, float *packed) {
+  const int64_t in_blocks = together * in_per_group / block, square = (int64_t)block * block;
+  const int64_t out_blocks = ceil_div(groups, together) * together * out_per_group / block;
+  memset(packed, 0, (size_t)(out_blocks * in_blocks * kernel_pixels * square) * sizeof(float));
+  for (int64_t o = 0; o < groups * out_per_group; ++o) {
+    float *base = packed + o / block * in_blocks * kernel_pixels * square;
+    const int64_t first = o / out_per_group % together * in_per_group;
+    for (int64_t i = first; i < first + in_per_group; ++i)
+      for (int64_t k = 0; k < kernel_pixels; ++k)
+        base[((i / block * kernel_pixels + k) * block + i % block) * block + o % block] = *oihw++;
+  }
+}
+
 void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
                                   int64_t kernel_pixels, int block, float *packed) {
   const int64_t in_blocks = ceil_div(in_per_group, block), out_blocks = ceil_div(out_per_group, block);

@@ -10,7 +10,11 @@
  * and the inverse transform of a tile's products is its outputs. That takes e * e instead of 9 * m * m multiplications
  * a tile and channel pair: 2.25 (m = 2) and 4 (m = 4) times fewer. The interpolation points are 0, +-1, infinity for
  * m = 2 and 0, +-3/4, +-3/2, infinity for m = 4: all constants are exact, and the relative L2 error is about 1e-6, half
- * of what the usual 0, +-1, +-2 give. A NaN or infinity in an input reaches all outputs of the tiles that read it.
+ * of what the usual 0, +-1, +-2 give: of a tile's largest values, so that small ones beside them are less exact.
+ *
+ * A NaN, an infinity or a number beyond 2^90 would reach all outputs of the tiles that read it. Such tiles are found by
+ * their products and computed again as plain sums, with the weights that the transformed ones came from: a weight below
+ * 2^-20 of its kernel's largest counts as zero there. Weights themselves must be finite and below 2^60.
  *
  * Layouts, B = 16 or 8 (images as in conv.h):
  *   weights  [ceil(O / B)][places][ceil(I / B)][B in][B out], lanes beyond O and I are zero

@@ -127,8 +127,27 @@ typedef struct finish {
   float low, high;
 } finish;
 
-HN_INLINE void output_vector(const float *product, ptrdiff_t step, const finish *f, const int v, const int edge) {
-  vf half[HN_MOST_OUTPUTS][HN_MOST_EDGE], bias = f->bias ? v_load(f->bias + v) : v_set(0.0f);
+/* A row of a tile's outputs on its way out: bias, residual, bounds. */
+HN_INLINE void finish_row(vf *out, vf bias, const int y, const finish *f, const int v, const int outputs) {
+  HN_UNROLL
+  for (int x = 0; x < outputs; ++x) out[x] += bias;
+  if (f->residual) {
+    for (int x = 0; x < outputs; ++x)
+      if (x < f->columns) out[x] += v_load(f->residual + y * f->out_row + x * HN_BLOCK + v);
+  }
+  tile_bound(out, outputs, f->low, f->high);
+  HN_UNROLL
+  for (int x = 0; x < outputs; ++x)
+    if (x < f->columns) v_store(f->out + y * f->out_row + x * HN_BLOCK + v, out[x]);
+}
+
+/* False, and what was written is to be written again, when a product is NaN, infinite or so large that an output might
+ * become it. A column's first output and its last product depend on all products of the column; the square of their sum
+ * is infinite from 2^64 on, and what cancels in it leaves 2^-24 of itself. The question is asked at the end: a branch
+ * between the halves costs 35 cycles a tile. */
+HN_INLINE int output_vector(const float *product, ptrdiff_t step, const finish *f, const int v, const int edge) {
+  const vf bias = f->bias ? v_load(f->bias + v) : v_set(0.0f);
+  vf half[HN_MOST_OUTPUTS][HN_MOST_EDGE], size[2] = {v_set(0.0f), v_set(0.0f)};
   HN_UNROLL
   for (int x = 0; x < edge; ++x) {
     vf line[HN_MOST_EDGE], out[HN_MOST_OUTPUTS];
@@ -137,31 +156,82 @@ HN_INLINE void output_vector(const float *product, ptrdiff_t step, const finish 
     output_line(line, out, edge);
     HN_UNROLL
     for (int y = 0; y < edge - 2; ++y) half[y][x] = out[y];
+    const vf all = out[0] + line[edge - 1];
+    size[x % 2] = v_fma(all, all, size[x % 2]);
   }
   HN_UNROLL
   for (int y = 0; y < edge - 2; ++y) {
     if (y >= f->rows) break;
     vf out[HN_MOST_OUTPUTS];
     output_line(half[y], out, edge);
-    HN_UNROLL
-    for (int x = 0; x < edge - 2; ++x) out[x] += bias;
-    if (f->residual) {
-      HN_UNROLL
-      for (int x = 0; x < edge - 2; ++x)
-        if (x < f->columns) out[x] += v_load(f->residual + y * f->out_row + x * HN_BLOCK + v);
-    }
-    tile_bound(out, edge - 2, f->low, f->high);
-    HN_UNROLL
-    for (int x = 0; x < edge - 2; ++x)
-      if (x < f->columns) v_store(f->out + y * f->out_row + x * HN_BLOCK + v, out[x]);
+    finish_row(out, bias, y, f, v, edge - 2);
   }
+  return v_all_below(size[0] + size[1], v_set(__builtin_inff()));
 }
 
-HN_OUTLINE void outputs_2(const float *product, ptrdiff_t step, const finish *f) {
-  for (int v = 0; v < HN_BLOCK; v += HN_LANES) output_vector(product, step, f, v, 4);
+HN_OUTLINE int outputs_2(const float *product, ptrdiff_t step, const finish *f, int v) {
+  return output_vector(product, step, f, v, 4);
 }
-HN_OUTLINE void outputs_4(const float *product, ptrdiff_t step, const finish *f) {
-  for (int v = 0; v < HN_BLOCK; v += HN_LANES) output_vector(product, step, f, v, 6);
+HN_OUTLINE int outputs_4(const float *product, ptrdiff_t step, const finish *f, int v) {
+  return output_vector(product, step, f, v, 6);
+}
+
+/* Weights from their transform: (a first line, a pair of lines for +-x, the last line) to three. What cancels leaves
+ * less than 2^-20 of a kernel's largest weight, which here is zero, so that zeros are, whatever they are to multiply.
+ */
+HN_INLINE void kernel_line(const vf *u, vf *g, const int outputs) {
+  g[0] = u[0] * (outputs == 2 ? -1.0f : 1.265625f);
+  g[1] = (u[1] - u[2]) * (outputs == 2 ? 1.0f : -1.265625f);
+  g[2] = u[3];
+}
+static void kernel_of(const float *from, ptrdiff_t step, int outputs, vf (*g)[3]) {
+  const int edge = outputs + 2, lines[4] = {0, 1, 2, edge - 1};
+  vf half[3][4], most = v_set(0.0f);
+  for (int x = 0; x < 4; ++x) {
+    vf u[4], out[3];
+    for (int y = 0; y < 4; ++y) u[y] = v_load(from + (lines[y] * edge + lines[x]) * step);
+    kernel_line(u, out, outputs);
+    for (int y = 0; y < 3; ++y) half[y][x] = out[y];
+  }
+  for (int y = 0; y < 3; ++y) {
+    kernel_line(half[y], g[y], outputs);
+    for (int x = 0; x < 3; ++x) most = v_max(most, v_abs(g[y][x]));
+  }
+  most *= 0x1p-20f;
+  for (int y = 0; y < 3; ++y)
+    for (int x = 0; x < 3; ++x) g[y][x] = v_select(v_abs(g[y][x]) < most, v_set(0.0f), g[y][x]);
+}
+
+/* Sums of one input channel times a kernel, at the places of a tile. Beyond the image nothing is added. */
+static void add_channel(const hn_conv_f32 *c, const float *plane, const tile_place *at, vf (*const g)[3],
+                        const finish *f, vf (*sum)[HN_MOST_OUTPUTS]) {
+  for (int y = 0; y < f->rows; ++y)
+    for (int x = 0; x < f->columns; ++x)
+      for (int k = 0; k < 9; ++k) {
+        const int64_t from_y = at->y + y + k / 3 - c->pad_top, from_x = at->x + x + k % 3 - c->pad_left;
+        if (from_y < 0 || from_x < 0 || from_y >= c->in_height || from_x >= c->in_width) continue;
+        sum[y][x] = v_fma(v_set(plane[(from_y * c->in_width + from_x) * HN_BLOCK]), g[k / 3][k % 3], sum[y][x]);
+      }
+}
+
+/* The outputs of a tile whose products are not all of ordinary size, as a plain sum: a NaN, an infinity or a large
+ * number reaches the outputs that read it, and no others. */
+HN_OUTLINE void direct_vector(const hn_winograd_f32 *w, const tile_place *at, int64_t block, const finish *f, int v) {
+  const hn_conv_f32 *c = &w->conv;
+  const int outputs = (int)w->outputs;
+  const int64_t in_plane = c->in_height * c->in_width * HN_BLOCK, in_blocks = ceil_div(c->in_channels, HN_BLOCK);
+  const float *input = c->input + at->image * (c->in_batch_stride ? c->in_batch_stride : in_blocks * in_plane);
+  const ptrdiff_t step = in_blocks * HN_BLOCK * HN_BLOCK;
+  const float *weights = c->weights + block * hn_winograd_f32_places(outputs) * step + v;
+  vf sum[HN_MOST_OUTPUTS][HN_MOST_OUTPUTS], g[3][3];
+  for (int y = 0; y < outputs; ++y)
+    for (int x = 0; x < outputs; ++x) sum[y][x] = v_set(0.0f);
+  for (int64_t i = 0; i < c->in_channels; ++i) {
+    kernel_of(weights + i * HN_BLOCK, step, outputs, g);
+    add_channel(c, input + i / HN_BLOCK * in_plane + i % HN_BLOCK, at, g, f, sum);
+  }
+  const vf bias = f->bias ? v_load(f->bias + v) : v_set(0.0f);
+  for (int y = 0; y < f->rows; ++y) finish_row(sum[y], bias, y, f, v, outputs);
 }
 
 /* Activations that need more than bounds, and zeros in the lanes beyond the last channel. */
@@ -191,10 +261,11 @@ static void finish_tiles(const hn_winograd_f32 *w, int64_t first, int64_t count,
     f.columns = (int)(c->out_width - at.x < w->outputs ? c->out_width - at.x : w->outputs);
     f.out = c->output + offset;
     f.residual = c->epilogue.residual ? c->epilogue.residual + offset : NULL;
-    if (w->outputs == 2)
-      outputs_2(product, w->product_step, &f);
-    else
-      outputs_4(product, w->product_step, &f);
+    for (int v = 0; v < HN_BLOCK; v += HN_LANES) {
+      const int is_ordinary =
+          w->outputs == 2 ? outputs_2(product, w->product_step, &f, v) : outputs_4(product, w->product_step, &f, v);
+      if (!is_ordinary) direct_vector(w, &at, block, &f, v);
+    }
     if (needs_more) finish_rows(c, &f, lanes);
   }
 }

@@ -45,8 +45,8 @@ typedef void hn_channel_affine_f32_fn(const hn_channel_affine_args *args, int64_
 
 hn_channel_affine_f32_fn hn_channel_affine_f32_avx512, hn_channel_affine_f32_avx2, hn_channel_affine_f32_c;
 
-/* Group normalisation on NCHW: mean and variance over the channels of a group and all their pixels.
- * groups = channels is instance normalisation. */
+/* Group normalisation: mean and variance over the channels of a group and all their pixels. groups = channels is
+ * instance normalisation. */
 typedef struct {
   const float *x;
   float *y;                         /* may be x */
@@ -54,11 +54,20 @@ typedef struct {
   const float *bias;                /* channels, or NULL: 0 */
   int64_t channels, groups, pixels; /* groups divides channels */
   float epsilon;
+  int32_t block; /* of the blocked kernel */
 } hn_group_norm_args;
 
 /* Computes the (image, group) pairs [begin, end); index = image * groups + group. */
 typedef void hn_group_norm_f32_fn(const hn_group_norm_args *args, int64_t begin, int64_t end);
 
 hn_group_norm_f32_fn hn_group_norm_f32_avx512, hn_group_norm_f32_avx2, hn_group_norm_f32_c;
+
+/* The same on nChwBc, where groups lie in blocks or blocks in groups: a group's channels divide the block, or are
+ * divided by it. Units: (image, block), or (image, group) where a group has several blocks. */
+static inline int64_t hn_group_norm_blocks(const hn_group_norm_args *a) { /* of one unit */
+  const int64_t members = a->channels / a->groups;
+  return members > a->block ? members / a->block : 1;
+}
+hn_group_norm_f32_fn hn_group_norm_blocked_f32_avx512, hn_group_norm_blocked_f32_avx2, hn_group_norm_blocked_f32_c;
 
 #endif

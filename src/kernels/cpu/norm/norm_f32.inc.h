@@ -104,3 +104,74 @@ void HN_SIMD_NAME(hn_group_norm_f32)(const hn_group_norm_args *a, int64_t begin,
     }
   }
 }
+
+enum { LANES_MOST = 16, CHUNK = 256 }; /* pixels summed up before their sum is added to those of others */
+
+/* Adds up x - mean, or its square, lane by lane, over the unit's blocks and pixels. */
+HN_INLINE void lane_sums(const hn_group_norm_args *a, const float *x, int64_t vectors, const float *mean, int squared,
+                         float *sum) {
+  const int64_t step = a->block;
+  for (int64_t lane = 0; lane < step; lane += HN_LANES) {
+    const vf m = v_load(mean + lane);
+    vf total = v_set(0.0F);
+    for (int64_t first = 0; first < vectors; first += CHUNK) {
+      const int64_t last = first + CHUNK < vectors ? first + CHUNK : vectors;
+      const float *at = x + first * step + lane;
+      vf p0 = v_set(0.0F), p1 = p0, p2 = p0, p3 = p0;
+      int64_t i = first;
+      for (; i + 4 <= last; i += 4, at += 4 * step) {
+        const vf d0 = v_load(at) - m, d1 = v_load(at + step) - m;
+        const vf d2 = v_load(at + 2 * step) - m, d3 = v_load(at + 3 * step) - m;
+        p0 += squared ? d0 * d0 : d0;
+        p1 += squared ? d1 * d1 : d1;
+        p2 += squared ? d2 * d2 : d2;
+        p3 += squared ? d3 * d3 : d3;
+      }
+      for (; i < last; ++i, at += step) {
+        const vf d = v_load(at) - m;
+        p0 += squared ? d * d : d;
+      }
+      total += (p0 + p1) + (p2 + p3);
+    }
+    v_store(sum + lane, total);
+  }
+}
+
+/* Every lane gets its group's sum over the count of its elements. */
+HN_INLINE void group_means(const hn_group_norm_args *a, float *sum, int64_t vectors) {
+  const int64_t members = a->channels / a->groups, span = members < a->block ? members : a->block;
+  for (int64_t first = 0; first < a->block; first += span) {
+    float total = 0;
+    for (int64_t lane = first; lane < first + span; ++lane) total += sum[lane];
+    for (int64_t lane = first; lane < first + span; ++lane) sum[lane] = total / (float)(vectors * span);
+  }
+}
+
+void HN_SIMD_NAME(hn_group_norm_blocked_f32)(const hn_group_norm_args *a, int64_t begin, int64_t end) {
+  const int64_t blocks = (a->channels + a->block - 1) / a->block, own = hn_group_norm_blocks(a);
+  const int64_t vectors = own * a->pixels;
+  static const float zeros[LANES_MOST];
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const float *x = a->x + unit * vectors * a->block;
+    float *y = a->y + unit * vectors * a->block;
+    float mean[LANES_MOST], variance[LANES_MOST], factor[LANES_MOST], shift[LANES_MOST];
+    lane_sums(a, x, vectors, zeros, 0, mean);
+    group_means(a, mean, vectors);
+    lane_sums(a, x, vectors, mean, 1, variance);
+    group_means(a, variance, vectors);
+    for (int64_t b = 0; b < own; ++b) {
+      const int64_t channel = (unit * own + b) % blocks * a->block;
+      for (int64_t lane = 0; lane < a->block; ++lane) { /* behind the last channel all stays zero */
+        const int there = channel + lane < a->channels;
+        const float inv = 1.0F / __builtin_sqrtf(variance[lane] + a->epsilon);
+        factor[lane] = !there ? 0.0F : a->scale ? inv * a->scale[channel + lane] : inv;
+        shift[lane] = there && a->bias ? a->bias[channel + lane] : 0.0F;
+      }
+      for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
+        const vf m = v_load(mean + lane), f = v_load(factor + lane), s = v_load(shift + lane);
+        for (int64_t i = b * a->pixels * a->block + lane; i < (b + 1) * a->pixels * a->block; i += a->block)
+          v_store(y + i, (v_load(x + i) - m) * f + s);
+      }
+    }
+  }
+}

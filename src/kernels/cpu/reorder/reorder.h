@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reorder.h - NCHW to and from nChw8c and nChw16c, elements of 4 bytes.
+/* reorder.h - NCHW and NHWC to and from nChw8c and nChw16c, elements of 4 bytes.
  *
  * Blocked: [image][ceil(channels / block)][pixel][block]; channels behind the last one are zero. */
 #ifndef HN_KERNELS_CPU_REORDER_H
@@ -29,5 +29,11 @@ typedef void hn_reorder_f32_fn(const hn_reorder_args *args, int64_t begin, int64
 
 hn_reorder_f32_fn hn_reorder_to_blocked_f32_avx512, hn_reorder_to_blocked_f32_avx2, hn_reorder_to_blocked_f32_c;
 hn_reorder_f32_fn hn_reorder_from_blocked_f32_avx512, hn_reorder_from_blocked_f32_avx2, hn_reorder_from_blocked_f32_c;
+
+/* The same between blocked and [image][pixel][channel]. */
+hn_reorder_f32_fn hn_reorder_last_to_blocked_f32_avx512, hn_reorder_last_to_blocked_f32_avx2,
+    hn_reorder_last_to_blocked_f32_c;
+hn_reorder_f32_fn hn_reorder_blocked_to_last_f32_avx512, hn_reorder_blocked_to_last_f32_avx2,
+    hn_reorder_blocked_to_last_f32_c;
 
 #endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eltwise_ints.h - elementwise programs on integers and bools: comparisons, logic, choices, sums and products.
+ *
+ * Every operand is widened to a lane, 32 or 64 bits, and the result is cut to its type; a bool is 0 or 1. Lanes of 32
+ * bits are right for one instruction whose operands have no more. */
+#ifndef HN_KERNELS_CPU_ELTWISE_INTS_H
+#define HN_KERNELS_CPU_ELTWISE_INTS_H
+
+#include <stdint.h>
+
+enum { HN_INTS_RANK = 8, HN_INTS_STEPS = 12, HN_INTS_BLOCK = 256 };
+
+typedef enum hn_ints_op {
+  HN_INTS_NONE,
+  HN_INTS_INPUT,
+  HN_INTS_CONST,
+  HN_INTS_ADD,
+  HN_INTS_SUB,
+  HN_INTS_MUL,
+  HN_INTS_MIN,
+  HN_INTS_MAX,
+  HN_INTS_LT,
+  HN_INTS_LE,
+  HN_INTS_GT,
+  HN_INTS_GE,
+  HN_INTS_EQ,
+  HN_INTS_NE,
+  HN_INTS_AND,
+  HN_INTS_OR,
+  HN_INTS_XOR,
+  HN_INTS_NOT,
+  HN_INTS_SELECT
+} hn_ints_op;
+
+typedef enum hn_ints_type {
+  HN_INTS_I8,
+  HN_INTS_U8,
+  HN_INTS_I16,
+  HN_INTS_U16,
+  HN_INTS_I32,
+  HN_INTS_U32,
+  HN_INTS_I64,
+  HN_INTS_U64,
+  HN_INTS_BOOL
+} hn_ints_type;
+
+typedef struct {
+  hn_ints_op op;
+  int32_t a, b, c;              /* earlier steps; of INPUT: a is the operand */
+  int64_t constant;             /* CONST */
+  hn_ints_type type;            /* INPUT */
+  int64_t stride[HN_INTS_RANK]; /* INPUT: elements; 0 where it is repeated */
+} hn_ints_step;
+
+typedef struct {
+  hn_ints_step step[HN_INTS_STEPS]; /* the last one is the result */
+  int32_t count, rank;
+  int64_t dim[HN_INTS_RANK]; /* of the result, dense */
+  hn_ints_type to;
+} hn_ints_program;
+
+typedef struct {
+  const hn_ints_program *program;
+  const void *const *x; /* operands */
+  void *y;
+} hn_ints_args;
+
+/* Computes the elements [begin, end) of the result. */
+typedef void hn_ints_fn(const hn_ints_args *args, int64_t begin, int64_t end);
+
+hn_ints_fn hn_eltwise_i32_avx512, hn_eltwise_i32_avx2, hn_eltwise_i32_c;
+hn_ints_fn hn_eltwise_i64_avx512, hn_eltwise_i64_avx2, hn_eltwise_i64_c;
+
+#endif

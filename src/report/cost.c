@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.c - what the reference costs, in numbers: a model whose every operator is supported may still run a thousand
+ * times slower than it would with kernels. */
+#include "report/report.h"
+#include <math.h>
+
+/* Measured on quantised and half-precision networks, within a factor of two: one element at a time, in double. */
+static double reference_ns(const hone_cost *cost) {
+  return 12 * cost->flops + 4 * (cost->bytes_read + cost->bytes_written);
+}
+
+/* Half of what the device reaches at most; of one whose peaks are not measured, those of a common core. */
+static double kernel_ns(const hone_cost *cost, const hone_facts *facts) {
+  const double threads = facts->threads > 0 ? facts->threads : 1;
+  const double flops = facts->peak_flops > 0 ? facts->peak_flops : 100e9 * threads;
+  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  return 1e3 + 2e9 * fmax(cost->flops / flops, (cost->bytes_read + cost->bytes_written) / (4 * bytes));
+}
+
+void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_summary *out) {
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    if (!hn_step_runs(step)) continue;
+    const double fast_ns = kernel_ns(&step->cost, facts);
+    if (!hn_step_is_reference(step)) {
+      out->other_ns += fast_ns;
+      continue;
+    }
+    out->reference_nodes += step->origin_count > 0 ? step->origin_count : 1;
+    out->reference_flops += step->cost.flops;
+    out->reference_ns += reference_ns(&step->cost);
+    out->kernel_ns += fast_ns;
+  }
+}

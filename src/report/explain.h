@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.h - inside of report/: the ledger as both tellings read it, every node in full and a line each. */
+#ifndef HN_REPORT_EXPLAIN_H
+#define HN_REPORT_EXPLAIN_H
+
+#include "base/json.h"
+#include "report/report.h"
+
+typedef struct hn_explanation {
+  const hn_json *ledger;   /* the whole */
+  const hn_json *schedule; /* the part that is explained now */
+  int schedule_count;
+  const hone_report_options *options;
+  hn_arena *arena;
+  hn_text *out;
+} hn_explanation;
+
+const char *hn_ledger_text(const hn_json *object, const char *key); /* "" when it is absent */
+double hn_ledger_real(const hn_json *object, const char *key, double otherwise);
+size_t hn_ledger_count(const hn_json *list);
+/* The best time or estimate of a candidate in ns; a negative number when it has neither. */
+double hn_ledger_best_ns(const hn_json *candidate);
+/* Why a node that runs on the reference has nothing better: what most tactics said; NULL: another one runs it. */
+const char *hn_ledger_lack(const hn_json *node);
+void hn_text_ledger_tactic(hn_text *text, const hn_json *candidate); /* with its parameters */
+
+/* A line a layer: what runs it, in what time, the runner-up, why; then totals. */
+void hn_explain_summary(const hn_explanation *e, const hn_json *nodes);
+
+#endif

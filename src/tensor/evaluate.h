@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* evaluate.h - calling an operator's eval so that it can be stopped. */
+#ifndef HN_TENSOR_EVALUATE_H
+#define HN_TENSOR_EVALUATE_H
+
+#include "base/stop.h"
+#include <hone/op.h>
+
+/* What an evaluation is worth: operations and elements, as the op's row says or else by the tensors' sizes. All shapes
+ * are known. */
+double hn_evaluation_work(const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
+                          const hone_fact *out, int out_count);
+
+/* Evaluates a window (NULL: everything) in parts of some milliseconds. When the stop (NULL: none) says so, the rest is
+ * left out: ends with CANCELLED or LIMIT and a message. */
+hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *stop);
+
+/* Must a long eval return early? Asked every some thousand elements by what windows do not make short. */
+static inline bool hn_eval_stopped(const hone_eval *eval) { return hn_stop_now((hn_stop *)eval->stop); }
+/* The same in a loop whose turns are short: asks in every 4096th. */
+static inline bool hn_eval_ends(const hone_eval *eval, int64_t turn) {
+  return (turn & 0xfff) == 0 && hn_eval_stopped(eval);
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_arguments.c - every public function with wrong arguments (the rows of arguments.inc), and options of older
+ * programs. */
+#include "support/small_net.h"
+#include <hone/hone.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Woverride-init"   /* rows set struct_size anew */
+#pragma GCC diagnostic ignored "-Wformat-security" /* and give no format */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#endif
+
+/* What rows are made with. */
+static hone_context *context;
+static hone_diagnostics *diag;
+static hone_device *device, *no_device;
+static hone_graph *graph, *scratch; /* scratch: rows may add to it */
+static hone_value *value, *scratch_value, *no_value;
+static hone_engine *engine;
+static hone_session *session, *profiled;
+static char engine_path[] = "/tmp/hone_arguments_XXXXXX";
+static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic";
+static const int negative = -1;
+static const int64_t dims[4] = {1, 3, 16, 16}, dims_below_zero[4] = {1, 3, -16, 16}, free_dim = -1, below_free = -2;
+static float elements[3 * 16 * 16];
+#define TENSOR(kind_, dtype_, format_, rank_, dim_, bytes_)                                                            \
+  { .type = {(kind_), (dtype_), (format_), {(rank_), {1, 3, (dim_), 16}}}, .data = elements, .bytes = (bytes_) }
+static hone_tensor tensor = TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, 4, 16, sizeof elements);
+static const hone_tensor without_data = {.type = {HONE_TENSOR, HONE_F32, HONE_PLAIN, {1, {3}}}, .bytes = 12};
+static const hone_tensor wrong_tensors[] = {
+    TENSOR(HONE_ABSENT, HONE_F32, HONE_PLAIN, 4, 16, sizeof elements),
+    TENSOR((hone_kind)9, HONE_F32, HONE_PLAIN, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_NONE, HONE_PLAIN, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_DTYPE_COUNT, HONE_PLAIN, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, (hone_dtype)-1, HONE_PLAIN, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_FORMAT_COUNT, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, (hone_format)-1, 4, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, -1, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, HONE_MAX_RANK + 1, 16, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, 4, -1, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, 4, INT64_MAX, sizeof elements),
+    TENSOR(HONE_TENSOR, HONE_F32, HONE_PLAIN, 4, 16, sizeof elements - 1),
+};
+#define SHAPE(...)                                                                                                     \
+  {                                                                                                                    \
+    4, { __VA_ARGS__ }                                                                                                 \
+  }
+#define FIT SHAPE(1, 3, 16, 16)
+static const hone_profile_shape shape_without_input = {NULL, FIT, FIT, FIT, 0},
+                                shape_of_rank_nine = {"x", {9, {1}}, {9, {1}}, {9, {1}}, 0},
+                                shape_below_zero = {"x", SHAPE(-1, 3, 16, 16), FIT, FIT, 0},
+                                shape_of_no_profile = {"x", FIT, FIT, FIT, -1};
+
+/* What rows make, dropped after each. */
+static struct {
+  hone_context *context;
+  hone_device *device;
+  hone_graph *graph;
+  hone_engine *engine;
+  hone_session *session;
+  hone_value *value, *values[2];
+  hone_tensor tensor;
+  hone_status status;
+  hone_facts facts;
+  hone_port_info port;
+  hone_type type;
+  hone_session_stats stats;
+  hone_engine_summary summary;
+  hone_step_profile step;
+  hone_comparison comparison;
+  bool within;
+  char text[8];
+} made;
+
+static void drop_made(void) {
+  hone_session_destroy(made.session);
+  hone_engine_release(made.engine);
+  hone_graph_destroy(made.graph);
+  hone_device_close(made.device);
+  hone_context_destroy(made.context);
+  memset(&made, 0, sizeof made);
+}
+
+static bool put(void *user, const char *text, size_t length) {
+  (void)user, (void)text, (void)length;
+  return true;
+}
+static void see_node(void *user, const char *name, const char *op) { (void)user, (void)name, (void)op; }
+static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
+static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
+static hone_status on_tap(void *user, const hone_tap *tap) {
+  (void)user, (void)tap;
+  return HONE_OK;
+}
+
+#define WITH(type, ...) (&(const type){.struct_size = sizeof(type), __VA_ARGS__})
+#define context_with(...) WITH(hone_context_options, __VA_ARGS__)
+#define device_with(...) WITH(hone_device_options, __VA_ARGS__)
+#define build_with(...) WITH(hone_build_options, __VA_ARGS__)
+#define print_with(...) WITH(hone_print_options, __VA_ARGS__)
+#define passes_with(...) WITH(hone_pass_options, __VA_ARGS__)
+#define session_with(...) WITH(hone_session_options, __VA_ARGS__)
+#define report_with(...) WITH(hone_report_options, __VA_ARGS__)
+#define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
+
+static int setup(void **state) {
+  (void)state;
+  const hone_build_options quick = {.struct_size = sizeof quick, .level = -1};
+  const hone_session_options profiling = {.struct_size = sizeof profiling, .profile = true};
+  const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
+  const int file = mkstemp(engine_path);
+  if (file < 0 || close(file) != 0) return 1;
+  if (hone_context_create(NULL, &context) != HONE_OK) return 1;
+  diag = hone_context_diagnostics(context);
+  if (hone_device_open(context, "cpu", 0, &one_thread, &device) != HONE_OK ||
+      small_net_graph(context, false, &graph) != HONE_OK || hone_graph_create(context, "s", &scratch) != HONE_OK ||
+      hone_graph_add_input(scratch, "x", HONE_F32, 4, dims, NULL, &scratch_value) != HONE_OK ||
+      hone_engine_build(context, graph, &device, 1, &quick, &engine) != HONE_OK ||
+      hone_engine_save(engine, engine_path, diag) != HONE_OK ||
+      hone_session_create(engine, NULL, &session, diag) != HONE_OK ||
+      hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK)
+    return 1;
+  value = hone_graph_input(graph, 0);
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  char ledger[sizeof engine_path + 8];
+  snprintf(ledger, sizeof ledger, "%s.ledger", engine_path);
+  remove(ledger);
+  remove(engine_path);
+  hone_session_destroy(profiled);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_graph_destroy(scratch);
+  hone_graph_destroy(graph);
+  hone_device_close(device);
+  hone_context_destroy(context);
+  return 0;
+}
+
+/* Before each row: no messages. */
+static void fresh(void) {
+  hone_tensor x;
+  hone_context_clear_messages(context);
+  assert_int_equal(hone_session_tensor(session, "x", &x), HONE_OK); /* clears the session's */
+}
+
+static void judge(const char *row, hone_status got, hone_status want, bool with_message) {
+  const int count = hone_context_message_count(context) + hone_session_message_count(session);
+  const char *said = hone_context_message_count(context) ? hone_context_message(context, 0, NULL)
+                     : count                             ? hone_session_message(session, 0, NULL)
+                                                         : "";
+  if (got != want) fail_msg("%s: %s, want %s; \"%s\"", row, hone_status_name(got), hone_status_name(want), said);
+  if (with_message && (count == 0 || !said[0])) fail_msg("%s: refused without a message", row);
+  drop_made();
+}
+
+#define STATUS(function, what, want, with_message, ...)                                                                \
+  fresh();                                                                                                             \
+  judge(#function ", " #what " " #__VA_ARGS__, (hone_status)(function __VA_ARGS__), (want), (with_message));
+#define REFUSED(function, what, ...) STATUS(function, what, HONE_INVALID, true, __VA_ARGS__)
+#define SILENT(function, what, ...) STATUS(function, what, HONE_INVALID, false, __VA_ARGS__)
+#define DEFAULT(function, what, ...) STATUS(function, what, HONE_OK, false, __VA_ARGS__)
+#define EMPTY(function, what, ...)                                                                                     \
+  fresh();                                                                                                             \
+  if ((function __VA_ARGS__) != 0) fail_msg("%s, %s %s: there is something", #function, #what, #__VA_ARGS__);
+#define NOTHING(function, what, arguments, after)                                                                      \
+  fresh();                                                                                                             \
+  function arguments;                                                                                                  \
+  if ((after) != 0) fail_msg("%s, %s: there is something", #function, #what);                                          \
+  drop_made();
+#define BUILD(field, ...)                                                                                              \
+  REFUSED(hone_engine_build, field, (context, graph, &device, 1, build_with(__VA_ARGS__), &made.engine))
+#define ATTRS(...)                                                                                                     \
+  REFUSED(hone_graph_add_node, attrs,                                                                                  \
+          (graph, "softmax", "n", &value, 1, &(const hone_attr)__VA_ARGS__, 1, &made.value, 1))
+#define TENSORS(function, what, arguments)                                                                             \
+  for (size_t i = 0; i < sizeof wrong_tensors / sizeof *wrong_tensors; ++i) {                                          \
+    const hone_tensor *bad = &wrong_tensors[i];                                                                        \
+    REFUSED(function, what, arguments)                                                                                 \
+  }
+
+static void test_rows(void **state) {
+  (void)state;
+#include "arguments.inc"
+}
+
+/* A program that was compiled with fewer fields; what follows them in its memory is not read. */
+static void test_older_options(void **state) {
+  (void)state;
+  struct {
+    hone_build_options options;
+  } build;
+  memset(&build, 0xa5, sizeof build);
+  memset(&build, 0, offsetof(hone_build_options, time_budget_ms));
+  build.options.struct_size = offsetof(hone_build_options, time_budget_ms);
+  build.options.level = -1;
+  assert_int_equal(hone_engine_build(context, graph, &device, 1, &build.options, &made.engine), HONE_OK);
+  build.options.struct_size = offsetof(hone_build_options, progress_user); /* less than the first version */
+  hone_engine_release(made.engine);
+  assert_int_equal(hone_engine_build(context, graph, &device, 1, &build.options, &made.engine), HONE_INVALID);
+  hone_session_options options;
+  memset(&options, 0xa5, sizeof options);
+  memset(&options, 0, offsetof(hone_session_options, no_replay));
+  options.struct_size = offsetof(hone_session_options, no_replay);
+  assert_int_equal(hone_session_create(engine, &options, &made.session, diag), HONE_OK);
+  hone_context_options context_options;
+  memset(&context_options, 0xa5, sizeof context_options);
+  memset(&context_options, 0, offsetof(hone_context_options, library_path));
+  context_options.struct_size = offsetof(hone_context_options, library_path);
+  assert_int_equal(hone_context_create(&context_options, &made.context), HONE_OK);
+  drop_made();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_older_options)};
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
