@@ -129,7 +129,8 @@ static void test_fusion(void **state) {
   hone_graph *net, *graph;
   hone_value *x;
   hone_engine *here, *both;
-  const hone_build_options options = {.struct_size = sizeof options, .level = -1}; /* nothing is timed: equal nets, equal plans */
+  const hone_build_options options = {.struct_size = sizeof options,
+                                      .level = -1}; /* nothing is timed: equal nets, equal plans */
   two_devices_check(hone_device_open(two_devices_context, "cpu", 0, NULL, &cpu));
   two_devices_check(small_net_graph(two_devices_context, false, &net));
   two_devices_check(hone_engine_build(two_devices_context, net, &cpu, 1, &options, &here));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_graph.c - building, editing, inferring and cloning; and what is left when memory runs out in between. */
 #include "ir_support.h"
-#include "base/clock.h"
 #include "base/file.h"
+#include <time.h>
 
 static hone_graph *create(ir_fixture *f) {
   ir_begin(f);
@@ -56,9 +56,9 @@ static void test_names(void **state) {
   assert_ptr_equal(ir_value(graph, "relu"), b);
   assert_string_equal(a->node->name, "relu_2");
   /* Numbers go on where they were: a hundred thousand names of one base take no quadratic time. */
-  const int64_t begin_ns = hn_clock_ns();
+  const clock_t begin = clock();
   for (int i = 0; i < 100000; ++i) assert_non_null(hn_constant_scalar(graph, HONE_F32, 1.0));
-  assert_true(hn_clock_ns() - begin_ns < 20000000000);
+  assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
   end(&f, graph);
 }
 
@@ -325,10 +325,10 @@ static void test_clone_shares_bytes(void **state) {
   hn_value *l = hn_constant_create(graph, "l", &large, true), *s = hn_constant_create(graph, "s", &small, false);
   hn_value *m = hn_constant_create(graph, "m", &medium, false);
   const size_t bytes_before = f.memory.live_bytes;
-  const int64_t begin_ns = hn_clock_ns();
+  const clock_t begin = clock();
   ir_expect(&f, hn_graph_clone(graph, &one), HONE_OK);
   ir_expect(&f, hn_graph_clone(one, &two), HONE_OK);
-  assert_true(hn_clock_ns() - begin_ns < 1000000000);
+  assert_true(clock() - begin < CLOCKS_PER_SEC);
   assert_true(f.memory.live_bytes - bytes_before < 1 << 20);
   assert_ptr_equal(ir_value(two, "l")->fact.constant->data, l->fact.constant->data);
   assert_ptr_equal(ir_value(two, "m")->fact.constant->data, m->fact.constant->data);
