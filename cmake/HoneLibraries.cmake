@@ -17,31 +17,40 @@ endfunction()
 
 hone_add_objects(hone_runtime_objects ${hone_runtime_sources})
 hone_add_objects(hone_compile_objects ${hone_compile_sources})
-hone_add_objects(hone_kernel_objects ${hone_kernel_sources})
 # Reference values must not depend on the compiler's taste for fused multiply-add; kernels want it.
 target_compile_options(hone_runtime_objects PRIVATE -ffp-contract=off)
 target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
 target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_include_directories(hone_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(hone_kernel_objects PRIVATE -ffp-contract=fast -fno-math-errno -fno-trapping-math)
-# A product of complex numbers with one half of each part fused is not symmetric: what should cancel leaves noise.
-set(hone_plain_kernels ${hone_kernel_sources})
-list(FILTER hone_plain_kernels INCLUDE REGEX "/fft_[^/]*\\.c$")
-set_property(SOURCE ${hone_plain_kernels} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
-# With a check at each access of an unrolled tile, -O3 takes minutes for a file, and clang takes them at any level:
-# there the address sanitizer alone watches the kernels, and gcc's build both.
-if(NOT HONE_SANITIZE)
-  target_compile_options(hone_kernel_objects PRIVATE -O3)
-elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  # A source's options come after its target's, which switch the sanitizers on.
-  get_target_property(hone_kernel_files hone_kernel_objects SOURCES)
+
+# The kernels, a set of objects for each instruction set.
+set(hone_kernel_objects "")
+foreach(suffix IN LISTS hone_isa_rows)
+  set(target hone_kernels_${suffix})
+  hone_add_objects(${target} ${hone_kernels_${suffix}})
+  list(APPEND hone_kernel_objects ${target})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${target} PRIVATE HN_SIMD_${hone_isa_${suffix}_name})
+  target_compile_options(${target} PRIVATE ${hone_isa_${suffix}_flags} -ffp-contract=fast -fno-math-errno
+    -fno-trapping-math)
+  # With a check at each access of an unrolled tile, -O3 takes minutes for a file, and clang takes them at any level:
+  # there the address sanitizer alone watches the kernels, and gcc's build both.
+  if(NOT HONE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O3)
+  endif()
+endforeach()
+file(GLOB_RECURSE hone_kernel_files CONFIGURE_DEPENDS ${hone_src}/kernels/cpu/*.c)
+if(HONE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
   set(hone_off undefined)
   if(HONE_FUZZ) # the fuzzer looks at what reads untrusted bytes
     set(hone_off all)
   endif()
+  # A source's options come after its target's, which switch the sanitizers on.
   set_property(SOURCE ${hone_kernel_files} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=${hone_off})
 endif()
+# A product of complex numbers with one half of each part fused is not symmetric: what should cancel leaves noise.
+list(FILTER hone_kernel_files INCLUDE REGEX "/fft_[^/]*\\.c$")
+set_property(SOURCE ${hone_kernel_files} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
 # Makes NAME_shared and NAME_static, both libNAME on disk, from the objects named after it.
 function(hone_add_library name)
@@ -65,5 +74,5 @@ function(hone_add_library name)
   endif()
 endfunction()
 
-hone_add_library(hone_runtime hone_runtime_objects hone_kernel_objects)
-hone_add_library(hone hone_runtime_objects hone_kernel_objects hone_compile_objects)
+hone_add_library(hone_runtime hone_runtime_objects ${hone_kernel_objects})
+hone_add_library(hone hone_runtime_objects ${hone_kernel_objects} hone_compile_objects)

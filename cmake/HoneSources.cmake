@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # HoneSources.cmake - which files are compiled, and with which flags.
-# Sets hone_runtime_sources, hone_compile_sources and hone_kernel_sources.
+# Sets hone_runtime_sources, hone_compile_sources and the kernels of each instruction set.
 set(hone_src ${PROJECT_SOURCE_DIR}/src)
 
 set(hone_is_x86_64 FALSE)
@@ -31,31 +31,47 @@ function(hone_add_operators list_name)
   set(${list_name} ${${list_name}} ${sources} ${helpers} PARENT_SCOPE)
 endfunction()
 
-# Reads isa.inc: a file named *_SUFFIX.c is written for that row's instruction set. Kernels get the row's flags.
-# A tactic's file may carry the suffix too; it is compiled for any CPU, and left out together with its kernel.
-function(hone_apply_isa list_name)
+# Kernels: a file with a line `/* isa: c avx2 ... */` is compiled once for each of these rows of isa.inc, any other file
+# once, for the plain C row. Sets hone_isa_rows to the suffixes this build has, and for each row hone_kernels_SUFFIX
+# (files), hone_isa_SUFFIX_name and hone_isa_SUFFIX_flags.
+function(hone_add_kernels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${hone_src}/device/isa.inc)
   file(STRINGS ${hone_src}/device/isa.inc rows REGEX "^HN_ISA\\(")
-  set(sources ${${list_name}})
+  set(suffixes "")
   foreach(row IN LISTS rows)
     if(NOT row MATCHES "^HN_ISA\\(([a-z0-9]+), *([A-Z0-9_]+), *\"([^\"]*)\"")
       message(FATAL_ERROR "src/device/isa.inc: cannot read the row: ${row}")
     endif()
     set(suffix ${CMAKE_MATCH_1})
+    set(hone_isa_${suffix}_name ${CMAKE_MATCH_2} PARENT_SCOPE)
     separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_3}")
-    if(NOT flags)
-      continue()
-    endif()
-    set(matching ${sources})
-    list(FILTER matching INCLUDE REGEX "_${suffix}\\.c$")
-    if(HONE_NO_AVX OR NOT hone_is_x86_64)
-      list(FILTER sources EXCLUDE REGEX "_${suffix}\\.c$")
-    else()
-      list(FILTER matching INCLUDE REGEX "/src/kernels/")
-      set_property(SOURCE ${matching} APPEND PROPERTY COMPILE_OPTIONS ${flags})
+    set(hone_isa_${suffix}_flags ${flags} PARENT_SCOPE)
+    list(APPEND known ${suffix})
+    if(NOT flags OR (hone_is_x86_64 AND NOT HONE_NO_AVX))
+      list(APPEND suffixes ${suffix})
+      set(files_${suffix} "")
     endif()
   endforeach()
-  set(${list_name} ${sources} PARENT_SCOPE)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${hone_src}/kernels/cpu/*.c)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  foreach(file IN LISTS files)
+    set(wanted c)
+    file(STRINGS ${file} line REGEX "^/\\* isa:" LIMIT_COUNT 1)
+    if(line MATCHES "^/\\* isa: ([a-z0-9_ ]+) \\*/$")
+      separate_arguments(wanted UNIX_COMMAND "${CMAKE_MATCH_1}")
+    endif()
+    foreach(suffix IN LISTS wanted)
+      if(suffix IN_LIST suffixes)
+        list(APPEND files_${suffix} ${file})
+      elseif(NOT suffix IN_LIST known)
+        message(FATAL_ERROR "${file}: no row ${suffix} in src/device/isa.inc, which has: ${known}")
+      endif()
+    endforeach()
+  endforeach()
+  foreach(suffix IN LISTS suffixes)
+    set(hone_kernels_${suffix} ${files_${suffix}} PARENT_SCOPE)
+  endforeach()
+  set(hone_isa_rows ${suffixes} PARENT_SCOPE)
 endfunction()
 
 hone_add_folders(hone_runtime_sources
@@ -68,10 +84,7 @@ hone_add_folders(hone_compile_sources ir import export pass tune lower calib sea
 file(GLOB files CONFIGURE_DEPENDS ${hone_src}/api/compile_*.c)
 list(APPEND hone_compile_sources ${files})
 
-file(GLOB_RECURSE hone_kernel_sources CONFIGURE_DEPENDS ${hone_src}/kernels/cpu/*.c)
-
-hone_apply_isa(hone_runtime_sources)
-hone_apply_isa(hone_kernel_sources)
+hone_add_kernels()
 
 if(NOT hone_is_x86_64)
   target_compile_definitions(hone_flags INTERFACE HONE_NO_AVX)

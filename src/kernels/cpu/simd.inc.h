@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd.inc.h - one float vector type and its operations, for whichever ISA includes this.
+/* simd.inc.h - one float vector type and its operations, for the instruction set that a file is compiled for.
  *
- * A kernel's body is written once against these names. Each ISA file defines exactly one of HN_SIMD_AVX512,
- * HN_SIMD_AVX2 or HN_SIMD_C, and so gets HN_LANES lanes:
+ * A kernel's body is written once against these names and names its instruction sets on a line `isa: c avx2 avx512`;
+ * the build compiles it once for each, with that row's flags of device/isa.inc and HN_SIMD_<NAME>:
  *
- *   macro            lanes  vf (float)  vm (lane mask)        symbol suffix
- *   HN_SIMD_AVX512   16     64 bytes    __mmask16             _avx512
- *   HN_SIMD_AVX2     8      32 bytes    vf, all ones          _avx2
- *   HN_SIMD_C        4      16 bytes    int vector, all ones  _c
+ *   macro            lanes  block  vf (float)  vm (lane mask)        symbol suffix
+ *   HN_SIMD_AVX512   16     16     64 bytes    __mmask16             _avx512
+ *   HN_SIMD_AVX2     8      8      32 bytes    vf, all ones          _avx2
+ *   HN_SIMD_C        4      8      16 bytes    int vector, all ones  _c
+ *
+ * The block is that of the blocked activations which the instruction set works on (nChw16c, nChw8c).
  *
  * Arithmetic on vf uses the operators of the GNU vector extension. A remainder is always handled by the partial
  * forms, with the same arithmetic as a whole vector: an element's result never depends on which lane held it. */
@@ -15,17 +17,28 @@
 #define HN_KERNELS_CPU_SIMD_INC_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define HN_SIMD_PASTE_(name, suffix) name##suffix
 #define HN_SIMD_PASTE(name, suffix) HN_SIMD_PASTE_(name, suffix)
 #define HN_SIMD_NAME(name) HN_SIMD_PASTE(name, HN_SIMD_SUFFIX)
+/* The same with the block in it: hn_conv_f32 is hn_conv_f32_nchw8c_avx2. */
+#define HN_BLOCKED_NAME(name) HN_SIMD_PASTE(HN_SIMD_PASTE(name, HN_BLOCK_SUFFIX), HN_SIMD_SUFFIX)
 #define HN_INLINE static inline __attribute__((always_inline, unused))
+#define HN_OUTLINE static __attribute__((noinline, unused))
+#if defined(__clang__)
+#define HN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define HN_UNROLL _Pragma("GCC unroll 64")
+#endif
 
 #if defined(HN_SIMD_AVX512)
 #include <immintrin.h>
 #define HN_LANES 16
+#define HN_BLOCK 16
+#define HN_BLOCK_SUFFIX _nchw16c
 #define HN_SIMD_SUFFIX _avx512
 typedef float vf __attribute__((vector_size(64)));
 typedef __m512i vi;
@@ -44,6 +57,7 @@ HN_INLINE vf v_load_part_or(const float *p, int64_t n, float other) {
 HN_INLINE vf v_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
 HN_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 HN_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+HN_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 HN_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 HN_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 0x08); }
 HN_INLINE vf v_floor(vf a) { return _mm512_roundscale_ps(a, 0x09); }
@@ -56,6 +70,12 @@ HN_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 HN_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
 HN_INLINE vm vm_not(vm a) { return (vm)~a; }
 HN_INLINE int vm_any(vm a) { return a != 0; }
+HN_INLINE int vm_all(vm a) { return a == 0xffff; }
+/* Lanes [0, n), for any n. */
+HN_INLINE vm vm_below(int64_t n) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return _mm512_cmplt_epi32_mask(lane, _mm512_set1_epi32((int32_t)n));
+}
 HN_INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
 HN_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 HN_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
@@ -80,6 +100,8 @@ HN_INLINE vf v_load_even(const float *p) {
 #elif defined(HN_SIMD_AVX2)
 #include <immintrin.h>
 #define HN_LANES 8
+#define HN_BLOCK 8
+#define HN_BLOCK_SUFFIX _nchw8c
 #define HN_SIMD_SUFFIX _avx2
 typedef float vf __attribute__((vector_size(32)));
 typedef __m256i vi;
@@ -100,6 +122,7 @@ HN_INLINE vf v_load_part_or(const float *p, int64_t n, float other) {
 HN_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 HN_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 HN_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+HN_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 HN_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 HN_INLINE vf v_round(vf a) { return _mm256_round_ps(a, 0x08); }
 HN_INLINE vf v_floor(vf a) { return _mm256_round_ps(a, 0x09); }
@@ -112,6 +135,8 @@ HN_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 HN_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
 HN_INLINE vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
 HN_INLINE int vm_any(vm a) { return _mm256_movemask_ps(a) != 0; }
+HN_INLINE int vm_all(vm a) { return _mm256_movemask_ps(a) == 0xff; }
+HN_INLINE vm vm_below(int64_t n) { return _mm256_castsi256_ps(v_lanes_below(n)); }
 HN_INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
 HN_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 HN_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
@@ -134,6 +159,8 @@ HN_INLINE vf v_load_even(const float *p) {
 
 #else
 #define HN_LANES 4
+#define HN_BLOCK 8
+#define HN_BLOCK_SUFFIX _nchw8c
 #define HN_SIMD_SUFFIX _c
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -163,12 +190,15 @@ HN_INLINE vm v_lt(vf a, vf b) { return (vm)(a < b); }
 HN_INLINE vm v_le(vf a, vf b) { return (vm)(a <= b); }
 HN_INLINE vm v_eq(vf a, vf b) { return (vm)(a == b); }
 HN_INLINE vm v_ne(vf a, vf b) { return (vm)(a != b); }
+HN_INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
 HN_INLINE vf v_min(vf a, vf b) { return v_select(v_lt(a, b), a, b); }
 HN_INLINE vf v_max(vf a, vf b) { return v_select(v_lt(b, a), a, b); }
 HN_INLINE vm vm_and(vm a, vm b) { return a & b; }
 HN_INLINE vm vm_or(vm a, vm b) { return a | b; }
 HN_INLINE vm vm_not(vm a) { return ~a; }
 HN_INLINE int vm_any(vm a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
+HN_INLINE int vm_all(vm a) { return (a[0] & a[1] & a[2] & a[3]) != 0; }
+HN_INLINE vm vm_below(int64_t n) { return (vm){0 < n, 1 < n, 2 < n, 3 < n} != 0; }
 HN_INLINE vi vi_set(int32_t x) { return (vi){x, x, x, x}; }
 HN_INLINE vi vi_add(vi a, vi b) { return (vi)((vu)a + (vu)b); }
 HN_INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }

@@ -3,14 +3,18 @@
  *
  * acc[p * vectors + v] += in[p][k] * w[v][k], from the bias, k upward, in one chain for each output, so that no
  * blocking and no tile shape changes a result. The counts are compile-time constants after inlining, all loops over
- * them are unrolled, and acc lives in registers. A weight block is [k][HN_BLOCK]; HN_BLOCK is HN_LANES or a multiple of
- * it. */
+ * them are unrolled, and acc lives in registers. A weight block is [k][HN_TILE_BLOCK], a
+ * multiple of HN_LANES: the block of the activations unless the including file says another. */
 #ifndef HN_KERNELS_CPU_TILE_F32_INC_H
 #define HN_KERNELS_CPU_TILE_F32_INC_H
 
-#include "kernels/cpu/vec_f32.inc.h"
+#include "kernels/cpu/activate.inc.h"
 
-#define HN_BLOCK_VECTORS (HN_BLOCK / HN_LANES)
+#ifndef HN_TILE_BLOCK
+#define HN_TILE_BLOCK HN_BLOCK
+#endif
+
+#define HN_BLOCK_VECTORS (HN_TILE_BLOCK / HN_LANES)
 #define HN_TILE_VECTORS_MAX 32 /* accumulators of the largest tile */
 
 /* The tile shapes of an ISA: X(blocks, pixels). Blocks x pixels fills the register file less what the weights
@@ -105,19 +109,20 @@ HN_INLINE void tile_step(vf *acc, const int vectors, const int pixels, const flo
 /* depth consecutive k of one block. */
 HN_INLINE void tile_run(vf *acc, const int vectors, const int pixels, const float *in, const ptrdiff_t pixel_stride,
                         const float *w, ptrdiff_t block_stride, int64_t depth) {
-  for (; depth >= 4; depth -= 4, in += 4, w += 4 * HN_BLOCK) {
+  for (; depth >= 4; depth -= 4, in += 4, w += 4 * HN_TILE_BLOCK) {
     tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
-    tile_step(acc, vectors, pixels, in + 1, pixel_stride, w + HN_BLOCK, block_stride);
-    tile_step(acc, vectors, pixels, in + 2, pixel_stride, w + 2 * HN_BLOCK, block_stride);
-    tile_step(acc, vectors, pixels, in + 3, pixel_stride, w + 3 * HN_BLOCK, block_stride);
+    tile_step(acc, vectors, pixels, in + 1, pixel_stride, w + HN_TILE_BLOCK, block_stride);
+    tile_step(acc, vectors, pixels, in + 2, pixel_stride, w + 2 * HN_TILE_BLOCK, block_stride);
+    tile_step(acc, vectors, pixels, in + 3, pixel_stride, w + 3 * HN_TILE_BLOCK, block_stride);
   }
-  for (; depth > 0; --depth, ++in, w += HN_BLOCK) tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
+  for (; depth > 0; --depth, ++in, w += HN_TILE_BLOCK)
+    tile_step(acc, vectors, pixels, in, pixel_stride, w, block_stride);
 }
 
 /* The same for pixels anywhere: pixel p's channels begin at at[p]. Not unrolled: the pointers need the registers. */
 HN_INLINE void tile_run_at(vf *acc, const int vectors, const int pixels, const float *const *at, const float *w,
                            ptrdiff_t block_stride, int64_t depth) {
-  for (int64_t k = 0; k < depth; ++k, w += HN_BLOCK) {
+  for (int64_t k = 0; k < depth; ++k, w += HN_TILE_BLOCK) {
     vf weight[HN_TILE_VECTORS_MAX];
     tile_weights(weight, vectors, w, block_stride);
     HN_UNROLL

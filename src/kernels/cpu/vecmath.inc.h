@@ -281,4 +281,115 @@ HN_INLINE vf v_pow(vf x, vf y) {
   return v_select(vm_or(v_eq(y, zero), v_eq(x, one)), one, r);
 }
 
+/* Epilogues' functions. The `_fast` ones are the same functions with fewer steps (explicit fused products, an
+ * approximate reciprocal): 1 to 3 ULP, no care for what an epilogue never sees. They stand beside the others because
+ * the two round differently, and a network's bits are promised to stay. */
+
+/* exp(x) within 1 ULP; results below FLT_MIN are 0 (a subnormal one costs an assist), above FLT_MAX infinite.
+ * x = n ln2 + r with |r| <= ln2 / 2, ln2 in two parts so that r is exact; 2^n in two factors so that
+ * neither overflows. The polynomial is a minimax fit of (e^r - 1 - r) / r^2. */
+HN_INLINE vf v_exp_fast(vf x) {
+  const vf magic = v_set(12582912.0f); /* 1.5 * 2^23: adding it leaves the rounded integer in the low bits */
+  const vf least = v_set(-87.33654f);  /* ln(FLT_MIN), rounded up */
+  const vm tiny = v_lt(x, least);
+  x = v_min(v_set(89.0f), v_max(least, x));
+  const vf shifted = v_fma(x, v_set(1.44269504f), magic);
+  const vf n = shifted - magic;
+  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), x));
+  vf p = v_fma(v_set(1.38146e-3f), r, v_set(8.36871e-3f));
+  p = v_fma(p, r, v_set(4.166839e-2f));
+  p = v_fma(p, r, v_set(1.6666521e-1f));
+  p = v_fma(p, r, v_set(4.9999993e-1f));
+  p = v_fma(p * r, r, r) + 1.0f;
+  return v_select(tiny, v_set(0.0f), v_scale(p, n));
+}
+
+/* exp(x) for x <= 0, and 0 below -87: nothing becomes subnormal, which costs a hundred times as much. */
+HN_INLINE vf v_exp_below_fast(vf x) {
+  const vf magic = v_set(12582912.0f), least = v_set(-87.0f);
+  const vf at = v_max(least, x), shifted = v_fma(at, v_set(1.44269504f), magic), n = shifted - magic;
+  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), at));
+  vf p = v_fma(v_set(1.38146e-3f), r, v_set(8.36871e-3f));
+  p = v_fma(p, r, v_set(4.166839e-2f));
+  p = v_fma(p, r, v_set(1.6666521e-1f));
+  p = v_fma(p, r, v_set(4.9999993e-1f));
+  p = v_fma(p * r, r, r) + 1.0f;
+  const vi power = vi_add(vi_sub(vi_of(shifted), vi_of(magic)), vi_set(127));
+  return v_select(v_lt(x, least), v_set(0.0f), p * vf_of(vi_left(power, 23)));
+}
+
+/* 1 / x within 2 ULP for normal finite x whose reciprocal is normal. A division of 16 lanes takes as long as 30
+ * multiplications; the estimate is good to 14 bits, and one step of Newton doubles them. */
+HN_INLINE vf v_reciprocal(vf x) {
+#if defined(HN_SIMD_AVX512)
+  const vf y = _mm512_rcp14_ps(x);
+  return v_fma(y, _mm512_fnmadd_ps(x, y, v_set(1.0f)), y);
+#else
+  return 1.0f / x;
+#endif
+}
+
+/* 1 / (1 + e^-x) within 3 ULP between -87 and 87, where it stays beyond them. e^-x = 2^n e^r with n = round(-x / ln2);
+ * the polynomial is a minimax fit of e^r (9e-8), and the magic number leaves n + 127, a float's exponent, in the low
+ * bits. */
+HN_INLINE vf v_sigmoid_fast(vf x) {
+  const vf magic = v_set(12583039.0f); /* 1.5 * 2^23 + 127 */
+  x = v_min(v_set(87.0f), v_max(v_set(-87.0f), x));
+  const vf shifted = v_fma(x, v_set(-1.44269504f), magic);
+#if defined(HN_SIMD_C) /* no fused product: ln2 in two parts, so that each is exact */
+  const vf n = shifted - magic;
+  const vf r = v_fma(n, v_set(-1.42860677e-6f), v_fma(n, v_set(-0.693145752f), -x));
+#else
+  const vf r = v_fma(shifted - magic, v_set(-0.693147182f), -x);
+#endif
+  vf p = v_fma(v_set(8.29027221e-3f), r, v_set(4.18981612e-2f));
+  p = v_fma(p, r, v_set(1.66676387e-1f));
+  p = v_fma(p, r, v_set(4.99991477e-1f));
+  p = v_fma(p, r, v_set(9.99999702e-1f));
+  p = v_fma(p, r, v_set(1.0f));
+  return v_reciprocal(v_fma(p, vf_of(vi_left(vi_of(shifted), 23)), v_set(1.0f)));
+}
+
+/* Near zero an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with x's sign. */
+HN_INLINE vf v_tanh_fast(vf x) {
+  const vf a = v_abs(x), s = x * x;
+  vf p = v_fma(v_set(-5.7049861e-3f), s, v_set(2.06390863e-2f));
+  p = v_fma(p, s, v_set(-5.37397148e-2f));
+  p = v_fma(p, s, v_set(1.333144219e-1f));
+  p = v_fma(p, s, v_set(-3.333328194e-1f));
+  const vf near = v_fma(p * s, x, x);
+  const vf far = 1.0f - 2.0f / (v_exp_fast(a + a) + 1.0f);
+  return v_copy_sign(v_select(v_lt(a, v_set(0.625f)), near, far), x); /* -0 stays -0 */
+}
+
+/* x Phi(x). With t = |x| / sqrt(2) and q = 1 / (1 + 0.3 t), erfc(t) = exp(-t^2) q P(q): no cancellation for
+ * negative x. P is a minimax fit, relative error 2e-8. */
+HN_INLINE vf v_gelu(vf x) {
+  static const float fit[9] = {1.691880061e-1f, 1.707152125e-1f,  1.48339276e-1f,  2.149256364e-1f, -9.46497159e-2f,
+                               5.477185414e-1f, -5.122767684e-1f, 4.855625623e-1f, -1.295227698e-1f};
+  const vf q = v_reciprocal(v_fma(v_min(v_set(30.0f), v_abs(x)), v_set(0.3f * 0.707106781f), v_set(1.0f)));
+  vf p = v_set(fit[8]);
+  HN_UNROLL
+  for (int i = 7; i >= 0; --i) p = v_fma(p, q, v_set(fit[i]));
+  const vf tail = v_exp_below_fast(x * x * -0.5f) * q * (p * 0.5f);
+  return x * v_select(v_lt(x, v_set(0.0f)), tail, 1.0f - tail);
+}
+
+/* The same by its tanh approximation, x s(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3): no cancellation either. */
+HN_INLINE vf v_gelu_tanh(vf x) {
+  return x * v_sigmoid_fast(x * v_fma(x * x, v_set(0.0713548163f), v_set(1.59576912f)));
+}
+
+/* exp(x) - 1 for x <= 0, as 2 t / (1 - t) with t = tanh(x / 2). */
+HN_INLINE vf v_expm1_fast(vf x) {
+  const vf t = v_tanh_fast(x * 0.5f);
+  return (t + t) / (1.0f - t);
+}
+
+/* x tanh(log(1 + e)) with e = exp(x) is x n / (n + 2) with n = e (e + 2), which is x beyond 20. */
+HN_INLINE vf v_mish(vf x) {
+  const vf e = v_exp_fast(v_min(v_set(20.0f), x)), n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
 #endif

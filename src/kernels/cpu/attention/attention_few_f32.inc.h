@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attention_few_f32.inc.h - attention of few query rows over many keys: bound by reading keys and values, so both are
- * read as they lie, once for up to four rows. Included by attention_f32.inc.h. A row's result does not depend on which
+ * read as they lie, once for up to four rows. Included by attention_f32.c. A row's result does not depend on which
  * rows it shares a pass with. */
 
 /* Sums of v_size floats kept in registers while the keys of a block go by: rows x vectors. */
@@ -136,7 +136,7 @@ static void few_soften(const few *f, int64_t row, span s, int64_t end, int64_t f
     f->weight[row] += sum;
     return;
   }
-  const float keep = v_exp_below(v_set(before - base))[0];
+  const float keep = v_exp_below_fast(v_set(before - base))[0];
   f->weight[row] = f->weight[row] * keep + sum;
   for (int64_t p = 0; p < stride; p += HN_LANES) v_store(sums + p, v_load(sums + p) * keep);
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* activate.inc.h - the activations of epilogue.h on vectors and on runs of floats. */
+#ifndef HN_KERNELS_CPU_ACTIVATE_INC_H
+#define HN_KERNELS_CPU_ACTIVATE_INC_H
+
+#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/vecmath.inc.h"
+
+/* Bounds for what max and min alone can do; the others are applied by activate(). */
+HN_INLINE void activation_bounds(const hn_epilogue_f32 *e, float *low, float *high) {
+  *low = e->activation == HN_ACTIVATION_RELU   ? 0.0f
+         : e->activation == HN_ACTIVATION_CLIP ? e->alpha
+                                               : -__builtin_inff();
+  *high = e->activation == HN_ACTIVATION_CLIP ? e->beta : __builtin_inff();
+}
+HN_INLINE int activation_is_bounds(const hn_epilogue_f32 *e) { return e->activation <= HN_ACTIVATION_CLIP; }
+
+HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
+  const vf zero = v_set(0.0f), one = v_set(1.0f);
+  switch (kind) {
+  case HN_ACTIVATION_LEAKY_RELU: return v_select(v_lt(x, zero), x * alpha, x);
+  case HN_ACTIVATION_SIGMOID: return v_sigmoid_fast(x);
+  case HN_ACTIVATION_SILU: return x * v_sigmoid_fast(x);
+  case HN_ACTIVATION_HARDSWISH: return x * v_min(one, v_max(zero, v_fma(x, v_set(1.0f / 6.0f), v_set(0.5f))));
+  case HN_ACTIVATION_HARDSIGMOID: return v_min(one, v_max(zero, v_fma(x, v_set(alpha), v_set(beta))));
+  case HN_ACTIVATION_GELU_ERF: return v_gelu(x);
+  case HN_ACTIVATION_TANH: return v_tanh_fast(x);
+  case HN_ACTIVATION_GELU_TANH: return v_gelu_tanh(x);
+  case HN_ACTIVATION_ELU: return v_select(v_lt(x, zero), alpha * v_expm1_fast(v_min(zero, x)), x);
+  case HN_ACTIVATION_MISH: return v_mish(x);
+  case HN_ACTIVATION_PRELU: /* activate_channels() */
+  case HN_ACTIVATION_COUNT:
+  case HN_ACTIVATION_NONE:
+  case HN_ACTIVATION_RELU:
+  case HN_ACTIVATION_CLIP: break;
+  }
+  return x;
+}
+
+/* The last vector goes through a copy, so that an element's result does not depend on its place in a run. */
+#define HN_ACTIVATE_CASE(KIND)                                                                                         \
+  case KIND:                                                                                                           \
+    for (; i + HN_LANES <= count; i += HN_LANES) v_store(x + i, activate_one(v_load(x + i), KIND, alpha, beta));       \
+    break;
+
+/* Applies the activations that are not plain bounds to count floats in place, while they are in L1. */
+HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
+  const float alpha = e->alpha, beta = e->beta;
+  int64_t i = 0;
+  switch (e->activation) {
+    HN_ACTIVATE_CASE(HN_ACTIVATION_LEAKY_RELU)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_SIGMOID)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_SILU)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_HARDSWISH)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_HARDSIGMOID)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_ERF)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_TANH)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_TANH)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_ELU)
+    HN_ACTIVATE_CASE(HN_ACTIVATION_MISH)
+  case HN_ACTIVATION_PRELU:
+  case HN_ACTIVATION_COUNT:
+  case HN_ACTIVATION_NONE:
+  case HN_ACTIVATION_RELU:
+  case HN_ACTIVATION_CLIP: return;
+  }
+  const size_t rest_bytes = (size_t)(count % HN_LANES) * sizeof(float);
+  if (!rest_bytes) return;
+  float last[HN_LANES] = {0};
+  memcpy(last, x + i, rest_bytes);
+  v_store(last, activate_one(v_load(last), e->activation, alpha, beta));
+  memcpy(x + i, last, rest_bytes);
+}
+
+HN_INLINE vf rectify_one(vf x, vf slope) { return v_select(v_lt(x, v_set(0.0f)), x * slope, x); }
+
+/* x[i] or slope[i % period] * x[i] where that is negative. The period is whole vectors, or count or more. */
+HN_OUTLINE void rectify(float *x, int64_t count, const float *slope, int64_t period) {
+  for (int64_t at = 0; at < count; at += period, x += period) {
+    const int64_t run = count - at < period ? count - at : period;
+    int64_t i = 0;
+    for (; i + HN_LANES <= run; i += HN_LANES) v_store(x + i, rectify_one(v_load(x + i), v_load(slope + i)));
+    const size_t rest_bytes = (size_t)(run % HN_LANES) * sizeof(float);
+    if (!rest_bytes) continue;
+    float last[HN_LANES] = {0}, slopes[HN_LANES] = {0};
+    memcpy(last, x + i, rest_bytes);
+    memcpy(slopes, slope + i, rest_bytes);
+    v_store(last, rectify_one(v_load(last), v_load(slopes)));
+    memcpy(x + i, last, rest_bytes);
+  }
+}
+
+/* activate() where the channels begin with `channel` and repeat with the period, as rectify() wants it. */
+HN_INLINE void activate_channels(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel, int64_t period) {
+  if (e->activation == HN_ACTIVATION_PRELU)
+    rectify(x, count, e->slope + channel, period);
+  else
+    activate(x, count, e);
+}
+
+/* activate() where all are of one channel. */
+HN_INLINE void activate_channel(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel) {
+  if (e->activation == HN_ACTIVATION_PRELU)
+    activate(x, count, &(hn_epilogue_f32){.activation = HN_ACTIVATION_LEAKY_RELU, .alpha = e->slope[channel]});
+  else
+    activate(x, count, e);
+}
+
+#endif

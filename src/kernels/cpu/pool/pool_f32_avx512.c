@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* pool_f32_avx512.c - pooling, 16 floats at a time. */
-#include "kernels/cpu/pool/pool.h"
-
-#define HN_SIMD_AVX512
-#include "kernels/cpu/pool/pool_f32.inc.h"
