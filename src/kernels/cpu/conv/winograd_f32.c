@@ -142,11 +142,12 @@ HN_INLINE void finish_row(vf *out, vf bias, const int y, const finish *f, const 
 }
 
 /* False, and what was written is to be written again, when a product is NaN, infinite or so large that an output might
- * become it. A column's first output and its last product depend on all products of the column; the square of their sum
- * is infinite from 2^64 on, and what cancels in it leaves 2^-24 of itself. The question is asked at the end: a branch
- * between the halves costs 35 cycles a tile. */
+ * become it: a square is infinite from 2^64 on. Of a column's products four are asked, each by itself, because a pixel
+ * that reaches a sum of them may cancel there exactly; a pixel that reaches none of the four meets a kernel whose line
+ * is zero. The question is asked at the end: a branch between the halves costs 35 cycles a tile. */
 HN_INLINE int output_vector(const float *product, ptrdiff_t step, const finish *f, const int v, const int edge) {
   const vf bias = f->bias ? v_load(f->bias + v) : v_set(0.0f);
+  static const int asked_of_six[4] = {0, 1, 3, 5};
   vf half[HN_MOST_OUTPUTS][HN_MOST_EDGE], size[2] = {v_set(0.0f), v_set(0.0f)};
   HN_UNROLL
   for (int x = 0; x < edge; ++x) {
@@ -156,8 +157,11 @@ HN_INLINE int output_vector(const float *product, ptrdiff_t step, const finish *
     output_line(line, out, edge);
     HN_UNROLL
     for (int y = 0; y < edge - 2; ++y) half[y][x] = out[y];
-    const vf all = out[0] + line[edge - 1];
-    size[x % 2] = v_fma(all, all, size[x % 2]);
+    HN_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const vf one = line[edge == 4 ? i : asked_of_six[i]];
+      size[i % 2] = v_fma(one, one, size[i % 2]);
+    }
   }
   HN_UNROLL
   for (int y = 0; y < edge - 2; ++y) {
