@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 1
+#define HONE_BACKEND_API 2
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
@@ -62,14 +62,8 @@ typedef struct hone_slice {
   size_t offset, bytes;
 } hone_slice;
 
-/* The measured time of one tagged step. */
-typedef struct hone_span {
-  int step;
-  double begin_ns, end_ns;
-} hone_span;
-
 /* Every function may be called from any thread; a stream is used by one thread at a time. `out` pointers are NULL
- * after a failure. Optional entries are NULL: record..forget all or none, tag and spans both or none.
+ * after a failure. Optional entries are NULL: record..forget all or none.
  * A stream does what it is given in that order, perhaps later: copy and launch may return before anything happened, and
  * the host's side of a copy must stay as it is until wait. Between record and keep nothing runs; what is launched is
  * kept, with the addresses it was given, and replayed as one. record..forget may allocate, replay does not. */
@@ -92,19 +86,13 @@ typedef struct hone_backend {
   void (*drop)(hone_stream *stream);
   hone_status (*copy)(hone_stream *stream, hone_slice to, hone_slice from);
   hone_status (*mark)(hone_stream *stream, int slot);
-  hone_status (*after)(hone_stream *stream, hone_stream *other, int slot);
   hone_status (*wait)(hone_stream *stream);
-  hone_status (*poll)(hone_stream *stream, bool *out_done);
   hone_status (*between)(hone_stream *stream, int from, int to, double *out_elapsed_ns);
 
   hone_status (*record)(hone_stream *stream);
   hone_status (*keep)(hone_stream *stream, hone_replay **out);
   hone_status (*replay)(hone_stream *stream, const hone_replay *replay);
-  hone_status (*rebind)(hone_replay *replay, int binding, hone_slice slice);
   void (*forget)(hone_replay *replay);
-
-  hone_status (*tag)(hone_stream *stream, int step);
-  hone_status (*spans)(hone_stream *stream, hone_span *out, int *inout_count);
 
   const hone_tactic *const *tactics; /* ends with NULL */
 

@@ -165,19 +165,8 @@ hone_status hn_host_mark(hone_stream *stream, int slot) {
   return HONE_OK;
 }
 
-hone_status hn_host_after(hone_stream *stream, hone_stream *other, int slot) {
-  (void)stream; /* everything queued on a host stream has run already */
-  return slot < 0 || slot >= other->mark_count ? HONE_INVALID : HONE_OK;
-}
-
 hone_status hn_host_wait(hone_stream *stream) {
-  (void)stream;
-  return HONE_OK;
-}
-
-hone_status hn_host_poll(hone_stream *stream, bool *out_done) {
-  (void)stream;
-  *out_done = true;
+  (void)stream; /* everything queued on a host stream has run already */
   return HONE_OK;
 }
 

@@ -46,15 +46,13 @@ hone_status hn_host_stream(hone_unit *unit, int mark_count, hone_stream **out);
 void hn_host_drop(hone_stream *stream);
 hone_status hn_host_copy(hone_stream *stream, hone_slice to, hone_slice from);
 hone_status hn_host_mark(hone_stream *stream, int slot);
-hone_status hn_host_after(hone_stream *stream, hone_stream *other, int slot);
 hone_status hn_host_wait(hone_stream *stream);
-hone_status hn_host_poll(hone_stream *stream, bool *out_done);
 hone_status hn_host_between(hone_stream *stream, int from, int to, double *out_elapsed_ns);
 #define HN_HOST_ENTRIES                                                                                                \
   .struct_size = sizeof(hone_backend), .api = HONE_BACKEND_API, .unload = hn_host_unload, .count = hn_host_count,      \
   .close = hn_host_close, .facts = hn_host_facts, .alloc = hn_host_alloc, .free = hn_host_free,                        \
-  .stream = hn_host_stream, .drop = hn_host_drop, .copy = hn_host_copy, .mark = hn_host_mark, .after = hn_host_after,  \
-  .wait = hn_host_wait, .poll = hn_host_poll, .between = hn_host_between
+  .stream = hn_host_stream, .drop = hn_host_drop, .copy = hn_host_copy, .mark = hn_host_mark, .wait = hn_host_wait,    \
+  .between = hn_host_between
 
 /* A tactic that calls the op's own eval: ref's only one, and null's. State: hn_eval_state. */
 typedef struct hn_eval_state {

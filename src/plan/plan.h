@@ -53,9 +53,7 @@ typedef struct hn_plan_step {
   uint32_t constant_mask;
   uint64_t packed_offset, packed_bytes; /* in the weights; bytes 0: none */
   uint64_t scratch_bytes;               /* at the build's opt shapes (verified when static) */
-  int device, stream;
-  int after_count;
-  int *after;      /* steps on other streams that must have finished */
+  int device;
   int block_count; /* BRANCH, LOOP: block numbers */
   int *blocks;
   const char *caused_by; /* reformats and copies: the step that needed it; else NULL */

@@ -202,8 +202,6 @@ static hone_status read_step(hn_plan_reader *reader, const hn_json *object, hn_p
   step->constant_mask = (uint32_t)number;
   HN_TRY(hn_read_int(reader, object, "device", 0, plan->device_count - 1, 0, &number));
   step->device = (int)number;
-  HN_TRY(hn_read_int(reader, object, "stream", 0, 0, 0, &number));
-  HN_TRY(hn_read_ints(reader, object, "after", 0, INT32_MAX, &step->after_count, &step->after));
   HN_TRY(hn_read_ints(reader, object, "blocks", 0, INT32_MAX, &step->block_count, &step->blocks));
   if (hn_json_get(object, "caused_by")) HN_TRY(hn_read_text(reader, object, "caused_by", &step->caused_by));
   if (hn_json_get(object, "origins"))

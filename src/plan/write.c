@@ -152,8 +152,6 @@ static void put_step(hn_json_writer *w, const hn_plan_step *step) {
   put_ints(w, "out", step->out, step->out_count);
   if (step->constant_mask) hn_json_put_int(w, "constants", step->constant_mask);
   if (step->device) hn_json_put_int(w, "device", step->device);
-  if (step->stream) hn_json_put_int(w, "stream", step->stream);
-  if (step->after_count) put_ints(w, "after", step->after, step->after_count);
   if (step->block_count) put_ints(w, "blocks", step->blocks, step->block_count);
   if (step->caused_by) hn_json_put_text(w, "caused_by", step->caused_by);
   if (step->origin_count) put_names(w, "origins", step->origins, step->origin_count);

@@ -185,14 +185,6 @@ static hone_status mark(hone_stream *stream, int slot) {
   const job j = {.kind = JOB_MARK, .slot = slot};
   return slot >= 0 && slot < stream->mark_count ? give(stream, &j) : HONE_INVALID;
 }
-static hone_status after(hone_stream *stream, hone_stream *other, int slot) {
-  (void)stream, (void)slot;
-  return wait(other);
-}
-static hone_status poll(hone_stream *stream, bool *out_done) {
-  *out_done = stream->job_count == 0;
-  return HONE_OK;
-}
 static hone_status between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
   *out_elapsed_ns = stream->marks_ns[to] - stream->marks_ns[from];
   return HONE_OK;
@@ -216,10 +208,6 @@ static hone_status keep(hone_stream *stream, hone_replay **out) {
 static hone_status replay(hone_stream *stream, const hone_replay *kept) {
   const job j = {.kind = JOB_REPLAY, .replay = kept};
   return give(stream, &j);
-}
-static hone_status rebind(hone_replay *kept, int binding, hone_slice slice) {
-  (void)kept, (void)binding, (void)slice;
-  return HONE_UNSUPPORTED;
 }
 static void forget(hone_replay *kept) { drop(kept->host, kept, replay_bytes(MAX_JOBS)); }
 
@@ -334,14 +322,11 @@ static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .drop = drop_stream,
                                      .copy = copy,
                                      .mark = mark,
-                                     .after = after,
                                      .wait = wait,
-                                     .poll = poll,
                                      .between = between,
                                      .record = record,
                                      .keep = keep,
                                      .replay = replay,
-                                     .rebind = rebind,
                                      .forget = forget,
                                      .tactics = tactics};
 static const hone_backend *const backends[] = {&backend, NULL};

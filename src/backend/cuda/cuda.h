@@ -20,11 +20,11 @@
       row(cuDeviceGetAttribute) row(cuDevicePrimaryCtxRetain) row(cuDevicePrimaryCtxRelease) row(cuCtxSetCurrent)      \
           row(cuMemAlloc) row(cuMemFree) row(cuMemHostAlloc) row(cuMemFreeHost) row(cuMemcpyHtoDAsync)                 \
               row(cuMemcpyDtoHAsync) row(cuMemcpyDtoDAsync) row(cuStreamCreate) row(cuStreamDestroy)                   \
-                  row(cuStreamSynchronize) row(cuStreamQuery) row(cuStreamWaitEvent) row(cuEventCreate)                \
-                      row(cuEventDestroy) row(cuEventRecord) row(cuEventElapsedTime) row(cuStreamBeginCapture)         \
-                          row(cuStreamEndCapture) row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy)   \
-                              row(cuGraphDestroy) row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction)   \
-                                  row(cuLaunchKernel) row(cuGetErrorString)
+                  row(cuStreamSynchronize) row(cuEventCreate) row(cuEventDestroy) row(cuEventRecord)                   \
+                      row(cuEventElapsedTime) row(cuStreamBeginCapture) row(cuStreamEndCapture)                        \
+                          row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
+                              row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
+                                  row(cuGetErrorString)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -144,14 +144,11 @@ hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
 void hn_cuda_drop(hone_stream *stream);
 hone_status hn_cuda_copy(hone_stream *stream, hone_slice to, hone_slice from);
 hone_status hn_cuda_mark(hone_stream *stream, int slot);
-hone_status hn_cuda_after(hone_stream *stream, hone_stream *other, int slot);
 hone_status hn_cuda_wait(hone_stream *stream);
-hone_status hn_cuda_poll(hone_stream *stream, bool *out_done);
 hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_elapsed_ns);
 hone_status hn_cuda_record(hone_stream *stream);
 hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out);
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay);
-hone_status hn_cuda_rebind(hone_replay *replay, int binding, hone_slice slice);
 void hn_cuda_forget(hone_replay *replay);
 hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
 

@@ -61,23 +61,9 @@ hone_status hn_cuda_mark(hone_stream *stream, int slot) {
   return word(stream->unit->driver->api.cuEventRecord(stream->marks[slot], stream->stream));
 }
 
-hone_status hn_cuda_after(hone_stream *stream, hone_stream *other, int slot) {
-  if (slot < 0 || slot >= other->mark_count) return HONE_INVALID;
-  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
-  return word(stream->unit->driver->api.cuStreamWaitEvent(stream->stream, other->marks[slot], 0));
-}
-
 hone_status hn_cuda_wait(hone_stream *stream) {
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
   return word(stream->unit->driver->api.cuStreamSynchronize(stream->stream));
-}
-
-hone_status hn_cuda_poll(hone_stream *stream, bool *out_done) {
-  *out_done = false;
-  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
-  const CUresult result = stream->unit->driver->api.cuStreamQuery(stream->stream);
-  *out_done = result == CUDA_SUCCESS;
-  return result == CUDA_ERROR_NOT_READY ? HONE_OK : word(result);
 }
 
 hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
@@ -121,12 +107,6 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out) {
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay) {
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
   return word(stream->unit->driver->api.cuGraphLaunch(replay->exec, stream->stream));
-}
-
-/* Nothing of the caller's is in a recorded run: it holds the device's own buffers, which do not move. */
-hone_status hn_cuda_rebind(hone_replay *replay, int binding, hone_slice slice) {
-  (void)replay, (void)binding, (void)slice;
-  return HONE_UNSUPPORTED;
 }
 
 void hn_cuda_forget(hone_replay *replay) {
