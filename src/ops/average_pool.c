@@ -6,9 +6,9 @@
 static double mean(const hn_pool_window *window, int64_t count_pads) {
   double sum = 0;
   int64_t offset;
-  hn_taps taps;
-  for (bool more = hn_taps_begin(&taps, window->sliding, window->at, &offset); more;
-       more = hn_taps_next(&taps, &offset))
+  hn_window_taps taps;
+  for (bool more = hn_window_taps_begin(&taps, window->sliding, window->at, &offset); more;
+       more = hn_window_taps_next(&taps, &offset))
     sum += hn_real(window->x, window->base + offset);
   const double count = count_pads ? taps.padded : (double)taps.inside;
   return count > 0 ? sum / count : 0;

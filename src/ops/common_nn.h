@@ -63,19 +63,19 @@ typedef enum hn_tap { HN_TAP_INSIDE, HN_TAP_ON_PAD, HN_TAP_BEYOND } hn_tap;
  * BEYOND: further out than the pads, as ceil_mode's last window may reach. */
 hn_tap hn_sliding_tap(const hn_sliding *sliding, const int64_t *out_at, int64_t tap, int64_t *out_offset);
 /* The taps of a window that lie inside the input, in order: what the pads hold is never walked through. */
-typedef struct hn_taps {
+typedef struct hn_window_taps {
   const hn_sliding *sliding;
   int64_t begin[HN_MAX_SPATIAL], end[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL]; /* in the input */
   int64_t inside;
   double padded; /* taps inside or on pads */
-} hn_taps;
-bool hn_taps_begin(hn_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset);
-bool hn_taps_next(hn_taps *taps, int64_t *out_offset); /* false: there is none left */
+} hn_window_taps;
+bool hn_window_taps_begin(hn_window_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset);
+bool hn_window_taps_next(hn_window_taps *taps, int64_t *out_offset); /* false: there is none left */
 /* eval of a pooling row: each output element is the fold of one window; parameter: passed on. */
 typedef struct hn_pool_window {
   const hone_tensor *x;
   const hn_sliding *sliding;
-  const int64_t *at; /* the window, for hn_taps_begin */
+  const int64_t *at; /* the window, for hn_window_taps_begin */
   int64_t base;      /* where its plane begins in x */
 } hn_pool_window;
 typedef double hn_fold_window(const hn_pool_window *window, int64_t parameter);

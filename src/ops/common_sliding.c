@@ -105,8 +105,8 @@ static int64_t below(int64_t size, int64_t step, int64_t count) {
   return fit < count ? fit : count;
 }
 
-bool hn_taps_begin(hn_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset) {
-  *taps = (hn_taps){.sliding = sliding, .inside = 1, .padded = 1};
+bool hn_window_taps_begin(hn_window_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset) {
+  *taps = (hn_window_taps){.sliding = sliding, .inside = 1, .padded = 1};
   for (int i = 0; i < sliding->spatial; ++i) {
     const int64_t origin = out_at[i] * sliding->stride[i] - sliding->pad_begin[i], step = sliding->dilation[i];
     const int64_t first = origin < 0 ? hn_ceil_div(-origin, step) : 0, end = sliding->in[i] - origin;
@@ -116,10 +116,10 @@ bool hn_taps_begin(hn_taps *taps, const hn_sliding *sliding, const int64_t *out_
     taps->inside *= last > first ? last - first : 0;
     taps->padded *= (double)below(end + sliding->pad_end[i], step, sliding->kernel[i]);
   }
-  return taps->inside > 0 && hn_taps_next(taps, out_offset);
+  return taps->inside > 0 && hn_window_taps_next(taps, out_offset);
 }
 
-bool hn_taps_next(hn_taps *taps, int64_t *out_offset) {
+bool hn_window_taps_next(hn_window_taps *taps, int64_t *out_offset) {
   const hn_sliding *s = taps->sliding;
   int64_t offset = 0, size = 1;
   if (taps->at[0] >= taps->end[0]) return false;

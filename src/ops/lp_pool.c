@@ -13,9 +13,9 @@ static double norm(const hn_pool_window *window, int64_t parameter) {
   const double p = (double)parameter;
   double sum = 0;
   int64_t offset;
-  hn_taps taps;
-  for (bool more = hn_taps_begin(&taps, window->sliding, window->at, &offset); more;
-       more = hn_taps_next(&taps, &offset))
+  hn_window_taps taps;
+  for (bool more = hn_window_taps_begin(&taps, window->sliding, window->at, &offset); more;
+       more = hn_window_taps_next(&taps, &offset))
     sum += pow(fabs(hn_real(window->x, window->base + offset)), p);
   return pow(sum, 1 / p);
 }

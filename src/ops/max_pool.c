@@ -29,7 +29,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const bool by_column = hn_attr_int(eval->attrs, "storage_order") == 1, indices = hn_eval_wanted(eval, 1);
   hn_sliding sliding;
   HN_TRY(hn_eval_sliding(eval, x, NULL, &sliding));
-  hn_taps taps;
+  hn_window_taps taps;
   const int64_t plane = hn_sliding_in_size(&sliding), channels = hn_eval_dim(x, 1);
   int64_t first, last, at[HONE_MAX_RANK];
   hn_window_joint(eval, window, &first, &last);
@@ -38,7 +38,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     const int64_t base = (at[0] * channels + at[1]) * plane;
     double best = lowest(x->type.dtype);
     int64_t best_offset = -1, offset;
-    for (bool more = hn_taps_begin(&taps, &sliding, at + 2, &offset); more; more = hn_taps_next(&taps, &offset)) {
+    for (bool more = hn_window_taps_begin(&taps, &sliding, at + 2, &offset); more;
+         more = hn_window_taps_next(&taps, &offset)) {
       const double value = hn_real(x, base + offset);
       if (best_offset >= 0 && !(value > best) && !(isnan(value) && !isnan(best))) continue;
       best = value, best_offset = offset;

@@ -10,7 +10,7 @@ typedef struct body {
   const hn_block *block;
   int first, first_result, states;
   int h, c; /* which state; c -1 for gru */
-  hn_place sequence;
+  hn_element sequence;
   int64_t count;
   bool backwards;
 } body;
@@ -55,29 +55,22 @@ static bool find_states(body *b) {
   return true;
 }
 
-/* Every entry of a list of axes or directions is `want`; absent lists are zeros. */
-static bool all_are(const hn_node *node, const char *name, int64_t want) {
-  const int64_t *items;
-  const int count = hn_attr_ints(&node->attrs, name, &items);
-  for (int i = 0; i < count; ++i)
-    if (items[i] != want) return false;
-  return count > 0 || want == 0;
-}
-
 static bool read_scan(body *b) {
   const hn_node *node = b->node;
   b->first = b->first_result = 0;
   b->states = node->in_count - 1 - (int)hn_attr_int(&node->attrs, "captures");
-  if (hn_attr_int(&node->attrs, "num_scan_inputs") != 1 || b->states < 1 || !all_are(node, "scan_output_axes", 0))
+  if (hn_attr_int(&node->attrs, "num_scan_inputs") != 1 || b->states < 1 ||
+      !hn_attr_ints_are(&node->attrs, "scan_output_axes", 0))
     return false;
   b->backwards = hn_attr_ints_at(&node->attrs, "scan_input_directions", 0, 0) == 1;
-  if (node->out_count > b->states && !all_are(node, "scan_output_directions", b->backwards)) return false;
+  if (node->out_count > b->states && !hn_attr_ints_are(&node->attrs, "scan_output_directions", b->backwards))
+    return false;
   if (param_index(b->block, hn_behind_views(b->step->in[HN_RNN_X])) != b->states) return false;
-  b->sequence = (hn_place){.from = node->in[b->states]};
+  b->sequence = (hn_element){.from = node->in[b->states]};
   if (!b->sequence.from) return false;
   b->sequence.axis = (int)hn_attr_ints_at(&node->attrs, "scan_input_axes", 0, 0);
   if (b->sequence.axis < 0) b->sequence.axis += b->sequence.from->fact.type.shape.rank;
-  if (!hn_place_extents(&b->sequence)) return false;
+  if (!hn_element_extents(&b->sequence)) return false;
   b->count = b->sequence.from->fact.type.shape.dim[b->sequence.axis];
   return true;
 }
@@ -102,11 +95,11 @@ static bool read_loop(body *b) {
   if (!x || !hn_is_op(x->node, "gather") || hn_behind_views(x->node->in[1]) != b->block->params[TRIPS]) return false;
   const int from = param_index(b->block, x->node->in[0]);
   if (from < FIXED + b->states && !hn_value_is_constant(x->node->in[0])) return false;
-  b->sequence = (hn_place){.from = from < 0 ? x->node->in[0] : node->in[from]};
+  b->sequence = (hn_element){.from = from < 0 ? x->node->in[0] : node->in[from]};
   b->sequence.axis = (int)hn_attr_int(&x->node->attrs, "axis");
   if (!b->sequence.from) return false;
   if (b->sequence.axis < 0) b->sequence.axis += b->sequence.from->fact.type.shape.rank;
-  return hn_place_extents(&b->sequence) && b->count <= b->sequence.from->fact.type.shape.dim[b->sequence.axis];
+  return hn_element_extents(&b->sequence) && b->count <= b->sequence.from->fact.type.shape.dim[b->sequence.axis];
 }
 
 /* The outputs' types are those of the layer's outputs, as far as they are known. */

@@ -132,17 +132,9 @@ static hone_status make_pads(hn_match *match) {
 
 /* ---- pools over 1x1 convolutions ---- */
 
-static bool all_are(const hone_attrs *attrs, const char *name, int64_t want) {
-  const int64_t *items;
-  const int count = hn_attr_ints(attrs, name, &items);
-  for (int i = 0; i < count; ++i)
-    if (items[i] != want) return false;
-  return true;
-}
-
 static bool is_not_padded(const hone_attrs *attrs) {
   const char *how = hn_attr_text(attrs, "auto_pad");
-  return all_are(attrs, "pads", 0) && (hn_name_equal(how, "NOTSET") || hn_name_equal(how, "VALID"));
+  return hn_attr_ints_are(attrs, "pads", 0) && (hn_name_equal(how, "NOTSET") || hn_name_equal(how, "VALID"));
 }
 
 /* Both are linear, and the one mixes channels, the other pixels. The pool reads more channels than before when the
@@ -154,9 +146,9 @@ static const char *when_pool_first(const hn_match *match) {
   if (!hn_shape_known(w) || hn_input(hn_bound_node(match, "c"), 3)) return "the convolution adds a residual";
   for (int i = 2; i < w->rank; ++i)
     if (w->dim[i] != 1) return "";
-  if (!all_are(conv, "strides", 1) || !is_not_padded(conv)) return "";
+  if (!hn_attr_ints_are(conv, "strides", 1) || !is_not_padded(conv)) return "";
   if (!is_not_padded(pool) || hn_attr_int(pool, "ceil_mode") != 0) return "the pool pads";
-  if (all_are(pool, "strides", 1)) return "the pool leaves as many pixels";
+  if (hn_attr_ints_are(pool, "strides", 1)) return "the pool leaves as many pixels";
   return w->dim[0] < FEW && w->dim[0] < w->dim[1] ? "the convolution makes few channels" : NULL;
 }
 
@@ -287,7 +279,7 @@ static const char *when_affine_input(const hn_match *match) {
   if (x->rank < 3 || !hn_shape_known(w) || HONE_SYMBOLIC(x->dim[1])) return "";
   for (int i = 2; i < w->rank; ++i)
     if (w->dim[i] != 1) return "the convolution is not 1x1";
-  if (!all_are(conv, "strides", 1) || !is_not_padded(conv) || hn_attr_int(conv, "group") != 1)
+  if (!hn_attr_ints_are(conv, "strides", 1) || !is_not_padded(conv) || hn_attr_int(conv, "group") != 1)
     return "the convolution has strides, pads or groups";
   return one_a_channel(match, "k") && one_a_channel(match, "shift") ? NULL : "the factors are not one a channel";
 }

@@ -20,19 +20,11 @@ static hone_status make_slope(hn_match *match) {
 
 /* ---- pools of whole planes ---- */
 
-static bool all_are(const hone_attrs *attrs, const char *name, int64_t want) {
-  const int64_t *items;
-  const int count = hn_attr_ints(attrs, name, &items);
-  for (int i = 0; i < count; ++i)
-    if (items[i] != want) return false;
-  return true;
-}
-
 static const char *when_whole(const hn_match *match) {
   const hone_shape *x = &hn_bound_type(match, "x")->shape;
   const hone_attrs *attrs = &match->root->attrs;
   const char *how = hn_attr_text(attrs, "auto_pad");
-  if (x->rank < 3 || !all_are(attrs, "pads", 0) || !all_are(attrs, "dilations", 1)) return "";
+  if (x->rank < 3 || !hn_attr_ints_are(attrs, "pads", 0) || !hn_attr_ints_are(attrs, "dilations", 1)) return "";
   if (!hn_name_equal(how, "NOTSET") && !hn_name_equal(how, "VALID")) return "";
   for (int i = 2; i < x->rank; ++i)
     if (hn_attr_ints_at(attrs, "kernel_shape", i - 2, -1) != x->dim[i]) return "";

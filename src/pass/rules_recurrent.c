@@ -24,7 +24,7 @@ typedef struct source {
 typedef struct operand {
   hn_value *value;
   bool is_cut;
-  hn_place place; /* in value */
+  hn_element place; /* in value */
 } operand;
 
 /* Gates as the ONNX operators order them: i, o, f, c; z, r, h. */
@@ -70,13 +70,13 @@ static bool read_product(hn_value *value, int64_t column, operand *out, source *
     out->value = input_of(value->node, 0);
     return read_weights(value->node, 0, column, from);
   }
-  hn_place *place = &out->place;
-  if (!value->node || !hn_find_place(value, place) || !is_bare(place->from->node)) return false;
+  hn_element *place = &out->place;
+  if (!value->node || !hn_find_element(value, place) || !is_bare(place->from->node)) return false;
   if (place->axis == place->from->fact.type.shape.rank - 1 || last_dim(value) != last_dim(place->from)) return false;
   const hn_node *layer = place->from->node;
   out->value = place->from = input_of(layer, 0);
   out->is_cut = true;
-  return hn_place_extents(place) && read_weights(layer, 0, column, from);
+  return hn_element_extents(place) && read_weights(layer, 0, column, from);
 }
 
 static bool same_operand(const operand *a, const operand *b) {
@@ -139,8 +139,8 @@ static const hn_node *layer_of(const hn_node *gate, const hn_value *summand, int
 
 /* A step of a sequence, rather than what a cell made. */
 static bool is_part(hn_value *value) {
-  hn_place ignored;
-  return hn_find_place(value, &ignored);
+  hn_element ignored;
+  return hn_find_element(value, &ignored);
 }
 
 /* For the sums alone input and state are alike: the state is the one with its size, or from where c comes from. */

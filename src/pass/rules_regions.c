@@ -26,14 +26,6 @@ static const char *check_layer(const hn_match *match, const char *layer, const c
 
 /* ---- inverted residuals ---- */
 
-static bool all_are(const hone_attrs *attrs, const char *name, int64_t want) {
-  const int64_t *items;
-  const int count = hn_attr_ints(attrs, name, &items);
-  for (int i = 0; i < count; ++i)
-    if (items[i] != want) return false;
-  return true;
-}
-
 static const char *check_pointwise(const hn_match *match, const char *layer, const char *weights, bool adds) {
   const hone_attrs *attrs = &hn_bound_node(match, layer)->attrs;
   const hone_shape *w = &hn_bound_type(match, weights)->shape;
@@ -41,7 +33,9 @@ static const char *check_pointwise(const hn_match *match, const char *layer, con
   for (int i = 2; !unmet && i < w->rank; ++i)
     if (w->dim[i] != 1) unmet = "";
   if (unmet) return unmet;
-  return all_are(attrs, "strides", 1) && all_are(attrs, "pads", 0) ? NULL : "a 1x1 convolution has strides or pads";
+  return hn_attr_ints_are(attrs, "strides", 1) && hn_attr_ints_are(attrs, "pads", 0)
+             ? NULL
+             : "a 1x1 convolution has strides or pads";
 }
 
 /* Each channel is filtered by itself. */

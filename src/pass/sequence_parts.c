@@ -39,7 +39,7 @@ static bool one_index(const hn_value *value, int64_t *out) {
 }
 
 /* Of a gather, or of a split's part. */
-static bool find_along(const hn_node *node, const hn_value *value, hn_place *out) {
+static bool find_along(const hn_node *node, const hn_value *value, hn_element *out) {
   int64_t axis = hn_attr_int(&node->attrs, "axis");
   if (axis < 0) axis += out->from->fact.type.shape.rank;
   out->axis = (int)axis;
@@ -52,7 +52,7 @@ static bool find_along(const hn_node *node, const hn_value *value, hn_place *out
   return value->fact.type.shape.dim[axis] == 1;
 }
 
-static bool find_slice(const hn_node *node, hn_place *out) {
+static bool find_slice(const hn_node *node, hn_element *out) {
   const hn_value *axes = hn_rnn_in(node, 3);
   int64_t axis = 0;
   if (!one_index(hn_rnn_in(node, 1), &out->at) || (axes && !one_index(axes, &axis))) return false;
@@ -61,7 +61,7 @@ static bool find_slice(const hn_node *node, hn_place *out) {
   return node->out[0]->fact.type.shape.dim[axis] == 1;
 }
 
-bool hn_place_extents(hn_place *place) {
+bool hn_element_extents(hn_element *place) {
   const hone_shape *from = &place->from->fact.type.shape;
   if (!hn_shape_known(from) || place->axis < 0 || place->axis >= from->rank) return false;
   place->outer = place->inner = 1;
@@ -70,14 +70,14 @@ bool hn_place_extents(hn_place *place) {
   return true;
 }
 
-bool hn_find_place(hn_value *value, hn_place *out) {
+bool hn_find_element(hn_value *value, hn_element *out) {
   value = hn_behind_views(value);
   const hn_node *node = value->node;
   if (!hn_is_op(node, "gather") && !hn_is_op(node, "slice") && !hn_is_op(node, "split")) return false;
-  *out = (hn_place){.from = node->in[0]};
+  *out = (hn_element){.from = node->in[0]};
   if (!hn_shape_known(&out->from->fact.type.shape) || !hn_shape_known(&value->fact.type.shape)) return false;
   if (!(hn_is_op(node, "slice") ? find_slice(node, out) : find_along(node, value, out))) return false;
-  if (!hn_place_extents(out)) return false;
+  if (!hn_element_extents(out)) return false;
   const int64_t extent = out->from->fact.type.shape.dim[out->axis];
   if (out->at < 0) out->at += extent;
   return out->at >= 0 && out->at < extent && hn_elems(&value->fact.type.shape) == out->outer * out->inner;
@@ -131,7 +131,7 @@ hone_status hn_make_swapped(const hn_sequence_maker *m, int64_t a, int64_t b, in
   return make(m, "transpose", 1, x, &perm, x);
 }
 
-hone_status hn_make_sequence(const hn_sequence_maker *m, const hn_place *p, int64_t count, const hone_shape *step,
+hone_status hn_make_sequence(const hn_sequence_maker *m, const hn_element *p, int64_t count, const hone_shape *step,
                              hn_value **x) {
   *x = p->from;
   HN_TRY(hn_make_slice(m, p->axis, p->at, p->at + count, x));

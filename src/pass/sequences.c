@@ -44,7 +44,7 @@ static bool h_is_read(const hn_node *node, const hn_node *next) {
 typedef struct chain {
   hn_node **steps;
   int count, capacity;
-  hn_place first; /* of the step with the smallest index */
+  hn_element first; /* of the step with the smallest index */
   bool backwards;
 } chain;
 
@@ -57,16 +57,16 @@ static hone_status add_step(hn_pass_run *run, chain *c, hn_node *node) {
 
 /* From one step on, as long as the next reads the next element of the same sequence, or always the one before. */
 static hone_status find_chain(hn_pass_run *run, hn_node *node, chain *c) {
-  hn_place last, at;
+  hn_element last, at;
   *c = (chain){0};
-  if (!hn_is_step(node) || !hn_find_place(node->in[HN_RNN_X], &last)) return HONE_OK;
+  if (!hn_is_step(node) || !hn_find_element(node->in[HN_RNN_X], &last)) return HONE_OK;
   c->first = last;
   HN_TRY(add_step(run, c, node));
   for (;;) {
     hn_node *next = find_next(hn_rnn_out(node, HN_RNN_Y), node);
     if (!next) next = find_next(hn_rnn_out(node, HN_RNN_Y_H), node);
     if (!next || has_other_use(hn_rnn_out(node, HN_RNN_Y_C), next)) return HONE_OK;
-    if (!hn_find_place(next->in[HN_RNN_X], &at) || at.from != last.from || at.axis != last.axis) return HONE_OK;
+    if (!hn_find_element(next->in[HN_RNN_X], &at) || at.from != last.from || at.axis != last.axis) return HONE_OK;
     const bool back = at.at < last.at;
     if (at.at != last.at + (back ? -1 : 1) || (c->count > 1 && c->backwards != back)) return HONE_OK;
     c->backwards = back;
@@ -156,10 +156,10 @@ static hone_status join_chains(hn_pass_run *run, hn_block *block) {
 /* ---- stacks ---- */
 
 /* Do the inputs follow each other in one sequence? */
-static bool find_stacked(const hn_node *concat, hn_place *out) {
-  hn_place at;
+static bool find_stacked(const hn_node *concat, hn_element *out) {
+  hn_element at;
   for (int i = 0; i < concat->in_count; ++i) {
-    if (!hn_find_place(concat->in[i], i == 0 ? out : &at)) return false;
+    if (!hn_find_element(concat->in[i], i == 0 ? out : &at)) return false;
     if (i > 0 && (at.from != out->from || at.axis != out->axis || at.at != out->at + i)) return false;
     if (!hn_shape_equal(&concat->in[i]->fact.type.shape, &concat->in[0]->fact.type.shape)) return false;
   }
@@ -170,7 +170,7 @@ static bool find_stacked(const hn_node *concat, hn_place *out) {
 static hone_status unstack(hn_pass_run *run, hn_node *concat, bool *out_done) {
   const hn_value *y = concat->out[0];
   const hone_shape *each = &concat->in[0]->fact.type.shape;
-  hn_place place;
+  hn_element place;
   *out_done = false;
   if (!find_stacked(concat, &place) || !hn_shape_known(&y->fact.type.shape)) return HONE_OK;
   int64_t axis = hn_attr_int(&concat->attrs, "axis"), outer = 1;

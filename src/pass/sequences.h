@@ -20,14 +20,14 @@ bool hn_is_step(const hn_node *node);
 bool hn_is_state(hn_value *value, const hn_node *node, bool c);
 
 /* Index `at` along the axis of a tensor: in front of the axis `outer` elements, behind it `inner`. */
-typedef struct hn_place {
+typedef struct hn_element {
   hn_value *from;
   int axis;
   int64_t at, outer, inner;
-} hn_place;
+} hn_element;
 /* A gather, slice or part of a split of one index, maybe under another shape. */
-bool hn_find_place(hn_value *value, hn_place *out);
-bool hn_place_extents(hn_place *place); /* outer and inner, from the rest; false when they are not known */
+bool hn_find_element(hn_value *value, hn_element *out);
+bool hn_element_extents(hn_element *place); /* outer and inner, from the rest; false when they are not known */
 
 /* Makes nodes in front of another; each function replaces *x by what it makes. Extents are known. */
 typedef struct hn_sequence_maker {
@@ -40,7 +40,7 @@ hone_status hn_make_slice(const hn_sequence_maker *maker, int64_t axis, int64_t 
 /* [a, b, c] as [b, a, c]. */
 hone_status hn_make_swapped(const hn_sequence_maker *maker, int64_t a, int64_t b, int64_t c, hn_value **x);
 /* The steps [at, at + count) of a sequence as [count, batch, size]; step: [1, batch, size]. */
-hone_status hn_make_sequence(const hn_sequence_maker *maker, const hn_place *place, int64_t count,
+hone_status hn_make_sequence(const hn_sequence_maker *maker, const hn_element *place, int64_t count,
                              const hone_shape *step, hn_value **x);
 /* The layer: x, h and c its inputs, weights and attributes those of a step. wants: which outputs. *out_unmet, when not
  * NULL, says why it should not be; the caller removes it then. */

@@ -37,6 +37,14 @@ int hn_attr_ints(const hone_attrs *attrs, const char *name, const int64_t **out)
   return found ? (int)attr->count : 0;
 }
 
+bool hn_attr_ints_are(const hone_attrs *attrs, const char *name, int64_t want) {
+  const int64_t *items;
+  const int count = hn_attr_ints(attrs, name, &items);
+  for (int i = 0; i < count; ++i)
+    if (items[i] != want) return false;
+  return true;
+}
+
 int64_t hn_attr_ints_at(const hone_attrs *attrs, const char *name, int at, int64_t otherwise) {
   const int64_t *items;
   return at >= 0 && at < hn_attr_ints(attrs, name, &items) ? items[at] : otherwise;

@@ -16,6 +16,7 @@ double hn_attr_float(const hone_attrs *attrs, const char *name);
 const char *hn_attr_text(const hone_attrs *attrs, const char *name);
 /* List attributes: count (0 when absent), and the items through *out (NULL when absent). */
 int hn_attr_ints(const hone_attrs *attrs, const char *name, const int64_t **out);
+bool hn_attr_ints_are(const hone_attrs *attrs, const char *name, int64_t want); /* each of them; true when absent */
 int64_t hn_attr_ints_at(const hone_attrs *attrs, const char *name, int at, int64_t otherwise);
 /* The attributes whose names begin with the prefix, without it: of one layer of a fused op. Borrowed; how many. */
 int hn_attrs_behind(const hone_attrs *attrs, const char *prefix, hone_attr *items, int room);
