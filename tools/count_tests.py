@@ -26,6 +26,19 @@ def reason_of(case):
     return re.sub(r"^skipped: ", "", said[0])
 
 
+def skipped_parts(said):
+    """What a test that ran left out, each with its reason: the line before cmocka's, which names a part once more at its end."""
+    parts, before = {}, ""
+    for line in said.splitlines():
+        part = re.fullmatch(r"\[  SKIPPED \] (\w+)", line)
+        if part:
+            parts.setdefault(part.group(1), before if before and not before.startswith("[") else "no reason given")
+        elif re.search(r" (?:is|are) left out$", line):
+            parts[line] = ""
+        before = line
+    return [f"{part}: {reason}" if reason else part for part, reason in parts.items()]
+
+
 def may_skip(labels, reason):
     if "gpu" in labels:
         return True
@@ -38,9 +51,7 @@ def outcome(case, labels):
     """passed, failed or skipped; CTest also writes <skipped> for a program that was never built."""
     name = case.get("name")
     if case.get("status") == "run":
-        said = case.findtext("system-out") or ""
-        parts = re.findall(r"^\[  SKIPPED \] (\w+)$|^(.* (?:is|are) left out)$", said, re.M)
-        for part in dict.fromkeys("".join(pair) for pair in parts):  # cmocka names each twice
+        for part in skipped_parts(case.findtext("system-out") or ""):
             print(f"skipped: a part of {name}: {part}")
         return "passed"
     skipped = case.find("skipped")

@@ -4,6 +4,7 @@
  */
 #include "ir/graph.h"
 #include "ir/text.h"
+#include "support/saved_engine.h"
 #include <hone/hone.h>
 #include <hone/tensor_io.h>
 #include <setjmp.h>
@@ -100,7 +101,7 @@ static void check(const char *text, int64_t extent, bool good, const char *failu
   close(file);
   assert_int_equal(hone_engine_save(engine, path, NULL), HONE_OK);
   assert_int_equal(hone_engine_load(context, path, &device, 1, &loaded), HONE_OK);
-  remove(path);
+  saved_engine_remove(path);
   for (int again = 0; again < 2; ++again) {
     run(engine, extent, good, NULL);
     run(engine, extent, !good, failure);

@@ -3,6 +3,7 @@
  * and loaded, they say what the reference says. */
 #include "base/text.h"
 #include "support/built_session.h"
+#include "support/saved_engine.h"
 #include "support/small_net.h"
 #include <hone/engine.h>
 #include <hone/tensor_io.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const int counts[] = {33, 40, 64, 100, 250};
@@ -57,13 +59,14 @@ static void compare_loaded(hone_context *context, hone_device *device, const bui
   hone_session *session;
   const int file = mkstemp(path);
   assert_true(file >= 0);
+  (void)close(file);
   assert_int_equal(hone_engine_save(tuned->engine, path, hone_context_diagnostics(context)), HONE_OK);
   assert_int_equal(hone_engine_load(context, path, &device, 1, &engine), HONE_OK);
   assert_int_equal(hone_session_create(engine, NULL, &session, NULL), HONE_OK);
   compare(session, reference);
   hone_session_destroy(session);
   hone_engine_release(engine);
-  (void)remove(path);
+  saved_engine_remove(path);
 }
 
 static void check_text(const char *text) {

@@ -3,6 +3,7 @@
  * nor engines depend on what fresh memory holds. */
 #include "ir/text.h"
 #include "support/guard.h"
+#include "support/saved_engine.h"
 #include "support/small_net.h"
 #include <hone/hone.h>
 #include <hone/tensor_io.h>
@@ -61,7 +62,7 @@ static void read_engine(const hone_engine *engine, hone_context *context, result
   r->engine = malloc(r->engine_bytes);
   assert_int_equal(fread(r->engine, 1, r->engine_bytes, saved), r->engine_bytes);
   (void)fclose(saved);
-  (void)remove(path);
+  saved_engine_remove(path);
 }
 
 static void run(const char *text, unsigned char pattern, size_t bytes, result *r) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_schedules.c - engines with several schedules: each shape runs by the nearest one that takes it and gives what
  * the reference gives; one can be forced; what none takes is refused in words; instances and profiles are over all. */
+#include "support/saved_engine.h"
 #include "support/schedules.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,16 +103,14 @@ static void check_outputs(const schedules_net *net, hone_engine *engine, const f
 }
 
 static hone_engine *reload(const hone_engine *engine) {
-  char path[] = "/tmp/hone_schedules_XXXXXX", ledger[64];
+  char path[] = "/tmp/hone_schedules_XXXXXX";
   const int fd = mkstemp(path);
   assert_true(fd >= 0);
   close(fd);
   hone_engine *loaded;
   check(hone_engine_save(engine, path, hone_context_diagnostics(context)));
   check(hone_engine_load(context, path, &device, 1, &loaded));
-  snprintf(ledger, sizeof ledger, "%s.ledger", path);
-  unlink(ledger);
-  unlink(path);
+  saved_engine_remove(path);
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 /* test_subnormals.c - runs take zero for subnormal numbers, in inputs, constants and results, in every thread, and the
  * caller's thread is as before afterwards; an engine built to keep them does, also after it was saved and read. */
 #include "base/float_mode.h"
+#include "support/saved_engine.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,7 @@ static void run(hone_context *context, hone_engine *engine, bool keep) {
 }
 
 static void check_engine(hone_context *context, hone_device *device, bool keep, bool reference) {
-  char path[] = "/tmp/hone_subnormals_XXXXXX", ledger[sizeof path + 8];
+  char path[] = "/tmp/hone_subnormals_XXXXXX";
   const hone_build_options build = {
       .struct_size = sizeof build, .level = -1, .reference_only = reference, .keep_subnormals = keep};
   hone_graph *graph = make_graph(context);
@@ -92,14 +93,15 @@ static void check_engine(hone_context *context, hone_device *device, bool keep, 
   hone_engine_release(loaded);
   hone_engine_release(engine);
   hone_graph_destroy(graph);
-  unlink(path);
-  (void)snprintf(ledger, sizeof ledger, "%s.ledger", path);
-  unlink(ledger);
+  saved_engine_remove(path);
 }
 
 static void test_runs(void **state) {
   (void)state;
-  if (!host_flushes()) skip(); /* a processor that has no such mode computes with all numbers */
+  if (!host_flushes()) {
+    print_message("this processor has no mode that flushes subnormal numbers\n");
+    skip();
+  }
   hone_context *context;
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   for (int threads = 1; threads <= 4; threads += 3) {

@@ -2,6 +2,7 @@
 /* test_threads.c - sessions of one engine with two schedules, each in a thread of its own, on a device that they share
  * and on devices of their own, give the bits that one of them gives alone, also when it is opened and closed while the
  * others run. */
+#include "support/saved_engine.h"
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,10 +123,7 @@ static hone_engine *reload(hone_context *context, hone_engine *engine, hone_devi
   hone_engine *loaded;
   assert_int_equal(hone_engine_save(engine, path, hone_context_diagnostics(context)), HONE_OK);
   assert_int_equal(hone_engine_load(context, path, &device, 1, &loaded), HONE_OK);
-  unlink(path);
-  char ledger[sizeof path + 8];
-  (void)snprintf(ledger, sizeof ledger, "%s.ledger", path);
-  unlink(ledger);
+  saved_engine_remove(path);
   hone_engine_release(engine);
   return loaded;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c - damaged weights of several MiB are found by however many threads look, and the first damaged MiB is
  * the one that is named; a session that trusts them does not look. */
+#include "support/saved_engine.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ static void read_file(const char *path, fixture *f) {
 
 static int set_up(void **state) {
   static fixture f;
-  char path[] = "/tmp/hone_weights_XXXXXX", ledger[sizeof path + 8];
+  char path[] = "/tmp/hone_weights_XXXXXX";
   const int fd = mkstemp(path);
   assert_true(fd >= 0);
   close(fd);
@@ -69,9 +70,7 @@ static int set_up(void **state) {
   assert_int_equal(hone_engine_build(f.context, graph, &device, 1, &build, &engine), HONE_OK);
   assert_int_equal(hone_engine_save(engine, path, hone_context_diagnostics(f.context)), HONE_OK);
   read_file(path, &f);
-  unlink(path);
-  (void)snprintf(ledger, sizeof ledger, "%s.ledger", path);
-  unlink(ledger);
+  saved_engine_remove(path);
   hone_engine_release(engine);
   hone_graph_destroy(graph);
   hone_device_close(device);

@@ -2,6 +2,7 @@
 /* damage.c - a small engine, damaged in every place. */
 #include "support/damage.h"
 #include "../fuzz/engine_patch.h"
+#include "support/saved_engine.h"
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,10 +103,7 @@ static void save_bytes(bench *b, const hone_engine *engine) {
   b->copy = malloc(b->count);
   assert_true(b->bytes && b->copy && fread(b->bytes, 1, b->count, in) == b->count);
   fclose(in);
-  unlink(path);
-  char ledger[64];
-  snprintf(ledger, sizeof ledger, "%s.ledger", path);
-  unlink(ledger);
+  saved_engine_remove(path);
 }
 
 static void begin(bench *b) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_arguments.c - every public function with wrong arguments (the rows of arguments.inc), and options of older
  * programs. */
+#include "support/saved_engine.h"
 #include "support/small_net.h"
 #include <hone/hone.h>
 #include <math.h>
@@ -135,10 +136,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   (void)state;
-  char ledger[sizeof engine_path + 8];
-  snprintf(ledger, sizeof ledger, "%s.ledger", engine_path);
-  remove(ledger);
-  remove(engine_path);
+  saved_engine_remove(engine_path);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
   hone_engine_release(engine);
