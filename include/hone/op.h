@@ -160,6 +160,8 @@ typedef struct hone_op {
                          int out_count); /* NULL: none */
   hone_cost (*cost)(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
   hone_onnx_row onnx[HONE_MAX_ONNX_ROWS]; /* ends at name NULL */
+  /* What it counts to in a profile's shares, "Convolution" as an example; NULL: what the traits tell. */
+  const char *report_class;
 } hone_op;
 
 #ifdef __cplusplus

@@ -83,4 +83,5 @@ const hone_op hn_op_affine_conv = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
+    .report_class = "Convolution",
 };

@@ -70,5 +70,6 @@ const hone_op hn_op_affine_grid = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Resize",
     .onnx = {{.name = "AffineGrid", .first = 20, .last = HONE_LATEST}},
 };

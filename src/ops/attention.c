@@ -260,6 +260,7 @@ const hone_op hn_op_attention = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
+    .report_class = "Attention",
     .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST},
              HN_ORT_ROW("Attention", "ort_attention"),
              HN_ORT_ROW("MultiHeadAttention", "ort_multi_head_attention")},

@@ -30,5 +30,6 @@ const hone_op hn_op_average_pool = {
     .infer = hn_infer_pool,
     .eval = eval,
     .cost = hn_cost_pool,
+    .report_class = "Pooling",
     .onnx = {{.name = "AveragePool", .first = 1, .last = HONE_LATEST}},
 };

@@ -90,6 +90,7 @@ const hone_op hn_op_batch_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "BatchNormalization", .first = 9, .last = HONE_LATEST},
              {.name = "BatchNormalization",
               .first = 1,

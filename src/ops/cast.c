@@ -22,5 +22,6 @@ const hone_op hn_op_cast = {
     .infer = infer,
     .eval = hn_eval_cast,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Cast", 1, 5, .adapt = "legacy_cast"}, {"Cast", 6, HONE_LATEST}},
 };

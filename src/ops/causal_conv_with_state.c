@@ -70,5 +70,6 @@ const hone_op hn_op_causal_conv_with_state = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Convolution",
     .onnx = {{.name = "CausalConvWithState", .first = 27, .last = HONE_LATEST}},
 };

@@ -72,5 +72,6 @@ const hone_op hn_op_clip = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_elementwise,
+    .report_class = "Activation",
     .onnx = {{"Clip", 1, 10, .to_input = "min=1 max=2", .drop = "consumed_inputs"}, {"Clip", 11, HONE_LATEST}},
 };

@@ -26,7 +26,7 @@ hone_cost hn_cost_reduce(const hone_attrs *attrs, const hone_fact *in, int in_co
   .struct_size = sizeof(hone_op), .name = op_name, .doc = op_doc,                                                      \
   .in = {{"data", 'T', data_types}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}}, .out = {{"reduced", 'T'}},   \
   .attr = {HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("noop_with_empty_axes", 0)}, .infer = infer, .eval = eval,      \
-  .traits = HONE_WINDOWED, .cost = hn_cost_reduce
+  .traits = HONE_WINDOWED, .cost = hn_cost_reduce, .report_class = "Reduction"
 
 /* arg_max and arg_min: the first (or last) place of the element that no other beats. */
 hone_status hn_infer_arg(hone_infer *infer);

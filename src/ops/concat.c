@@ -99,5 +99,6 @@ const hone_op hn_op_concat = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Concat", 1, HONE_LATEST}},
 };

@@ -60,5 +60,6 @@ const hone_op hn_op_conv = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
+    .report_class = "Convolution",
     .onnx = {{.name = "Conv", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedConv", "ort_fused_conv")},
 };

@@ -37,5 +37,6 @@ const hone_op hn_op_conv_integer = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
+    .report_class = "Convolution",
     .onnx = {{.name = "ConvInteger", .first = 10, .last = HONE_LATEST}},
 };

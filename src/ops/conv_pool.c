@@ -110,4 +110,5 @@ const hone_op hn_op_conv_pool = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
+    .report_class = "Convolution",
 };

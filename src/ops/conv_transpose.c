@@ -101,5 +101,6 @@ const hone_op hn_op_conv_transpose = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Convolution",
     .onnx = {{.name = "ConvTranspose", .first = 1, .last = HONE_LATEST}},
 };

@@ -108,5 +108,6 @@ const hone_op hn_op_deform_conv = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_conv,
+    .report_class = "Convolution",
     .onnx = {{.name = "DeformConv", .first = 19, .last = HONE_LATEST}},
 };

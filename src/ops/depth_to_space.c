@@ -17,5 +17,6 @@ const hone_op hn_op_depth_to_space = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"DepthToSpace", 1, HONE_LATEST}},
 };

@@ -45,5 +45,6 @@ const hone_op hn_op_dequantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Quantization",
     .onnx = {{.name = "DequantizeLinear", .first = 10, .last = HONE_LATEST}},
 };

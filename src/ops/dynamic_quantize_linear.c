@@ -47,5 +47,6 @@ const hone_op hn_op_dynamic_quantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Quantization",
     .onnx = {{.name = "DynamicQuantizeLinear", .first = 11, .last = HONE_LATEST}},
 };

@@ -204,5 +204,6 @@ const hone_op hn_op_einsum = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Matrix product",
     .onnx = {{.name = "Einsum", .first = 12, .last = HONE_LATEST}},
 };

@@ -9,5 +9,6 @@ const hone_op hn_op_elu = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
+    .report_class = "Activation",
     .onnx = {{"Elu", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

@@ -7,5 +7,6 @@ const hone_op hn_op_erf = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"input", 'T', HONE_TYPES_FLOAT}},
     .out = {{"output", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Erf", 9, HONE_LATEST}},
 };

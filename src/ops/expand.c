@@ -53,5 +53,6 @@ const hone_op hn_op_expand = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Expand", 8, HONE_LATEST}},
 };

@@ -64,5 +64,6 @@ const hone_op hn_op_gather = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Gather", 1, HONE_LATEST}},
 };

@@ -44,5 +44,6 @@ const hone_op hn_op_gather_elements = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"GatherElements", 11, HONE_LATEST}},
 };

@@ -73,5 +73,6 @@ const hone_op hn_op_gather_nd = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"GatherND", 11, HONE_LATEST}},
 };

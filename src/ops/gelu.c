@@ -9,6 +9,7 @@ const hone_op hn_op_gelu = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Gelu", 20, HONE_LATEST, .adapt = "gelu"},
              HN_ORT_ROW("Gelu", NULL),
              HN_ORT_ROW("BiasGelu", "ort_bias_gelu")},

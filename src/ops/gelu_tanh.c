@@ -10,5 +10,6 @@ const hone_op hn_op_gelu_tanh = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {HN_ORT_ROW("FastGelu", "ort_bias_gelu")},
 };

@@ -71,6 +71,7 @@ const hone_op hn_op_gemm = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Matrix product",
     .onnx = {{.name = "Gemm", .first = 7, .last = HONE_LATEST},
              {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"},
              HN_ORT_ROW("FusedGemm", "ort_fused_gemm")},

@@ -23,5 +23,6 @@ const hone_op hn_op_global_average_pool = {
     .infer = hn_infer_global_pool,
     .eval = eval,
     .cost = hn_cost_pool,
+    .report_class = "Pooling",
     .onnx = {{.name = "GlobalAveragePool", .first = 1, .last = HONE_LATEST}},
 };

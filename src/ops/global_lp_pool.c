@@ -30,5 +30,6 @@ const hone_op hn_op_global_lp_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
+    .report_class = "Pooling",
     .onnx = {{.name = "GlobalLpPool", .first = 2, .last = HONE_LATEST}},
 };

@@ -125,5 +125,6 @@ const hone_op hn_op_grid_sample = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Resize",
     .onnx = {{.name = "GridSample", .first = 16, .last = HONE_LATEST}},
 };

@@ -57,5 +57,6 @@ const hone_op hn_op_group_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "GroupNormalization", .first = 18, .last = HONE_LATEST}},
 };

@@ -8,5 +8,6 @@ const hone_op hn_op_hard_sigmoid = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 0.2f), HONE_FLOAT_ATTR("beta", 0.5)},
+    .report_class = "Activation",
     .onnx = {{"HardSigmoid", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

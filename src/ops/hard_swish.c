@@ -8,5 +8,6 @@ const hone_op hn_op_hard_swish = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"HardSwish", 14, HONE_LATEST}},
 };

@@ -26,5 +26,6 @@ const hone_op hn_op_hardmax = {
     .infer = hn_infer_along_axis,
     .eval = eval,
     .cost = hn_cost_elementwise,
+    .report_class = "Softmax",
     .onnx = {{"Hardmax", 1, 12, .adapt = "legacy_softmax"}, {"Hardmax", 13, HONE_LATEST}},
 };

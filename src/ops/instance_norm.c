@@ -44,5 +44,6 @@ const hone_op hn_op_instance_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "InstanceNormalization", .first = 1, .last = HONE_LATEST, .drop = "consumed_inputs"}},
 };

@@ -171,4 +171,5 @@ const hone_op hn_op_inverted_residual = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
+    .report_class = "Convolution",
 };

@@ -85,6 +85,7 @@ const hone_op hn_op_layer_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST},
              HN_ORT_ROW("SkipLayerNormalization", "ort_skip_norm")},
 };

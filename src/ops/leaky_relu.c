@@ -8,5 +8,6 @@ const hone_op hn_op_leaky_relu = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 0.01f)},
+    .report_class = "Activation",
     .onnx = {{"LeakyRelu", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

@@ -68,4 +68,5 @@ const hone_op hn_op_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Matrix product",
 };

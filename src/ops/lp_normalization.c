@@ -41,5 +41,6 @@ const hone_op hn_op_lp_normalization = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "LpNormalization", .first = 1, .last = HONE_LATEST}},
 };

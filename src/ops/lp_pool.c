@@ -36,5 +36,6 @@ const hone_op hn_op_lp_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
+    .report_class = "Pooling",
     .onnx = {{.name = "LpPool", .first = 2, .last = HONE_LATEST}},
 };

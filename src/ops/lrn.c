@@ -51,5 +51,6 @@ const hone_op hn_op_lrn = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Normalization",
     .onnx = {{.name = "LRN", .first = 1, .last = HONE_LATEST}},
 };

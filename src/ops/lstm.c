@@ -51,5 +51,6 @@ const hone_op hn_op_lstm = {
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
+    .report_class = "Recurrent",
     .onnx = {{.name = "LSTM", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

@@ -39,5 +39,6 @@ const hone_op hn_op_matmul = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
+    .report_class = "Matrix product",
     .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedMatMul", "ort_fused_matmul")},
 };

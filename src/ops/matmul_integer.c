@@ -41,5 +41,6 @@ const hone_op hn_op_matmul_integer = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
+    .report_class = "Matrix product",
     .onnx = {{.name = "MatMulInteger", .first = 10, .last = HONE_LATEST}},
 };

@@ -63,5 +63,6 @@ const hone_op hn_op_max_pool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_pool,
+    .report_class = "Pooling",
     .onnx = {{.name = "MaxPool", .first = 1, .last = HONE_LATEST}},
 };

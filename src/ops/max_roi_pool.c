@@ -72,5 +72,6 @@ const hone_op hn_op_max_roi_pool = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Pooling",
     .onnx = {{.name = "MaxRoiPool", .first = 1, .last = HONE_LATEST}},
 };

@@ -94,5 +94,6 @@ const hone_op hn_op_max_unpool = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Pooling",
     .onnx = {{.name = "MaxUnpool", .first = 9, .last = HONE_LATEST}},
 };

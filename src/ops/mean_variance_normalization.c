@@ -73,5 +73,6 @@ const hone_op hn_op_mean_variance_normalization = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "MeanVarianceNormalization", .first = 9, .last = HONE_LATEST}},
 };

@@ -7,5 +7,6 @@ const hone_op hn_op_mish = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Mish", 18, HONE_LATEST}},
 };

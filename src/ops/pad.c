@@ -137,6 +137,7 @@ const hone_op hn_op_pad = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Pad", 1, 1, .to_input = "paddings=1 value=2"},
              {"Pad", 2, 10, .to_input = "pads=1 value=2"},
              {"Pad", 11, HONE_LATEST}},

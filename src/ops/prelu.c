@@ -28,6 +28,7 @@ const hone_op hn_op_prelu = {
     .infer = infer,
     .eval = hn_eval_expr,
     .cost = hn_cost_elementwise,
+    .report_class = "Activation",
     .onnx = {{"PRelu", 1, 6, .set = "axis=1 broadcast=1", .drop = "consumed_inputs", .adapt = "legacy_broadcast"},
              {"PRelu", 7, HONE_LATEST}},
 };

@@ -114,4 +114,5 @@ const hone_op hn_op_qkv_attention = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = cost,
+    .report_class = "Attention",
 };

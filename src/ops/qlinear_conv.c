@@ -60,5 +60,6 @@ const hone_op hn_op_qlinear_conv = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Convolution",
     .onnx = {{.name = "QLinearConv", .first = 10, .last = HONE_LATEST}},
 };

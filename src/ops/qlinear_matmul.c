@@ -56,5 +56,6 @@ const hone_op hn_op_qlinear_matmul = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_matmul,
+    .report_class = "Matrix product",
     .onnx = {{.name = "QLinearMatMul", .first = 10, .last = HONE_LATEST}},
 };

@@ -61,5 +61,6 @@ const hone_op hn_op_quantize_linear = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Quantization",
     .onnx = {{.name = "QuantizeLinear", .first = 10, .last = HONE_LATEST}},
 };

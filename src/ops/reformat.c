@@ -18,4 +18,5 @@ const hone_op hn_op_reformat = {
     .infer = infer,
     .eval = hn_eval_same_bytes,
     .cost = hn_cost_copy,
+    .report_class = "Reformat",
 };

@@ -7,5 +7,6 @@ const hone_op hn_op_relu = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT | HONE_TYPES_SIGNED}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Relu", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

@@ -81,5 +81,6 @@ const hone_op hn_op_reshape = {
     .infer = infer,
     .eval = hn_eval_same_bytes,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Reshape", 1, 4, .to_input = "shape=1", .drop = "consumed_inputs"}, {"Reshape", 5, HONE_LATEST}},
 };

@@ -178,5 +178,6 @@ const hone_op hn_op_resize = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,
+    .report_class = "Resize",
     .onnx = {{.name = "Resize", .first = 11, .last = HONE_LATEST}},
 };

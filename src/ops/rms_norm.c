@@ -52,6 +52,7 @@ const hone_op hn_op_rms_norm = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,
+    .report_class = "Normalization",
     .onnx = {{.name = "RMSNormalization", .first = 23, .last = HONE_LATEST},
              {.name = "SimplifiedLayerNormalization", .first = 1, .last = HONE_LATEST, .alias = true},
              HN_ORT_ROW("SkipSimplifiedLayerNormalization", "ort_skip_norm")},

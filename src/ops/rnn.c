@@ -34,5 +34,6 @@ const hone_op hn_op_rnn = {
     .eval = eval,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
+    .report_class = "Recurrent",
     .onnx = {{.name = "RNN", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

@@ -123,6 +123,7 @@ const hone_op hn_op_roi_align = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Pooling",
     .onnx = {{.name = "RoiAlign", .first = 16, .last = HONE_LATEST},
              {.name = "RoiAlign", .first = 10, .last = 15, .set = "coordinate_transformation_mode=output_half_pixel"}},
 };

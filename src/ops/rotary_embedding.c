@@ -101,5 +101,6 @@ const hone_op hn_op_rotary_embedding = {
     .infer = infer,
     .eval = eval,
     .cost = cost,
+    .report_class = "Attention",
     .onnx = {{.name = "RotaryEmbedding", .first = 23, .last = HONE_LATEST}},
 };

@@ -46,5 +46,6 @@ const hone_op hn_op_scatter_elements = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"ScatterElements", 11, HONE_LATEST}, {"Scatter", 9, HONE_LATEST}},
 };

@@ -59,5 +59,6 @@ const hone_op hn_op_scatter_nd = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"ScatterND", 11, HONE_LATEST}},
 };

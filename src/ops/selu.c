@@ -10,5 +10,6 @@ const hone_op hn_op_selu = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.67326319217681884765625), HONE_FLOAT_ATTR("gamma", 1.05070102214813232421875)},
+    .report_class = "Activation",
     .onnx = {{"Selu", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

@@ -10,5 +10,6 @@ const hone_op hn_op_shrink = {
     .in = {{"input", 'T', HONE_TYPES_FLOAT}},
     .out = {{"output", 'T'}},
     .attr = {HONE_FLOAT_ATTR("bias", 0.0), HONE_FLOAT_ATTR("lambd", 0.5)},
+    .report_class = "Activation",
     .onnx = {{"Shrink", 9, HONE_LATEST}},
 };

@@ -174,5 +174,6 @@ const hone_op hn_op_slice = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Slice", 1, 9, .to_input = "starts=1 ends=2 axes=3"}, {"Slice", 10, HONE_LATEST}},
 };

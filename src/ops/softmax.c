@@ -15,6 +15,7 @@ const hone_op hn_op_softmax = {
     .infer = hn_infer_along_axis,
     .eval = eval,
     .cost = hn_cost_softmax,
+    .report_class = "Softmax",
     .onnx = {{.name = "Softmax", .first = 13, .last = HONE_LATEST},
              {.name = "Softmax", .first = 1, .last = 12, .adapt = "legacy_softmax"}},
 };

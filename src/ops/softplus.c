@@ -7,5 +7,6 @@ const hone_op hn_op_softplus = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Softplus", 1, HONE_LATEST}},
 };

@@ -17,5 +17,6 @@ const hone_op hn_op_space_to_depth = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"SpaceToDepth", 1, HONE_LATEST}},
 };

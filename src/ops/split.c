@@ -108,5 +108,6 @@ const hone_op hn_op_split = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Split", 2, 12, .to_input = "split=1"}, {"Split", 13, HONE_LATEST}},
 };

@@ -8,5 +8,6 @@ const hone_op hn_op_swish = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
+    .report_class = "Activation",
     .onnx = {{"Swish", 24, HONE_LATEST}, HN_ORT_ROW("QuickGelu", "ort_quick_gelu")},
 };

@@ -7,5 +7,6 @@ const hone_op hn_op_tanh = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"input", 'T', HONE_TYPES_FLOAT}},
     .out = {{"output", 'T'}},
+    .report_class = "Activation",
     .onnx = {{"Tanh", 1, HONE_LATEST, .drop = "consumed_inputs"}},
 };

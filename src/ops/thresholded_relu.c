@@ -8,5 +8,6 @@ const hone_op hn_op_thresholded_relu = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
+    .report_class = "Activation",
     .onnx = {{"ThresholdedRelu", 10, HONE_LATEST}},
 };

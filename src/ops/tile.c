@@ -52,5 +52,6 @@ const hone_op hn_op_tile = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Tile", 6, HONE_LATEST}},
 };

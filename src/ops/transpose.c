@@ -65,5 +65,6 @@ const hone_op hn_op_transpose = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
+    .report_class = "Data movement",
     .onnx = {{"Transpose", 1, HONE_LATEST}},
 };

@@ -49,6 +49,7 @@ const hone_op hn_op_upsample = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_resize,
+    .report_class = "Resize",
     .onnx = {{.name = "Upsample", .first = 9, .last = 10},
              {.name = "Upsample", .first = 7, .last = 8, .to_input = "scales=1"},
              {.name = "Resize", .first = 10, .last = 10}},
