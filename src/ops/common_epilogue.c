@@ -3,76 +3,37 @@
 #include "ops/common_nn.h"
 #include <math.h>
 
-static double none(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double unit(double x) {
+  const double low = x < 0 ? 0 : x;
+  return low > 1 ? 1 : low;
+}
+
+double hn_epilogue_apply(const hn_epilogue *epilogue, double x, int64_t channel) {
+  const double alpha = epilogue->slope ? hn_real(epilogue->slope, channel) : epilogue->alpha, beta = epilogue->beta;
+  switch (epilogue->activation) {
+#define HN_ACT(NUMBER, name, expression, reference, ...)                                                               \
+  case HN_ACTIVATION_##NUMBER:                                                                                         \
+    return reference;
+#include "kernels/activations.inc"
+#undef HN_ACT
+  case HN_ACTIVATION_COUNT: break;
+  }
   return x;
 }
-static double relu(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return x < 0 ? 0 : x; /* a NaN stays one */
-}
-static double clip(double x, double alpha, double beta) {
-  const double low = x < alpha ? alpha : x;
-  return low > beta ? beta : low;
-}
-static double leaky_relu(double x, double alpha, double beta) {
-  (void)beta;
-  return x < 0 ? alpha * x : x;
-}
-static double sigmoid(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-}
-static double silu(double x, double alpha, double beta) { return x * sigmoid(x, alpha, beta); }
-static double hard_sigmoid(double x, double alpha, double beta) { return clip(alpha * x + beta, 0, 1); }
-static double hard_swish(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return x * hard_sigmoid(x, 1.0 / 6, 0.5);
-}
-static double gelu(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return 0.5 * x * (1 + erf(x * 0.70710678118654752440)); /* 1 / sqrt(2) */
-}
-static double tangent(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return tanh(x);
-}
-static double gelu_tanh(double x, double alpha, double beta) {
-  const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x); /* sqrt(2 / pi) */
-  return x * sigmoid(2 * u, alpha, beta);
-}
-static double elu(double x, double alpha, double beta) {
-  (void)beta;
-  return x < 0 ? alpha * expm1(x) : x;
-}
-static double mish(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return x > 40 ? x : x * tanh(log1p(exp(x)));
-}
-
-static const struct {
-  const char *name;
-  double (*apply)(double x, double alpha, double beta);
-} acts[] = {{"", none},           {"relu", relu},
-            {"clip", clip},       {"leaky_relu", leaky_relu},
-            {"sigmoid", sigmoid}, {"silu", silu},
-            {"gelu", gelu},       {"hard_sigmoid", hard_sigmoid},
-            {"tanh", tangent},    {"hard_swish", hard_swish},
-            {"elu", elu},         {"gelu_tanh", gelu_tanh},
-            {"mish", mish},       {"prelu", leaky_relu}};
 
 static hone_status read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epilogue *out) {
+#define HN_ACT(NUMBER, name, ...) " " name
+  static const char names[] =
+#include "kernels/activations.inc"
+      ;
+#undef HN_ACT
   const char *name = hn_attr_text(attrs, "act");
-  for (size_t i = 0; i < HN_COUNT(acts); ++i) {
-    if (!hn_name_equal(acts[i].name, name)) continue;
-    *out = (hn_epilogue){acts[i].apply, hn_attr_float(attrs, "act_alpha"), hn_attr_float(attrs, "act_beta"), NULL};
-    return HONE_OK;
-  }
-  return HN_FAIL(
-      diag, HONE_MALFORMED,
-      "act is \"%.40s\", want \"\", relu, clip, leaky_relu, elu, sigmoid, silu, hard_swish, hard_sigmoid, gelu, "
-      "gelu_tanh, mish, prelu or tanh",
-      name);
+  *out = (hn_epilogue){.activation = hn_activation_find(name),
+                       .alpha = hn_attr_float(attrs, "act_alpha"),
+                       .beta = hn_attr_float(attrs, "act_beta")};
+  if (out->activation != HN_ACTIVATION_COUNT) return HONE_OK;
+  return HN_FAIL(diag, HONE_MALFORMED, "act is \"%.40s\", want \"\" or one of%s", name, names + 1);
 }
 
 static bool has_slopes(const hone_attrs *attrs) { return hn_name_equal(hn_attr_text(attrs, "act"), "prelu"); }

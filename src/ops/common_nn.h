@@ -4,6 +4,7 @@
 #ifndef HN_OPS_COMMON_NN_H
 #define HN_OPS_COMMON_NN_H
 
+#include "kernels/activation.h"
 #include "ops/op.h"
 #include "tensor/sliding.h"
 
@@ -28,20 +29,18 @@ void hn_window_joint(const hone_eval *eval, const hone_window *window, int64_t *
 
 hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 
-/* ---- the fused epilogue: act, act_alpha, act_beta (src/ops/common_epilogue.c) ---- */
+/* ---- the fused epilogue: act, act_alpha, act_beta (src/ops/common_epilogue.c, src/kernels/activations.inc) ---- */
 #define HN_EPILOGUE_ATTRS                                                                                              \
   HONE_STRING_ATTR("act", ""), HONE_FLOAT_ATTR("act_alpha", 0.0), HONE_FLOAT_ATTR("act_beta", 0.0)
 typedef struct hn_epilogue {
-  double (*apply)(double x, double alpha, double beta);
+  hn_activation activation;
   double alpha, beta;
   const hone_tensor *slope; /* eval: for prelu an alpha for each channel, else NULL */
 } hn_epilogue;
 /* slope: the port of prelu's slopes, [channels]; -1 for ops that have none, whose act cannot be prelu. */
 hone_status hn_epilogue_infer(hone_infer *infer, int slope);
 hone_status hn_epilogue_read(const hone_eval *eval, int slope, hn_epilogue *out);
-static inline double hn_epilogue_apply(const hn_epilogue *epilogue, double x, int64_t channel) {
-  return epilogue->apply(x, epilogue->slope ? hn_real(epilogue->slope, channel) : epilogue->alpha, epilogue->beta);
-}
+double hn_epilogue_apply(const hn_epilogue *epilogue, double x, int64_t channel);
 
 /* ---- sliding windows (src/ops/common_sliding.c) ---- */
 #define HN_SLIDING_ATTRS                                                                                               \

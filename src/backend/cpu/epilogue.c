@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* epilogue.c - names of activations, and the shapes of bias and residual. */
+/* epilogue.c - activations, and the shapes of bias and residual. */
 #include "backend/cpu/epilogue.h"
 
-static const struct {
-  const char *name;
-  hn_activation activation;
-} rows[] = {
-    {"", HN_ACTIVATION_NONE},
-    {"relu", HN_ACTIVATION_RELU},
-    {"clip", HN_ACTIVATION_CLIP},
-    {"leaky_relu", HN_ACTIVATION_LEAKY_RELU},
-    {"sigmoid", HN_ACTIVATION_SIGMOID},
-    {"silu", HN_ACTIVATION_SILU},
-    {"hard_swish", HN_ACTIVATION_HARDSWISH},
-    {"hard_sigmoid", HN_ACTIVATION_HARDSIGMOID},
-    {"gelu", HN_ACTIVATION_GELU_ERF},
-    {"tanh", HN_ACTIVATION_TANH},
-    {"gelu_tanh", HN_ACTIVATION_GELU_TANH},
-    {"elu", HN_ACTIVATION_ELU},
-    {"mish", HN_ACTIVATION_MISH},
-    {"prelu", HN_ACTIVATION_PRELU},
-};
-
 bool hn_cpu_activation(const hone_attrs *attrs, hn_epilogue_f32 *out) {
-  const char *name = hn_attr_text(attrs, "act");
-  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
-    if (!hn_name_equal(rows[i].name, name)) continue;
-    out->activation = rows[i].activation;
-    out->alpha = (float)hn_attr_float(attrs, "act_alpha");
-    out->beta = (float)hn_attr_float(attrs, "act_beta");
-    return true;
-  }
-  return false;
+  out->activation = hn_activation_find(hn_attr_text(attrs, "act"));
+  out->alpha = (float)hn_attr_float(attrs, "act_alpha");
+  out->beta = (float)hn_attr_float(attrs, "act_beta");
+  return out->activation != HN_ACTIVATION_COUNT;
 }
 
 static const char *check_channels(const hone_fact *fact, int64_t channels, const char *type, const char *length) {

@@ -46,7 +46,7 @@ static const char *plan_after(const hone_query *query, planned *p) {
     memcpy(sum, next, sizeof sum);
     p->after_inputs[p->after_count++] = i;
   }
-  const bool acts = hn_cuda_activation(query)[0] != 0;
+  const bool acts = hn_cuda_activation(query) != HN_ACTIVATION_NONE;
   if (!acts && p->after_count == 0) return NULL;
   const int head = snprintf(p->after, sizeof p->after, "t0=%s;", sum);
   if (!acts) {

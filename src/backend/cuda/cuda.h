@@ -9,6 +9,7 @@
 
 #include "backend/cuda/builtin.h"
 #include "backend/cuda/generate.h"
+#include "kernels/activation.h"
 #include <cublasLt.h>
 #include <cuda.h>
 #include <hone/backend.h>
@@ -186,7 +187,7 @@ hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *str
 
 /* What follows a product (activation.c): the attribute act, "" for none, and its expression over an argument. false: it
  * is not known here. */
-const char *hn_cuda_activation(const hone_query *query);
+hn_activation hn_cuda_activation(const hone_query *query);
 bool hn_cuda_activation_text(const hone_query *query, const char *argument, char *out, size_t room);
 
 #define HN_CUDA_TACTICS(row)                                                                                           \

@@ -2,7 +2,6 @@
 /* gemm.c - linear, gemm and matmul by cuBLASLt. Bias, residual and relu are done by the product; another activation, by
  * a generated kernel after it (the library's own gelu is the tanh approximation, which is another function). */
 #include "backend/cuda/gemm.h"
-#include <string.h>
 
 enum { VARIANTS = 8 };
 
@@ -21,8 +20,8 @@ typedef struct planned {
 
 /* What the product cannot do by itself comes after it. */
 static const char *plan_activation(const hone_query *query, planned *p) {
-  p->product.relu = strcmp(hn_cuda_activation(query), "relu") == 0;
-  if (p->product.relu || !hn_cuda_activation(query)[0]) return NULL;
+  p->product.relu = hn_cuda_activation(query) == HN_ACTIVATION_RELU;
+  if (p->product.relu || hn_cuda_activation(query) == HN_ACTIVATION_NONE) return NULL;
   return hn_cuda_activation_text(query, "x0", p->after, sizeof p->after) ? NULL
                                                                          : "an activation that is not known here";
 }

@@ -8,37 +8,20 @@ static const int64_t most_scratch_bytes = (int64_t)256 << 20;
 
 static const struct { int rows, columns; } tiles[HN_CUDA_TILES] = {{128, 64}, {64, 64}, {128, 128}};
 
-static const struct {
-  const char *name;
-  int number;
-} acts[] = {{"", HN_CUDA_ACT_NONE},
-            {"relu", HN_CUDA_ACT_RELU},
-            {"gelu", HN_CUDA_ACT_GELU},
-            {"silu", HN_CUDA_ACT_SILU},
-            {"tanh", HN_CUDA_ACT_TANH},
-            {"clip", HN_CUDA_ACT_CLIP},
-            {"leaky_relu", HN_CUDA_ACT_LEAKY_RELU},
-            {"elu", HN_CUDA_ACT_ELU},
-            {"sigmoid", HN_CUDA_ACT_SIGMOID},
-            {"gelu_tanh", HN_CUDA_ACT_GELU_TANH},
-            {"mish", HN_CUDA_ACT_MISH},
-            {"hard_sigmoid", HN_CUDA_ACT_HARD_SIGMOID},
-            {"hard_swish", HN_CUDA_ACT_HARD_SWISH}};
-
 static bool plain_f32(const hone_fact *fact) {
   return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
 }
 
 const char *hn_cuda_sliced_begin(const hone_query *query, hn_cuda_sliced *s) {
-  *s = (hn_cuda_sliced){.batch = 1, .args.act = -1};
+  const hn_activation activation = hn_cuda_activation(query);
+  *s = (hn_cuda_sliced){.batch = 1, .args.act = (int)activation};
   for (int i = 0; i < query->in_count; ++i)
     if (hn_cuda_given(query, i) && !plain_f32(&query->in[i])) return "an input is not plain f32";
   if (!plain_f32(&query->out[0])) return "the output is not plain f32";
-  for (size_t i = 0; i < sizeof acts / sizeof *acts; ++i)
-    if (strcmp(acts[i].name, hn_cuda_activation(query)) == 0) s->args.act = acts[i].number;
   s->args.alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0);
   s->args.beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0);
-  return s->args.act < 0 ? "its activation is not the kernel's own" : NULL;
+  const bool takes_slopes = activation == HN_ACTIVATION_PRELU;
+  return takes_slopes || activation == HN_ACTIVATION_COUNT ? "its activation is not the kernel's own" : NULL;
 }
 
 size_t hn_cuda_sliced_scratch(const hn_cuda_sliced *s) {

@@ -16,53 +16,32 @@ HN_INLINE void activation_bounds(const hn_epilogue_f32 *e, float *low, float *hi
 HN_INLINE int activation_is_bounds(const hn_epilogue_f32 *e) { return e->activation <= HN_ACTIVATION_CLIP; }
 
 HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
-  const vf zero = v_set(0.0f), one = v_set(1.0f);
   switch (kind) {
-  case HN_ACTIVATION_LEAKY_RELU: return v_select(v_lt(x, zero), x * alpha, x);
-  case HN_ACTIVATION_SIGMOID: return v_sigmoid_fast(x);
-  case HN_ACTIVATION_SILU: return x * v_sigmoid_fast(x);
-  case HN_ACTIVATION_HARDSWISH: return x * v_min(one, v_max(zero, v_fma(x, v_set(1.0f / 6.0f), v_set(0.5f))));
-  case HN_ACTIVATION_HARDSIGMOID: return v_min(one, v_max(zero, v_fma(x, v_set(alpha), v_set(beta))));
-  case HN_ACTIVATION_GELU_ERF: return v_gelu(x);
-  case HN_ACTIVATION_TANH: return v_tanh_fast(x);
-  case HN_ACTIVATION_GELU_TANH: return v_gelu_tanh(x);
-  case HN_ACTIVATION_ELU: return v_select(v_lt(x, zero), alpha * v_expm1_fast(v_min(zero, x)), x);
-  case HN_ACTIVATION_MISH: return v_mish(x);
-  case HN_ACTIVATION_PRELU: /* activate_channels() */
-  case HN_ACTIVATION_COUNT:
-  case HN_ACTIVATION_NONE:
-  case HN_ACTIVATION_RELU:
-  case HN_ACTIVATION_CLIP: break;
+#define HN_ACT(NUMBER, name, expression, reference, vector, ...)                                                       \
+  case HN_ACTIVATION_##NUMBER:                                                                                         \
+    return vector;
+#include "kernels/activations.inc"
+#undef HN_ACT
+  case HN_ACTIVATION_COUNT: break;
   }
   return x;
 }
 
-/* The last vector goes through a copy, so that an element's result does not depend on its place in a run. */
-#define HN_ACTIVATE_CASE(KIND)                                                                                         \
-  case KIND:                                                                                                           \
-    for (; i + HN_LANES <= count; i += HN_LANES) v_store(x + i, activate_one(v_load(x + i), KIND, alpha, beta));       \
-    break;
-
-/* Applies the activations that are not plain bounds to count floats in place, while they are in L1. */
+/* Applies the activations that are not plain bounds to count floats in place, while they are in L1. The last vector
+ * goes through a copy, so that an element's result does not depend on its place in a run. */
 HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
   const float alpha = e->alpha, beta = e->beta;
   int64_t i = 0;
+  if (activation_is_bounds(e)) return;
   switch (e->activation) {
-    HN_ACTIVATE_CASE(HN_ACTIVATION_LEAKY_RELU)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_SIGMOID)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_SILU)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_HARDSWISH)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_HARDSIGMOID)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_ERF)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_TANH)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_GELU_TANH)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_ELU)
-    HN_ACTIVATE_CASE(HN_ACTIVATION_MISH)
-  case HN_ACTIVATION_PRELU:
-  case HN_ACTIVATION_COUNT:
-  case HN_ACTIVATION_NONE:
-  case HN_ACTIVATION_RELU:
-  case HN_ACTIVATION_CLIP: return;
+#define HN_ACT(NUMBER, ...)                                                                                            \
+  case HN_ACTIVATION_##NUMBER:                                                                                         \
+    for (; i + HN_LANES <= count; i += HN_LANES)                                                                       \
+      v_store(x + i, activate_one(v_load(x + i), HN_ACTIVATION_##NUMBER, alpha, beta));                                \
+    break;
+#include "kernels/activations.inc"
+#undef HN_ACT
+  case HN_ACTIVATION_COUNT: return;
   }
   const size_t rest_bytes = (size_t)(count % HN_LANES) * sizeof(float);
   if (!rest_bytes) return;

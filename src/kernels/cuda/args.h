@@ -4,6 +4,8 @@
 #ifndef HN_KERNELS_CUDA_ARGS_H
 #define HN_KERNELS_CUDA_ARGS_H
 
+#include "kernels/activation.h"
+
 enum { HN_CUDA_AXES = 8, HN_CUDA_MOVE_THREADS = 256 };
 
 /* Element (i0, i1, ...) of `dim` is read at sum i * from and written at sum i * to. */
@@ -48,23 +50,8 @@ typedef struct hn_cuda_attention {
 } hn_cuda_attention;
 
 /* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16). */
-enum {
-  HN_CUDA_ACT_NONE,
-  HN_CUDA_ACT_RELU,
-  HN_CUDA_ACT_GELU,
-  HN_CUDA_ACT_SILU,
-  HN_CUDA_ACT_TANH,
-  HN_CUDA_ACT_CLIP,
-  HN_CUDA_ACT_LEAKY_RELU,
-  HN_CUDA_ACT_ELU,
-  HN_CUDA_ACT_SIGMOID,
-  HN_CUDA_ACT_GELU_TANH,
-  HN_CUDA_ACT_MISH,
-  HN_CUDA_ACT_HARD_SIGMOID,
-  HN_CUDA_ACT_HARD_SWISH
-};
 typedef struct hn_cuda_product_args {
-  int m, n, k, slice, slices, act;
+  int m, n, k, slice, slices, act; /* act: an hn_activation */
   float alpha, beta;
 } hn_cuda_product_args;
 

@@ -61,9 +61,9 @@ static inline double reference_activation(double x, const hn_epilogue_f32 *e, in
   case HN_ACTIVATION_LEAKY_RELU: return x < 0 ? alpha * x : x;
   case HN_ACTIVATION_SIGMOID: return 1 / (1 + exp(-x));
   case HN_ACTIVATION_SILU: return x / (1 + exp(-x));
-  case HN_ACTIVATION_HARDSWISH: return x * fmin(1, fmax(0, x / 6 + 0.5));
-  case HN_ACTIVATION_HARDSIGMOID: return fmin(1, fmax(0, alpha * x + beta));
-  case HN_ACTIVATION_GELU_ERF: return 0.5 * x * erfc(-x * sqrt(0.5));
+  case HN_ACTIVATION_HARD_SWISH: return x * fmin(1, fmax(0, x / 6 + 0.5));
+  case HN_ACTIVATION_HARD_SIGMOID: return fmin(1, fmax(0, alpha * x + beta));
+  case HN_ACTIVATION_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
   case HN_ACTIVATION_TANH: return tanh(x);
   case HN_ACTIVATION_GELU_TANH: return x / (1 + exp(-1.5957691216057307 * (x + 0.044715 * x * x * x)));
   case HN_ACTIVATION_ELU: return x < 0 ? alpha * expm1(x) : x;
