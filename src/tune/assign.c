@@ -274,20 +274,23 @@ static void charge_results(assigning *a) {
   }
 }
 
-/* Of a shared value, just what its maker and readers need of it under an assignment of the choices. */
-static int needed_set(const assigning *a, int node, const int *assignment) {
-  int best = 0;
-  double best_ns = HUGE_VAL;
-  for (int k = 0; k < a->problem.alternatives[node]; ++k) {
-    double ns = a->problem.cost[node * M + k];
-    for (int e = 0; e < a->problem.edge_count; ++e) {
-      const hn_pbqp_edge *edge = &a->problem.edges[e];
-      if (edge->from == node) ns += edge->cost[k * M + assignment[edge->to]];
-      if (edge->to == node) ns += edge->cost[assignment[edge->from] * M + k];
-    }
-    if (ns < best_ns) best_ns = ns, best = k;
+/* Of the shared values, just what their makers and readers need of each under an assignment of the choices. */
+static hone_status needed_sets(const assigning *a, double *ns, int *assignment) {
+  const int first = a->choices->count;
+  memcpy(ns, a->problem.cost, (size_t)a->problem.node_count * M * sizeof *ns);
+  for (int e = 0; e < a->problem.edge_count; ++e) { /* no edge is between two of them */
+    const hn_pbqp_edge *edge = &a->problem.edges[e];
+    for (int k = 0; edge->from >= first && k < a->problem.alternatives[edge->from]; ++k)
+      ns[edge->from * M + k] += edge->cost[k * M + assignment[edge->to]];
+    for (int k = 0; edge->to >= first && k < a->problem.alternatives[edge->to]; ++k)
+      ns[edge->to * M + k] += edge->cost[assignment[edge->from] * M + k];
   }
-  return best;
+  for (int n = first; n < a->problem.node_count; ++n) {
+    assignment[n] = 0;
+    for (int k = 1; k < a->problem.alternatives[n]; ++k)
+      if (ns[n * M + k] < ns[n * M + assignment[n]]) assignment[n] = k;
+  }
+  return hn_check_stop(a->choices->context);
 }
 
 /* The assignment that prefers one format everywhere. */
@@ -302,7 +305,6 @@ static void uniform_start(const assigning *a, hone_format format, int *assignmen
       if (cost < best) best = cost, assignment[c] = k;
     }
   }
-  for (int n = a->choices->count; n < a->problem.node_count; ++n) assignment[n] = needed_set(a, n, assignment);
 }
 
 static hone_status start(assigning *a) {
@@ -349,19 +351,28 @@ static const char *why_chosen(const hn_choice *choice, int chosen) {
 }
 
 hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
-  assigning a = {.choices = choices, .boundary = boundary};
+  assigning a = {.choices = choices, .boundary = boundary, .problem = {.stop = &choices->context->stop}};
   HN_TRY(start(&a));
   memcpy(a.own, a.problem.cost, (size_t)choices->count * M * sizeof *a.own);
   HN_TRY(share_values(&a));
-  for (int c = 0; c < choices->count; ++c) HN_TRY(connect(&a, c));
+  for (int c = 0; c < choices->count; ++c) {
+    HN_TRY(connect(&a, c));
+    if ((c & 0xfff) == 0) HN_TRY(hn_check_stop(choices->context));
+  }
   charge_results(&a);
   const int nodes = a.problem.node_count;
   int *assignment = HN_NEW(&choices->arena, int, nodes + 1);
   int *starts = HN_NEW(&choices->arena, int, nodes *HONE_FORMAT_COUNT + 1);
-  if (!assignment || !starts) return HN_FAIL_MEMORY(&choices->context->diag);
-  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) uniform_start(&a, (hone_format)f, starts + f * nodes);
-  if (hn_pbqp_solve(&a.problem, starts, HONE_FORMAT_COUNT, &choices->arena, assignment, &choices->optimal) != HONE_OK)
-    return HN_FAIL_MEMORY(&choices->context->diag);
+  double *ns = HN_NEW(&choices->arena, double, nodes *M + 1);
+  if (!assignment || !starts || !ns) return HN_FAIL_MEMORY(&choices->context->diag);
+  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
+    uniform_start(&a, (hone_format)f, starts + f * nodes);
+    HN_TRY(needed_sets(&a, ns, starts + f * nodes));
+  }
+  const hone_status solved =
+      hn_pbqp_solve(&a.problem, starts, HONE_FORMAT_COUNT, &choices->arena, assignment, &choices->optimal);
+  HN_TRY(hn_check_stop(choices->context));
+  if (solved != HONE_OK) return HN_FAIL_MEMORY(&choices->context->diag);
   choices->total_ns = hn_pbqp_total(&a.problem, assignment);
   for (int c = 0; c < choices->count; ++c) {
     hn_choice *choice = &choices->items[c];

@@ -167,10 +167,12 @@ typedef struct hn_pbqp {
   double *cost;      /* [node * HN_PBQP_MAX + alternative] */
   int edge_count;
   hn_pbqp_edge *edges;
+  hn_stop *stop;       /* NULL: none */
   const bool *follows; /* nodes that local search lets answer their neighbours at once, none beside another; or NULL */
 } hn_pbqp;
 double hn_pbqp_total(const hn_pbqp *problem, const int *assignment);
-/* starts: start_count assignments to improve from, [start * node_count + node]. *out_optimal: proved best. */
+/* NO_MEMORY, or why it was stopped, without a message. starts: start_count assignments to improve from, [start *
+ * node_count + node]. *out_optimal: proved best. */
 hone_status hn_pbqp_solve(const hn_pbqp *problem, const int *starts, int start_count, hn_arena *arena, int *assignment,
                           bool *out_optimal);
 

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 enum { M = HN_PBQP_MAX, MOST_NODES = 8, MOST_EDGES = 28 };
@@ -111,12 +112,73 @@ static void test_dense(void **state) {
   assert_true(proved < 200 && best > 140);
 }
 
+/* A ring with chords, which nothing reduces: most of its nodes must be fixed. */
+static void make_ring(hn_pbqp *p, hn_arena *arena, int nodes) {
+  enum { CHORDS = 3 };
+  hn_random random = {.state = 5};
+  *p = (hn_pbqp){
+      .node_count = nodes, .alternatives = HN_NEW(arena, int, nodes), .cost = HN_NEW(arena, double, nodes *M)};
+  p->edges = HN_NEW(arena, hn_pbqp_edge, CHORDS * nodes);
+  assert_true(p->alternatives && p->cost && p->edges);
+  for (int n = 0; n < nodes; ++n) {
+    p->alternatives[n] = 3;
+    for (int k = 0; k < CHORDS; ++k) {
+      const int other = k == 0 ? (n + 1) % nodes : below(&random, nodes);
+      if (other == n) continue;
+      hn_pbqp_edge *edge = &p->edges[p->edge_count++];
+      edge->from = n, edge->to = other;
+      for (int i = 0; i < M * M; ++i) edge->cost[i] = below(&random, 4) * 25;
+    }
+  }
+}
+
+/* The processor's time of what solves a ring. */
+static double ring_seconds(int nodes) {
+  hn_pbqp pbqp;
+  hn_arena arena;
+  hn_arena_init(&arena, hn_allocator_default());
+  make_ring(&pbqp, &arena, nodes);
+  int *assignment = HN_NEW(&arena, int, nodes);
+  assert_non_null(assignment);
+  bool proved;
+  const clock_t begin = clock();
+  assert_int_equal(hn_pbqp_solve(&pbqp, NULL, 0, &arena, assignment, &proved), HONE_OK);
+  const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  assert_false(proved);
+  hn_arena_deinit(&arena);
+  return seconds;
+}
+
+static void test_many_hard_nodes(void **state) {
+  (void)state;
+  double times = HUGE_VAL;
+  for (int again = 0; again < 3 && times > 10; ++again) times = ring_seconds(64000) / fmax(ring_seconds(8000), 1e-3);
+  print_message("8 times the nodes take %.1f times as long\n", times);
+  assert_true(times < 24);
+}
+
+static void test_stop(void **state) {
+  (void)state;
+  hn_pbqp pbqp;
+  hn_arena arena;
+  atomic_bool flag;
+  atomic_init(&flag, true);
+  hn_stop stop = {.cancel = &flag};
+  hn_stop_begin(&stop);
+  hn_arena_init(&arena, hn_allocator_default());
+  make_ring(&pbqp, &arena, 1000);
+  pbqp.stop = &stop;
+  int assignment[1000];
+  bool proved;
+  assert_int_equal(hn_pbqp_solve(&pbqp, NULL, 0, &arena, assignment, &proved), HONE_CANCELLED);
+  hn_arena_deinit(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_trees),
-      cmocka_unit_test(test_sums),
-      cmocka_unit_test(test_sparse),
-      cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_trees),           cmocka_unit_test(test_sums),
+      cmocka_unit_test(test_sparse),          cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_many_hard_nodes), cmocka_unit_test(test_stop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
