@@ -67,7 +67,9 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   for (int home = 0; home < plan->device_count; ++home) { /* one arena each */
     if (plan->homes[home] != home) continue;
     for (int t = 0; t < plan->tensor_count; ++t) here[t] = plan->tensors[t].device == home ? bytes[t] : 0;
-    const hone_status status = hn_memory_place(&plan->arena, plan->tensor_count, here, lives, order, offsets, &total);
+    const hone_status status = hn_memory_place(&plan->arena, &lowering->context->stop, plan->tensor_count, here, lives,
+                                               order, offsets, &total);
+    HN_TRY(hn_check_stop(lowering->context));
     if (status == HONE_NO_MEMORY) return HN_FAIL_MEMORY(&lowering->context->diag);
     if (status != HONE_OK)
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");

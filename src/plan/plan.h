@@ -114,9 +114,10 @@ int hn_plan_top(const hn_plan *plan,
 void hn_plan_lives(const hn_plan *plan, hn_life *lives); /* one a tensor; aliases' lives are joined into the root's */
 /* What a copy reads of the host's memory stays until the host waits for the device, since copies are done later. */
 int hn_plan_next_wait(const hn_plan *plan, int device, int after_step); /* a WAIT step, or the main block's last step */
-/* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. arena and order are for scratch. */
-hone_status hn_memory_place(hn_arena *arena, int count, const size_t *bytes, const hn_life *lives, int *order,
-                            size_t *offsets, size_t *out_total);
+/* bytes[i] 0: not in the arena. offsets[i] receives multiples of 64. arena and order are for scratch. NO_MEMORY; LIMIT:
+ * the arena would be larger than memory can be, or the stop (NULL: none) says so; no message. */
+hone_status hn_memory_place(hn_arena *arena, hn_stop *stop, int count, const size_t *bytes, const hn_life *lives,
+                            int *order, size_t *offsets, size_t *out_total);
 
 /* ---- resolving and checking (plan/check.c): the same for a built plan and for a file's ----
  * Every offset, size, interval, ordering, index, name and parameter is derived again: shapes by the ops' own infer,

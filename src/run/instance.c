@@ -53,7 +53,10 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   hn_plan_lives(plan, lives);
   for (int d = 0; d < plan->device_count; ++d) {
     arena_sizes(plan, instance, d, bytes);
-    if (hn_memory_place(&instance->arena, plan->tensor_count, bytes, lives, order, placed, &out_bytes[d]) != HONE_OK)
+    const hone_status status = hn_memory_place(&instance->arena, &session->stop, plan->tensor_count, bytes, lives,
+                                               order, placed, &out_bytes[d]);
+    HN_TRY(hn_stop_check(&session->stop, &session->diag));
+    if (status != HONE_OK)
       return HN_FAIL(&session->diag, HONE_NO_MEMORY, "the activations are larger than memory can be");
     for (int t = 0; t < plan->tensor_count; ++t)
       if (bytes[t]) offsets[t] = placed[t];
@@ -84,7 +87,8 @@ static hone_status allocate_buffers(hone_session *session, hn_instance *instance
   }
   for (int i = 0; i < plan->input_count; ++i) {
     HN_TRY(allocate_host(session, instance->tensors[plan->inputs[i].tensor].bytes, &instance->inputs[i]));
-    memset(instance->inputs[i].data, 0, instance->inputs[i].bytes);
+    if (!hn_stop_clear(&session->stop, instance->inputs[i].data, instance->inputs[i].bytes))
+      return hn_stop_check(&session->stop, &session->diag);
   }
   for (int i = 0; i < plan->output_count; ++i) {
     const int t = plan->outputs[i].tensor;
