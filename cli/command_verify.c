@@ -17,6 +17,7 @@ static int verify_steps(cli_tool *cli, const cli_model *model, bool *out_within)
                                  .full = cli_has(cli, "full"),
                                  .json = cli_has(cli, "json"),
                                  .width = cli->width,
+                                 .cancel = cli_stop_flag(),
                                  .seed = (uint64_t)cli_int(cli, "seed", 0)};
   options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   const hone_status status =

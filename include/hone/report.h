@@ -73,15 +73,17 @@ HONE_API hone_status hone_session_step(const hone_session *session, int index, h
 
 /* Checks the weights' hashes, then runs every step alone against the reference, on seeded inputs at the opt shapes, and
  * reports the errors (4,096 elements each, or all). Weights that the engine holds only packed for a kernel are replaced
- * by seeded ones. *out_within_bounds is false when a step is over its bound. Errors: MALFORMED (weights are damaged).
- */
+ * by seeded ones. *out_within_bounds is false when a step is over its bound. Errors: MALFORMED (weights are damaged),
+ * LIMIT and CANCELLED (the options say so). */
 typedef struct hone_verify_options {
   uint32_t struct_size;
   bool full, json;
   uint64_t seed;
   bool one_schedule; /* only schedule number `schedule`; else all */
   int schedule;
-  int width; /* as in hone_report_options */
+  int width;           /* as in hone_report_options */
+  int64_t deadline_ms; /* a call taking longer ends with LIMIT; 0: none */
+  const void *cancel;  /* const atomic_bool *: set by any thread to end the call with CANCELLED. Borrowed. */
 } hone_verify_options;
 HONE_API HONE_CHECKED hone_status hone_verify(hone_engine *engine, const hone_verify_options *options,
                                               hone_write_fn write, void *user, bool *out_within_bounds,

@@ -12,6 +12,7 @@
 #include "report/verify.h"
 #include "run/session.h"
 #include "tensor/element.h"
+#include "tensor/evaluate.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 #include <math.h>
@@ -25,6 +26,7 @@ typedef struct verification {
   const hone_verify_options *options;
   hone_diagnostics *diag;
   int64_t *symbols; /* at the opt shapes */
+  hn_stop stop;
 } verification;
 
 /* One step on the bench; everything lives in the arena. */
@@ -38,9 +40,10 @@ typedef struct bench {
   void *packed, *scratch;
 } bench;
 
+/* Whoever is stopped here hears of it before anything is compared. */
 static void *allocate(bench *b, size_t bytes) {
   void *block = hn_arena_alloc(&b->arena, bytes + 64, 64);
-  if (block) memset(block, 0, bytes + 64);
+  if (block) (void)hn_stop_clear(&b->of->stop, block, bytes + 64);
   return block;
 }
 
@@ -62,10 +65,10 @@ static double spread_of(const hone_op *op, int input, const hone_shape *shape) {
 }
 
 /* Reals in [-spread, spread); small whole numbers for narrow integers; wide ones, mostly indices, are 0. */
-static void fill(hone_tensor *tensor, const hone_fact *fact, double spread, hn_random *random) {
+static void fill(hn_stop *stop, hone_tensor *tensor, const hone_fact *fact, double spread, hn_random *random) {
   const int64_t count = hn_elems(&tensor->type.shape);
   const hone_dtype dtype = tensor->type.dtype;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count && !hn_stop_at(stop, i); ++i) {
     if (fact->value && i < fact->value_count)
       hn_store_int(tensor, i, fact->value[i]);
     else if (hn_dtype_is_float(dtype))
@@ -96,7 +99,7 @@ static hone_status make_input(bench *b, int i, hn_random *random) {
   const hone_format format = fact->type.format;
   if (!take_constant(b, i)) {
     HN_TRY(new_tensor(b, &fact->type, HONE_PLAIN, &b->in[i]));
-    fill(&b->in[i], fact, spread_of(b->step->op, i, &fact->type.shape), random);
+    fill(&b->of->stop, &b->in[i], fact, spread_of(b->step->op, i, &fact->type.shape), random);
   }
   b->launch_in[i] = b->in[i];
   if (format == HONE_PLAIN || b->in[i].type.format == format) return HONE_OK;
@@ -150,12 +153,12 @@ static hone_status run_reference(bench *b) {
                     .scratch = allocate(b, bytes),
                     .diagnostics = b->of->diag};
   if (!eval.scratch) return HN_FAIL_MEMORY(b->of->diag);
-  if (op->traits & HONE_WHOLE) return op->eval(&eval, NULL);
+  if (op->traits & HONE_WHOLE) return hn_evaluate(&eval, NULL, &b->of->stop);
   for (int o = 0; o < step->out_count; ++o) {
     const int64_t count = b->want[o].data ? hn_elems(&b->want[o].type.shape) : 0;
     for (int w = 0; w < window_count(b, count); ++w) {
       const hone_window window = window_at(b, o, count, w);
-      HN_TRY(op->eval(&eval, &window));
+      HN_TRY(hn_evaluate(&eval, &window, &b->of->stop));
     }
   }
   return HONE_OK;
@@ -202,7 +205,11 @@ static hone_status run_tactic(bench *b) {
   if (status == HONE_OK)
     status = hn_shuttle_open(device, stream, &launch, (size_t)step->packed_bytes,
                              step->tactic->scratch ? step->tactic->scratch(&query) : 0, &shuttle, b->of->diag);
-  if (status == HONE_OK) status = hn_launch(device, &prepared, stream, &shuttle.launch);
+  if (status == HONE_OK) {
+    hn_stream_stops(device, stream, &b->of->stop);
+    status = hn_launch(device, &prepared, stream, &shuttle.launch);
+  }
+  if (status == HONE_OK) status = hn_stop_check(&b->of->stop, b->of->diag);
   if (status == HONE_OK) status = hn_shuttle_fetch(&shuttle, b->of->diag);
   hn_shuttle_close(&shuttle);
   hn_stream_close(device, stream);
@@ -215,9 +222,10 @@ typedef struct error_sum {
   bool broken; /* an integer differs, or a number is none */
 } error_sum;
 
-static void add_window(const hone_tensor *got, const hone_tensor *want, const hone_window *window, error_sum *sum) {
+static void add_window(hn_stop *stop, const hone_tensor *got, const hone_tensor *want, const hone_window *window,
+                       error_sum *sum) {
   const bool real = hn_dtype_is_float(want->type.dtype);
-  for (int64_t i = window->first; i < window->last; ++i) {
+  for (int64_t i = window->first; i < window->last && !hn_stop_at(stop, i); ++i) {
     const double a = hn_real(got, i), c = hn_real(want, i);
     if (!real || !isfinite(a) || !isfinite(c)) {
       const bool same = real ? (isnan(a) && isnan(c)) || a == c : hn_int(got, i) == hn_int(want, i);
@@ -242,7 +250,7 @@ static hone_status compare(bench *b, hn_verified_step *row) {
     const int64_t count = hn_elems(&plain.type.shape);
     for (int w = 0; w < window_count(b, count); ++w) {
       const hone_window window = window_at(b, o, count, w);
-      add_window(&plain, &b->want[o], &window, &sum);
+      add_window(&b->of->stop, &plain, &b->want[o], &window, &sum);
       row->compared += window.last - window.first;
     }
   }
@@ -298,7 +306,8 @@ static hone_status verify_schedule(verification *v, hn_arena *arena, hn_verified
     }
     *b = (bench){.of = v, .step = &plan->steps[s]};
     hn_arena_init(&b->arena, arena->allocator);
-    const hone_status status = verify_step(b, &rows[s]);
+    hone_status status = verify_step(b, &rows[s]);
+    if (status == HONE_OK) status = hn_stop_check(&v->stop, v->diag);
     hn_arena_deinit(&b->arena);
     if (status != HONE_OK) return hone_note(v->diag, status, "in step %s", plan->steps[s].name);
     if (!rows[s].left_out && !(rows[s].error <= rows[s].bound)) *within = false;
@@ -309,7 +318,7 @@ static hone_status verify_schedule(verification *v, hn_arena *arena, hn_verified
 static hone_status verify(verification *v, hn_arena *arena, hn_text *out, bool *within) {
   const hn_schedules *schedules = v->engine->schedules;
   hn_verified_step *rows[HONE_MAX_SCHEDULES] = {0};
-  HN_TRY(hn_schedules_check_weights(schedules, NULL, v->diag));
+  HN_TRY(hn_schedules_check_weights(schedules, NULL, &v->stop, v->diag));
   *within = true;
   for (int k = 0; k < schedules->count; ++k) {
     if (v->options->one_schedule && v->options->schedule != k) continue;
@@ -332,10 +341,14 @@ hone_status hone_verify(hone_engine *engine, const hone_verify_options *given, h
   const hone_verify_options *options = &taken;
   HN_OPTIONS(diag, "verify", given, hone_verify_options, seed, &taken);
   HN_TRY(hn_argument_range(diag, "verify option width", taken.width, 0, 1 << 16));
+  HN_TRY(hn_argument_range(diag, "verify option deadline_ms", taken.deadline_ms, 0, HN_MOST_MS));
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   if (options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));
   verification v = {.engine = engine, .options = options, .diag = diag};
+  v.stop.cancel = taken.cancel;
+  v.stop.allowed_ms = taken.deadline_ms;
+  hn_stop_begin(&v.stop);
   hn_arena arena;
   hn_text text;
   hn_arena_init(&arena, engine->allocator);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include <string.h>
 
-enum { CLEARED_AT_ONCE = 16 << 20 };
+enum { BYTES_AT_ONCE = 1 << 20 }; /* fresh pages may take 16 us each: 4 ms */
 
 void hn_stop_begin(hn_stop *stop) {
   const int64_t now_ns = hn_clock_ns(), most_ms = (INT64_MAX - now_ns) / 1000000;
@@ -32,10 +32,20 @@ hone_status hn_stop_check(hn_stop *stop, hone_diagnostics *diag) {
   return HN_FAIL(diag, HONE_LIMIT, "the deadline of %lld ms has passed", (long long)stop->allowed_ms);
 }
 
+static size_t bytes_at_once(size_t left) { return left < BYTES_AT_ONCE ? left : BYTES_AT_ONCE; }
+
 bool hn_stop_clear(hn_stop *stop, void *data, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += CLEARED_AT_ONCE) {
+  for (size_t at = 0; at < bytes; at += BYTES_AT_ONCE) {
     if (hn_stop_now(stop)) return false;
-    memset((char *)data + at, 0, bytes - at < CLEARED_AT_ONCE ? bytes - at : CLEARED_AT_ONCE);
+    memset((char *)data + at, 0, bytes_at_once(bytes - at));
+  }
+  return true;
+}
+
+bool hn_stop_copy(hn_stop *stop, void *to, const void *from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += BYTES_AT_ONCE) {
+    if (at > 0 && hn_stop_now(stop)) return false;
+    memcpy((char *)to + at, (const char *)from + at, bytes_at_once(bytes - at));
   }
   return true;
 }

@@ -27,10 +27,14 @@ static inline bool hn_stop_armed(const hn_stop *stop) { return stop && (stop->ca
 /* Must the work end? Any thread may ask, some 30 ns with a deadline. */
 static inline bool hn_stop_now(hn_stop *stop) { return hn_stop_armed(stop) && hn_stop_look(stop) != HONE_OK; }
 
+/* The same in a loop whose turns are short: asks in every 4096th. */
+static inline bool hn_stop_at(hn_stop *stop, int64_t turn) { return (turn & 0xfff) == 0 && hn_stop_now(stop); }
+
 /* CANCELLED or LIMIT, with a message, when the work must end or parts of it were skipped. */
 hone_status hn_stop_check(hn_stop *stop, hone_diagnostics *diag);
 
-/* Zeroes memory, which takes seconds when there is much of it; false: stopped before its end. */
+/* memset to 0 and memcpy, which take seconds when there is much of it; false: stopped before the end. */
 bool hn_stop_clear(hn_stop *stop, void *data, size_t bytes);
+bool hn_stop_copy(hn_stop *stop, void *to, const void *from, size_t bytes);
 
 #endif

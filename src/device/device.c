@@ -292,15 +292,19 @@ void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {
   if (is_host_unit(device)) stream->pool.stop = stop;
 }
 
-/* Of a step whose extents are known: parts of some 20 ms on a core that is slow at it. */
-static int64_t parts_of(const hone_query *query) {
-  static const double part_work = 1e8, most = 1e6;
+/* Parts of some 20 ms on a core that is slow at it. Memory that nobody has touched before takes the most: up to 16 us a
+ * page. */
+int64_t hn_launch_parts(const hone_tactic *tactic, const hone_query *query) {
+  static const double part_work = 1e8, part_bytes = 2 << 20, most = 1e6;
   for (int i = 0; i < query->in_count + query->out_count; ++i) {
     const hone_type *type = i < query->in_count ? &query->in[i].type : &query->out[i - query->in_count].type;
     if (type->kind != HONE_ABSENT && (type->kind != HONE_TENSOR || !hn_shape_known(&type->shape))) return 0;
   }
-  const double parts =
-      hn_evaluation_work(query->op, query->attrs, query->in, query->in_count, query->out, query->out_count) / part_work;
+  double bytes = tactic->scratch ? (double)tactic->scratch(query) : 0;
+  for (int i = 0; i < query->out_count; ++i) bytes += (double)hn_bytes(&query->out[i].type);
+  const double work =
+      hn_evaluation_work(query->op, query->attrs, query->in, query->in_count, query->out, query->out_count);
+  const double parts = work / part_work + bytes / part_bytes;
   return parts < 2 ? 0 : parts > most ? (int64_t)most : (int64_t)parts;
 }
 
@@ -321,7 +325,7 @@ hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hon
     out->state = hn_alloc_zero(&device->allocator, out->state_bytes);
     if (!out->state) return HN_FAIL_MEMORY(diag);
   }
-  out->parts = parts_of(query);
+  out->parts = is_host_unit(device) ? hn_launch_parts(tactic, query) : 0;
   if (!tactic->prepare) return HONE_OK;
   const hone_status status = tactic->prepare(device->unit, query, out->state, diag);
   if (status != HONE_OK) {

@@ -78,7 +78,7 @@ typedef struct hn_prepared {
   const hone_tactic *tactic;
   void *state;
   size_t state_bytes;
-  int64_t parts; /* that a launch is worth on the host, so that each takes some milliseconds; 0: it is short */
+  int64_t parts; /* hn_launch_parts() on the host */
   const hn_allocator *allocator;
 } hn_prepared;
 /* What ends the launches on a stream early: hn_stop_check() tells when one was. Devices of their own finish what was
@@ -86,6 +86,9 @@ typedef struct hn_prepared {
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop);
 hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
                        hone_diagnostics *diag);
+/* Into how many parts a launch is to be cut so that each takes some milliseconds; 0: it is short, or its extents are
+ * not known. */
+int64_t hn_launch_parts(const hone_tactic *tactic, const hone_query *query);
 /* A launch that takes long looks at the stream's stop often enough. */
 hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream, const hone_launch *launch);
 void hn_unprepare(hn_prepared *prepared);

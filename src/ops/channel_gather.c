@@ -101,7 +101,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
         int in = 0;
         while (channel >= eval->in[in].type.shape.dim[1]) channel -= eval->in[in++].type.shape.dim[1];
         const int64_t own = eval->in[in].type.shape.dim[1];
-        hn_copy_run(&eval->out[out], (image * split[out] + i) * rows.inner, &eval->in[in],
+        hn_copy_run(eval, &eval->out[out], (image * split[out] + i) * rows.inner, &eval->in[in],
                     (image * own + channel) * rows.inner, rows.inner);
       }
     }

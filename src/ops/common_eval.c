@@ -18,7 +18,12 @@ void hn_copy_bytes(hone_eval *eval, int output, int input) {
   const hone_tensor *from = &eval->in[input];
   hone_tensor *to = &eval->out[output];
   const size_t bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
-  if (bytes > 0 && to->data != from->data) memmove(to->data, from->data, bytes);
+  const uintptr_t source = (uintptr_t)from->data, target = (uintptr_t)to->data;
+  if (bytes == 0 || source == target) return;
+  if (source < target + bytes && target < source + bytes)
+    memmove(to->data, from->data, bytes);
+  else
+    (void)hn_stop_copy((hn_stop *)eval->stop, to->data, from->data, bytes);
 }
 
 void hn_window_range(const hone_eval *eval, const hone_window *window, int output, int64_t *first, int64_t *last) {

@@ -90,16 +90,17 @@ hone_status hn_eval_axis(hone_eval *eval, int64_t axis, int rank, int *out) {
   return HONE_OK;
 }
 
-void hn_copy_run(hone_tensor *to, int64_t to_at, const hone_tensor *from, int64_t from_at, int64_t count) {
+void hn_copy_run(const hone_eval *eval, hone_tensor *to, int64_t to_at, const hone_tensor *from, int64_t from_at,
+                 int64_t count) {
   const size_t bits = hone_dtype_bits(to->type.dtype);
   if (bits % 8 == 0) {
     const size_t bytes = bits / 8;
     if (count > 0)
-      memmove((uint8_t *)to->data + (size_t)to_at * bytes, (const uint8_t *)from->data + (size_t)from_at * bytes,
-              (size_t)count * bytes);
+      (void)hn_stop_copy((hn_stop *)eval->stop, (uint8_t *)to->data + (size_t)to_at * bytes,
+                         (const uint8_t *)from->data + (size_t)from_at * bytes, (size_t)count * bytes);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) hn_copy_element(to, to_at + i, from, from_at + i);
+  for (int64_t i = 0; i < count && !hn_eval_ends(eval, i + 1); ++i) hn_copy_element(to, to_at + i, from, from_at + i);
 }
 
 void hn_copy_strided(hone_eval *eval, int output, int input, int64_t base, const int64_t *strides, int64_t first,

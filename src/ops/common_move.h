@@ -33,7 +33,8 @@ hone_status hn_eval_axis(hone_eval *eval, int64_t axis, int rank, int *out);
 void hn_copy_strided(hone_eval *eval, int output, int input, int64_t base, const int64_t *strides, int64_t first,
                      int64_t last);
 /* Copies count consecutive elements of the same dtype. */
-void hn_copy_run(hone_tensor *to, int64_t to_at, const hone_tensor *from, int64_t from_at, int64_t count);
+void hn_copy_run(const hone_eval *eval, hone_tensor *to, int64_t to_at, const hone_tensor *from, int64_t from_at,
+                 int64_t count);
 /* The output's extents must be these: what symbols promised, the values must keep. */
 hone_status hn_eval_expect(hone_eval *eval, int output, int rank, const int64_t *dims);
 /* Reads an index in [-extent, extent - 1] and makes it non-negative; INVALID otherwise. */

@@ -93,13 +93,25 @@ hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const ho
       .flops = flops, .bytes_read = hn_cost_bytes(in, in_count), .bytes_written = hn_cost_bytes(out, out_count)};
 }
 
-hn_moments hn_moments_of(const hone_tensor *x, int64_t first, int64_t count, int64_t step) {
+double hn_eval_dot(const hone_eval *eval, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b,
+                   int64_t b_at, int64_t b_step, int64_t count) {
+  enum { AT_ONCE = 1 << 16 };
+  double sum = 0;
+  for (int64_t i = 0; i < count; i += AT_ONCE) {
+    if (i > 0 && hn_eval_stopped(eval)) break;
+    sum = hn_dot(sum, a, a_at + i * a_step, a_step, b, b_at + i * b_step, b_step,
+                 count - i < AT_ONCE ? count - i : AT_ONCE);
+  }
+  return sum;
+}
+
+hn_moments hn_moments_of(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count, int64_t step) {
   hn_moments moments = {NAN, NAN};
   if (count <= 0) return moments;
   double sum = 0, square = 0;
-  for (int64_t i = 0; i < count; ++i) sum += hn_real(x, first + i * step);
+  for (int64_t i = 0; i < count && !hn_eval_ends(eval, i + 1); ++i) sum += hn_real(x, first + i * step);
   moments.mean = sum / (double)count;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count && !hn_eval_ends(eval, i + 1); ++i) {
     const double difference = hn_real(x, first + i * step) - moments.mean;
     square += difference * difference;
   }

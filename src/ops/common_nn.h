@@ -80,7 +80,8 @@ typedef struct hn_pool_window {
 typedef double hn_fold_window(const hn_pool_window *window, int64_t parameter);
 hone_status hn_eval_pool(hone_eval *eval, const hone_window *window, hn_fold_window *fold, int64_t parameter);
 /* The same over whole planes: `count` elements of x from `first` on. */
-typedef double hn_fold_plane(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter);
+typedef double hn_fold_plane(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count,
+                             int64_t parameter);
 hone_status hn_eval_global_pool(hone_eval *eval, const hone_window *window, hn_fold_plane *fold, int64_t parameter);
 /* Reduces each spatial plane of x: infer ([N, C, 1...]) and cost of the global pools. */
 hone_status hn_infer_global_pool(hone_infer *infer);
@@ -92,12 +93,15 @@ hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window, bool log
 hone_cost hn_cost_softmax(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
                           int out_count);
 
-/* ---- moments of groups of elements ---- */
+/* ---- sums over so many elements that they may have to end early ---- */
+double hn_eval_dot(const hone_eval *eval, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b,
+                   int64_t b_at, int64_t b_step, int64_t count); /* hn_dot from 0 */
+
 typedef struct hn_moments {
   double mean, variance; /* of the population */
 } hn_moments;
 /* Over `count` elements from `first` on, `step` apart; two passes. Of none they are NaN. */
-hn_moments hn_moments_of(const hone_tensor *x, int64_t first, int64_t count, int64_t step);
+hn_moments hn_moments_of(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count, int64_t step);
 /* Ten flops an element: what a normalisation costs, to the precision that a choice needs. */
 hone_cost hn_cost_norm(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 

@@ -26,6 +26,6 @@ hone_status hn_eval_global_pool(hone_eval *eval, const hone_window *window, hn_f
   int64_t first, last;
   hn_window_range(eval, window, 0, &first, &last);
   for (int64_t flat = first; flat < last; ++flat)
-    hn_store_real(&eval->out[0], flat, fold(x, flat * size, size, parameter));
+    hn_store_real(&eval->out[0], flat, fold(eval, x, flat * size, size, parameter));
   return HONE_OK;
 }

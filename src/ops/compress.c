@@ -42,7 +42,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   for (int64_t outer = 0; outer < rows.outer; ++outer) {
     for (int64_t i = 0; i < length; ++i) {
       if (!hn_int(condition, i)) continue;
-      hn_copy_run(&eval->out[0], at, x, (outer * rows.len + i) * rows.inner, rows.inner);
+      hn_copy_run(eval, &eval->out[0], at, x, (outer * rows.len + i) * rows.inner, rows.inner);
       at += rows.inner;
     }
   }

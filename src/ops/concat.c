@@ -81,8 +81,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   int64_t begin = 0;
   for (int i = 0; i < eval->in_count; ++i) {
     const int64_t run = eval->in[i].type.shape.dim[axis] * out.inner;
-    for (int64_t outer = 0; outer < out.outer; ++outer)
-      hn_copy_run(&eval->out[0], outer * out.len * out.inner + begin, &eval->in[i], outer * run, run);
+    for (int64_t outer = 0; outer < out.outer && !hn_eval_ends(eval, outer); ++outer)
+      hn_copy_run(eval, &eval->out[0], outer * out.len * out.inner + begin, &eval->in[i], outer * run, run);
     begin += run;
   }
   return HONE_OK;

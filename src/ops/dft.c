@@ -67,7 +67,7 @@ static void one(const hone_eval *eval, const transform *t, int64_t base, int64_t
   const int64_t parts = hn_eval_dim(x, -1), bins = half ? t->length / 2 + 1 : t->length;
   const int64_t known = t->in_len < bins ? t->in_len : bins; /* the rest is zeros, or cut off */
   double real = 0, imaginary = 0;
-  for (int64_t i = 0; i < known; ++i) {
+  for (int64_t i = 0; i < known && !hn_eval_ends(eval, i + 1); ++i) {
     const int64_t at = (base + i * step) * parts;
     const double a = hn_real(x, at), b = parts == 2 ? hn_real(x, at + 1) : 0;
     const double angle = 2 * acos(-1.0) * (double)(i * k % t->length) / (double)t->length * (inverse ? 1 : -1);

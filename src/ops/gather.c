@@ -47,7 +47,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   if (first >= last) return HONE_OK;
   for (int64_t run = first / rows.inner; run <= (last - 1) / rows.inner; ++run) {
     HN_TRY(hn_eval_index(eval, indices, run % count, rows.len, &index));
-    hn_copy_run(&eval->out[0], run * rows.inner, &eval->in[0], (run / count * rows.len + index) * rows.inner,
+    hn_copy_run(eval, &eval->out[0], run * rows.inner, &eval->in[0], (run / count * rows.len + index) * rows.inner,
                 rows.inner);
   }
   return HONE_OK;

@@ -57,7 +57,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
       HN_TRY(hn_eval_index(eval, &eval->in[1], tuple * depth + i, data->dim[batch + i], &index));
       from += index * strides[batch + i];
     }
-    hn_copy_run(&eval->out[0], tuple * slice, &eval->in[0], from, slice);
+    hn_copy_run(eval, &eval->out[0], tuple * slice, &eval->in[0], from, slice);
   }
   return HONE_OK;
 }

@@ -39,7 +39,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     const int64_t row = flat / n, column = flat % n, c_at = row * c_stride[0] + column * c_stride[1];
     double sum = 0;
     uint64_t total = 0;
-    for (int64_t i = 0; i < k; ++i) {
+    for (int64_t i = 0; i < k && !hn_eval_ends(eval, i + 1); ++i) {
       const int64_t ai = row * a_row + i * a_step, bi = i * b_row + column * b_column;
       if (whole)
         total += (uint64_t)hn_int(a, ai) * (uint64_t)hn_int(b, bi);

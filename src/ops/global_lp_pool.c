@@ -8,10 +8,10 @@ static hone_status infer(hone_infer *infer) {
   return hn_infer_global_pool(infer);
 }
 
-static double norm(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
+static double norm(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
   const double p = (double)parameter;
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += pow(fabs(hn_real(x, first + i)), p);
+  for (int64_t i = 0; i < count && !hn_eval_ends(eval, i + 1); ++i) sum += pow(fabs(hn_real(x, first + i)), p);
   return pow(sum, 1 / p);
 }
 

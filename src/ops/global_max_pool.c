@@ -3,10 +3,10 @@
 #include "ops/common_nn.h"
 #include <math.h>
 
-static double largest(const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
+static double largest(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count, int64_t parameter) {
   (void)parameter;
   double best = -(double)INFINITY;
-  for (int64_t i = 0; i < count && !isnan(best); ++i) {
+  for (int64_t i = 0; i < count && !isnan(best) && !hn_eval_ends(eval, i + 1); ++i) {
     const double value = hn_real(x, first + i);
     if (value > best || isnan(value)) best = value;
   }

@@ -34,9 +34,11 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const int64_t bias_span = hn_eval_dim(bias, 0) == channels ? 1 : in_group;
   for (int64_t begin = first; begin < last;) { /* one group at a time */
     const int64_t group = begin / group_size, end = (group + 1) * group_size < last ? (group + 1) * group_size : last;
-    const hn_moments moments = hn_moments_of(x, group * group_size, group_size, 1);
+    if (hn_eval_stopped(eval)) return HONE_OK;
+    const hn_moments moments = hn_moments_of(eval, x, group * group_size, group_size, 1);
     const double inverse = 1 / sqrt(moments.variance + hn_attr_float(eval->attrs, "epsilon"));
     for (; begin < end; ++begin) {
+      if (hn_eval_ends(eval, begin)) return HONE_OK;
       const int64_t c = begin / size % channels;
       const double y = (hn_real(x, begin) - moments.mean) * inverse;
       hn_store_real(&eval->out[0], begin, y * hn_real(scale, c / scale_span) + hn_real(bias, c / bias_span));
@@ -53,7 +55,6 @@ const hone_op hn_op_group_norm = {
     .out = {{"y", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("epsilon", 1e-5f), HONE_NEEDED_ATTR("num_groups", HONE_ATTR_INT),
              HONE_INT_ATTR("stash_type", 1)},
-    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

@@ -25,10 +25,13 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   for (int64_t begin = first; begin < last;) { /* one plane at a time */
     const int64_t plane = begin / size, c = plane % channels,
                   end = (plane + 1) * size < last ? (plane + 1) * size : last;
-    const hn_moments moments = hn_moments_of(x, plane * size, size, 1);
+    if (hn_eval_stopped(eval)) return HONE_OK;
+    const hn_moments moments = hn_moments_of(eval, x, plane * size, size, 1);
     const double scale = hn_real(&eval->in[1], c) / sqrt(moments.variance + hn_attr_float(eval->attrs, "epsilon"));
-    for (; begin < end; ++begin)
+    for (; begin < end; ++begin) {
+      if (hn_eval_ends(eval, begin)) return HONE_OK;
       hn_store_real(&eval->out[0], begin, (hn_real(x, begin) - moments.mean) * scale + hn_real(&eval->in[2], c));
+    }
   }
   return HONE_OK;
 }
@@ -40,7 +43,6 @@ const hone_op hn_op_instance_norm = {
     .in = {{"input", 't', HONE_TYPES_FLOAT, 0}, {"scale", 't', HONE_TYPES_FLOAT, 0}, {"b", 't', HONE_TYPES_FLOAT, 0}},
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_FLOAT_ATTR("epsilon", 1e-5f)},
-    .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

@@ -67,7 +67,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   if (window && window->output == 0 && size) first = window->first / size, last = hn_ceil_div(window->last, size);
   if (window && window->output != 0) first = window->first, last = window->last;
   for (int64_t row = first; row < last && !hn_eval_stopped(eval); ++row)
-    store_row(eval, &ops, row, size, hn_moments_of(x, row * size, size, 1));
+    store_row(eval, &ops, row, size, hn_moments_of(eval, x, row * size, size, 1));
   return HONE_OK;
 }
 

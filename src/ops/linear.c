@@ -38,7 +38,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   hn_window_range(eval, window, 0, &first, &last);
   for (int64_t flat = first; flat < last; ++flat) {
     const int64_t row = flat / n, column = flat % n, w0 = transposed ? column * k : column;
-    double sum = hn_dot(0, x, row * k, 1, w, w0, step, k);
+    double sum = hn_eval_dot(eval, x, row * k, 1, w, w0, step, k);
     if (has_bias) sum += hn_real(&eval->in[2], column);
     if (has_residual) sum += hn_real(&eval->in[3], flat);
     hn_store_real(&eval->out[0], flat, hn_epilogue_apply(&epilogue, sum, column));

@@ -19,11 +19,11 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     hn_matmul_at(&matmul, flat, &a_at, &b_at);
     if (whole) {
       uint64_t total = 0; /* wraps, as the integer types do */
-      for (int64_t i = 0; i < matmul.k; ++i)
+      for (int64_t i = 0; i < matmul.k && !hn_eval_ends(eval, i + 1); ++i)
         total += (uint64_t)hn_int(a, a_at + i) * (uint64_t)hn_int(b, b_at + i * matmul.n);
       hn_store_int(y, flat, (int64_t)total);
     } else {
-      hn_store_real(y, flat, hn_dot(0, a, a_at, 1, b, b_at, matmul.n, matmul.k));
+      hn_store_real(y, flat, hn_eval_dot(eval, a, a_at, 1, b, b_at, matmul.n, matmul.k));
     }
   }
   return HONE_OK;

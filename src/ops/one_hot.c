@@ -50,7 +50,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   for (int64_t row = first; row < last; ++row) {
     int64_t index = hn_int(indices, row);
     if (index < 0) index += rows.len;
-    for (int64_t i = 0; i < rows.len; ++i) hn_copy_element(&eval->out[0], hn_row_at(&rows, row, i), values, i == index);
+    for (int64_t i = 0; i < rows.len && !hn_eval_ends(eval, row * rows.len + i); ++i)
+      hn_copy_element(&eval->out[0], hn_row_at(&rows, row, i), values, i == index);
   }
   return HONE_OK;
 }

@@ -28,7 +28,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   if (!fits) return HN_FAIL(eval->diagnostics, HONE_INVALID, "indices and updates do not fit data");
   hn_strides(data, strides);
   const int64_t count = hn_elems(shape);
-  for (int64_t at = 0; at < count; ++at) {
+  for (int64_t at = 0; at < count && !hn_eval_ends(eval, at); ++at) {
     hn_unflatten(shape, at, index);
     HN_TRY(hn_eval_index(eval, &eval->in[1], at, data->dim[axis], &index[axis]));
     hn_scatter_element(eval, reduction, hn_flatten(data->rank, index, strides), &eval->in[2], at);

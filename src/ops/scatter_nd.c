@@ -44,7 +44,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
       HN_TRY(hn_eval_index(eval, &eval->in[1], tuple * depth + i, data->dim[i], &index));
       to += index * strides[i];
     }
-    for (int64_t i = 0; i < slice; ++i) hn_scatter_element(eval, reduction, to + i, &eval->in[2], tuple * slice + i);
+    for (int64_t i = 0; i < slice && !hn_eval_ends(eval, tuple * slice + i); ++i)
+      hn_scatter_element(eval, reduction, to + i, &eval->in[2], tuple * slice + i);
   }
   return HONE_OK;
 }

@@ -90,8 +90,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
                    (long long)sum, (long long)in.len);
   for (int i = 0; i < eval->out_count; ++i) {
     const int64_t run = eval->out[i].type.shape.dim[axis] * in.inner;
-    for (int64_t outer = 0; outer < in.outer; ++outer)
-      hn_copy_run(&eval->out[i], outer * run, &eval->in[0], outer * in.len * in.inner + begin, run);
+    for (int64_t outer = 0; outer < in.outer && !hn_eval_ends(eval, outer); ++outer)
+      hn_copy_run(eval, &eval->out[i], outer * run, &eval->in[0], outer * in.len * in.inner + begin, run);
     begin += run;
   }
   return HONE_OK;

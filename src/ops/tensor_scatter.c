@@ -43,8 +43,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     const int64_t begin = hn_eval_given(eval, WRITE_INDICES) ? hn_int(&eval->in[WRITE_INDICES], batch) : 0;
     if (begin < 0 || begin > (circular ? INT64_MAX - from.len : to.len - from.len))
       return HN_FAIL(eval->diagnostics, HONE_INVALID, "write index %lld leaves the cache", (long long)begin);
-    for (int64_t i = 0; i < from.len; ++i)
-      hn_copy_run(&eval->out[0], (outer * to.len + (begin + i) % to.len) * to.inner, &eval->in[UPDATE],
+    for (int64_t i = 0; i < from.len && !hn_eval_ends(eval, outer * from.len + i); ++i)
+      hn_copy_run(eval, &eval->out[0], (outer * to.len + (begin + i) % to.len) * to.inner, &eval->in[UPDATE],
                   (outer * from.len + i) * from.inner, from.inner);
   }
   return HONE_OK;

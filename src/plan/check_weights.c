@@ -24,12 +24,16 @@ static void check_pieces(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-hone_status hn_schedules_check_weights(const hn_schedules *schedules, hn_pool *pool, hone_diagnostics *diag) {
+hone_status hn_schedules_check_weights(const hn_schedules *schedules, const hn_pool *pool, hn_stop *stop,
+                                       hone_diagnostics *diag) {
   if (schedules->weights_checked) return HONE_OK;
   check c = {.schedules = schedules};
   atomic_init(&c.damaged, schedules->weight_hash_count);
-  hn_pool_run(pool, schedules->weight_hash_count, 1, check_pieces, &c);
+  hn_pool stopped = pool ? *pool : (hn_pool){0};
+  stopped.stop = stop;
+  stopped.at_least = schedules->weight_hash_count;
+  hn_pool_run(&stopped, schedules->weight_hash_count, 1, check_pieces, &c);
   const int damaged = atomic_load(&c.damaged);
-  if (damaged == schedules->weight_hash_count) return HONE_OK;
+  if (damaged == schedules->weight_hash_count) return stop ? hn_stop_check(stop, diag) : HONE_OK;
   return HN_FAIL(diag, HONE_MALFORMED, "the engine's weights are damaged in MiB %d (its hash is wrong)", damaged);
 }

@@ -63,7 +63,8 @@ hone_status hn_schedules_room(hn_schedules *schedules, uint64_t bytes, uint8_t *
 hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, uint64_t *out_offset,
                               hone_diagnostics *diag);
 /* Every MiB's hash, unless made here; by all threads of the pool (NULL: by the caller). */
-hone_status hn_schedules_check_weights(const hn_schedules *schedules, hn_pool *pool, hone_diagnostics *diag);
+hone_status hn_schedules_check_weights(const hn_schedules *schedules, const hn_pool *pool, hn_stop *stop,
+                                       hone_diagnostics *diag);
 
 /* ---- choosing by shapes (plan/choose.c); only: that schedule alone, -1: any ---- */
 /* The schedule that takes these shapes, one an input, and whose opt shapes are nearest: the least sum of

@@ -104,7 +104,9 @@ static hn_pool *pool_of(const hone_engine *engine) {
 static hone_status check_weights(hone_session *session) {
   hone_engine *engine = session->engine->origin ? session->engine->origin : session->engine;
   if (session->options.trust_weights || atomic_load(&engine->weights_state) == 1) return HONE_OK;
-  const hone_status status = hn_schedules_check_weights(engine->schedules, pool_of(session->engine), &session->diag);
+  const hone_status status =
+      hn_schedules_check_weights(engine->schedules, pool_of(session->engine), &session->stop, &session->diag);
+  if (status == HONE_LIMIT || status == HONE_CANCELLED) return status;
   atomic_store(&engine->weights_state, status == HONE_OK ? 1 : 2);
   return status;
 }

@@ -18,8 +18,6 @@ hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *sto
 /* Must a long eval return early? Asked every some thousand elements by what windows do not make short. */
 static inline bool hn_eval_stopped(const hone_eval *eval) { return hn_stop_now((hn_stop *)eval->stop); }
 /* The same in a loop whose turns are short: asks in every 4096th. */
-static inline bool hn_eval_ends(const hone_eval *eval, int64_t turn) {
-  return (turn & 0xfff) == 0 && hn_eval_stopped(eval);
-}
+static inline bool hn_eval_ends(const hone_eval *eval, int64_t turn) { return hn_stop_at((hn_stop *)eval->stop, turn); }
 
 #endif

@@ -338,11 +338,13 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
   slot->packed_bytes = slot->packed_stride * (size_t)slot->packed_turns + 64;
   slot->packed = hn_alloc(allocator, slot->packed_bytes);
   if (!slot->packed) return no_memory(bench);
-  memset(slot->packed, 0, slot->packed_stride);
-  if (bytes) HN_TRY(slot->candidate->tactic->pack(query, slot->packed));
-  for (int k = 1; k < slot->packed_turns; ++k)
-    memcpy((char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, slot->packed_stride);
-  return HONE_OK;
+  hn_stop *stop = &bench->choices->context->stop;
+  bool done = hn_stop_clear(stop, slot->packed, slot->packed_stride);
+  if (done && bytes) HN_TRY(slot->candidate->tactic->pack(query, slot->packed));
+  for (int k = 1; k < slot->packed_turns && done; ++k)
+    done =
+        hn_stop_copy(stop, (char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, slot->packed_stride);
+  return hn_check_stop(bench->choices->context);
 }
 
 /* What the tactic gets. */

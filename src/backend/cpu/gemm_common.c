@@ -22,6 +22,9 @@ static const double ns_per_a_float = 0.2;  /* packing A */
 static const double unit_ns = 10e3;        /* least work of a unit */
 static const double share_ns = 100e3;      /* of a product whose threads share A */
 static const double size_limit = 1e13;     /* floats of any operand */
+static const double piece_ns = 5e6;        /* between two looks at the stop */
+static const double ns_per_fresh_byte = 4; /* of C, where nobody has touched its page before */
+enum { PACK_BYTES = 1 << 20 /* of a panel, likewise: at most so many in one go */ };
 
 const char *hn_cpu_product_reject(const hn_cpu_product *p) {
   const hn_gemm_f32 *g = &p->gemm;
@@ -102,7 +105,9 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
     p->a_grain = hn_cpu_grain(p->a_tiles, (double)(g->m * g->k) * ns_per_a_float);
   }
   p->grain = hn_cpu_grain(p->batches * p->row_chunks * p->panel_chunks, total_ns);
-  p->pack_grain = hn_cpu_grain(p->b_matrices * p->panels, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
+  p->pack_rows = PACK_BYTES / (panel * (int64_t)sizeof(float));
+  p->pack_units = p->b_matrices * p->panels * hn_ceil_div(g->k, p->pack_rows);
+  p->pack_grain = hn_cpu_grain(p->pack_units, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
 }
 
 size_t hn_cpu_product_packed_bytes(const hn_cpu_product *p) {
@@ -121,6 +126,7 @@ typedef struct job {
   const hn_cpu_product *product;
   hn_cpu_product_data data;
   float *packed; /* where this launch packs B */
+  hn_stop *stop;
 } job;
 
 static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int64_t begin, int64_t end) {
@@ -138,10 +144,24 @@ void hn_cpu_product_pack(const hn_cpu_product *p, const float *b, float *to) {
   pack_panels(p, b, to, 0, p->b_matrices * hn_gemm_f32_panels(p->gemm.n, p->kernel->panel));
 }
 
+/* Units are panels, or parts of long ones. */
 static void pack_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
-  pack_panels(j->product, j->data.b, j->packed, begin, end);
+  const hn_cpu_product *p = j->product;
+  const int64_t parts = hn_ceil_div(p->gemm.k, p->pack_rows), panel = p->kernel->panel;
+  if (parts == 1) {
+    pack_panels(p, j->data.b, j->packed, begin, end);
+    return;
+  }
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t matrix = unit / parts / p->panels, column = unit / parts % p->panels * panel;
+    const int64_t row = unit % parts * p->pack_rows;
+    hn_gemm_f32_pack_b_c(
+        j->data.b + matrix * p->gemm.k * p->gemm.n + row * p->b_row_stride + column * p->b_column_stride,
+        p->b_row_stride, p->b_column_stride, hn_cpu_lesser(p->pack_rows, p->gemm.k - row), p->gemm.n - column,
+        (int)panel, 0, 1, j->packed + matrix * p->packed_floats + column * p->gemm.k + row * panel);
+  }
 }
 
 /* Points a product at matrix number `batch` of the output. */
@@ -162,6 +182,41 @@ static void point(const hn_cpu_product *p, const job *j, int64_t batch, hn_gemm_
   g->epilogue.residual = j->data.residual ? j->data.residual + batch * g->m * g->epilogue.residual_stride : NULL;
 }
 
+/* About what rows x panels x k take in memory that is fresh. */
+static double piece_takes(const hn_cpu_product *p, int64_t rows, int64_t panels, int64_t k) {
+  const int64_t columns = panels * p->kernel->panel;
+  return hn_cpu_gemm_ns(p->kernel, rows, columns, k) + (double)(rows * columns) * sizeof(float) * ns_per_fresh_byte;
+}
+
+/* How many of `count` make a piece, in whole blocks; `takes`: what one block does. */
+static int64_t piece_of(int64_t count, int64_t block, double takes) {
+  const double blocks = takes < piece_ns ? piece_ns / takes : 1;
+  return blocks * (double)block < (double)count ? (int64_t)blocks * block : count;
+}
+
+/* Rows [row, row_end) x panels [panel, panel_end). What takes long is cut where the kernel itself goes from one block
+ * to the next, which costs nothing, and looks at the stop there. */
+static void run_pieces(const job *j, hn_gemm_f32 *g, int64_t row, int64_t row_end, int64_t panel, int64_t panel_end,
+                       float *scratch) {
+  const hn_cpu_product *p = j->product;
+  const int64_t panels = panel_end - panel, block_panels = g->block_n / p->kernel->panel;
+  if (!hn_stop_armed(j->stop) || piece_takes(p, row_end - row, panels, g->k) <= piece_ns) {
+    p->kernel->run(g, row, row_end, panel, panel_end, scratch);
+    return;
+  }
+  const int64_t m = piece_of(row_end - row, g->block_m, piece_takes(p, g->block_m, panels, g->k));
+  const int64_t n = piece_of(panels, block_panels, piece_takes(p, m, block_panels, g->k));
+  const int64_t k = piece_of(g->k, g->block_k, piece_takes(p, m, n, g->block_k));
+  for (int64_t i = row; i < row_end; i += m)
+    for (int64_t c = panel; c < panel_end; c += n)
+      for (g->k_begin = 0; g->k_begin < g->k; g->k_begin = g->k_end) {
+        if (hn_stop_now(j->stop)) return;
+        g->k_end = hn_cpu_lesser(g->k_begin + k, g->k);
+        p->kernel->run(g, i, hn_cpu_lesser(i + m, row_end), c, hn_cpu_lesser(c + n, panel_end), scratch);
+      }
+  g->k_begin = g->k_end = 0;
+}
+
 /* Units next to each other in a row chunk become one call, which then packs A once. */
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   const job *j = arg;
@@ -173,8 +228,8 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
     const int64_t chunk = begin % p->panel_chunks, row = begin / p->panel_chunks % p->row_chunks;
     const int64_t count = hn_cpu_lesser(p->panel_chunks - chunk, end - begin);
     point(p, j, begin / p->panel_chunks / p->row_chunks, &g);
-    p->kernel->run(&g, row * p->row_chunk, hn_cpu_lesser(g.m, (row + 1) * p->row_chunk), chunk * p->panel_chunk,
-                   hn_cpu_lesser(p->panels, (chunk + count) * p->panel_chunk), scratch);
+    run_pieces(j, &g, row * p->row_chunk, hn_cpu_lesser(g.m, (row + 1) * p->row_chunk), chunk * p->panel_chunk,
+               hn_cpu_lesser(p->panels, (chunk + count) * p->panel_chunk), scratch);
     begin += count;
   }
 }
@@ -188,8 +243,8 @@ static void pack_a_body(void *arg, int worker, int64_t begin, int64_t end) {
 }
 
 void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_product_data *data) {
-  job j = {.product = p, .data = *data, .packed = data->scratch};
-  if (!p->b_packed_before) hn_pool_run(pool, p->b_matrices * p->panels, p->pack_grain, pack_body, &j);
+  job j = {.product = p, .data = *data, .packed = data->scratch, .stop = pool ? pool->stop : NULL};
+  if (!p->b_packed_before) hn_pool_run(pool, p->pack_units, p->pack_grain, pack_body, &j);
   if (p->a_floats) hn_pool_run(pool, p->a_tiles, p->a_grain, pack_a_body, &j);
   hn_pool_run(pool, p->batches * p->row_chunks * p->panel_chunks, p->grain, body, &j);
 }

@@ -39,8 +39,9 @@ typedef struct hn_cpu_product {
 
   int64_t batches, packed_floats; /* of one matrix */
   int64_t panels, row_chunk, row_chunks, panel_chunk, panel_chunks;
-  int64_t grain, pack_grain, workers, worker_floats;
-  int64_t a_floats, a_tiles, a_grain; /* A packed once for all threads; a_floats 0: each unit packs its own */
+  int64_t grain, workers, worker_floats;
+  int64_t pack_rows, pack_units, pack_grain; /* of B: a unit is as many of a panel's k */
+  int64_t a_floats, a_tiles, a_grain;        /* A packed once for all threads; a_floats 0: each unit packs its own */
 } hn_cpu_product;
 
 /* NULL when sizes are within what index arithmetic can carry. */

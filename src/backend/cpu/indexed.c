@@ -51,13 +51,23 @@ static hone_status bad_index(const hone_launch *l, int64_t index, int64_t extent
                  (long long)-extent, (long long)extent - 1);
 }
 
-static void move(char *to, const char *from, size_t bytes) {
+static void copy_element(char *to, const char *from, size_t bytes) {
   if (bytes == 4)
     memcpy(to, from, 4);
   else if (bytes == 8)
     memcpy(to, from, 8);
   else
     memcpy(to, from, bytes);
+}
+
+/* Slices of more bytes look at the stop each. */
+enum { LONG_SLICE = 1 << 16 };
+
+static void copy_slice(hone_stream *stream, char *to, const char *from, size_t bytes) {
+  if (bytes <= LONG_SLICE)
+    copy_element(to, from, bytes);
+  else
+    (void)hn_stop_copy(hn_stream_pool(stream)->stop, to, from, bytes);
 }
 
 /* ---- slices by tuples of coordinates ---- */
@@ -127,17 +137,20 @@ static const char *plan_scatter_nd(const hone_query *query, nd *s) {
   return read_nd(query, 0, hn_elems(&query->in[2].type.shape), s);
 }
 
+static bool is_stopped(hone_stream *stream, int64_t turn, size_t bytes) {
+  return hn_stop_at(hn_stream_pool(stream)->stop, bytes > LONG_SLICE ? 0 : turn);
+}
+
 static hone_status launch_gather_nd(void *state, hone_stream *stream, const hone_launch *l) {
-  (void)stream;
   const nd *s = state;
   const size_t bytes = (size_t)s->slice * (size_t)s->element_bytes;
   if (!bytes) return HONE_OK;
-  for (int64_t tuple = 0; tuple < s->batches * s->tuples; ++tuple) {
+  for (int64_t tuple = 0; tuple < s->batches * s->tuples && !is_stopped(stream, tuple, bytes); ++tuple) {
     int64_t from;
     HN_TRY(locate(s, l, tuple, &from));
     from += tuple / s->tuples * s->batch_stride;
-    move((char *)l->out[0].data + (size_t)tuple * bytes,
-         (const char *)l->in[0].data + (size_t)from * (size_t)s->element_bytes, bytes);
+    copy_slice(stream, (char *)l->out[0].data + (size_t)tuple * bytes,
+               (const char *)l->in[0].data + (size_t)from * (size_t)s->element_bytes, bytes);
   }
   return HONE_OK;
 }
@@ -146,12 +159,12 @@ static hone_status launch_scatter_nd(void *state, hone_stream *stream, const hon
   const nd *s = state;
   const size_t bytes = (size_t)s->slice * (size_t)s->element_bytes;
   hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
-  for (int64_t tuple = 0; tuple < s->tuples && bytes; ++tuple) {
+  for (int64_t tuple = 0; tuple < s->tuples && bytes && !is_stopped(stream, tuple, bytes); ++tuple) {
     int64_t at;
     HN_TRY(locate(s, l, tuple, &at));
     if (s->how == REDUCE_NONE) {
-      move((char *)l->out[0].data + (size_t)at * (size_t)s->element_bytes,
-           (const char *)l->in[2].data + (size_t)tuple * bytes, bytes);
+      copy_slice(stream, (char *)l->out[0].data + (size_t)at * (size_t)s->element_bytes,
+                 (const char *)l->in[2].data + (size_t)tuple * bytes, bytes);
       continue;
     }
     float *to = (float *)l->out[0].data + at;
@@ -210,10 +223,10 @@ static const char *plan_scatter_elements(const hone_query *query, along *s) {
 }
 
 /* Calls for every index with its number and the element of data it names. */
-static hone_status walk(const along *s, const hone_launch *l,
+static hone_status walk(const along *s, hone_stream *stream, const hone_launch *l,
                         void (*visit)(const along *s, const hone_launch *l, int64_t at, int64_t element)) {
   int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
-  for (int64_t at = 0; at < s->count; ++at) {
+  for (int64_t at = 0; at < s->count && !hn_stop_at(hn_stream_pool(stream)->stop, at); ++at) {
     const int64_t index = index_at(&l->in[1], at);
     if (index < -s->extent || index >= s->extent) return bad_index(l, index, s->extent);
     visit(s, l, at, base + (index < 0 ? index + s->extent : index) * s->stride[s->axis]);
@@ -230,13 +243,15 @@ static hone_status walk(const along *s, const hone_launch *l,
 
 static void take(const along *s, const hone_launch *l, int64_t at, int64_t element) {
   const size_t bytes = (size_t)s->element_bytes;
-  move((char *)l->out[0].data + (size_t)at * bytes, (const char *)l->in[0].data + (size_t)element * bytes, bytes);
+  copy_element((char *)l->out[0].data + (size_t)at * bytes, (const char *)l->in[0].data + (size_t)element * bytes,
+               bytes);
 }
 
 static void update(const along *s, const hone_launch *l, int64_t at, int64_t element) {
   const size_t bytes = (size_t)s->element_bytes;
   if (s->how == REDUCE_NONE) {
-    move((char *)l->out[0].data + (size_t)element * bytes, (const char *)l->in[2].data + (size_t)at * bytes, bytes);
+    copy_element((char *)l->out[0].data + (size_t)element * bytes, (const char *)l->in[2].data + (size_t)at * bytes,
+                 bytes);
     return;
   }
   float *to = (float *)l->out[0].data + element;
@@ -244,13 +259,12 @@ static void update(const along *s, const hone_launch *l, int64_t at, int64_t ele
 }
 
 static hone_status launch_gather_elements(void *state, hone_stream *stream, const hone_launch *l) {
-  (void)stream;
-  return walk(state, l, take);
+  return walk(state, stream, l, take);
 }
 
 static hone_status launch_scatter_elements(void *state, hone_stream *stream, const hone_launch *l) {
   hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
-  return walk(state, l, update);
+  return walk(state, stream, l, update);
 }
 
 HN_CPU_PLANNED_ROW(gather_nd, nd);

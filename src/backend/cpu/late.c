@@ -24,6 +24,7 @@ typedef struct state {
   hone_query query;          /* in and out behind the state; types are those that the tactic was made for */
   hone_params params;
   block inner, packed, scratch;
+  int64_t parts;           /* of a launch at these extents */
   bool is_bound, is_ready; /* ready: inner was prepared */
   hone_fact facts[];       /* in, out, and the inputs as they were given, with all constants */
 } state;
@@ -137,6 +138,7 @@ static hone_status make(state *s, hone_diagnostics *diag) {
   if (inner) memset(s->inner.bytes, 0, inner);
   if (packed) HN_TRY(t->pack(q, s->packed.bytes));
   if (t->prepare) HN_TRY(t->prepare(s->unit, q, s->inner.bytes, diag));
+  s->parts = hn_launch_parts(t, q);
   s->is_ready = true;
   return HONE_OK;
 }
@@ -161,7 +163,12 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   hone_launch inner = *l;
   inner.packed = s->packed.bytes;
   inner.scratch = s->scratch.bytes;
-  return s->tactic->launch(s->inner.bytes, stream, &inner);
+  hn_pool *pool = hn_stream_pool(stream);
+  const int64_t outer = pool->at_least;
+  pool->at_least = s->parts;
+  const hone_status status = s->tactic->launch(s->inner.bytes, stream, &inner);
+  pool->at_least = outer;
+  return status;
 }
 
 const hone_tactic hn_tactic_cpu_late_any_c = {.struct_size = sizeof(hone_tactic),

@@ -21,21 +21,32 @@ static const char *plan_range(const hone_query *query, numbers *n) {
   return NULL;
 }
 
+typedef struct job {
+  hone_dtype dtype;
+  const void *start, *delta;
+  void *out;
+} job;
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  if (j->dtype == HONE_F32) {
+    const double first = (double)*(const float *)j->start, step = (double)*(const float *)j->delta;
+    for (int64_t i = begin; i < end; ++i) ((float *)j->out)[i] = (float)(first + (double)i * step);
+  } else if (j->dtype == HONE_I32) {
+    const uint32_t first = *(const uint32_t *)j->start, step = *(const uint32_t *)j->delta;
+    for (int64_t i = begin; i < end; ++i) ((uint32_t *)j->out)[i] = first + (uint32_t)i * step;
+  } else {
+    const uint64_t first = *(const uint64_t *)j->start, step = *(const uint64_t *)j->delta;
+    for (int64_t i = begin; i < end; ++i) ((uint64_t *)j->out)[i] = first + (uint64_t)i * step;
+  }
+}
+
 /* The extent may come from a damaged file; the numbers only say what the elements are. */
 static hone_status launch_range(void *state, hone_stream *stream, const hone_launch *l) {
-  (void)stream;
   const numbers *n = state;
-  const void *start = l->in[0].data, *delta = l->in[2].data;
-  if (n->dtype == HONE_F32) {
-    const double first = (double)*(const float *)start, step = (double)*(const float *)delta;
-    for (int64_t i = 0; i < n->count; ++i) ((float *)l->out[0].data)[i] = (float)(first + (double)i * step);
-  } else if (n->dtype == HONE_I32) {
-    const uint32_t first = *(const uint32_t *)start, step = *(const uint32_t *)delta;
-    for (int64_t i = 0; i < n->count; ++i) ((uint32_t *)l->out[0].data)[i] = first + (uint32_t)i * step;
-  } else {
-    const uint64_t first = *(const uint64_t *)start, step = *(const uint64_t *)delta;
-    for (int64_t i = 0; i < n->count; ++i) ((uint64_t *)l->out[0].data)[i] = first + (uint64_t)i * step;
-  }
+  job j = {.dtype = n->dtype, .start = l->in[0].data, .delta = l->in[2].data, .out = l->out[0].data};
+  hn_pool_run(hn_stream_pool(stream), n->count, hn_cpu_grain(n->count, (double)n->count), body, &j);
   return HONE_OK;
 }
 

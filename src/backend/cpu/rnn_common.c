@@ -237,6 +237,7 @@ typedef struct job {
   const hn_cpu_rnn *rnn;
   const hone_launch *launch;
   hn_pool *pool; /* for the steps of a single unit */
+  hn_stop *stop;
   const float *x_gates;
   float *units;
 } job;
@@ -261,6 +262,11 @@ static void store_step(const hn_cpu_rnn *r, const hn_cpu_rnn_unit *u, int64_t ti
   }
 }
 
+/* As many as make some 50 us, beside which a look does not show. */
+static int64_t steps_between_looks(const hn_cpu_rnn *r) {
+  return 1 + (int64_t)(50e3 / (100 + hn_cpu_gemm_ns(r->cell->gemm, r->rows, r->gates * r->hidden, r->hidden)));
+}
+
 static void run_unit(const job *j, int64_t number) {
   const hn_cpu_rnn *r = j->rnn;
   const hone_launch *l = j->launch;
@@ -280,8 +286,9 @@ static void run_unit(const job *j, int64_t number) {
   if (r->given[HN_RNN_INITIAL_C])
     hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_C].data, u.c, false);
   const bool is_backwards = r->is_reverse || u.direction == 1;
+  const int64_t steps_a_look = steps_between_looks(r);
   const float *x_gates = j->x_gates + u.direction * r->gates_floats;
-  for (int64_t step = 0; step < r->time; ++step) {
+  for (int64_t step = 0; step < r->time && !(step % steps_a_look == 0 && hn_stop_now(j->stop)); ++step) {
     const int64_t time = is_backwards ? r->time - 1 - step : step;
     r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
     if (r->wants[0] && l->out[0].data) store_step(r, &u, time, first, l->out[0].data);
@@ -312,7 +319,7 @@ hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launc
   hn_pool *pool = hn_stream_pool(stream);
   float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
   hn_cpu_rnn_project(r, pool, launch, x_gates);
-  job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats};
+  job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats, .stop = pool->stop};
   if (r->splits_steps) j.pool = pool;
   if (r->splits_steps)
     run_unit(&j, 0);

@@ -75,18 +75,29 @@ static bool is_zero(const void *data, int element_bytes, uint64_t mask, int64_t 
   }
 }
 
+/* Elements between two looks at the stop. */
+enum { AT_ONCE = 1 << 20 };
+
 static hone_status launch_non_zero(void *memory, hone_stream *stream, const hone_launch *l) {
-  (void)memory, (void)stream;
+  (void)memory;
+  hn_stop *stop = hn_stream_pool(stream)->stop;
   const hone_shape *shape = &l->in[0].type.shape;
   const int bytes = hn_cpu_element_bytes(l->in[0].type.dtype);
   const uint64_t mask = magnitude(l->in[0].type.dtype);
-  const int64_t elements = hn_elems(shape), count = count_non_zero(l->in[0].data, bytes, mask, elements);
+  const int64_t elements = hn_elems(shape);
+  int64_t count = 0;
+  for (int64_t at = 0; at < elements; at += AT_ONCE) {
+    if (stop) HN_TRY(hn_stop_check(stop, l->diagnostics));
+    count += count_non_zero((const char *)l->in[0].data + (size_t)at * (size_t)bytes, bytes, mask,
+                            hn_cpu_lesser(AT_ONCE, elements - at));
+  }
   HN_TRY(place(l, 2, (int64_t[]){shape->rank, count}));
   int64_t *to = l->out[0].data, index[HONE_MAX_RANK] = {0}, column = 0;
   const int last = shape->rank - 1;
   const int64_t width = last < 0 ? 1 : shape->dim[last];
   for (int64_t begin = 0; begin < elements && column < count; begin += width) {
     for (int64_t i = 0; i < width; ++i) {
+      if (hn_stop_at(stop, begin + i)) return HONE_OK;
       if (is_zero(l->in[0].data, bytes, mask, begin + i)) continue;
       for (int d = 0; d < last; ++d) to[d * count + column] = index[d];
       if (last >= 0) to[last * count + column] = i;
@@ -100,8 +111,8 @@ static hone_status launch_non_zero(void *memory, hone_stream *stream, const hone
 /* ---- compress ---- */
 
 static hone_status launch_compress(void *memory, hone_stream *stream, const hone_launch *l) {
-  (void)stream;
   const state *s = memory;
+  hn_stop *stop = hn_stream_pool(stream)->stop;
   const uint8_t *condition = l->in[1].data;
   hone_shape shape = l->in[0].type.shape;
   int64_t axis = 0;
@@ -122,10 +133,11 @@ static hone_status launch_compress(void *memory, hone_stream *stream, const hone
   char *to = l->out[0].data;
   for (int64_t o = 0; o < rows.outer && run > 0; ++o) {
     const char *from = (const char *)l->in[0].data + (size_t)(o * rows.axis) * run;
-    for (int64_t i = 0; i < length;) {
+    for (int64_t i = 0, turn = 0; i < length; ++turn) {
+      if (hn_stop_at(stop, turn)) return HONE_OK;
       int64_t end = i; /* neighbours go together */
       while (end < length && condition[end]) ++end;
-      memcpy(to, from + (size_t)i * run, (size_t)(end - i) * run);
+      if (!hn_stop_copy(stop, to, from + (size_t)i * run, (size_t)(end - i) * run)) return HONE_OK;
       to += (size_t)(end - i) * run;
       i = end + 1;
     }

@@ -62,6 +62,18 @@ static void check_product(const hn_gemm_f32 *g, const float *b, const shape *s, 
     }
 }
 
+/* One part of k after the other: C holds the sums between them. */
+static void run_by_k(const variant *v, const hn_gemm_f32 *whole, int64_t row, int64_t row_end, int64_t panel,
+                     int64_t panel_end, float *scratch, uint32_t *seed) {
+  hn_gemm_f32 g = *whole;
+  const int64_t blocks = 1 + random_below(seed, 3);
+  for (g.k_begin = 0; g.k_begin < g.k || g.k == 0; g.k_begin = g.k_end) {
+    g.k_end = g.k_begin + blocks * g.block_k < g.k ? g.k_begin + blocks * g.block_k : g.k;
+    v->run(&g, row, row_end, panel, panel_end, scratch);
+    if (g.k == 0) break;
+  }
+}
+
 /* A packed by two calls for two more, on other columns each: the same bits. */
 static void check_shared_a(const variant *v, const hn_gemm_f32 *whole, const guarded *c, int64_t panel, uint32_t *seed,
                            const char *what) {
@@ -74,8 +86,10 @@ static void check_shared_a(const variant *v, const hn_gemm_f32 *whole, const gua
   v->pack_a(&g, 0, middle, packed.data);
   g.c = again.data;
   g.a_packed = packed.data;
+  const int64_t row = random_below(seed, g.m + 1) / g.block_m * g.block_m;
   v->run(&g, 0, g.m, panel, hn_gemm_f32_panels(g.n, v->panel), NULL);
-  v->run(&g, 0, g.m, 0, panel, NULL);
+  run_by_k(v, &g, row, g.m, 0, panel, NULL, seed);
+  run_by_k(v, &g, 0, row, 0, panel, NULL, seed);
   if (memcmp(c->data, again.data, (size_t)c->count * sizeof(float))) fail_msg("%s: packed once, another result", what);
   guarded_free(again);
   guarded_free(packed);
@@ -120,9 +134,9 @@ static void check_shape(const variant *v, const shape *s, uint32_t seed) {
   scratch = guarded_new(hn_gemm_f32_scratch_floats(&g));
   const int64_t row = random_below(&seed, s->m + 1), panel = random_below(&seed, panels + 1);
   v->run(&g, row, s->m, panel, panels, scratch.data);
-  v->run(&g, 0, row, 0, panel, scratch.data);
+  run_by_k(v, &g, 0, row, 0, panel, scratch.data, &seed);
   v->run(&g, row, s->m, 0, panel, scratch.data);
-  v->run(&g, 0, row, panel, panels, scratch.data);
+  run_by_k(v, &g, 0, row, panel, panels, scratch.data, &seed);
   if (memcmp(c.data, again.data, (size_t)c.count * sizeof(float))) fail_msg("%s: another split, another result", what);
   check_shared_a(v, &g, &c, panel, &seed, what);
   guarded_free(scratch);

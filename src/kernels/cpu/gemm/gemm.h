@@ -32,6 +32,9 @@ typedef struct hn_gemm_f32 {
   hn_epilogue_f32 epilogue; /* bias: n floats, or m with bias_per_row; residual: m x n, residual_stride */
   int32_t bias_per_row;
 
+  int64_t k_begin, k_end; /* a call's part of k: from a multiple of block_k to another, or to k; k_end 0: all. C holds
+                             the sums between parts that come in order */
+
   int32_t tile_panels; /* panels of a tile: 1..4 (avx512: 1x14 2x14 3x8 4x6 panels x rows), 1..3 (avx2: 1x10 2x6
                           3x4), 1..2 (c: 1x4 2x2) */
   int64_t block_m, block_n, block_k; /* rows of A packed at once; columns (a multiple of W) and depth (a multiple of
@@ -60,7 +63,8 @@ void hn_gemm_f32_pack_b_c(const float *b, int64_t row_stride, int64_t column_str
                           int64_t begin, int64_t end, float *packed);
 
 /* All of A packed once, for calls on ranges of panels in several threads: tiles [begin, end) of all of them, which are
- * independent; hn_gemm_f32_a_floats() floats at `to`. Calls that are given a_packed want row_begin 0, row_end m. */
+ * independent; hn_gemm_f32_a_floats() floats at `to`. Calls that are given a_packed want whole blocks of block_m rows.
+ */
 int64_t hn_gemm_f32_a_floats(const hn_gemm_f32 *gemm);
 void hn_gemm_f32_pack_a_avx512(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);
 void hn_gemm_f32_pack_a_avx2(const hn_gemm_f32 *gemm, int64_t begin, int64_t end, float *to);

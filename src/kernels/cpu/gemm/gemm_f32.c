@@ -227,6 +227,8 @@ void HN_SIMD_NAME(hn_gemm_f32_pack_a)(const hn_gemm_f32 *g, int64_t begin, int64
   }
 }
 
+static int64_t end_of_k(const hn_gemm_f32 *g) { return g->k_end > 0 ? lesser(g->k_end, g->k) : g->k; }
+
 /* One packed block of A times panels [panel_begin, panel_end) of one slice of k. */
 static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t count, int64_t panel_begin,
                       int64_t panel_end, int64_t k_begin, const float *packed) {
@@ -241,7 +243,7 @@ static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t c
     t->ahead_step = count > (int64_t)HN_BLOCK * most ? 1 : 2;
     if (j + 2 * panels <= panel_end)
       t->ahead += panels * t->b_stride;
-    else if (k_next < g->k) /* the first panels of the next slice */
+    else if (k_next < end_of_k(g)) /* the first panels of the next slice */
       t->ahead = g->b_packed + (panel_begin * g->k + k_next) * HN_BLOCK;
     else
       t->ahead_step = 0;
@@ -255,18 +257,20 @@ static void run_block(const hn_gemm_f32 *g, gemm_tile *t, int64_t row, int64_t c
 
 static void run_direct(const hn_gemm_f32 *g, gemm_tile *t, int64_t row_begin, int64_t row_end, int64_t panel_begin,
                        int64_t panel_end) {
+  const int64_t k_end = end_of_k(g);
   int panels, rows;
-  t->is_first = t->is_last = 1;
-  t->depth = g->k;
+  t->is_first = g->k_begin == 0;
+  t->is_last = k_end == g->k;
+  t->depth = k_end - g->k_begin;
   t->a_row_stride = g->a_row_stride;
   t->a_block_stride = HN_BLOCK;
   for (int64_t j = panel_begin; j < panel_end; j += panels) {
     const int most = row_end - row_begin == 1 && panel_end - j >= HN_DIRECT_WIDE ? HN_DIRECT_WIDE : HN_DIRECT_PANELS;
     panels = (int)lesser(most, panel_end - j);
-    t->b = t->ahead = g->b_packed + j * g->k * HN_BLOCK;
+    t->b = t->ahead = g->b_packed + (j * g->k + g->k_begin) * HN_BLOCK;
     for (int64_t i = row_begin; i < row_end; i += rows) {
       rows = (int)lesser(HN_DIRECT_ROWS, row_end - i);
-      t->a = g->a + i * g->a_row_stride;
+      t->a = g->a + i * g->a_row_stride + g->k_begin;
       run_tile(g, direct_tiles[panels][rows], t, i, rows, j, panels);
     }
   }
@@ -274,7 +278,7 @@ static void run_direct(const hn_gemm_f32 *g, gemm_tile *t, int64_t row_begin, in
 
 void HN_GEMM(const hn_gemm_f32 *g, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end,
              float *scratch) {
-  const int64_t block_panels = g->block_n / HN_BLOCK;
+  const int64_t block_panels = g->block_n / HN_BLOCK, k_end = end_of_k(g);
   gemm_tile t = {.b_stride = g->k * HN_BLOCK, .c_stride = g->c_row_stride};
   t.residual_stride = g->epilogue.residual_stride;
   t.bias_per_row = g->bias_per_row;
@@ -286,16 +290,16 @@ void HN_GEMM(const hn_gemm_f32 *g, int64_t row_begin, int64_t row_end, int64_t p
   for (int64_t i = row_begin; i < row_end; i += g->block_m) {
     const int64_t count = lesser(g->block_m, row_end - i);
     for (int64_t j = panel_begin; j < panel_end; j += block_panels) {
-      int64_t p = 0;
+      int64_t p = g->k_begin;
       do { /* once even for k = 0 */
-        t.depth = lesser(g->block_k, g->k - p);
+        t.depth = lesser(g->block_k, k_end - p);
         t.is_first = p == 0;
         t.is_last = p + t.depth == g->k;
         const float *packed = g->a_packed ? g->a_packed + packed_at(g, i, count, p) : scratch;
         if (!g->a_packed) pack_a(g, i, count, p, t.depth, tile_pixels[g->tile_panels], scratch);
         run_block(g, &t, i, count, j, lesser(j + block_panels, panel_end), p, packed);
         p += t.depth;
-      } while (p < g->k);
+      } while (p < k_end);
     }
   }
 }
