@@ -70,7 +70,7 @@ hone_status hn_infer_side(hone_infer *infer, int matrix, int input, bool rows) {
 
 int64_t hn_side_at(const hn_matmul *matmul, const hone_eval *eval, int input, int64_t at, bool rows) {
   const hone_shape *side = &eval->in[input].type.shape;
-  if (!hn_eval_given(eval, input) || side->rank == 0) return 0;
+  if (!hn_eval_given(eval, input) || side->rank == 0 || matmul->k == 0) return 0; /* of no products, any will do */
   if (rows) return at / matmul->k % (side->rank == 1 ? matmul->m : INT64_MAX);
   const int64_t column = at % matmul->n;
   return side->rank == 1 ? column : at / matmul->n / matmul->k * matmul->n + column;
