@@ -197,24 +197,7 @@ __global__ void __launch_bounds__(384) bulk_kernel(conv_args a, const __grid_con
             __floats2half2_rn(acc[j * 4 + hrow * 2] + bias.x, acc[j * 4 + hrow * 2 + 1] + bias.y);
       }
   __syncthreads();
-#pragma unroll 4
-  for (int i = tid; i < C::BM * (BN / 8); i += C::T) {
-    const int q = i / (BN / 8), c = i % (BN / 8) * 8, p = m0 + q;
-    if (p >= a.m) continue;
-    uint4 v = *(const uint4 *)(out + q * C::out_stride + c);
-    half2 *h = (half2 *)&v;
-    const size_t o = (size_t)p * a.cout + n0 + c;
-    if (a.r) {
-      const uint4 xr = *(const uint4 *)(a.r + o);
-      const half2 *xh = (const half2 *)&xr;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) h[j] = __hadd2(h[j], xh[j]);
-    }
-    if (a.relu)
-#pragma unroll
-      for (int j = 0; j < 4; ++j) h[j] = __hmax2(h[j], __float2half2_rn(0.f));
-    *(uint4 *)(a.y + o) = v;
-  }
+  store_rows<C::BM, BN, C::T>(a, out, C::out_stride, m0, n0);
 }
 
 /* ---- host ---- */

@@ -17,6 +17,30 @@ struct conv_args {
 /* 64 halves a row, in 8 chunks of 16 bytes, swizzled by the row: ldmatrix and cp.async meet no bank twice. */
 __device__ __forceinline__ unsigned at(int row, int chunk) { return row * 128 + ((chunk ^ (row & 7)) << 4); }
 
+/* BM rows of BN sums that met in shared memory, `stride` halves apart, by T threads: residual, ReLU, and whole lines
+ * written. */
+template <int BM, int BN, int T>
+__device__ __forceinline__ void store_rows(const conv_args &a, const half *rows, int stride, int m0, int n0) {
+#pragma unroll 4
+  for (int i = threadIdx.x; i < BM * (BN / 8); i += T) {
+    const int q = i / (BN / 8), c = i % (BN / 8) * 8, p = m0 + q;
+    if (p >= a.m) continue;
+    uint4 v = *(const uint4 *)(rows + q * stride + c);
+    half2 *h = (half2 *)&v;
+    const size_t o = (size_t)p * a.cout + n0 + c;
+    if (a.r) {
+      const uint4 xr = *(const uint4 *)(a.r + o);
+      const half2 *xh = (const half2 *)&xr;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) h[j] = __hadd2(h[j], xh[j]);
+    }
+    if (a.relu)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) h[j] = __hmax2(h[j], __float2half2_rn(0.f));
+    *(uint4 *)(a.y + o) = v;
+  }
+}
+
 template <int BM, int BN, int WM, int WN, int ST, int VEC> struct cfg {
   static constexpr int WARPS = (BM / WM) * (BN / WN), T = WARPS * 32;
   static constexpr int stage = (BM + BN) * 128, RS = BN + 4;
@@ -123,24 +147,7 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32) conv_kernel(conv_a
               __floats2half2_rn(acc[i][j][hrow * 2] + a.b[n0 + c], acc[i][j][hrow * 2 + 1] + a.b[n0 + c + 1]);
         }
     __syncthreads();
-#pragma unroll 4
-    for (int i = tid; i < BM * (BN / 8); i += C::T) {
-      const int q = i / (BN / 8), c = i % (BN / 8) * 8, p = m0 + q;
-      if (p >= a.m) continue;
-      uint4 v = *(const uint4 *)(os + q * S + c);
-      half2 *h = (half2 *)&v;
-      const size_t o = (size_t)p * a.cout + n0 + c;
-      if (a.r) {
-        const uint4 xr = *(const uint4 *)(a.r + o);
-        const half2 *xh = (const half2 *)&xr;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) h[j] = __hadd2(h[j], xh[j]);
-      }
-      if (a.relu)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) h[j] = __hmax2(h[j], __float2half2_rn(0.f));
-      *(uint4 *)(a.y + o) = v;
-    }
+    store_rows<BM, BN, C::T>(a, os, S, m0, n0);
     return;
   }
   if (CL == 1) {
@@ -188,29 +195,9 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32) conv_kernel(conv_a
     float s[8];
 #pragma unroll
     for (int j = 0; j < 8; ++j) s[j] = a.b[n0 + c + j];
-    for (int r = 0; r < CL; ++r) {
-      const float *f = rs + (r * QR + i / (BN / 8)) * C::RS + c;
-      const float4 lo = *(const float4 *)f, hi = *(const float4 *)(f + 4);
-      s[0] += lo.x;
-      s[1] += lo.y;
-      s[2] += lo.z;
-      s[3] += lo.w;
-      s[4] += hi.x;
-      s[5] += hi.y;
-      s[6] += hi.z;
-      s[7] += hi.w;
-    }
+    for (int r = 0; r < CL; ++r) add_floats(s, rs + (r * QR + i / (BN / 8)) * C::RS + c);
     const size_t o = (size_t)p * a.cout + n0 + c;
-    if (a.r) {
-      const uint4 xr = *(const uint4 *)(a.r + o);
-      const half2 *xh = (const half2 *)&xr;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float2 f = __half22float2(xh[j]);
-        s[2 * j] += f.x;
-        s[2 * j + 1] += f.y;
-      }
-    }
+    if (a.r) add_halves(s, a.r + o);
     half2 out[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j)
