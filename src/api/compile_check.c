@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "device/isa.h"
 #include "import/check.h"
+#include "ir/branch.h"
 #include "report/grid.h"
 #include "report/report.h"
 #include <math.h>
@@ -19,6 +20,8 @@ typedef struct coverage {
   hn_check check;
   bool built; /* on paper */
   hone_engine_summary summary;
+  int failure_count, failure_capacity; /* branches that the shapes refuse */
+  const char **failures;
 } coverage;
 
 /* ---- the build on paper ---- */
@@ -46,6 +49,36 @@ static void mark_slow(coverage *c, const hone_engine *engine) {
   }
 }
 
+static hone_status add_failure(coverage *c, const char *message) {
+  hn_arena *arena = &c->check.arena;
+  if (!hn_arena_grow(arena, (void **)&c->failures, &c->failure_capacity, c->failure_count + 1, sizeof *c->failures) ||
+      !(c->failures[c->failure_count] = hn_arena_text(arena, message)))
+    return HN_FAIL_MEMORY(&c->context->diag);
+  ++c->failure_count;
+  return HONE_OK;
+}
+
+/* The branches that a run would fail in, for the shapes that were asked about. */
+static hone_status find_failures(coverage *c, const hone_engine *engine) {
+  const hn_plan *plan = engine->schedules->plans[0];
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    const bool fails = step->op && (step->op->traits & HONE_FAILS);
+    const hone_attr *message = fails ? hn_attr_find(&step->attrs, "message") : NULL;
+    if (fails) HN_TRY(add_failure(c, message ? message->s : step->name));
+  }
+  return HONE_OK;
+}
+
+/* Where nothing could be built: those that importing found. */
+static hone_status find_refused(coverage *c, const hn_block *block) {
+  const char *message = hn_block_failure(block);
+  if (message) HN_TRY(add_failure(c, message));
+  for (const hn_node *node = block->first; node; node = node->next)
+    for (int b = 0; b < node->block_count; ++b) HN_TRY(find_refused(c, node->blocks[b]));
+  return HONE_OK;
+}
+
 static hone_status build_on_paper(coverage *c) {
   hone_device *device;
   hone_engine *engine;
@@ -58,12 +91,14 @@ static hone_status build_on_paper(coverage *c) {
     status = hone_engine_summarize_schedule(engine, 0, &c->summary);
     c->built = status == HONE_OK;
     mark_slow(c, engine);
+    if (c->built) status = find_failures(c, engine);
     hone_engine_release(engine);
   } else if (status == HONE_UNSUPPORTED) {
     hn_check_blame(&c->check, c->context, from);
     if (c->context->diag.count == from) status = HONE_OK; /* the rows say it all */
   }
   hone_device_close(device);
+  if (status == HONE_OK && !c->built) status = find_refused(c, c->check.graph->main);
   return status;
 }
 
@@ -109,6 +144,13 @@ static void write_slow(const coverage *c, hn_text *out) {
   }
 }
 
+static void write_failures(const coverage *c, hn_text *out) {
+  if (c->failure_count == 0) return;
+  hn_text_printf(out, "fails     %d branch%s, if a run takes %s:\n", c->failure_count,
+                 c->failure_count == 1 ? "" : "es", c->failure_count == 1 ? "it" : "one");
+  for (int i = 0; i < c->failure_count; ++i) hn_text_printf(out, "          %s\n", c->failures[i]);
+}
+
 static void write_text(coverage *c, hn_text *out) {
   hn_check *check = &c->check;
   const char *path = c->path;
@@ -121,6 +163,7 @@ static void write_text(coverage *c, hn_text *out) {
   hn_text_printf(out, "coverage  %lld of %lld nodes supported\n",
                  (long long)(check->node_count - check->unsupported_nodes), (long long)check->node_count);
   write_slow(c, out);
+  write_failures(c, out);
   hn_text_add(out, "\n");
   hn_grid grid;
   hn_grid_init(&grid, &check->arena, c->options, "llrrlrll", "bgc");
@@ -176,6 +219,9 @@ static void write_json(const coverage *c, hn_text *out) {
   hn_json_put_int(w, "unsupported_nodes", check->unsupported_nodes);
   hn_json_put_int(w, "inputs", check->input_count);
   put_slow(w, c);
+  hn_json_open(w, "failing_branches", '[');
+  for (int i = 0; i < c->failure_count; ++i) hn_json_put_text(w, NULL, c->failures[i]);
+  hn_json_close(w, ']');
   hn_json_open(w, "operators", '[');
   for (int i = 0; i < check->row_count; ++i) {
     const hn_check_row *row = &check->rows[i];
