@@ -53,11 +53,14 @@ static hone_status emit_one_reformat(hn_lowering *lowering, const hn_value *valu
   const int result = hn_lowering_tensor(lowering, value, format, home);
   if (from < 0 || result < 0) return HONE_NO_MEMORY;
   char name[256];
-  snprintf(name, sizeof name, "%s/reformat_%d%s", cause->name, port, format == HONE_PLAIN ? "_plain" : "");
+  if (cause)
+    snprintf(name, sizeof name, "%s/reformat_%d%s", cause->name, port, format == HONE_PLAIN ? "_plain" : "");
+  else
+    snprintf(name, sizeof name, "%s/reformat_out", value->name);
   hn_plan_step *step = hn_lowering_new_step(lowering, HN_STEP_CALL, name, op, 1, 1, NULL);
   if (!step) return no_memory(lowering);
   plan->tensors[result].name = hn_arena_printf(&plan->arena, "%s:%s", value->name, hone_format_name(format));
-  step->caused_by = hn_arena_text(&plan->arena, cause->name);
+  step->caused_by = hn_arena_text(&plan->arena, cause ? cause->name : value->name);
   if (!plan->tensors[result].name || !step->caused_by) return no_memory(lowering);
   step->tactic = tactic;
   step->provider = lowering->choices->devices[device]->backend->name;
@@ -66,9 +69,8 @@ static hone_status emit_one_reformat(hn_lowering *lowering, const hn_value *valu
   step->out[0] = result;
   step->cost = (hone_cost){.bytes_read = (double)hn_bytes(&in.type), .bytes_written = (double)hn_bytes(&to.type)};
   step->error_rel_l2 = 0; /* moves elements unchanged */
-  HN_TRY(hn_lowering_origins(lowering, &cause->origins, step));
   *out = result;
-  return HONE_OK;
+  return cause ? hn_lowering_origins(lowering, &cause->origins, step) : HONE_OK;
 }
 
 /* Between two blocked formats the way leads over plain. */

@@ -50,8 +50,6 @@ static hone_status name_outputs(hn_lowering *lowering) {
   return HONE_OK;
 }
 
-/* A result that its producer writes in a blocked format is reformatted at the end. The passes gave every result a
- * producer of its own; choosing formats keeps results plain, so this is checked, not mended. */
 static void describe(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {

@@ -265,9 +265,8 @@ hone_status hn_lowering_steps(hn_lowering *lowering) {
     for (int i = from->first; i < from->first + from->count; ++i)
       HN_TRY_NOTE(&lowering->context->diag, emit(lowering, &choices->items[i]), "while lowering node %s (%s)",
                   choices->items[i].node->name, choices->items[i].node->op->name);
-    for (int i = 0; b == 0 && i < from->block->result_count; ++i) { /* results leave in the host's memory */
+    for (int i = 0; b == 0 && i < from->block->result_count; ++i) { /* results leave plain, in the host's memory */
       int t;
-      if (lowering->made_at[from->block->results[i]->id] == plan->host) continue;
       HN_TRY(hn_lowering_bring(lowering, from->block->results[i], HONE_PLAIN, plan->host, NULL, i, &t));
     }
     if (b > 0) HN_TRY(block_tensors(lowering, from->block->results, block->result_count, &block->results));

@@ -112,6 +112,11 @@ static hone_format given_format(const assigning *a, const hn_value *value) {
   return HONE_PLAIN;
 }
 
+/* The format in which a result leaves. */
+static hone_format result_format(const assigning *a, int result) {
+  return a->boundary ? a->boundary->results[result] : HONE_PLAIN;
+}
+
 static hn_pbqp_edge *new_edge(assigning *a, int from, int to) {
   if (!hn_arena_grow(&a->choices->arena, (void **)&a->problem.edges, &a->edge_capacity, a->problem.edge_count + 1,
                      sizeof *a->problem.edges))
@@ -155,10 +160,10 @@ static void count_readers(assigning *a) {
       read_by(a, choice->node->in[i], formats, &choice->in[i].type);
     }
   }
-  for (int r = 0; a->boundary && r < root->result_count; ++r) {
+  for (int r = 0; r < root->result_count; ++r) {
     const hn_value *result = root->results[r];
     const int c = result ? a->choice_of[result->id] : -1;
-    if (c >= 0) read_by(a, result, bit(a->boundary->results[r]), &a->choices->items[c].out[result->out_index].type);
+    if (c >= 0) read_by(a, result, bit(result_format(a, r)), &a->choices->items[c].out[result->out_index].type);
   }
 }
 
@@ -250,8 +255,7 @@ static hone_status connect(assigning *a, int c) {
   return HONE_OK;
 }
 
-/* Results leave in plain format: other alternatives are not offered to a node that makes one. Those of parts are
- * reformatted to what the fused node would have written. */
+/* A result that is made in another format than it leaves in is reformatted behind its maker. */
 static void charge_results(assigning *a) {
   const hn_block *root = a->choices->root;
   for (int r = 0; r < root->result_count; ++r) {
@@ -259,18 +263,13 @@ static void charge_results(assigning *a) {
     const int c = result ? a->choice_of[result->id] : -1;
     if (c < 0) continue;
     const hn_choice *choice = &a->choices->items[c];
+    const hone_format wanted = result_format(a, r);
     const int shared = a->readings[result->id].node;
-    for (int k = 0; a->boundary && shared >= 0 && k < a->problem.alternatives[shared]; ++k)
-      if (!(a->sets[shared * M + k] & bit(a->boundary->results[r]))) a->problem.cost[shared * M + k] = HN_FORBIDDEN_NS;
-    if (a->boundary && shared >= 0) continue;
-    for (int k = 0; k < a->problem.alternatives[c]; ++k) {
-      const hone_format made = writes(choice, &a->offers[c * M + k], result->out_index);
-      if (a->boundary)
-        a->problem.cost[c * M + k] +=
-            hn_reformat_ns(a->choices, &choice->out[result->out_index].type, made, a->boundary->results[r]);
-      else if (made != HONE_PLAIN)
-        a->problem.cost[c * M + k] = HN_FORBIDDEN_NS;
-    }
+    for (int k = 0; shared >= 0 && k < a->problem.alternatives[shared]; ++k)
+      if (!(a->sets[shared * M + k] & bit(wanted))) a->problem.cost[shared * M + k] = HN_FORBIDDEN_NS;
+    for (int k = 0; shared < 0 && k < a->problem.alternatives[c]; ++k)
+      a->problem.cost[c * M + k] += hn_reformat_ns(a->choices, &choice->out[result->out_index].type,
+                                                   writes(choice, &a->offers[c * M + k], result->out_index), wanted);
   }
 }
 

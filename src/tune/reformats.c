@@ -47,13 +47,21 @@ static double once_ns(const hn_choices *choices, double bytes, hone_format from,
   return between_points(times->bytes, times->ns[from][to], bytes);
 }
 
+/* What is read and what is written, the lanes behind the last channel too, as bytes of one tensor. */
+static double moved_bytes(const hone_type *type, hone_format from, hone_format to) {
+  hone_type in = *type, out = *type;
+  in.format = from;
+  out.format = to;
+  return ((double)hn_bytes(&in) + (double)hn_bytes(&out)) / 2;
+}
+
 /* Between two blocked formats the way leads over plain, as lowering does it. */
 double hn_reformat_ns(const hn_choices *choices, const hone_type *type, hone_format from, hone_format to) {
   if (from == to) return 0;
   if (same_bytes(type, from, to)) return from == HONE_PLAIN || to == HONE_PLAIN ? least_step_ns : 2 * least_step_ns;
-  const double bytes = (double)hn_bytes(type);
-  if (from == HONE_PLAIN || to == HONE_PLAIN) return once_ns(choices, bytes, from, to);
-  return once_ns(choices, bytes, from, HONE_PLAIN) + once_ns(choices, bytes, HONE_PLAIN, to);
+  if (from != HONE_PLAIN && to != HONE_PLAIN)
+    return hn_reformat_ns(choices, type, from, HONE_PLAIN) + hn_reformat_ns(choices, type, HONE_PLAIN, to);
+  return once_ns(choices, moved_bytes(type, from, to), from, to);
 }
 
 /* A node that reformats, in no graph. */

@@ -139,6 +139,51 @@ static void test_formats(void **state) {
   }
 }
 
+/* A result leaves plain; what makes it may be blocked all the same, where a reformat behind it costs less than it
+ * saves. The second graph's result is read, too. */
+static void test_result_formats(void **state) {
+  (void)state;
+  static const char *const graphs[] = {
+      "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %v = relu(%x) @\"a\" %y = relu(%v) @\"b\" out %y }",
+      "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %v = relu(%x) @\"a\" %y = relu(%v) @\"b\" out %y out %v }"};
+  for (size_t i = 0; i < HN_COUNT(graphs); ++i)
+    for (int cheap = 0; cheap < 2; ++cheap) {
+      tuning_case t;
+      case_begin(&t, graphs[i]);
+      fake[RELU_A] = (fake_row){.plain_ns = 200e3, .blocked_ns = 40e3};
+      const double reformat = fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = cheap ? 30e3 : 300e3;
+      const hone_build_options options = {.struct_size = sizeof options};
+      case_tune_ok(&t, &options);
+      assert_int_equal(chosen_of(&t, "b")->formats.out, cheap ? HONE_NCHW16C : HONE_PLAIN);
+      assert_true(t.choices->optimal);
+      const double want = cheap ? 2 * 40e3 + (2 + (double)i) * reformat : 2 * 200e3;
+      assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
+      case_end(&t);
+    }
+}
+
+/* Where no reformat was measured, its price is that of the bytes it moves: three channels fill a block of 16. */
+static void test_padded_reformat(void **state) {
+  (void)state;
+  tuning_case t;
+  case_begin(&t, ONE_RELU);
+  fake[RELU_A].plain_ns = 50e3;
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
+  case_tune_ok(&t, &options);
+  const hone_type few = hn_tensor_type(HONE_F32, 4, (const int64_t[]){1, 3, 300, 300});
+  const hone_type full = hn_tensor_type(HONE_F32, 4, (const int64_t[]){1, 16, 300, 300});
+  const double start = 1000, peak = t.devices[0]->facts.peak_bytes, plane = 300.0 * 300 * sizeof(float);
+  assert_true(peak > 0);
+  const double want = (3 + 16) * plane / 2 / peak * 1e9;
+  for (int back = 0; back < 2; ++back) {
+    const hone_format from = back ? HONE_NCHW16C : HONE_PLAIN, to = back ? HONE_PLAIN : HONE_NCHW16C;
+    const double got = hn_reformat_ns(t.choices, &few, from, to) - start;
+    assert_true(got > 0.999 * want && got < 1.001 * want);
+    assert_true(got < hn_reformat_ns(t.choices, &full, from, to) - start);
+  }
+  case_end(&t);
+}
+
 /* Equal layers are measured once. */
 static void test_twins(void **state) {
   (void)state;
@@ -342,11 +387,14 @@ static void test_deadline(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_fastest),  cmocka_unit_test(test_levels),        cmocka_unit_test(test_pruning),
-      cmocka_unit_test(test_dropping), cmocka_unit_test(test_formats),       cmocka_unit_test(test_twins),
-      cmocka_unit_test(test_parts),    cmocka_unit_test(test_lock_of_parts), cmocka_unit_test(test_wanted_parts),
-      cmocka_unit_test(test_wanted),   cmocka_unit_test(test_budget),        cmocka_unit_test(test_deadline),
-      cmocka_unit_test(test_sources),  cmocka_unit_test(test_max_tactics),
+      cmocka_unit_test(test_fastest),        cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_pruning),        cmocka_unit_test(test_dropping),
+      cmocka_unit_test(test_formats),        cmocka_unit_test(test_twins),
+      cmocka_unit_test(test_parts),          cmocka_unit_test(test_lock_of_parts),
+      cmocka_unit_test(test_wanted_parts),   cmocka_unit_test(test_wanted),
+      cmocka_unit_test(test_budget),         cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_sources),        cmocka_unit_test(test_max_tactics),
+      cmocka_unit_test(test_result_formats), cmocka_unit_test(test_padded_reformat),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
