@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
- * network's first layer from plain images, depthwise, and transposed. A 1x1 with strides may also be one without them,
- * of the pixels it reads gathered in scratch memory. Layers whose output channels are no multiple of 8, as the last of
- * a network that segments or detects, may write plain images; between layers plain is worth no try. Packed are the
- * weights, then the bias, then the slopes of the activation. */
+ * network's first layer from plain images, depthwise without and with a channel multiplier, and transposed. A 1x1 with
+ * strides may also be one without them, of the pixels it reads gathered in scratch memory. Layers whose output channels
+ * are no multiple of 8, as the last of a network that segments or detects, may write plain images; between layers plain
+ * is worth no try. Packed are the weights, then the bias, then the slopes of the activation. */
 #include "backend/cpu/conv_common.h"
 
-typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE, TRANSPOSED } kind;
+typedef enum kind { GENERAL, POINTWISE, STRIDED, FIRST, DEPTHWISE, MULTIPLIED, TRANSPOSED } kind;
 
 /* One row's kernel: how it blocks channels, the widest unit, and about how fast a thread is. */
 typedef struct conv_kernel {
@@ -35,7 +35,8 @@ static const char *read(const hone_query *query, hn_conv_f32 *out, const conv_ke
   return kernel->kind == TRANSPOSED ? hn_cpu_conv_transpose_read(query, out) : hn_cpu_conv_read(query, out);
 }
 
-static bool is_depthwise(const hn_conv_f32 *c) { return c->groups == c->in_channels && c->groups == c->out_channels; }
+/* One input channel a group: the kernels for it know no groups. */
+static bool is_by_channel(const conv_kernel *kernel) { return kernel->kind == DEPTHWISE || kernel->kind == MULTIPLIED; }
 
 static bool is_pointwise(const hn_conv_f32 *c) {
   return c->kernel_height * c->kernel_width == 1 && c->stride_height * c->stride_width == 1 &&
@@ -79,7 +80,11 @@ static hn_conv_f32 merged(const hn_conv_f32 *c, const conv_kernel *kernel) {
 
 static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel) {
   switch (kernel->kind) {
-  case DEPTHWISE: return is_depthwise(c) ? NULL : "it is not depthwise";
+  case DEPTHWISE: return c->groups == c->in_channels && c->groups == c->out_channels ? NULL : "it is not depthwise";
+  case MULTIPLIED:
+    return c->groups > 1 && c->groups == c->in_channels && c->groups < c->out_channels
+               ? NULL
+               : "it is not depthwise with several outputs a channel";
   case FIRST:
     if (c->groups != 1 || c->in_channels > MOST_FIRST_CHANNELS) return "it has groups or more than 8 input channels";
     return NULL;
@@ -114,7 +119,7 @@ static const char *reject(const hone_query *query, const conv_kernel *kernel) {
 
 static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   const int64_t taps = c->kernel_height * c->kernel_width;
-  if (kernel->kind == DEPTHWISE) return hn_conv_f32_dw_packed_floats(c->out_channels, taps, kernel->block);
+  if (is_by_channel(kernel)) return hn_conv_f32_dw_packed_floats(c->out_channels, taps, kernel->block);
   if (kernel->kind == FIRST)
     return hn_conv_f32_first_packed_floats(c->out_channels, c->in_channels, taps, kernel->block);
   if (kernel->kind == TRANSPOSED)
@@ -137,7 +142,7 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
   if (read(query, &c, kernel)) return HONE_INTERNAL;
   const float *w = query->in[1].constant->data;
   const int64_t taps = c.kernel_height * c.kernel_width, in_group = c.in_channels / c.groups;
-  if (kernel->kind == DEPTHWISE)
+  if (is_by_channel(kernel))
     hn_conv_f32_dw_pack_c(w, c.out_channels, taps, kernel->block, to);
   else if (kernel->kind == FIRST)
     hn_conv_f32_first_pack_c(w, c.out_channels, c.in_channels, taps, kernel->block, to);
@@ -157,7 +162,7 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
 /* The first guess leads; the guess depends on the channels alone. */
 static int variants(const hone_query *query, hone_params *out, int room, const conv_kernel *kernel) {
   hn_conv_f32 c;
-  if (kernel->kind == DEPTHWISE || read(query, &c, kernel)) {
+  if (is_by_channel(kernel) || read(query, &c, kernel)) {
     if (room > 0) out[0] = (hone_params){0};
     return room > 0;
   }
@@ -232,8 +237,8 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
   }
   if (kernel->kind == TRANSPOSED) c->unit_rows = hn_ceil_div(c->unit_rows, c->stride_height) * c->stride_height;
   c->plain_output = kernel->writes_plain;
-  s->units = kernel->kind == DEPTHWISE ? hn_conv_f32_dw_units(c, kernel->block)
-                                       : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
+  s->units = is_by_channel(kernel) ? hn_conv_f32_dw_units(c, kernel->block)
+                                   : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
   s->grain =
       hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns + (double)s->weight_floats * NS_PER_WEIGHT);
   s->has_bias = hn_cpu_given(query, 2);
@@ -301,11 +306,11 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 /* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
 static double reaches(const hone_query *query, const conv_kernel *kernel) {
-  static const double share[] = {
-      [GENERAL] = 0.85, [POINTWISE] = 0.85, [STRIDED] = 0.85, [FIRST] = 0.75, [DEPTHWISE] = 0.33, [TRANSPOSED] = 0.85};
+  static const double share[] = {[GENERAL] = 0.85,   [POINTWISE] = 0.85,  [STRIDED] = 0.85,   [FIRST] = 0.75,
+                                 [DEPTHWISE] = 0.33, [MULTIPLIED] = 0.33, [TRANSPOSED] = 0.85};
   hn_conv_f32 c;
   if (read(query, &c, kernel) || c.groups < 1) return 0;
-  if (kernel->kind == DEPTHWISE) return share[DEPTHWISE] * hn_cpu_filled(c.out_channels, kernel->block);
+  if (is_by_channel(kernel)) return share[kernel->kind] * hn_cpu_filled(c.out_channels, kernel->block);
   const int64_t together = merged_groups(&c, kernel);
   if (together > 1) return share[kernel->kind] / (double)together;
   const double filled = share[kernel->kind] * hn_cpu_filled(c.out_channels / c.groups, kernel->block);
@@ -331,6 +336,8 @@ static double reaches(const hone_query *query, const conv_kernel *kernel) {
          hn_conv_f32_first_##blocked##_##suffix, FIRST, false, block, 2, (speed) / 2)                                  \
   ROW_OF(conv_f32_dw, "conv.f32." #blocked ".dw", 1, "conv", FORMAT, FORMAT, suffix, ISA,                              \
          hn_conv_f32_dw_##blocked##_##suffix, DEPTHWISE, false, block, 1, (speed) / 2)                                 \
+  ROW_OF(conv_f32_dw_multiplier, "conv.f32." #blocked ".dw_multiplier", 1, "conv", FORMAT, FORMAT, suffix, ISA,        \
+         hn_conv_f32_dw_multiplier_##blocked##_##suffix, MULTIPLIED, false, block, 1, (speed) / 2)                     \
   ROW_OF(conv_transpose_f32_blocked, "conv_transpose.f32." #blocked, 2, "conv_transpose", FORMAT, FORMAT, suffix, ISA, \
          hn_conv_transpose_f32_##blocked##_##suffix, TRANSPOSED, false, block, most, speed)
 

@@ -5,8 +5,9 @@
 #include "kernels/cpu/conv/conv.h"
 
 typedef void conv_function(const hn_conv_f32 *, int64_t, int64_t);
-enum { GENERAL, POINTWISE, FIRST, DEPTHWISE, KINDS };
-static const char *const kind_names[KINDS] = {"conv", "conv_1x1", "conv_first", "conv_dw"};
+enum { GENERAL, POINTWISE, FIRST, DEPTHWISE, MULTIPLIED, KINDS };
+static const char *const kind_names[KINDS] = {"conv", "conv_1x1", "conv_first", "conv_dw", "conv_dw_multiplier"};
+static int is_by_channel(int kind) { return kind == DEPTHWISE || kind == MULTIPLIED; }
 
 typedef struct variant {
   const char *name;
@@ -18,26 +19,26 @@ enum { VARIANTS = 3 };
 
 static void list_variants(variant *v) {
   memset(v, 0, VARIANTS * sizeof *v);
-  v[0] =
-      (variant){"c",
-                8,
-                HN_CONV_F32_OC_BLOCKS_C,
-                1,
-                {hn_conv_f32_nchw8c_c, hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_first_nchw8c_c, hn_conv_f32_dw_nchw8c_c}};
+  v[0] = (variant){"c",
+                   8,
+                   HN_CONV_F32_OC_BLOCKS_C,
+                   1,
+                   {hn_conv_f32_nchw8c_c, hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_first_nchw8c_c, hn_conv_f32_dw_nchw8c_c,
+                    hn_conv_f32_dw_multiplier_nchw8c_c}};
 #ifndef HONE_NO_AVX
   v[1] = (variant){"avx2",
                    8,
                    HN_CONV_F32_OC_BLOCKS_AVX2,
                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
                    {hn_conv_f32_nchw8c_avx2, hn_conv_f32_1x1_nchw8c_avx2, hn_conv_f32_first_nchw8c_avx2,
-                    hn_conv_f32_dw_nchw8c_avx2}};
+                    hn_conv_f32_dw_nchw8c_avx2, hn_conv_f32_dw_multiplier_nchw8c_avx2}};
   v[2] = (variant){"avx512",
                    16,
                    HN_CONV_F32_OC_BLOCKS_AVX512,
                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
                    {hn_conv_f32_nchw16c_avx512, hn_conv_f32_1x1_nchw16c_avx512, hn_conv_f32_first_nchw16c_avx512,
-                    hn_conv_f32_dw_nchw16c_avx512}};
+                    hn_conv_f32_dw_nchw16c_avx512, hn_conv_f32_dw_multiplier_nchw16c_avx512}};
 #endif
 }
 
@@ -132,7 +133,7 @@ static void pack(int kind, const hn_conv_f32 *c, int block, const float *oihw, g
   if (kind == FIRST) {
     *packed = guarded_new(hn_conv_f32_first_packed_floats(c->out_channels, per_group, taps, block));
     hn_conv_f32_first_pack_c(oihw, c->out_channels, per_group, taps, block, packed->data);
-  } else if (kind == DEPTHWISE) {
+  } else if (is_by_channel(kind)) {
     *packed = guarded_new(hn_conv_f32_dw_packed_floats(c->out_channels, taps, block));
     hn_conv_f32_dw_pack_c(oihw, c->out_channels, taps, block, packed->data);
   } else {
@@ -143,7 +144,7 @@ static void pack(int kind, const hn_conv_f32 *c, int block, const float *oihw, g
 }
 
 static int64_t count_units(int kind, const hn_conv_f32 *c, int block) {
-  return kind == DEPTHWISE ? hn_conv_f32_dw_units(c, block) : hn_conv_f32_units(c, block, kind == POINTWISE);
+  return is_by_channel(kind) ? hn_conv_f32_dw_units(c, block) : hn_conv_f32_units(c, block, kind == POINTWISE);
 }
 
 /* The chosen split in one call, then a random split, unit by unit from the last: both right, and the same bits. */
@@ -172,7 +173,7 @@ static void check_shape(const variant *v, int kind, const shape *s, uint32_t see
     if (kind == FIRST)
       memcpy(to, from, (size_t)in_floats * sizeof(float));
     else
-      to_blocked(from, 1, s->in, s->h * s->w, block, kind == DEPTHWISE ? 0.0f : NAN, to);
+      to_blocked(from, 1, s->in, s->h * s->w, block, is_by_channel(kind) ? 0.0f : NAN, to);
   }
   for (int64_t i = 0; i < bias.count; ++i) bias.data[i] = i < s->out ? random_real(&seed) : 0.0f;
   for (int64_t i = 0; i < residual.count; ++i) {
@@ -225,7 +226,7 @@ static void for_each_variant(int kind, shape s, uint32_t seed) {
   for (int i = 0; i < VARIANTS; ++i) {
     const int64_t b = v[i].block;
     if (!v[i].is_supported) continue; /* left out of this build, it has no block to divide by */
-    const int fits = s.groups == 1 || kind == DEPTHWISE || (s.in / s.groups % b == 0 && s.out / s.groups % b == 0);
+    const int fits = s.groups == 1 || is_by_channel(kind) || (s.in / s.groups % b == 0 && s.out / s.groups % b == 0);
     if (fits) check_shape(&v[i], kind, &s, seed);
   }
 }
@@ -309,6 +310,24 @@ static void test_depthwise(void **state) {
       for (int64_t stride = 1; stride <= 2; ++stride) {
         const shape s = {1, 20, 20, 20, 9, w, k, k, stride, stride, 1, 1, k / 2, k / 2, k / 2, k / 2};
         for_each_variant(DEPTHWISE, s, random_next(&seed));
+      }
+}
+
+static void test_multiplier(void **state) {
+  (void)state;
+  uint32_t seed = 23;
+  for (int i = 0; i < 300; ++i) {
+    shape s = random_shape(&seed);
+    s.groups = s.in;
+    s.out = s.in * (2 + random_below(&seed, 19)); /* also more outputs a channel than a block has lanes */
+    for_each_variant(MULTIPLIED, s, random_next(&seed));
+  }
+  for (int64_t w = 1; w <= 30; ++w)
+    for (int64_t k = 3; k <= 5; k += 2)
+      for (int64_t stride = 1; stride <= 2; ++stride) {
+        const int64_t in = 2 + random_below(&seed, 20), m = 2 + random_below(&seed, 3);
+        const shape s = {1, in, in * m, in, 9, w, k, k, stride, stride, 1, 1, k / 2, k / 2, k / 2, k / 2};
+        for_each_variant(MULTIPLIED, s, random_next(&seed));
       }
 }
 
@@ -433,9 +452,9 @@ static void test_im2col(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_general), cmocka_unit_test(test_groups),    cmocka_unit_test(test_pointwise),
-      cmocka_unit_test(test_first),   cmocka_unit_test(test_depthwise), cmocka_unit_test(test_transposed),
-      cmocka_unit_test(test_im2col),
+      cmocka_unit_test(test_general),    cmocka_unit_test(test_groups),    cmocka_unit_test(test_pointwise),
+      cmocka_unit_test(test_first),      cmocka_unit_test(test_depthwise), cmocka_unit_test(test_multiplier),
+      cmocka_unit_test(test_transposed), cmocka_unit_test(test_im2col),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

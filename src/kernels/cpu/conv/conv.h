@@ -7,7 +7,7 @@
  *            read as input channels
  *   weights  blocked    [ceil(O / B)][ceil(I / B)][kh][kw][B in][B out]   I = input channels of one group
  *            first      [ceil(O / B)][I][kh][kw][B out]
- *            depthwise  [ceil(C / B)][kh][kw][B]
+ *            depthwise  [ceil(O / B)][kh][kw][B]
  *            transposed [ceil(O / B)][kh][kw][ceil(I / B)][B in][B out]
  *            lanes beyond O, I or C are zero; the pack functions below write them from OIHW
  *   bias     ceil(O / B) * B floats, zero beyond O; residual: as the output, its lanes beyond O zero too
@@ -113,6 +113,11 @@ void hn_conv_f32_first_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t 
 void hn_conv_f32_dw_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_dw_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_dw_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+/* The same with a channel multiplier: groups == in_channels, out_channels a multiple m of them; output channel o reads
+ * input channel o / m. "depthwise" weights of the output's channels. */
+void hn_conv_f32_dw_multiplier_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_f32_dw_multiplier_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_f32_dw_multiplier_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 
 /* Transposed: in_* is its input, out_* its output; stride, dilation and pads are the transposed convolution's. Groups
  * as in the general case; bias and activation, no residual. "transposed" weights, packed from [I][O per group][kh][kw],
@@ -129,8 +134,9 @@ void hn_conv_transpose_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int6
 void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_per_group, int64_t out_per_group,
                                   int64_t kernel_pixels, int block, float *packed);
 
-/* Depthwise on plain NCHW, batches dense, weights C x kh x kw of at most so many taps, bias C floats. Units are planes,
- * batch * channels of them; scratch is hn_conv_f32_dw_plain_scratch() floats of the caller's own. */
+/* Depthwise on plain NCHW, with a channel multiplier or without, batches dense, weights O x kh x kw of at most so many
+ * taps, bias O floats. Units are output planes, batch * O of them; scratch is hn_conv_f32_dw_plain_scratch() floats of
+ * the caller's own. */
 #define HN_CONV_F32_DW_PLAIN_TAPS 128
 void hn_conv_f32_dw_plain_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
 void hn_conv_f32_dw_plain_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);

@@ -3,7 +3,8 @@
  *
  * A plane is first copied with its padding around it, each row cut into as many runs as the stride has phases: run r
  * holds pixels r, r + stride, r + 2 stride... So every tap of every output row is one contiguous run and no border has
- * to be looked at. The order of a sum is ky, kx. */
+ * to be looked at. With a channel multiplier one copy serves all planes of outputs that read it. The order of a sum is
+ * ky, kx. */
 /* isa: c avx2 avx512 */
 #include "kernels/cpu/conv/conv.h"
 #include "kernels/cpu/activate.inc.h"
@@ -118,11 +119,14 @@ void HN_SIMD_NAME(hn_conv_f32_dw_plain)(const hn_conv_f32 *c, int64_t begin, int
     const int64_t x = tap % c->kernel_width * c->dilation_width;
     p.at[tap] = tap / c->kernel_width * c->dilation_height * p.row + x % c->stride_width * p.run + x / c->stride_width;
   }
+  const int64_t multiplier = c->out_channels / c->in_channels;
+  int64_t copied = -1;
   for (int64_t plane = begin; plane < end; ++plane) {
-    const int64_t channel = plane % c->out_channels;
+    const int64_t channel = plane % c->out_channels, in_plane = plane / multiplier;
     const float bias = c->epilogue.bias ? c->epilogue.bias[channel] : 0.0f;
     float *out = c->output + plane * area;
-    dw_pad(c, c->input + plane * c->in_height * c->in_width, &p, rows, scratch);
+    if (in_plane != copied) dw_pad(c, c->input + in_plane * c->in_height * c->in_width, &p, rows, scratch);
+    copied = in_plane;
     dw_plane(&p, c->weights + channel * taps, bias, c->epilogue.residual ? c->epilogue.residual + plane * area : NULL,
              out);
     activate_channel(out, area, &c->epilogue, channel);

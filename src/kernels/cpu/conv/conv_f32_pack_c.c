@@ -33,7 +33,7 @@ static int64_t rows_of_thread(const hn_conv_f32 *c, int64_t rows, int64_t chunks
  * an odd count takes three. Units are cut so that each thread gets several, but not below a few tiles. Large images are
  * shared out by rows, small ones and those with heavy weights by channels. */
 void hn_conv_f32_choose(hn_conv_f32 *c, int block, int most, int flat_pixels, size_t l2_bytes, int threads) {
-  const int is_depthwise = c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
+  const int is_depthwise = c->groups > 1 && c->groups == c->in_channels;
   const int64_t groups = is_depthwise ? 1 : c->groups;
   const int64_t blocks = is_depthwise ? ceil_div(c->out_channels, block) : group_blocks(c, block);
   const int64_t kernel = flat_pixels ? 1 : c->kernel_height * c->kernel_width;
