@@ -151,6 +151,13 @@ static inline int64_t hn_conv_f32_dw_plain_scratch(const hn_conv_f32 *c) {
   return rows * hn_conv_f32_dw_plain_run(c) * c->stride_width;
 }
 
+/* 1x1 on plain NCHW, stride 1, no padding, any groups, batches dense; weights O x I as they come, bias O floats. For
+ * few channels a group: nothing is packed. Units are runs of unit_rows pixels of one group and image, batch * groups *
+ * ceil(pixels / unit_rows) of them; the residual may be the output. */
+void hn_conv_f32_1x1_nchw_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_f32_1x1_nchw_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_f32_1x1_nchw_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+
 /* im2col of one image and group in plain NCHW: rows [begin, end) of the (I * kh * kw) x (OH * OW) matrix, row
  * (i * kh + ky) * kw + kx, padding written as zero. Only in_* (in_channels is the group's I), out_height,
  * out_width, kernel, stride, dilation, pad and input (the group's first channel) are looked at. columns points
