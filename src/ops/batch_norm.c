@@ -24,7 +24,7 @@ static hone_status infer(hone_infer *infer) {
 static hn_moments batch_moments(const hone_tensor *x, int64_t n, int64_t channels, int64_t size, int64_t channel) {
   double sum = 0, square = 0;
   const double count = (double)n * (double)size;
-  if (count <= 0) return (hn_moments){0, 0};
+  if (count <= 0) return (hn_moments){NAN, NAN}; /* as the mean of nothing is */
   for (int64_t b = 0; b < n; ++b)
     for (int64_t i = 0; i < size; ++i) sum += hn_real(x, (b * channels + channel) * size + i);
   for (int64_t b = 0; b < n; ++b)
@@ -52,8 +52,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const double epsilon = hn_attr_float(eval->attrs, "epsilon");
   const int64_t total = hn_elems(&x->type.shape), n = x->type.shape.dim[0];
   const int64_t channels = x->type.shape.rank > 1 ? hn_eval_dim(x, 1) : 1;
-  if (!total) return HONE_OK;
-  const int64_t size = total / n / channels;
+  const int64_t size = total ? total / n / channels : 0; /* the running moments are there also for no elements */
   int64_t first, last;
   hn_window_range(eval, window, 0, &first, &last);
   for (int64_t c = 0; c < channels; ++c) {

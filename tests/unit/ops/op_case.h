@@ -172,7 +172,7 @@ static inline void op_check_eval(const op_eval_row *rows, size_t count) {
     if (row->op->eval(&eval, NULL) != HONE_OK) fail_msg("%s: eval: %s", row->what, c.entries[0].text);
     for (int64_t at = 0; at < hn_elems(&out[row->output].type.shape); ++at) {
       const double got = hn_real(&out[row->output], at);
-      if (!(fabs(got - row->want[at]) <= row->error))
+      if (isnan(row->want[at]) ? !isnan(got) : !(fabs(got - row->want[at]) <= row->error))
         fail_msg("%s: element %d is %.9g, want %.9g", row->what, (int)at, got, row->want[at]);
     }
     hn_arena_deinit(&c.arena);
