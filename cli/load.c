@@ -24,6 +24,16 @@ static double waited_ms(void) {
   return (double)waited_ns * 1e-6;
 }
 
+/* How many threads of the machine run or want to run at this moment; the load average needs a minute to say so. */
+static long runnable(void) {
+  long now = 0;
+  FILE *file = fopen("/proc/loadavg", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%*f %*f %*f %ld", &now) != 1) now = 0;
+  fclose(file);
+  return now;
+}
+
 void cli_load_begin(cli_load *load) {
   *load = (cli_load){.begin_ms = cli_now_ms(), .switches = switches(), .waited_ms = waited_ms()};
 }
@@ -55,7 +65,8 @@ void cli_load_end(const cli_tool *cli, cli_load *load, double spread) {
   if (getloadavg(average, 1) != 1) average[0] = 0;
   const bool clear = spread > 1.5 || mean > 2 || rate > 60 || waited > 0.1;
   const bool weak = spread > 1.1 || mean > 1.3 || rate > 20 || waited > 0.03;
-  if (!clear && !(weak && average[0] > 2 * (double)cpus)) return; /* this process wants at most one a CPU */
+  const bool wanted = average[0] > 2 * (double)cpus || runnable() > 2 * cpus; /* this process wants one a CPU */
+  if (!clear && !(weak && wanted)) return;
   char said[128] = "";
   if (mean > 0)
     (void)snprintf(said, sizeof said, "a run takes %.2g times the least one in the median and %.2g in the mean; ",
