@@ -131,6 +131,21 @@ static bool is_unproved(const hn_choice *choice) {
   return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
 }
 
+/* A twin without weights reads the same drawn numbers as its first did: what was proved there holds here. */
+static bool proved_by_first(const hn_choices *choices, hn_choice *choice) {
+  if (choice->same_as < 0) return false;
+  for (int i = 0; i < choice->node->in_count; ++i)
+    if (choice->in[i].constant) return false;
+  const hn_candidate *first = &choices->items[choice->same_as].candidates[choice->chosen];
+  if (first->error_rel_l2 < 0) return false;
+  hn_candidate *own = &choice->candidates[choice->chosen];
+  own->error_rel_l2 = first->error_rel_l2;
+  own->error_bound = first->error_bound;
+  own->state = first->state;
+  own->reason = first->reason;
+  return true;
+}
+
 static bool any_split(const hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i)
     if (choices->items[i].split) return true;
@@ -149,7 +164,7 @@ static hone_status assign(hn_choices *choices) {
       hn_choice *choice = &choices->items[i];
       if (!is_unproved(choice)) continue;
       HN_TRY(hn_check_stop(choices->context));
-      HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
+      if (!proved_by_first(choices, choice)) HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
       lost |= !hn_candidate_usable(&choice->candidates[choice->chosen]);
     }
   } while (lost);

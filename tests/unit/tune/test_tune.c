@@ -184,23 +184,35 @@ static void test_padded_reformat(void **state) {
   case_end(&t);
 }
 
-/* Equal layers are measured once. */
+/* Equal layers are measured once; one with weights is proved by itself, for its weights are its own. */
 static void test_twins(void **state) {
   (void)state;
-  tuning_case t;
-  case_begin(&t, "graph \"g\" opset 17 { in %x: f32[1,64,32,32] %a = relu(%x) @\"a\" %b = relu(%a) @\"b\" out %b }");
-  fake[RELU_A].plain_ns = 50e3;
-  const hone_build_options options = {.struct_size = sizeof options};
-  case_tune_ok(&t, &options);
-  const int both = fake[RELU_A].launches;
-  assert_int_equal(choice_of(&t, "b")->same_as, 0);
-  assert_true(chosen_of(&t, "b")->time_ns == 50e3);
-  case_end(&t);
-  case_begin(&t, ONE_RELU);
-  fake[RELU_A].plain_ns = 50e3;
-  case_tune_ok(&t, &options);
-  assert_int_equal(both, fake[RELU_A].launches + 1); /* the twin's own error */
-  case_end(&t);
+  static const struct {
+    const char *text;
+    int proofs; /* more than one layer alone */
+  } rows[] = {
+      {ONE_RELU, 0},
+      {"graph \"g\" opset 17 { in %x: f32[1,64,32,32] %a = relu(%x) @\"a\" %b = relu(%a) @\"b\" out %b }", 0},
+      {"graph \"g\" opset 17 { const %v: f32[1,64,32,32] = random 1 const %w: f32[1,64,32,32] = random 2"
+       " %a = relu(%v) @\"a\" %b = relu(%w) @\"b\" out %a out %b }",
+       1},
+  };
+  int alone = 0;
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    tuning_case t;
+    case_begin(&t, rows[i].text);
+    fake[RELU_A].plain_ns = 50e3;
+    const hone_build_options options = {.struct_size = sizeof options};
+    case_tune_ok(&t, &options);
+    if (i == 0) alone = fake[RELU_A].launches;
+    assert_int_equal(fake[RELU_A].launches, alone + rows[i].proofs);
+    if (i > 0) {
+      assert_int_equal(choice_of(&t, "b")->same_as, 0);
+      assert_true(chosen_of(&t, "b")->time_ns == 50e3);
+      assert_true(chosen_of(&t, "b")->error_rel_l2 == 0);
+    }
+    case_end(&t);
+  }
 }
 
 static void expect_text(const hn_choices *choices, hone_status (*write)(const hn_choices *, hn_text *),
