@@ -163,30 +163,63 @@ static hn_ints_type type_of(hone_dtype dtype) {
   }
 }
 
-/* Does a lane of 32 bits with a sign hold every element? */
-static bool is_narrow(hone_dtype dtype) { return hone_dtype_bits(dtype) < 32 || dtype == HONE_I32; }
+static bool fits(hone_dtype dtype, int64_t number) {
+  const int bits = (int)hone_dtype_bits(dtype);
+  if (dtype == HONE_BOOL) return number == 0 || number == 1;
+  if (bits >= 64) return dtype == HONE_I64 || number >= 0;
+  const bool has_sign = dtype == HONE_I8 || dtype == HONE_I16 || dtype == HONE_I32;
+  return has_sign ? number >= -((int64_t)1 << (bits - 1)) && number < (int64_t)1 << (bits - 1)
+                  : number >= 0 && number < (int64_t)1 << bits;
+}
 
-/* Fills the program; *narrow: lanes of 32 bits are enough, since one step computes and all it reads has no more. */
-static const char *vectorize(const state *s, hn_ints_program *p, bool *narrow) {
+/* Is the program one instruction whose operands, but for a condition, have one type? */
+static bool has_one_type(const state *s, hn_ints_type *out_type) {
+  const hn_expr *e = &s->expr;
+  const hn_expr_step *last = &e->steps[e->count - 1];
+  const hn_ints_op op = vector_ops[last->op];
+  const uint8_t reads[3] = {last->a, last->b, last->c};
+  const int arity = hn_expr_row_of((hn_expr_op)last->op)->arity;
+  const bool is_logic = op >= HN_INTS_AND && op <= HN_INTS_NOT;
+  hone_dtype type = HONE_DTYPE_COUNT;
+  if (arity == 0 || op == HN_INTS_NONE) return false;
+  for (int i = 0; i + 1 < e->count; ++i)
+    if (e->steps[i].op != HN_EXPR_INPUT && e->steps[i].op != HN_EXPR_CONST) return false;
+  for (int k = 0; k < arity; ++k) {
+    const bool is_input = e->steps[reads[k]].op == HN_EXPR_INPUT;
+    const hone_dtype from = s->from[reads[k]];
+    if (op == HN_INTS_SELECT && k == 0) {
+      if (!is_input || from != HONE_BOOL) return false;
+    } else if (!is_input)
+      continue;
+    else if (type == HONE_DTYPE_COUNT)
+      type = from;
+    else if (from != type)
+      return false;
+  }
+  if (type == HONE_DTYPE_COUNT || (is_logic && type != HONE_BOOL)) return false;
+  for (int k = 0; k < arity; ++k)
+    if (e->steps[reads[k]].op == HN_EXPR_CONST && !fits(type, e->steps[reads[k]].integer)) return false;
+  *out_type = type_of(type);
+  return s->to == (op >= HN_INTS_LT && op <= HN_INTS_NOT ? HONE_BOOL : type);
+}
+
+/* Fills the program; *out_typed: it is one instruction on one type. */
+static const char *vectorize(const state *s, hn_ints_program *p, bool *out_typed) {
   static const char *const none = "a step has no vector code";
-  int computing = 0;
-  *narrow = is_narrow(s->to);
   *p = (hn_ints_program){.count = s->expr.count, .rank = s->rank, .to = type_of(s->to)};
   memcpy(p->dim, s->dim, sizeof p->dim);
+  *out_typed = has_one_type(s, &p->from);
   for (int i = 0; i < s->expr.count; ++i) {
     const hn_expr_step *step = &s->expr.steps[i];
     hn_ints_step *to = &p->step[i];
     *to = (hn_ints_step){vector_ops[step->op], step->a, step->b, step->c, .constant = step->integer};
     if (to->op == HN_INTS_NONE) return none;
-    if (s->is_wide_unsigned && to->op >= HN_INTS_MIN && to->op <= HN_INTS_GE) return none; /* compared with a sign */
-    computing += to->op != HN_INTS_INPUT && to->op != HN_INTS_CONST;
-    if (to->op == HN_INTS_CONST) *narrow = *narrow && step->integer == (int32_t)step->integer;
+    if (!*out_typed && s->is_wide_unsigned && to->op >= HN_INTS_MIN && to->op <= HN_INTS_GE)
+      return none; /* compared with a sign */
     if (to->op != HN_INTS_INPUT) continue;
     to->type = type_of(s->from[i]);
-    *narrow = *narrow && is_narrow(s->from[i]);
     memcpy(to->stride, s->stride[i], sizeof to->stride);
   }
-  *narrow = *narrow && computing <= 1;
   return NULL;
 }
 
@@ -246,9 +279,9 @@ static const char *reject_any(const hone_query *query) {
 static const char *reject_vectors(const hone_query *query) {
   state s = {0};
   hn_ints_program program;
-  bool narrow;
+  bool typed;
   const char *reason = plan(query, &s);
-  return reason ? reason : vectorize(&s, &program, &narrow);
+  return reason ? reason : vectorize(&s, &program, &typed);
 }
 #endif
 
@@ -257,13 +290,17 @@ static size_t state_bytes(const hone_query *query) {
   return sizeof(state);
 }
 
-static hone_status prepare(const hone_query *query, state *s, hn_ints_fn *narrow_kernel, hn_ints_fn *wide_kernel,
+static hone_status prepare(const hone_query *query, state *s, hn_ints_fn *typed_kernel, hn_ints_fn *kernel,
                            hone_diagnostics *diag) {
-  bool narrow;
   const char *reason = plan(query, s);
   if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  if (!vectorize(s, &s->program, &narrow)) s->kernel = narrow ? narrow_kernel : wide_kernel;
-  if (s->kernel) s->grain = hn_cpu_grain(s->elements, (double)s->elements * (double)s->expr.count * ns_per_step / 4);
+  bool typed;
+  double steps = (double)s->expr.count;
+  if (!vectorize(s, &s->program, &typed)) {
+    s->kernel = typed ? typed_kernel : kernel;
+    steps = typed ? 0.25 : steps / 4;
+  }
+  s->grain = hn_cpu_grain(s->elements, (double)s->elements * steps * ns_per_step);
   return HONE_OK;
 }
 
@@ -280,12 +317,12 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
 #define ROW(suffix, ISA)                                                                                               \
   static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
     (void)unit;                                                                                                        \
-    return prepare(query, s, hn_eltwise_i32_##suffix, hn_eltwise_i64_##suffix, diag);                                  \
+    return prepare(query, s, hn_eltwise_ints_typed_##suffix, hn_eltwise_ints_##suffix, diag);                          \
   }                                                                                                                    \
   const hone_tactic hn_tactic_cpu_elementwise_ints_##suffix = {                                                        \
       .struct_size = sizeof(hone_tactic),                                                                              \
       .name = "cpu.elementwise.ints." #suffix,                                                                         \
-      .version = 1,                                                                                                    \
+      .version = 2,                                                                                                    \
       .op = "*elementwise",                                                                                            \
       .isa = HONE_ISA_##ISA,                                                                                           \
       .flags = HONE_TACTIC_REPEATABLE,                                                                                 \

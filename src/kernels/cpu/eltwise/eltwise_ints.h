@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eltwise_ints.h - elementwise programs on integers and bools: comparisons, logic, choices, sums and products.
  *
- * Every operand is widened to a lane, 32 or 64 bits, and the result is cut to its type; a bool is 0 or 1. Lanes of 32
- * bits are right for one instruction whose operands have no more. */
+ * Every operand is widened to a lane of 64 bits, and the result is cut to its type; a bool is 0 or 1. One instruction
+ * whose operands have one type needs no lanes: it reads and writes that type. */
 #ifndef HN_KERNELS_CPU_ELTWISE_INTS_H
 #define HN_KERNELS_CPU_ELTWISE_INTS_H
 
@@ -56,7 +56,7 @@ typedef struct {
   hn_ints_step step[HN_INTS_STEPS]; /* the last one is the result */
   int32_t count, rank;
   int64_t dim[HN_INTS_RANK]; /* of the result, dense */
-  hn_ints_type to;
+  hn_ints_type from, to;     /* from: of one instruction on one type */
 } hn_ints_program;
 
 typedef struct {
@@ -68,7 +68,10 @@ typedef struct {
 /* Computes the elements [begin, end) of the result. */
 typedef void hn_ints_fn(const hn_ints_args *args, int64_t begin, int64_t end);
 
-hn_ints_fn hn_eltwise_i32_avx512, hn_eltwise_i32_avx2, hn_eltwise_i32_c;
-hn_ints_fn hn_eltwise_i64_avx512, hn_eltwise_i64_avx2, hn_eltwise_i64_c;
+/* Any program. */
+hn_ints_fn hn_eltwise_ints_avx512, hn_eltwise_ints_avx2, hn_eltwise_ints_c;
+/* Operands and one instruction, the last step. All operands have the type `from` of the program, but the condition of
+ * SELECT, which is a bool; constants fit into it. The result has it, too; that of comparisons and logic is a bool. */
+hn_ints_fn hn_eltwise_ints_typed_avx512, hn_eltwise_ints_typed_avx2, hn_eltwise_ints_typed_c;
 
 #endif
