@@ -64,7 +64,8 @@ static hone_status find_row(hn_import_call *call) {
   call->op = hn_op_find_onnx(call->importer->context->ops, call->domain, call->node->op_type, (int)call->opset,
                              (const hone_onnx_row **)&call->row, &known);
   if (call->op) {
-    while (!(call->op->traits & HONE_HAS_BLOCKS) && call->out_count > 1 && !*call->out_names[call->out_count - 1])
+    while (!(call->op->traits & HONE_HAS_BLOCKS) && call->out_count > 1 && !*call->out_names[call->out_count - 1] &&
+           !hn_out_is_counted(call->op, call->out_count - 1))
       --call->out_count;
     return HONE_OK;
   }

@@ -84,8 +84,10 @@ static hn_node *allocate_node(hn_block *block, const hn_node_spec *spec, int in_
   return node;
 }
 
+/* One of many outputs is made even if nobody reads it: how many there are may say how large each is. A block's results
+ * are matched one by one. */
 static bool is_wanted(const hn_node_spec *spec, int index) {
-  return !spec->out_names || !spec->out_names[index] || spec->out_names[index][0];
+  return !spec->out_names || !spec->out_names[index] || spec->out_names[index][0] || hn_out_is_counted(spec->op, index);
 }
 
 /* Undoes make_outputs: the values are the graph's newest. */
@@ -101,7 +103,7 @@ static hone_status make_outputs(hone_graph *graph, const hn_node_spec *spec, hn_
   for (int i = 0; i < spec->out_count; ++i) {
     if (!is_wanted(spec, i)) continue;
     const char *given = spec->out_names ? spec->out_names[i] : NULL;
-    hn_value *value = hn_value_create(graph, given ? given : node->name, &facts[i]);
+    hn_value *value = hn_value_create(graph, given && *given ? given : node->name, &facts[i]);
     if (!value) {
       drop_outputs(graph, node, i);
       return HONE_NO_MEMORY;

@@ -12,6 +12,11 @@ const hone_port *hn_port_at(const hone_port *ports, int index) {
   return NULL;
 }
 
+bool hn_out_is_counted(const hone_op *op, int output) {
+  const hone_port *port = hn_port_at(op->out, output);
+  return port && (port->flags & HONE_PORT_VARIADIC) && !(op->traits & HONE_HAS_BLOCKS);
+}
+
 /* How many there must be, and how many there may be (-1: any number). */
 static void port_range(const hone_port *ports, int *out_least, int *out_most) {
   *out_least = *out_most = 0;
@@ -42,7 +47,7 @@ hone_status hn_ports_check(hone_diagnostics *diag, const hone_op *op, int in_cou
   }
   for (int i = 0; i < out_count; ++i) {
     const hone_port *port = hn_port_at(op->out, i);
-    if (!out_wanted[i] && !(port->flags & (HONE_PORT_OPTIONAL | HONE_PORT_VARIADIC)))
+    if (!out_wanted[i] && (!(port->flags & (HONE_PORT_OPTIONAL | HONE_PORT_VARIADIC)) || hn_out_is_counted(op, i)))
       return HN_FAIL(diag, HONE_INVALID, "output %s cannot be left out", port->name);
   }
   return HONE_OK;

@@ -6,6 +6,8 @@
 
 #include <hone/op.h>
 
+/* Is it one of any number of outputs, of an op without blocks? Those cannot be left out: their count has a meaning. */
+bool hn_out_is_counted(const hone_op *op, int output);
 const hone_port *hn_port_at(const hone_port *ports, int index); /* the variadic last one stands for the rest; or NULL */
 /* in: anything not NULL for an input that is given. INVALID names the port. */
 hone_status hn_ports_check(hone_diagnostics *diag, const hone_op *op, int in_count, const void *const *in,

@@ -349,11 +349,48 @@ static void test_faults(void **state) {
   hn_text_deinit(&model);
 }
 
+static void split_unread(hn_text *graph, const char *before, const char *read, const char *after) {
+  hn_text node;
+  hn_text_init(&node, graph->allocator);
+  add_value(graph, 11, "x", 1, "6");
+  add_words(&node, 1, "x");
+  if (before) hn_wire_string(&node, 2, before);
+  hn_wire_string(&node, 2, read);
+  if (after) hn_wire_string(&node, 2, after);
+  hn_wire_string(&node, 4, "Split");
+  hn_wire_message(graph, 1, &node);
+  hn_text_deinit(&node);
+  add_value(graph, 12, read, 1, "-");
+}
+
+static void split_first_unread(hn_text *graph) { split_unread(graph, "", "y", NULL); }
+static void split_last_unread(hn_text *graph) { split_unread(graph, NULL, "y", ""); }
+
+/* Parts that nobody reads count, too: x[6] in two is [3], whichever of them has no name. */
+static void test_unread_parts(void **state) {
+  (void)state;
+  static const build_fn builds[] = {split_first_unread, split_last_unread};
+  for (size_t i = 0; i < HN_COUNT(builds); ++i) {
+    hone_context *context;
+    assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+    hn_text model;
+    make_model(&model, builds[i], 11);
+    hone_graph *graph;
+    assert_int_equal(hn_import_onnx_memory(context, model.data, model.length, NULL, &graph), HONE_OK);
+    assert_int_equal(hn_graph_verify(graph), HONE_OK);
+    assert_int_equal(graph->main->first->out_count, 2);
+    assert_int_equal(graph->main->results[0]->fact.type.shape.dim[0], 3);
+    hn_graph_destroy(graph);
+    hn_text_deinit(&model);
+    hone_context_destroy(context);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),         cmocka_unit_test(test_names_and_origins),
-      cmocka_unit_test(test_unnamed_dims), cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_unnamed_dims), cmocka_unit_test(test_unread_parts),
+      cmocka_unit_test(test_truncated),    cmocka_unit_test(test_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
