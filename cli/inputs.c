@@ -133,12 +133,13 @@ int cli_read_inputs(cli_tool *cli, const hone_port_info *ports, int port_count, 
   return code;
 }
 
-/* Real numbers in [-1, 1), integers and bools 0 or 1: small enough for any index or mask. */
-static void fill_random(hone_tensor *tensor, uint64_t seed) {
+/* Real numbers in [-1, 1), integers and bools 0 or 1: small enough for any index or mask. False: the tool must end. */
+static bool fill_random(hone_tensor *tensor, uint64_t seed) {
   const int64_t count = hone_tensor_count(tensor);
   const bool real = HONE_BIT(tensor->type.dtype) & (HONE_TYPES_FLOAT | HONE_TYPES_F8 | HONE_BIT(HONE_F4E2M1));
   uint64_t state = seed;
   for (int64_t i = 0; i < count; ++i) {
+    if (i % 65536 == 0 && cli_stop_code() != CLI_EXIT_OK) return false;
     const uint64_t bits = cli_random(&state);
     const double value = real ? (double)(bits >> 11) * 0x1p-52 - 1 : (double)(bits >> 63);
     if (tensor->type.dtype == HONE_F32)
@@ -146,6 +147,7 @@ static void fill_random(hone_tensor *tensor, uint64_t seed) {
     else
       hone_tensor_set_real(tensor, i, value);
   }
+  return true;
 }
 
 static const hone_tensor *find_input(const cli_model *model, const char *name) {
@@ -169,9 +171,11 @@ static int fill_one(cli_tool *cli, const cli_model *model, const hone_port_info 
   hone_tensor tensor;
   hone_status status = hone_tensor_alloc(cli->context, &type, &tensor);
   if (status != HONE_OK) return cli_fail(cli, status);
-  fill_random(&tensor, seed);
-  status = hone_session_copy_in(session, port->name, &tensor);
-  const int code = status == HONE_OK ? CLI_EXIT_OK : cli_fail_session(cli, session, status);
+  int code = CLI_EXIT_OK;
+  if (!fill_random(&tensor, seed))
+    code = cli_stopped();
+  else if ((status = hone_session_copy_in(session, port->name, &tensor)) != HONE_OK)
+    code = cli_fail_session(cli, session, status);
   hone_tensor_free(cli->context, &tensor);
   if (code == CLI_EXIT_OK) cli_note(cli, "input %s: random numbers, seed %llu", port->name, (unsigned long long)seed);
   return code;

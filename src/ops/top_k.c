@@ -70,9 +70,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   int64_t *order = eval->scratch;
   for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
     const ranking by = {&eval->in[0], &rows, row, hn_attr_int(eval->attrs, "largest") != 0};
-    for (int64_t i = 0; i < rows.len; ++i) order[i] = i;
-    hn_sort_indices(eval, order, rows.len, before, &by);
-    for (int64_t i = 0; i < k; ++i) {
+    if (!hn_sort_indices(eval, order, rows.len, before, &by)) break;
+    for (int64_t i = 0; i < k && !hn_eval_ends(eval, i); ++i) {
       hn_copy_element(&eval->out[0], hn_row_at(&best, row, i), &eval->in[0], hn_row_at(&rows, row, order[i]));
       if (eval->out_count > 1) hn_store_int(&eval->out[1], hn_row_at(&best, row, i), order[i]);
     }

@@ -87,12 +87,13 @@ typedef struct groups {
   int64_t count;
 } groups;
 
-static groups group_items(const hone_eval *eval, const item_list *items, int64_t *scratch, bool sorted) {
+/* False: it was stopped. */
+static bool group_items(const hone_eval *eval, const item_list *items, int64_t *scratch, bool sorted, groups *out) {
   const int64_t n = items->rows.len;
   groups g = {scratch, scratch + n, scratch + 2 * n, scratch + 3 * n, scratch + 4 * n, 0};
-  for (int64_t i = 0; i < n; ++i) g.order[i] = i;
-  hn_sort_indices(eval, g.order, n, before, items);
+  if (!hn_sort_indices(eval, g.order, n, before, items)) return false;
   for (int64_t i = 0; i < n; ++i) {
+    if (hn_eval_ends(eval, i)) return false;
     if (i == 0 || compare_items(items, g.order[i - 1], g.order[i]) != 0) {
       g.first[g.count] = g.order[i];
       g.number[g.count] = g.count;
@@ -103,7 +104,8 @@ static groups group_items(const hone_eval *eval, const item_list *items, int64_t
   }
   for (int64_t i = 0, next = 0; !sorted && i < n; ++i)
     if (g.first[g.group[i]] == i) g.number[g.group[i]] = next++;
-  return g;
+  *out = g;
+  return true;
 }
 
 static hone_status resize_all(hone_eval *eval, const groups *g, int64_t item_count) {
@@ -132,17 +134,18 @@ static bool is_wanted(const hone_eval *eval, int output) {
 static hone_status eval(hone_eval *eval, const hone_window *window) {
   (void)window; /* everything depends on everything */
   const item_list all = items_of(eval->attrs, &eval->in[0]);
-  const groups g = group_items(eval, &all, eval->scratch, hn_attr_int(eval->attrs, "sorted") != 0);
+  groups g;
+  if (!group_items(eval, &all, eval->scratch, hn_attr_int(eval->attrs, "sorted") != 0, &g)) return HONE_OK;
   HN_TRY(resize_all(eval, &g, all.rows.len));
   const hn_rows kept = {all.rows.outer, g.count, all.rows.inner};
-  for (int64_t i = 0; i < g.count; ++i) {
+  for (int64_t i = 0; i < g.count && !hn_eval_ends(eval, i); ++i) {
     const int64_t to = g.number[i];
     for (int64_t row = 0; is_wanted(eval, Y) && row < kept.outer * kept.inner; ++row)
       hn_copy_element(&eval->out[Y], hn_row_at(&kept, row, to), &eval->in[0], hn_row_at(&all.rows, row, g.first[i]));
     if (is_wanted(eval, FIRSTS)) hn_store_int(&eval->out[FIRSTS], to, g.first[i]);
     if (is_wanted(eval, COUNTS)) hn_store_int(&eval->out[COUNTS], to, g.size[i]);
   }
-  for (int64_t i = 0; is_wanted(eval, INVERSE) && i < all.rows.len; ++i)
+  for (int64_t i = 0; is_wanted(eval, INVERSE) && i < all.rows.len && !hn_eval_ends(eval, i); ++i)
     hn_store_int(&eval->out[INVERSE], i, g.number[g.group[i]]);
   return HONE_OK;
 }
