@@ -199,19 +199,19 @@ static hone_status run_tactic(bench *b) {
                               .diagnostics = b->of->diag};
   hone_stream *stream = NULL;
   hn_prepared prepared;
-  hn_shuttle shuttle = {0};
+  hn_staged_launch staged = {0};
   HN_TRY(hn_prepare(device, step->tactic, &query, &prepared, b->of->diag));
   hone_status status = hn_stream_open(device, 2, &stream, b->of->diag);
   if (status == HONE_OK)
-    status = hn_shuttle_open(device, stream, &launch, (size_t)step->packed_bytes,
-                             step->tactic->scratch ? step->tactic->scratch(&query) : 0, &shuttle, b->of->diag);
+    status = hn_staged_launch_open(device, stream, &launch, (size_t)step->packed_bytes,
+                                   step->tactic->scratch ? step->tactic->scratch(&query) : 0, &staged, b->of->diag);
   if (status == HONE_OK) {
     hn_stream_stops(device, stream, &b->of->stop);
-    status = hn_launch(device, &prepared, stream, &shuttle.launch);
+    status = hn_launch(device, &prepared, stream, &staged.launch);
   }
   if (status == HONE_OK) status = hn_stop_check(&b->of->stop, b->of->diag);
-  if (status == HONE_OK) status = hn_shuttle_fetch(&shuttle, b->of->diag);
-  hn_shuttle_close(&shuttle);
+  if (status == HONE_OK) status = hn_staged_launch_fetch(&staged, b->of->diag);
+  hn_staged_launch_close(&staged);
   hn_stream_close(device, stream);
   hn_unprepare(&prepared);
   return status;

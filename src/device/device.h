@@ -94,9 +94,9 @@ hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_str
 void hn_unprepare(hn_prepared *prepared);
 
 /* A launch described in host memory, made ready on a device: on the host it is the launch itself; a device with memory
- * of its own gets copies of the inputs and of the packed bytes, and room for outputs and scratch (device/shuttle.c).
- * For measuring and verifying one step; plans have copy steps instead. */
-typedef struct hn_shuttle {
+ * of its own gets copies of the inputs and of the packed bytes, and room for outputs and scratch
+ * (device/staged_launch.c). For measuring and verifying one step; plans have copy steps instead. */
+typedef struct hn_staged_launch {
   hone_device *device;
   hone_stream *stream;
   const hone_launch *host; /* borrowed */
@@ -104,11 +104,12 @@ typedef struct hn_shuttle {
   hone_memory *memory;     /* one a port, then packed, then scratch; NULL on the host */
   hone_tensor *ports;
   int count;
-} hn_shuttle;
-hone_status hn_shuttle_open(hone_device *device, hone_stream *stream, const hone_launch *host, size_t packed_bytes,
-                            size_t scratch_bytes, hn_shuttle *out, hone_diagnostics *diag);
+} hn_staged_launch;
+hone_status hn_staged_launch_open(hone_device *device, hone_stream *stream, const hone_launch *host,
+                                  size_t packed_bytes, size_t scratch_bytes, hn_staged_launch *out,
+                                  hone_diagnostics *diag);
 /* Waits, and brings the outputs back to the host's tensors. */
-hone_status hn_shuttle_fetch(hn_shuttle *shuttle, hone_diagnostics *diag);
-void hn_shuttle_close(hn_shuttle *shuttle);
+hone_status hn_staged_launch_fetch(hn_staged_launch *staged, hone_diagnostics *diag);
+void hn_staged_launch_close(hn_staged_launch *staged);
 
 #endif

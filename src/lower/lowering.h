@@ -43,12 +43,12 @@ int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_format 
 hn_plan_step *hn_lowering_new_step(hn_lowering *lowering, hn_step_kind kind, const char *name, const hone_op *op,
                                    int in_count, int out_count, const hn_candidate *candidate);
 hone_status hn_lowering_origins(hn_lowering *lowering, const hn_origins *origins, hn_plan_step *step);
-/* What a reader finds in its home: reformats, copies and views are emitted as needed (lower/bring.c). cause and port
- * name the reader; cause NULL: the graph's result. *out -1 for an absent value. */
-hone_status hn_lowering_bring(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
-                              const hn_node *cause, int port, int *out);
+/* What a reader finds in its home: reformats, copies and views are emitted as needed (lower/transfers.c). cause and
+ * port name the reader; cause NULL: the graph's result. *out -1 for an absent value. */
+hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
+                                 const hn_node *cause, int port, int *out);
 /* The host waits for the devices that were asked for copies to it. */
-hone_status hn_lowering_settle(hn_lowering *lowering);
+hone_status hn_lowering_wait(hn_lowering *lowering);
 hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home); /* steps.c */
 hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, reformats included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */

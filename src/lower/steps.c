@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.c - nodes with their choices become steps. Their inputs are brought to them by bring.c. */
+/* steps.c - nodes with their choices become steps. Their inputs are brought to them by transfers.c. */
 #include "lower/lowering.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
@@ -136,9 +136,9 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   for (int i = 0; i < node->in_count; ++i) { /* reformats stand before the step */
     const bool packed = hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])
-                  : hn_lowering_bring(lowering, node->in[i], in[i].type.format, home, node, i, &tensors[i]));
+                  : hn_lowering_transfer(lowering, node->in[i], in[i].type.format, home, node, i, &tensors[i]));
   }
-  if (home == plan->host) HN_TRY(hn_lowering_settle(lowering));
+  if (home == plan->host) HN_TRY(hn_lowering_wait(lowering));
   hn_plan_step *step =
       hn_lowering_new_step(lowering, HN_STEP_CALL, node->name, node->op, node->in_count, node->out_count, candidate);
   if (!step) return no_memory(lowering);
@@ -174,7 +174,7 @@ hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int
   hn_plan *plan = lowering->plan;
   int tensors[HONE_MAX_PORTS];
   for (int i = 0; i < node->in_count; ++i)
-    HN_TRY(hn_lowering_bring(lowering, node->in[i], HONE_PLAIN, home, node, i, &tensors[i]));
+    HN_TRY(hn_lowering_transfer(lowering, node->in[i], HONE_PLAIN, home, node, i, &tensors[i]));
   hn_plan_step *step = hn_lowering_new_step(lowering, HN_STEP_VIEW, node->name, node->op, node->in_count, 1, NULL);
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
@@ -212,8 +212,8 @@ static hone_status emit_control(hn_lowering *lowering, const hn_choice *choice) 
   int *tensors = HN_NEW(&plan->arena, int, node->in_count + 1);
   if (!tensors) return no_memory(lowering);
   for (int i = 0; i < node->in_count; ++i)
-    HN_TRY(hn_lowering_bring(lowering, node->in[i], HONE_PLAIN, plan->host, node, i, &tensors[i]));
-  HN_TRY(hn_lowering_settle(lowering));
+    HN_TRY(hn_lowering_transfer(lowering, node->in[i], HONE_PLAIN, plan->host, node, i, &tensors[i]));
+  HN_TRY(hn_lowering_wait(lowering));
   const hn_step_kind kind = node->op->traits & HONE_RUNS_LOOP ? HN_STEP_LOOP : HN_STEP_BRANCH;
   hn_plan_step *step =
       hn_lowering_new_step(lowering, kind, node->name, node->op, node->in_count, node->out_count, NULL);
@@ -267,7 +267,7 @@ hone_status hn_lowering_steps(hn_lowering *lowering) {
                   choices->items[i].node->name, choices->items[i].node->op->name);
     for (int i = 0; b == 0 && i < from->block->result_count; ++i) { /* results leave plain, in the host's memory */
       int t;
-      HN_TRY(hn_lowering_bring(lowering, from->block->results[i], HONE_PLAIN, plan->host, NULL, i, &t));
+      HN_TRY(hn_lowering_transfer(lowering, from->block->results[i], HONE_PLAIN, plan->host, NULL, i, &t));
     }
     if (b > 0) HN_TRY(block_tensors(lowering, from->block->results, block->result_count, &block->results));
     block->step_count = plan->step_count - block->first_step;

@@ -4,7 +4,7 @@
 #include "pass/apply.h"
 #include "pass/parts.h"
 #include "pass/passes.h"
-#include "pass/reach.h"
+#include "pass/fusion_target.h"
 #include <string.h>
 
 static bool is_root_value(const hn_match *match, const hn_value *value) {
@@ -120,7 +120,7 @@ static const char *check_types(const hn_match *match, const attempt *try) {
 static hone_status ask_for_made(const hn_match *match, const attempt *try, const char **out_unmet) {
   for (const hn_node *node = first_made(try); node && node != try->before && !*out_unmet; node = node->next)
     if (!(node->op->traits & HONE_ALIASES))
-      HN_TRY(hn_reach_check(match->run, node, match->nodes, match->node_count, out_unmet));
+      HN_TRY(hn_fusion_target_check(match->run, node, match->nodes, match->node_count, out_unmet));
   return HONE_OK;
 }
 
@@ -194,7 +194,7 @@ hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out
   if (!*out_unmet && row->fuses) {
     if (!was_made(&try, try.results[0]->node))
       return HN_FAIL(diag, HONE_INTERNAL, "rule %s fuses, but makes no node", row->name);
-    HN_TRY(hn_reach_check(match->run, try.results[0]->node, match->nodes, match->node_count, out_unmet));
+    HN_TRY(hn_fusion_target_check(match->run, try.results[0]->node, match->nodes, match->node_count, out_unmet));
   }
   if (!*out_unmet && row->asks) HN_TRY(ask_for_made(match, &try, out_unmet));
   if (*out_unmet) {

@@ -4,7 +4,7 @@
  * shape of the result, so that nothing is computed twice and one intermediate tensor goes. */
 #include "pass/passes.h"
 #include "pass/parts.h"
-#include "pass/reach.h"
+#include "pass/fusion_target.h"
 #include <string.h>
 
 enum { MAX_INPUTS = 8, MAX_NODES = HN_EXPR_MAX };
@@ -153,7 +153,7 @@ static hone_status replace(group *g, const char *text, hn_node **out_node) {
   HN_TRY(create_fused(g, text, &fused));
   const bool same = hn_type_equal(&fused->out[0]->fact.type, &root->out[0]->fact.type);
   const char *unmet = same ? NULL : "the shape would change";
-  if (same) HN_TRY(hn_reach_check(g->run, fused, g->nodes, g->node_count, &unmet));
+  if (same) HN_TRY(hn_fusion_target_check(g->run, fused, g->nodes, g->node_count, &unmet));
   if (unmet) {
     hn_node_remove(fused);
     return hn_pass_log_event(g->run, "group_elementwise", root, unmet);

@@ -29,6 +29,6 @@ hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end);
 hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node *node, const char *unmet);
 
 /* Drops near misses that no longer mean anything: of nodes that are gone, told twice, or overtaken by a firing. */
-hone_status hn_pass_log_settle(hn_pass_run *run);
+hone_status hn_pass_log_prune(hn_pass_run *run);
 
 #endif

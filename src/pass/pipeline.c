@@ -234,5 +234,5 @@ hone_status hn_pipeline_run(hn_pass_run *run, const char *after) {
     if (run->builds) HN_TRY(run_pass(run, &passes[HN_COUNT(passes) - 1])); /* own_outputs; twice changes nothing */
     break;
   }
-  return hn_pass_log_settle(run);
+  return hn_pass_log_prune(run);
 }

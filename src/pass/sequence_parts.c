@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sequence_parts.c - which element of a sequence a step reads, and the nodes around the layer that takes the steps'
  * place. */
-#include "pass/reach.h"
+#include "pass/fusion_target.h"
 #include "pass/sequences.h"
 #include "pass/views.h"
 
@@ -163,5 +163,5 @@ hone_status hn_make_recurrent(const hn_sequence_maker *m, hn_node *step, hn_valu
                              .origins = m->origins,
                              .before = m->before};
   HN_TRY(hn_node_create(m->before->owner, &spec, out));
-  return hn_reach_check(m->run, *out, &step, 1, out_unmet);
+  return hn_fusion_target_check(m->run, *out, &step, 1, out_unmet);
 }

@@ -81,7 +81,7 @@ void hn_instance_rebind(hone_session *session, hn_instance *instance);
 hone_status hn_instance_record(hone_session *session, hn_instance *instance);
 void hn_instance_forget(hone_session *session, hn_instance *instance);
 
-/* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/late.c). */
+/* Gives a heap tensor its extents and memory; what its extents say of symbols is learned (run/data_dependent.c). */
 hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, const hone_shape *shape);
 /* LIMIT, or NO_MEMORY below the limit: there was no room for so many bytes of something. */
 hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes);

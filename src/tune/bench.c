@@ -19,9 +19,9 @@ enum { RUNS = 16, RUN_ELEMENTS = 256 };
 typedef struct ready {
   hn_candidate *candidate;
   hn_prepared prepared;
-  hone_launch launch; /* in the host's memory */
-  hn_shuttle shuttle; /* the same where a device with memory of its own reads it */
-  hone_tensor *out;   /* the launch's, whose data take turns */
+  hone_launch launch;      /* in the host's memory */
+  hn_staged_launch staged; /* the same where a device with memory of its own reads it */
+  hone_tensor *out;        /* the launch's, whose data take turns */
   hone_stream *stream;
   void *packed, *scratch;
   size_t packed_bytes, packed_stride, scratch_bytes;
@@ -194,7 +194,7 @@ static hone_device *device_of(const hn_bench *bench, const hn_candidate *candida
 
 static void drop_slot(hn_bench *bench, ready *slot) {
   if (!slot->candidate) return;
-  hn_shuttle_close(&slot->shuttle);
+  hn_staged_launch_close(&slot->staged);
   hn_stream_close(device_of(bench, slot->candidate), slot->stream);
   hn_unprepare(&slot->prepared);
   hn_free(&bench->choices->context->allocator, slot->packed, slot->packed_bytes);
@@ -349,7 +349,7 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
 
 /* What the tactic gets. */
 static const hone_launch *launch_of(const hn_bench *bench, const ready *slot) {
-  return device_of(bench, slot->candidate)->facts.host_memory ? &slot->launch : &slot->shuttle.launch;
+  return device_of(bench, slot->candidate)->facts.host_memory ? &slot->launch : &slot->staged.launch;
 }
 
 /* A join or split is timed as the memory plan of static shapes will lay it: parts that may lie in the whole do. */
@@ -383,12 +383,12 @@ static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *qu
   HN_TRY(make_launch(bench, slot, query));
   HN_TRY(hn_stream_open(device_of(bench, slot->candidate), 2, &slot->stream, diag));
   HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
-  HN_TRY(hn_shuttle_open(device_of(bench, slot->candidate), slot->stream, &slot->launch, slot->candidate->packed_bytes,
-                         slot->candidate->scratch_bytes, &slot->shuttle, diag));
+  HN_TRY(hn_staged_launch_open(device_of(bench, slot->candidate), slot->stream, &slot->launch,
+                               slot->candidate->packed_bytes, slot->candidate->scratch_bytes, &slot->staged, diag));
   hn_stream_stops(device_of(bench, slot->candidate), slot->stream, &choices->context->stop);
   HN_TRY(hn_launch(device_of(bench, slot->candidate), &slot->prepared, slot->stream, launch_of(bench, slot)));
   HN_TRY(hn_check_stop(choices->context));
-  HN_TRY(hn_shuttle_fetch(&slot->shuttle, diag));
+  HN_TRY(hn_staged_launch_fetch(&slot->staged, diag));
   if (bench->reference) HN_TRY(measure_error(bench, slot));
   if (timed) overlay(bench, slot, query);
   return HONE_OK;

@@ -66,10 +66,10 @@ typedef struct hn_choice {
   bool late;                    /* touches extents known only after running: the reference alone can run it */
   bool crosses_in, crosses_out; /* reads or makes what crosses a block's border: plain, and the host's */
   bool nested;                  /* inside a branch or a loop: the host's */
-  bool stays;                   /* in the host's memory, though another device could run it */
+  bool on_host;                 /* in the host's memory, though another device could run it */
   bool each_pair;               /* every pair of formats is wanted by itself, not the fastest of all */
   int same_as;                  /* an earlier choice with the same query: its measurements are shared; -1: none */
-  int twins;                    /* how many share its measurements */
+  int identical_count;          /* how many share its measurements */
   hn_parts_trial *trial;        /* NULL: the node has no parts */
   bool split;                   /* its parts are to run instead, */
   double parts_ns;              /* in so much time */

@@ -11,10 +11,10 @@ bool hn_candidate_usable(const hn_candidate *candidate) {
 }
 
 bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate) {
-  if (choices->devices[candidate->device]->facts.host_memory == choice->stays) return false;
+  if (choices->devices[candidate->device]->facts.host_memory == choice->on_host) return false;
   for (int k = 0; k < choice->candidate_count; ++k)
     if (hn_candidate_usable(&choice->candidates[k]) &&
-        choices->devices[choice->candidates[k].device]->facts.host_memory == choice->stays)
+        choices->devices[choice->candidates[k].device]->facts.host_memory == choice->on_host)
       return true;
   return false;
 }
@@ -46,7 +46,7 @@ typedef struct asking {
   hn_choice *choice;
   hone_fact *in, *out; /* room */
   bool is_wanted;
-  hn_wanted wanted; /* all that is allowed for this node */
+  hn_tactic_override wanted; /* all that is allowed for this node */
 } asking;
 
 static hn_candidate *add(asking *a, const hn_candidate *candidate) {
@@ -92,7 +92,7 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   if (a->options->reference_only && !reference) return "only the reference was allowed";
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
   if (!hn_source_allowed(a->options, device, tactic)) return "its tactic source was left out";
-  if (a->is_wanted && !hn_wanted_tactic(&a->wanted, tactic->name)) return "another tactic was asked for";
+  if (a->is_wanted && !hn_tactic_override_names(&a->wanted, tactic->name)) return "another tactic was asked for";
   if (!a->choice->late && (tactic->flags & HONE_TACTIC_LATE)) return "its extents are known before the run";
   if (a->choice->late && !reference && !(tactic->flags & HONE_TACTIC_LATE))
     return "its extents are known only after running";
@@ -167,7 +167,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "it needs more scratch memory than is allowed";
     }
-    if (!candidate->reason && a->is_wanted && !hn_wanted_params(&a->wanted, &candidate->params)) {
+    if (!candidate->reason && a->is_wanted && !hn_tactic_override_allows(&a->wanted, &candidate->params)) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "other parameters were asked for";
     }
@@ -255,7 +255,7 @@ static hone_status ask_all(asking *a) {
 hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options) {
   asking a = {.choices = choices, .options = choices->tuning->options, .choice = choice};
   const hn_node *node = choice->node;
-  a.is_wanted = by_options && hn_wanted_find(a.options, node->name, &a.wanted);
+  a.is_wanted = by_options && hn_tactic_override_find(a.options, node->name, &a.wanted);
   a.in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   a.out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!a.in || !a.out) return HN_FAIL_MEMORY(&choices->context->diag);
@@ -273,11 +273,11 @@ hone_status hn_tune_enumerate(hn_choices *choices) {
     if (!hn_choice_runs(&choices->items[i])) continue;
     HN_TRY(hn_tune_ask(choices, &choices->items[i], true));
   }
-  HN_TRY(hn_wanted_check(choices, choices->tuning->options));
+  HN_TRY(hn_tactic_overrides_check(choices, choices->tuning->options));
   for (int i = 0; i < choices->count; ++i) {
     if (!hn_choice_runs(&choices->items[i])) continue;
     const hone_status one = report_missing(choices, &choices->items[i]);
     if (one != HONE_OK) status = one;
   }
-  return status == HONE_OK ? hn_tune_stay(choices) : status;
+  return status == HONE_OK ? hn_tune_place_on_host(choices) : status;
 }

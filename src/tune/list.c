@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list.c - the nodes of a graph, or of a fused node's parts, as choices: facts at opt, what runs at all, twins. */
+/* list.c - the nodes of a graph, or of a fused node's parts, as choices: facts at opt, what runs at all, identical
+ * layers. */
 #include "base/hash.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
@@ -171,7 +172,7 @@ static bool same_candidates(const hn_choice *a, const hn_choice *b) {
 }
 
 /* Choices with the same query share their measurements. */
-hone_status hn_choices_find_twins(hn_choices *choices) {
+hone_status hn_choices_find_identical(hn_choices *choices) {
   hn_table table;
   hn_table_init(&table, &choices->arena);
   for (int i = 0; i < choices->count; ++i) {
@@ -181,7 +182,7 @@ hone_status hn_choices_find_twins(hn_choices *choices) {
     hn_choice *first = hn_table_get(&table, key);
     if (first && same_candidates(first, &choices->items[i])) {
       choices->items[i].same_as = (int)(first - choices->items);
-      ++first->twins;
+      ++first->identical_count;
     } else if (!hn_table_put(&table, key, &choices->items[i]))
       return no_memory(choices);
   }

@@ -223,7 +223,7 @@ static int on_bench(const measuring *m) {
 }
 
 /* Nothing is left to decide: each format pair has one candidate, and its interval is narrow. */
-static bool is_settled(const measuring *m) {
+static bool is_decided(const measuring *m) {
   for (int i = 0; i < m->count; ++i) {
     const timing *t = &m->timings[i];
     if (t->slot < 0) continue;
@@ -257,7 +257,7 @@ static hone_status time_rounds(measuring *m) {
       if (m->timings[i].slot >= 0 && is_behind(m, &m->timings[i], factor))
         leave_bench(m, &m->timings[i], "dropped: slower than the best of its formats");
     HN_TRY(hn_check_stop(m->choices->context));
-    if (is_settled(m) || hn_tuning_stopped(m->tuning)) break;
+    if (is_decided(m) || hn_tuning_stopped(m->tuning)) break;
   }
   return HONE_OK;
 }
@@ -346,7 +346,7 @@ static hone_status prove(hn_choices *choices, hn_choice *choice, int only) {
 }
 
 /* One side of a contest keeps its old time where that was less: other programs only add. */
-static hone_status settle(hn_contestant *contestant, timing *t, const hn_candidate *before) {
+static hone_status keep_better(hn_contestant *contestant, timing *t, const hn_candidate *before) {
   hn_choices *choices = contestant->choices;
   if (before->state == HN_CANDIDATE_TIMED && before->time_low_ns < t->candidate->time_low_ns) {
     t->candidate->time_ns = before->time_ns;
@@ -424,7 +424,7 @@ hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, b
   hone_status status = contest(tuning, list, count, benches, timings, out_decided);
   for (int i = 0; i < count; ++i) hn_bench_close(benches[i]);
   for (int i = 0; i < count && status == HONE_OK; ++i)
-    if (timings[i].count > 0) status = settle(&list[i], &timings[i], &before[i]);
+    if (timings[i].count > 0) status = keep_better(&list[i], &timings[i], &before[i]);
   bool *kept = HN_NEW(&tuning->arena, bool, 1);
   if (status == HONE_OK && (!kept || !hn_table_put(&tuning->contests, key, kept)))
     return HN_FAIL_MEMORY(&tuning->context->diag);

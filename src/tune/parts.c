@@ -64,7 +64,7 @@ static hn_choices *create(const hn_choices *choices, hn_choice *choice) {
 /* Parts run where the fused node does: their times do not hold what crossing to another memory costs. */
 static void keep_beside_fused(const hn_choices *parts, const hn_choice *fused, hn_choice *part) {
   bool host = true;
-  for (int c = 0; c < fused->candidate_count && !fused->stays; ++c)
+  for (int c = 0; c < fused->candidate_count && !fused->on_host; ++c)
     if (hn_candidate_usable(&fused->candidates[c]))
       host = host && parts->devices[fused->candidates[c].device]->facts.host_memory;
   for (int c = 0; c < part->candidate_count; ++c) {
@@ -213,10 +213,10 @@ static bool leaves_by_reference(const hn_choice *choice) {
 
 /* Why the parts need not be tried; NULL when they are. */
 static const char *skip(const hn_choices *choices, const hn_choice *choice) {
-  hn_wanted wanted;
+  hn_tactic_override wanted;
   if (choices->tuning->splitting_over) return "too many fused nodes were split";
   if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
-  if (hn_wanted_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was asked for";
+  if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was asked for";
   if (!best_of(choice, NULL) || leaves_by_reference(choice)) return NULL;
   if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
@@ -234,7 +234,7 @@ hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
   HN_TRY(ask(parts, choice, &trial->why));
   if (!trial->why && !may_win(parts, choice)) trial->why = "by the device's peaks they cannot be faster";
   if (trial->why) return HONE_OK;
-  HN_TRY(hn_choices_find_twins(parts));
+  HN_TRY(hn_choices_find_identical(parts));
   HN_TRY(hn_choices_measure(parts));
   if (best_of(choice, NULL) && choices->tuning->stopped) trial->why = hn_time_used_up;
   if (trial->why) return HONE_OK;

@@ -36,7 +36,7 @@ static double expected_ns(const hn_choice *choice) {
   for (int c = 0; c < choice->candidate_count; ++c)
     if (hn_candidate_usable(&choice->candidates[c]) && (best == 0 || choice->candidates[c].estimate_ns < best))
       best = choice->candidates[c].estimate_ns;
-  return best * (1 + choice->twins);
+  return best * (1 + choice->identical_count);
 }
 
 static hone_status measure_locked(hn_choices *choices, hn_choice *choice) {
@@ -123,7 +123,7 @@ static hone_status measure_devices(const hn_choices *choices) {
 /* ---- proving ---- */
 
 /* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
- * formats; and a twin shares its first's times, but its weights are its own. */
+ * formats; and an identical layer shares the first one's times, but its weights are its own. */
 static bool is_unproved(const hn_choice *choice) {
   if (!hn_choice_runs(choice) || choice->late || choice->locked || choice->split) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
@@ -131,7 +131,8 @@ static bool is_unproved(const hn_choice *choice) {
   return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
 }
 
-/* A twin without weights reads the same drawn numbers as its first did: what was proved there holds here. */
+/* An identical layer without weights reads the same drawn numbers as the first one: what was proved there holds here.
+ */
 static bool proved_by_first(const hn_choices *choices, hn_choice *choice) {
   if (choice->same_as < 0) return false;
   for (int i = 0; i < choice->node->in_count; ++i)
@@ -198,7 +199,7 @@ static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph) {
     HN_TRY(split(tuning, graph, node, "the lock", 0, 0));
   for (node = graph->main->first; node && tuning->options->tactic_count;) {
     hn_node *next = node->next, *before = node->prev;
-    if (hn_wanted_parts(tuning->options, node->name) && hn_node_can_split(node)) {
+    if (hn_tactic_override_parts(tuning->options, node->name) && hn_node_can_split(node)) {
       HN_TRY(split(tuning, graph, node, "it was asked for", 0, 0));
       next = before ? before->next : graph->main->first; /* the parts may be wanted in parts, too */
     }
@@ -251,7 +252,7 @@ static hone_status run_round(hn_choices *choices, const hone_shape *min, const h
   choices->cold_bytes = cold_bytes(choices);
   HN_TRY(hn_tune_enumerate(choices));
   if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
-  HN_TRY(hn_choices_find_twins(choices));
+  HN_TRY(hn_choices_find_identical(choices));
   HN_TRY(hn_reformats_measure(choices));
   HN_TRY(hn_choices_measure(choices));
   HN_TRY(hn_tune_calibrate(choices));
@@ -363,7 +364,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
 void hn_choices_destroy(hn_choices *choices) {
   if (!choices) return;
   hone_context *context = choices->context;
-  for (int i = 0; i < choices->count; ++i) /* trials shared by twins are destroyed with the first */
+  for (int i = 0; i < choices->count; ++i) /* trials shared by identical layers are destroyed with the first */
     if (choices->items[i].trial && choices->items[i].same_as < 0) hn_choices_destroy(choices->items[i].trial->choices);
   hn_arena_deinit(&choices->arena);
   hn_free(&context->allocator, choices, sizeof *choices);

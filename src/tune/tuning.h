@@ -71,7 +71,7 @@ bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor
 /* A device with memory of its own was asked for: where one of its candidates is usable, those in the host's memory
  * wait, since every change between the two costs copies; where the choice stays with the host, the other way round. */
 bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate);
-hone_status hn_tune_stay(hn_choices *choices); /* decides which choices stay (tune/stay.c) */
+hone_status hn_tune_place_on_host(hn_choices *choices); /* decides which choices stay (tune/host_placement.c) */
 /* What tells two choices apart for measuring: op, attributes, types, constness. Text in the arena; NULL: no memory. */
 const char *hn_choice_key(hn_choices *choices, const hn_choice *choice);
 
@@ -121,7 +121,7 @@ hone_status hn_tune_contest(hn_tuning *tuning, hn_contestant *list, int count, b
 hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice);
 /* A graph's block as choices without candidates: the main one with those inside it, or the parts of a fused node. */
 hone_status hn_choices_list(hn_choices *choices);
-hone_status hn_choices_find_twins(hn_choices *choices); /* choices with the same query share their measurements */
+hone_status hn_choices_find_identical(hn_choices *choices); /* choices with the same query share their measurements */
 /* Symbol values under one shape an input; -1 for those known only after running. */
 hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
 /* Times all choices, the most work first (tune/tune.c). */
@@ -133,20 +133,20 @@ typedef struct hn_boundary {
 /* The cheapest assignment; boundary NULL: all plain. costs are left in choices->total_ns (tune/assign.c). */
 hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
 
-/* Asked for by --tactic or in the lock's words (tune/wanted.c). */
-typedef struct hn_wanted {
+/* Asked for by --tactic or in the lock's words (tune/tactic_overrides.c). */
+typedef struct hn_tactic_override {
   const char *tactic; /* glob */
   size_t tactic_length;
   const char *params; /* "name=value,..."; NULL: any */
   size_t params_length;
   bool glob; /* the nodes' names are a pattern: it counts for those that can */
-} hn_wanted;
-bool hn_wanted_find(const hone_build_options *options, const char *node, hn_wanted *out);
-bool hn_wanted_tactic(const hn_wanted *wanted, const char *tactic);
-bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params);
-hone_status hn_wanted_check(const hn_choices *choices, const hone_build_options *options);
+} hn_tactic_override;
+bool hn_tactic_override_find(const hone_build_options *options, const char *node, hn_tactic_override *out);
+bool hn_tactic_override_names(const hn_tactic_override *wanted, const char *tactic);
+bool hn_tactic_override_allows(const hn_tactic_override *wanted, const hone_params *params);
+hone_status hn_tactic_overrides_check(const hn_choices *choices, const hone_build_options *options);
 /* Does some option ask for the node's parts? */
-bool hn_wanted_parts(const hone_build_options *options, const char *node);
+bool hn_tactic_override_parts(const hone_build_options *options, const char *node);
 
 /* INVALID names the sources of tactics that are not known, and those that are (tune/sources.c). */
 hone_status hn_sources_check(const hn_choices *choices, const hone_build_options *options);

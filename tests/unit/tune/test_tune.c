@@ -185,7 +185,7 @@ static void test_padded_reformat(void **state) {
 }
 
 /* Equal layers are measured once; one with weights is proved by itself, for its weights are its own. */
-static void test_twins(void **state) {
+static void test_identical_layers(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -401,7 +401,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fastest),        cmocka_unit_test(test_levels),
       cmocka_unit_test(test_pruning),        cmocka_unit_test(test_dropping),
-      cmocka_unit_test(test_formats),        cmocka_unit_test(test_twins),
+      cmocka_unit_test(test_formats),        cmocka_unit_test(test_identical_layers),
       cmocka_unit_test(test_parts),          cmocka_unit_test(test_lock_of_parts),
       cmocka_unit_test(test_wanted_parts),   cmocka_unit_test(test_wanted),
       cmocka_unit_test(test_budget),         cmocka_unit_test(test_deadline),

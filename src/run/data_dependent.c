@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late.c - steps whose extents are known only after running: resolved when their turn comes, their tensors on the
- * session's heap. */
+/* data_dependent.c - steps whose extents are known only after running: resolved when their turn comes, their tensors on
+ * the session's heap. */
 #include "ops/extents.h"
 #include "ops/op.h"
 #include "run/session.h"

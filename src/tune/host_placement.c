@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stay.c - what stays in the host's memory though another device was asked for: groups of neighbours that move or
- * change elements one by one, beside a step that only the host runs, without any step that computes more. Sending them
- * away would cost copies there and back, and save nothing: an activation between two convolutions of the host. */
+/* host_placement.c - what stays in the host's memory though another device was asked for: groups of neighbours that
+ * move or change elements one by one, beside a step that only the host runs, without any step that computes more.
+ * Sending them away would cost copies there and back, and save nothing: an activation between two convolutions of the
+ * host. */
 #include "tune/tuning.h"
 
 typedef struct staying {
@@ -72,7 +73,7 @@ static void mark_border(staying *s, int maker, int reader) {
   if (s->away[maker] != s->away[reader]) s->beside_host[group_of(s, s->away[maker] ? maker : reader)] = true;
 }
 
-hone_status hn_tune_stay(hn_choices *choices) {
+hone_status hn_tune_place_on_host(hn_choices *choices) {
   bool apart = false;
   for (int d = 0; d < choices->device_count; ++d) apart = apart || !choices->devices[d]->facts.host_memory;
   if (!apart) return HONE_OK;
@@ -88,7 +89,7 @@ hone_status hn_tune_stay(hn_choices *choices) {
   }
   for (int c = 0; c < choices->count; ++c) {
     const int group = group_of(&s, c);
-    choices->items[c].stays = s.away[c] && s.beside_host[group] && !s.heavy[group];
+    choices->items[c].on_host = s.away[c] && s.beside_host[group] && !s.heavy[group];
   }
   return HONE_OK;
 }

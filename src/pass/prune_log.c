@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - what of the log is worth telling when all passes have run. A rule is tried again and again while the graph
- * changes; only the last reason against it counts, and only while the node is still there. */
+/* prune_log.c - what of the log is worth telling when all passes have run. A rule is tried again and again while the
+ * graph changes; only the last reason against it counts, and only while the node is still there. */
 #include "pass/passes.h"
 
 typedef struct settling {
@@ -33,7 +33,7 @@ static bool mark(settling *s, hn_pass_log *log) {
   return true;
 }
 
-hone_status hn_pass_log_settle(hn_pass_run *run) {
+hone_status hn_pass_log_prune(hn_pass_run *run) {
   hn_pass_log *log = run->log;
   if (!log) return HONE_OK;
   settling s;

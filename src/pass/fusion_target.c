@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reach.c - fusing for several devices at once. One device asked about all: with a GPU beside the host, what the host
- * runs would not be fused as on the host alone, or a GPU's product would follow an activation that only the host has.
+/* fusion_target.c - fusing for several devices at once. One device asked about all: with a GPU beside the host, what
+ * the host runs would not be fused as on the host alone, or a GPU's product would follow an activation that only the
+ * host has.
  */
-#include "pass/reach.h"
+#include "pass/fusion_target.h"
 
 static hone_status reach_of(const hn_pass_run *run, const hn_node *node, hn_reach *out) {
   const hn_allocator *allocator = &run->context->allocator;
@@ -19,8 +20,8 @@ static hone_status reach_of(const hn_pass_run *run, const hn_node *node, hn_reac
   return HONE_OK;
 }
 
-hone_status hn_reach_check(const hn_pass_run *run, const hn_node *fused, hn_node *const *nodes, int node_count,
-                           const char **out_unmet) {
+hone_status hn_fusion_target_check(const hn_pass_run *run, const hn_node *fused, hn_node *const *nodes, int node_count,
+                                   const char **out_unmet) {
   const uint32_t light = HONE_ELEMENTWISE | HONE_MOVES | HONE_ALIASES;
   hn_reach reach;
   bool host_needed = false;

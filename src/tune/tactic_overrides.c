@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wanted.c - tactics asked for by name: "NODE=TACTIC[:param=value,...]", both sides globs of fnmatch(3), the last one
- * that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there and
- * accept: else the call fails and names what is near or why not. */
+/* tactic_overrides.c - tactics asked for by name: "NODE=TACTIC[:param=value,...]", both sides globs of fnmatch(3), the
+ * last one that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there
+ * and accept: else the call fails and names what is near or why not. */
 #include "tune/tuning.h"
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static const char *params_of(const char *text) {
 }
 
 /* Splits an option; node is a copy in room. false: it is none of that form, or too long. */
-static bool split(const char *text, char *node, size_t room, hn_wanted *out) {
-  *out = (hn_wanted){.params = params_of(text)};
+static bool split(const char *text, char *node, size_t room, hn_tactic_override *out) {
+  *out = (hn_tactic_override){.params = params_of(text)};
   const size_t length = out->params ? (size_t)(out->params - 1 - text) : strlen(text);
   size_t equals = length;
   while (equals > 0 && text[equals - 1] != '=') --equals;
@@ -39,7 +39,7 @@ static bool split(const char *text, char *node, size_t room, hn_wanted *out) {
   return out->tactic_length > 0;
 }
 
-static bool is_parts(const hn_wanted *wanted) {
+static bool is_parts(const hn_tactic_override *wanted) {
   return wanted->tactic_length == 5 && memcmp(wanted->tactic, "parts", 5) == 0;
 }
 
@@ -47,23 +47,23 @@ static bool names(const char *pattern, const char *name) {
   return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
 }
 
-bool hn_wanted_find(const hone_build_options *options, const char *node, hn_wanted *out) {
+bool hn_tactic_override_find(const hone_build_options *options, const char *node, hn_tactic_override *out) {
   char pattern[512];
   for (int i = options->tactic_count - 1; i >= 0; --i)
     if (split(options->tactics[i], pattern, sizeof pattern, out) && !is_parts(out) && names(pattern, node)) return true;
   return false;
 }
 
-bool hn_wanted_parts(const hone_build_options *options, const char *node) {
+bool hn_tactic_override_parts(const hone_build_options *options, const char *node) {
   char pattern[512];
-  hn_wanted wanted;
+  hn_tactic_override wanted;
   for (int i = 0; i < options->tactic_count; ++i)
     if (split(options->tactics[i], pattern, sizeof pattern, &wanted) && is_parts(&wanted) && names(pattern, node))
       return true;
   return false;
 }
 
-bool hn_wanted_tactic(const hn_wanted *wanted, const char *tactic) {
+bool hn_tactic_override_names(const hn_tactic_override *wanted, const char *tactic) {
   char pattern[256];
   if (wanted->tactic_length >= sizeof pattern) return false;
   memcpy(pattern, wanted->tactic, wanted->tactic_length);
@@ -78,7 +78,7 @@ static bool has_param(const hone_params *params, const char *name, size_t length
   return false;
 }
 
-bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params) {
+bool hn_tactic_override_allows(const hn_tactic_override *wanted, const hone_params *params) {
   for (const char *at = wanted->params; at && *at;) {
     const size_t name = strcspn(at, "=");
     char *end;
@@ -90,7 +90,7 @@ bool hn_wanted_params(const hn_wanted *wanted, const hone_params *params) {
 }
 
 /* Tactics of the node, the nearest name first, each once. */
-static void add_near(const hn_choice *choice, const hn_wanted *wanted, hn_text *out) {
+static void add_near(const hn_choice *choice, const hn_tactic_override *wanted, hn_text *out) {
   enum { MOST = 4 };
   const char *shown[MOST];
   for (int n = 0; n < MOST; ++n) {
@@ -109,23 +109,24 @@ static void add_near(const hn_choice *choice, const hn_wanted *wanted, hn_text *
   }
 }
 
-static bool has_wanted(const hn_choice *choice, const hn_wanted *wanted) {
+static bool has_wanted(const hn_choice *choice, const hn_tactic_override *wanted) {
   for (int k = 0; k < choice->candidate_count; ++k)
-    if (hn_candidate_usable(&choice->candidates[k]) && hn_wanted_tactic(wanted, choice->candidates[k].tactic->name) &&
-        hn_wanted_params(wanted, &choice->candidates[k].params))
+    if (hn_candidate_usable(&choice->candidates[k]) &&
+        hn_tactic_override_names(wanted, choice->candidates[k].tactic->name) &&
+        hn_tactic_override_allows(wanted, &choice->candidates[k].params))
       return true;
   return false;
 }
 
 /* The call's error when a node cannot run as asked for. */
-static hone_status fail_choice(const hn_choices *choices, const hn_choice *choice, const hn_wanted *wanted) {
+static hone_status fail_choice(const hn_choices *choices, const hn_choice *choice, const hn_tactic_override *wanted) {
   hn_text reasons;
   hn_text_init(&reasons, choices->context->allocator);
   int named = 0;
   const char *last = NULL;
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
-    if (!hn_wanted_tactic(wanted, candidate->tactic->name)) continue;
+    if (!hn_tactic_override_names(wanted, candidate->tactic->name)) continue;
     if (named++ < 4 && candidate->reason && candidate->reason != last)
       hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name, hone_format_name(candidate->formats.in),
                      hone_format_name(candidate->formats.out), last = candidate->reason);
@@ -141,7 +142,7 @@ static hone_status fail_choice(const hn_choices *choices, const hn_choice *choic
 
 static hone_status check_option(const hn_choices *choices, const char *option) {
   char pattern[512];
-  hn_wanted wanted;
+  hn_tactic_override wanted;
   if (!split(option, pattern, sizeof pattern, &wanted))
     return HN_FAIL(&choices->context->diag, HONE_INVALID, "%s: a choice is NODE=TACTIC[:param=value,...]", option);
   if (is_parts(&wanted)) return HONE_OK; /* that node is gone, or was never fused: tune.c tells */
@@ -149,10 +150,10 @@ static hone_status check_option(const hn_choices *choices, const char *option) {
   int fitting = 0;
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
-    hn_wanted last;
+    hn_tactic_override last;
     if (!hn_choice_runs(choice) || !names(pattern, choice->node->name)) continue;
     const bool overruled =
-        !hn_wanted_find(choices->tuning->options, choice->node->name, &last) || last.tactic != wanted.tactic;
+        !hn_tactic_override_find(choices->tuning->options, choice->node->name, &last) || last.tactic != wanted.tactic;
     if (overruled || has_wanted(choice, &wanted))
       ++fitting;
     else if (!unfit || !unfit->candidate_count)
@@ -164,7 +165,7 @@ static hone_status check_option(const hn_choices *choices, const char *option) {
                  "%s: the optimised graph has no such node; a choice is NODE=TACTIC", option);
 }
 
-hone_status hn_wanted_check(const hn_choices *choices, const hone_build_options *options) {
+hone_status hn_tactic_overrides_check(const hn_choices *choices, const hone_build_options *options) {
   hone_status status = HONE_OK;
   for (int i = 0; i < options->tactic_count && choices->root == choices->graph->main; ++i) {
     const hone_status one = check_option(choices, options->tactics[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selected.c - operators whose own extents come out of the run: non_zero, compress, non_max_suppression. Nothing about
- * their inputs' extents is known before a launch. */
+/* data_dependent.c - operators whose own extents come out of the run: non_zero, compress, non_max_suppression. Nothing
+ * about their inputs' extents is known before a launch. */
 #include "backend/cpu/copy.h"
 #include "base/memory.h"
 #include "tensor/element.h"

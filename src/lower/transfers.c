@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bring.c - a value brought to its reader. Where a reader wants another format than the producer writes, a reformat
+/* transfers.c - a value brought to its reader. Where a reader wants another format than the producer writes, a reformat
  * step of its own stands between; where it works in another memory, a copy step. Both are named after the step that
  * caused them, and made once for all readers. */
 #include "lower/lowering.h"
@@ -91,12 +91,12 @@ static hone_status emit_copy(hn_lowering *lowering, const hn_value *value, int t
   const int from_home = lowering->made_at[value->id];
   if (from_home != plan->host && to_home != plan->host) { /* between two such devices the way leads over the host */
     int at_host;
-    HN_TRY(hn_lowering_bring(lowering, value, HONE_PLAIN, plan->host, cause, port, &at_host));
-    HN_TRY(hn_lowering_settle(lowering));
+    HN_TRY(hn_lowering_transfer(lowering, value, HONE_PLAIN, plan->host, cause, port, &at_host));
+    HN_TRY(hn_lowering_wait(lowering));
   }
   const int source = from_home != plan->host && to_home != plan->host ? plan->host : from_home;
   int from;
-  HN_TRY(hn_lowering_bring(lowering, value, HONE_PLAIN, source, cause, port, &from));
+  HN_TRY(hn_lowering_transfer(lowering, value, HONE_PLAIN, source, cause, port, &from));
   const int result = hn_lowering_tensor(lowering, value, HONE_PLAIN, to_home);
   if (result < 0) return HONE_NO_MEMORY;
   char name[256];
@@ -122,7 +122,7 @@ static hone_status emit_copy(hn_lowering *lowering, const hn_value *value, int t
   return cause ? hn_lowering_origins(lowering, &cause->origins, step) : HONE_OK;
 }
 
-hone_status hn_lowering_settle(hn_lowering *lowering) {
+hone_status hn_lowering_wait(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
   for (int d = 0; d < plan->device_count; ++d) {
     if (!lowering->unwaited[d]) continue;
@@ -137,8 +137,8 @@ hone_status hn_lowering_settle(hn_lowering *lowering) {
   return HONE_OK;
 }
 
-hone_status hn_lowering_bring(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
-                              const hn_node *cause, int port, int *out) {
+hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
+                                 const hn_node *cause, int port, int *out) {
   *out = -1;
   if (!value) return HONE_OK;
   const int *plain = hn_lowering_slot(lowering, value, HONE_PLAIN, home);
@@ -151,7 +151,7 @@ hone_status hn_lowering_bring(hn_lowering *lowering, const hn_value *value, hone
         HN_TRY(hn_lowering_view(lowering, lowering->view_of[value->id], home));
       else if (*plain < 0)
         HN_TRY(emit_copy(lowering, value, home, cause, port));
-      if (format != HONE_PLAIN && home == lowering->plan->host) HN_TRY(hn_lowering_settle(lowering));
+      if (format != HONE_PLAIN && home == lowering->plan->host) HN_TRY(hn_lowering_wait(lowering));
       if (format != HONE_PLAIN) return emit_one_reformat(lowering, value, HONE_PLAIN, format, home, cause, port, out);
     }
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choose.c - along one axis of f32: where the largest or smallest element is (arg_max, arg_min), the k best (top_k),
+/* arg_topk.c - along one axis of f32: where the largest or smallest element is (arg_max, arg_min), the k best (top_k),
  * and the running sum (cum_sum). NaN counts as larger than every number. */
 #include "backend/cpu/copy.h"
 #include "tensor/element.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shuttle.c - one launch carried to a device's own memory and back. */
+/* staged_launch.c - one launch carried to a device's own memory and back. */
 #include "device/device.h"
 #include <string.h>
 
 /* Memory for one part, with the host's bytes when there are some. */
-static hone_status place(hn_shuttle *s, int at, size_t bytes, void *from, void **out, hone_diagnostics *diag) {
+static hone_status place(hn_staged_launch *s, int at, size_t bytes, void *from, void **out, hone_diagnostics *diag) {
   HN_TRY(hn_memory_alloc(s->device, bytes, &s->memory[at], diag));
   *out = (void *)(uintptr_t)s->memory[at].address;
   if (!from || bytes == 0) return HONE_OK;
@@ -13,7 +13,7 @@ static hone_status place(hn_shuttle *s, int at, size_t bytes, void *from, void *
   return HONE_OK;
 }
 
-static hone_status fill(hn_shuttle *s, size_t packed_bytes, size_t scratch_bytes, hone_diagnostics *diag) {
+static hone_status fill(hn_staged_launch *s, size_t packed_bytes, size_t scratch_bytes, hone_diagnostics *diag) {
   const hone_launch *host = s->host;
   const int ports = host->in_count + host->out_count;
   for (int i = 0; i < ports; ++i) {
@@ -31,9 +31,10 @@ static hone_status fill(hn_shuttle *s, size_t packed_bytes, size_t scratch_bytes
   return hn_stream_wait(s->device, s->stream, diag); /* the host's bytes are the caller's again */
 }
 
-hone_status hn_shuttle_open(hone_device *device, hone_stream *stream, const hone_launch *host, size_t packed_bytes,
-                            size_t scratch_bytes, hn_shuttle *out, hone_diagnostics *diag) {
-  *out = (hn_shuttle){.device = device, .stream = stream, .host = host, .launch = *host};
+hone_status hn_staged_launch_open(hone_device *device, hone_stream *stream, const hone_launch *host,
+                                  size_t packed_bytes, size_t scratch_bytes, hn_staged_launch *out,
+                                  hone_diagnostics *diag) {
+  *out = (hn_staged_launch){.device = device, .stream = stream, .host = host, .launch = *host};
   if (device->facts.host_memory) return HONE_OK;
   out->count = host->in_count + host->out_count + 2;
   out->memory = hn_alloc_zero(&device->allocator, (size_t)out->count * sizeof *out->memory);
@@ -41,11 +42,11 @@ hone_status hn_shuttle_open(hone_device *device, hone_stream *stream, const hone
   out->launch.scratch = NULL;
   const hone_status status =
       out->memory && out->ports ? fill(out, packed_bytes, scratch_bytes, diag) : HN_FAIL_MEMORY(diag);
-  if (status != HONE_OK) hn_shuttle_close(out);
+  if (status != HONE_OK) hn_staged_launch_close(out);
   return status;
 }
 
-hone_status hn_shuttle_fetch(hn_shuttle *s, hone_diagnostics *diag) {
+hone_status hn_staged_launch_fetch(hn_staged_launch *s, hone_diagnostics *diag) {
   for (int o = 0; s->memory && o < s->host->out_count; ++o) {
     const hone_tensor *to = &s->host->out[o];
     if (!to->data || to->bytes == 0) continue;
@@ -56,10 +57,10 @@ hone_status hn_shuttle_fetch(hn_shuttle *s, hone_diagnostics *diag) {
   return hn_stream_wait(s->device, s->stream, diag);
 }
 
-void hn_shuttle_close(hn_shuttle *s) {
+void hn_staged_launch_close(hn_staged_launch *s) {
   if (!s->device) return;
   for (int i = 0; s->memory && i < s->count; ++i) hn_memory_free(s->device, &s->memory[i]);
   hn_free(&s->device->allocator, s->memory, (size_t)s->count * sizeof *s->memory);
   hn_free(&s->device->allocator, s->ports, (size_t)s->count * sizeof *s->ports);
-  *s = (hn_shuttle){0};
+  *s = (hn_staged_launch){0};
 }
