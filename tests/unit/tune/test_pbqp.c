@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 enum { M = HN_PBQP_MAX, MOST_NODES = 8, MOST_EDGES = 28 };
@@ -132,7 +132,13 @@ static void make_ring(hn_pbqp *p, hn_arena *arena, int nodes) {
   }
 }
 
-/* The processor's time of what solves a ring. */
+/* The processor's time without the kernel's: some machines take microseconds for a fresh page. */
+static double user_seconds(void) {
+  struct rusage usage;
+  assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+  return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6;
+}
+
 static double ring_seconds(int nodes) {
   hn_pbqp pbqp;
   hn_arena arena;
@@ -141,9 +147,9 @@ static double ring_seconds(int nodes) {
   int *assignment = HN_NEW(&arena, int, nodes);
   assert_non_null(assignment);
   bool proved;
-  const clock_t begin = clock();
+  const double begin = user_seconds();
   assert_int_equal(hn_pbqp_solve(&pbqp, NULL, 0, &arena, assignment, &proved), HONE_OK);
-  const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  const double seconds = user_seconds() - begin;
   assert_false(proved);
   hn_arena_deinit(&arena);
   return seconds;
@@ -151,10 +157,14 @@ static double ring_seconds(int nodes) {
 
 static void test_many_hard_nodes(void **state) {
   (void)state;
-  double times = HUGE_VAL;
-  for (int again = 0; again < 3 && times > 10; ++again) times = ring_seconds(64000) / fmax(ring_seconds(8000), 1e-3);
-  print_message("8 times the nodes take %.1f times as long\n", times);
-  assert_true(times < 24);
+  double many = HUGE_VAL, few = HUGE_VAL, times = HUGE_VAL;
+  for (int again = 0; again < 5 && times > 7; ++again) { /* what others do adds to a time: the least ones tell */
+    many = fmin(many, ring_seconds(64000));
+    few = fmin(few, ring_seconds(16000));
+    times = many / fmax(few, 1e-3);
+  }
+  print_message("4 times the nodes take %.1f times as long\n", times);
+  assert_true(times < 10); /* 16 if it were quadratic; the larger one leaves the caches */
 }
 
 static void test_stop(void **state) {
