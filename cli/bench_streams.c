@@ -46,7 +46,7 @@ static int open_host_tensors(bench_stream *s) {
     if (status == HONE_OK) status = hone_session_tensor(s->session, port.name, &view);
     if (status != HONE_OK) return cli_fail_session(cli, s->session, status);
     if (view.type.kind != HONE_TENSOR || view.type.dtype == HONE_STRING) {
-      cli_error("--includeDataTransfers: %s is no tensor of numbers", port.name);
+      cli_error("--includeDataTransfers: %s is not a numeric tensor", port.name);
       return CLI_EXIT_UNSUPPORTED;
     }
     status = hone_tensor_alloc(cli->context, &view.type, &s->host[i]);

@@ -88,7 +88,7 @@ static int read_pool_size(cli_tool *cli, int64_t *out_bytes) {
     *out_bytes = (int64_t)bytes;
     return CLI_EXIT_OK;
   }
-  return cli_usage_error(cli, "--memPoolSize wants workspace:SIZE, not \"%s\"", text);
+  return cli_usage_error(cli, "--memPoolSize expects workspace:SIZE, not \"%s\"", text);
 }
 
 /* "+A,-B" of every --tactic-sources, in order. */
@@ -135,7 +135,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .progress_user = cli};
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
   if (options->timing_cache_only && !options->timing_cache_path)
-    return cli_usage_error(cli, "--timing-cache-only wants --timing-cache FILE");
+    return cli_usage_error(cli, "--timing-cache-only requires --timing-cache FILE");
   if (model->plain) { /* nothing is tuned or kept, whatever else was asked for */
     b->passes = (hone_pass_options){.struct_size = sizeof b->passes, .after = "fold_branches"};
     options->reference_only = true;
@@ -150,7 +150,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   b->passes = (hone_pass_options){.struct_size = sizeof b->passes, .disable = b->disabled};
   b->passes.disable_count = cli_list(cli, "disable", b->disabled, MAX_NAMES);
   for (int i = 0; i < options->tactic_count; ++i)
-    if (!strchr(b->tactics[i], '=')) return cli_usage_error(cli, "--tactic wants NODE=TACTIC, not %s", b->tactics[i]);
+    if (!strchr(b->tactics[i], '=')) return cli_usage_error(cli, "--tactic expects NODE=TACTIC, not %s", b->tactics[i]);
   const int code = read_limits(cli, b);
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }

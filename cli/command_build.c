@@ -108,7 +108,7 @@ static int build(cli_tool *cli, cli_model *model) {
   if (code != CLI_EXIT_OK) return code;
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
-  if (kind == CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is an engine already", path);
+  if (kind == CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is already an engine", path);
   hone_status status = cli_load_graph(cli, path, &model->graph);
   if (status != HONE_OK) return cli_fail(cli, status);
   hone_port_info ports[CLI_MAX_INPUTS];

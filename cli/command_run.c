@@ -12,7 +12,8 @@ const cli_option cli_run_options[] = {
      .writes = CLI_WRITES_FOLDER},
     {"labels", CLI_TEXT, "FILE",
      .doc = "names of the classes: one a line, or columns with tabs between: class and name"},
-    {"top", CLI_INT, "K", .doc = "print so many classes; default 5 when labels or an image are given", .high = 1000},
+    {"top", CLI_INT, "K", .doc = "number of classes to print; default 5 when labels or an image are given",
+     .high = 1000},
     {0},
 };
 

@@ -41,7 +41,7 @@ static int compare_output(cli_tool *cli, const char *name, hone_session *tuned, 
   status = hone_session_tensor(plain, name, &want);
   if (status != HONE_OK) return cli_fail_session(cli, plain, status);
   if (got.type.kind != HONE_TENSOR || got.type.dtype == HONE_STRING) {
-    cli_note(cli, "output %s is no tensor of numbers and is not compared", name);
+    cli_note(cli, "output %s is not a numeric tensor and is not compared", name);
     return CLI_EXIT_OK;
   }
   const bool real = HONE_BIT(want.type.dtype) & HONE_TYPES_FLOAT;

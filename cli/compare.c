@@ -12,12 +12,12 @@ const cli_option cli_compare_options[] = {
     {"compare", CLI_LIST, "NAME=FILE",
      .doc = "compare an output with a file (.npy, .pb, raw .bin); exit 1 when an element differs"},
     {"loadRefOutputs", CLI_LIST, "NAME:FILE", .doc = "the same, trtexec's way; several with commas between"},
-    {"atol", CLI_REAL, "X", .doc = "elements may differ by so much; default 1e-5", .high = 1e30},
-    {"rtol", CLI_REAL, "X", .doc = "and by this share of the wanted one; default 1e-3", .high = 1e30},
+    {"atol", CLI_REAL, "X", .doc = "absolute tolerance of an element; default 1e-5", .high = 1e30},
+    {"rtol", CLI_REAL, "X", .doc = "relative tolerance of an element; default 1e-3", .high = 1e30},
     {"accuracyAlgorithm", CLI_TEXT, "l0|l1|l2|lInf|cos",
      .doc = "judge an output by the share of elements that differ (l0, the default), the mean absolute error (l1), "
             "the mean squared error (l2), the largest absolute error (lInf), or 1 - cosine similarity (cos)"},
-    {"accuracyThreshold", CLI_REAL, "X", .doc = "which may be so much; default 0 for l0, needed for the others",
+    {"accuracyThreshold", CLI_REAL, "X", .doc = "the largest value allowed; default 0 for l0, required for the others",
      .high = 1e30},
     {0},
 };
@@ -51,14 +51,14 @@ int cli_check_comparing(cli_tool *cli) {
   static const char *const only_comparing[] = {"atol", "rtol", "accuracyAlgorithm", "accuracyThreshold"};
   for (size_t i = 0; i < CLI_COUNT(only_comparing) && !cli_compares(cli); ++i)
     if (cli_has(cli, only_comparing[i]))
-      return cli_usage_error(cli, "--%s wants --compare or --loadRefOutputs", only_comparing[i]);
+      return cli_usage_error(cli, "--%s requires --compare or --loadRefOutputs", only_comparing[i]);
   const int at = find_algorithm(cli);
   if (at < 0)
-    return cli_usage_error(cli, "--accuracyAlgorithm wants l0, l1, l2, lInf or cos, not %s",
+    return cli_usage_error(cli, "--accuracyAlgorithm expects l0, l1, l2, lInf or cos, not %s",
                            cli_text(cli, "accuracyAlgorithm"));
   if (at == 0) return CLI_EXIT_OK;
   if (!cli_has(cli, "accuracyThreshold"))
-    return cli_usage_error(cli, "--accuracyAlgorithm=%s wants --accuracyThreshold", algorithms[at].name);
+    return cli_usage_error(cli, "--accuracyAlgorithm=%s requires --accuracyThreshold", algorithms[at].name);
   if (cli_has(cli, "atol") || cli_has(cli, "rtol"))
     return cli_usage_error(cli, "--atol and --rtol are for --accuracyAlgorithm=l0; %s has --accuracyThreshold alone",
                            algorithms[at].name);
@@ -189,7 +189,7 @@ static int compare_file(comparing *c, const hone_port_info *port, const char *pa
   if (code != CLI_EXIT_OK) return code;
   if (got.type.kind != HONE_TENSOR || got.type.dtype == HONE_STRING || want.type.dtype == HONE_STRING) {
     hone_tensor_free(cli->context, &want);
-    return cli_usage_error(cli, "output %s: only tensors of numbers can be compared", port->name);
+    return cli_usage_error(cli, "output %s: only numeric tensors can be compared", port->name);
   }
   cli_comparison result;
   cli_compare_tensors(&got, &want, cli_real(cli, "atol", 1e-5), cli_real(cli, "rtol", 1e-3), &result);

@@ -125,7 +125,7 @@ static int add_pair(cli_debug *debug, const char *text, size_t length, char sign
   }
   if (!part && first && !look_up(debug, name).is_tap) part = first;
   if (!part && needs_file)
-    return cli_usage_error(debug->cli, "--saveDebugTensors wants NAME%cFILE, not %s", sign, name);
+    return cli_usage_error(debug->cli, "--saveDebugTensors expects NAME%cFILE, not %s", sign, name);
   if (!part) return resolve(debug, name, NULL);
   *part = 0;
   return resolve(debug, name, part + 1);
@@ -163,7 +163,7 @@ int cli_debug_read(cli_debug *debug) {
   debug->checks = cli_has(cli, "check-nan");
   debug->infinities = mode != NULL;
   debug->folder = cli_text(cli, "debug-dir");
-  if (debug->folder && debug->count == 0) return cli_usage_error(cli, "--debug-dir wants --debug-tensor");
+  if (debug->folder && debug->count == 0) return cli_usage_error(cli, "--debug-dir requires --debug-tensor");
   if (debug->folder && mkdir(debug->folder, 0777) != 0 && errno != EEXIST) {
     cli_error("%s: %s", debug->folder, strerror(errno));
     return CLI_EXIT_IO;

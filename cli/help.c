@@ -47,7 +47,7 @@ static void print_not_yet(const cli_command *command, FILE *to) {
       if (row->kind == CLI_NOT_YET && used < sizeof names)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? " " : "", row->name);
   if (!used) return;
-  fputs("\nKnown from trtexec, not yet here (exit code 4):\n  ", to);
+  fputs("\nKnown from trtexec, not supported yet (exit code 4):\n  ", to);
   wrap(names, 2, 2, to);
 }
 

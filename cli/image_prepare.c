@@ -114,7 +114,7 @@ static int parse_three(cli_tool *cli, const char *option, double *out) {
     char *end;
     out[c] = strtod(at, &end);
     if (end == at || (*end != (c < 2 ? ',' : 0) && !(c == 0 && *end == 0)))
-      return cli_usage_error(cli, "--%s wants one number or three with commas between, not \"%s\"", option, text);
+      return cli_usage_error(cli, "--%s expects one number or three with commas between, not \"%s\"", option, text);
     if (*end == 0) { /* one for all */
       if (c == 0) out[1] = out[2] = out[0];
       break;
@@ -138,13 +138,13 @@ static int read_sizes(cli_tool *cli, preparation *p) {
   if (text && strncmp(text, "short:", 6) == 0) {
     p->resize_short = strtoll(text + 6, NULL, 10);
     if (p->resize_short < 1 || p->resize_short > 1 << 15)
-      return cli_usage_error(cli, "--resize short:N wants N from 1 to 32768, not \"%s\"", text);
+      return cli_usage_error(cli, "--resize short:N expects N from 1 to 32768, not \"%s\"", text);
   } else if (text && !parse_size(text, &p->resize_width, &p->resize_height)) {
-    return cli_usage_error(cli, "--resize wants WxH or short:N, not \"%s\"", text);
+    return cli_usage_error(cli, "--resize expects WxH or short:N, not \"%s\"", text);
   }
   text = cli_text(cli, "crop");
   if (text && !parse_size(text, &p->crop_width, &p->crop_height))
-    return cli_usage_error(cli, "--crop wants WxH, not \"%s\"", text);
+    return cli_usage_error(cli, "--crop expects WxH, not \"%s\"", text);
   return CLI_EXIT_OK;
 }
 
@@ -196,7 +196,7 @@ static int settle_sizes(cli_tool *cli, const hone_port_info *port, const cli_ima
                            (long long)p->crop_width, (long long)p->crop_height, (long long)p->resize_width,
                            (long long)p->resize_height);
   if ((p->width >= 0 && p->crop_width != p->width) || (p->height >= 0 && p->crop_height != p->height))
-    return cli_usage_error(cli, "input %s wants %lld x %lld pixels; the options make %lld x %lld", port->name,
+    return cli_usage_error(cli, "input %s expects %lld x %lld pixels; the options make %lld x %lld", port->name,
                            (long long)p->width, (long long)p->height, (long long)p->crop_width,
                            (long long)p->crop_height);
   return CLI_EXIT_OK;

@@ -58,7 +58,7 @@ static int read_device(cli_tool *cli, char *kind, size_t room, int *index) {
   char *end;
   *index = (int)strtol(number, &end, 10);
   if (*end || end == number || *index < 0)
-    return cli_usage_error(cli, "--device wants KIND or KIND:NUMBER, not %s", text);
+    return cli_usage_error(cli, "--device expects KIND or KIND:NUMBER, not %s", text);
   (void)snprintf(kind, room, "%.*s", number == text ? 3 : (int)strcspn(text, ":"), number == text ? "gpu" : text);
   return CLI_EXIT_OK;
 }
@@ -223,7 +223,7 @@ static void tell_idle_options(const cli_tool *cli, const char *path) {
     for (const cli_option *row = cli_build_options; row->name; ++row)
       idle = idle || (row == option && strcmp(row->name, "shapes") != 0 && strcmp(row->name, "seed") != 0);
     for (size_t k = 0; k < CLI_COUNT(trt_names); ++k) idle = idle || strcmp(option->name, trt_names[k]) == 0;
-    if (idle) cli_note(cli, "warning: --%s is about building, and %s is an engine already", option->name, path);
+    if (idle) cli_note(cli, "warning: --%s is about building, and %s is already an engine", option->name, path);
   }
 }
 

@@ -8,10 +8,11 @@ const cli_option cli_common_options[] = {
     {"json", CLI_FLAG, .doc = "the result as JSON"},
     {"verbose", CLI_FLAG, .doc = "say more on standard error"},
     {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
-    {"deadline", CLI_INT, "MS", .doc = "give up after so many milliseconds (exit 9)", .low = 1, .high = 1e12},
+    {"deadline", CLI_INT, "MS", .doc = "time limit in milliseconds; exceeding it fails (exit 9)", .low = 1,
+     .high = 1e12},
     {"memory-limit", CLI_SIZE, "SIZE",
-     .doc = "fail (exit 6) when more memory is needed, in MiB or like 2G; default: 3/4 of the machine's"},
-    {"plugins", CLI_LIST, "FILE", .doc = "operators from a shared object; may be given several times"},
+     .doc = "memory limit in MiB, or with a suffix as 2G; exceeding it fails (exit 6); default: 3/4 of the machine's"},
+    {"plugins", CLI_LIST, "FILE", .doc = "load operators from a shared object; may be repeated"},
     {"dynamicPlugins", CLI_LIST, "FILE", .same_as = "plugins"},
     {0},
 };
@@ -45,10 +46,10 @@ const cli_option cli_schedule_options[] = {
 const cli_option cli_session_options[] = {
     {"instance-cache", CLI_INT, "N", .doc = "prepared shapes that a session keeps; default 4", .low = 1, .high = 65536},
     {"heap-limit", CLI_SIZE, "SIZE",
-     .doc = "most memory, in MiB or like 2G, for what is known only after running; default 1G"},
+     .doc = "memory limit for tensors whose shapes are data-dependent, in MiB or with a suffix as 2G; default 1G"},
     {"no-replay", CLI_FLAG, .doc = "launch every step anew, also on a GPU, which replays recorded runs of steps"},
     {"noCudaGraph", CLI_FLAG, .same_as = "no-replay"},
-    {"useCudaGraph", CLI_FLAG, .doc = "what is done anyway: recorded runs of steps are replayed"},
+    {"useCudaGraph", CLI_FLAG, .doc = "already the default: recorded runs of steps are replayed"},
     {0},
 };
 
@@ -62,7 +63,7 @@ const cli_option cli_build_options[] = {
     {"level", CLI_INT, "0..5", .doc = "tuning effort: 0 times nothing, 5 everything; default 3 (docs/TUNING.md)",
      .high = 5},
     {"time-budget", CLI_REAL, "S",
-     .doc = "stop timing after so many seconds, or at an interrupt; the rest runs by estimates", .low = 0.001,
+     .doc = "time budget of tuning in seconds; after it, or at an interrupt, estimates choose the rest", .low = 0.001,
      .high = 1e9},
     {"reference", CLI_FLAG, .doc = "every layer by the reference: slow and plain"},
     {"disable", CLI_LIST, "PASS", .doc = "leave out a pass or a rule (hone passes --list)"},
@@ -70,8 +71,8 @@ const cli_option cli_build_options[] = {
     {"tactic-sources", CLI_LIST, "+NAME,-NAME",
      .doc = "leave out (-) or take back (+) tactics of a provider (CPU, REF, CUDA), a library (CUBLAS_LT) or an "
             "instruction set (AVX512)"},
-    {"max-tactics", CLI_INT, "N", .doc = "time at most so many candidates of a layer; default -1: by level", .low = -1,
-     .high = 1e6},
+    {"max-tactics", CLI_INT, "N", .doc = "maximum number of candidates timed per layer; default -1: by level",
+     .low = -1, .high = 1e6},
     {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there",
      .writes = CLI_WRITES_WHEN_ABSENT},
     {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it",

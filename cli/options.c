@@ -56,12 +56,12 @@ static int check_value(const cli_tool *cli, const cli_option *option, const char
   double value;
   uint64_t bytes;
   if (option->kind == CLI_SIZE && text && !cli_read_size(text, &bytes))
-    return cli_usage_error(cli, "%s%s wants a size like 512M or 2G, not \"%s\"", dashes(option->name), option->name,
+    return cli_usage_error(cli, "%s%s expects a size like 512M or 2G, not \"%s\"", dashes(option->name), option->name,
                            text);
   const bool whole = option->kind == CLI_INT || option->kind == CLI_OPTIONAL_INT;
   if (!text || (!whole && option->kind != CLI_REAL)) return CLI_EXIT_OK;
   if (!reads_as_number(text, whole, &value))
-    return cli_usage_error(cli, "%s%s wants a %snumber, not \"%s\"", dashes(option->name), option->name,
+    return cli_usage_error(cli, "%s%s expects a %snumber, not \"%s\"", dashes(option->name), option->name,
                            whole ? "whole " : "", text);
   if ((option->low != 0 || option->high != 0) && !(value >= option->low && value <= option->high))
     return cli_usage_error(cli, "%s%s is %s; allowed: %g to %g", dashes(option->name), option->name, text, option->low,
@@ -89,7 +89,7 @@ static int parse_option(cli_tool *cli, int count, char *const *arguments, int *a
   const cli_option *row = find_option(cli->command, name, length);
   if (!row || length == 0 || (argument[1] != '-' && length > 1)) return unknown_option(cli, argument, name, length);
   if (row->kind == CLI_NOT_YET) {
-    cli_error("%s%s is not yet here: %s", dashes(row->name), row->name, row->doc);
+    cli_error("%s%s is not supported yet: %s", dashes(row->name), row->name, row->doc);
     return CLI_EXIT_UNSUPPORTED;
   }
   const char *text = equals ? equals + 1 : NULL;
@@ -108,7 +108,7 @@ static int parse_option(cli_tool *cli, int count, char *const *arguments, int *a
     if (fits) text = arguments[++*at];
   }
   if (!text && !may_stand_alone(option))
-    return cli_usage_error(cli, "%s%s wants %s", dashes(row->name), row->name,
+    return cli_usage_error(cli, "%s%s expects %s", dashes(row->name), row->name,
                            option->argument ? option->argument : "a value");
   return add_given(cli, option, text);
 }

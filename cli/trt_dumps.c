@@ -19,7 +19,7 @@ static int read_verbosity(cli_tool *cli, verbosity *out) {
       *out = (verbosity)i;
       return CLI_EXIT_OK;
     }
-  return cli_usage_error(cli, "--profilingVerbosity wants none, layer_names_only or detailed, not \"%s\"", text);
+  return cli_usage_error(cli, "--profilingVerbosity expects none, layer_names_only or detailed, not \"%s\"", text);
 }
 
 static hone_status dump_names(cli_tool *cli, const hone_engine *engine) {
@@ -88,7 +88,7 @@ int bench_print_version(cli_tool *cli) {
   if (!path) return cli_usage_error(cli, "an engine must be named");
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
-  if (kind != CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is no engine", path);
+  if (kind != CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is not an engine", path);
   char begin[4096] = {0};
   const char *why;
   FILE *file = cli_open_input(path, &why);
@@ -117,7 +117,7 @@ static int write_raw(cli_tool *cli, const char *folder, const char *kind, const 
   const hone_status status = hone_session_tensor(session, name, &tensor);
   if (status != HONE_OK) return cli_fail_session(cli, session, status);
   if (tensor.type.kind != HONE_TENSOR || tensor.type.dtype == HONE_STRING) {
-    cli_note(cli, "%s is no tensor of numbers and is not written", name);
+    cli_note(cli, "%s is not a numeric tensor and is not written", name);
     return CLI_EXIT_OK;
   }
   char path[4096];

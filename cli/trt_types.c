@@ -77,8 +77,9 @@ static void refuse(layer_check *check, const hone_node_info *node, hone_dtype is
              node->op, does, hone_dtype_name(is), (int)length, wanted);
     return;
   }
-  cli_error("--%s: layer %s (%s) %s %s; that it could be %.*s is not yet here: hone computes in the model's own types",
-            check->option, node->name, node->op, does, hone_dtype_name(is), (int)length, wanted);
+  cli_error(
+      "--%s: layer %s (%s) %s %s; that it could be %.*s is not supported yet: hone computes in the model's own types",
+      check->option, node->name, node->op, does, hone_dtype_name(is), (int)length, wanted);
   check->code = CLI_EXIT_UNSUPPORTED;
 }
 
@@ -123,7 +124,7 @@ static int read_specs(layer_check *check) {
       const char *end = at + strcspn(at, ","), *colon = end;
       while (colon > at && *colon != ':') --colon;
       if (colon == at || colon + 1 == end)
-        return cli_usage_error(check->cli, "--%s wants NODE:TYPE, not \"%.*s\"", check->option, (int)(end - at), at);
+        return cli_usage_error(check->cli, "--%s expects NODE:TYPE, not \"%.*s\"", check->option, (int)(end - at), at);
       if (check->count == MOST_SPECS) return cli_usage_error(check->cli, "--%s: too many layers", check->option);
       for (const char *type = colon + 1; type < end;) {
         const size_t length = strcspn(type, "+,");
@@ -157,7 +158,7 @@ static int check_precisions(cli_tool *cli, const hone_graph *graph) {
   const bool asks = cli_has(cli, "layerPrecisions") || cli_has(cli, "layerOutputTypes");
   if (constraints && strcmp(constraints, "none") != 0 && strcmp(constraints, "prefer") != 0 &&
       strcmp(constraints, "obey") != 0)
-    return cli_usage_error(cli, "--precisionConstraints wants none, prefer or obey, not %s", constraints);
+    return cli_usage_error(cli, "--precisionConstraints expects none, prefer or obey, not %s", constraints);
   if (constraints && !asks)
     cli_note(cli, "--precisionConstraints=%s constrains nothing without --layerPrecisions or --layerOutputTypes",
              constraints);
@@ -178,7 +179,7 @@ static int check_port(cli_tool *cli, const char *option, const char *name, hone_
                       size_t length) {
   const char *colon = memchr(text, ':', length);
   if (!colon)
-    return cli_usage_error(cli, "--%s wants TYPE:FORMAT, as fp32:chw, not \"%.*s\"", option, (int)length, text);
+    return cli_usage_error(cli, "--%s expects TYPE:FORMAT, as fp32:chw, not \"%.*s\"", option, (int)length, text);
   const hone_dtype wanted = read_dtype(text, (size_t)(colon - text));
   if (wanted == HONE_NONE)
     return cli_usage_error(cli, "--%s: there is no type %.*s", option, (int)(colon - text), text);
@@ -190,11 +191,12 @@ static int check_port(cli_tool *cli, const char *option, const char *name, hone_
   }
   if (wanted == is && plain) return CLI_EXIT_OK;
   if (wanted != is)
-    cli_error("--%s: %s is %s in the model; that it could be %.*s outside is not yet here", option, name,
+    cli_error("--%s: %s is %s in the model; that it could be %.*s outside is not supported yet", option, name,
               hone_dtype_name(is), (int)(colon - text), text);
   else
-    cli_error("--%s: %s is plain (chw) here; the format %.*s is not yet here: a Transpose in the model says the same",
-              option, name, (int)(text + length - colon - 1), colon + 1);
+    cli_error(
+        "--%s: %s is plain (chw) here; the format %.*s is not supported yet: a Transpose in the model says the same",
+        option, name, (int)(text + length - colon - 1), colon + 1);
   return CLI_EXIT_UNSUPPORTED;
 }
 

@@ -29,7 +29,7 @@ static hone_status input_shape(hone_context *context, const hone_graph *graph, c
   if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
     const hn_node *reader = value->uses ? value->uses->node : NULL;
     return HN_FAIL(&context->diag, HONE_UNSUPPORTED,
-                   "node \"%s\" (%s, opset %d): it reads input %s, which is no tensor of known rank",
+                   "node \"%s\" (%s, opset %d): it reads input %s, which is not a tensor of known rank",
                    reader ? reader->name : "", reader ? reader->op->name : "none", graph->opset, value->name);
   }
   const hone_profile_shape *given = hn_profile_shape(options, profile, value->name);

@@ -21,7 +21,8 @@ static void guess_dims(const hone_dims *dims, hone_fact *fact) {
 }
 
 static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
-  if (tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE) || !hn_tactic_covers(tactic, asked->op)) return false;
+  if (tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT) || !hn_tactic_covers(tactic, asked->op))
+    return false;
   if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
   for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
     const hone_format_pair *pair = &tactic->formats[f];

@@ -265,14 +265,14 @@ static const char *left_out(const hn_plan_step *step, const hone_fact *out) {
   if (!step->op->eval) return "the operator has no reference";
   for (int o = 0; o < step->out_count; ++o)
     if (step->out[o] >= 0 && (out[o].type.kind != HONE_TENSOR || !hn_shape_known(&out[o].type.shape)))
-      return "extents known only after running";
+      return "a data-dependent shape";
   return NULL;
 }
 
 static hone_status verify_step(bench *b, hn_verified_step *row) {
   const hn_plan_step *step = b->step;
   if (hn_plan_step_facts(b->of->plan, step, b->of->symbols, b->in_facts, b->out_facts, NULL) != HONE_OK) {
-    row->left_out = "extents known only after running";
+    row->left_out = "a data-dependent shape";
     return HONE_OK;
   }
   row->left_out = left_out(step, b->out_facts);

@@ -104,7 +104,7 @@ static hone_status legacy_cast(hn_import_call *call) {
     *to = (hone_attr){.name = "to", .kind = HONE_ATTR_INT, .i = (int64_t)i + 1};
     return HONE_OK;
   }
-  return HN_FAIL(call->importer->diag, HONE_MALFORMED, "attribute to is \"%s\", which is no element type", to->s);
+  return HN_FAIL(call->importer->diag, HONE_MALFORMED, "attribute to is \"%s\", which is not an element type", to->s);
 }
 
 /* The approximation is an operator of its own here. */

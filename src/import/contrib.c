@@ -205,7 +205,8 @@ static hone_status joined_attention(hn_import_call *call) {
   HN_TRY(refuse_inputs(call, MASK, ADDEND));
   HN_TRY(refuse_outputs(call, 1, 1));
   const hone_shape *w = &call->in[1]->fact.type.shape;
-  if (w->rank != 2 || HONE_SYMBOLIC(w->dim[1]) || w->dim[1] % 3 != 0) return refuse(call, "its weights are no matrix");
+  if (w->rank != 2 || HONE_SYMBOLIC(w->dim[1]) || w->dim[1] % 3 != 0)
+    return refuse(call, "its weights are not a matrix");
   hn_value *y = input(call, 0), *qkv[3];
   HN_TRY(combine(call, "matmul", &y, call->in[1]));
   if (input(call, 2)) HN_TRY(combine(call, "add", &y, call->in[2]));

@@ -160,7 +160,8 @@ static hone_status build_inputs(builder *b, const hone_op *op, const hn_term *te
       HN_TRY(add_input(b, in, value));
     }
   }
-  if (open && !like) return HN_FAIL(b->diag, HONE_INVALID, "%s is no bound node: its inputs must be given", term->op);
+  if (open && !like)
+    return HN_FAIL(b->diag, HONE_INVALID, "%s is not a bound node: its inputs must be given", term->op);
   for (int i = in->count; open && i < like->in_count; ++i) HN_TRY(add_input(b, in, like->in[i]));
   for (int i = 0; i < term->arg_count; ++i) { /* numbers last, when the dtypes of the others are known */
     const hn_term *arg = term->args[i];

@@ -57,7 +57,7 @@ static void check_type(verifier *v, const hn_value *value) {
   for (int i = 0; i < type->shape.rank; ++i) {
     const int64_t dim = type->shape.dim[i];
     if (dim < 0 && !hn_dim_at(&v->graph->dims, dim))
-      broken(v, "value %s has dim %lld, which is no extent", name_of(value), (long long)dim);
+      broken(v, "value %s has dim %lld, which is not an extent", name_of(value), (long long)dim);
   }
 }
 

@@ -162,7 +162,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   step->error_bound = candidate->error_bound;
   step->time_ns = candidate->time_ns;
   step->cost = choice->cost;
-  if (candidate->tactic->scratch && !choice->late) step->scratch_bytes = candidate->tactic->scratch(&query);
+  if (candidate->tactic->scratch && !choice->data_dependent) step->scratch_bytes = candidate->tactic->scratch(&query);
   return candidate->tactic->pack_bytes ? pack_weights(lowering, choice, candidate, &query, plan->step_count - 1)
                                        : HONE_OK;
 }

@@ -14,7 +14,7 @@ static hone_status infer(hone_infer *infer) {
     count = hn_in_shape(infer, SIZE)->dim[0];
   }
   if (count != 4 && count != 5)
-    return HN_INFER_FAIL(infer, "size has %lld numbers, want 4 (2-D) or 5 (3-D)", (long long)count);
+    return HN_INFER_FAIL(infer, "size has %lld numbers, expected 4 (2-D) or 5 (3-D)", (long long)count);
   HN_TRY(hn_want_dim(infer, THETA, 1, count - 2, "the number of spatial axes"));
   HN_TRY(hn_want_dim(infer, THETA, 2, count - 1, "the number of spatial axes and one"));
   if (!size) return hn_out_after_run(infer, 0, (int)count, INT64_MAX);

@@ -17,7 +17,7 @@ static hone_status geometry_make(hone_diagnostics *diag, const hone_attrs *attrs
   const int pads = hn_attr_ints(attrs, "pads", &(const int64_t *){NULL});
   *g = (geometry){.spatial = spatial, .taps = 1, .positions = 1};
   if (pads != 0 && pads != 2 * spatial)
-    return HN_FAIL(diag, HONE_MALFORMED, "pads has %d numbers, want %d", pads, 2 * spatial);
+    return HN_FAIL(diag, HONE_MALFORMED, "pads has %d numbers, expected %d", pads, 2 * spatial);
   for (int i = 0; i < spatial; ++i) {
     g->image[i] = image[i], g->block[i] = block[i];
     g->stride[i] = hn_attr_ints_at(attrs, "strides", i, 1), g->dilation[i] = hn_attr_ints_at(attrs, "dilations", i, 1);
@@ -56,7 +56,7 @@ static hone_status infer(hone_infer *infer) {
   const hone_shape *columns = hn_in_shape(infer, COLUMNS);
   HN_TRY(hn_want_dim(infer, COLUMNS, 2, g.positions, "the number of block positions"));
   if (!HONE_SYMBOLIC(columns->dim[1]) && columns->dim[1] % g.taps)
-    return HN_INFER_FAIL(infer, "input has %lld rows, which is no multiple of the block's %lld elements",
+    return HN_INFER_FAIL(infer, "input has %lld rows, which is not a multiple of the block's %lld elements",
                          (long long)columns->dim[1], (long long)g.taps);
   dim[0] = columns->dim[0], dim[1] = hn_dim_floor_div(infer->dims, columns->dim[1], g.taps);
   for (int i = 0; i < spatial; ++i) dim[2 + i] = image[i];

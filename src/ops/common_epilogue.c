@@ -33,7 +33,7 @@ static hone_status read(hone_diagnostics *diag, const hone_attrs *attrs, hn_epil
                        .alpha = hn_attr_float(attrs, "act_alpha"),
                        .beta = hn_attr_float(attrs, "act_beta")};
   if (out->activation != HN_ACTIVATION_COUNT) return HONE_OK;
-  return HN_FAIL(diag, HONE_MALFORMED, "act is \"%.40s\", want \"\" or one of%s", name, names + 1);
+  return HN_FAIL(diag, HONE_MALFORMED, "act is \"%.40s\", expected \"\" or one of%s", name, names + 1);
 }
 
 static bool has_slopes(const hone_attrs *attrs) { return hn_name_equal(hn_attr_text(attrs, "act"), "prelu"); }

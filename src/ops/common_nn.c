@@ -11,8 +11,8 @@ hone_status hn_want_rank(hone_infer *infer, int input, int low, int high) {
   if (rank < 0 || (rank >= low && rank <= high)) return HONE_OK;
   const char *name = infer->op->in[input].name;
   if (low == high)
-    return HN_INFER_FAIL(infer, "%s has rank %d, but %s wants rank %d", name, rank, infer->op->name, low);
-  return HN_INFER_FAIL(infer, "%s has rank %d, but %s wants rank %d to %d", name, rank, infer->op->name, low, high);
+    return HN_INFER_FAIL(infer, "%s has rank %d, but %s expects rank %d", name, rank, infer->op->name, low);
+  return HN_INFER_FAIL(infer, "%s has rank %d, but %s expects rank %d to %d", name, rank, infer->op->name, low, high);
 }
 
 hone_status hn_want_dim(hone_infer *infer, int input, int axis, int64_t want, const char *what) {
@@ -29,7 +29,8 @@ hone_status hn_want_dim(hone_infer *infer, int input, int axis, int64_t want, co
 hone_status hn_want_int(hone_infer *infer, const char *attr, int64_t low, int64_t high) {
   const int64_t value = hn_attr_int(infer->attrs, attr);
   if (value >= low && value <= high) return HONE_OK;
-  return HN_INFER_FAIL(infer, "%s is %lld, want %lld to %lld", attr, (long long)value, (long long)low, (long long)high);
+  return HN_INFER_FAIL(infer, "%s is %lld, expected %lld to %lld", attr, (long long)value, (long long)low,
+                       (long long)high);
 }
 
 bool hn_word_in(const char *word, const char *words) {
@@ -45,7 +46,7 @@ bool hn_word_in(const char *word, const char *words) {
 hone_status hn_want_text(hone_infer *infer, const char *attr, const char *allowed) {
   const char *value = hn_attr_text(infer->attrs, attr);
   if (hn_word_in(value, allowed)) return HONE_OK;
-  return HN_INFER_FAIL(infer, "%s is \"%.80s\", want one of: %s", attr, value, allowed);
+  return HN_INFER_FAIL(infer, "%s is \"%.80s\", expected one of: %s", attr, value, allowed);
 }
 
 enum { PORTS = HONE_MAX_PORTS, VALUES = 64 }; /* shapes are decided by at most 64 numbers of one input */

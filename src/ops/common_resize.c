@@ -18,7 +18,7 @@ int64_t hn_resize_dim(hone_dims *dims, int64_t dim, float scale) {
 
 hone_status hn_resize_check_scale(hone_diagnostics *diag, int64_t dim, float scale, int axis) {
   if (!(scale > 0) || !isfinite(scale))
-    return HN_FAIL(diag, HONE_MALFORMED, "scales[%d] is %g, want a number above 0", axis, (double)scale);
+    return HN_FAIL(diag, HONE_MALFORMED, "scales[%d] is %g, expected a number above 0", axis, (double)scale);
   if (!HONE_SYMBOLIC(dim) && (double)dim * (double)scale > 1e12)
     return HN_FAIL(diag, HONE_MALFORMED, "scales[%d] is %g, which makes a dim of %lld too large", axis, (double)scale,
                    (long long)dim);

@@ -57,7 +57,7 @@ static hone_status acts_read(hone_diagnostics *diag, const hone_attrs *attrs, in
   const hone_attr *alphas = hn_attr_find(attrs, "activation_alpha"), *betas = hn_attr_find(attrs, "activation_beta");
   int64_t alpha_at = 0, beta_at = 0;
   if (names && names->count < directions * count)
-    return HN_FAIL(diag, HONE_MALFORMED, "activations has %lld names, want %d", (long long)names->count,
+    return HN_FAIL(diag, HONE_MALFORMED, "activations has %lld names, expected %d", (long long)names->count,
                    directions * count);
   for (int i = 0; i < directions * count; ++i) {
     const char *name = names ? names->strings[i] : defaults[i % count];
@@ -164,8 +164,8 @@ static hone_status run_sequence(hone_eval *eval, const hn_rnn *rnn, hn_rnn_cell 
   const int64_t state = state_at(rnn, direction, batch);
   const int64_t length = hn_eval_given(eval, 4) ? hn_int(&eval->in[4], batch) : rnn->time;
   if (length < 0 || length > rnn->time)
-    return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "sequence_lens[%lld] is %lld, want 0 to %lld", (long long)batch,
-                   (long long)length, (long long)rnn->time);
+    return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "sequence_lens[%lld] is %lld, expected 0 to %lld",
+                   (long long)batch, (long long)length, (long long)rnn->time);
   for (int64_t i = 0; i < rnn->hidden; ++i) {
     h[i] = hn_eval_given(eval, 5) ? hn_real(&eval->in[5], state + i) : 0;
     c[i] = hn_eval_given(eval, 6) ? hn_real(&eval->in[6], state + i) : 0;

@@ -8,7 +8,8 @@ static hone_status kernel_attr(hone_infer *infer, int spatial, const int64_t **o
   if (count && count != spatial)
     return HN_INFER_FAIL(infer, "kernel_shape has %d numbers, but x has %d spatial axes", count, spatial);
   for (int i = 0; i < count; ++i)
-    if ((*out)[i] < 1) return HN_INFER_FAIL(infer, "kernel_shape[%d] is %lld, want 1 or more", i, (long long)(*out)[i]);
+    if ((*out)[i] < 1)
+      return HN_INFER_FAIL(infer, "kernel_shape[%d] is %lld, expected 1 or more", i, (long long)(*out)[i]);
   return HONE_OK;
 }
 
@@ -60,7 +61,7 @@ hone_status hn_infer_conv(hone_infer *infer, int x, int weights, int bias) {
   bool known = true;
   HN_TRY(hn_want_rank(infer, x, 3, HONE_MAX_RANK));
   HN_TRY(hn_want_rank(infer, weights, 3, HONE_MAX_RANK));
-  if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, want 1 or more", (long long)group);
+  if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, expected 1 or more", (long long)group);
   const hone_shape *xs = hn_in_shape(infer, x), *ws = hn_in_shape(infer, weights);
   if (xs->rank < 0) return HONE_OK;
   if (ws->rank >= 0 && ws->rank != xs->rank)

@@ -11,7 +11,7 @@ hone_status hn_infer_cosine_window(hone_infer *infer) {
   int64_t count;
   const int64_t *size = hn_in_value(infer, 0, &count);
   if (!(HONE_BIT(dtype) & HONE_TYPES_NUMBER))
-    return HN_INFER_FAIL(infer, "output_datatype is %lld, which is no number type", (long long)number);
+    return HN_INFER_FAIL(infer, "output_datatype is %lld, which is not a numeric type", (long long)number);
   hn_out_dtype(infer, 0, dtype);
   if (!size || count != 1) return hn_out_after_run(infer, 0, 1, INT64_MAX);
   if (size[0] < 0 && !HONE_SYMBOLIC(size[0]))

@@ -12,7 +12,7 @@ static hone_status infer(hone_infer *infer) {
   HN_TRY(hn_epilogue_infer(infer, -1));
   HN_TRY(hn_want_rank(infer, 0, 3, HONE_MAX_RANK));
   HN_TRY(hn_want_rank(infer, 1, 3, HONE_MAX_RANK));
-  if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, want 1 or more", (long long)group);
+  if (group < 1) return HN_INFER_FAIL(infer, "group is %lld, expected 1 or more", (long long)group);
   const hone_shape *x = hn_in_shape(infer, 0), *w = hn_in_shape(infer, 1);
   if (x->rank < 0) return HONE_OK;
   if (w->rank >= 0 && w->rank != x->rank)

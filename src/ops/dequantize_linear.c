@@ -7,7 +7,7 @@ static hone_status infer(hone_infer *infer) {
   const int64_t number = hn_attr_int(infer->attrs, "output_dtype");
   hone_dtype dtype = number ? hn_dtype_of_onnx(number) : infer->in[1].type.dtype;
   if (number && !(HONE_BIT(dtype) & HN_TYPES_SCALE))
-    return HN_INFER_FAIL(infer, "output_dtype is %lld, want 1 (float), 10 (float16) or 16 (bfloat16)",
+    return HN_INFER_FAIL(infer, "output_dtype is %lld, expected 1 (float), 10 (float16) or 16 (bfloat16)",
                          (long long)number);
   if (dtype == HONE_F8E8M0) dtype = HONE_F32;
   hn_out_dtype(infer, 0, dtype);

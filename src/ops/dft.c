@@ -17,8 +17,8 @@ static hone_status transform_of(hone_diagnostics *diag, const hone_attrs *attrs,
                                 int64_t length, transform *out) {
   const bool inverse = hn_attr_int(attrs, "inverse") != 0, onesided = hn_attr_int(attrs, "onesided") != 0;
   if (axis < -x->rank || axis >= x->rank - 1 || axis == -1)
-    return HN_FAIL(diag, HONE_MALFORMED, "axis %lld, want one of [%d, %d] but not the last", (long long)axis, -x->rank,
-                   x->rank - 2);
+    return HN_FAIL(diag, HONE_MALFORMED, "axis %lld, expected one of [%d, %d] but not the last", (long long)axis,
+                   -x->rank, x->rank - 2);
   out->axis = (int)(axis < 0 ? axis + x->rank : axis);
   out->in_len = x->dim[out->axis];
   out->length = length;
@@ -35,7 +35,7 @@ static hone_status infer(hone_infer *infer) {
   if (x->rank < 0) return HONE_OK;
   const int64_t parts = x->dim[x->rank - 1];
   if (!HONE_SYMBOLIC(parts) && parts != 1 && parts != 2)
-    return HN_INFER_FAIL(infer, "the last dim of input is %lld, want 1 (real) or 2 (complex)", (long long)parts);
+    return HN_INFER_FAIL(infer, "the last dim of input is %lld, expected 1 (real) or 2 (complex)", (long long)parts);
   const bool inverse = hn_attr_int(infer->attrs, "inverse") != 0, onesided = hn_attr_int(infer->attrs, "onesided") != 0;
   if (hn_in_given(infer, AXIS) && !axis) {
     if (onesided || hn_in_given(infer, LENGTH)) return hn_out_after_run(infer, 0, x->rank, INT64_MAX);
@@ -53,7 +53,7 @@ static hone_status infer(hone_infer *infer) {
   if (length) n = *length;
   if (hn_in_given(infer, LENGTH) && !length) n = hn_dim_fresh(infer->dims, "dft_length", true, INT64_MAX);
   if (!HONE_SYMBOLIC(n) && (n < 1 || n > INT32_MAX))
-    return HN_INFER_FAIL(infer, "a transform of length %lld, want 1 to 2^31 - 1", (long long)n);
+    return HN_INFER_FAIL(infer, "a transform of length %lld, expected 1 to 2^31 - 1", (long long)n);
   if (onesided && !inverse) n = hn_dim_add(infer->dims, hn_dim_floor_div(infer->dims, n, 2), 1);
   y.dim[t.axis] = n, y.dim[y.rank - 1] = t.parts;
   hn_out_shape(infer, 0, y.rank, y.dim);

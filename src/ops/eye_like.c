@@ -8,7 +8,7 @@ static hone_status infer(hone_infer *infer) {
   if (hn_attr_has(infer->attrs, "dtype")) {
     dtype = hn_dtype_of_onnx(hn_attr_int(infer->attrs, "dtype"));
     if (!(HONE_BIT(dtype) & (HONE_TYPES_NUMBER | HONE_TYPES_BOOL)))
-      return HN_INFER_FAIL(infer, "dtype is %lld, which is no number type",
+      return HN_INFER_FAIL(infer, "dtype is %lld, which is not a numeric type",
                            (long long)hn_attr_int(infer->attrs, "dtype"));
   }
   hn_out_dtype(infer, 0, dtype);

@@ -18,7 +18,7 @@ static hone_status infer(hone_infer *infer) {
   const int64_t stash = hn_attr_int(infer->attrs, "stash_type"); /* ONNX's numbers: 1 float, 16 bfloat16 */
   int axis;
   if (stash != 1 && stash != 16)
-    return HN_INFER_FAIL(infer, "stash_type is %lld, want 1 (float) or 16 (bfloat16)", (long long)stash);
+    return HN_INFER_FAIL(infer, "stash_type is %lld, expected 1 (float) or 16 (bfloat16)", (long long)stash);
   for (int i = 1; i < infer->out_count; ++i) hn_out_dtype(infer, i, stash == 1 ? HONE_F32 : HONE_BF16);
   HN_TRY(hn_want_rank(infer, 0, 1, HONE_MAX_RANK));
   const hone_shape *x = hn_in_shape(infer, 0);

@@ -13,7 +13,7 @@ static hone_status infer(hone_infer *infer) {
   HN_TRY(hn_want_rank(infer, ROIS, 2, 2));
   HN_TRY(hn_want_dim(infer, ROIS, 1, 5, "the numbers of a region"));
   if (count != 2 || cells[0] < 1 || cells[1] < 1 || cells[0] > INT32_MAX || cells[1] > INT32_MAX)
-    return HN_INFER_FAIL(infer, "pooled_shape wants two numbers from 1 to 2^31 - 1");
+    return HN_INFER_FAIL(infer, "pooled_shape expects two numbers from 1 to 2^31 - 1");
   if (hn_in_rank(infer, X) < 0 || hn_in_rank(infer, ROIS) < 0) return HONE_OK;
   const int64_t dim[4] = {hn_in_shape(infer, ROIS)->dim[0], hn_in_shape(infer, X)->dim[1], cells[0], cells[1]};
   hn_out_shape(infer, 0, 4, dim);

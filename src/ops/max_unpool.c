@@ -39,7 +39,7 @@ static hone_status infer(hone_infer *infer) {
   const int64_t *value = hn_in_value(infer, 2, &count);
   if (!value) return hn_out_after_run(infer, 0, x->rank, INT64_MAX);
   if (count != x->rank)
-    return HN_INFER_FAIL(infer, "output_shape has %lld numbers, want %d", (long long)count, x->rank);
+    return HN_INFER_FAIL(infer, "output_shape has %lld numbers, expected %d", (long long)count, x->rank);
   for (int i = 0; i < x->rank; ++i)
     if (!HONE_SYMBOLIC(value[i]) && (value[i] < 0 || value[i] > (int64_t)1 << 40))
       return HN_INFER_FAIL(infer, "output_shape[%d] is %lld", i, (long long)value[i]);

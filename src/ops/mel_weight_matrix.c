@@ -12,13 +12,13 @@ static hone_status infer(hone_infer *infer) {
   const int64_t *bins = hn_in_value(infer, MEL_BINS, &count), *length = hn_in_value(infer, DFT_LENGTH, &count);
   const hone_dtype dtype = hn_dtype_of_onnx(hn_attr_int(infer->attrs, "output_datatype"));
   if (!(HONE_BIT(dtype) & HONE_TYPES_NUMBER))
-    return HN_INFER_FAIL(infer, "output_datatype is %lld, which is no number type",
+    return HN_INFER_FAIL(infer, "output_datatype is %lld, which is not a numeric type",
                          (long long)hn_attr_int(infer->attrs, "output_datatype"));
   hn_out_dtype(infer, 0, dtype);
   if (!bins || !length || HONE_SYMBOLIC(*bins) || HONE_SYMBOLIC(*length))
     return hn_out_after_run(infer, 0, 2, INT64_MAX);
   if (*bins < 1 || *bins > INT32_MAX || *length < 1 || *length > INT32_MAX)
-    return HN_INFER_FAIL(infer, "num_mel_bins is %lld and dft_length %lld, want 1 to 2^31 - 1", (long long)*bins,
+    return HN_INFER_FAIL(infer, "num_mel_bins is %lld and dft_length %lld, expected 1 to 2^31 - 1", (long long)*bins,
                          (long long)*length);
   const int64_t dim[2] = {*length / 2 + 1, *bins};
   hn_out_shape(infer, 0, 2, dim);

@@ -12,12 +12,12 @@ static hone_status infer(hone_infer *infer) {
   const bool has_zero = hn_in_given(infer, 2);
   const hone_dtype dtype = has_zero ? infer->in[2].type.dtype : asked != HONE_NONE ? asked : HONE_U8;
   if (number && !(HONE_BIT(asked) & HN_TYPES_QUANT))
-    return HN_INFER_FAIL(infer, "output_dtype is %lld, which is no quantised type", (long long)number);
+    return HN_INFER_FAIL(infer, "output_dtype is %lld, which is not a quantised type", (long long)number);
   if (number && has_zero && asked != dtype)
     return HN_INFER_FAIL(infer, "output_dtype is %s, but y_zero_point is %s", hone_dtype_name(asked),
                          hone_dtype_name(dtype));
   if (precision && !(HONE_BIT(hn_dtype_of_onnx(precision)) & HONE_TYPES_FLOAT))
-    return HN_INFER_FAIL(infer, "precision is %lld, which is no float type", (long long)precision);
+    return HN_INFER_FAIL(infer, "precision is %lld, which is not a float type", (long long)precision);
   hn_out_dtype(infer, 0, dtype);
   return hn_infer_scales(infer);
 }

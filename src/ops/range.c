@@ -36,7 +36,7 @@ static hone_status infer_reals(hone_infer *infer) {
   if (!read_real(infer, START, &start) || !read_real(infer, LIMIT, &limit) || !read_real(infer, DELTA, &delta))
     return hn_out_after_run(infer, 0, 1, INT64_MAX);
   if (!count_of_reals(start, limit, delta, &count))
-    return HN_INFER_FAIL(infer, "from %g to %g by %g is no finite range", start, limit, delta);
+    return HN_INFER_FAIL(infer, "from %g to %g by %g is not a finite range", start, limit, delta);
   hn_out_shape(infer, 0, 1, &count);
   return HONE_OK;
 }
@@ -57,7 +57,7 @@ static hone_status infer_ints(hone_infer *infer) {
     return HONE_OK;
   }
   if (!count_of_ints(start[0], limit[0], delta, &count))
-    return HN_INFER_FAIL(infer, "from %lld to %lld by %lld is no range that fits in memory", (long long)start[0],
+    return HN_INFER_FAIL(infer, "from %lld to %lld by %lld is a range that does not fit in memory", (long long)start[0],
                          (long long)limit[0], (long long)delta);
   hn_out_shape(infer, 0, 1, &count);
   int64_t *value = hn_infer_value(infer, 0, count);

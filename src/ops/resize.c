@@ -22,7 +22,7 @@ static hone_status axes_of(hone_diagnostics *diag, const hone_attrs *attrs, int 
   for (int i = 0; i < *out_count; ++i) {
     const int64_t axis = !count ? i : given[i] < 0 ? given[i] + rank : given[i];
     if (i >= HONE_MAX_RANK || axis < 0 || axis >= rank || seen[axis])
-      return HN_FAIL(diag, HONE_MALFORMED, "axes[%d] is %lld, want each of [%d, %d] at most once", i,
+      return HN_FAIL(diag, HONE_MALFORMED, "axes[%d] is %lld, expected each of [%d, %d] at most once", i,
                      (long long)given[i], -rank, rank - 1);
     seen[axis] = true;
     out[i] = (int)axis;
@@ -67,7 +67,7 @@ static hone_status infer_sizes(hone_infer *infer, const int *axes, int count, ho
   if (!value || known != count) return hn_out_after_run(infer, 0, y->rank, INT64_MAX);
   for (int i = 0; i < count; ++i) {
     if (!HONE_SYMBOLIC(value[i]) && (value[i] < 0 || value[i] > (int64_t)1 << 40))
-      return HN_INFER_FAIL(infer, "sizes[%d] is %lld, want 0 to 2^40", i, (long long)value[i]);
+      return HN_INFER_FAIL(infer, "sizes[%d] is %lld, expected 0 to 2^40", i, (long long)value[i]);
     in[i] = y->dim[axes[i]], size[i] = value[i];
     numbers &= !HONE_SYMBOLIC(in[i]) && !HONE_SYMBOLIC(size[i]);
   }
@@ -83,7 +83,7 @@ static hone_status infer(hone_infer *infer) {
   HN_TRY(check_words(infer));
   const hone_shape *x = hn_in_shape(infer, X);
   if (filled(infer, SCALES) == filled(infer, SIZES))
-    return HN_INFER_FAIL(infer, "resize wants scales or sizes, and not both");
+    return HN_INFER_FAIL(infer, "resize expects scales or sizes, and not both");
   if (x->rank < 0) return HONE_OK;
   HN_TRY(axes_of(infer->diagnostics, infer->attrs, x->rank, axes, &count));
   const int by = filled(infer, SCALES) ? SCALES : SIZES;
@@ -123,7 +123,7 @@ static hone_status plan_axes(const hone_eval *eval, const int *axes, int count, 
     }
     size[i] = hn_int(&eval->in[SIZES], i);
     if (size[i] < 0 || size[i] > (int64_t)1 << 40)
-      return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "sizes[%d] is %lld, want 0 to 2^40", i, (long long)size[i]);
+      return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "sizes[%d] is %lld, expected 0 to 2^40", i, (long long)size[i]);
     axis->out = size[i], axis->scale = axis->in ? (double)size[i] / (double)axis->in : 1;
   }
   if (by == SCALES || stretches(eval->attrs)) return HONE_OK;
@@ -149,7 +149,7 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   HN_TRY(axes_of(eval->diagnostics, eval->attrs, x->rank, axes, &count));
   HN_TRY(plan_axes(eval, axes, count, &resize));
   if (crops && (!hn_eval_given(eval, ROI) || hn_elems(&eval->in[ROI].type.shape) != 2 * count))
-    return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "tf_crop_and_resize wants %d numbers in roi", 2 * count);
+    return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "tf_crop_and_resize expects %d numbers in roi", 2 * count);
   for (int i = 0; i < count; ++i) {
     hn_resize_axis *axis = &resize.axis[axes[i]];
     if (crops) axis->start = hn_real(&eval->in[ROI], i), axis->end = hn_real(&eval->in[ROI], count + i);

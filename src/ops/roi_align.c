@@ -94,8 +94,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     hn_unflatten(&eval->out[0].type.shape, flat, at);
     const int64_t image = hn_int(&eval->in[BATCHES], at[0]);
     if (image < 0 || image >= batch || empty)
-      return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "batch_indices[%lld] is %lld, want 0 to %lld", (long long)at[0],
-                     (long long)image, (long long)batch - 1);
+      return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "batch_indices[%lld] is %lld, expected 0 to %lld",
+                     (long long)at[0], (long long)image, (long long)batch - 1);
     HN_TRY(bins_of(eval, at[0], &b));
     hn_store_real(&eval->out[0], flat, pool(eval, &b, image * channels + at[1], at[2], at[3], largest));
   }

@@ -40,7 +40,7 @@ static hone_status infer(hone_infer *infer) {
     return HN_INFER_FAIL(infer, "%lld features cannot be split into %lld heads", (long long)x->dim[2],
                          (long long)e.heads);
   if (!HONE_SYMBOLIC(e.turned) && (e.turned % 2 || (!HONE_SYMBOLIC(e.size) && e.turned > e.size)))
-    return HN_INFER_FAIL(infer, "%lld features are to be turned; want an even number up to the head's size",
+    return HN_INFER_FAIL(infer, "%lld features are to be turned; expected an even number up to the head's size",
                          (long long)e.turned);
   HN_TRY(check_cache(infer, &e, COS));
   HN_TRY(check_cache(infer, &e, SIN));

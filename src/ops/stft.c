@@ -14,14 +14,15 @@ static hone_status infer(hone_infer *infer) {
   const hone_shape *x = hn_in_shape(infer, SIGNAL);
   if (x->rank < 0) return HONE_OK;
   if (!HONE_SYMBOLIC(x->dim[2]) && x->dim[2] != 1 && x->dim[2] != 2)
-    return HN_INFER_FAIL(infer, "the last dim of signal is %lld, want 1 (real) or 2 (complex)", (long long)x->dim[2]);
+    return HN_INFER_FAIL(infer, "the last dim of signal is %lld, expected 1 (real) or 2 (complex)",
+                         (long long)x->dim[2]);
   int64_t frame = x->dim[1];
   if (hn_in_given(infer, WINDOW) && hn_in_rank(infer, WINDOW) == 1) frame = hn_in_shape(infer, WINDOW)->dim[0];
   if (length) frame = *length;
   const bool known = step && (length || !hn_in_given(infer, LENGTH)) && !HONE_SYMBOLIC(*step) && !HONE_SYMBOLIC(frame);
   if (!known) return hn_out_after_run(infer, 0, 4, INT64_MAX);
   if (*step < 1 || frame < 1 || *step > INT32_MAX || frame > INT32_MAX)
-    return HN_INFER_FAIL(infer, "frame_step is %lld and frame_length %lld, want 1 or more", (long long)*step,
+    return HN_INFER_FAIL(infer, "frame_step is %lld and frame_length %lld, expected 1 or more", (long long)*step,
                          (long long)frame);
   if (hn_in_given(infer, WINDOW)) HN_TRY(hn_want_dim(infer, WINDOW, 0, frame, "frame_length"));
   if (!HONE_SYMBOLIC(x->dim[1]) && x->dim[1] < frame)

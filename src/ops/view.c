@@ -13,7 +13,7 @@ static hone_status infer(hone_infer *infer) {
   for (int i = 0; i < (int)list->count; ++i) {
     const char *text = list->strings[i];
     if (!hn_dim_parse(infer->dims, text, strlen(text), &dims[i]) || (dims[i] < 0 && !HONE_SYMBOLIC(dims[i])))
-      return HN_INFER_FAIL(infer, "dims[%d] is \"%.40s\", which is no extent", i, text);
+      return HN_INFER_FAIL(infer, "dims[%d] is \"%.40s\", which is not an extent", i, text);
   }
   const hone_shape shape = hn_shape((int)list->count, dims);
   if (hn_in_rank(infer, 0) >= 0 && hn_elems_checked(hn_in_shape(infer, 0), &from) && hn_shape_known(&shape) &&

@@ -113,7 +113,7 @@ hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end) {
 }
 
 /* Is an extent of an output known only after running, as far as inference could tell? */
-static bool is_late(const hone_graph *graph, const hn_node *node) {
+static bool is_data_dependent(const hone_graph *graph, const hn_node *node) {
   for (int i = 0; i < node->out_count; ++i) {
     if (!node->out[i] || node->out[i]->fact.type.kind != HONE_TENSOR) continue;
     const hone_shape *shape = &node->out[i]->fact.type.shape;
@@ -129,7 +129,7 @@ static hone_status fold_block(hn_pass_run *run, hn_block *block) {
     next = node->next;
     HN_TRY(hn_check_stop(run->context));
     /* What has become a constant may decide a shape, and that those that follow. */
-    if (run->changes > 0 && is_late(run->graph, node)) HN_TRY(hn_infer_node(run->graph, node));
+    if (run->changes > 0 && is_data_dependent(run->graph, node)) HN_TRY(hn_infer_node(run->graph, node));
     for (int i = 0; i < node->block_count; ++i) HN_TRY(fold_block(run, node->blocks[i]));
     bool folded = false;
     for (int i = 0; i < node->out_count && !(node->op->traits & HONE_IMPURE); ++i) {

@@ -40,7 +40,7 @@ static hone_status copy_node(mapping *map, hn_node *node) {
   for (int i = 0; i < node->in_count; ++i) {
     in[i] = mapped(map, node->in[i]);
     if (node->in[i] && !in[i])
-      return HN_FAIL(&graph->context->diag, HONE_INTERNAL, "%s (%s) reads %s, which is no input of the fused node",
+      return HN_FAIL(&graph->context->diag, HONE_INTERNAL, "%s (%s) reads %s, which is not an input of the fused node",
                      node->name, node->op->name, node->in[i]->name);
   }
   for (int i = 0; i < node->out_count; ++i) names[i] = node->out[i] ? NULL : "";

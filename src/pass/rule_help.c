@@ -57,7 +57,7 @@ const char *hn_when_affine(const hn_match *match) {
   const hn_node *layer = hn_bound_node(match, "c");
   const hn_value *bias = hn_input(layer, 2);
   if (hn_input(layer, 3)) return "a residual is added already";
-  return bias && !hn_value_is_constant(bias) ? "the bias is no constant" : NULL;
+  return bias && !hn_value_is_constant(bias) ? "the bias is not constant" : NULL;
 }
 
 const char *hn_when_residual(const hn_match *match) {
@@ -86,10 +86,10 @@ hone_status hn_make_flat(hn_match *match) { return hn_bind_ints(match, "flat", 1
 
 const char *hn_when_bounds(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");
-  if ((low && !hn_is_scalar_constant(low)) || (high && !hn_is_scalar_constant(high))) return "a bound is no scalar";
+  if ((low && !hn_is_scalar_constant(low)) || (high && !hn_is_scalar_constant(high))) return "a bound is not a scalar";
   const bool known =
       (!low || !isnan(hn_real(low->fact.constant, 0))) && (!high || !isnan(hn_real(high->fact.constant, 0)));
-  return known ? NULL : "a bound is no number";
+  return known ? NULL : "a bound is not a number";
 }
 
 hone_status hn_make_bounds(hn_match *match) {

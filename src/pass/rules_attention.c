@@ -46,8 +46,8 @@ static const char *when_scores(const hn_match *match) {
   if (q->dim[rank - 1] != k->dim[rank - 1] || k->dim[rank - 2] != v->dim[rank - 2])
     return "the operands do not fit together";
   if (HONE_SYMBOLIC(q->dim[rank - 1]) || HONE_SYMBOLIC(v->dim[rank - 1])) return "the size of a head is not known";
-  if (hn_bound(match, "c") && !hn_is_scalar_constant(hn_bound(match, "c"))) return "the scale is no scalar";
-  if (hn_bound(match, "d") && !hn_is_scalar_constant(hn_bound(match, "d"))) return "the divisor is no scalar";
+  if (hn_bound(match, "c") && !hn_is_scalar_constant(hn_bound(match, "c"))) return "the scale is not a scalar";
+  if (hn_bound(match, "d") && !hn_is_scalar_constant(hn_bound(match, "d"))) return "the divisor is not a scalar";
   return check_mask(match, q, k);
 }
 
@@ -68,7 +68,7 @@ static hone_status make_scores(hn_match *match) {
 
 static const char *when_factor(const hn_match *match) {
   const hn_value *value = hn_bound(match, hn_bound(match, "c") ? "c" : "d");
-  if (!hn_is_scalar_constant(value)) return "the factor is no scalar";
+  if (!hn_is_scalar_constant(value)) return "the factor is not a scalar";
   return hn_attr_has(&match->root->attrs, "scale") ? NULL : "the scale is left to the operator";
 }
 
@@ -94,7 +94,7 @@ static int64_t heads_at(const hn_match *match, const char *rows, const char *spl
 static const char *check_split(const hn_match *match, const hone_type *rows, const hone_shape *s) {
   if (rows->shape.rank == 3 || rows->shape.rank < 1 || s->rank != 4) return "";
   if (HONE_SYMBOLIC(s->dim[2]) || HONE_SYMBOLIC(s->dim[3])) return "the size of the heads is not known";
-  return hn_view_possible(match->run->graph, rows) ? NULL : "the extents are known only after running";
+  return hn_view_possible(match->run->graph, rows) ? NULL : "the shapes are data-dependent";
 }
 
 static const char *when_flat_input(const hn_match *match) {
@@ -135,12 +135,12 @@ static const char *when_rows(const hn_match *match) {
   if (!hn_attr_has(&a->attrs, "q_num_heads")) return "the heads are axes of their own";
   for (int i = 0; i < 3; ++i) {
     const hone_shape *shape = &hn_bound_type(match, names[i])->shape;
-    if (shape->rank != 3 || HONE_SYMBOLIC(shape->dim[2])) return "the layers' outputs are no rows of known size";
+    if (shape->rank != 3 || HONE_SYMBOLIC(shape->dim[2])) return "the layers' outputs are not rows of known size";
   }
   for (int i = 4; i < a->in_count; ++i)
     if (a->in[i]) return "there is a cache of keys";
   for (int i = 1; i < a->out_count; ++i)
-    if (a->out[i]) return "more than one output is wanted";
+    if (a->out[i]) return "more than one output is requested";
   return NULL;
 }
 
@@ -171,7 +171,7 @@ static int64_t slice_begin(const hn_node *slice) {
 static const char *check_rows(const hn_match *match, const hone_shape *q, const hone_shape *k, const hone_shape *v) {
   const hone_shape *y = &hn_bound_type(match, "y")->shape;
   const hone_attrs *attrs = &hn_bound_node(match, "a")->attrs;
-  if (y->rank != 3 || q->rank != 3 || k->rank != 3 || v->rank != 3) return "they are no rows";
+  if (y->rank != 3 || q->rank != 3 || k->rank != 3 || v->rank != 3) return "they are not rows";
   if (!hn_attr_has(attrs, "q_num_heads") || !hn_attr_has(attrs, "kv_num_heads"))
     return "the heads are axes of their own";
   if (hn_attr_float(attrs, "softcap") != 0 || hn_attr_int(attrs, "left_window_size") >= 0 ||

@@ -62,7 +62,7 @@ static const char *when_unpadded(const hn_match *match) {
   const int64_t *pads;
   const int count = hn_attr_ints(attrs, "pads", &pads);
   const hn_value *bias = hn_input(match->root, 2);
-  if (bias && !hn_value_is_constant(bias)) return "the bias is no constant";
+  if (bias && !hn_value_is_constant(bias)) return "the bias is not constant";
   if (!hn_name_equal(hn_attr_text(attrs, "auto_pad"), "NOTSET") &&
       !hn_name_equal(hn_attr_text(attrs, "auto_pad"), "VALID"))
     return "the convolution pads with zeros behind the sum";

@@ -283,7 +283,7 @@ static const char *when_lone(const hn_match *match, int input) {
   const char *reason = read(match, &eq);
   if (reason) return reason;
   if (lone_axes(&eq, 2, input, axes) == 0) return "";
-  return begin_text(&eq, &w) ? NULL : "there are not enough letters";
+  return begin_text(&eq, &w) ? NULL : "there are no enough letters";
 }
 static const char *when_lone_left(const hn_match *match) { return when_lone(match, X); }
 static const char *when_lone_right(const hn_match *match) { return when_lone(match, Y); }
@@ -331,7 +331,7 @@ static const char *when_several(const hn_match *match) {
   if (reason) return reason;
   if (first_result(&eq, match->root->in_count).count > HONE_MAX_RANK)
     return "what it makes on the way has too many axes";
-  return begin_text(&eq, &w) ? NULL : "there are not enough letters";
+  return begin_text(&eq, &w) ? NULL : "there are no enough letters";
 }
 
 static hone_status make_several(hn_match *match) {

@@ -4,7 +4,7 @@
 #include "pass/rule_help.h"
 
 static const char *when_matrix(const hn_match *match) {
-  if (hn_bound_type(match, "w")->shape.rank != 2) return "the weights are no matrix";
+  if (hn_bound_type(match, "w")->shape.rank != 2) return "the weights are not a matrix";
   return hn_bound_type(match, "a")->shape.rank < 1 ? "the rank of the input is not known" : NULL;
 }
 
@@ -51,7 +51,7 @@ static hone_status make_linear(hn_match *match) {
 static const char *when_in_front(const hn_match *match) {
   const hone_type *x = hn_bound_type(match, "x");
   const hn_value *bias = hn_input(match->root, 2);
-  if (bias && !hn_value_is_constant(bias)) return "the bias is no constant";
+  if (bias && !hn_value_is_constant(bias)) return "the bias is not constant";
   const char *unmet = hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger");
   if (unmet) return unmet;
   return hn_varies_only_along(hn_bound_type(match, "k"), x, x->shape.rank - 1) ? NULL

@@ -32,7 +32,7 @@ static const char *when_last_axes(const hn_match *match) {
   if (hn_bound(match, "axes2") && first_axis(match, "axes2") != axis) return "mean and variance are over other axes";
   for (int i = axis; i < shape->rank; ++i)
     if (HONE_SYMBOLIC(shape->dim[i])) return "the size of what is normalised is not known";
-  return hn_is_scalar_constant(hn_bound(match, "eps")) ? NULL : "epsilon is no scalar";
+  return hn_is_scalar_constant(hn_bound(match, "eps")) ? NULL : "epsilon is not a scalar";
 }
 
 static hone_status make_norm(hn_match *match) {
@@ -65,7 +65,7 @@ static hone_status make_zeros(hn_match *match) {
 
 static const char *when_ordered(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");
-  if (!hn_is_scalar_constant(high) || (low && !hn_is_scalar_constant(low))) return "a bound is no scalar";
+  if (!hn_is_scalar_constant(high) || (low && !hn_is_scalar_constant(low))) return "a bound is not a scalar";
   const double least = low ? hn_real(low->fact.constant, 0) : 0;
   return least <= hn_real(high->fact.constant, 0) ? NULL : "the bounds cross";
 }

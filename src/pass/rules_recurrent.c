@@ -197,7 +197,7 @@ static const char *read_lstm(const hn_match *match, step *out) {
   const hone_type *root = &match->roots[0]->fact.type;
   hn_value *c = hn_bound(match, "cell"), *forget = hn_bound(match, "forget");
   begin(match, 4, out);
-  if (forget && !hn_is_scalar_constant(forget)) return "the forget gate's summand is no scalar";
+  if (forget && !hn_is_scalar_constant(forget)) return "the forget gate's summand is not a scalar";
   if (forget) out->forget = hn_real(forget->fact.constant, 0);
   int state = -1;
   for (int i = 0; i < 4; ++i) {
@@ -206,7 +206,7 @@ static const char *read_lstm(const hn_match *match, step *out) {
     source sources[2];
     const hn_node *gate = hn_bound_node(match, names[i]), *layer = layer_of(gate, i == FORGET ? forget : NULL, &column);
     if (!layer || !hn_type_equal(&gate->out[0]->fact.type, root) || !read_both(layer, column, operands, sources))
-      return "a gate is no sum of two products";
+      return "a gate is not a sum of two products";
     if (state < 0) state = find_state(operands, c, out->hidden);
     if (!take_gate(out, i, state, operands, sources)) return "the gates have different inputs";
   }
@@ -248,7 +248,7 @@ static const char *read_gru(const hn_match *match, step *out) {
     if (!hn_type_equal(&gate->out[0]->fact.type, &match->roots[0]->fact.type) ||
         !(i == 2 ? read_candidate(match, out->hidden, operands, sources)
                  : read_gru_gate(gate, out->hidden, operands, sources)))
-      return "a gate is no sum of two products";
+      return "a gate is not a sum of two products";
     const int state = !operands[0].is_cut && operands[0].value == h ? 0 : 1;
     if (operands[state].value != h || !take_gate(out, i, state, operands, sources))
       return "the gates have different inputs";

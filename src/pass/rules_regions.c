@@ -19,7 +19,7 @@ static const char *check_layer(const hn_match *match, const char *layer, const c
   const hone_shape *w = &hn_bound_type(match, weights)->shape;
   const hn_value *bias = hn_input(conv, 2);
   if (!hn_shape_known(w) || w->rank < 3) return "the shape of the weights is not known";
-  if (bias && !hn_value_is_constant(bias)) return "the bias is no constant";
+  if (bias && !hn_value_is_constant(bias)) return "the bias is not constant";
   if (hn_input(conv, 4)) return "its activation has slopes";
   return hn_input(conv, 3) && !adds ? "a residual is added inside" : NULL;
 }

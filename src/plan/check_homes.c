@@ -55,7 +55,7 @@ hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step)
     return BAD(checker, "a view has no output");
   const int home = step->kind == HN_STEP_VIEW ? plan->tensors[step->out[0]].device : plan->homes[step->device];
   if ((step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP) && home != plan->host)
-    return BAD(checker, "branches and loops are the host's");
+    return BAD(checker, "branches and loops run on the host");
   for (int i = 0; i < step->in_count + step->out_count; ++i) {
     const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
     if (t < 0 || plan->tensors[t].place == HN_PLACE_PACKED) continue;

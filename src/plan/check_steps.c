@@ -65,9 +65,9 @@ static bool same_type(const hn_plan_checker *checker, const hone_type *recorded,
   if (recorded->shape.rank != inferred->shape.rank) return recorded->shape.rank < 0;
   for (int i = 0; i < recorded->shape.rank; ++i) {
     const int64_t a = recorded->shape.dim[i], b = inferred->shape.dim[i];
-    const bool both_late = HONE_SYMBOLIC(a) && HONE_SYMBOLIC(b) && hn_dim_is_after_run(&checker->dims, a) &&
-                           hn_dim_is_after_run(&checker->dims, b);
-    if (a != b && !both_late) return false;
+    const bool both_after_run = HONE_SYMBOLIC(a) && HONE_SYMBOLIC(b) && hn_dim_is_after_run(&checker->dims, a) &&
+                                hn_dim_is_after_run(&checker->dims, b);
+    if (a != b && !both_after_run) return false;
   }
   return true;
 }
@@ -146,7 +146,7 @@ static hone_status check_view(hn_plan_checker *checker, const hn_plan_step *step
   const hn_plan *plan = checker->plan;
   if (!(step->op->traits & HONE_ALIASES) || step->in_count < 1 || step->in[0] < 0 || step->out_count != 1 ||
       step->out[0] < 0)
-    return BAD(checker, "operator %s is no view", step->op->name);
+    return BAD(checker, "operator %s is not a view", step->op->name);
   const hn_plan_tensor *in = &plan->tensors[step->in[0]], *out = &plan->tensors[step->out[0]];
   if (out->alias_of != step->in[0] || in->type.format != HONE_PLAIN || out->type.format != HONE_PLAIN)
     return BAD(checker, "its output does not share the bytes of its plain input");
@@ -229,8 +229,8 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   hone_fact *out_at = HN_NEW(&checker->arena, hone_fact, step->out_count + 1);
   if (!in_at || !out_at) return HN_FAIL_MEMORY(checker->diag);
   if (!facts_at_opt(checker, step, in, in_at, out_at)) {
-    if (!(tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE)) || step->packed_bytes)
-      return BAD(checker, "tactic %s does not run steps whose extents are known only after running", tactic->name);
+    if (!(tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT)) || step->packed_bytes)
+      return BAD(checker, "tactic %s does not run steps with data-dependent shapes", tactic->name);
     return check_inputs_have_bytes(checker, step, 0);
   }
   hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};

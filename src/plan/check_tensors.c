@@ -8,7 +8,7 @@ enum { ALIGNMENT = 64 };
 
 #define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
 
-static bool has_late_dims(const hn_plan *plan, const hone_shape *shape) {
+static bool has_after_run_dims(const hn_plan *plan, const hone_shape *shape) {
   for (int i = 0; i < shape->rank; ++i)
     if (hn_dim_is_after_run(&plan->dims, shape->dim[i])) return true;
   return shape->rank < 0;
@@ -22,17 +22,17 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
   if (tensor->place == HN_PLACE_HEAP) return HONE_OK;
   if (tensor->type.kind != HONE_TENSOR || (tensor->type.dtype == HONE_STRING && tensor->place != HN_PLACE_INPUT))
     return BAD(checker, "only inputs and the heap can hold strings, and only the heap sequences");
-  if (has_late_dims(plan, &tensor->type.shape))
-    return BAD(checker, "its extents are known only after running, but its place is fixed");
+  if (has_after_run_dims(plan, &tensor->type.shape))
+    return BAD(checker, "its shape is data-dependent, but its place is fixed");
   switch (tensor->place) {
   case HN_PLACE_INPUT:
     return tensor->index < plan->input_count && plan->inputs[tensor->index].tensor == hn_plan_root(plan, t)
                ? HONE_OK
-               : BAD(checker, "it is no input number %d", tensor->index);
+               : BAD(checker, "it is not input number %d", tensor->index);
   case HN_PLACE_OUTPUT:
     return tensor->index < plan->output_count && plan->outputs[tensor->index].tensor == hn_plan_root(plan, t)
                ? HONE_OK
-               : BAD(checker, "it is no output number %d", tensor->index);
+               : BAD(checker, "it is not output number %d", tensor->index);
   case HN_PLACE_CONSTANT:
     if (!known || tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
         end > plan->weights_bytes)
@@ -81,7 +81,7 @@ static hone_status check_profile(hn_plan_checker *checker, int i) {
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
   if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 ||
       tensor->type.format != HONE_PLAIN)
-    return BAD(checker, "its tensor is no plain input");
+    return BAD(checker, "its tensor is not a plain input");
   const hone_shape *shape = &tensor->type.shape;
   if (!hn_shape_known(&port->min) || !hn_shape_known(&port->opt) || !hn_shape_known(&port->max) ||
       port->min.rank != shape->rank || port->opt.rank != shape->rank || port->max.rank != shape->rank)
@@ -101,7 +101,7 @@ static hone_status check_output(hn_plan_checker *checker, int i) {
   const hn_plan_port *port = &checker->plan->outputs[i];
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
   if (!(tensor->place == HN_PLACE_OUTPUT && tensor->index == i) && tensor->place != HN_PLACE_HEAP)
-    return BAD(checker, "its tensor is no output");
+    return BAD(checker, "its tensor is not an output");
   return tensor->type.format == HONE_PLAIN ? HONE_OK : BAD(checker, "its format is not plain");
 }
 

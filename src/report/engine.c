@@ -109,7 +109,7 @@ static void write_schedule(description *d, int number) {
   hn_text_printf(d->out, "memory    weights %.2f MB, arena %.3f MB, scratch %.3f MB%s%s\n",
                  (double)d->weights_bytes * 1e-6, (double)plan->arena_bytes * 1e-6, (double)plan->scratch_bytes * 1e-6,
                  plan->dynamic ? " (at the opt shapes)" : "",
-                 plan->after_run ? "; some extents are known only after running: a run may allocate" : "");
+                 plan->after_run ? "; some shapes are data-dependent: a run may allocate" : "");
   if (d->schedules->count > 1)
     hn_text_printf(d->out, "shared    %.2f MB of the weights are read by other schedules, too\n",
                    (double)d->shared_bytes * 1e-6);

@@ -168,7 +168,8 @@ static void write_schedule_head(const explanation *e) {
                  hn_ledger_real(e->schedule, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
   const int untimed = (int)hn_ledger_real(e->schedule, "untimed_nodes", 0);
-  if (untimed > 0) hn_text_printf(e->out, "the time for tuning was used up: %d layers run by estimates\n\n", untimed);
+  if (untimed > 0)
+    hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);
 }
 
 /* A value again as JSON: the part of the ledger that was asked for. */

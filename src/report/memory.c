@@ -153,7 +153,7 @@ static void write_text(memory *m, const int *order, const hone_report_options *o
   hn_text_printf(m->out, "arena     %10.3f MB for %.3f MB of tensors%s\n", (double)plan->arena_bytes * 1e-6,
                  (double)tensors * 1e-6, plan->dynamic ? ", at the opt shapes" : "");
   if (m->has_unknown)
-    hn_text_add(m->out, "heap      what is known only after running is left out here and grows during a run\n");
+    hn_text_add(m->out, "heap      tensors of data-dependent shape are left out here and grow during a run\n");
   if (peak == 0) return;
   hn_text_printf(m->out, "peak      %10.3f MB needed at once, at step %d (%s)", (double)peak * 1e-6, m->peak_step + 1,
                  plan->steps[m->peak_step].name);

@@ -7,13 +7,13 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-/* What a late step's resize needs. */
-typedef struct late_call {
+/* What a data-dependent step's resize needs. */
+typedef struct pending_call {
   hone_session *session;
   hn_instance *instance;
   const hn_plan_step *step;
   hone_launch *launch;
-} late_call;
+} pending_call;
 
 hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes) {
   if (hn_heap_leaves(&session->heap, bytes)) return HN_FAIL_MEMORY(&session->diag);
@@ -59,8 +59,8 @@ hone_status hn_extents_as_planned(hone_session *session, const hn_instance *inst
   return hn_extents_agree(&session->diag, plan->tensors[t].name, real, &planned);
 }
 
-static hone_status resize_late(void *host, int output, int rank, const int64_t *dims) {
-  const late_call *call = host;
+static hone_status resize_output(void *host, int output, int rank, const int64_t *dims) {
+  const pending_call *call = host;
   const int t = call->step->out[output];
   if (rank < 0 || rank > HONE_MAX_RANK || t < 0) return HONE_INTERNAL;
   const hone_shape shape = hn_shape(rank, dims);
@@ -77,8 +77,8 @@ static bool planned_shape(const hn_instance *instance, int t, hone_shape *out) {
 
 /* Gathers the inputs as they are by now, and places the outputs whose extents follow from the symbols. Inside a loop's
  * body extents may change from one time to the next, so there they are inferred anew. */
-static hone_status gather_late(hone_session *session, hn_instance *instance, const hn_plan_step *step,
-                               const hn_step_state *state, hone_launch *launch) {
+static hone_status gather_operands(hone_session *session, hn_instance *instance, const hn_plan_step *step,
+                                   const hn_step_state *state, hone_launch *launch) {
   const hn_plan *plan = instance->plan;
   hone_tensor *in = (hone_tensor *)(uintptr_t)launch->in;
   const bool fixed = !state->nested || (step->op->traits & HONE_ALIASES);
@@ -100,7 +100,7 @@ static hone_status gather_late(hone_session *session, hn_instance *instance, con
 
 /* Extents by the operator's own rules on the real inputs: outputs that have no place yet get one, the others must be
  * what was planned. Kernels can trust both. */
-static hone_status infer_late(const late_call *call, hone_launch *launch) {
+static hone_status infer_outputs(const pending_call *call, hone_launch *launch) {
   hone_session *session = call->session;
   const hn_plan_step *step = call->step;
   hn_arena *arena = &session->facts;
@@ -129,14 +129,14 @@ static hone_status infer_late(const late_call *call, hone_launch *launch) {
       HN_TRY(hn_extents_agree(&session->diag, call->instance->plan->tensors[step->out[i]].name, shape,
                               &launch->out[i].type.shape));
     else if (hn_shape_known(shape))
-      HN_TRY(resize_late((void *)(uintptr_t)call, i, shape->rank, shape->dim));
+      HN_TRY(resize_output((void *)(uintptr_t)call, i, shape->rank, shape->dim));
     else if (!(step->op->traits & HONE_AFTER_RUN))
       return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "the shape of output %d does not follow from its inputs", i);
   }
   return HONE_OK;
 }
 
-static hone_status scratch_late(hone_session *session, const hn_plan_step *step, hone_launch *launch) {
+static hone_status find_scratch(hone_session *session, const hn_plan_step *step, hone_launch *launch) {
   if (!step->op->eval_scratch) return HONE_OK;
   hone_fact *in = HN_NEW(&session->facts, hone_fact, step->in_count + step->out_count), *out = in + step->in_count;
   if (!in) return HN_FAIL_MEMORY(&session->diag);
@@ -178,22 +178,23 @@ static hone_status run_fixed(hone_session *session, hn_instance *instance, const
     launch->out[i] = instance->tensors[t];
   }
   if (state->nested && !state->checked) { /* those of the main block were checked with the instance */
-    const late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
-    HN_TRY(infer_late(&call, launch));
+    const pending_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
+    HN_TRY(infer_outputs(&call, launch));
     state->checked = true;
   }
   return hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device], launch);
 }
 
-hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state) {
+hone_status hn_run_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step,
+                                  hn_step_state *state) {
   hone_launch *launch = &state->launch;
   if (state->fixed) return run_fixed(session, instance, step, state);
-  HN_TRY(gather_late(session, instance, step, state, launch));
-  late_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
-  HN_TRY(infer_late(&call, launch));
-  HN_TRY(scratch_late(session, step, launch));
+  HN_TRY(gather_operands(session, instance, step, state, launch));
+  pending_call call = {.session = session, .instance = instance, .step = step, .launch = launch};
+  HN_TRY(infer_outputs(&call, launch));
+  HN_TRY(find_scratch(session, step, launch));
   launch->host = &call;
-  launch->resize = resize_late;
+  launch->resize = resize_output;
   const hone_status status =
       hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device], launch);
   launch->host = NULL;
@@ -205,7 +206,7 @@ hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_p
 }
 
 /* A view of a tensor on the heap: the same bytes under the shape that is known by now. */
-hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
+hone_status hn_view_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step) {
   const hn_plan *plan = instance->plan;
   const hone_tensor *from = &instance->tensors[step->in[0]];
   hone_tensor *to = &instance->tensors[step->out[0]];

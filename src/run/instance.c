@@ -112,7 +112,7 @@ static void point_fixed(const hone_session *session, hn_instance *instance, cons
   }
 }
 
-static bool touches_late(const hn_plan *plan, const hn_plan_step *step) {
+static bool is_data_dependent(const hn_plan *plan, const hn_plan_step *step) {
   for (int i = 0; i < step->in_count; ++i)
     if (step->in[i] >= 0 && plan->tensors[step->in[i]].place == HN_PLACE_HEAP) return true;
   for (int i = 0; i < step->out_count; ++i)
@@ -149,7 +149,7 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   hone_tensor *ports = HN_NEW(&instance->arena, hone_tensor, step->in_count + step->out_count);
   hone_fact *facts = HN_NEW(&instance->arena, hone_fact, step->in_count + step->out_count);
   if (!ports || !facts) return HN_FAIL_MEMORY(&session->diag);
-  state->late = touches_late(plan, step);
+  state->data_dependent = is_data_dependent(plan, step);
   state->nested = s >= plan->blocks[0].step_count;
   state->launch = (hone_launch){
       .in_count = step->in_count,
@@ -161,8 +161,8 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
       .diagnostics = &session->diag};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
-  state->fixed = state->late && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_LATE));
-  const bool known = !state->late || state->fixed;
+  state->fixed = state->data_dependent && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT));
+  const bool known = !state->data_dependent || state->fixed;
   if (known) HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
   HN_TRY(give_constants(session, instance, s, facts));
   hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);

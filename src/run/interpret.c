@@ -21,10 +21,10 @@ static hone_status run_step(hone_session *session, hn_instance *instance, int s)
   hn_step_state *state = &instance->steps[s];
   switch (step->kind) {
   case HN_STEP_CALL:
-    if (state->late) return hn_run_late(session, instance, step, state);
+    if (state->data_dependent) return hn_run_data_dependent(session, instance, step, state);
     return hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device],
                      &state->launch);
-  case HN_STEP_VIEW: return state->late ? hn_view_late(session, instance, step) : HONE_OK;
+  case HN_STEP_VIEW: return state->data_dependent ? hn_view_data_dependent(session, instance, step) : HONE_OK;
   case HN_STEP_COPY: return copy_step(session, instance, step);
   case HN_STEP_WAIT:
     return hn_stream_wait(session->engine->devices[step->device], session->streams[step->device], &session->diag);

@@ -7,7 +7,7 @@
 static bool records(const hone_session *session, const hn_instance *instance, int s) {
   const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
-  return step->kind == HN_STEP_CALL && plan->homes[step->device] != plan->host && !instance->steps[s].late &&
+  return step->kind == HN_STEP_CALL && plan->homes[step->device] != plan->host && !instance->steps[s].data_dependent &&
          (step->tactic->flags & HONE_TACTIC_CAPTURABLE) && hn_stream_records(session->engine->devices[step->device]);
 }
 
@@ -16,7 +16,7 @@ static int run_end(const hone_session *session, const hn_instance *instance, int
   const hn_plan *plan = instance->plan;
   int end = s + 1;
   for (int next = end; next < plan->blocks[0].step_count && !hn_taps_after(&instance->taps, next - 1); ++next) {
-    if (plan->steps[next].kind == HN_STEP_VIEW && !instance->steps[next].late) continue;
+    if (plan->steps[next].kind == HN_STEP_VIEW && !instance->steps[next].data_dependent) continue;
     if (!records(session, instance, next) || plan->steps[next].device != plan->steps[s].device) break;
     end = next + 1;
   }

@@ -269,8 +269,7 @@ static hone_status bind(hone_session *session, const char *name, const hone_tens
   const int t = in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor;
   if (tensor->data) {
     if (out >= 0 && plan->tensors[t].place != HN_PLACE_OUTPUT)
-      return HN_FAIL(&session->diag, HONE_INVALID, "output %s has extents known only after running and cannot be bound",
-                     name);
+      return HN_FAIL(&session->diag, HONE_INVALID, "output %s has a data-dependent shape and cannot be bound", name);
     HN_TRY(check_type(session, name, tensor, &session->current->tensors[t]));
   }
   if (in >= 0)

@@ -14,10 +14,10 @@ enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
 typedef struct hn_step_state {
   hn_prepared prepared;
   hone_launch launch;
-  bool late;           /* touches extents known only after running: resolved when its turn comes */
+  bool data_dependent; /* touches extents known only after running: resolved when its turn comes */
   bool nested;         /* inside a branch or loop */
-  bool fixed;          /* late, but of extents known before: only its tensors' memory is found when its turn comes */
-  bool checked;        /* fixed and nested: its operator was asked about these extents */
+  bool fixed;   /* data-dependent, but of extents known before: only its tensors' memory is found when its turn comes */
+  bool checked; /* fixed and nested: its operator was asked about these extents */
   int replay_end;      /* the first step after those that the replay stands for */
   hone_replay *replay; /* of this step and those that follow on its device; NULL: none begins here */
 } hn_step_state;
@@ -87,8 +87,9 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
 hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes);
 hone_status hn_learn_symbols(hn_instance *instance, int t);
 hone_status hn_extents_as_planned(hone_session *session, const hn_instance *instance, int t, const hone_shape *real);
-hone_status hn_run_late(hone_session *session, hn_instance *instance, const hn_plan_step *step, hn_step_state *state);
-hone_status hn_view_late(hone_session *session, hn_instance *instance, const hn_plan_step *step);
+hone_status hn_run_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step,
+                                  hn_step_state *state);
+hone_status hn_view_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 /* If and Loop (run/control.c). */
 hone_status hn_run_branch(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_plan_step *step);

@@ -136,7 +136,7 @@ static hone_status read_named(parser *p, int *out) {
   if (input >= 0) return emit(p, (hn_expr_step){.op = HN_EXPR_INPUT, .a = (uint8_t)input}, out);
   if (strcmp(name, "inf") == 0) return emit_number(p, (double)INFINITY, 0, out);
   if (strcmp(name, "nan") == 0) return emit_number(p, (double)NAN, 0, out);
-  return HN_FAIL(p->diag, HONE_MALFORMED, "column %d: %s is none of the %d inputs", column(p, start), name,
+  return HN_FAIL(p->diag, HONE_MALFORMED, "column %d: %s is not one of the %d inputs", column(p, start), name,
                  p->in_count);
 }
 

@@ -63,7 +63,7 @@ typedef struct hn_choice {
   bool view;                    /* only the shape changes: nothing runs, no candidates */
   bool control;                 /* If, Loop: the nodes of its blocks are choices of their own */
   bool locked;                  /* the lock names what runs it */
-  bool late;                    /* touches extents known only after running: the reference alone can run it */
+  bool data_dependent;          /* touches extents known only after running: the reference alone can run it */
   bool crosses_in, crosses_out; /* reads or makes what crosses a block's border: plain, and the host's */
   bool nested;                  /* inside a branch or a loop: the host's */
   bool on_host;                 /* in the host's memory, though another device could run it */

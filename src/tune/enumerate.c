@@ -77,7 +77,7 @@ static const char *ask(asking *a, const hn_candidate *candidate) {
   const char *reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
   if (reason) return reason;
   const int64_t *corners[2] = {a->choices->min_symbols, a->choices->max_symbols};
-  for (int c = 0; c < 2 && !a->choice->late; ++c) {
+  for (int c = 0; c < 2 && !a->choice->data_dependent; ++c) {
     if (!move_facts(a->choices, node->in, node->in_count, corners[c], a->in) ||
         !move_facts(a->choices, node->out, node->out_count, corners[c], a->out))
       return "its extents cannot be computed at the ends of the profile";
@@ -92,10 +92,11 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   if (a->options->reference_only && !reference) return "only the reference was allowed";
   if ((tactic->isa & device->facts.isa) != tactic->isa) return "this machine lacks the instruction set";
   if (!hn_source_allowed(a->options, device, tactic)) return "its tactic source was left out";
-  if (a->is_wanted && !hn_tactic_override_names(&a->wanted, tactic->name)) return "another tactic was asked for";
-  if (!a->choice->late && (tactic->flags & HONE_TACTIC_LATE)) return "its extents are known before the run";
-  if (a->choice->late && !reference && !(tactic->flags & HONE_TACTIC_LATE))
-    return "its extents are known only after running";
+  if (a->is_wanted && !hn_tactic_override_names(&a->wanted, tactic->name)) return "another tactic was requested";
+  if (!a->choice->data_dependent && (tactic->flags & HONE_TACTIC_DATA_DEPENDENT))
+    return "its shape is not data-dependent";
+  if (a->choice->data_dependent && !reference && !(tactic->flags & HONE_TACTIC_DATA_DEPENDENT))
+    return "its shape is data-dependent";
   return NULL;
 }
 
@@ -159,7 +160,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
   for (int v = 0; v < count; ++v) {
     candidate->params = rows[v];
     query.params = &candidate->params;
-    candidate->scratch_bytes = tactic->scratch && !a->choice->late ? tactic->scratch(&query) : 0;
+    candidate->scratch_bytes = tactic->scratch && !a->choice->data_dependent ? tactic->scratch(&query) : 0;
     candidate->packed_bytes = tactic->pack_bytes ? tactic->pack_bytes(&query) : 0;
     candidate->state = HN_CANDIDATE_ESTIMATED;
     candidate->reason = NULL;
@@ -169,7 +170,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
     }
     if (!candidate->reason && a->is_wanted && !hn_tactic_override_allows(&a->wanted, &candidate->params)) {
       candidate->state = HN_CANDIDATE_REJECTED;
-      candidate->reason = "other parameters were asked for";
+      candidate->reason = "other parameters were requested";
     }
     estimate(a->choices, a->choice, &query, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
@@ -194,7 +195,7 @@ static bool repeats_pair(const asking *a, const hone_tactic *tactic, int f) {
 
 static const char *decline_border(const hn_choice *choice, const hone_device *device, const hone_format_pair *formats) {
   if (!choice->nested && !choice->crosses_in && !choice->crosses_out) return NULL;
-  if (!device->facts.host_memory) return "it touches a branch or a loop, which is the host's";
+  if (!device->facts.host_memory) return "it touches a branch or a loop, which runs on the host";
   if ((choice->crosses_in && formats->in != HONE_PLAIN) || (choice->crosses_out && formats->out != HONE_PLAIN))
     return "it touches the border of a branch or a loop, where everything is plain";
   return NULL;

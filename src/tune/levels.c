@@ -57,7 +57,7 @@ const hn_level *hn_level_of(const hone_build_options *options, hone_device *cons
   return &levels[options->level < 0 ? 0 : options->level > last ? last : options->level];
 }
 
-const char hn_time_used_up[] = "not timed: the time was used up";
+const char hn_time_used_up[] = "not timed: the tuning time budget ran out";
 
 bool hn_tuning_stopped(hn_tuning *tuning) {
   const atomic_bool *stop = tuning->options->stop_timing;

@@ -30,7 +30,7 @@ hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64
   return HONE_OK;
 }
 
-static bool is_late_type(const hone_graph *graph, const hone_type *type) {
+static bool is_data_dependent_type(const hone_graph *graph, const hone_type *type) {
   if (type->kind != HONE_TENSOR || type->dtype == HONE_STRING || type->shape.rank < 0) return true;
   for (int i = 0; i < type->shape.rank; ++i)
     if (hn_dim_is_after_run(&graph->dims, type->shape.dim[i])) return true;
@@ -41,11 +41,11 @@ bool hn_value_on_heap(const hone_graph *graph, const hn_value *value) {
   if (value->fact.constant) return false;
   if (value->node && (value->node->block_count || value->node->owner != graph->main)) return true;
   if (value->param_of && value->param_of != graph->main) return true;
-  return is_late_type(graph, &value->fact.type);
+  return is_data_dependent_type(graph, &value->fact.type);
 }
 
-static bool is_late(const hn_choices *choices, const hn_value *value) {
-  return !value->fact.constant && is_late_type(choices->graph, &value->fact.type);
+static bool is_data_dependent(const hn_choices *choices, const hn_value *value) {
+  return !value->fact.constant && is_data_dependent_type(choices->graph, &value->fact.type);
 }
 
 /* A result lives in the caller's memory: it cannot be a view of something else. */
@@ -60,7 +60,7 @@ static bool any_crosses(const hn_choices *choices, hn_value *const *values, int 
   for (int i = 0; i < count; ++i) {
     const hn_value *value = values[i];
     if (!value) continue;
-    if (is_late(choices, value)) return true;
+    if (is_data_dependent(choices, value)) return true;
     if (choices->root != choices->graph->main || !hn_value_on_heap(choices->graph, value)) continue;
     if (!value->node || value->node->block_count || is_result_of(value->node->owner, value)) return true;
   }
@@ -75,7 +75,7 @@ static const hone_fact *outer_fact(const hn_choices *choices, const hn_value *va
 }
 
 /* The fact of a value at opt: numbers for dims and, where possible, for values. */
-static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_fact *out, bool *late) {
+static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_fact *out, bool *data_dependent) {
   *out = (hone_fact){0};
   if (!value) return HONE_OK;
   const hone_fact *outer = outer_fact(choices, value);
@@ -84,8 +84,8 @@ static hone_status fact_at_opt(hn_choices *choices, const hn_value *value, hone_
     return HONE_OK;
   }
   *out = value->fact;
-  if (is_late(choices, value)) {
-    *late = true;
+  if (is_data_dependent(choices, value)) {
+    *data_dependent = true;
     return HONE_OK;
   }
   const hone_dims *dims = &choices->graph->dims;
@@ -113,12 +113,14 @@ static hone_status make_choice(hn_choices *choices, hn_node *node, hn_choice *ch
   choice->in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   choice->out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!choice->in || !choice->out) return no_memory(choices);
-  for (int i = 0; i < node->in_count; ++i) HN_TRY(fact_at_opt(choices, node->in[i], &choice->in[i], &choice->late));
-  for (int i = 0; i < node->out_count; ++i) HN_TRY(fact_at_opt(choices, node->out[i], &choice->out[i], &choice->late));
-  choice->view = (node->op->traits & HONE_ALIASES) && !choice->late && !choice->crosses_in && !choice->crosses_out &&
-                 node->in_count > 0 && node->in[0] && node->out_count == 1 && node->owner == choices->root &&
-                 !is_result_of(choices->root, node->out[0]);
-  if (!choice->late && node->op->cost)
+  for (int i = 0; i < node->in_count; ++i)
+    HN_TRY(fact_at_opt(choices, node->in[i], &choice->in[i], &choice->data_dependent));
+  for (int i = 0; i < node->out_count; ++i)
+    HN_TRY(fact_at_opt(choices, node->out[i], &choice->out[i], &choice->data_dependent));
+  choice->view = (node->op->traits & HONE_ALIASES) && !choice->data_dependent && !choice->crosses_in &&
+                 !choice->crosses_out && node->in_count > 0 && node->in[0] && node->out_count == 1 &&
+                 node->owner == choices->root && !is_result_of(choices->root, node->out[0]);
+  if (!choice->data_dependent && node->op->cost)
     choice->cost = node->op->cost(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
   return HONE_OK;
 }

@@ -159,7 +159,7 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
   const hn_level *level = m->tuning->level;
   const hn_candidate *alike = best_timed(m->choice, candidate), *best = best_timed(m->choice, NULL);
   const bool first = opens_pair(m, candidate);
-  if (m->most > 0 && m->looked_at >= m->most) return "not timed: so many likelier ones were allowed a time";
+  if (m->most > 0 && m->looked_at >= m->most) return "not timed: max-tactics limit reached";
   if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
   if (first && best && best->time_ns > long_launch_ns && level->prune < 1e6 && !m->choice->each_pair &&
       candidate->estimate_ns > 1.6 * best_estimate(m->choices, m->choice))

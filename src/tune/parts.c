@@ -81,7 +81,7 @@ static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **o
   HN_TRY(hn_choices_list(parts));
   for (int i = 0; i < parts->count; ++i) {
     hn_choice *part = &parts->items[i];
-    if (part->late || part->control) *out_why = "a part has extents that are known only after running";
+    if (part->data_dependent || part->control) *out_why = "a part's shape is data-dependent";
     if (!hn_choice_runs(part) || *out_why) continue;
     HN_TRY(hn_tune_ask(parts, part, true));
     keep_beside_fused(parts, fused, part);
@@ -216,7 +216,7 @@ static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   hn_tactic_override wanted;
   if (choices->tuning->splitting_over) return "too many fused nodes were split";
   if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
-  if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was asked for";
+  if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was requested";
   if (!best_of(choice, NULL) || leaves_by_reference(choice)) return NULL;
   if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";

@@ -43,7 +43,7 @@ static hone_status measure_locked(hn_choices *choices, hn_choice *choice) {
   HN_TRY(hn_tune_measure(choices, choice, choice->chosen));
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
   if (hn_candidate_usable(candidate)) return HONE_OK;
-  return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the lock wants %s for node %s, but %s (%.3g > %.3g)",
+  return HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "the lock expects %s for node %s, but %s (%.3g > %.3g)",
                  candidate->tactic->name, choice->node->name, candidate->reason, candidate->error_rel_l2,
                  candidate->error_bound);
 }
@@ -62,7 +62,7 @@ hone_status hn_choices_measure(hn_choices *choices) {
   int count = 0;
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
-    if (hn_choice_runs(choice) && !choice->late && choice->same_as < 0)
+    if (hn_choice_runs(choice) && !choice->data_dependent && choice->same_as < 0)
       order[count++] = (work){.index = i, .ns = expected_ns(choice)};
   }
   qsort(order, (size_t)count, sizeof *order, compare_work);
@@ -92,14 +92,15 @@ static size_t cold_bytes(const hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
     double layer = 0;
-    for (int k = 0; k < choice->node->in_count && !choice->late; ++k) {
+    for (int k = 0; k < choice->node->in_count && !choice->data_dependent; ++k) {
       const double bytes = (double)hn_bytes(&choice->in[k].type);
       if (choice->in[k].constant)
         weights += bytes;
       else
         layer += bytes;
     }
-    for (int k = 0; k < choice->node->out_count && !choice->late; ++k) layer += (double)hn_bytes(&choice->out[k].type);
+    for (int k = 0; k < choice->node->out_count && !choice->data_dependent; ++k)
+      layer += (double)hn_bytes(&choice->out[k].type);
     if (layer > largest) largest = layer;
   }
   return weights + largest > inner ? (size_t)(3 * inner) : 0;
@@ -125,7 +126,7 @@ static hone_status measure_devices(const hn_choices *choices) {
 /* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
  * formats; and an identical layer shares the first one's times, but its weights are its own. */
 static bool is_unproved(const hn_choice *choice) {
-  if (!hn_choice_runs(choice) || choice->late || choice->locked || choice->split) return false;
+  if (!hn_choice_runs(choice) || choice->data_dependent || choice->locked || choice->split) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
   if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) return false;
   return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
@@ -200,7 +201,7 @@ static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph) {
   for (node = graph->main->first; node && tuning->options->tactic_count;) {
     hn_node *next = node->next, *before = node->prev;
     if (hn_tactic_override_parts(tuning->options, node->name) && hn_node_can_split(node)) {
-      HN_TRY(split(tuning, graph, node, "it was asked for", 0, 0));
+      HN_TRY(split(tuning, graph, node, "it was requested", 0, 0));
       next = before ? before->next : graph->main->first; /* the parts may be wanted in parts, too */
     }
     node = next;
@@ -229,7 +230,7 @@ static int count_untimed(const hn_choices *choices) {
   int untimed = 0;
   for (int i = 0; i < choices->count && choices->tuning->stopped; ++i) {
     const hn_choice *choice = &choices->items[i];
-    bool timed = !hn_choice_runs(choice) || choice->late || choice->locked, may = false;
+    bool timed = !hn_choice_runs(choice) || choice->data_dependent || choice->locked, may = false;
     for (int k = 0; k < choice->candidate_count; ++k) {
       timed = timed || choice->candidates[k].state == HN_CANDIDATE_TIMED;
       may = may || (hn_candidate_usable(&choice->candidates[k]) &&
@@ -287,7 +288,7 @@ static hone_status keep(hn_choices *choices) {
   choices->split_count = tuning->split_count;
   choices->untimed_count = count_untimed(choices);
   if (choices->untimed_count > 0)
-    hn_log(choices->context, HONE_LOG_WARN, "the time for tuning was used up: %d of %d layers run by estimates",
+    hn_log(choices->context, HONE_LOG_WARN, "the tuning time budget ran out: %d of %d layers were chosen by estimates",
            choices->untimed_count, choices->count);
   choices->tuning = NULL;
   return HONE_OK;

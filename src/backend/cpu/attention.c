@@ -63,7 +63,7 @@ static bool is_cache(const hone_fact *fact, int64_t batch, int64_t heads, int64_
 static const char *read_cache(const hone_query *query, hn_attention_f32 *a) {
   const int64_t kv_heads = a->heads / a->group;
   if (hn_cpu_given(query, PAST_KEY) != hn_cpu_given(query, PAST_VALUE)) return "half of its cache is absent";
-  if (wants(query, SCORES)) return "its scores are wanted";
+  if (wants(query, SCORES)) return "its scores are requested";
   if (hn_cpu_given(query, PAST_KEY)) {
     const hone_shape *past = &query->in[PAST_KEY].type.shape;
     a->past_len = a->past_place = past->rank == 4 ? past->dim[2] : 0;

@@ -18,7 +18,7 @@ static const char *plan_trilu(const hone_query *query, triangle *t) {
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
   const hone_shape *x = &query->in[0].type.shape;
-  if (x->rank < 2 || !hn_shape_equal(x, &query->out[0].type.shape)) return "it is no stack of matrices";
+  if (x->rank < 2 || !hn_shape_equal(x, &query->out[0].type.shape)) return "it is not a stack of matrices";
   if (hn_cpu_given(query, 1) && (query->in[1].type.dtype != HONE_I64 || hn_elems(&query->in[1].type.shape) != 1))
     return "the diagonal is not one i64";
   t->rows = x->dim[x->rank - 2];

@@ -16,7 +16,7 @@ static const char *reject_blocked(const hone_query *query) {
   const hone_tensor *pads = query->in[PADS].constant;
   const int64_t count = hn_elems(&query->in[PADS].type.shape) / 2;
   if (x->shape.rank >= HONE_MAX_RANK) return "it has too many axes beside its blocks";
-  if (!pads || hn_cpu_given(query, AXES)) return "which axes are padded is not known before the run";
+  if (!pads || hn_cpu_given(query, AXES)) return "which axes are padded is data-dependent";
   if (hn_int(pads, 1) != 0 || hn_int(pads, 1 + count) != 0) return "channels are padded";
   if (hn_attr_text(query->attrs, "mode")[0] != 'c' || !hn_cpu_given(query, VALUE)) return NULL;
   const hone_tensor *value = query->in[VALUE].constant;

@@ -285,16 +285,17 @@ static const char *reject_never(const hone_query *query) {
 }
 
 #define ROW(op_name, rejects)                                                                                          \
-  const hone_tactic hn_tactic_cpu_##op_name##_late_c = {.struct_size = sizeof(hone_tactic),                            \
-                                                        .name = "cpu." #op_name ".late.c",                             \
-                                                        .version = 1,                                                  \
-                                                        .op = #op_name,                                                \
-                                                        .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_LATE,            \
-                                                        .reject = rejects,                                             \
-                                                        .state_bytes = state_bytes,                                    \
-                                                        .prepare = prepare,                                            \
-                                                        .release = release,                                            \
-                                                        .launch = launch_##op_name}
+  const hone_tactic hn_tactic_cpu_##op_name##_data_dependent_c = {.struct_size = sizeof(hone_tactic),                  \
+                                                                  .name = "cpu." #op_name ".data_dependent.c",         \
+                                                                  .version = 1,                                        \
+                                                                  .op = #op_name,                                      \
+                                                                  .flags = HONE_TACTIC_REPEATABLE |                    \
+                                                                           HONE_TACTIC_DATA_DEPENDENT,                 \
+                                                                  .reject = rejects,                                   \
+                                                                  .state_bytes = state_bytes,                          \
+                                                                  .prepare = prepare,                                  \
+                                                                  .release = release,                                  \
+                                                                  .launch = launch_##op_name}
 ROW(non_zero, reject_bytes);
 ROW(compress, reject_bytes);
 ROW(non_max_suppression, reject_never);

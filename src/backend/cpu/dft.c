@@ -92,7 +92,8 @@ static const char *read(const hone_query *query, state *s, int lanes) {
     s->axis = (int)(axis < 0 ? axis + x->rank : axis);
     return plan_axis(query, s, s->axis, length);
   }
-  if (query->in[AXIS].type.dtype != HONE_I64 || hn_elems(&query->in[AXIS].type.shape) != 1) return "the axis is no i64";
+  if (query->in[AXIS].type.dtype != HONE_I64 || hn_elems(&query->in[AXIS].type.shape) != 1)
+    return "the axis is not an i64";
   for (int d = 0; d < x->rank - 1; ++d) {
     reason = plan_axis(query, s, d, length);
     if (reason) return reason;
@@ -241,7 +242,7 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   if (axis < 0) {
     axis = ((const int64_t *)l->in[AXIS].data)[0];
     if (axis < -s->rank || axis >= s->rank - 1 || axis == -1)
-      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "axis %lld, want one of [%d, %d] but not the last",
+      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "axis %lld, expected one of [%d, %d] but not the last",
                      (long long)axis, -s->rank, s->rank - 2);
     if (axis < 0) axis += s->rank;
   }

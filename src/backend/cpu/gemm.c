@@ -31,7 +31,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
       !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
   const hone_shape *a = &query->in[0].type.shape, *b = &query->in[1].type.shape, *y = &query->out[0].type.shape;
-  if (a->rank != 2 || b->rank != 2 || y->rank != 2) return "it is no product of two matrices";
+  if (a->rank != 2 || b->rank != 2 || y->rank != 2) return "it is not a product of two matrices";
   if (hn_attr_float(query->attrs, "alpha") != 1) return "alpha is not 1";
   const int ta = hn_attr_int(query->attrs, "transA") != 0, tb = hn_attr_int(query->attrs, "transB") != 0;
   hn_gemm_f32 *g = &p->gemm;

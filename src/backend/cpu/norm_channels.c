@@ -20,7 +20,7 @@ static const char *check_tensors(const hone_query *query, int operands) {
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   for (int i = 1; i < query->out_count; ++i)
-    if (query->out[i].type.kind != HONE_ABSENT) return "the moments are wanted as outputs";
+    if (query->out[i].type.kind != HONE_ABSENT) return "the moments are requested as outputs";
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
   if (x->format != y->format || !hn_shape_equal(&x->shape, &y->shape)) return "the output has another type";
   if (x->shape.rank < 2) return "it has no channels";

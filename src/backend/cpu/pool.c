@@ -29,7 +29,7 @@ static const char *plan(const hone_query *query, hn_sliding *sliding) {
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int64_t *kernel;
-  if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the places of the maxima are wanted";
+  if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the indices of the maxima are requested";
   if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
   if (!hn_reads_as(y, x->format)) return "input and output have different formats";
   if (x->shape.rank < 3 || x->shape.rank > 5) return "it has more than three spatial dimensions";

@@ -16,7 +16,7 @@ static const char *plan_range(const hone_query *query, numbers *n) {
     if (!hn_cpu_is(&query->in[i], n->dtype, HONE_PLAIN) || hn_elems(&query->in[i].type.shape) != 1)
       return "start, limit and delta are not one number each";
   if (query->out[0].type.format != HONE_PLAIN || query->out[0].type.shape.rank != 1)
-    return "the output is no plain list";
+    return "the output is not a plain list";
   n->count = query->out[0].type.shape.dim[0];
   return NULL;
 }

@@ -26,7 +26,7 @@ typedef struct state {
 static const char *read_axes(const hone_query *query, bool *reduced) {
   const int rank = query->in[0].type.shape.rank;
   const hone_tensor *axes = hn_cpu_given(query, 1) ? query->in[1].constant : NULL;
-  if (hn_cpu_given(query, 1) && !axes) return "the axes are not known before the run";
+  if (hn_cpu_given(query, 1) && !axes) return "the axes are data-dependent";
   if (axes && (axes->type.dtype != HONE_I64 || axes->type.shape.rank > 1)) return "the axes are not a list of i64";
   const int64_t count = axes ? hn_elems(&axes->type.shape) : 0;
   for (int d = 0; d < rank; ++d) reduced[d] = count == 0 && !hn_attr_int(query->attrs, "noop_with_empty_axes");

@@ -61,7 +61,7 @@ static const char *read_scales(const hone_query *query, int scales_input, double
   const hone_tensor *scales = query->in[scales_input].constant;
   const int64_t *axes;
   const int named = hn_attr_ints(query->attrs, "axes", &axes);
-  if (!scales || scales->type.dtype != HONE_F32) return "the scales are not known before the run";
+  if (!scales || scales->type.dtype != HONE_F32) return "the scales are data-dependent";
   if (hn_elems(&scales->type.shape) != (named ? named : x->rank)) return "the scales have another length";
   for (int i = 0; i < (named ? named : x->rank); ++i) {
     const int64_t d = !named ? i : axes[i] < 0 ? axes[i] + x->rank : axes[i];

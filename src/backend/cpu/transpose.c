@@ -32,7 +32,7 @@ static const char *plan_transpose(const hone_query *query, permutation *p) {
   p->rank = in->rank;
   for (int d = 0; d < in->rank; ++d) {
     const int64_t from = count ? perm[d] : in->rank - 1 - d;
-    if (from < 0 || from >= in->rank || seen[from]) return "perm is no permutation";
+    if (from < 0 || from >= in->rank || seen[from]) return "perm is not a permutation";
     seen[from] = true;
     if (out->dim[d] != in->dim[from]) return "the output has another shape";
     p->perm[d] = (int32_t)from;

@@ -85,7 +85,7 @@ static const char *check_rest(const hone_query *query) {
   for (int i = MASK + 1; i < ATTENTION_INPUTS; ++i)
     if (hn_cuda_given(query, i)) return "it has a cache of keys or lengths";
   for (int i = 1; i < query->out_count; ++i)
-    if (query->out[i].type.kind != HONE_ABSENT) return "more than its first output is wanted";
+    if (query->out[i].type.kind != HONE_ABSENT) return "more than its first output is requested";
   if (hn_cuda_attr_float(query->attrs, "softcap", 0) != 0) return "it has a soft cap";
   if (hn_cuda_attr_int(query->attrs, "left_window_size", -1) >= 0 ||
       hn_cuda_attr_int(query->attrs, "right_window_size", -1) >= 0)

@@ -120,7 +120,7 @@ static bool choose(const hn_cuda_dnn *dnn, const hn_cuda_conv_plan *p, hn_cuda_c
 hone_status hn_cuda_conv_make(hone_unit *unit, const hn_cuda_conv_plan *plan, hn_cuda_conv *out,
                               hone_diagnostics *diag) {
   *out = (hn_cuda_conv){.unit = unit, .transposed = plan->transposed};
-  if (!unit->dnn) return unit->host->fail(diag, HONE_DEVICE, "cuDNN (libcudnn.so.9) is not here");
+  if (!unit->dnn) return unit->host->fail(diag, HONE_DEVICE, "cuDNN (libcudnn.so.9) was not found");
   if (hn_cuda_enter(unit) && ready(unit) && describe(&unit->dnn->api, plan, out) && choose(unit->dnn, plan, out))
     return HONE_OK;
   hn_cuda_conv_drop(out);

@@ -21,7 +21,7 @@ static const char *plan(const hone_query *query, hn_cuda_sliced *s) {
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
   const int64_t k = x->dim[x->rank - 1], n = w->dim[!transposed], m = k ? hn_cuda_elements(x) / k : 0;
   if (m < 1 || m > MOST_ROWS) return "it has no rows, or more than 2048";
-  if (k % 4 || n % 4 || k < LEAST_K || n < 4) return "its extents are no multiples of 4, or small";
+  if (k % 4 || n % 4 || k < LEAST_K || n < 4) return "its extents are not multiples of 4, or are small";
   if (k > 1 << 20 || n > 1 << 20 || m * n > INT32_MAX / 2) return "an extent is too large";
   s->args.m = (int)m, s->args.n = (int)n, s->args.k = (int)k;
   return NULL;

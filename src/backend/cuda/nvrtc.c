@@ -167,7 +167,7 @@ static hone_status add(hone_unit *unit, const char *source, hn_cuda_compiled **o
 
 hone_status hn_cuda_compile(hone_unit *unit, const char *source, CUfunction *out, hone_diagnostics *diag) {
   hone_status status = HONE_OK;
-  if (!unit->nvrtc_library) return unit->host->fail(diag, HONE_DEVICE, "NVRTC (libnvrtc.so) is not here");
+  if (!unit->nvrtc_library) return unit->host->fail(diag, HONE_DEVICE, "NVRTC (libnvrtc.so) was not found");
   if (!hn_cuda_enter(unit)) return unit->host->fail(diag, HONE_DEVICE, "the GPU's context cannot be entered");
   pthread_mutex_lock(&unit->mutex);
   hn_cuda_compiled *item = unit->compiled;

@@ -108,7 +108,7 @@ static bool choose(hn_cuda_product *p) {
 hone_status hn_cuda_product_make(hone_unit *unit, const hn_cuda_product_plan *plan, hn_cuda_product *out,
                                  hone_diagnostics *diag) {
   *out = (hn_cuda_product){.unit = unit, .plan = *plan};
-  if (!unit->lt_library) return unit->host->fail(diag, HONE_DEVICE, "cuBLASLt (libcublasLt.so) is not here");
+  if (!unit->lt_library) return unit->host->fail(diag, HONE_DEVICE, "cuBLASLt (libcublasLt.so) was not found");
   if (hn_cuda_enter(unit) && describe(out) && choose(out)) return HONE_OK;
   hn_cuda_product_drop(out);
   return hn_cuda_fail(unit->host, diag, HONE_UNSUPPORTED, "cuBLASLt has no product of %lld x %lld x %lld, batch %lld",

@@ -68,7 +68,7 @@ static const char *plan_norm(const hone_query *query, state *s) {
   if (reason) return reason;
   if (query->out_count > 1 &&
       (query->out[1].type.kind != HONE_ABSENT || (query->out_count > 2 && query->out[2].type.kind != HONE_ABSENT)))
-    return "its moments are asked for";
+    return "its moments are requested";
   for (int i = 1; i < query->in_count; ++i) {
     if (query->in[i].type.kind == HONE_ABSENT) continue;
     if (i > 2) return "an input more than scale and bias";

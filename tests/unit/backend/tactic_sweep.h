@@ -100,7 +100,7 @@ static void pack(const run *r, buffers *b) {
   if (r->tactic->pack(&r->query, b->packed.data) != HONE_OK) fail_msg("%s: pack fails", r->what);
 }
 
-/* What is known to a tactic of late extents before its launch. */
+/* What is known to a tactic for data-dependent shapes before its launch. */
 static void hide_types(hone_fact *to, const hone_fact *from, int count) {
   for (int i = 0; i < count; ++i) {
     to[i] = (hone_fact){.type = from[i].type, .constant = from[i].constant};
@@ -108,12 +108,12 @@ static void hide_types(hone_fact *to, const hone_fact *from, int count) {
   }
 }
 
-static bool is_late(const hone_tactic *tactic) { return tactic->flags & HONE_TACTIC_LATE; }
+static bool is_data_dependent(const hone_tactic *tactic) { return tactic->flags & HONE_TACTIC_DATA_DEPENDENT; }
 
 /* Late tactics have scratch for the reference, others what they ask for. */
 static size_t scratch_bytes(const run *r, const hone_query *query) {
   const tactic_case *c = r->c;
-  if (is_late(r->tactic))
+  if (is_data_dependent(r->tactic))
     return c->op->eval_scratch ? c->op->eval_scratch(&c->attrs, r->in, c->in_count, r->out, c->out_count) : 0;
   return r->tactic->scratch ? r->tactic->scratch(query) : 0;
 }
@@ -131,7 +131,7 @@ static void launch(const run *r, buffers *b, hone_device *device, int in_place) 
   b->scratch = guarded_new(scratch_bytes(r, &query));
   hone_fact facts[CASE_PORTS], hidden[CASE_PORTS]; /* at run time packed constants are gone */
   memcpy(facts, r->in, sizeof facts);
-  if (is_late(r->tactic)) {
+  if (is_data_dependent(r->tactic)) {
     hide_types(facts, r->in, query.in_count);
     hide_types(hidden, r->out, query.out_count);
     query.out = hidden;
@@ -275,7 +275,7 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
                          .facts = &devices[0]->facts};
   hone_query asked = r.query;
   hone_fact hidden[2][CASE_PORTS];
-  if (is_late(tactic)) {
+  if (is_data_dependent(tactic)) {
     hide_types(hidden[0], r.in, c->in_count);
     hide_types(hidden[1], r.out, c->out_count);
     asked.in = hidden[0];
@@ -363,7 +363,8 @@ static int count_silent(const sweep *s, int *runs) {
   int silent = 0;
   for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
     const hone_tactic *tactic = hn_backend_cpu.tactics[t];
-    if (!is_asked(s, tactic->op) || (is_late(tactic) && strcmp(tactic->op, "*") != 0)) continue; /* test_late.c */
+    if (!is_asked(s, tactic->op) || (is_data_dependent(tactic) && strcmp(tactic->op, "*") != 0))
+      continue; /* test_data_dependent.c */
     for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       *runs += tallies[t].accepted[pair];
       if (tallies[t].accepted[pair]) continue;
@@ -500,7 +501,7 @@ static void test_changed_queries(void **state) {
     for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
       const hone_tactic *tactic = hn_backend_cpu.tactics[t];
       if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
-      if (is_late(tactic)) continue; /* what it gets was inferred just before */
+      if (is_data_dependent(tactic)) continue; /* what it gets was inferred just before */
       for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair)
         for (int m = 0; m < MUTATIONS; ++m, ++asked) taken += survives(&c, tactic, pair, &random);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late.c - steps whose extents are known only after running: each launch finds the tactic that takes the extents of
- * now, and keeps it as long as they stay. What none takes is evaluated as on the reference. */
+/* data_dependent_any.c - steps whose extents are known only after running: each launch finds the tactic that takes the
+ * extents of now, and keeps it as long as they stay. What none takes is evaluated as on the reference. */
 #include "backend/cpu/cpu.h"
 #include "base/memory.h"
 #include "device/device.h"
@@ -35,13 +35,13 @@ static bool is_sized(const hone_fact *fact) {
 }
 
 static const char *reject(const hone_query *query) {
-  bool late = false, covered = false;
-  for (int i = 0; i < query->in_count; ++i) late = late || !is_sized(&query->in[i]);
-  for (int i = 0; i < query->out_count; ++i) late = late || !is_sized(&query->out[i]);
-  if (!late) return "its extents are known before";
+  bool data_dependent = false, covered = false;
+  for (int i = 0; i < query->in_count; ++i) data_dependent = data_dependent || !is_sized(&query->in[i]);
+  for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !is_sized(&query->out[i]);
+  if (!data_dependent) return "its shape is not data-dependent";
   if (query->op->traits & (HONE_AFTER_RUN | HONE_HAS_BLOCKS)) return "its own extents come out of the run";
   for (const hone_tactic *const *row = hn_backend_cpu.tactics; *row && !covered; ++row)
-    covered = !((*row)->flags & HONE_TACTIC_LATE) && hn_tactic_covers(*row, query->op);
+    covered = !((*row)->flags & HONE_TACTIC_DATA_DEPENDENT) && hn_tactic_covers(*row, query->op);
   return covered ? NULL : "no tactic is for this operator";
 }
 
@@ -119,8 +119,9 @@ static const hone_tactic *choose(const state *s) {
   const hone_tactic *best = NULL;
   for (const hone_tactic *const *row = hn_backend_cpu.tactics; *row; ++row) {
     const hone_tactic *t = *row;
-    if ((t->flags & HONE_TACTIC_LATE) || (t->isa & s->unit->facts.isa) != t->isa || !hn_tactic_covers(t, s->query.op) ||
-        t->bound > most_error || t->formats[0].in != HONE_PLAIN || t->formats[0].out != HONE_PLAIN)
+    if ((t->flags & HONE_TACTIC_DATA_DEPENDENT) || (t->isa & s->unit->facts.isa) != t->isa ||
+        !hn_tactic_covers(t, s->query.op) || t->bound > most_error || t->formats[0].in != HONE_PLAIN ||
+        t->formats[0].out != HONE_PLAIN)
       continue;
     const bool better = !best || t->isa > best->isa || (t->isa == best->isa && t->efficiency > best->efficiency);
     if (better && (!t->reject || !t->reject(&s->query))) best = t;
@@ -171,13 +172,13 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return status;
 }
 
-const hone_tactic hn_tactic_cpu_late_any_c = {.struct_size = sizeof(hone_tactic),
-                                              .name = "cpu.late.any.c",
-                                              .version = 1,
-                                              .op = "*",
-                                              .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_LATE,
-                                              .reject = reject,
-                                              .state_bytes = state_bytes,
-                                              .prepare = prepare,
-                                              .release = release,
-                                              .launch = launch};
+const hone_tactic hn_tactic_cpu_data_dependent_any_c = {.struct_size = sizeof(hone_tactic),
+                                                        .name = "cpu.data_dependent.any.c",
+                                                        .version = 1,
+                                                        .op = "*",
+                                                        .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT,
+                                                        .reject = reject,
+                                                        .state_bytes = state_bytes,
+                                                        .prepare = prepare,
+                                                        .release = release,
+                                                        .launch = launch};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_late.c - steps whose extents are known only after running: what selects, and what runs on what was selected, say
- * the same as the reference, for extents that change from run to run and back. */
+/* test_data_dependent.c - steps whose extents are known only after running: what selects, and what runs on what was
+ * selected, say the same as the reference, for extents that change from run to run and back. */
 #include "support/built_session.h"
 #include "support/small_net.h"
 #include <hone/tensor_io.h>
