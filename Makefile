@@ -10,7 +10,7 @@ export HONE_BIN = $(CURDIR)/$(BUILD)/hone
 CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
-.PHONY: all deps deps-test configure configure-tests build build-tests demo test conformance models fuzz-smoke fuzz-campaign \
+.PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
   bench install test-gpu check clean
 all: deps
 	@$(AGAIN) build
@@ -42,6 +42,11 @@ demo: deps
 test: deps-test
 	@$(AGAIN) build-tests
 	@sh tools/run_ctest.sh $(BUILD) -j $(JOBS)
+
+# After an edit: the unit tests, without those that take long.
+quick: deps-test
+	@$(AGAIN) build-tests
+	@sh tools/run_ctest.sh $(BUILD) -L '^(unit|corpus)$$' -LE '^(slow|long)$$' -j $(JOBS)
 
 conformance: deps-test
 	@$(AGAIN) build-tests
