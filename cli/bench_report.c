@@ -12,7 +12,7 @@ int bench_read_percentiles(cli_tool *cli, bench_times *times) {
     char *end;
     const double value = strtod(at, &end);
     if (end == at || (*end && *end != ',') || !(value >= 0 && value <= 100))
-      return cli_usage_error(cli, "--percentile expects numbers from 0 to 100 with commas between, not \"%s\"", text);
+      return cli_usage_error(cli, "--percentile expects numbers from 0 to 100 separated by commas, not \"%s\"", text);
     if (times->percentile_count == BENCH_PERCENTILES)
       return cli_usage_error(cli, "--percentile takes up to %d numbers", BENCH_PERCENTILES);
     times->percentiles[times->percentile_count++] = value;

@@ -10,7 +10,7 @@ const cli_option cli_build_command_options[] = {
     {"markDebug", CLI_LIST, "NAME,NAME",
      .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
     {"machine", CLI_TEXT, "avx512|avx2|c",
-     .doc = "tell what would be built for a machine on paper, by estimates alone: nothing is timed, run or written"},
+     .doc = "plan for a described machine from estimates alone: nothing is timed, run or written"},
     {0},
 };
 

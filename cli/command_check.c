@@ -6,7 +6,7 @@ const cli_option cli_check_options[] = {
     {"operators", CLI_FLAG, .doc = "list the operators that hone knows"},
     {"onnx", CLI_TEXT, "FILE", .same_as = "model"},
     {"shapes", CLI_LIST, "NAME:1x3x8x8",
-     .doc = "shapes of inputs with free dims, to estimate for; several with commas between"},
+     .doc = "shapes of inputs with free dims, to estimate for; separated by commas"},
     {0},
 };
 

@@ -6,7 +6,7 @@
 const cli_option cli_profile_options[] = {
     {"runs", CLI_INT, "N", .doc = "minimum number of profiled runs; default 10", .low = 1, .high = 1e7},
     {"duration", CLI_REAL, "S", .doc = "minimum duration of profiling in seconds; default 1", .high = 1e6},
-    {"warmUp", CLI_REAL, "MS", .doc = "run before measuring; default 200", .high = 1e6},
+    {"warmUp", CLI_REAL, "MS", .doc = "warm-up time before measuring; default 200", .high = 1e6},
     {"top", CLI_INT, "K", .doc = "rows of the list of candidates; default 5", .low = 1, .high = 1000},
     {0},
 };

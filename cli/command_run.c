@@ -11,7 +11,7 @@ const cli_option cli_run_options[] = {
     {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)",
      .writes = CLI_WRITES_FOLDER},
     {"labels", CLI_TEXT, "FILE",
-     .doc = "names of the classes: one a line, or columns with tabs between: class and name"},
+     .doc = "names of the classes: one per line, or tab-separated columns of class and name"},
     {"top", CLI_INT, "K", .doc = "number of classes to print; default 5 when labels or an image are given",
      .high = 1000},
     {0},

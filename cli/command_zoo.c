@@ -5,12 +5,12 @@
 #include <string.h>
 
 const cli_option cli_zoo_options[] = {
-    {"name", CLI_TEXT, "NAME", .doc = "which network; without it they are listed"},
+    {"name", CLI_TEXT, "NAME", .doc = "name of the network; without it they are listed"},
     {"output", CLI_TEXT, "FILE", .doc = "default: NAME.onnx", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"batch", CLI_INT, "N", .doc = "default 1", .low = 1, .high = 65536},
-    {"dynamic", CLI_FLAG, .doc = "leave the batch free, as the symbol N"},
-    {"seed", CLI_INT, "N", .doc = "of the weights; default 0"},
+    {"dynamic", CLI_FLAG, .doc = "leave the batch size free, as the symbol N"},
+    {"seed", CLI_INT, "N", .doc = "seed of the weights; default 0"},
     {0},
 };
 

@@ -11,7 +11,7 @@
 const cli_option cli_compare_options[] = {
     {"compare", CLI_LIST, "NAME=FILE",
      .doc = "compare an output with a file (.npy, .pb, raw .bin); exit 1 when an element differs"},
-    {"loadRefOutputs", CLI_LIST, "NAME:FILE", .doc = "the same, trtexec's way; several with commas between"},
+    {"loadRefOutputs", CLI_LIST, "NAME:FILE", .doc = "the same, trtexec's way; separated by commas"},
     {"atol", CLI_REAL, "X", .doc = "absolute tolerance of an element; default 1e-5", .high = 1e30},
     {"rtol", CLI_REAL, "X", .doc = "relative tolerance of an element; default 1e-3", .high = 1e30},
     {"accuracyAlgorithm", CLI_TEXT, "l0|l1|l2|lInf|cos",

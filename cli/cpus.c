@@ -25,7 +25,7 @@ static int parse_cpus(cli_tool *cli, const char *text, cli_cpus *out) {
       right = end != begin && last >= first && last < CPU_SETSIZE;
     }
     if (!right || (*end && *end != ','))
-      return cli_usage_error(cli, "--cpus expects numbers and ranges with commas between, as 0-3,6; not \"%s\"", text);
+      return cli_usage_error(cli, "--cpus expects numbers and ranges separated by commas, as 0-3,6; not \"%s\"", text);
     for (long cpu = first; cpu <= last; ++cpu) {
       if (out->count == CLI_MAX_CPUS) return cli_usage_error(cli, "--cpus takes up to %d CPUs", CLI_MAX_CPUS);
       out->cpus[out->count++] = (int)cpu;

@@ -8,16 +8,16 @@
 
 const cli_option cli_debug_options[] = {
     {"debug-tensor", CLI_LIST, "NAME[=FILE]",
-     .doc = "print what a value inside is (of a name in the model: a value, an output, a node), or write it (.npy; "
-            ".bin: raw); all: every value that is there. The engine stays as it is",
+     .doc = "print an intermediate value (by the model's name of a value, an output or a node), or write it (.npy; "
+            ".bin: raw); all: every value there is. The engine is not changed",
      .writes = CLI_WRITES_PAIRS},
     {"debug-dir", CLI_TEXT, "DIR", .doc = "write every debug tensor there as NAME.npy (made when absent)",
      .writes = CLI_WRITES_FOLDER},
     {"check-nan", CLI_OPTIONAL_TEXT, "nan",
-     .doc = "look at every value, and stop with exit code 1 at the first step that writes a NaN or an infinity; =nan: "
-            "infinities are fine"},
+     .doc = "check every value, and stop with exit code 1 at the first step that writes a NaN or an infinity; =nan: "
+            "allow infinities"},
     {"markDebug", CLI_LIST, "NAME,NAME", .doc = "the same as --debug-tensor, trtexec's way"},
-    {"saveDebugTensors", CLI_LIST, "NAME:FILE", .doc = "the same with files; several with commas between",
+    {"saveDebugTensors", CLI_LIST, "NAME:FILE", .doc = "the same with files; separated by commas",
      .writes = CLI_WRITES_PAIRS},
     {"markUnfusedTensorsAsDebugTensors", CLI_FLAG, .doc = "the same as --debug-tensor all"},
     {0},

@@ -114,7 +114,7 @@ static int parse_three(cli_tool *cli, const char *option, double *out) {
     char *end;
     out[c] = strtod(at, &end);
     if (end == at || (*end != (c < 2 ? ',' : 0) && !(c == 0 && *end == 0)))
-      return cli_usage_error(cli, "--%s expects one number or three with commas between, not \"%s\"", option, text);
+      return cli_usage_error(cli, "--%s expects one number or three separated by commas, not \"%s\"", option, text);
     if (*end == 0) { /* one for all */
       if (c == 0) out[1] = out[2] = out[0];
       break;

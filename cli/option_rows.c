@@ -6,7 +6,7 @@ const cli_option cli_common_options[] = {
     {"help", CLI_FLAG, .doc = "this text"},
     {"h", CLI_FLAG, .same_as = "help"},
     {"json", CLI_FLAG, .doc = "the result as JSON"},
-    {"verbose", CLI_FLAG, .doc = "say more on standard error"},
+    {"verbose", CLI_FLAG, .doc = "more detail on standard error"},
     {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
     {"deadline", CLI_INT, "MS", .doc = "time limit in milliseconds; exceeding it fails (exit 9)", .low = 1,
      .high = 1e12},
@@ -19,7 +19,7 @@ const cli_option cli_common_options[] = {
 
 const cli_option cli_model_options[] = {
     {"allow-external-links", CLI_FLAG, .doc = "read a model's external data also through links that leave its folder"},
-    {"model", CLI_TEXT, "FILE", .doc = "an ONNX model, graph text or an engine, told apart by content"},
+    {"model", CLI_TEXT, "FILE", .doc = "an ONNX model, graph text or an engine, recognised by content"},
     {"m", CLI_TEXT, "FILE", .same_as = "model"},
     {0},
 };
@@ -32,7 +32,7 @@ const cli_option cli_device_options[] = {
     {"affinity", CLI_TEXT, "LIST", .same_as = "cpus"},
     {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",
      .low = 0, .high = 1e8},
-    {"useSpinWait", CLI_FLAG, .doc = "idle threads spin on: the same as a --spin of a second"},
+    {"useSpinWait", CLI_FLAG, .doc = "idle threads keep spinning: the same as --spin 1000000"},
     {0},
 };
 
@@ -47,14 +47,15 @@ const cli_option cli_session_options[] = {
     {"instance-cache", CLI_INT, "N", .doc = "prepared shapes that a session keeps; default 4", .low = 1, .high = 65536},
     {"heap-limit", CLI_SIZE, "SIZE",
      .doc = "memory limit for tensors whose shapes are data-dependent, in MiB or with a suffix as 2G; default 1G"},
-    {"no-replay", CLI_FLAG, .doc = "launch every step anew, also on a GPU, which replays recorded runs of steps"},
+    {"no-replay", CLI_FLAG,
+     .doc = "launch every step separately, also on a GPU, where recorded runs of steps are replayed otherwise"},
     {"noCudaGraph", CLI_FLAG, .same_as = "no-replay"},
     {"useCudaGraph", CLI_FLAG, .doc = "already the default: recorded runs of steps are replayed"},
     {0},
 };
 
 const cli_option cli_build_options[] = {
-    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; several with commas between"},
+    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; separated by commas"},
     {"profile", CLI_INT, "K",
      .doc = "the shape options that follow are of profile K, which gets a schedule of its own; default 0", .high = 15},
     {"minShapes", CLI_LIST, "NAME:DIMS", .doc = "smallest shapes of free dims"},
@@ -65,8 +66,8 @@ const cli_option cli_build_options[] = {
     {"time-budget", CLI_REAL, "S",
      .doc = "time budget of tuning in seconds; after it, or at an interrupt, estimates choose the rest", .low = 0.001,
      .high = 1e9},
-    {"reference", CLI_FLAG, .doc = "every layer by the reference: slow and plain"},
-    {"disable", CLI_LIST, "PASS", .doc = "leave out a pass or a rule (hone passes --list)"},
+    {"reference", CLI_FLAG, .doc = "run every layer on the reference implementation (slow)"},
+    {"disable", CLI_LIST, "PASS", .doc = "disable a pass or a rule (hone passes --list)"},
     {"tactic", CLI_LIST, "NODE=TACTIC[:P=N]", .doc = "allow only this tactic there; globs; NODE=parts: not fused"},
     {"tactic-sources", CLI_LIST, "+NAME,-NAME",
      .doc = "leave out (-) or take back (+) tactics of a provider (CPU, REF, CUDA), a library (CUBLAS_LT) or an "
@@ -77,12 +78,14 @@ const cli_option cli_build_options[] = {
      .writes = CLI_WRITES_WHEN_ABSENT},
     {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it",
      .writes = CLI_WRITES_FILE},
-    {"timing-cache-only", CLI_FLAG, .doc = "fail (4) when a layer is not in the timing cache"},
+    {"timing-cache-only", CLI_FLAG, .doc = "fail (exit 4) if a layer is not in the timing cache"},
     {"timing-runs", CLI_INT, "N", .doc = "timed runs of a candidate; default: by level", .low = 1, .high = 100000},
     {"scratch-limit", CLI_INT, "MIB", .doc = "reject tactics that need more scratch memory", .low = 1, .high = 1e9},
     {"memPoolSize", CLI_TEXT, "workspace:SIZE", .doc = "the same limit; SIZE in MiB, or with a suffix B, K, M or G"},
-    {"keep-subnormals", CLI_FLAG, .doc = "numbers below 1.2e-38 count: exact, and slow where there are many"},
-    {"seed", CLI_INT, "N", .doc = "of random inputs and tuning data; default 0"},
+    {"keep-subnormals", CLI_FLAG,
+     .doc = "keep subnormal numbers (below 1.2e-38) instead of flushing them to zero: exact, and slow where there are "
+            "many"},
+    {"seed", CLI_INT, "N", .doc = "seed of random inputs and tuning data; default 0"},
     {0},
 };
 

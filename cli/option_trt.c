@@ -11,16 +11,15 @@ const cli_option cli_trt_build_options[] = {
     {"avgTiming", CLI_INT, "N", .same_as = "timing-runs"},
     {"maxTactics", CLI_INT, "N", .same_as = "max-tactics"},
     {"tacticSources", CLI_LIST, "+NAME,-NAME", .same_as = "tactic-sources"},
-    {"noTF32", CLI_FLAG, .doc = "already so: f32 is computed in f32"},
+    {"noTF32", CLI_FLAG, .doc = "no effect: f32 is always computed in f32"},
     {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
-     .doc = "what --layerPrecisions and --layerOutputTypes are: nothing, wishes, or conditions (the default)"},
+     .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
     {"layerPrecisions", CLI_LIST, "NODE:TYPE",
-     .doc =
-         "the type a layer computes in: so far its own, as fp32; * stands for any text; several with commas between"},
-    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types a layer writes, + between them: so far its own"},
+     .doc = "the type a layer computes in, so far only its own (fp32); * matches any name; separated by commas"},
+    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types a layer writes, separated by +; so far only its own"},
     {"inputIOFormats", CLI_LIST, "TYPE:FORMAT",
-     .doc = "type and format of all inputs, or of each in turn: the model's types, in chw"},
-    {"outputIOFormats", CLI_LIST, "TYPE:FORMAT", .doc = "the same of the outputs"},
+     .doc = "type and format of all inputs, or of each in order; so far the model's types in chw"},
+    {"outputIOFormats", CLI_LIST, "TYPE:FORMAT", .doc = "the same for the outputs"},
     {"skipInference", CLI_FLAG, .doc = "build and save only"},
     {"dumpLayerInfo", CLI_FLAG, .doc = "print the engine's steps"},
     {"exportLayerInfo", CLI_TEXT, "FILE", .doc = "write the engine's steps as JSON", .writes = CLI_WRITES_IN_PLACE},
@@ -31,7 +30,7 @@ const cli_option cli_trt_build_options[] = {
 };
 
 const cli_option cli_load_inputs_options[] = {
-    {"loadInputs", CLI_LIST, "NAME:FILE", .doc = "inputs from files, trtexec's way; several with commas between"},
+    {"loadInputs", CLI_LIST, "NAME:FILE", .doc = "inputs from files, trtexec's way; separated by commas"},
     {0},
 };
 
@@ -39,7 +38,7 @@ const cli_option cli_trt_bench_options[] = {
     {"loadEngine", CLI_TEXT, "FILE", .same_as = "model"},
     {"iterations", CLI_INT, "N", .doc = "minimum number of runs; default 10", .low = 1, .high = 1e9},
     {"duration", CLI_REAL, "S", .doc = "minimum duration in seconds; default 3", .high = 1e6},
-    {"warmUp", CLI_REAL, "MS", .doc = "run before measuring; default 200", .high = 1e6},
+    {"warmUp", CLI_REAL, "MS", .doc = "warm-up time before measuring; default 200", .high = 1e6},
     {"sleepTime", CLI_REAL, "MS", .doc = "pause between the warm-up and the first run", .high = 1e6},
     {"idleTime", CLI_REAL, "MS", .doc = "pause after each run", .high = 1e6},
     {"includeDataTransfers", CLI_FLAG, .doc = "copy the inputs in and the outputs out at each run, and measure it"},
@@ -48,7 +47,7 @@ const cli_option cli_trt_bench_options[] = {
     {"percentile", CLI_TEXT, "P,P", .doc = "default 90,95,99"},
     {"dumpProfile", CLI_FLAG, .doc = "print the layers' times, measured in a pass of their own"},
     {"exportProfile", CLI_TEXT, "FILE", .doc = "write the layers' times as JSON", .writes = CLI_WRITES_IN_PLACE},
-    {"separateProfileRun", CLI_FLAG, .doc = "has no effect: layers are always profiled in a pass of their own"},
+    {"separateProfileRun", CLI_FLAG, .doc = "no effect: layers are always profiled in a pass of their own"},
     {"exportTimes", CLI_TEXT, "FILE", .doc = "write each run's times as JSON", .writes = CLI_WRITES_IN_PLACE},
     {"dumpOutput", CLI_FLAG, .doc = "print the outputs of the last run"},
     {"exportOutput", CLI_TEXT, "FILE", .doc = "write the outputs of the last run as JSON",

@@ -54,7 +54,7 @@ int cli_check_output(const char *name, const char *path, cli_writes writes) {
   return check_folder(name, path, folder);
 }
 
-/* NAME=FILE or NAME:FILE, several with commas between; a name alone writes nothing. */
+/* NAME=FILE or NAME:FILE, separated by commas; a name alone writes nothing. */
 static int check_pairs(const char *name, const char *text) {
   char path[4096];
   for (const char *at = text; *at;) {
