@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tile.inc.h - transposes of small tiles of 4-byte elements.
  *
- * tile_full turns HN_LANES x HN_LANES elements in registers (log2(HN_LANES) rounds of shuffles); tile_part serves
- * what is left at the edges. Elements are moved as bits: a signalling NaN comes out as it went in. */
+ * tile_full turns HN_LANES x HN_LANES elements in registers (log2(HN_LANES) rounds of shuffles); tile_some the same of
+ * fewer rows, the others taken as zeros, or columns; tile_part serves what is left at the edges. Elements are moved as
+ * bits: a signalling NaN comes out as it went in. */
 #ifndef HN_KERNELS_CPU_TILE_INC_H
 #define HN_KERNELS_CPU_TILE_INC_H
 
@@ -16,9 +17,10 @@ HN_INLINE void tile_part(const float *from, int64_t from_stride, float *to, int6
 }
 
 #if defined(HN_SIMD_AVX512)
-HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                         int64_t columns) {
   __m512 r[16], t[16];
-  for (int i = 0; i < 16; ++i) r[i] = v_load(from + i * from_stride);
+  for (int i = 0; i < 16; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
   for (int i = 0; i < 16; i += 2) {
     t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
     t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
@@ -39,25 +41,32 @@ HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int6
     t[8 + j] = _mm512_shuffle_f32x4(c, d, 0x88);
     t[12 + j] = _mm512_shuffle_f32x4(c, d, 0xdd);
   }
-  for (int i = 0; i < 16; ++i) v_store(to + i * to_stride, t[i]);
+  for (int i = 0; i < 16; ++i)
+    if (i < columns) v_store(to + i * to_stride, t[i]);
 }
 #elif !defined(HN_SIMD_AVX2)
-HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
-  const vf a = v_load(from), b = v_load(from + from_stride);
-  const vf c = v_load(from + 2 * from_stride), d = v_load(from + 3 * from_stride);
-  const vf ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const vf cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  v_store(to, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-  v_store(to + to_stride, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-  v_store(to + 2 * to_stride, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
-  v_store(to + 3 * to_stride, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                         int64_t columns) {
+  vf r[4], t[4];
+  for (int i = 0; i < 4; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
+  const vf ab = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
+           ab_high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+  const vf cd = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+           cd_high = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  t[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+  t[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+  t[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  t[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+  for (int i = 0; i < 4; ++i)
+    if (i < columns) v_store(to + i * to_stride, t[i]);
 }
 #endif
 
 #if !defined(HN_SIMD_C)
-HN_INLINE void tile_eight(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+HN_INLINE void tile_some_eight(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                               int64_t columns) {
   __m256 r[8], t[8];
-  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(from + i * from_stride);
+  for (int i = 0; i < 8; ++i) r[i] = i < rows ? _mm256_loadu_ps(from + i * from_stride) : _mm256_setzero_ps();
   for (int i = 0; i < 8; i += 2) {
     t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
@@ -70,14 +79,18 @@ HN_INLINE void tile_eight(const float *from, int64_t from_stride, float *to, int
     }
   }
   for (int j = 0; j < 4; ++j) {
-    _mm256_storeu_ps(to + j * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
-    _mm256_storeu_ps(to + (4 + j) * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+    if (j < columns) _mm256_storeu_ps(to + j * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
+    if (4 + j < columns) _mm256_storeu_ps(to + (4 + j) * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
   }
 }
 #endif
 #if defined(HN_SIMD_AVX2)
-#define tile_full tile_eight
+#define tile_some tile_some_eight
 #endif
+
+HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+  tile_some(from, from_stride, to, to_stride, HN_LANES, HN_LANES);
+}
 
 /* What the full tiles left over; on AVX-512 that may still hold 8 x 8 tiles. */
 HN_INLINE void tile_rest(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
@@ -87,7 +100,7 @@ HN_INLINE void tile_rest(const float *from, int64_t from_stride, float *to, int6
   for (; rows - r >= 8; r += 8) {
     int64_t c = 0;
     for (; columns - c >= 8; c += 8)
-      tile_eight(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+      tile_some_eight(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, 8, 8);
     tile_part(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, 8, columns - c);
   }
 #endif

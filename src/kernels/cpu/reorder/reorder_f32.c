@@ -22,20 +22,57 @@ HN_INLINE reorder_unit unit_at(const hn_reorder_args *a, int64_t unit) {
   };
 }
 
+HN_INLINE int64_t lanes_from(int64_t lane, int64_t channels) {
+  return channels - lane < HN_LANES ? channels - lane : HN_LANES;
+}
+
+/* The last block of channels, which has fewer: whole tiles of pixels even so, since its lanes are there in memory. */
+HN_INLINE void part_to_blocked(const hn_reorder_args *a, const reorder_unit *u) {
+  const float *x = a->x + u->plain;
+  float *y = a->y + u->blocked;
+  for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
+    const int64_t count = lanes_from(lane, u->channels), rows = count > 0 ? count : 0;
+    const float *from = x + (rows ? lane * a->pixels : 0);
+    int64_t p = 0;
+    for (; u->pixels - p >= HN_LANES; p += HN_LANES)
+      tile_some(from + p, a->pixels, y + p * a->block + lane, a->block, rows, HN_LANES);
+    for (; p < u->pixels; ++p) {
+      memset(y + p * a->block + lane, 0, HN_LANES * sizeof *y);
+      tile_part(from + p, a->pixels, y + p * a->block + lane, a->block, rows, 1);
+    }
+  }
+}
+
+HN_INLINE void part_from_blocked(const hn_reorder_args *a, const reorder_unit *u) {
+  const float *x = a->x + u->blocked;
+  float *y = a->y + u->plain;
+  for (int64_t lane = 0; lane < u->channels; lane += HN_LANES) {
+    int64_t p = 0;
+    for (; u->pixels - p >= HN_LANES; p += HN_LANES)
+      tile_some(x + p * a->block + lane, a->block, y + lane * a->pixels + p, a->pixels, HN_LANES,
+                lanes_from(lane, u->channels));
+    tile_part(x + p * a->block + lane, a->block, y + lane * a->pixels + p, a->pixels, u->pixels - p,
+              lanes_from(lane, u->channels));
+  }
+}
+
 void HN_SIMD_NAME(hn_reorder_to_blocked_f32)(const hn_reorder_args *a, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const reorder_unit u = unit_at(a, i);
-    float *y = a->y + u.blocked;
-    tile_any(a->x + u.plain, a->pixels, y, a->block, u.channels, u.pixels);
-    for (int64_t p = 0; p < u.pixels && u.channels < a->block; ++p)
-      memset(y + p * a->block + u.channels, 0, (size_t)(a->block - u.channels) * sizeof *y);
+    if (u.channels < a->block)
+      part_to_blocked(a, &u);
+    else
+      tile_any(a->x + u.plain, a->pixels, a->y + u.blocked, a->block, u.channels, u.pixels);
   }
 }
 
 void HN_SIMD_NAME(hn_reorder_from_blocked_f32)(const hn_reorder_args *a, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const reorder_unit u = unit_at(a, i);
-    tile_any(a->x + u.blocked, a->block, a->y + u.plain, a->pixels, u.pixels, u.channels);
+    if (u.channels < a->block)
+      part_from_blocked(a, &u);
+    else
+      tile_any(a->x + u.blocked, a->block, a->y + u.plain, a->pixels, u.pixels, u.channels);
   }
 }
 
@@ -44,10 +81,6 @@ HN_INLINE int64_t last_of(const hn_reorder_args *a, int64_t unit) {
   const int64_t chunks = (a->pixels + HN_REORDER_PIXELS - 1) / HN_REORDER_PIXELS;
   const int64_t blocks = (a->channels + a->block - 1) / a->block, plane = unit / chunks;
   return (plane / blocks * a->pixels + unit % chunks * HN_REORDER_PIXELS) * a->channels + plane % blocks * a->block;
-}
-
-HN_INLINE int64_t lanes_from(int64_t lane, int64_t channels) {
-  return channels - lane < HN_LANES ? channels - lane : HN_LANES;
 }
 
 void HN_SIMD_NAME(hn_reorder_last_to_blocked_f32)(const hn_reorder_args *a, int64_t begin, int64_t end) {
