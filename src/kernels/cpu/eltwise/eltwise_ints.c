@@ -99,19 +99,15 @@ static void block(const hn_ints_args *a, const int64_t *index, int64_t first, in
 void HN_SIMD_NAME(hn_eltwise_ints)(const hn_ints_args *a, int64_t begin, int64_t end) {
   const hn_ints_program *p = a->program;
   int64_t values[HN_INTS_STEPS][HN_INTS_BLOCK];
-  int64_t index[HN_INTS_RANK], rest = begin;
+  int64_t index[HN_INTS_RANK];
   for (int i = 0; i < p->count; ++i) memset(values[i], 0, sizeof values[i]);
-  for (int d = p->rank - 1; d >= 0; --d) {
-    index[d] = rest % p->dim[d];
-    rest /= p->dim[d];
-  }
+  hn_ints_place(p, begin, index);
   const int last = p->rank - 1;
   for (int64_t at = begin; at < end;) {
     int64_t count = p->dim[last] - index[last] < end - at ? p->dim[last] - index[last] : end - at;
     if (count > HN_INTS_BLOCK) count = HN_INTS_BLOCK;
     block(a, index, at, (int)count, values);
     at += count;
-    index[last] += count;
-    for (int d = last; d > 0 && index[d] == p->dim[d]; --d) index[d] = 0, ++index[d - 1];
+    hn_ints_advance(p, count, index);
   }
 }

@@ -68,6 +68,19 @@ typedef struct {
 /* Computes the elements [begin, end) of the result. */
 typedef void hn_ints_fn(const hn_ints_args *args, int64_t begin, int64_t end);
 
+/* The place of element number `at` of the result; then that `count` elements on, which end in its row at the latest. */
+static inline void hn_ints_place(const hn_ints_program *p, int64_t at, int64_t *index) {
+  for (int d = p->rank - 1; d >= 0; --d) {
+    index[d] = at % p->dim[d];
+    at /= p->dim[d];
+  }
+}
+
+static inline void hn_ints_advance(const hn_ints_program *p, int64_t count, int64_t *index) {
+  index[p->rank - 1] += count;
+  for (int d = p->rank - 1; d > 0 && index[d] == p->dim[d]; --d) index[d] = 0, ++index[d - 1];
+}
+
 /* Any program. */
 hn_ints_fn hn_eltwise_ints_avx512, hn_eltwise_ints_avx2, hn_eltwise_ints_c;
 /* Operands and one instruction, the last step. All operands have the type `from` of the program, but the condition of

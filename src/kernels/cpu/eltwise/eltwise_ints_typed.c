@@ -106,15 +106,12 @@ void HN_SIMD_NAME(hn_eltwise_ints_typed)(const hn_ints_args *a, int64_t begin, i
   const int last = p->rank - 1, count = step->op == HN_INTS_SELECT ? 3 : step->op == HN_INTS_NOT ? 1 : 2;
   const int32_t reads[OPERANDS] = {step->a, step->b, step->c};
   operand operands[OPERANDS];
-  int64_t index[HN_INTS_RANK], rest = begin, most = end - begin;
+  int64_t index[HN_INTS_RANK], most = end - begin;
   for (int k = 0; k < count; ++k) {
     open_operand(p, k, reads[k], &operands[k]);
     if (!operands[k].is_dense) most = BUFFER;
   }
-  for (int d = last; d >= 0; --d) {
-    index[d] = rest % p->dim[d];
-    rest /= p->dim[d];
-  }
+  hn_ints_place(p, begin, index);
   for (int64_t at = begin; at < end;) {
     int64_t n = p->dim[last] - index[last] < end - at ? p->dim[last] - index[last] : end - at;
     if (n > most) n = most;
@@ -122,7 +119,6 @@ void HN_SIMD_NAME(hn_eltwise_ints_typed)(const hn_ints_args *a, int64_t begin, i
     for (int k = 0; k < count; ++k) x[k] = read_operand(a, index, n, &operands[k]);
     types[p->from].step(step->op, x, n, (char *)a->y + at * types[p->to].bytes);
     at += n;
-    index[last] += n;
-    for (int d = last; d > 0 && index[d] == p->dim[d]; --d) index[d] = 0, ++index[d - 1];
+    hn_ints_advance(p, n, index);
   }
 }
