@@ -2,7 +2,7 @@
 # HoneCuda.cmake - the CUDA backend: a module of its own that links none of our libraries and no CUDA library.
 # Each kernels/cuda/**/NAME.cu becomes a fat binary inside the module, between the symbols
 # hn_cuda_NAME_begin and hn_cuda_NAME_end, ready for the driver's loader.
-file(GLOB hone_cuda_sources CONFIGURE_DEPENDS ${hone_src}/backend/cuda/*.c)
+file(GLOB_RECURSE hone_cuda_sources CONFIGURE_DEPENDS ${hone_src}/backend/cuda/*.c)
 file(GLOB_RECURSE hone_cuda_kernels CONFIGURE_DEPENDS ${hone_src}/kernels/cuda/*.cu)
 if(HONE_CUDA STREQUAL "OFF" OR NOT (hone_cuda_sources OR hone_cuda_kernels))
   return()

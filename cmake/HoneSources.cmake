@@ -75,7 +75,9 @@ function(hone_add_kernels)
 endfunction()
 
 hone_add_folders(hone_runtime_sources
-  base tensor device plan run report backend backend/cpu backend/ref backend/null)
+  base tensor device plan run report backend backend/ref backend/null)
+file(GLOB_RECURSE files CONFIGURE_DEPENDS ${hone_src}/backend/cpu/*.c)
+list(APPEND hone_runtime_sources ${files})
 hone_add_operators(hone_runtime_sources)
 file(GLOB files CONFIGURE_DEPENDS ${hone_src}/api/runtime_*.c)
 list(APPEND hone_runtime_sources ${files})

@@ -42,14 +42,25 @@ typedef struct hone_params {
  * also where launch gets the constant in a device's memory. op, attrs and constants outlive every state prepared from
  * the query. */
 typedef struct hone_query {
+  const struct hone_tactic *tactic; /* the row that is asked */
   const hone_op *op;
   const hone_attrs *attrs;
   int in_count, out_count;
   const hone_fact *in, *out;
   uint32_t constant_mask;
   const hone_facts *facts;
-  const hone_params *params; /* NULL in reject() and variants() */
+  const hone_params *params; /* NULL in variants(), and in plan() where only acceptance counts */
 } hone_query;
+
+/* What a tactic needs for one query; sizes in bytes. plan finds zeros, and the row's efficiency. */
+typedef struct hone_needs {
+  size_t state;   /* what launch reads: made with a session or shape instance */
+  size_t scratch; /* of one launch */
+  size_t packed;  /* what pack writes; depends on neither facts nor the values of constants */
+  /* The share of its instruction set's peak that it is expected to reach, for estimates: order of timing, pruning,
+   * builds without timing. Above 1 for algorithms with fewer operations than the op's cost counts. 0: 0.6. */
+  double efficiency;
+} hone_needs;
 
 /* A way of laying out the activations: every input and output that can carry a blocked format (rank >= 3, not a
  * PARAM port) has this one. Tensors that cannot are plain. */
@@ -90,6 +101,13 @@ typedef struct hone_tactic {
   uint32_t
       pack_mask; /* inputs (of the first 32) that pack consumes: they must be constants and are not given to launch */
   hone_format_pair formats[HONE_MAX_FORMAT_PAIRS]; /* ends at a repeated {PLAIN, PLAIN}; the first may be it */
+
+  /* Reads the query once. NULL when accepted, and *needs says what it takes; else the reason against it in words
+   * (static storage). state NULL: it is only asked. Else state is needs->state bytes of zeroed memory, aligned to 64,
+   * that it fills for launch. Of the facts it may ask host_memory and the bits of its own isa to accept or to decline:
+   * an engine's file is checked with those, before a device is known. */
+  const char *(*plan)(const hone_query *query, void *state, hone_needs *needs);
+  const void *kernel; /* what tells this row from the others of its family, of a type that the family knows */
 
   /* NULL when accepted, else the reason in words (static storage). Of the facts it may ask host_memory and the bits of
    * its own isa: an engine's file is checked with those, before a device is known. */

@@ -31,11 +31,13 @@ static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device,
     memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
     memcpy(out, asked->out, (size_t)asked->out_count * sizeof *out);
     hone_query query = *asked;
+    hone_needs needs;
+    query.tactic = tactic;
     query.in = in;
     query.out = out;
     query.facts = &device->facts;
     hn_query_apply_formats(asked->op, pair, in, query.in_count, out, query.out_count);
-    if (!tactic->reject || !tactic->reject(&query)) return true;
+    if (!hn_tactic_plan(&query, NULL, &needs)) return true;
   }
   return false;
 }

@@ -165,13 +165,15 @@ static hone_status run_reference(bench *b) {
 }
 
 /* Weights that are only packed in the engine: seeded ones, packed by the same tactic. */
-static hone_status pack_weights(bench *b, hone_query *query) {
+static hone_status pack_weights(bench *b, const hone_query *query) {
   const hone_tactic *tactic = b->step->tactic;
+  hone_needs needs;
   const uint32_t mask = tactic->pack_mask & b->step->constant_mask;
   if (!b->step->packed_bytes) return HONE_OK;
   for (int i = 0; i < b->step->in_count; ++i)
     if (hn_mask_has(mask, i)) b->in_facts[i].constant = &b->in[i];
-  b->packed = allocate(b, tactic->pack_bytes ? tactic->pack_bytes(query) : 0);
+  if (hn_tactic_plan(query, NULL, &needs)) return HONE_INTERNAL;
+  b->packed = allocate(b, needs.packed);
   if (!b->packed) return HN_FAIL_MEMORY(b->of->diag);
   HN_TRY(tactic->pack(query, b->packed));
   for (int i = 0; i < b->step->in_count; ++i)
@@ -188,8 +190,9 @@ static hone_status run_tactic(bench *b) {
   hone_query query;
   hn_plan_step_query(b->of->plan, step, &device->facts, b->in_facts, b->out_facts, &query);
   HN_TRY(pack_weights(b, &query));
-  b->scratch = allocate(b, step->tactic->scratch ? step->tactic->scratch(&query) : 0);
-  if (!b->scratch) return HN_FAIL_MEMORY(b->of->diag);
+  hn_prepared prepared;
+  HN_TRY(hn_prepare(device, &query, &prepared, b->of->diag));
+  b->scratch = allocate(b, prepared.scratch_bytes);
   const hone_launch launch = {.in_count = step->in_count,
                               .out_count = step->out_count,
                               .in = b->launch_in,
@@ -198,13 +201,12 @@ static hone_status run_tactic(bench *b) {
                               .scratch = b->scratch,
                               .diagnostics = b->of->diag};
   hone_stream *stream = NULL;
-  hn_prepared prepared;
   hn_staged_launch staged = {0};
-  HN_TRY(hn_prepare(device, step->tactic, &query, &prepared, b->of->diag));
-  hone_status status = hn_stream_open(device, 2, &stream, b->of->diag);
+  hone_status status = b->scratch ? HONE_OK : HN_FAIL_MEMORY(b->of->diag);
+  if (status == HONE_OK) status = hn_stream_open(device, 2, &stream, b->of->diag);
   if (status == HONE_OK)
     status = hn_staged_launch_open(device, stream, &launch, (size_t)step->packed_bytes,
-                                   step->tactic->scratch ? step->tactic->scratch(&query) : 0, &staged, b->of->diag);
+                                   prepared.scratch_bytes, &staged, b->of->diag);
   if (status == HONE_OK) {
     hn_stream_stops(device, stream, &b->of->stop);
     status = hn_launch(device, &prepared, stream, &staged.launch);

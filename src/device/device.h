@@ -25,8 +25,12 @@ struct hone_device {
 const hone_backend *const *hn_builtin_backends(void); /* cpu, ref, null; ends with NULL */
 const hone_backend *hn_backend_find(const char *name);
 
+/* Fills device->tactics, in its arena. */
+hone_status hn_tactics_merge(hone_device *device, hone_context *context);
+
 hone_status hn_device_open(hone_context *context, const hone_backend *backend, int index,
                            const hone_device_options *options, hone_device **out);
+bool hn_is_host_unit(const hone_device *device); /* its unit is device/host_unit.h's */
 /* The threads of a device that is the host; NULL for one thread and for other devices. */
 struct hn_pool *hn_device_pool(const hone_device *device);
 void hn_device_retain(hone_device *device);
@@ -73,22 +77,25 @@ typedef struct hn_place_at {
 } hn_place_at;
 hone_status hn_stream_move(hone_device *device, hone_stream *stream, hn_place_at to, hn_place_at from, size_t bytes);
 
-/* One tactic made ready for one query: state memory, prepare, release. */
+/* Asks the query's tactic: NULL when it accepts, and *needs says what it takes; else the reason against it. state: NULL,
+ * or needs->state bytes of zeroed memory that it fills. */
+const char *hn_tactic_plan(const hone_query *query, void *state, hone_needs *needs);
+
+/* The query's tactic made ready: planned, its state filled, prepared. UNSUPPORTED: it declines. */
 typedef struct hn_prepared {
   const hone_tactic *tactic;
   void *state;
-  size_t state_bytes;
+  size_t state_bytes, scratch_bytes;
   int64_t parts; /* hn_launch_parts() on the host */
   const hn_allocator *allocator;
 } hn_prepared;
 /* What ends the launches on a stream early: hn_stop_check() tells when one was. Devices of their own finish what was
  * launched. */
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop);
-hone_status hn_prepare(hone_device *device, const hone_tactic *tactic, const hone_query *query, hn_prepared *out,
-                       hone_diagnostics *diag);
+hone_status hn_prepare(hone_device *device, const hone_query *query, hn_prepared *out, hone_diagnostics *diag);
 /* Into how many parts a launch is to be cut so that each takes some milliseconds; 0: it is short, or its extents are
  * not known. */
-int64_t hn_launch_parts(const hone_tactic *tactic, const hone_query *query);
+int64_t hn_launch_parts(const hone_query *query, size_t scratch_bytes);
 /* A launch that takes long looks at the stream's stop often enough. */
 hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream, const hone_launch *launch);
 void hn_unprepare(hn_prepared *prepared);

@@ -100,7 +100,7 @@ static hone_status packed_tensor(hn_lowering *lowering, const hn_value *value, i
 }
 
 static hone_status pack_weights(hn_lowering *lowering, const hn_choice *choice, const hn_candidate *candidate,
-                                const hone_query *query, int step_index) {
+                                size_t bytes, int step_index) {
   const hn_node *node = choice->node;
   hn_arena *arena = &lowering->plan->arena;
   const char **from = HN_NEW(arena, const char *, node->in_count ? node->in_count : 1);
@@ -110,7 +110,7 @@ static hone_status pack_weights(hn_lowering *lowering, const hn_choice *choice, 
     if (hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant)
       if (!(from[from_count++] = hn_arena_text(arena, node->in[i]->name))) return no_memory(lowering);
   const hn_weight_item wanted = {.choice = choice,
-                                 .bytes = candidate->tactic->pack_bytes(query),
+                                 .bytes = bytes,
                                  .how = candidate->tactic->name,
                                  .from_count = from_count,
                                  .from = from};
@@ -162,9 +162,11 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   step->error_bound = candidate->error_bound;
   step->time_ns = candidate->time_ns;
   step->cost = choice->cost;
-  if (candidate->tactic->scratch && !choice->data_dependent) step->scratch_bytes = candidate->tactic->scratch(&query);
-  return candidate->tactic->pack_bytes ? pack_weights(lowering, choice, candidate, &query, plan->step_count - 1)
-                                       : HONE_OK;
+  hone_needs needs;
+  const char *reason = hn_tactic_plan(&query, NULL, &needs);
+  if (reason) return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "%s: %s", candidate->tactic->name, reason);
+  if (!choice->data_dependent) step->scratch_bytes = needs.scratch;
+  return needs.packed ? pack_weights(lowering, choice, candidate, needs.packed, plan->step_count - 1) : HONE_OK;
 }
 
 /* The view's output in a home; its input is brought there. Made again in another home when a reader there wants it, so

@@ -21,7 +21,9 @@ static const hone_tactic *find_reformat(const hn_lowering *lowering, hone_query 
           !hn_source_allowed(lowering->choices->options, device, tactic))
         continue;
       *out_device = d;
-      if (!tactic->reject || !tactic->reject(query)) return tactic;
+      hone_needs needs;
+      query->tactic = tactic;
+      if (!hn_tactic_plan(query, NULL, &needs)) return tactic;
     }
   }
   return NULL;

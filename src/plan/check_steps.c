@@ -198,9 +198,8 @@ static hone_status check_inputs_have_bytes(hn_plan_checker *checker, const hn_pl
   return HONE_OK;
 }
 
-static hone_status check_packed(hn_plan_checker *checker, const hn_plan_step *step, const hone_query *query) {
+static hone_status check_packed(hn_plan_checker *checker, const hn_plan_step *step, size_t want) {
   const hone_tactic *tactic = step->tactic;
-  const size_t want = tactic->pack_bytes ? tactic->pack_bytes(query) : 0;
   size_t end;
   if (want != step->packed_bytes)
     return BAD(checker, "tactic %s packs %zu bytes, and %llu are written down", tactic->name, want,
@@ -238,9 +237,10 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
   hn_plan_step_query(plan, step, &facts, in_at, out_at, &query);
   if (!known_params(tactic, &query, &step->params))
     return BAD(checker, "tactic %s does not know these parameters", tactic->name);
-  const char *reason = tactic->reject ? tactic->reject(&query) : NULL;
+  hone_needs needs;
+  const char *reason = hn_tactic_plan(&query, NULL, &needs);
   if (reason) return BAD(checker, "tactic %s does not accept the step: %s", tactic->name, reason);
-  return check_packed(checker, step, &query);
+  return check_packed(checker, step, needs.packed);
 }
 
 /* One block of a branch or loop: nobody else's, later than its owner, its parameters of the inputs' kinds. The first

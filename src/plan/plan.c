@@ -67,7 +67,8 @@ hone_status hn_plan_step_facts(const hn_plan *plan, const hn_plan_step *step, co
 void hn_plan_step_query(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts, const hone_fact *in,
                         const hone_fact *out, hone_query *query) {
   (void)plan;
-  *query = (hone_query){.op = step->op,
+  *query = (hone_query){.tactic = step->tactic,
+                        .op = step->op,
                         .attrs = &step->attrs,
                         .in_count = step->in_count,
                         .out_count = step->out_count,

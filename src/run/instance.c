@@ -120,6 +120,18 @@ static bool is_data_dependent(const hn_plan *plan, const hn_plan_step *step) {
   return false;
 }
 
+/* Types as far as they are known before the run. */
+static void know_types(const hn_plan *plan, const hn_plan_step *step, const int64_t *symbols, hone_fact *facts) {
+  for (int i = 0; i < step->in_count + step->out_count; ++i) {
+    const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
+    hone_shape shape;
+    if (t < 0) continue;
+    facts[i].type = plan->tensors[t].type;
+    if (hn_shape_eval(&plan->dims, &facts[i].type.shape, symbols, plan->dims.symbol_count, &shape))
+      facts[i].type.shape = shape;
+  }
+}
+
 /* The facts of a query hold the host's bytes of its constants, whatever launch gets. */
 static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
   const hn_plan *plan = instance->plan;
@@ -163,18 +175,15 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
   hone_query query;
   state->fixed = state->data_dependent && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT));
   const bool known = !state->data_dependent || state->fixed;
-  if (known) HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
+  if (known)
+    HN_TRY(hn_plan_step_facts(plan, step, instance->symbols, facts, facts + step->in_count, &session->diag));
+  else
+    know_types(plan, step, instance->symbols, facts);
   HN_TRY(give_constants(session, instance, s, facts));
   hn_plan_step_query(plan, step, &device->facts, facts, facts + step->in_count, &query);
-  if (known) {
-    const char *reason = plan->dynamic && step->tactic->reject ? step->tactic->reject(&query) : NULL;
-    if (reason)
-      return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "%s: tactic %s does not take these shapes: %s", step->name,
-                     step->tactic->name, reason);
-    const size_t need = step->tactic->scratch ? step->tactic->scratch(&query) : 0;
-    if (need > *scratch_bytes) *scratch_bytes = need;
-  }
-  HN_TRY(hn_prepare(device, step->tactic, &query, &state->prepared, &session->diag));
+  HN_TRY(hn_prepare(device, &query, &state->prepared, &session->diag));
+  const size_t need = known ? state->prepared.scratch_bytes : 0;
+  if (need > *scratch_bytes) *scratch_bytes = need;
   instance->state_bytes += state->prepared.state_bytes;
   return HONE_OK;
 }

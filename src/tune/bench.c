@@ -375,14 +375,13 @@ static void overlay(const hn_bench *bench, ready *slot, const hone_query *query)
 static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *query, bool timed) {
   hn_choices *choices = bench->choices;
   hone_diagnostics *diag = &choices->context->diag;
-  const hone_tactic *tactic = slot->candidate->tactic;
   slot->scratch_bytes = slot->candidate->scratch_bytes + 64;
   slot->scratch = hn_alloc(&choices->context->allocator, slot->scratch_bytes);
   if (!slot->scratch) return no_memory(bench);
   HN_TRY(make_weights(bench, slot, query, timed));
   HN_TRY(make_launch(bench, slot, query));
   HN_TRY(hn_stream_open(device_of(bench, slot->candidate), 2, &slot->stream, diag));
-  HN_TRY(hn_prepare(device_of(bench, slot->candidate), tactic, query, &slot->prepared, diag));
+  HN_TRY(hn_prepare(device_of(bench, slot->candidate), query, &slot->prepared, diag));
   HN_TRY(hn_staged_launch_open(device_of(bench, slot->candidate), slot->stream, &slot->launch,
                                slot->candidate->packed_bytes, slot->candidate->scratch_bytes, &slot->staged, diag));
   hn_stream_stops(device_of(bench, slot->candidate), slot->stream, &choices->context->stop);

@@ -29,7 +29,8 @@ void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, cons
   }
   memcpy(out, choice->out, (size_t)node->out_count * sizeof *out);
   hn_query_apply_formats(node->op, &candidate->formats, in, node->in_count, out, node->out_count);
-  *query = (hone_query){.op = node->op,
+  *query = (hone_query){.tactic = candidate->tactic,
+                        .op = node->op,
                         .attrs = &node->attrs,
                         .in_count = node->in_count,
                         .out_count = node->out_count,
@@ -74,14 +75,15 @@ static const char *ask(asking *a, const hn_candidate *candidate) {
   hone_query query;
   hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
   query.params = NULL;
-  const char *reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
+  hone_needs needs;
+  const char *reason = hn_tactic_plan(&query, NULL, &needs);
   if (reason) return reason;
   const int64_t *corners[2] = {a->choices->min_symbols, a->choices->max_symbols};
   for (int c = 0; c < 2 && !a->choice->data_dependent; ++c) {
     if (!move_facts(a->choices, node->in, node->in_count, corners[c], a->in) ||
         !move_facts(a->choices, node->out, node->out_count, corners[c], a->out))
       return "its extents cannot be computed at the ends of the profile";
-    reason = candidate->tactic->reject ? candidate->tactic->reject(&query) : NULL;
+    reason = hn_tactic_plan(&query, NULL, &needs);
     if (reason) return reason;
   }
   return NULL;
@@ -124,8 +126,7 @@ static double packed_more(const hn_choice *choice, const hn_candidate *candidate
  * as fast as main memory; and what is to be expected, with what the tactic's row says of its share of the peak.
  * Computing and moving overlap, but not quite: the lesser of the two adds a quarter, which also tells apart what is
  * bound by memory alone. */
-static void estimate(const hn_choices *choices, const hn_choice *choice, const hone_query *query,
-                     hn_candidate *candidate) {
+static void estimate(const hn_choices *choices, const hn_choice *choice, double reached, hn_candidate *candidate) {
   const hone_device *device = choices->devices[candidate->device];
   const hone_facts *facts = &device->facts;
   const hone_tactic *tactic = candidate->tactic;
@@ -139,8 +140,6 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, const h
   const double threads = facts->threads > 0 ? facts->threads : 1;
   const double flops = facts->peak_flops > 0 ? facts->peak_flops : 150e9 * threads;
   const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
-  double reached = tactic->reaches ? tactic->reaches(query) : 0;
-  if (reached <= 0) reached = tactic->efficiency;
   const double efficiency = reached > 0 ? reached : 0.6;
   const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
   const double saved = reached > 0 ? fmax(1.1, 2 * efficiency) : 4; /* it may need fewer operations */
@@ -153,6 +152,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
   const hone_tactic *tactic = candidate->tactic;
   hone_params rows[HN_MAX_VARIANTS] = {0};
   hone_query query;
+  hone_needs needs;
   hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
   query.params = NULL;
   const int count = tactic->variants ? tactic->variants(&query, rows, HN_MAX_VARIANTS) : 1;
@@ -160,11 +160,11 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
   for (int v = 0; v < count; ++v) {
     candidate->params = rows[v];
     query.params = &candidate->params;
-    candidate->scratch_bytes = tactic->scratch && !a->choice->data_dependent ? tactic->scratch(&query) : 0;
-    candidate->packed_bytes = tactic->pack_bytes ? tactic->pack_bytes(&query) : 0;
-    candidate->state = HN_CANDIDATE_ESTIMATED;
-    candidate->reason = NULL;
-    if ((int64_t)candidate->scratch_bytes > limit) {
+    candidate->reason = hn_tactic_plan(&query, NULL, &needs);
+    candidate->scratch_bytes = a->choice->data_dependent ? 0 : needs.scratch;
+    candidate->packed_bytes = needs.packed;
+    candidate->state = candidate->reason ? HN_CANDIDATE_REJECTED : HN_CANDIDATE_ESTIMATED;
+    if (!candidate->reason && (int64_t)candidate->scratch_bytes > limit) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "it needs more scratch memory than is allowed";
     }
@@ -172,7 +172,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "other parameters were requested";
     }
-    estimate(a->choices, a->choice, &query, candidate);
+    estimate(a->choices, a->choice, needs.efficiency, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
   }
   return HONE_OK;

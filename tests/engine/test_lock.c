@@ -3,6 +3,7 @@
  * an unacceptable tactic is UNSUPPORTED; and a tactic with a planted fault is never chosen, and the ledger says why. */
 #include "device/device.h"
 #include "support/small_net.h"
+#include "support/tactic_rows.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,7 +203,7 @@ static void test_threads(void **state) {
 enum { MAX_TACTICS = 1024 };
 static hone_tactic planted[MAX_TACTICS];
 static char planted_names[MAX_TACTICS][80];
-static const hone_tactic *rows[2 * MAX_TACTICS + 1];
+static const hone_tactic *planted_families[MAX_TACTICS + 1];
 
 typedef struct planted_state { /* stands before the state of the right tactic */
   _Alignas(64) const hone_tactic *right;
@@ -210,16 +211,33 @@ typedef struct planted_state { /* stands before the state of the right tactic */
 
 static const hone_tactic *right_of(const hone_query *query);
 
-/* A planted row's functions learn which row they are from the name in the query's op: one planted row an op. */
-static size_t planted_state_bytes(const hone_query *query) {
-  const hone_tactic *right = right_of(query);
-  return sizeof(planted_state) + (right->state_bytes ? right->state_bytes(query) : 0);
+static const char *planted_plan(const hone_query *query, void *state, hone_needs *needs) {
+  hone_query asked = *query;
+  planted_state *s = state;
+  asked.tactic = right_of(query);
+  if (s) s->right = asked.tactic;
+  const char *reason = hn_tactic_plan(&asked, s ? s + 1 : NULL, needs);
+  needs->state += sizeof(planted_state);
+  return reason;
+}
+
+static int planted_variants(const hone_query *query, hone_params *out, int room) {
+  hone_query asked = *query;
+  asked.tactic = right_of(query);
+  return asked.tactic->variants(&asked, out, room);
+}
+
+static hone_status planted_pack(const hone_query *query, void *to) {
+  hone_query asked = *query;
+  asked.tactic = right_of(query);
+  return asked.tactic->pack(&asked, to);
 }
 
 static hone_status planted_prepare(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) {
   planted_state *s = state;
-  s->right = right_of(query);
-  return s->right->prepare ? s->right->prepare(unit, query, s + 1, diag) : HONE_OK;
+  hone_query asked = *query;
+  asked.tactic = s->right;
+  return s->right->prepare ? s->right->prepare(unit, &asked, s + 1, diag) : HONE_OK;
 }
 
 static void planted_release(void *state) {
@@ -249,24 +267,30 @@ static const hone_tactic *right_of(const hone_query *query) {
 /* The CPU's backend with a wrong twin in front for the last row of each op of faulty_ops (portable C). */
 static hone_backend faulty_backend(void) {
   hone_backend backend = *hn_backend_find("cpu");
-  int count = 0;
+  static const hone_tactic *rows[MAX_TACTICS];
+  const int row_count = tactic_rows(&backend, rows, MAX_TACTICS);
+  int count = 0, families = 0;
   for (size_t i = 0; i < sizeof faulty_ops / sizeof *faulty_ops; ++i) {
-    for (const hone_tactic *const *row = backend.tactics; *row; ++row)
-      if (strcmp((*row)->op, faulty_ops[i]) == 0) right_rows[i] = *row;
+    for (int r = 0; r < row_count; ++r)
+      if (strcmp(rows[r]->op, faulty_ops[i]) == 0) right_rows[i] = rows[r];
     if (!right_rows[i]) continue;
     planted[count] = *right_rows[i];
     snprintf(planted_names[count], sizeof planted_names[count], "planted.%.60s", right_rows[i]->name);
     planted[count].name = planted_names[count];
-    planted[count].state_bytes = planted_state_bytes;
+    planted[count].plan = planted_plan;
+    if (right_rows[i]->variants) planted[count].variants = planted_variants;
+    if (right_rows[i]->pack) planted[count].pack = planted_pack;
     planted[count].prepare = planted_prepare;
     planted[count].release = planted_release;
     planted[count].launch = planted_launch;
-    rows[count] = &planted[count];
     ++count;
   }
-  for (const hone_tactic *const *row = backend.tactics; *row && count < 2 * MAX_TACTICS; ++row) rows[count++] = *row;
-  rows[count] = NULL;
-  backend.tactics = rows;
+  planted[count] = (hone_tactic){0};
+  planted_families[families++] = planted;
+  for (const hone_tactic *const *family = backend.families; *family && families < MAX_TACTICS; ++family)
+    planted_families[families++] = *family;
+  planted_families[families] = NULL;
+  backend.families = planted_families;
   return backend;
 }
 

@@ -20,6 +20,16 @@ static const hone_tactic *const tactics[] = {
     NULL};
 #undef HN_TACTIC
 
+#define HN_FAMILY(name) extern const hone_tactic hn_tactics_cpu_##name[];
+#include "backend/cpu/families.inc"
+#undef HN_FAMILY
+
+#define HN_FAMILY(name) hn_tactics_cpu_##name,
+static const hone_tactic *const families[] = {
+#include "backend/cpu/families.inc"
+    NULL};
+#undef HN_FAMILY
+
 static hone_status open_cpu(hone_driver *driver, int index, const hone_device_options *options, hone_unit **out,
                             hone_diagnostics *diagnostics) {
   const hone_device_options alone = {.struct_size = sizeof alone, .threads = 1}; /* nothing will run */
@@ -35,4 +45,4 @@ static hone_status open_cpu(hone_driver *driver, int index, const hone_device_op
 }
 
 const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES,  .name = "cpu",      .load = hn_host_load,
-                                     .open = open_cpu, .tactics = tactics, .measure = hn_cpu_measure};
+                                     .open = open_cpu, .tactics = tactics, .families = families, .measure = hn_cpu_measure};

@@ -8,7 +8,7 @@
 #define HN_BACKEND_CUDA_CUDA_H
 
 #include "backend/cuda/builtin.h"
-#include "backend/cuda/generate.h"
+#include "backend/cuda/eltwise/generate.h"
 #include "kernels/activation.h"
 #include <cublasLt.h>
 #include <cuda.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c - the peaks that times are held against: bytes by a copy within the device's memory, read and write
  * counted; flops by cuBLASLt's f32 product of random-like numbers, when it is there. The best of several. */
-#include "backend/cuda/gemm.h"
+#include "backend/cuda/product/gemm.h"
 
 enum { ROUNDS = 5, EDGE = 4096 };
 static const size_t copy_bytes = (size_t)256 << 20;

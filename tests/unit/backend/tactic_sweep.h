@@ -94,9 +94,9 @@ static void fill_inputs(const run *r, buffers *b) {
 }
 
 static void pack(const run *r, buffers *b) {
-  const size_t bytes = r->tactic->pack ? r->tactic->pack_bytes(&r->query) : 0;
-  if (!bytes) return;
-  b->packed = guarded_new(bytes);
+  hone_needs needs;
+  if (hn_tactic_plan(&r->query, NULL, &needs) || !needs.packed) return;
+  b->packed = guarded_new(needs.packed);
   if (r->tactic->pack(&r->query, b->packed.data) != HONE_OK) fail_msg("%s: pack fails", r->what);
 }
 
@@ -110,12 +110,13 @@ static void hide_types(hone_fact *to, const hone_fact *from, int count) {
 
 static bool is_data_dependent(const hone_tactic *tactic) { return tactic->flags & HONE_TACTIC_DATA_DEPENDENT; }
 
-/* Late tactics have scratch for the reference, others what they ask for. */
+/* Those for data-dependent shapes have scratch for the reference, others what they ask for. */
 static size_t scratch_bytes(const run *r, const hone_query *query) {
   const tactic_case *c = r->c;
+  hone_needs needs;
   if (is_data_dependent(r->tactic))
     return c->op->eval_scratch ? c->op->eval_scratch(&c->attrs, r->in, c->in_count, r->out, c->out_count) : 0;
-  return r->tactic->scratch ? r->tactic->scratch(query) : 0;
+  return hn_tactic_plan(query, NULL, &needs) ? 0 : needs.scratch;
 }
 
 /* Runs once; in_place: the input whose memory the output takes, or -1. */
@@ -154,7 +155,7 @@ static void launch(const run *r, buffers *b, hone_device *device, int in_place) 
   }
   hn_prepared prepared;
   hone_stream *stream;
-  if (hn_prepare(device, r->tactic, &query, &prepared, &diag) != HONE_OK)
+  if (hn_prepare(device, &query, &prepared, &diag) != HONE_OK)
     fail_msg("%s: prepare: %s", r->what, diag.count ? diag.entries[0].text : "");
   assert_int_equal(hn_stream_open(device, 0, &stream, &diag), HONE_OK);
   const hone_launch l = {.in_count = query.in_count,
@@ -265,7 +266,8 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
   uint32_t constants = 0;
   for (int i = 0; i < c->in_count; ++i)
     if (c->in[i].constant) constants |= 1u << i;
-  r.query = (hone_query){.op = c->op,
+  r.query = (hone_query){.tactic = tactic,
+                         .op = c->op,
                          .attrs = &c->attrs,
                          .in_count = c->in_count,
                          .out_count = c->out_count,
@@ -281,7 +283,8 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
     asked.in = hidden[0];
     asked.out = hidden[1];
   }
-  *reason = tactic->reject ? tactic->reject(&asked) : NULL;
+  hone_needs needs;
+  *reason = hn_tactic_plan(&asked, NULL, &needs);
   if (*reason) return 0;
   const int count = tactic->variants ? tactic->variants(&r.query, variants, MAX_VARIANTS) : 1;
   for (int v = 0; v < count; ++v) {
@@ -345,8 +348,8 @@ static void sweep_case(const sweep *s, const case_row *row, int round) {
   case_make(&c, row, case_seed(s, row, round));
   snprintf(c.where, sizeof c.where, "HONE_TEST_SEED=%llu HONE_TEST_ROUND=%d HONE_TEST_OP=%s",
            (unsigned long long)s->seed, round, row->op);
-  for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
-    const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+  for (int t = 0; devices[0]->tactics[t]; ++t) {
+    const hone_tactic *tactic = devices[0]->tactics[t];
     assert_true(t < MAX_TACTICS);
     if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
     for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
@@ -361,8 +364,8 @@ static void sweep_case(const sweep *s, const case_row *row, int round) {
 /* A tactic whose every query was declined is one that nothing here has looked at. */
 static int count_silent(const sweep *s, int *runs) {
   int silent = 0;
-  for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
-    const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+  for (int t = 0; devices[0]->tactics[t]; ++t) {
+    const hone_tactic *tactic = devices[0]->tactics[t];
     if (!is_asked(s, tactic->op) || (is_data_dependent(tactic) && strcmp(tactic->op, "*") != 0))
       continue; /* test_data_dependent.c */
     for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
@@ -419,7 +422,7 @@ static void launch_changed(const run *r, buffers *b, const hone_tensor *in) {
   hn_prepared prepared = {0};
   hone_stream *stream = NULL;
   pack(r, b);
-  b->scratch = guarded_new(r->tactic->scratch ? r->tactic->scratch(&r->query) : 0);
+  b->scratch = guarded_new(scratch_bytes(r, &r->query));
   for (int i = 0; i < r->c->out_count; ++i) {
     if (r->out[i].type.kind == HONE_ABSENT) continue;
     b->out[i] = guarded_new(hn_bytes(&r->out[i].type));
@@ -433,7 +436,7 @@ static void launch_changed(const run *r, buffers *b, const hone_tensor *in) {
                          .packed = b->packed.data,
                          .scratch = b->scratch.data,
                          .diagnostics = &diag};
-  if (hn_prepare(devices[0], r->tactic, &r->query, &prepared, &diag) == HONE_OK)
+  if (hn_prepare(devices[0], &r->query, &prepared, &diag) == HONE_OK)
     (void)r->tactic->launch(prepared.state, stream, &l);
   hn_unprepare(&prepared);
   hn_stream_close(devices[0], stream);
@@ -468,7 +471,8 @@ static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, 
     r.in[i].constant = in[i].data ? &in[i] : NULL;
     if (in[i].data) constants |= 1u << i;
   }
-  r.query = (hone_query){.op = c->op,
+  r.query = (hone_query){.tactic = tactic,
+                         .op = c->op,
                          .attrs = &c->attrs,
                          .in_count = c->in_count,
                          .out_count = c->out_count,
@@ -477,7 +481,8 @@ static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, 
                          .constant_mask = constants,
                          .facts = &devices[0]->facts};
   hone_params variants[MAX_VARIANTS] = {{0}};
-  bool taken = !tactic->reject(&r.query) && (constants & tactic->pack_mask) == tactic->pack_mask;
+  hone_needs needs;
+  bool taken = !hn_tactic_plan(&r.query, NULL, &needs) && (constants & tactic->pack_mask) == tactic->pack_mask;
   if (taken && tactic->variants) taken = tactic->variants(&r.query, variants, MAX_VARIANTS) > 0;
   r.params = variants[0];
   r.query.params = &r.params;
@@ -498,8 +503,8 @@ static void test_changed_queries(void **state) {
     const uint64_t seed = case_seed(&s, &rows[i], s.first);
     hn_random random = {~seed};
     case_make(&c, &rows[i], seed);
-    for (int t = 0; hn_backend_cpu.tactics[t]; ++t) {
-      const hone_tactic *tactic = hn_backend_cpu.tactics[t];
+    for (int t = 0; devices[0]->tactics[t]; ++t) {
+      const hone_tactic *tactic = devices[0]->tactics[t];
       if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
       if (is_data_dependent(tactic)) continue; /* what it gets was inferred just before */
       for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair)
@@ -513,7 +518,7 @@ static void test_changed_queries(void **state) {
 /* Names are keys of engines and caches: unique, and those of the CPU's own. */
 static void test_names(void **state) {
   (void)state;
-  const hone_tactic *const *tactics = hn_backend_cpu.tactics;
+  const hone_tactic *const *tactics = devices[0]->tactics;
   for (int i = 0; tactics[i]; ++i) {
     assert_int_equal(tactics[i]->struct_size, sizeof(hone_tactic));
     assert_int_equal(strncmp(tactics[i]->name, "cpu.", 4), 0);

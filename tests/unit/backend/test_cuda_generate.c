@@ -2,7 +2,7 @@
 /* test_cuda_generate.c - generated CUDA C without a GPU: where operands lie, and every operation of tensor/expr, every
  * way of lying and every type compiled by NVRTC for sm_80 and sm_90. Without libnvrtc the compilations are left out,
  * and it says so. */
-#include "backend/cuda/generate.h"
+#include "backend/cuda/eltwise/generate.h"
 #include "tensor/expr.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 // The text alone is under test: no part of the backend's shared object is linked here.
-#include "backend/cuda/generate.c"
+#include "backend/cuda/eltwise/generate.c"
 
 typedef struct compiler {
   int (*create)(void **program, const char *source, const char *name, int headers, const char *const *bodies,

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_affine.c - 1x1 convolution of blocked activations that are scaled, shifted and rectified on their way in, as
+ * layers with the normalisation in front have it (He et al., arXiv:1603.05027). A unit is a run of pixels: its input
+ * goes through scratch memory that stays in the inner caches, then all output channels read it there. Packed are the
+ * weights, the bias, the slopes of the activation, scale and shift. */
+#include "kernels/cpu/norm/norm.h"
+#include "backend/cpu/conv/conv_common.h"
+
+enum { SCALE = 5, SHIFT = 6 }; /* inputs */
+
+typedef struct affine_kernel {
+  void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+  hn_channel_affine_f32_fn *affine;
+  int block, most;
+  double flops_per_ns;
+} affine_kernel;
+
+typedef struct state {
+  const affine_kernel *kernel;
+  hn_conv_f32 conv; /* one image without pointers; its input is a unit's */
+  hn_channel_affine_args affine;
+  int64_t batch, pixels, chunks, sets, grain, in_blocks, out_blocks;
+  int64_t bias_at, slopes_at, scale_at, shift_at; /* in what pack wrote */
+  int64_t worker_floats;
+  bool has_bias, has_residual;
+} state;
+
+enum { UNIT_BYTES = 128 << 10, LEAST_PIXELS = 28 };
+
+static const char *read(const hone_query *query, const affine_kernel *kernel, hn_conv_f32 *c) {
+  const char *reason = hn_cpu_conv_read_affine(query, c), *act = hn_attr_text(query->attrs, "pre_act");
+  if (reason) return reason;
+  const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
+  if (!hn_reads_as(&query->in[0].type, blocked) || !hn_reads_as(&query->out[0].type, blocked))
+    return "it has another format";
+  reason = hn_cpu_conv_constants(query);
+  if (reason) return reason;
+  for (int i = SCALE; i <= SHIFT; ++i) {
+    if (!hn_cpu_given(query, i)) return "nothing is done to its input";
+    if (!(query->constant_mask >> i & 1) || !hn_cpu_is(&query->in[i], HONE_F32, HONE_PLAIN) ||
+        query->in[i].type.shape.rank != 1 || query->in[i].type.shape.dim[0] != c->in_channels)
+      return "the input's scale or shift is not constant, or has another length";
+  }
+  if (!hn_name_equal(act, "none") && !hn_name_equal(act, "relu")) return "the input's activation is not known";
+  if (c->groups != 1 || c->kernel_height * c->kernel_width != 1 || c->stride_height * c->stride_width != 1 ||
+      c->out_height != c->in_height || c->out_width != c->in_width || c->pad_top + c->pad_left > 0)
+    return "it is not 1x1 with stride 1, one group and no pads";
+  return NULL;
+}
+
+static const char *reject(const hone_query *query, const affine_kernel *kernel) {
+  hn_conv_f32 conv;
+  return read(query, kernel, &conv);
+}
+
+/* Places of everything in packed memory; returns its floats. */
+static int64_t lay_out(const hone_query *query, state *s) {
+  const int block = s->kernel->block;
+  const hn_conv_f32 *c = &s->conv;
+  s->in_blocks = hn_ceil_div(c->in_channels, block);
+  s->out_blocks = hn_ceil_div(c->out_channels, block);
+  s->bias_at = hn_conv_f32_packed_floats(c->out_channels, c->in_channels, 1, block);
+  s->slopes_at = s->bias_at + hn_cpu_conv_channel_floats(query, 2, c, block);
+  s->scale_at = s->slopes_at + hn_cpu_conv_channel_floats(query, 4, c, block);
+  s->shift_at = s->scale_at + s->in_blocks * block;
+  return s->shift_at + s->in_blocks * block;
+}
+
+static size_t pack_bytes(const hone_query *query, const affine_kernel *kernel) {
+  state s = {.kernel = kernel};
+  return read(query, kernel, &s.conv) ? 0 : (size_t)lay_out(query, &s) * sizeof(float);
+}
+
+static hone_status pack(const hone_query *query, float *to, const affine_kernel *kernel) {
+  state s = {.kernel = kernel};
+  if (read(query, kernel, &s.conv)) return HONE_INTERNAL;
+  (void)lay_out(query, &s);
+  hn_conv_f32_pack_c(query->in[1].constant->data, s.conv.out_channels, s.conv.in_channels, 1, kernel->block, 0,
+                     s.out_blocks, to);
+  (void)hn_cpu_conv_pack_channels(query, 2, &s.conv, kernel->block, to + s.bias_at);
+  (void)hn_cpu_conv_pack_channels(query, 4, &s.conv, kernel->block, to + s.slopes_at);
+  for (int i = SCALE; i <= SHIFT; ++i) {
+    const float *from = query->in[i].constant->data;
+    float *at = to + (i == SCALE ? s.scale_at : s.shift_at);
+    for (int64_t c = 0; c < s.in_blocks * kernel->block; ++c) at[c] = c < s.conv.in_channels ? from[c] : 0;
+  }
+  return HONE_OK;
+}
+
+static int variants(const hone_query *query, hone_params *out, int room, const affine_kernel *kernel) {
+  hn_conv_f32 c;
+  int count = 0;
+  if (read(query, kernel, &c)) return 0;
+  const int64_t blocks = hn_ceil_div(c.out_channels, kernel->block);
+  for (int at = 2; at <= kernel->most + 1 && count < room; ++at) {
+    const int oc_blocks = at <= kernel->most ? at : 1;
+    if (oc_blocks > blocks || (oc_blocks == 1 && count > 0)) continue;
+    out[count++] = (hone_params){.count = 1, .items = {{"oc_blocks", oc_blocks}}};
+  }
+  return count;
+}
+
+static hone_status describe(const hone_query *query, state *s, const affine_kernel *kernel, hone_diagnostics *diag) {
+  hn_conv_f32 *c = &s->conv;
+  const char *reason = read(query, kernel, c);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  s->kernel = kernel;
+  (void)lay_out(query, s);
+  s->batch = c->batch;
+  s->pixels = c->out_height * c->out_width;
+  int64_t chunk = UNIT_BYTES / (int64_t)sizeof(float) / (s->in_blocks * kernel->block) / LEAST_PIXELS * LEAST_PIXELS;
+  chunk = hn_cpu_lesser(hn_cpu_greater(chunk, LEAST_PIXELS), s->pixels);
+  s->chunks = hn_ceil_div(s->pixels, chunk);
+  chunk = hn_ceil_div(s->pixels, s->chunks);
+  s->chunks = hn_ceil_div(s->pixels, chunk);
+  c->oc_blocks = (int32_t)hn_cpu_lesser(2, s->out_blocks);
+  if (query->params && query->params->count == 1) {
+    const int64_t wanted = query->params->items[0].value;
+    if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
+  }
+  s->sets = hn_ceil_div(s->out_blocks, c->oc_blocks);
+  s->grain = hn_cpu_grain(s->batch * s->chunks, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
+  c->batch = 1;
+  c->in_height = 1;
+  c->in_width = c->unit_rows = chunk;
+  s->worker_floats = hn_cpu_whole_lines(s->in_blocks * chunk * kernel->block);
+  s->affine = (hn_channel_affine_args){.channels = kernel->block,
+                                       .block = kernel->block,
+                                       .relu = hn_name_equal(hn_attr_text(query->attrs, "pre_act"), "relu")};
+  s->has_bias = hn_cpu_given(query, 2);
+  s->has_residual = hn_cpu_given(query, 3);
+  return HONE_OK;
+}
+
+static size_t scratch(const hone_query *query, const affine_kernel *kernel) {
+  state s = {0};
+  if (describe(query, &s, kernel, NULL) != HONE_OK) return 0;
+  return (size_t)(hn_cpu_threads(query->facts) * s.worker_floats) * sizeof(float);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+typedef struct job {
+  const state *s;
+  const float *input, *packed, *residual;
+  float *output, *scratch;
+} job;
+
+/* Pixels [first, first + count) of an image into `to`, block after block, `chunk` pixels apart. */
+static void prepare_input(const job *j, const float *image, int64_t first, int64_t count, float *to) {
+  const state *s = j->s;
+  const int64_t block = s->kernel->block, step = s->conv.in_width * block;
+  hn_channel_affine_args a = s->affine;
+  a.pixels = count;
+  for (int64_t b = 0; b < s->in_blocks; ++b) {
+    a.x = image + (b * s->pixels + first) * block;
+    a.y = to + b * step;
+    a.scale = j->packed + s->scale_at + b * block;
+    a.shift = j->packed + s->shift_at + b * block;
+    s->kernel->affine(&a, 0, 1);
+  }
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const state *s = j->s;
+  const int64_t block = s->kernel->block;
+  float *memory = j->scratch + (int64_t)worker * s->worker_floats;
+  hn_conv_f32 c = s->conv;
+  c.weights = j->packed;
+  if (s->has_bias) c.epilogue.bias = j->packed + s->bias_at;
+  if (hn_cpu_has_slope(&c.epilogue)) c.epilogue.slope = j->packed + s->slopes_at;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t image = unit / s->chunks, chunk = unit % s->chunks, first = chunk * c.unit_rows;
+    const int64_t out = image * s->out_blocks * s->pixels * block;
+    prepare_input(j, j->input + image * s->in_blocks * s->pixels * block, first,
+                  hn_cpu_lesser(c.unit_rows, s->pixels - first), memory);
+    c.input = memory - first * block; /* the kernel counts pixels from the image's first */
+    c.output = j->output + out;
+    if (j->residual) c.epilogue.residual = j->residual + out;
+    s->kernel->run(&c, chunk * s->sets, (chunk + 1) * s->sets);
+  }
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {.s = s,
+           .input = launch->in[0].data,
+           .packed = launch->packed,
+           .residual = s->has_residual ? launch->in[3].data : NULL,
+           .output = launch->out[0].data,
+           .scratch = launch->scratch};
+  hn_pool_run(hn_stream_pool(stream), s->batch * s->chunks, s->grain, body, &j);
+  return HONE_OK;
+}
+
+#define ROW(blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                        \
+  static const affine_kernel kernel_##suffix = {hn_conv_f32_1x1_##blocked##_##suffix, hn_channel_affine_f32_##suffix,  \
+                                                lanes, widest, speed};                                                 \
+  static const char *reject_##suffix(const hone_query *query) { return reject(query, &kernel_##suffix); }              \
+  static int variants_##suffix(const hone_query *query, hone_params *out, int room) {                                  \
+    return variants(query, out, room, &kernel_##suffix);                                                               \
+  }                                                                                                                    \
+  static size_t pack_bytes_##suffix(const hone_query *query) { return pack_bytes(query, &kernel_##suffix); }           \
+  static hone_status pack_##suffix(const hone_query *query, void *to) { return pack(query, to, &kernel_##suffix); }    \
+  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &kernel_##suffix); }                 \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit;                                                                                                        \
+    return describe(query, s, &kernel_##suffix, diag);                                                                 \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_affine_conv_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.affine_conv.f32." #blocked ".1x1." #suffix,                                                         \
+      .version = 1,                                                                                                    \
+      .op = "affine_conv",                                                                                             \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
+      .pack_mask = 1 << 1 | 1 << 2 | 1 << 4 | 1 << SCALE | 1 << SHIFT,                                                 \
+      .formats = {{FORMAT, FORMAT}},                                                                                   \
+      .reject = reject_##suffix,                                                                                       \
+      .variants = variants_##suffix,                                                                                   \
+      .pack_bytes = pack_bytes_##suffix,                                                                               \
+      .pack = pack_##suffix,                                                                                           \
+      .scratch = scratch_##suffix,                                                                                     \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = launch,                                                                                                \
+  };
+
+ROW(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
+#ifndef HONE_NO_AVX
+ROW(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
+ROW(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region_conv_pool.c - convolution and maximum or mean under windows, f32, into channel-blocked activations: a band of
+ * the convolution's rows is made in the worker's scratch memory and pooled from there, a set of output blocks after the
+ * other. Rows that the next band's windows need again are kept. A strip of bands is one unit; neither bands nor strips
+ * show in a result. Packed are the weights and the bias, as the convolution's own tactics pack them. */
+#include "backend/cpu/conv/region.h"
+#include "kernels/cpu/pool/pool.h"
+
+enum { X, W, B, PORTS };
+enum { MOST_BAND = 8, MOST_FIRST_CHANNELS = 8 };
+
+/* One row's kernels. */
+typedef struct region_kernel {
+  void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+  hn_pool_f32_fn *max, *average;
+  int block, most; /* lanes of a block, the widest set */
+  bool is_first;   /* reads plain images */
+  hone_format format;
+} region_kernel;
+
+typedef struct state {
+  const region_kernel *kernel;
+  hn_conv_f32 conv;  /* without pointers; of one image */
+  hn_pool_args pool; /* of whole planes */
+  hn_pool_f32_fn *fold;
+  int64_t images, in_image, blocks, band, strip_rows, strips;
+  int64_t rows; /* of a plane of scratch */
+  int64_t worker_floats, weight_floats;
+  bool has_bias;
+} state;
+
+static bool has_empty_windows(const hn_sliding *s) {
+  for (int i = 0; i < s->spatial; ++i)
+    if (s->dilation[i] != 1 || s->pad_begin[i] >= s->kernel[i] || s->pad_end[i] >= s->kernel[i]) return true;
+  return false;
+}
+
+static void read_pool(const hone_query *query, const hn_sliding *s, int block, hn_pool_args *out) {
+  const int w = s->spatial - 1, h = w - 1; /* h -1: one row */
+  *out = (hn_pool_args){.in_h = 1,
+                        .out_h = 1,
+                        .kernel_h = 1,
+                        .stride_h = 1,
+                        .dilation_h = 1,
+                        .block = block,
+                        .in_d = 1,
+                        .out_d = 1,
+                        .kernel_d = 1,
+                        .stride_d = 1,
+                        .dilation_d = 1};
+  out->count_include_pad = hn_attr_int(query->attrs, "pool_count_include_pad") != 0;
+  out->in_w = s->in[w], out->out_w = s->out[w], out->kernel_w = s->kernel[w];
+  out->stride_w = s->stride[w], out->dilation_w = s->dilation[w];
+  out->pad_left = s->pad_begin[w], out->pad_right = s->pad_end[w];
+  if (h < 0) return;
+  out->in_h = s->in[h], out->out_h = s->out[h], out->kernel_h = s->kernel[h];
+  out->stride_h = s->stride[h], out->dilation_h = s->dilation[h];
+  out->pad_top = s->pad_begin[h], out->pad_bottom = s->pad_end[h];
+}
+
+/* The pool over what the convolution makes, of type `middle`. */
+static const char *read_windows(const hone_query *query, const region_kernel *kernel, const hone_type *middle,
+                                state *s) {
+  enum { LARGEST_WINDOW = 64 };
+  hn_region_attrs attrs;
+  hn_sliding sliding;
+  const int64_t *window;
+  const hone_type *y = &query->out[0].type;
+  hn_cpu_region_attrs(query, "pool_", 0, &attrs);
+  if (hn_attr_ints(&attrs.attrs, "kernel_shape", &window) != middle->shape.rank - 2)
+    return "the window has another rank";
+  if (hn_sliding_make(NULL, NULL, &attrs.attrs, &middle->shape, window, &sliding) != HONE_OK)
+    return "its windows do not fit";
+  const hone_type pooled = hn_cpu_region_type(middle, middle->shape.dim[1], &sliding);
+  if (!hn_shape_equal(&pooled.shape, &y->shape)) return "the output has another shape";
+  for (int i = 0; i < sliding.spatial; ++i)
+    if ((sliding.kernel[i] - 1) * sliding.dilation[i] >= LARGEST_WINDOW || sliding.stride[i] > LARGEST_WINDOW)
+      return "its windows are too large";
+  if (middle->shape.dim[1] % kernel->block != 0 && has_empty_windows(&sliding))
+    return "a window may lie in the padding alone";
+  const bool averages = hn_name_equal(hn_attr_text(query->attrs, "pool"), "average");
+  read_pool(query, &sliding, kernel->block, &s->pool);
+  s->fold = averages ? kernel->average : kernel->max;
+  return NULL;
+}
+
+static const char *read_layers(const hone_query *query, const region_kernel *kernel, state *s) {
+  hn_region_attrs attrs;
+  hn_sliding sliding;
+  const char *reason = hn_cpu_check(query, W + 1, PORTS, 1);
+  if (reason) return reason;
+  const hone_type *x = &query->in[X].type, *w = &query->in[W].type, *y = &query->out[0].type;
+  if (x->kind != HONE_TENSOR || w->kind != HONE_TENSOR || y->kind != HONE_TENSOR || y->dtype != HONE_F32)
+    return "it is not f32";
+  if (w->shape.rank != x->shape.rank || x->shape.rank < 3 || x->shape.rank > 4)
+    return "it has not one or two spatial axes";
+  hn_cpu_region_attrs(query, "conv_", 0, &attrs);
+  if (hn_sliding_make(NULL, NULL, &attrs.attrs, &x->shape, w->shape.dim + 2, &sliding) != HONE_OK)
+    return "the convolution's window does not fit";
+  const hone_type middle = hn_cpu_region_type(x, w->shape.dim[0], &sliding);
+  reason = hn_cpu_region_read(query, &attrs, x, W, -1, &middle, &s->conv);
+  s->has_bias = hn_cpu_given(query, B);
+  return reason ? reason : read_windows(query, kernel, &middle, s);
+}
+
+/* Minimal filtering needs a fourth of the multiplications. */
+static bool is_for_winograd(const hn_conv_f32 *c) {
+  enum { FEW = 16 };
+  return c->kernel_height == 3 && c->kernel_width == 3 && c->groups == 1 && c->in_channels >= FEW &&
+         c->out_channels >= FEW && c->stride_height * c->stride_width * c->dilation_height * c->dilation_width == 1;
+}
+
+static const char *reject(const hone_query *query, const region_kernel *kernel) {
+  state s = {0};
+  const char *reason = read_layers(query, kernel, &s);
+  if (reason) return reason;
+  const hn_conv_f32 *c = &s.conv;
+  if (!hn_reads_as(&query->out[0].type, kernel->format)) return "the output has another format";
+  if (kernel->is_first ? query->in[X].type.format != HONE_PLAIN : !hn_reads_as(&query->in[X].type, kernel->format))
+    return "the input has another format";
+  if (kernel->is_first && (c->groups != 1 || c->in_channels > MOST_FIRST_CHANNELS))
+    return "it has groups or more than 8 input channels";
+  if (c->groups > 1 && (c->in_channels / c->groups % kernel->block || c->out_channels / c->groups % kernel->block))
+    return "a group's channels do not fill whole blocks";
+  if (is_for_winograd(c)) return "the convolution alone takes fewer multiplications";
+  const double rows = MOST_BAND * (double)s.pool.stride_h + (double)(s.pool.kernel_h * s.pool.dilation_h);
+  return rows * (double)c->out_width > 1e7 ? "its rows are too large" : NULL;
+}
+
+static int64_t weight_floats(const hn_conv_f32 *c, const region_kernel *kernel) {
+  const int64_t taps = c->kernel_height * c->kernel_width;
+  return kernel->is_first ? hn_conv_f32_first_packed_floats(c->out_channels, c->in_channels, taps, kernel->block)
+                          : hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
+}
+
+static size_t pack_bytes(const hone_query *query, const region_kernel *kernel) {
+  state s = {0};
+  if (read_layers(query, kernel, &s)) return 0;
+  return (size_t)(weight_floats(&s.conv, kernel) +
+                  hn_cpu_region_bias_floats(query, B, s.conv.out_channels, kernel->block)) *
+         sizeof(float);
+}
+
+static hone_status pack(const hone_query *query, float *to, const region_kernel *kernel) {
+  state s = {0};
+  if (read_layers(query, kernel, &s)) return HONE_INTERNAL;
+  const hn_conv_f32 *c = &s.conv;
+  const int64_t taps = c->kernel_height * c->kernel_width;
+  const float *w = query->in[W].constant->data;
+  if (kernel->is_first)
+    hn_conv_f32_first_pack_c(w, c->out_channels, c->in_channels, taps, kernel->block, to);
+  else
+    hn_conv_f32_pack_c(w, c->out_channels, c->in_channels / c->groups, taps, kernel->block, 0,
+                       hn_ceil_div(c->out_channels, kernel->block), to);
+  hn_cpu_region_pack_bias(query, B, c->out_channels, kernel->block, to + weight_floats(c, kernel));
+  return HONE_OK;
+}
+
+/* Output rows of a band, and the blocks of a tile. They depend on the shape alone. */
+static int variants(const hone_query *query, hone_params *out, int room, const region_kernel *kernel) {
+  static const int64_t bands[] = {4, MOST_BAND};
+  state s = {0};
+  int count = 0;
+  if (read_layers(query, kernel, &s)) return 0;
+  const int64_t blocks = hn_ceil_div(s.conv.out_channels / s.conv.groups, kernel->block);
+  for (size_t i = 0; i < HN_COUNT(bands) && count < room; ++i)
+    out[count++] = (hone_params){.count = 2, .items = {{"rows", bands[i]}, {"oc_blocks", hn_cpu_lesser(2, blocks)}}};
+  return count;
+}
+
+static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const region_kernel *kernel) {
+  hn_conv_f32 *c = &s->conv;
+  const hn_pool_args *p = &s->pool;
+  const char *reason = read_layers(query, kernel, s);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  s->kernel = kernel;
+  s->images = c->batch;
+  s->band = 4;
+  c->batch = 1;
+  c->oc_blocks = 1;
+  for (int i = 0; query->params && i < query->params->count; ++i) {
+    const int64_t value = query->params->items[i].value;
+    if (i == 0 && value >= 1 && value <= MOST_BAND) s->band = value;
+    if (i == 1 && value >= 1 && value <= kernel->most) c->oc_blocks = (int32_t)value;
+  }
+  s->band = hn_cpu_lesser(s->band, p->out_h);
+  s->rows = (s->band - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+  s->worker_floats = hn_cpu_whole_lines(c->oc_blocks * s->rows * c->out_width * kernel->block);
+  s->strip_rows = hn_cpu_region_strip_rows(query, s->images, p->out_h);
+  s->strips = hn_ceil_div(p->out_h, s->strip_rows);
+  s->blocks = hn_ceil_div(c->out_channels, kernel->block);
+  const int64_t lanes = kernel->is_first ? c->in_channels : hn_ceil_div(c->in_channels, kernel->block) * kernel->block;
+  s->in_image = lanes * c->in_height * c->in_width;
+  s->weight_floats = weight_floats(c, kernel);
+  return HONE_OK;
+}
+
+static size_t scratch(const hone_query *query, const region_kernel *kernel) {
+  state s = {0};
+  if (describe(query, &s, NULL, kernel) != HONE_OK) return 0;
+  return (size_t)(hn_cpu_threads(query->facts) * s.worker_floats) * sizeof(float);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+typedef struct job {
+  const state *s;
+  const float *input, *packed;
+  float *output, *workers;
+} job;
+
+/* A set of output blocks, which lie in one group. */
+typedef struct channel_set {
+  int64_t image, block, blocks, group;
+} channel_set;
+
+/* Rows [begin, end) of the set's planes, into planes of scratch. */
+static void make_rows(const job *j, const channel_set *set, int64_t begin, int64_t end, float *to) {
+  const state *s = j->s;
+  const int lanes = s->kernel->block;
+  hn_conv_f32 c = s->conv;
+  const int64_t in_group = c.in_channels / c.groups, taps = c.kernel_height * c.kernel_width;
+  const int64_t deep = s->kernel->is_first ? in_group : hn_ceil_div(in_group, lanes) * lanes;
+  c.input = j->input + set->image * s->in_image + set->group * deep * c.in_height * c.in_width;
+  c.weights = j->packed + set->block * lanes * deep * taps;
+  c.output = to;
+  if (s->has_bias) c.epilogue.bias = j->packed + s->weight_floats + set->block * lanes;
+  c.out_channels = hn_cpu_lesser(c.out_channels - set->block * lanes, set->blocks * lanes);
+  c.in_channels = in_group;
+  c.groups = 1;
+  c.oc_blocks = (int32_t)set->blocks;
+  c.pad_top -= begin * c.stride_height;
+  c.out_height = s->rows;
+  c.unit_rows = end - begin;
+  if (end > begin) s->kernel->run(&c, 0, 1);
+}
+
+/* Rows [row, row + count) of the pool's output; the planes begin with row `first` and hold those before `end`. */
+static void pool_rows(const job *j, const channel_set *set, int64_t row, int64_t count, int64_t first, int64_t end,
+                      const float *planes) {
+  const state *s = j->s;
+  hn_pool_args p = s->pool;
+  const int64_t in_plane = s->rows * p.in_w * p.block, width = p.out_w * p.block;
+  for (int64_t i = 0; i < set->blocks; ++i) {
+    p.x = planes + i * in_plane;
+    p.y = j->output + ((set->image * s->blocks + set->block + i) * s->pool.out_h + row) * width;
+    p.in_h = end - first;
+    p.out_h = count;
+    p.pad_top = s->pool.pad_top + first - row * p.stride_h;
+    s->fold(&p, 0, count);
+  }
+}
+
+static void run_set(const job *j, const channel_set *set, int64_t begin, int64_t end, float *planes) {
+  const state *s = j->s;
+  const hn_pool_args *p = &s->pool;
+  const int64_t width = p->in_w * p->block;
+  int64_t before = 0, made = 0; /* rows [before, made) are in the planes */
+  for (int64_t row = begin; row < end; row += s->band) {
+    const int64_t count = hn_cpu_lesser(s->band, end - row), reach = (p->kernel_h - 1) * p->dilation_h + 1;
+    const int64_t top = row * p->stride_h - p->pad_top;
+    const int64_t first = hn_cpu_lesser(hn_cpu_greater(top, 0), p->in_h);
+    const int64_t last = hn_cpu_greater(first, hn_cpu_lesser(top + (count - 1) * p->stride_h + reach, p->in_h));
+    if (row == begin || made < first)
+      made = first;
+    else
+      hn_cpu_region_keep(planes, set->blocks, s->rows, width, first - before, made - first);
+    if (made < last) make_rows(j, set, made, last, planes + (made - first) * width);
+    pool_rows(j, set, row, count, first, last, planes);
+    before = first;
+    made = hn_cpu_greater(made, last);
+  }
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const state *s = j->s;
+  const int64_t group_blocks = s->blocks / s->conv.groups;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t row = unit % s->strips * s->strip_rows;
+    channel_set part = {.image = unit / s->strips};
+    for (part.block = 0; part.block < s->blocks; part.block += part.blocks) {
+      part.group = part.block / group_blocks;
+      part.blocks = hn_cpu_lesser(s->conv.oc_blocks, (part.group + 1) * group_blocks - part.block);
+      run_set(j, &part, row, hn_cpu_lesser(row + s->strip_rows, s->pool.out_h), j->workers + worker * s->worker_floats);
+    }
+  }
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  job j = {.s = s,
+           .input = launch->in[X].data,
+           .packed = launch->packed,
+           .output = launch->out[0].data,
+           .workers = launch->scratch};
+  hn_pool_run(hn_stream_pool(stream), s->images * s->strips, 1, body, &j);
+  return HONE_OK;
+}
+
+#define ROW_OF(way, title, FORMAT_IN, FORMAT, suffix, ISA, ...)                                                        \
+  static const region_kernel kernel_##way##_##suffix = {__VA_ARGS__};                                                  \
+  HN_CPU_REGION_ROW(conv_pool_f32_##way, title, "conv_pool", suffix, ISA, &kernel_##way##_##suffix, .pack_mask = 6,    \
+                    .formats = {{FORMAT_IN, FORMAT}})
+#define POOLS(suffix) hn_pool_max_f32_##suffix, hn_pool_average_f32_##suffix
+#define ROWS(blocked, FORMAT, suffix, ISA, lanes, widest)                                                              \
+  ROW_OF(direct, "cpu.conv_pool.f32." #blocked ".direct." #suffix, FORMAT, FORMAT, suffix, ISA,                        \
+         hn_conv_f32_##blocked##_##suffix, POOLS(suffix), lanes, widest, false, FORMAT)                                \
+  ROW_OF(first, "cpu.conv_pool.f32." #blocked ".first." #suffix, HONE_PLAIN, FORMAT, suffix, ISA,                      \
+         hn_conv_f32_first_##blocked##_##suffix, POOLS(suffix), lanes, 2, true, FORMAT)
+
+ROWS(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C)
+#ifndef HONE_NO_AVX
+ROWS(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2)
+ROWS(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512)
+#endif

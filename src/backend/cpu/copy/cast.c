@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cast.c - conversions between f32 and other element types, plain or blocked alike. */
+#include "backend/cpu/copy/copy.h"
+
+typedef struct row {
+  hone_dtype from, to;
+  hn_cast_fn *kernel;
+} row;
+
+typedef struct state {
+  hn_cast_fn *kernel;
+  int64_t elements;
+  size_t bytes; /* read and written */
+} state;
+
+/* The same pairs for every instruction set. */
+#define ROWS(suffix)                                                                                                   \
+  static const row rows_##suffix[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_##suffix},                                  \
+                                      {HONE_F16, HONE_F32, hn_cast_f16_f32_##suffix},                                  \
+                                      {HONE_F32, HONE_BF16, hn_cast_f32_bf16_##suffix},                                \
+                                      {HONE_BF16, HONE_F32, hn_cast_bf16_f32_##suffix},                                \
+                                      {HONE_F32, HONE_I64, hn_cast_f32_i64_##suffix},                                  \
+                                      {HONE_I64, HONE_F32, hn_cast_i64_f32_##suffix},                                  \
+                                      {HONE_F32, HONE_I32, hn_cast_f32_i32_##suffix},                                  \
+                                      {HONE_I32, HONE_F32, hn_cast_i32_f32_##suffix},                                  \
+                                      {HONE_F32, HONE_I8, hn_cast_f32_i8_##suffix},                                    \
+                                      {HONE_I8, HONE_F32, hn_cast_i8_f32_##suffix},                                    \
+                                      {HONE_F32, HONE_U8, hn_cast_f32_u8_##suffix},                                    \
+                                      {HONE_U8, HONE_F32, hn_cast_u8_f32_##suffix},                                    \
+                                      {HONE_F32, HONE_BOOL, hn_cast_f32_bool_##suffix},                                \
+                                      {HONE_BOOL, HONE_F32, hn_cast_u8_f32_##suffix},                                  \
+                                      {HONE_NONE, HONE_NONE, NULL}};
+#define ROWS_OF(suffix, ISA) ROWS(suffix)
+HN_EACH_ISA(ROWS_OF)
+
+static hn_cast_fn *find(const row *rows, const hone_query *query) {
+  for (; rows->kernel; ++rows)
+    if (rows->from == query->in[0].type.dtype && rows->to == query->out[0].type.dtype) return rows->kernel;
+  return NULL;
+}
+
+static const char *reject(const hone_query *query) {
+  const char *reason = hn_cpu_check(query, 1, 1, 1);
+  if (reason) return reason;
+  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
+  if (in->format != HONE_PLAIN || out->format != HONE_PLAIN) return "it is not plain";
+  if (!hn_shape_equal(&in->shape, &out->shape)) return "the output has another shape";
+  return find(rows_c, query) ? NULL : "there is no vector code between these types";
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, const row *rows) {
+  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
+  s->kernel = find(rows, query);
+  s->elements = hn_elems(&in->shape);
+  s->bytes = hn_bytes(in) + hn_bytes(out);
+  return HONE_OK;
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  hn_cpu_cast(stream, s->kernel, launch->in[0].data, launch->out[0].data, s->elements, (double)s->bytes);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  HN_CPU_ROW(cast, any, suffix, ISA, prepare(query, s, rows_##suffix), .flags = HONE_TACTIC_REPEATABLE,                \
+             .reject = reject, .state_bytes = state_bytes, .launch = launch)
+HN_EACH_ISA(ROW)

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* indexed.c - elements and slices chosen by coordinates: gather_nd, scatter_nd, gather_elements, scatter_elements.
+ * Every index is checked before it is used; updates are applied in the order of their indices. */
+#include "backend/cpu/copy/copy.h"
+#include "tensor/element.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN } reduction;
+
+static const char *read_reduction(const hone_query *query, reduction *out) {
+  static const char *const names[] = {"none", "add", "mul", "max", "min"};
+  const char *name = hn_attr_text(query->attrs, "reduction");
+  for (int i = 0; i < (int)HN_COUNT(names); ++i) {
+    if (!hn_name_equal(name, names[i])) continue;
+    *out = (reduction)i;
+    return i == 0 || query->in[0].type.dtype == HONE_F32 ? NULL : "it joins updates that are not f32";
+  }
+  return "its reduction is not known";
+}
+
+static float joined(reduction how, float old, float update) {
+  switch (how) {
+  case REDUCE_ADD: return old + update;
+  case REDUCE_MUL: return old * update;
+  case REDUCE_MAX: return update > old || isnan(update) ? update : old;
+  case REDUCE_MIN: return update < old || isnan(update) ? update : old;
+  default: return update;
+  }
+}
+
+static const char *check_indices(const hone_query *query, bool allow_i32) {
+  const hone_type *indices = &query->in[1].type;
+  if (indices->dtype != HONE_I64 && !(allow_i32 && indices->dtype == HONE_I32)) return "the indices are not i32 or i64";
+  return indices->format == HONE_PLAIN ? NULL : "it is not plain";
+}
+
+/* Of scatter: updates beside data of the output's shape. */
+static const char *check_updates(const hone_query *query) {
+  const hone_type *data = &query->in[0].type, *updates = &query->in[2].type;
+  if (updates->dtype != data->dtype || updates->format != HONE_PLAIN) return "the updates are of another type";
+  return hn_shape_equal(&data->shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
+}
+
+static int64_t index_at(const hone_tensor *indices, int64_t at) {
+  return indices->type.dtype == HONE_I64 ? ((const int64_t *)indices->data)[at] : ((const int32_t *)indices->data)[at];
+}
+
+static hone_status bad_index(const hone_launch *l, int64_t index, int64_t extent) {
+  return HN_FAIL(l->diagnostics, HONE_MALFORMED, "an index is %lld; allowed: %lld to %lld", (long long)index,
+                 (long long)-extent, (long long)extent - 1);
+}
+
+static void copy_element(char *to, const char *from, size_t bytes) {
+  if (bytes == 4)
+    memcpy(to, from, 4);
+  else if (bytes == 8)
+    memcpy(to, from, 8);
+  else
+    memcpy(to, from, bytes);
+}
+
+/* Slices of more bytes look at the stop each. */
+enum { LONG_SLICE = 1 << 16 };
+
+static void copy_slice(hone_stream *stream, char *to, const char *from, size_t bytes) {
+  if (bytes <= LONG_SLICE)
+    copy_element(to, from, bytes);
+  else
+    (void)hn_stop_copy(hn_stream_pool(stream)->stop, to, from, bytes);
+}
+
+/* ---- slices by tuples of coordinates ---- */
+
+typedef struct nd {
+  int64_t batches, tuples, slice; /* tuples of a batch; elements of a slice */
+  int64_t batch_stride;           /* elements of data */
+  int depth;
+  int64_t dim[HONE_MAX_RANK], stride[HONE_MAX_RANK]; /* of the coordinates */
+  int element_bytes;
+  reduction how;
+} nd;
+
+static const char *read_nd(const hone_query *query, int batch, int64_t wanted, nd *s) {
+  const hone_shape *data = &query->in[0].type.shape, *indices = &query->in[1].type.shape;
+  if (indices->rank < 1 || data->rank < 1 || batch < 0 || batch >= indices->rank || batch >= data->rank)
+    return "the ranks do not fit together";
+  const int64_t depth = indices->dim[indices->rank - 1];
+  if (depth < 1 || depth > data->rank - batch) return "the tuples have no coordinates, or too many";
+  int64_t strides[HONE_MAX_RANK];
+  hn_strides(data, strides);
+  s->depth = (int)depth;
+  s->batches = s->tuples = s->slice = 1;
+  for (int d = 0; d < indices->rank - 1; ++d) {
+    if (d < batch && indices->dim[d] != data->dim[d]) return "the batches differ";
+    *(d < batch ? &s->batches : &s->tuples) *= indices->dim[d];
+  }
+  for (int d = batch + s->depth; d < data->rank; ++d) s->slice *= data->dim[d];
+  for (int d = 0; d < s->depth; ++d) {
+    s->dim[d] = data->dim[batch + d];
+    s->stride[d] = strides[batch + d];
+  }
+  s->batch_stride = batch > 0 ? strides[batch - 1] : 0;
+  s->element_bytes = hn_cpu_element_bytes(query->in[0].type.dtype);
+  int64_t elements;
+  if (!hn_mul_i64(s->batches, s->tuples, &elements) || !hn_mul_i64(elements, s->slice, &elements) || elements != wanted)
+    return "the extents do not fit together";
+  return NULL;
+}
+
+/* Where a tuple's slice begins, in elements of its batch. */
+static hone_status locate(const nd *s, const hone_launch *l, int64_t tuple, int64_t *out) {
+  *out = 0;
+  for (int d = 0; d < s->depth; ++d) {
+    const int64_t index = ((const int64_t *)l->in[1].data)[tuple * s->depth + d];
+    if (index < -s->dim[d] || index >= s->dim[d]) return bad_index(l, index, s->dim[d]);
+    *out += (index < 0 ? index + s->dim[d] : index) * s->stride[d];
+  }
+  return HONE_OK;
+}
+
+static const char *plan_gather_nd(const hone_query *query, nd *s) {
+  const char *reason = hn_cpu_check(query, 2, 2, 1);
+  if (!reason) reason = hn_cpu_check_moves(query, false);
+  if (!reason) reason = check_indices(query, false);
+  if (reason) return reason;
+  return read_nd(query, (int)hn_attr_int(query->attrs, "batch_dims"), hn_elems(&query->out[0].type.shape), s);
+}
+
+static const char *plan_scatter_nd(const hone_query *query, nd *s) {
+  const char *reason = hn_cpu_check(query, 3, 3, 1);
+  if (!reason) reason = hn_cpu_check_moves(query, false);
+  if (!reason) reason = check_indices(query, false);
+  if (!reason) reason = check_updates(query);
+  if (!reason) reason = read_reduction(query, &s->how);
+  if (reason) return reason;
+  return read_nd(query, 0, hn_elems(&query->in[2].type.shape), s);
+}
+
+static bool is_stopped(hone_stream *stream, int64_t turn, size_t bytes) {
+  return hn_stop_at(hn_stream_pool(stream)->stop, bytes > LONG_SLICE ? 0 : turn);
+}
+
+static hone_status launch_gather_nd(void *state, hone_stream *stream, const hone_launch *l) {
+  const nd *s = state;
+  const size_t bytes = (size_t)s->slice * (size_t)s->element_bytes;
+  if (!bytes) return HONE_OK;
+  for (int64_t tuple = 0; tuple < s->batches * s->tuples && !is_stopped(stream, tuple, bytes); ++tuple) {
+    int64_t from;
+    HN_TRY(locate(s, l, tuple, &from));
+    from += tuple / s->tuples * s->batch_stride;
+    copy_slice(stream, (char *)l->out[0].data + (size_t)tuple * bytes,
+               (const char *)l->in[0].data + (size_t)from * (size_t)s->element_bytes, bytes);
+  }
+  return HONE_OK;
+}
+
+static hone_status launch_scatter_nd(void *state, hone_stream *stream, const hone_launch *l) {
+  const nd *s = state;
+  const size_t bytes = (size_t)s->slice * (size_t)s->element_bytes;
+  hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
+  for (int64_t tuple = 0; tuple < s->tuples && bytes && !is_stopped(stream, tuple, bytes); ++tuple) {
+    int64_t at;
+    HN_TRY(locate(s, l, tuple, &at));
+    if (s->how == REDUCE_NONE) {
+      copy_slice(stream, (char *)l->out[0].data + (size_t)at * (size_t)s->element_bytes,
+                 (const char *)l->in[2].data + (size_t)tuple * bytes, bytes);
+      continue;
+    }
+    float *to = (float *)l->out[0].data + at;
+    const float *update = (const float *)l->in[2].data + tuple * s->slice;
+    for (int64_t i = 0; i < s->slice; ++i) to[i] = joined(s->how, to[i], update[i]);
+  }
+  return HONE_OK;
+}
+
+/* ---- single elements along one axis ---- */
+
+/* The indices' extents, walked in order; the element's other coordinates are the index's own. */
+typedef struct along {
+  int rank, axis;
+  int64_t dim[HONE_MAX_RANK], stride[HONE_MAX_RANK]; /* of indices; of data, in elements */
+  int64_t extent, count;                             /* of data along the axis; of indices */
+  int element_bytes;
+  reduction how;
+} along;
+
+static const char *read_along(const hone_query *query, along *s) {
+  const hone_shape *data = &query->in[0].type.shape, *indices = &query->in[1].type.shape;
+  s->rank = data->rank;
+  s->axis = hn_cpu_axis(query, "axis", data->rank);
+  if (s->rank < 1 || indices->rank != s->rank || s->axis < 0) return "the ranks or the axis do not fit together";
+  hn_strides(data, s->stride);
+  s->count = 1;
+  for (int d = 0; d < s->rank; ++d) {
+    if (d != s->axis && indices->dim[d] > data->dim[d]) return "the indices are larger than the data";
+    s->dim[d] = indices->dim[d];
+    s->count *= indices->dim[d];
+  }
+  s->extent = data->dim[s->axis];
+  s->element_bytes = hn_cpu_element_bytes(query->in[0].type.dtype);
+  return NULL;
+}
+
+static const char *plan_gather_elements(const hone_query *query, along *s) {
+  const char *reason = hn_cpu_check(query, 2, 2, 1);
+  if (!reason) reason = hn_cpu_check_moves(query, false);
+  if (!reason) reason = check_indices(query, true);
+  if (!reason) reason = read_along(query, s);
+  if (reason) return reason;
+  return hn_shape_equal(&query->in[1].type.shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
+}
+
+static const char *plan_scatter_elements(const hone_query *query, along *s) {
+  const char *reason = hn_cpu_check(query, 3, 3, 1);
+  if (!reason) reason = hn_cpu_check_moves(query, false);
+  if (!reason) reason = check_indices(query, true);
+  if (!reason) reason = check_updates(query);
+  if (!reason) reason = read_reduction(query, &s->how);
+  if (!reason) reason = read_along(query, s);
+  if (reason) return reason;
+  return hn_shape_equal(&query->in[1].type.shape, &query->in[2].type.shape) ? NULL : "the updates have another shape";
+}
+
+/* Calls for every index with its number and the element of data it names. */
+static hone_status walk(const along *s, hone_stream *stream, const hone_launch *l,
+                        void (*visit)(const along *s, const hone_launch *l, int64_t at, int64_t element)) {
+  int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
+  for (int64_t at = 0; at < s->count && !hn_stop_at(hn_stream_pool(stream)->stop, at); ++at) {
+    const int64_t index = index_at(&l->in[1], at);
+    if (index < -s->extent || index >= s->extent) return bad_index(l, index, s->extent);
+    visit(s, l, at, base + (index < 0 ? index + s->extent : index) * s->stride[s->axis]);
+    for (int d = s->rank - 1; d >= 0; --d) {
+      const int64_t step = d == s->axis ? 0 : s->stride[d];
+      base += step;
+      if (++place[d] < s->dim[d]) break;
+      base -= place[d] * step;
+      place[d] = 0;
+    }
+  }
+  return HONE_OK;
+}
+
+static void take(const along *s, const hone_launch *l, int64_t at, int64_t element) {
+  const size_t bytes = (size_t)s->element_bytes;
+  copy_element((char *)l->out[0].data + (size_t)at * bytes, (const char *)l->in[0].data + (size_t)element * bytes,
+               bytes);
+}
+
+static void update(const along *s, const hone_launch *l, int64_t at, int64_t element) {
+  const size_t bytes = (size_t)s->element_bytes;
+  if (s->how == REDUCE_NONE) {
+    copy_element((char *)l->out[0].data + (size_t)element * bytes, (const char *)l->in[2].data + (size_t)at * bytes,
+                 bytes);
+    return;
+  }
+  float *to = (float *)l->out[0].data + element;
+  *to = joined(s->how, *to, ((const float *)l->in[2].data)[at]);
+}
+
+static hone_status launch_gather_elements(void *state, hone_stream *stream, const hone_launch *l) {
+  return walk(state, stream, l, take);
+}
+
+static hone_status launch_scatter_elements(void *state, hone_stream *stream, const hone_launch *l) {
+  hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
+  return walk(state, stream, l, update);
+}
+
+HN_CPU_PLANNED_ROW(gather_nd, nd);
+HN_CPU_PLANNED_ROW(scatter_nd, nd);
+HN_CPU_PLANNED_ROW(gather_elements, along);
+HN_CPU_PLANNED_ROW(scatter_elements, along);

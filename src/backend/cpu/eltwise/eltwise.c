@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eltwise.c - every elementwise op on f32, plain or blocked, as one program over its operands. */
+#include "backend/cpu/eltwise/eltwise.h"
+#include <string.h>
+
+/* Cuts planes where the neighbouring layers cut them. */
+static void share_rows(const hone_type *out, const hone_facts *facts, hn_eltwise_state *state) {
+  hn_eltwise_places *p = &state->places;
+  const int64_t height = p->by_planes ? out->shape.dim[2] : 0;
+  state->parts = 1;
+  if (height == 0) return;
+  state->rows = p->outer_dim[0] * p->outer_dim[1];
+  const int64_t row = p->inner / height, parts = hn_cpu_row_parts(facts, out->shape.dim[0], height, row / p->block);
+  if (parts > 1 && row > 0) {
+    const int64_t share = hn_ceil_div(height, parts), fitting = p->part ? hn_cpu_greater(1, p->part / row) : share;
+    p->part = hn_ceil_div(share, hn_ceil_div(share, fitting)) * row;
+    state->parts = hn_ceil_div(p->inner, p->part);
+  }
+}
+
+const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
+                            const hone_facts *facts, hn_eltwise_state *state) {
+  const char *reason = hn_eltwise_compile(expr, &state->program);
+  if (!reason) reason = hn_eltwise_place(in, in_count, out, &state->places);
+  if (reason) return reason;
+  state->in_count = in_count;
+  const hn_eltwise_places *p = &state->places;
+  share_rows(out, facts, state);
+  hone_type stored = *out;
+  stored.dtype = HONE_F32;
+  int64_t units = p->part ? hn_ceil_div(p->inner, p->part) : 1;
+  for (int d = 0; d < p->outer_rank; ++d) units *= p->outer_dim[d];
+  state->grain = hn_cpu_grain(units, (double)hn_cpu_stored(&stored) * (4 * (in_count + 1) * HN_CPU_NS_PER_BYTE +
+                                                                       hn_expr_flops(expr) * HN_CPU_NS_PER_FLOP));
+  return NULL;
+}
+
+typedef struct job {
+  const hn_eltwise_state *state;
+  hn_eltwise_args args;
+} job;
+
+/* The lanes behind the last channel become zeros again, whatever the program makes of them. */
+static void clear_tail(const job *j, int64_t begin, int64_t end) {
+  const hn_eltwise_places *p = &j->state->places;
+  const int64_t parts = p->part ? hn_ceil_div(p->inner, p->part) : 1, part = p->part ? p->part : p->inner;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const bool turned = j->args.parts_first;
+    const int64_t row = turned ? unit % j->state->rows : unit / parts;
+    const int64_t first = (turned ? unit / j->state->rows : unit % parts) * part;
+    if (row / p->rows_per_block % p->blocks != p->blocks - 1) continue;
+    const int64_t last = first + part < p->inner ? first + part : p->inner;
+    float *y = j->args.output->data + row * p->inner;
+    for (int64_t at = first; at < last; at += p->block)
+      memset(y + at + p->tail, 0, sizeof(float) * (size_t)(p->block - p->tail));
+  }
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  j->state->kernel(&j->args, begin, end);
+  if (j->state->places.tail) clear_tail(j, begin, end);
+}
+
+void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *const *in, void *out) {
+  const hn_eltwise_places *p = &s->places;
+  hn_eltwise_input inputs[HN_ELTWISE_INPUTS];
+  hn_eltwise_output output = {.data = out};
+  job j = {.state = s,
+           .args = {.code = s->program.code,
+                    .input = inputs,
+                    .output = &output,
+                    .code_count = s->program.count,
+                    .input_count = s->in_count,
+                    .output_count = 1,
+                    .outer_rank = p->outer_rank,
+                    .inner = p->inner,
+                    .part = p->part,
+                    .parts_first = s->parts > 1}};
+  memcpy(j.args.outer_dim, p->outer_dim, sizeof p->outer_dim);
+  memcpy(output.outer_stride, p->out_stride, sizeof p->out_stride);
+  for (int i = 0; i < s->in_count; ++i) {
+    inputs[i] = (hn_eltwise_input){.data = in[i], .inner_stride = p->in_inner[i], .period = p->in_period[i]};
+    memcpy(inputs[i].outer_stride, p->in_stride[i], sizeof p->in_stride[i]);
+  }
+  hn_pool_run(hn_stream_pool(stream), hn_eltwise_units(&j.args), s->grain, body, &j);
+}
+
+/* ---- the rows ---- */
+
+static const char *plan(const hone_query *query, hn_eltwise_state *s) {
+  hn_expr expr;
+  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+  if (reason) return reason;
+  for (int i = 0; i < query->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
+    if (query->in[i].type.dtype != HONE_F32) return "an input is not f32";
+  }
+  if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
+  if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
+  return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, query->facts, s);
+}
+
+static const char *reject(const hone_query *query) {
+  hn_eltwise_state s = {0};
+  return plan(query, &s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(hn_eltwise_state);
+}
+
+static hone_status prepare(const hone_query *query, hn_eltwise_state *s, hn_eltwise_f32_fn *kernel,
+                           hone_diagnostics *diagnostics) {
+  const char *reason = plan(query, s);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  s->kernel = kernel;
+  return HONE_OK;
+}
+
+static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const void *in[HN_ELTWISE_INPUTS];
+  for (int i = 0; i < launch->in_count; ++i) in[i] = launch->in[i].data;
+  hn_eltwise_run(state, stream, in, launch->out[0].data);
+  return HONE_OK;
+}
+
+#define ROW(suffix, ISA)                                                                                               \
+  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, hn_eltwise_f32_##suffix, diag);                                                           \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_elementwise_f32_##suffix = {                                                         \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = "cpu.elementwise.f32." #suffix,                                                                          \
+      .version = 1,                                                                                                    \
+      .op = "*elementwise",                                                                                            \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
+      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
+      .reject = reject,                                                                                                \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##suffix,                                                                                     \
+      .launch = launch,                                                                                                \
+  };
+HN_EACH_ISA(ROW)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eltwise_mixed.c - elementwise ops with operands or results of bool and half floats, on plain tensors: what is not f32
+ * goes through f32 in scratch memory, and is rounded once, on the way out. Also clip, whose bounds may be absent. */
+#include "backend/cpu/eltwise/eltwise.h"
+#include "backend/cpu/copy/copy.h"
+#include <string.h>
+
+enum { CAST_BYTES = 6 }; /* an element of two bytes and one of four */
+
+typedef struct casts {
+  hn_cast_fn *from_f16, *from_bf16, *from_u8, *to_f16, *to_bf16, *to_bool;
+} casts;
+
+typedef struct state {
+  hn_eltwise_state program;
+  int source[HN_ELTWISE_INPUTS];            /* which input each operand is */
+  hn_cast_fn *from[HN_ELTWISE_INPUTS];      /* NULL: it is f32 */
+  int64_t elements[HN_ELTWISE_INPUTS];      /* of each operand */
+  size_t scratch_at[HN_ELTWISE_INPUTS + 1]; /* where its f32 copy lies; the last is the output's */
+  hn_cast_fn *to;
+  int64_t out_elements;
+  size_t scratch_bytes;
+} state;
+
+static bool is_castable(hone_dtype dtype) {
+  return dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16 || dtype == HONE_BOOL;
+}
+
+static hn_cast_fn *cast_from(const casts *c, hone_dtype dtype) {
+  return dtype == HONE_F16 ? c->from_f16 : dtype == HONE_BF16 ? c->from_bf16 : dtype == HONE_BOOL ? c->from_u8 : NULL;
+}
+
+static hn_cast_fn *cast_to(const casts *c, hone_dtype dtype) {
+  return dtype == HONE_F16 ? c->to_f16 : dtype == HONE_BF16 ? c->to_bf16 : dtype == HONE_BOOL ? c->to_bool : NULL;
+}
+
+static size_t take(state *s, int64_t elements) {
+  const size_t at = s->scratch_bytes;
+  s->scratch_bytes += ((size_t)elements * sizeof(float) + 63) / 64 * 64;
+  return at;
+}
+
+/* The program over the inputs that are there. casts NULL: only to know whether it is accepted and its scratch. */
+static const char *plan_expr(const hone_query *query, const hn_expr *expr, const casts *c, state *s) {
+  hone_fact in[HN_ELTWISE_INPUTS];
+  int count = 0;
+  for (int i = 0; i < query->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) continue;
+    const hone_type *type = &query->in[i].type;
+    if (!is_castable(type->dtype) || type->format != HONE_PLAIN) return "an input is not plain f32, f16, bf16 or bool";
+    in[count] = query->in[i];
+    s->source[count] = i;
+    s->elements[count] = hn_elems(&type->shape);
+    if (type->dtype != HONE_F32) s->scratch_at[count] = take(s, s->elements[count]);
+    if (c) s->from[count] = cast_from(c, type->dtype);
+    ++count;
+  }
+  const hone_type *out = &query->out[0].type;
+  if (!is_castable(out->dtype) || out->format != HONE_PLAIN) return "the output is not plain f32, f16, bf16 or bool";
+  s->out_elements = hn_elems(&out->shape);
+  if (out->dtype != HONE_F32) s->scratch_at[HN_ELTWISE_INPUTS] = take(s, s->out_elements);
+  if (c) s->to = cast_to(c, out->dtype);
+  return hn_eltwise_plan(expr, in, count, out, query->facts, &s->program);
+}
+
+static const char *plan_any(const hone_query *query, const casts *c, state *s) {
+  hn_expr expr;
+  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+  if (reason) return reason;
+  bool mixed = query->out[0].type.dtype != HONE_F32;
+  for (int i = 0; i < query->in_count; ++i) {
+    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
+    mixed = mixed || query->in[i].type.dtype != HONE_F32;
+  }
+  if (!mixed) return "all of it is f32";
+  if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
+  return plan_expr(query, &expr, c, s);
+}
+
+static const char *plan_clip(const hone_query *query, const casts *c, state *s) {
+  static const char *const texts[2][2] = {{"x0", "min(x0, x1)"}, {"max(x0, x1)", "min(max(x0, x1), x2)"}};
+  hn_expr expr;
+  const char *reason = hn_cpu_check(query, 1, 3, 1);
+  if (reason) return reason;
+  const int low = hn_cpu_given(query, 1), high = hn_cpu_given(query, 2);
+  if (hn_expr_parse(NULL, texts[low][high], NULL, 1 + low + high, NULL, &expr) != HONE_OK) return "no expression";
+  return plan_expr(query, &expr, c, s);
+}
+
+typedef const char *plan_fn(const hone_query *query, const casts *c, state *s);
+
+static const char *reject_any(const hone_query *query) {
+  state s = {0};
+  return plan_any(query, NULL, &s);
+}
+
+static const char *reject_clip(const hone_query *query) {
+  state s = {0};
+  return plan_clip(query, NULL, &s);
+}
+
+static size_t scratch_any(const hone_query *query) {
+  state s = {0};
+  return plan_any(query, NULL, &s) ? 0 : s.scratch_bytes;
+}
+
+static size_t scratch_clip(const hone_query *query) {
+  state s = {0};
+  return plan_clip(query, NULL, &s) ? 0 : s.scratch_bytes;
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(const hone_query *query, state *s, plan_fn *plan, hn_eltwise_f32_fn *kernel, const casts *c,
+                           hone_diagnostics *diagnostics) {
+  const char *reason = plan(query, c, s);
+  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  s->program.kernel = kernel;
+  return HONE_OK;
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  const void *in[HN_ELTWISE_INPUTS];
+  char *scratch = launch->scratch;
+  for (int i = 0; i < s->program.in_count; ++i) {
+    in[i] = launch->in[s->source[i]].data;
+    if (!s->from[i]) continue;
+    hn_cpu_cast(stream, s->from[i], in[i], scratch + s->scratch_at[i], s->elements[i],
+                (double)s->elements[i] * CAST_BYTES);
+    in[i] = scratch + s->scratch_at[i];
+  }
+  void *out = s->to ? scratch + s->scratch_at[HN_ELTWISE_INPUTS] : launch->out[0].data;
+  hn_eltwise_run(&s->program, stream, in, out);
+  if (s->to)
+    hn_cpu_cast(stream, s->to, out, launch->out[0].data, s->out_elements, (double)s->out_elements * CAST_BYTES);
+  return HONE_OK;
+}
+
+#define ROW_OF(kind, symbol, tactic_name, op_name, suffix, ISA, more_flags)                                            \
+  static hone_status prepare_##kind##_##suffix(hone_unit *unit, const hone_query *query, void *s,                      \
+                                               hone_diagnostics *diag) {                                               \
+    (void)unit;                                                                                                        \
+    return prepare(query, s, plan_##kind, hn_eltwise_f32_##suffix, &casts_##suffix, diag);                             \
+  }                                                                                                                    \
+  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
+      .struct_size = sizeof(hone_tactic),                                                                              \
+      .name = tactic_name "." #suffix,                                                                                 \
+      .version = 1,                                                                                                    \
+      .op = op_name,                                                                                                   \
+      .isa = HONE_ISA_##ISA,                                                                                           \
+      .flags = HONE_TACTIC_REPEATABLE | (more_flags),                                                                  \
+      .reject = reject_##kind,                                                                                         \
+      .scratch = scratch_##kind,                                                                                       \
+      .state_bytes = state_bytes,                                                                                      \
+      .prepare = prepare_##kind##_##suffix,                                                                            \
+      .launch = launch,                                                                                                \
+  };
+#define ROW(suffix, ISA)                                                                                               \
+  static const casts casts_##suffix = {                                                                                \
+      hn_cast_f16_f32_##suffix, hn_cast_bf16_f32_##suffix, hn_cast_u8_f32_##suffix,                                    \
+      hn_cast_f32_f16_##suffix, hn_cast_f32_bf16_##suffix, hn_cast_f32_bool_##suffix};                                 \
+  ROW_OF(any, elementwise_mixed, "cpu.elementwise.mixed", "*elementwise", suffix, ISA, 0)                              \
+  ROW_OF(clip, clip_any, "cpu.clip.any", "clip", suffix, ISA, HONE_TACTIC_IN_PLACE)
+HN_EACH_ISA(ROW)

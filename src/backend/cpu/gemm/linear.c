@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* linear.c - a matrix of weights applied to the last axis: all leading axes are rows of one product. */
+#include "backend/cpu/gemm/gemm_common.h"
+
+static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
+  const char *reason = hn_cpu_check(query, 2, 5, 1);
+  if (reason) return reason;
+  if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
+      !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
+    return "it is not plain f32";
+  const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape, *y = &query->out[0].type.shape;
+  if (x->rank < 1 || w->rank != 2 || y->rank != x->rank) return "the ranks do not fit together";
+  const bool transposed = hn_attr_int(query->attrs, "transpose_w") != 0;
+  hn_gemm_f32 *g = &p->gemm;
+  g->k = w->dim[transposed ? 1 : 0];
+  g->n = w->dim[transposed ? 0 : 1];
+  if (x->dim[x->rank - 1] != g->k || y->dim[y->rank - 1] != g->n) return "the extents do not fit together";
+  g->m = 1;
+  for (int i = 0; i < x->rank - 1; ++i) {
+    if (x->dim[i] != y->dim[i]) return "the extents do not fit together";
+    g->m *= x->dim[i];
+  }
+  g->a_row_stride = g->k;
+  g->a_column_stride = 1;
+  g->c_row_stride = g->epilogue.residual_stride = g->n;
+  p->b_matrices = 1;
+  p->b_row_stride = transposed ? 1 : g->n;
+  p->b_column_stride = transposed ? g->k : 1;
+  reason = hn_cpu_epilogue_reject(query, 2, 3, g->n);
+  if (reason) return reason;
+  hn_cpu_activation(query->attrs, &g->epilogue);
+  if (hn_cpu_given(query, 2)) ports->bias = 2;
+  if (hn_cpu_given(query, 3)) ports->residual = 3;
+  if (hn_cpu_has_slope(&g->epilogue)) ports->slope = 4;
+  return NULL;
+}
+
+#define ROW(suffix, ISA) HN_CPU_PRODUCT_ROW(linear, suffix, ISA)
+HN_EACH_ISA(ROW)

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rnn_common.c - what lstm and gru share: shapes, packing, and the loop over time. */
+#include "backend/cpu/rnn/rnn_common.h"
+#include <string.h>
+#include <strings.h>
+
+static const double size_limit = 1e12; /* floats of one direction's r */
+static const double ns_per_split = 20e3;
+
+static bool has_shape(const hone_fact *fact, int rank, int64_t d0, int64_t d1, int64_t d2, int64_t d3) {
+  const int64_t want[4] = {d0, d1, d2, d3};
+  size_t bytes;
+  if (!hn_cpu_is(fact, HONE_F32, HONE_PLAIN) || fact->type.shape.rank != rank || !hn_type_bytes(&fact->type, &bytes))
+    return false;
+  for (int i = 0; i < rank; ++i)
+    if (fact->type.shape.dim[i] != want[i]) return false;
+  return true;
+}
+
+static const char *read_attrs(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
+  const char *direction = hn_attr_text(query->attrs, "direction");
+  r->directions = hn_name_equal(direction, "bidirectional") ? 2 : 1;
+  r->is_reverse = hn_name_equal(direction, "reverse");
+  if (r->directions == 1 && !r->is_reverse && !hn_name_equal(direction, "forward")) return "its direction is not known";
+  const int64_t layout = hn_attr_int(query->attrs, "layout");
+  if (layout != 0 && layout != 1) return "its layout is not known";
+  r->batch_first = layout == 1;
+  r->is_linear_first = hn_attr_int(query->attrs, "linear_before_reset") != 0;
+  r->is_coupled = hn_attr_int(query->attrs, "input_forget") != 0;
+  if (hn_attr_has(query->attrs, "clip")) {
+    r->clip = (float)hn_attr_float(query->attrs, "clip");
+    if (cell->kind == HN_RNN_LSTM || !(r->clip > 0)) return "it clips the cell's state, or to nothing";
+  }
+  const hone_attr *acts = hn_attr_find(query->attrs, "activations");
+  r->is_relu = cell->kind == HN_RNN_PLAIN && acts && acts->count > 0 && strcasecmp(acts->strings[0], "relu") == 0;
+  for (int64_t i = 0; acts && i < acts->count; ++i) {
+    const char *want = r->is_relu                                                 ? "relu"
+                       : cell->kind != HN_RNN_PLAIN && i % cell->activations == 0 ? "sigmoid"
+                                                                                  : "tanh";
+    if (strcasecmp(acts->strings[i], want) != 0) return "its activations are not sigmoid and tanh";
+  }
+  return NULL;
+}
+
+static const char *read_shapes(const hone_query *query, hn_cpu_rnn *r) {
+  const hone_type *x = &query->in[HN_RNN_X].type, *w = &query->in[HN_RNN_R].type;
+  if (x->kind != HONE_TENSOR || w->kind != HONE_TENSOR || x->shape.rank != 3 || w->shape.rank != 3)
+    return "an operand is missing or has another rank than 3";
+  r->time = x->shape.dim[r->batch_first ? 1 : 0];
+  r->batch = x->shape.dim[r->batch_first ? 0 : 1];
+  r->input = x->shape.dim[2];
+  r->hidden = w->shape.dim[2];
+  const double hidden = (double)r->hidden;
+  if (r->time < 1 || r->batch < 1 || r->input < 1 || r->hidden < 1) return "an extent is 0";
+  if ((hidden + 16) * ((double)r->gates * hidden + 16) > size_limit) return "its state is too large";
+  const int64_t d = r->directions, g = r->gates * r->hidden, n = r->batch, t = r->time, h = r->hidden;
+  const int64_t outer = r->batch_first ? n : d, inner = r->batch_first ? d : n;
+  const hone_fact *in = query->in;
+  if (!has_shape(&in[HN_RNN_X], 3, r->batch_first ? n : t, r->batch_first ? t : n, r->input, 0) ||
+      !has_shape(&in[HN_RNN_W], 3, d, g, r->input, 0) || !has_shape(&in[HN_RNN_R], 3, d, g, h, 0) ||
+      (r->given[HN_RNN_B] && !has_shape(&in[HN_RNN_B], 2, d, 2 * g, 0, 0)) ||
+      (r->given[HN_RNN_INITIAL_H] && !has_shape(&in[HN_RNN_INITIAL_H], 3, outer, inner, h, 0)) ||
+      (r->given[HN_RNN_INITIAL_C] && !has_shape(&in[HN_RNN_INITIAL_C], 3, outer, inner, h, 0)) ||
+      (r->given[HN_RNN_PEEPHOLE] && !has_shape(&in[HN_RNN_PEEPHOLE], 2, d, 3 * h, 0, 0)))
+    return "the inputs are not plain f32 of shapes that fit together";
+  const hone_fact *out = query->out;
+  const int64_t y0 = r->batch_first ? n : t, y1 = r->batch_first ? t : d, y2 = r->batch_first ? d : n;
+  if ((r->wants[0] && !has_shape(&out[0], 4, y0, y1, y2, h)) ||
+      (r->wants[1] && !has_shape(&out[1], 3, outer, inner, h, 0)) ||
+      (r->wants[2] && !has_shape(&out[2], 3, outer, inner, h, 0)))
+    return "the outputs are not plain f32 of shapes that fit the inputs";
+  return NULL;
+}
+
+const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
+  *r = (hn_cpu_rnn){.cell = cell, .gates = cell->gates};
+  const bool is_lstm = cell->kind == HN_RNN_LSTM;
+  const int most_in = is_lstm ? HN_RNN_PORTS : HN_RNN_INITIAL_C, most_out = is_lstm ? 3 : 2;
+  if (query->in_count < 3 || query->in_count > most_in) return "it has another number of inputs";
+  if (query->out_count < 1 || query->out_count > most_out) return "it has another number of outputs";
+  for (int i = 0; i < query->in_count; ++i) r->given[i] = hn_cpu_given(query, i);
+  for (int i = 0; i < query->out_count; ++i) r->wants[i] = query->out[i].type.kind != HONE_ABSENT;
+  if (r->given[HN_RNN_LENGTHS]) return "its sequences have lengths of their own";
+  const uint32_t constants = query->constant_mask;
+  if (!(constants >> HN_RNN_W & 1) || !(constants >> HN_RNN_R & 1) ||
+      (r->given[HN_RNN_B] && !(constants >> HN_RNN_B & 1)))
+    return "its weights are not constant";
+  const char *reason = read_attrs(query, cell, r);
+  if (!reason) reason = read_shapes(query, r);
+  if (reason) return reason;
+  const int64_t n = r->gates * r->hidden;
+  r->project = (hn_cpu_product){.kernel = cell->gemm, .b_matrices = 1, .b_packed_before = true};
+  r->project.gemm = (hn_gemm_f32){.m = r->time * r->batch, .n = n, .k = r->input};
+  r->project.gemm.a_row_stride = r->input;
+  r->project.gemm.a_column_stride = 1;
+  r->project.gemm.c_row_stride = n;
+  r->project.b_row_stride = 1;
+  r->project.b_column_stride = r->input;
+  return hn_cpu_product_reject(&r->project);
+}
+
+/* GRU's candidate multiplies r h, not h, unless linear_before_reset: its rows are a product of their own. */
+bool hn_cpu_rnn_waits_for_reset(const hn_cpu_rnn *r) { return r->cell->kind == HN_RNN_GRU && !r->is_linear_first; }
+
+static int64_t state_columns(const hn_cpu_rnn *r) {
+  return (r->gates - (hn_cpu_rnn_waits_for_reset(r) ? 1 : 0)) * r->hidden;
+}
+
+static void lay_out(hn_cpu_rnn *r) {
+  const int panel = r->cell->gemm->panel;
+  const int64_t n = r->gates * r->hidden;
+  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, panel));
+  r->candidate_at = r->r_at + hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, state_columns(r), panel));
+  r->x_bias_at = r->candidate_at;
+  if (hn_cpu_rnn_waits_for_reset(r))
+    r->x_bias_at += hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
+  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
+  r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
+}
+
+static void plan(hn_cpu_rnn *r, const hone_facts *facts) {
+  const int64_t threads = hn_cpu_threads(facts), h = r->hidden;
+  hn_cpu_product_plan(&r->project, facts);
+  lay_out(r);
+  const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);
+  r->chunks = hn_cpu_lesser(r->batch, hn_ceil_div(threads, r->directions));
+  r->rows = hn_ceil_div(r->batch, r->chunks);
+  r->chunks = hn_ceil_div(r->batch, r->rows);
+  r->units = r->directions * r->chunks;
+  r->grain = hn_cpu_grain(r->units, step_ns * (double)(r->time * r->directions));
+  r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
+  r->recur = (hn_gemm_f32){.m = r->rows, .n = state_columns(r), .k = h, .a_row_stride = h, .a_column_stride = 1};
+  hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, hn_cpu_l2_bytes(facts));
+  r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * h);
+  r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
+  r->unit_floats =
+      hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
+}
+
+const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell) {
+  hn_cpu_rnn r;
+  return hn_cpu_rnn_read(query, cell, &r);
+}
+
+size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell) {
+  hn_cpu_rnn r;
+  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
+  lay_out(&r);
+  return (size_t)(r.directions * r.direction_floats) * sizeof(float);
+}
+
+static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *state, const float *b, float *to) {
+  const int panel = r->cell->gemm->panel;
+  const int64_t n = r->gates * r->hidden, h = r->hidden, first = state_columns(r);
+  hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
+  hn_gemm_f32_pack_b_c(state, 1, h, h, first, panel, 0, hn_gemm_f32_panels(first, panel), to + r->r_at);
+  if (hn_cpu_rnn_waits_for_reset(r))
+    hn_gemm_f32_pack_b_c(state + first * h, 1, h, h, h, panel, 0, hn_gemm_f32_panels(h, panel), to + r->candidate_at);
+  for (int64_t i = 0; b && i < n; ++i) {
+    to[r->x_bias_at + i] = r->cell->joins_biases ? b[i] + b[n + i] : b[i];
+    to[r->h_bias_at + i] = r->cell->joins_biases ? 0 : b[n + i];
+  }
+}
+
+hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell) {
+  hn_cpu_rnn r;
+  if (hn_cpu_rnn_read(query, cell, &r)) return HONE_INTERNAL;
+  lay_out(&r);
+  memset(to, 0, (size_t)(r.directions * r.direction_floats) * sizeof(float));
+  const float *w = query->in[HN_RNN_W].constant->data, *state = query->in[HN_RNN_R].constant->data;
+  const float *b = r.given[HN_RNN_B] ? query->in[HN_RNN_B].constant->data : NULL;
+  const int64_t n = r.gates * r.hidden;
+  for (int64_t d = 0; d < r.directions; ++d)
+    pack_direction(&r, w + d * n * r.input, state + d * n * r.hidden, b ? b + d * 2 * n : NULL,
+                   (float *)to + d * r.direction_floats);
+  return HONE_OK;
+}
+
+/* Steps of few rows. */
+double hn_cpu_rnn_reaches(const hone_query *query, const hn_cpu_rnn_cell *cell) {
+  (void)query, (void)cell;
+  return 0.4;
+}
+
+size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell) {
+  hn_cpu_rnn r;
+  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
+  plan(&r, query->facts);
+  return (size_t)(r.directions * r.gates_floats + r.project_floats + r.units * r.unit_floats) * sizeof(float);
+}
+
+size_t hn_cpu_rnn_state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(hn_cpu_rnn);
+}
+
+hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
+                               const hn_cpu_rnn_cell *cell) {
+  hn_cpu_rnn *r = state;
+  const char *reason = hn_cpu_rnn_read(query, cell, r);
+  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  plan(r, query->facts);
+  return HONE_OK;
+}
+
+typedef struct recur_job {
+  const hn_cpu_rnn_unit *unit;
+  hn_gemm_f32 gemm;
+} recur_job;
+
+static void recur_body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const recur_job *j = arg;
+  j->unit->rnn->cell->gemm->run(&j->gemm, 0, j->gemm.m, begin, end, j->unit->scratch);
+}
+
+/* Several threads share a step only when A is read in place, without scratch. */
+void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *b_packed, int64_t n, const float *bias,
+                      const float *residual, int64_t residual_stride, float *c, int64_t c_stride) {
+  const hn_cpu_gemm_kernel *kernel = unit->rnn->cell->gemm;
+  recur_job j = {unit, unit->rnn->recur};
+  j.gemm.m = unit->rows;
+  j.gemm.n = n;
+  j.gemm.a = a;
+  j.gemm.b_packed = b_packed;
+  j.gemm.c = c;
+  j.gemm.c_row_stride = c_stride;
+  j.gemm.epilogue = (hn_epilogue_f32){.bias = bias, .residual = residual, .residual_stride = residual_stride};
+  const int64_t panels = hn_gemm_f32_panels(n, kernel->panel);
+  const double total_ns = hn_cpu_gemm_ns(kernel, unit->rows, n, j.gemm.k);
+  hn_pool_run(unit->pool, panels, hn_cpu_grain(panels, total_ns), recur_body, &j);
+}
+
+int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *r) { return r->gates * r->hidden * (r->batch_first ? r->time : 1); }
+
+typedef struct job {
+  const hn_cpu_rnn *rnn;
+  const hone_launch *launch;
+  hn_pool *pool; /* for the steps of a single unit */
+  hn_stop *stop;
+  const float *x_gates;
+  float *units;
+} job;
+
+void hn_cpu_rnn_copy_state(const hn_cpu_rnn *r, int64_t direction, int64_t first, int64_t count, float *tensor,
+                           float *rows, bool to_tensor) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t batch = first + i;
+    float *at =
+        tensor + (r->batch_first ? batch * r->directions + direction : direction * r->batch + batch) * r->hidden;
+    memcpy(to_tensor ? at : rows + i * r->hidden, to_tensor ? rows + i * r->hidden : at,
+           (size_t)r->hidden * sizeof(float));
+  }
+}
+
+static void store_step(const hn_cpu_rnn *r, const hn_cpu_rnn_unit *u, int64_t time, int64_t first, float *y) {
+  for (int64_t i = 0; i < u->rows; ++i) {
+    const int64_t batch = first + i;
+    const int64_t at = r->batch_first ? (batch * r->time + time) * r->directions + u->direction
+                                      : (time * r->directions + u->direction) * r->batch + batch;
+    memcpy(y + at * r->hidden, u->h + i * r->hidden, (size_t)r->hidden * sizeof(float));
+  }
+}
+
+/* As many as make some 50 us, beside which a look does not show. */
+static int64_t steps_between_looks(const hn_cpu_rnn *r) {
+  return 1 + (int64_t)(50e3 / (100 + hn_cpu_gemm_ns(r->cell->gemm, r->rows, r->gates * r->hidden, r->hidden)));
+}
+
+static void run_unit(const job *j, int64_t number) {
+  const hn_cpu_rnn *r = j->rnn;
+  const hone_launch *l = j->launch;
+  const int64_t first = number % r->chunks * r->rows, n = r->gates * r->hidden;
+  hn_cpu_rnn_unit u = {.rnn = r, .pool = j->pool, .direction = number / r->chunks};
+  u.rows = hn_cpu_lesser(r->rows, r->batch - first);
+  u.packed = (const float *)l->packed + u.direction * r->direction_floats;
+  if (r->given[HN_RNN_PEEPHOLE]) u.peephole = (const float *)l->in[HN_RNN_PEEPHOLE].data + u.direction * 3 * r->hidden;
+  u.h = j->units + number * r->unit_floats;
+  u.c = u.h + r->rows * r->hidden;
+  u.z = u.c + r->rows * r->hidden;
+  u.gates = u.z + r->rows * r->hidden;
+  u.scratch = u.h + hn_cpu_whole_lines(r->rows * r->hidden * (r->gates + 3));
+  memset(u.h, 0, (size_t)(2 * r->rows * r->hidden) * sizeof(float));
+  if (r->given[HN_RNN_INITIAL_H])
+    hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_H].data, u.h, false);
+  if (r->given[HN_RNN_INITIAL_C])
+    hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_C].data, u.c, false);
+  const bool is_backwards = r->is_reverse || u.direction == 1;
+  const int64_t steps_a_look = steps_between_looks(r);
+  const float *x_gates = j->x_gates + u.direction * r->gates_floats;
+  for (int64_t step = 0; step < r->time && !(step % steps_a_look == 0 && hn_stop_now(j->stop)); ++step) {
+    const int64_t time = is_backwards ? r->time - 1 - step : step;
+    r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
+    if (r->wants[0] && l->out[0].data) store_step(r, &u, time, first, l->out[0].data);
+  }
+  if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
+  if (r->wants[2] && l->out[2].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
+}
+
+static void body(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  for (int64_t number = begin; number < end; ++number) run_unit(arg, number);
+}
+
+void hn_cpu_rnn_project(const hn_cpu_rnn *r, hn_pool *pool, const hone_launch *launch, float *x_gates) {
+  for (int64_t d = 0; d < r->directions; ++d) {
+    const float *packed = (const float *)launch->packed + d * r->direction_floats;
+    const hn_cpu_product_data data = {.a = launch->in[HN_RNN_X].data,
+                                      .b = packed,
+                                      .bias = packed + r->x_bias_at,
+                                      .c = x_gates + d * r->gates_floats,
+                                      .scratch = x_gates + r->directions * r->gates_floats};
+    hn_cpu_product_run(&r->project, pool, &data);
+  }
+}
+
+hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const hn_cpu_rnn *r = state;
+  hn_pool *pool = hn_stream_pool(stream);
+  float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
+  hn_cpu_rnn_project(r, pool, launch, x_gates);
+  job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats, .stop = pool->stop};
+  if (r->splits_steps) j.pool = pool;
+  if (r->splits_steps)
+    run_unit(&j, 0);
+  else
+    hn_pool_run(pool, r->units, r->grain, body, &j);
+  return HONE_OK;
+}

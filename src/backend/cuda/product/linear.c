@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* linear.c - linear layers of few rows, cut along k so that they fill the device. */
+#include "backend/cuda/product/slices.h"
+
+enum { X, W, BIAS, RESIDUAL, LEAST_K = 64, MOST_ROWS = 2048 };
+
+static const hn_cuda_builtin kernels[HN_CUDA_TILES][2] = {{HN_CUDA_product_128_64, HN_CUDA_product_128_64_t},
+                                                          {HN_CUDA_product_64_64, HN_CUDA_product_64_64_t},
+                                                          {HN_CUDA_product_128_128, HN_CUDA_product_128_128_t}};
+
+typedef struct state {
+  hn_cuda_sliced sliced;
+  hn_cuda_builtin kernel;
+  bool has_bias, has_residual;
+} state;
+
+static const char *plan(const hone_query *query, hn_cuda_sliced *s) {
+  const char *reason = hn_cuda_sliced_begin(query, s);
+  if (reason) return reason;
+  const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape;
+  const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
+  const int64_t k = x->dim[x->rank - 1], n = w->dim[!transposed], m = k ? hn_cuda_elements(x) / k : 0;
+  if (m < 1 || m > MOST_ROWS) return "it has no rows, or more than 2048";
+  if (k % 4 || n % 4 || k < LEAST_K || n < 4) return "its extents are not multiples of 4, or are small";
+  if (k > 1 << 20 || n > 1 << 20 || m * n > INT32_MAX / 2) return "an extent is too large";
+  s->args.m = (int)m, s->args.n = (int)n, s->args.k = (int)k;
+  return NULL;
+}
+
+static int variants(const hone_query *query, hone_params *out, int room) {
+  hn_cuda_sliced s;
+  return plan(query, &s) ? 0 : hn_cuda_sliced_variants(&s, out, room);
+}
+
+static const char *reject(const hone_query *query) {
+  hn_cuda_sliced s;
+  hone_params one;
+  const char *reason = plan(query, &s);
+  if (reason) return reason;
+  return hn_cuda_sliced_variants(&s, &one, 1) ? NULL : "it is too large to be cut into slices";
+}
+
+static size_t scratch(const hone_query *query) {
+  hn_cuda_sliced s;
+  return plan(query, &s) || hn_cuda_sliced_read(query, &s) ? 0 : hn_cuda_sliced_scratch(&s);
+}
+
+static size_t state_bytes(const hone_query *query) {
+  (void)query;
+  return sizeof(state);
+}
+
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *made, hone_diagnostics *diag) {
+  state *s = made;
+  const char *reason = plan(query, &s->sliced);
+  if (!reason) reason = hn_cuda_sliced_read(query, &s->sliced);
+  if (reason) return unit->host->fail(diag, HONE_UNSUPPORTED, reason);
+  s->kernel = kernels[s->sliced.tile][hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0];
+  s->has_bias = hn_cuda_given(query, BIAS);
+  s->has_residual = hn_cuda_given(query, RESIDUAL);
+  return HONE_OK;
+}
+
+static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
+  state *s = made;
+  hn_cuda_product_args *args = &s->sliced.args;
+  const void *sums = launch->scratch, *bias = s->has_bias ? launch->in[BIAS].data : NULL;
+  const void *residual = s->has_residual ? launch->in[RESIDUAL].data : NULL;
+  void *multiply[] = {(void *)&sums, (void *)(uintptr_t)&launch->in[X].data, (void *)(uintptr_t)&launch->in[W].data,
+                      args};
+  void *finish[] = {&launch->out[0].data, (void *)&sums, (void *)&bias, (void *)&residual, args};
+  const unsigned fours = (unsigned)args->m * (unsigned)args->n / 4;
+  const hone_status status = hn_cuda_launch(stream, s->kernel, s->sliced.grid, s->sliced.threads, multiply);
+  if (status != HONE_OK) return status;
+  return hn_cuda_launch(stream, HN_CUDA_product_finish, (hn_cuda_grid){(fours + 255) / 256, 1, 1}, 256, finish);
+}
+
+const hone_tactic hn_tactic_cuda_linear_slices = {
+    .struct_size = sizeof(hone_tactic),
+    .name = "cuda.linear.f32.slices",
+    .version = 1,
+    .op = "linear",
+    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+    .reject = reject,
+    .variants = variants,
+    .scratch = scratch,
+    .state_bytes = state_bytes,
+    .prepare = prepare,
+    .launch = launch,
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slices.c - tiles and slices of products of few rows. */
+#include "backend/cuda/product/slices.h"
+#include <string.h>
+
+enum { DEPTH = 16, MOST_BLOCKS = 540, LEAST_SLICE = 32, LEAST_TILE = 1, MOST_OF_A_TILE = 5 };
+static const int64_t most_scratch_bytes = (int64_t)256 << 20;
+
+static const struct { int rows, columns; } tiles[HN_CUDA_TILES] = {{128, 64}, {64, 64}, {128, 128}};
+
+static bool plain_f32(const hone_fact *fact) {
+  return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
+}
+
+const char *hn_cuda_sliced_begin(const hone_query *query, hn_cuda_sliced *s) {
+  const hn_activation activation = hn_cuda_activation(query);
+  *s = (hn_cuda_sliced){.batch = 1, .args.act = (int)activation};
+  for (int i = 0; i < query->in_count; ++i)
+    if (hn_cuda_given(query, i) && !plain_f32(&query->in[i])) return "an input is not plain f32";
+  if (!plain_f32(&query->out[0])) return "the output is not plain f32";
+  s->args.alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0);
+  s->args.beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0);
+  const bool takes_slopes = activation == HN_ACTIVATION_PRELU;
+  return takes_slopes || activation == HN_ACTIVATION_COUNT ? "its activation is not the kernel's own" : NULL;
+}
+
+size_t hn_cuda_sliced_scratch(const hn_cuda_sliced *s) {
+  const size_t pitch = ((size_t)s->args.n + 3) / 4 * 4;
+  return (size_t)s->args.slices * (size_t)s->batch * (size_t)s->args.m * pitch * sizeof(float);
+}
+
+/* false: these slices would be too small, or too large for their scratch. */
+static bool cut(hn_cuda_sliced *s, int tile, int slices) {
+  hn_cuda_product_args *a = &s->args;
+  const int each = (a->k + slices - 1) / slices;
+  a->slice = (each + DEPTH - 1) / DEPTH * DEPTH;
+  a->slices = (a->k + a->slice - 1) / a->slice;
+  s->tile = tile;
+  s->threads = (unsigned)(tiles[tile].rows * tiles[tile].columns / 64);
+  s->grid =
+      (hn_cuda_grid){(unsigned)((a->n + tiles[tile].columns - 1) / tiles[tile].columns),
+                     (unsigned)((a->m + tiles[tile].rows - 1) / tiles[tile].rows), (unsigned)(a->slices * s->batch)};
+  return a->slices == slices && (slices == 1 || a->slice >= LEAST_SLICE) &&
+         (int64_t)hn_cuda_sliced_scratch(s) <= most_scratch_bytes;
+}
+
+/* Of each tile that is not mostly outside, the most slices that fill a device of about a hundred multiprocessors up to
+ * a few times. */
+int hn_cuda_sliced_variants(const hn_cuda_sliced *of, hone_params *out, int room) {
+  static const int slices[] = {36, 22, 16, 11, 8, 6, 4, 3, 2, 1};
+  int count = 0;
+  for (int t = 0; t < HN_CUDA_TILES; ++t) {
+    if (t != LEAST_TILE && (2 * of->args.m <= tiles[t].rows || 2 * of->args.n <= tiles[t].columns)) continue;
+    int taken = 0;
+    for (size_t i = 0; i < sizeof slices / sizeof *slices && count < room && taken < MOST_OF_A_TILE; ++i) {
+      hn_cuda_sliced s = *of;
+      if (!cut(&s, t, slices[i])) continue;
+      if ((int64_t)s.grid.x * s.grid.y * s.grid.z > MOST_BLOCKS && slices[i] > 1) continue;
+      out[count] = (hone_params){.count = 2};
+      strcpy(out[count].items[0].name, "tile");
+      out[count].items[0].value = t;
+      strcpy(out[count].items[1].name, "slices");
+      out[count++].items[1].value = slices[i];
+      ++taken;
+    }
+  }
+  return count;
+}
+
+const char *hn_cuda_sliced_read(const hone_query *query, hn_cuda_sliced *s) {
+  if (!query->params || query->params->count != 2) return "no tile and slices are given";
+  const int64_t tile = query->params->items[0].value, slices = query->params->items[1].value;
+  if (tile < 0 || tile >= HN_CUDA_TILES || slices < 1 || slices > 64) return "no such tile or slices";
+  for (int fewer = (int)slices; fewer > 0; --fewer) /* other extents than were tuned for may need it */
+    if (cut(s, (int)tile, fewer)) return NULL;
+  return "its slices are too large";
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tactic.c - tactics of devices: the list of a device, one question to a row, and a row made ready for one query. */
+#include "device/device.h"
+#include "device/host_unit.h"
+#include "tensor/evaluate.h"
+#include "tensor/shape.h"
+#include <string.h>
+
+static int family_rows(const hone_tactic *const *families) {
+  int count = 0;
+  for (; families && *families; ++families)
+    for (const hone_tactic *row = *families; row->name; ++row) ++count;
+  return count;
+}
+
+/* The backend's rows, then those of plug-ins for it; a plug-in's row stands for a built-in one of the same name. */
+hone_status hn_tactics_merge(hone_device *device, hone_context *context) {
+  const hone_backend *backend = device->backend;
+  int room = 1 + family_rows(backend->families), count = 0;
+  for (const hone_tactic *const *row = backend->tactics; row && *row; ++row) ++room;
+  for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next)
+    room += strcmp(known->device, backend->name) == 0;
+  const hone_tactic **rows = HN_NEW(&device->arena, const hone_tactic *, room);
+  if (!rows) return HN_FAIL_MEMORY(&context->diag);
+  for (const hone_tactic *const *row = backend->tactics; row && *row; ++row) rows[count++] = *row;
+  for (const hone_tactic *const *family = backend->families; family && *family; ++family)
+    for (const hone_tactic *row = *family; row->name; ++row) rows[count++] = row;
+  for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next) {
+    if (strcmp(known->device, backend->name) != 0) continue;
+    int at = 0;
+    while (at < count && strcmp(rows[at]->name, known->tactic->name) != 0) ++at;
+    if (at < count)
+      hn_log(context, HONE_LOG_WARN, "%s: its tactic %s replaces the built-in one", known->path, known->tactic->name);
+    rows[at] = known->tactic;
+    if (at == count) ++count;
+  }
+  device->tactics = rows;
+  return HONE_OK;
+}
+
+const hone_tactic *hn_tactic_find(hone_device *const *devices, int device_count, const char *provider, const char *name,
+                                  uint32_t version) {
+  for (int d = 0; d < device_count; ++d) {
+    if (strcmp(devices[d]->backend->name, provider) != 0) continue;
+    for (const hone_tactic *const *row = devices[d]->tactics; *row; ++row)
+      if (strcmp((*row)->name, name) == 0 && (version == 0 || (*row)->version == version)) return *row;
+  }
+  return NULL;
+}
+
+bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op) {
+  if (strcmp(tactic->op, "*") == 0) return true;
+  if (strcmp(tactic->op, "*elementwise") == 0) return (op->traits & HONE_ELEMENTWISE) && op->expr;
+  return strcmp(tactic->op, op->name) == 0;
+}
+
+static uint8_t port_flags(const hone_port *ports, int index) {
+  for (int i = 0; i < HONE_MAX_PORTS && ports[i].name; ++i)
+    if (i == index || (ports[i].flags & HONE_PORT_VARIADIC)) return ports[i].flags;
+  return 0;
+}
+
+hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, const hone_format_pair *pair) {
+  const uint8_t flags = port_flags(op->in, input);
+  if (!hn_can_block(type) || (flags & HONE_PORT_PARAM)) return HONE_PLAIN;
+  return flags & HONE_PORT_AS_OUT ? pair->out : pair->in;
+}
+
+void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
+                            hone_fact *out, int out_count) {
+  for (int i = 0; i < in_count; ++i) in[i].type.format = hn_port_format(op, i, &in[i].type, pair);
+  for (int i = 0; i < out_count; ++i) out[i].type.format = hn_can_block(&out[i].type) ? pair->out : HONE_PLAIN;
+}
+
+double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype) {
+  if (tactic->bound > 0) return tactic->bound;
+  switch (out_dtype) {
+  case HONE_F32: return 1e-5;
+  case HONE_F64: return 1e-12;
+  case HONE_F16: return 2e-3;
+  case HONE_BF16: return 1.6e-2;
+  default: return 0; /* integers and bools are exact */
+  }
+}
+
+static bool all_known(const hone_query *query) {
+  for (int i = 0; i < query->in_count + query->out_count; ++i) {
+    const hone_type *type = i < query->in_count ? &query->in[i].type : &query->out[i - query->in_count].type;
+    if (type->kind != HONE_ABSENT && (type->kind != HONE_TENSOR || !hn_shape_known(&type->shape))) return false;
+  }
+  return true;
+}
+
+const char *hn_tactic_plan(const hone_query *query, void *state, hone_needs *needs) {
+  const hone_tactic *tactic = query->tactic;
+  *needs = (hone_needs){.efficiency = tactic->efficiency};
+  if (tactic->plan) return tactic->plan(query, state, needs);
+  const char *reason = tactic->reject ? tactic->reject(query) : NULL;
+  if (reason) return reason;
+  if (tactic->state_bytes) needs->state = tactic->state_bytes(query);
+  if (tactic->pack_bytes) needs->packed = tactic->pack_bytes(query);
+  if (tactic->scratch && all_known(query)) needs->scratch = tactic->scratch(query);
+  const double reached = tactic->reaches ? tactic->reaches(query) : 0;
+  if (reached > 0) needs->efficiency = reached;
+  return NULL;
+}
+
+/* Parts of some 20 ms on a core that is slow at it. Memory that nobody has touched before takes the most: up to 16 us a
+ * page. */
+int64_t hn_launch_parts(const hone_query *query, size_t scratch_bytes) {
+  static const double part_work = 1e8, part_bytes = 2 << 20, most = 1e6;
+  if (!all_known(query)) return 0;
+  double bytes = (double)scratch_bytes;
+  for (int i = 0; i < query->out_count; ++i) bytes += (double)hn_bytes(&query->out[i].type);
+  const double work =
+      hn_evaluation_work(query->op, query->attrs, query->in, query->in_count, query->out, query->out_count);
+  const double parts = work / part_work + bytes / part_bytes;
+  return parts < 2 ? 0 : parts > most ? (int64_t)most : (int64_t)parts;
+}
+
+hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream,
+                      const hone_launch *launch) {
+  const bool is_long = prepared->parts > 1 && hn_is_host_unit(device);
+  if (is_long) stream->pool.at_least = prepared->parts;
+  const hone_status status = prepared->tactic->launch(prepared->state, stream, launch);
+  if (is_long) stream->pool.at_least = 0;
+  return status;
+}
+
+hone_status hn_prepare(hone_device *device, const hone_query *query, hn_prepared *out, hone_diagnostics *diag) {
+  const hone_tactic *tactic = query->tactic;
+  hone_needs needs;
+  hone_status status = HONE_OK;
+  *out = (hn_prepared){.tactic = tactic, .allocator = &device->allocator};
+  const char *reason = hn_tactic_plan(query, NULL, &needs);
+  if (!reason && needs.state) {
+    out->state = hn_alloc_zero(&device->allocator, needs.state);
+    if (!out->state) return HN_FAIL_MEMORY(diag);
+    out->state_bytes = needs.state;
+    reason = hn_tactic_plan(query, out->state, &needs);
+  }
+  out->scratch_bytes = needs.scratch;
+  out->parts = hn_is_host_unit(device) ? hn_launch_parts(query, needs.scratch) : 0;
+  if (reason) status = HN_FAIL(diag, HONE_UNSUPPORTED, "tactic %s does not take these shapes: %s", tactic->name, reason);
+  if (status == HONE_OK && tactic->prepare) status = tactic->prepare(device->unit, query, out->state, diag);
+  if (status != HONE_OK) {
+    hn_free(&device->allocator, out->state, out->state_bytes);
+    *out = (hn_prepared){0};
+  }
+  return status;
+}
+
+void hn_unprepare(hn_prepared *prepared) {
+  if (!prepared->tactic) return;
+  if (prepared->tactic->release && prepared->state) prepared->tactic->release(prepared->state);
+  hn_free(prepared->allocator, prepared->state, prepared->state_bytes);
+  *prepared = (hn_prepared){0};
+}
