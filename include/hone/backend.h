@@ -94,7 +94,7 @@ typedef struct hone_backend {
   hone_status (*replay)(hone_stream *stream, const hone_replay *replay);
   void (*forget)(hone_replay *replay);
 
-  const hone_tactic *const *tactics; /* ends with NULL */
+  const hone_tactic *const *tactics;  /* ends with NULL */
   const hone_tactic *const *families; /* tables of tactics, each ends with a row without a name; ends with NULL */
 
   hone_status (*measure)(hone_unit *unit); /* optional: fills peak_flops and peak_bytes of the unit's facts */

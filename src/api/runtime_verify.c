@@ -205,8 +205,8 @@ static hone_status run_tactic(bench *b) {
   hone_status status = b->scratch ? HONE_OK : HN_FAIL_MEMORY(b->of->diag);
   if (status == HONE_OK) status = hn_stream_open(device, 2, &stream, b->of->diag);
   if (status == HONE_OK)
-    status = hn_staged_launch_open(device, stream, &launch, (size_t)step->packed_bytes,
-                                   prepared.scratch_bytes, &staged, b->of->diag);
+    status = hn_staged_launch_open(device, stream, &launch, (size_t)step->packed_bytes, prepared.scratch_bytes, &staged,
+                                   b->of->diag);
   if (status == HONE_OK) {
     hn_stream_stops(device, stream, &b->of->stop);
     status = hn_launch(device, &prepared, stream, &staged.launch);

@@ -221,4 +221,3 @@ void hn_replay_forget(hone_device *device, hone_replay *replay) {
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {
   if (hn_is_host_unit(device)) stream->pool.stop = stop;
 }
-

@@ -141,7 +141,8 @@ hone_status hn_prepare(hone_device *device, const hone_query *query, hn_prepared
   }
   out->scratch_bytes = needs.scratch;
   out->parts = hn_is_host_unit(device) ? hn_launch_parts(query, needs.scratch) : 0;
-  if (reason) status = HN_FAIL(diag, HONE_UNSUPPORTED, "tactic %s does not take these shapes: %s", tactic->name, reason);
+  if (reason)
+    status = HN_FAIL(diag, HONE_UNSUPPORTED, "tactic %s does not take these shapes: %s", tactic->name, reason);
   if (status == HONE_OK && tactic->prepare) status = tactic->prepare(device->unit, query, out->state, diag);
   if (status != HONE_OK) {
     hn_free(&device->allocator, out->state, out->state_bytes);

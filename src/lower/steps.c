@@ -109,11 +109,8 @@ static hone_status pack_weights(hn_lowering *lowering, const hn_choice *choice, 
   for (int i = 0; i < node->in_count; ++i)
     if (hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant)
       if (!(from[from_count++] = hn_arena_text(arena, node->in[i]->name))) return no_memory(lowering);
-  const hn_weight_item wanted = {.choice = choice,
-                                 .bytes = bytes,
-                                 .how = candidate->tactic->name,
-                                 .from_count = from_count,
-                                 .from = from};
+  const hn_weight_item wanted = {
+      .choice = choice, .bytes = bytes, .how = candidate->tactic->name, .from_count = from_count, .from = from};
   int item;
   if (wanted.bytes) {
     HN_TRY(hn_lowering_add_weight(lowering, &wanted, &item));

@@ -15,6 +15,10 @@ typedef struct pooling {
   int64_t planes, part_rows;
 } pooling;
 
+typedef struct row_kernel {
+  hn_pool_f32_fn *run;
+} row_kernel;
+
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
 static bool has_empty_windows(const hn_sliding *sliding) {
   for (int i = 0; i < sliding->spatial; ++i)
@@ -24,7 +28,7 @@ static bool has_empty_windows(const hn_sliding *sliding) {
   return false;
 }
 
-static const char *plan(const hone_query *query, hn_sliding *sliding) {
+static const char *read(const hone_query *query, hn_sliding *sliding) {
   const char *reason = hn_cpu_check(query, 1, 1, 2);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
@@ -45,20 +49,16 @@ static const char *plan(const hone_query *query, hn_sliding *sliding) {
   return NULL;
 }
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
   hn_sliding sliding;
-  return plan(query, &sliding);
-}
-
-static hone_status prepare(const hone_query *query, pooling *state, hn_pool_f32_fn *kernel,
-                           hone_diagnostics *diagnostics) {
-  range *s = &state->r;
-  hn_sliding sliding;
-  const char *reason = plan(query, &sliding);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  pooling *p = state;
+  const char *reason = read(query, &sliding);
+  needs->state = sizeof *p;
+  if (reason || !p) return reason;
   const hone_type *x = &query->in[0].type;
   const int w = sliding.spatial - 1, h = w - 1, d = w - 2, block = hn_format_block(x->format); /* h -1: one row */
-  s->kernel = kernel;
+  range *s = &p->r;
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
   s->args = (hn_pool_args){.in_h = 1, .out_h = 1, .kernel_h = 1, .stride_h = 1, .dilation_h = 1};
   s->args.in_d = s->args.out_d = s->args.kernel_d = s->args.stride_d = s->args.dilation_d = 1;
   s->args.block = block;
@@ -76,20 +76,15 @@ static hone_status prepare(const hone_query *query, pooling *state, hn_pool_f32_
     s->args.stride_d = sliding.stride[d], s->args.dilation_d = sliding.dilation[d];
     s->args.pad_front = sliding.pad_begin[d], s->args.pad_back = sliding.pad_end[d];
   }
-  state->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
+  p->planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
   const int64_t rows = s->args.out_d * s->args.out_h, width = s->args.out_w;
-  const int64_t enough = hn_ceil_div(HN_CPU_UNITS_PER_THREAD * hn_cpu_threads(query->facts), state->planes + 1);
+  const int64_t enough = hn_ceil_div(HN_CPU_UNITS_PER_THREAD * hn_cpu_threads(query->facts), p->planes + 1);
   const int64_t parts = hn_cpu_greater(enough, hn_cpu_row_parts(query->facts, x->shape.dim[0], rows, width));
-  state->part_rows = hn_cpu_greater(1, hn_ceil_div(rows, parts));
-  s->units = width > 0 ? state->planes * hn_ceil_div(rows, state->part_rows) : 0;
+  p->part_rows = hn_cpu_greater(1, hn_ceil_div(rows, parts));
+  s->units = width > 0 ? p->planes * hn_ceil_div(rows, p->part_rows) : 0;
   const double taps = (double)s->args.kernel_d * (double)s->args.kernel_h * (double)s->args.kernel_w;
   s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (taps * NS_PER_TAP + 0.5));
-  return HONE_OK;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(pooling);
+  return NULL;
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
@@ -110,10 +105,26 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, \
-             .reject = reject, .state_bytes = state_bytes, .launch = launch)
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(max_pool, suffix, ISA, prepare(query, s, hn_pool_max_f32_##suffix, diag))                                     \
-  ROW_OF(average_pool, suffix, ISA, prepare(query, s, hn_pool_average_f32_##suffix, diag))
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_pool[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx512", .version = 1, .op = "average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_pool_average_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_average_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f32.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_average_f32_c}},
+    {0}};
