@@ -77,8 +77,8 @@ typedef struct hn_place_at {
 } hn_place_at;
 hone_status hn_stream_move(hone_device *device, hone_stream *stream, hn_place_at to, hn_place_at from, size_t bytes);
 
-/* Asks the query's tactic: NULL when it accepts, and *needs says what it takes; else the reason against it. state: NULL,
- * or needs->state bytes of zeroed memory that it fills. */
+/* Asks the query's tactic: NULL when it accepts, and *needs says what it takes; else the reason against it. state:
+ * NULL, or needs->state bytes of zeroed memory that it fills. */
 const char *hn_tactic_plan(const hone_query *query, void *state, hone_needs *needs);
 
 /* The query's tactic made ready: planned, its state filled, prepared. UNSUPPORTED: it declines. */

@@ -44,5 +44,6 @@ static hone_status open_cpu(hone_driver *driver, int index, const hone_device_op
   return HONE_OK;
 }
 
-const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES,  .name = "cpu",      .load = hn_host_load,
-                                     .open = open_cpu, .tactics = tactics, .families = families, .measure = hn_cpu_measure};
+const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES,          .name = "cpu",      .load = hn_host_load,
+                                     .open = open_cpu,         .tactics = tactics, .families = families,
+                                     .measure = hn_cpu_measure};
