@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tensor/element.h"
 #include "tensor/evaluate.h"
+#include "tensor/shape.h"
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,35 +177,29 @@ hone_status hn_host_between(hone_stream *stream, int from, int to, double *out_e
   return HONE_OK;
 }
 
-const char *hn_eval_reject(const hone_query *query) {
-  if (!query->op->eval) return "the operator has no reference evaluation";
-  for (int i = 0; i < query->in_count; ++i)
-    if (query->in[i].type.format != HONE_PLAIN) return "the reference works on plain tensors";
-  for (int i = 0; i < query->out_count; ++i)
-    if (query->out[i].type.format != HONE_PLAIN) return "the reference works on plain tensors";
+const char *hn_eval_plan(const hone_query *query, void *state, hone_needs *needs) {
+  const hone_op *op = query->op;
+  bool known = true; /* else the session finds scratch for each launch */
+  if (!op->eval) return "the operator has no reference evaluation";
+  for (int i = 0; i < query->in_count + query->out_count; ++i) {
+    const hone_type *type = i < query->in_count ? &query->in[i].type : &query->out[i - query->in_count].type;
+    if (type->format != HONE_PLAIN) return "the reference works on plain tensors";
+    known = known && (type->kind != HONE_TENSOR || hn_shape_known(&type->shape));
+  }
+  needs->state = sizeof(hn_eval_state);
+  if (op->eval_scratch && known)
+    needs->scratch = op->eval_scratch(query->attrs, query->in, query->in_count, query->out, query->out_count);
+  if (state) *(hn_eval_state *)state = (hn_eval_state){.op = op, .attrs = query->attrs};
   return NULL;
 }
 
-size_t hn_eval_scratch(const hone_query *query) {
-  const hone_op *op = query->op;
-  return op->eval_scratch ? op->eval_scratch(query->attrs, query->in, query->in_count, query->out, query->out_count)
-                          : 0;
-}
-
-size_t hn_eval_state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(hn_eval_state);
-}
-
 hone_status hn_eval_prepare(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics) {
-  (void)diagnostics;
   hn_eval_state *s = state;
-  s->op = query->op;
-  s->attrs = query->attrs;
-  if (unit->fake_clock && query->op->cost) { /* a made-up machine: 100 GFLOP/s, 10 GB/s, 1 us a launch */
-    const hone_cost cost = query->op->cost(query->attrs, query->in, query->in_count, query->out, query->out_count);
-    s->fake_ns = 1000 + cost.flops / 100 + (cost.bytes_read + cost.bytes_written) / 10;
-  }
+  (void)diagnostics;
+  if (!unit->fake_clock || !query->op->cost)
+    return HONE_OK; /* a made-up machine: 100 GFLOP/s, 10 GB/s, 1 us a launch */
+  const hone_cost cost = query->op->cost(query->attrs, query->in, query->in_count, query->out, query->out_count);
+  s->fake_ns = 1000 + cost.flops / 100 + (cost.bytes_read + cost.bytes_written) / 10;
   return HONE_OK;
 }
 

@@ -58,11 +58,9 @@ hone_status hn_host_between(hone_stream *stream, int from, int to, double *out_e
 typedef struct hn_eval_state {
   const hone_op *op;
   const hone_attrs *attrs; /* the query's: they outlive the state */
-  double fake_ns;          /* what a launch takes on a fake clock */
+  double fake_ns;          /* what a launch takes on a fake clock: filled by prepare */
 } hn_eval_state;
-const char *hn_eval_reject(const hone_query *query);
-size_t hn_eval_scratch(const hone_query *query);
-size_t hn_eval_state_bytes(const hone_query *query);
+const char *hn_eval_plan(const hone_query *query, void *state, hone_needs *needs);
 hone_status hn_eval_prepare(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics);
 hone_status hn_eval_launch(void *state, hone_stream *stream, const hone_launch *launch);
 

@@ -136,8 +136,8 @@ static void test_edited_line(void **state) {
   static const char *const steps[] = {"conv1", "conv2", "pool", "conv3", "mean"};
   char wanted[128];
   const hone_backend *reference = hn_backend_find("ref");
-  snprintf(wanted, sizeof wanted, "ref:%s@%u in=plain out=plain", reference->tactics[0]->name,
-           reference->tactics[0]->version);
+  snprintf(wanted, sizeof wanted, "ref:%s@%u in=plain out=plain", reference->families[0]->name,
+           reference->families[0]->version);
   hone_device *device = open_device(hn_backend_find("cpu"), 1);
   hone_engine *before, *after;
   float want[CLASSES], got[CLASSES];
@@ -149,7 +149,7 @@ static void test_edited_line(void **state) {
     const char *was = tactic_of(old_session, steps[i]), *is = tactic_of(new_session, steps[i]);
     if (!was || !is) fail_msg("no step is named %s", steps[i]);
     const bool edited = strcmp(steps[i], "pool") == 0;
-    if (edited ? strcmp(is, reference->tactics[0]->name) != 0 : strcmp(was, is) != 0)
+    if (edited ? strcmp(is, reference->families[0]->name) != 0 : strcmp(was, is) != 0)
       fail_msg("step %s ran %s, and now %s", steps[i], was, is);
   }
   for (int i = 0; i < CLASSES; ++i) assert_true(got[i] == want[i]); /* a maximum has no rounding */

@@ -21,20 +21,12 @@ static hone_status open_null(hone_driver *driver, int index, const hone_device_o
   return HONE_OK;
 }
 
-static const hone_tactic null_eval = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "null.eval",
-    .version = 1,
-    .op = "*",
-    .flags = HONE_TACTIC_REPEATABLE,
-    .reject = hn_eval_reject,
-    .scratch = hn_eval_scratch,
-    .state_bytes = hn_eval_state_bytes,
-    .prepare = hn_eval_prepare,
-    .launch = hn_eval_launch,
-};
+static const hone_tactic rows[] = {{sizeof(hone_tactic), .name = "null.eval", .version = 1, .op = "*",
+                                    .flags = HONE_TACTIC_REPEATABLE, .plan = hn_eval_plan, .prepare = hn_eval_prepare,
+                                    .launch = hn_eval_launch},
+                                   {0}};
 
-static const hone_tactic *const tactics[] = {&null_eval, NULL};
+static const hone_tactic *const families[] = {rows, NULL};
 
 const hone_backend hn_backend_null = {HN_HOST_ENTRIES, .name = "null", .load = load_null, .open = open_null,
-                                      .tactics = tactics};
+                                      .families = families};

@@ -12,20 +12,12 @@ static hone_status open_ref(hone_driver *driver, int index, const hone_device_op
   return HONE_OK;
 }
 
-static const hone_tactic ref_eval = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "ref.eval",
-    .version = 1,
-    .op = "*",
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_REFERENCE,
-    .reject = hn_eval_reject,
-    .scratch = hn_eval_scratch,
-    .state_bytes = hn_eval_state_bytes,
-    .prepare = hn_eval_prepare,
-    .launch = hn_eval_launch,
-};
+static const hone_tactic rows[] = {{sizeof(hone_tactic), .name = "ref.eval", .version = 1, .op = "*",
+                                    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_REFERENCE, .plan = hn_eval_plan,
+                                    .launch = hn_eval_launch},
+                                   {0}};
 
-static const hone_tactic *const tactics[] = {&ref_eval, NULL};
+static const hone_tactic *const families[] = {rows, NULL};
 
 const hone_backend hn_backend_ref = {HN_HOST_ENTRIES, .name = "ref", .load = hn_host_load, .open = open_ref,
-                                     .tactics = tactics};
+                                     .families = families};

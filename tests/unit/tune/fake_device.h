@@ -54,6 +54,7 @@ static inline hone_status fake_prepare(hone_unit *unit, const hone_query *query,
   for (int64_t k = query->params && query->params->count ? query->params->items[0].value : row->variants;
        k < row->variants; ++k)
     s->ns *= 1.5;
+  s->eval = (hn_eval_state){.op = query->op, .attrs = query->attrs};
   return hn_eval_prepare(unit, query, &s->eval, diag);
 }
 
@@ -82,6 +83,11 @@ static inline size_t fake_state_bytes(const hone_query *query) {
   return sizeof(fake_state);
 }
 
+static inline size_t fake_scratch(const hone_query *query) {
+  hone_needs needs = {0};
+  return hn_eval_plan(query, NULL, &needs) ? 0 : needs.scratch;
+}
+
 #define FAKE_ROW(index, tactic_name, op_name, share, ...)                                                              \
   static const char *reject_##index(const hone_query *query) { return fake_reject(query, &fake[index]); }              \
   static int variants_##index(const hone_query *query, hone_params *out, int room) {                                   \
@@ -98,7 +104,7 @@ static inline size_t fake_state_bytes(const hone_query *query) {
                                           .flags = HONE_TACTIC_REPEATABLE,                                             \
                                           .reject = reject_##index,                                                    \
                                           .variants = variants_##index,                                                \
-                                          .scratch = hn_eval_scratch,                                                  \
+                                          .scratch = fake_scratch,                                                     \
                                           .state_bytes = fake_state_bytes,                                             \
                                           .prepare = prepare_##index,                                                  \
                                           .launch = fake_launch,                                                       \
@@ -133,6 +139,7 @@ static inline void case_begin(tuning_case *t, const char *text) {
   assert_int_equal(hone_context_create(NULL, &t->context), HONE_OK);
   t->backend = *hn_backend_find("null");
   t->backend.tactics = fake_tactics;
+  t->backend.families = NULL;
   const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
   assert_int_equal(hn_device_open(t->context, &t->backend, 0, &one, &t->devices[0]), HONE_OK);
   assert_int_equal(hn_device_open(t->context, hn_backend_find("ref"), 0, &one, &t->devices[1]), HONE_OK);
