@@ -48,5 +48,19 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   return read_addend(query, g, ports);
 }
 
-#define ROW(suffix, ISA) HN_CPU_PRODUCT_ROW(gemm, suffix, ISA)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_gemm[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.gemm.f32.14x32.avx512", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
+     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}},
+    {sizeof(hone_tactic), .name = "cpu.gemm.f32.6x16.avx2", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
+     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.gemm.f32.4x8.c", .version = 1, .op = "gemm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
+     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}},
+    {0}};

@@ -249,66 +249,40 @@ void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_pro
   hn_pool_run(pool, p->batches * p->row_chunks * p->panel_chunks, p->grain, body, &j);
 }
 
-const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_read *read,
-                                        const hn_cpu_gemm_kernel *kernel) {
-  hn_cpu_product product = {.kernel = kernel};
-  hn_cpu_product_ports ports = {-1, -1, -1};
-  const char *reason = read(query, &product, &ports);
-  return reason ? reason : hn_cpu_product_reject(&product);
+typedef struct state {
+  hn_cpu_product product;
+  hn_cpu_product_ports ports;
+} state;
+
+const char *hn_cpu_product_plan_query(const hone_query *query, void *memory, hone_needs *needs) {
+  const hn_cpu_product_kernel *kernel = query->tactic->kernel;
+  state asked, *s = memory ? memory : &asked;
+  hn_cpu_product *p = &s->product;
+  *s = (state){.product = {.kernel = kernel->gemm}, .ports = {-1, -1, -1}};
+  const char *reason = kernel->read(query, p, &s->ports);
+  if (!reason) reason = hn_cpu_product_reject(p);
+  if (reason) return reason;
+  p->b_packed_before = query->constant_mask & 2;
+  hn_cpu_product_plan(p, query->facts);
+  needs->state = sizeof *s;
+  needs->scratch = hn_cpu_product_scratch_bytes(p);
+  needs->packed = p->b_packed_before ? hn_cpu_product_packed_bytes(p) : 0;
+  /* Measured on layers with many rows; those with few wait for B, which the estimate counts beside it. */
+  const double rows = p->gemm.m < p->kernel->rows ? 1 : hn_cpu_filled(p->gemm.m, p->kernel->rows);
+  needs->efficiency = 0.85 * rows * hn_cpu_filled(p->gemm.n, p->kernel->panel);
+  return NULL;
 }
 
-/* What read gives, for queries that reject accepted. */
-static hone_status describe(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel,
-                            hn_cpu_product_state *s) {
-  *s = (hn_cpu_product_state){.product = {.kernel = kernel}, .ports = {-1, -1, -1}};
-  if (read(query, &s->product, &s->ports) || hn_cpu_product_reject(&s->product)) return HONE_INTERNAL;
-  s->product.b_packed_before = query->constant_mask & 2;
-  hn_cpu_product_plan(&s->product, query->facts);
+hone_status hn_cpu_product_pack_query(const hone_query *query, void *to) {
+  state s;
+  hone_needs needs;
+  if (hn_cpu_product_plan_query(query, &s, &needs)) return HONE_INTERNAL;
+  if (s.product.b_packed_before) hn_cpu_product_pack(&s.product, query->in[1].constant->data, to);
   return HONE_OK;
 }
 
-size_t hn_cpu_product_pack_bytes(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
-  hn_cpu_product_state s;
-  if (!(query->constant_mask & 2) || describe(query, read, kernel, &s) != HONE_OK) return 0;
-  return hn_cpu_product_packed_bytes(&s.product);
-}
-
-hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_product_read *read,
-                                      const hn_cpu_gemm_kernel *kernel) {
-  hn_cpu_product_state s;
-  if (!(query->constant_mask & 2)) return HONE_OK; /* every launch packs it */
-  HN_TRY(describe(query, read, kernel, &s));
-  hn_cpu_product_pack(&s.product, query->in[1].constant->data, to);
-  return HONE_OK;
-}
-
-/* Measured on layers with many rows; those with few wait for B, which the estimate counts beside it. */
-double hn_cpu_product_reaches(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
-  hn_cpu_product product = {.kernel = kernel};
-  hn_cpu_product_ports ports = {-1, -1, -1};
-  if (read(query, &product, &ports)) return 0;
-  const double rows = product.gemm.m < kernel->rows ? 1 : hn_cpu_filled(product.gemm.m, kernel->rows);
-  return 0.85 * rows * hn_cpu_filled(product.gemm.n, kernel->panel);
-}
-
-size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
-  hn_cpu_product_state s;
-  return describe(query, read, kernel, &s) == HONE_OK ? hn_cpu_product_scratch_bytes(&s.product) : 0;
-}
-
-size_t hn_cpu_product_state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(hn_cpu_product_state);
-}
-
-hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
-                                   hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel) {
-  if (describe(query, read, kernel, state) == HONE_OK) return HONE_OK;
-  return HN_FAIL(diag, HONE_INTERNAL, "a product was prepared that reject declines");
-}
-
-hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch) {
-  const hn_cpu_product_state *s = state;
+hone_status hn_cpu_product_launch(void *memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = memory;
   const hn_cpu_product_data data = {
       .a = launch->in[0].data,
       .b = s->product.b_packed_before ? launch->packed : launch->in[1].data,

@@ -8,7 +8,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 #include "backend/cpu/epilogue.h"
 
-/* A register tile's kernel; name: as it stands in tactics' names. */
+/* A register tile's kernel. */
 typedef struct hn_cpu_gemm_kernel {
   void (*run)(const hn_gemm_f32 *gemm, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end,
               float *scratch);
@@ -63,56 +63,14 @@ void hn_cpu_product_run(const hn_cpu_product *product, hn_pool *pool, const hn_c
 typedef struct hn_cpu_product_ports {
   int bias, residual, slope;
 } hn_cpu_product_ports;
-typedef const char *hn_cpu_product_read(const hone_query *query, hn_cpu_product *product, hn_cpu_product_ports *ports);
+/* A row's kernel. */
+typedef struct hn_cpu_product_kernel {
+  const hn_cpu_gemm_kernel *gemm;
+  const char *(*read)(const hone_query *query, hn_cpu_product *product, hn_cpu_product_ports *ports);
+} hn_cpu_product_kernel;
 
-typedef struct hn_cpu_product_state {
-  hn_cpu_product product;
-  hn_cpu_product_ports ports;
-} hn_cpu_product_state;
-const char *hn_cpu_product_reject_query(const hone_query *query, hn_cpu_product_read *read,
-                                        const hn_cpu_gemm_kernel *kernel);
-size_t hn_cpu_product_pack_bytes(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
-hone_status hn_cpu_product_pack_query(const hone_query *query, void *to, hn_cpu_product_read *read,
-                                      const hn_cpu_gemm_kernel *kernel);
-double hn_cpu_product_reaches(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
-size_t hn_cpu_product_scratch(const hone_query *query, hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
-size_t hn_cpu_product_state_bytes(const hone_query *query);
-hone_status hn_cpu_product_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
-                                   hn_cpu_product_read *read, const hn_cpu_gemm_kernel *kernel);
+const char *hn_cpu_product_plan_query(const hone_query *query, void *state, hone_needs *needs);
+hone_status hn_cpu_product_pack_query(const hone_query *query, void *to);
 hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch);
-
-/* The row cpu.OP.f32.TILE for one instruction set of a family whose functions take the query and what follows. */
-#define HN_CPU_TILE_ROW(family, op_name, suffix, ISA, packed_inputs, ...)                                              \
-  static const char *reject_##suffix(const hone_query *query) { return family##_reject_query(query, __VA_ARGS__); }    \
-  static size_t pack_bytes_##suffix(const hone_query *query) { return family##_pack_bytes(query, __VA_ARGS__); }       \
-  static hone_status pack_##suffix(const hone_query *query, void *to) {                                                \
-    return family##_pack_query(query, to, __VA_ARGS__);                                                                \
-  }                                                                                                                    \
-  static size_t scratch_##suffix(const hone_query *query) { return family##_scratch(query, __VA_ARGS__); }             \
-  static double reaches_##suffix(const hone_query *query) { return family##_reaches(query, __VA_ARGS__); }             \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diag) { \
-    (void)unit;                                                                                                        \
-    return family##_prepare(query, state, diag, __VA_ARGS__);                                                          \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name ".f32." HN_CPU_TILE_##suffix,                                                            \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = packed_inputs,                                                                                      \
-      .reject = reject_##suffix,                                                                                       \
-      .pack_bytes = pack_bytes_##suffix,                                                                               \
-      .pack = pack_##suffix,                                                                                           \
-      .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = family##_state_bytes,                                                                             \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = family##_launch,                                                                                       \
-      .reaches = reaches_##suffix,                                                                                     \
-  };
-/* `read` is the file's own. */
-#define HN_CPU_PRODUCT_ROW(op_name, suffix, ISA)                                                                       \
-  HN_CPU_TILE_ROW(hn_cpu_product, op_name, suffix, ISA, 2, read, &hn_cpu_gemm_##suffix)
 
 #endif

@@ -20,13 +20,20 @@ static void step(const hn_cpu_rnn_unit *u, const float *x_gates) {
   r->cell->lstm(&args, 0, u->rows);
 }
 
-#define ROW(suffix, ISA)                                                                                               \
-  static const hn_cpu_rnn_cell cell_##suffix = {.kind = HN_RNN_LSTM,                                                   \
-                                                .activations = 3,                                                      \
-                                                .gemm = &hn_cpu_gemm_##suffix,                                         \
-                                                .gates = 4,                                                            \
-                                                .joins_biases = true,                                                  \
-                                                .lstm = hn_lstm_cell_f32_##suffix,                                     \
-                                                .step = step};                                                         \
-  HN_CPU_RNN_ROW(lstm, suffix, ISA)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_lstm[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.14x32.avx512", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = hn_cpu_rnn_plan, .pack = hn_cpu_rnn_pack,
+     .launch = hn_cpu_rnn_launch,
+     .kernel =
+         &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lstm = hn_lstm_cell_f32_avx512, .step = step}},
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.6x16.avx2", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = hn_cpu_rnn_plan, .pack = hn_cpu_rnn_pack,
+     .launch = hn_cpu_rnn_launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx2, .lstm = hn_lstm_cell_f32_avx2, .step = step}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.4x8.c", .version = 1, .op = "lstm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = hn_cpu_rnn_plan, .pack = hn_cpu_rnn_pack,
+     .launch = hn_cpu_rnn_launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lstm = hn_lstm_cell_f32_c, .step = step}},
+    {0}};

@@ -7,6 +7,13 @@
 static const double size_limit = 1e12; /* floats of one direction's r */
 static const double ns_per_split = 20e3;
 
+/* Of a direction: activations, blocks of `hidden` rows in w and r. joins_biases: both halves of b are added to the
+ * inputs' product; else the second is to the state's. */
+static const struct kind {
+  int activations, gates;
+  bool joins_biases;
+} kinds[] = {[HN_RNN_LSTM] = {3, 4, true}, [HN_RNN_GRU] = {2, 3, false}, [HN_RNN_PLAIN] = {1, 1, true}};
+
 static bool has_shape(const hone_fact *fact, int rank, int64_t d0, int64_t d1, int64_t d2, int64_t d3) {
   const int64_t want[4] = {d0, d1, d2, d3};
   size_t bytes;
@@ -17,7 +24,8 @@ static bool has_shape(const hone_fact *fact, int rank, int64_t d0, int64_t d1, i
   return true;
 }
 
-static const char *read_attrs(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
+static const char *read_attrs(const hone_query *query, hn_cpu_rnn *r) {
+  const hn_cpu_rnn_kind kind = r->cell->kind;
   const char *direction = hn_attr_text(query->attrs, "direction");
   r->directions = hn_name_equal(direction, "bidirectional") ? 2 : 1;
   r->is_reverse = hn_name_equal(direction, "reverse");
@@ -29,13 +37,13 @@ static const char *read_attrs(const hone_query *query, const hn_cpu_rnn_cell *ce
   r->is_coupled = hn_attr_int(query->attrs, "input_forget") != 0;
   if (hn_attr_has(query->attrs, "clip")) {
     r->clip = (float)hn_attr_float(query->attrs, "clip");
-    if (cell->kind == HN_RNN_LSTM || !(r->clip > 0)) return "it clips the cell's state, or to nothing";
+    if (kind == HN_RNN_LSTM || !(r->clip > 0)) return "it clips the cell's state, or to nothing";
   }
   const hone_attr *acts = hn_attr_find(query->attrs, "activations");
-  r->is_relu = cell->kind == HN_RNN_PLAIN && acts && acts->count > 0 && strcasecmp(acts->strings[0], "relu") == 0;
+  r->is_relu = kind == HN_RNN_PLAIN && acts && acts->count > 0 && strcasecmp(acts->strings[0], "relu") == 0;
   for (int64_t i = 0; acts && i < acts->count; ++i) {
     const char *want = r->is_relu                                                 ? "relu"
-                       : cell->kind != HN_RNN_PLAIN && i % cell->activations == 0 ? "sigmoid"
+                       : kind != HN_RNN_PLAIN && i % kinds[kind].activations == 0 ? "sigmoid"
                                                                                   : "tanh";
     if (strcasecmp(acts->strings[i], want) != 0) return "its activations are not sigmoid and tanh";
   }
@@ -72,8 +80,27 @@ static const char *read_shapes(const hone_query *query, hn_cpu_rnn *r) {
   return NULL;
 }
 
-const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *r) {
-  *r = (hn_cpu_rnn){.cell = cell, .gates = cell->gates};
+/* Gates whose weights multiply the state itself. */
+static int64_t state_gates(const hn_cpu_rnn *r) { return r->gates - (r->waits ? 1 : 0); }
+
+static int64_t packed_state_floats(const hn_cpu_rnn *r, int64_t gates) {
+  const hn_cpu_rnn_cell *cell = r->cell;
+  return hn_cpu_whole_lines(cell->lanes ? hn_rnn_packed_floats(r->hidden, gates, cell->lanes)
+                                        : hn_gemm_f32_packed_floats(r->hidden, gates * r->hidden, cell->gemm->panel));
+}
+
+static void lay_out(hn_cpu_rnn *r) {
+  const int64_t n = r->gates * r->hidden;
+  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, r->cell->gemm->panel));
+  r->candidate_at = r->r_at + packed_state_floats(r, state_gates(r));
+  r->x_bias_at = r->candidate_at + (r->waits ? packed_state_floats(r, 1) : 0);
+  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
+  r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
+}
+
+const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
+  const hn_cpu_rnn_cell *cell = query->tactic->kernel;
+  *r = (hn_cpu_rnn){.cell = cell, .gates = kinds[cell->kind].gates};
   const bool is_lstm = cell->kind == HN_RNN_LSTM;
   const int most_in = is_lstm ? HN_RNN_PORTS : HN_RNN_INITIAL_C, most_out = is_lstm ? 3 : 2;
   if (query->in_count < 3 || query->in_count > most_in) return "it has another number of inputs";
@@ -85,9 +112,10 @@ const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell
   if (!(constants >> HN_RNN_W & 1) || !(constants >> HN_RNN_R & 1) ||
       (r->given[HN_RNN_B] && !(constants >> HN_RNN_B & 1)))
     return "its weights are not constant";
-  const char *reason = read_attrs(query, cell, r);
+  const char *reason = read_attrs(query, r);
   if (!reason) reason = read_shapes(query, r);
   if (reason) return reason;
+  r->waits = cell->kind == HN_RNN_GRU && !r->is_linear_first;
   const int64_t n = r->gates * r->hidden;
   r->project = (hn_cpu_product){.kernel = cell->gemm, .b_matrices = 1, .b_packed_before = true};
   r->project.gemm = (hn_gemm_f32){.m = r->time * r->batch, .n = n, .k = r->input};
@@ -96,76 +124,36 @@ const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell
   r->project.gemm.c_row_stride = n;
   r->project.b_row_stride = 1;
   r->project.b_column_stride = r->input;
-  return hn_cpu_product_reject(&r->project);
+  reason = hn_cpu_product_reject(&r->project);
+  if (!reason) lay_out(r);
+  return reason;
 }
 
-/* GRU's candidate multiplies r h, not h, unless linear_before_reset: its rows are a product of their own. */
-bool hn_cpu_rnn_waits_for_reset(const hn_cpu_rnn *r) { return r->cell->kind == HN_RNN_GRU && !r->is_linear_first; }
-
-static int64_t state_columns(const hn_cpu_rnn *r) {
-  return (r->gates - (hn_cpu_rnn_waits_for_reset(r) ? 1 : 0)) * r->hidden;
-}
-
-static void lay_out(hn_cpu_rnn *r) {
+static void pack_state(const hn_cpu_rnn *r, const float *from, int64_t gates, float *to) {
+  const int64_t h = r->hidden, n = gates * h;
   const int panel = r->cell->gemm->panel;
-  const int64_t n = r->gates * r->hidden;
-  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, panel));
-  r->candidate_at = r->r_at + hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, state_columns(r), panel));
-  r->x_bias_at = r->candidate_at;
-  if (hn_cpu_rnn_waits_for_reset(r))
-    r->x_bias_at += hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->hidden, r->hidden, panel));
-  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
-  r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
-}
-
-static void plan(hn_cpu_rnn *r, const hone_facts *facts) {
-  const int64_t threads = hn_cpu_threads(facts), h = r->hidden;
-  hn_cpu_product_plan(&r->project, facts);
-  lay_out(r);
-  const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);
-  r->chunks = hn_cpu_lesser(r->batch, hn_ceil_div(threads, r->directions));
-  r->rows = hn_ceil_div(r->batch, r->chunks);
-  r->chunks = hn_ceil_div(r->batch, r->rows);
-  r->units = r->directions * r->chunks;
-  r->grain = hn_cpu_grain(r->units, step_ns * (double)(r->time * r->directions));
-  r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
-  r->recur = (hn_gemm_f32){.m = r->rows, .n = state_columns(r), .k = h, .a_row_stride = h, .a_column_stride = 1};
-  hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, hn_cpu_l2_bytes(facts));
-  r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * h);
-  r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
-  r->unit_floats =
-      hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
-}
-
-const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell) {
-  hn_cpu_rnn r;
-  return hn_cpu_rnn_read(query, cell, &r);
-}
-
-size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell) {
-  hn_cpu_rnn r;
-  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
-  lay_out(&r);
-  return (size_t)(r.directions * r.direction_floats) * sizeof(float);
+  if (r->cell->lanes)
+    hn_rnn_pack_f32_c(from, gates, h, r->cell->lanes, to);
+  else
+    hn_gemm_f32_pack_b_c(from, 1, h, h, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
 }
 
 static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *state, const float *b, float *to) {
   const int panel = r->cell->gemm->panel;
-  const int64_t n = r->gates * r->hidden, h = r->hidden, first = state_columns(r);
+  const int64_t n = r->gates * r->hidden, first = state_gates(r);
+  const bool joins = kinds[r->cell->kind].joins_biases;
   hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
-  hn_gemm_f32_pack_b_c(state, 1, h, h, first, panel, 0, hn_gemm_f32_panels(first, panel), to + r->r_at);
-  if (hn_cpu_rnn_waits_for_reset(r))
-    hn_gemm_f32_pack_b_c(state + first * h, 1, h, h, h, panel, 0, hn_gemm_f32_panels(h, panel), to + r->candidate_at);
+  pack_state(r, state, first, to + r->r_at);
+  if (r->waits) pack_state(r, state + first * r->hidden * r->hidden, 1, to + r->candidate_at);
   for (int64_t i = 0; b && i < n; ++i) {
-    to[r->x_bias_at + i] = r->cell->joins_biases ? b[i] + b[n + i] : b[i];
-    to[r->h_bias_at + i] = r->cell->joins_biases ? 0 : b[n + i];
+    to[r->x_bias_at + i] = joins ? b[i] + b[n + i] : b[i];
+    to[r->h_bias_at + i] = joins ? 0 : b[n + i];
   }
 }
 
-hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell) {
+hone_status hn_cpu_rnn_pack(const hone_query *query, void *to) {
   hn_cpu_rnn r;
-  if (hn_cpu_rnn_read(query, cell, &r)) return HONE_INTERNAL;
-  lay_out(&r);
+  if (hn_cpu_rnn_read(query, &r)) return HONE_INTERNAL;
   memset(to, 0, (size_t)(r.directions * r.direction_floats) * sizeof(float));
   const float *w = query->in[HN_RNN_W].constant->data, *state = query->in[HN_RNN_R].constant->data;
   const float *b = r.given[HN_RNN_B] ? query->in[HN_RNN_B].constant->data : NULL;
@@ -176,31 +164,36 @@ hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cp
   return HONE_OK;
 }
 
-/* Steps of few rows. */
-double hn_cpu_rnn_reaches(const hone_query *query, const hn_cpu_rnn_cell *cell) {
-  (void)query, (void)cell;
-  return 0.4;
+void hn_cpu_rnn_plan_project(hn_cpu_rnn *r, const hone_facts *facts) {
+  hn_cpu_product_plan(&r->project, facts);
+  r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * r->hidden);
+  r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
 }
 
-size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell) {
-  hn_cpu_rnn r;
-  if (hn_cpu_rnn_read(query, cell, &r)) return 0;
-  plan(&r, query->facts);
-  return (size_t)(r.directions * r.gates_floats + r.project_floats + r.units * r.unit_floats) * sizeof(float);
-}
-
-size_t hn_cpu_rnn_state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(hn_cpu_rnn);
-}
-
-hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
-                               const hn_cpu_rnn_cell *cell) {
-  hn_cpu_rnn *r = state;
-  const char *reason = hn_cpu_rnn_read(query, cell, r);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  plan(r, query->facts);
-  return HONE_OK;
+const char *hn_cpu_rnn_plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const hone_facts *facts = query->facts;
+  hn_cpu_rnn asked, *r = memory ? memory : &asked;
+  const char *reason = hn_cpu_rnn_read(query, r);
+  if (reason) return reason;
+  const int64_t threads = hn_cpu_threads(facts), h = r->hidden;
+  hn_cpu_rnn_plan_project(r, facts);
+  const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);
+  r->chunks = hn_cpu_lesser(r->batch, hn_ceil_div(threads, r->directions));
+  r->rows = hn_ceil_div(r->batch, r->chunks);
+  r->chunks = hn_ceil_div(r->batch, r->rows);
+  r->units = r->directions * r->chunks;
+  r->grain = hn_cpu_grain(r->units, step_ns * (double)(r->time * r->directions));
+  r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
+  r->recur = (hn_gemm_f32){.m = r->rows, .n = state_gates(r) * h, .k = h, .a_row_stride = h, .a_column_stride = 1};
+  hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, hn_cpu_l2_bytes(facts));
+  r->unit_floats =
+      hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
+  needs->state = sizeof *r;
+  needs->scratch =
+      (size_t)(r->directions * r->gates_floats + r->project_floats + r->units * r->unit_floats) * sizeof(float);
+  needs->packed = (size_t)(r->directions * r->direction_floats) * sizeof(float);
+  needs->efficiency = 0.4; /* steps of few rows */
+  return NULL;
 }
 
 typedef struct recur_job {

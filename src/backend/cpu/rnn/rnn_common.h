@@ -5,6 +5,7 @@
 #define HN_BACKEND_CPU_RNN_COMMON_H
 
 #include "kernels/cpu/rnn/rnn.h"
+#include "kernels/cpu/rnn/rnn_steps.h"
 #include "backend/cpu/gemm/gemm_common.h"
 
 /* Ports of lstm and gru. */
@@ -15,16 +16,18 @@ typedef struct hn_cpu_rnn_unit hn_cpu_rnn_unit;
 
 typedef enum hn_cpu_rnn_kind { HN_RNN_LSTM, HN_RNN_GRU, HN_RNN_PLAIN } hn_cpu_rnn_kind;
 
-/* A cell: the pointwise kernels of one instruction set and the step that uses them. */
+/* A row's kernel: a cell in one instruction set. */
 typedef struct hn_cpu_rnn_cell {
   hn_cpu_rnn_kind kind;
-  int activations; /* a direction's */
   const hn_cpu_gemm_kernel *gemm;
-  int gates;         /* blocks of `hidden` rows in w and r */
-  bool joins_biases; /* both halves of b are added to the inputs' product; else the second is to the state's */
+  /* Of lstm.c and gru.c: the pointwise kernels, and the step that uses them. */
   hn_lstm_cell_f32_fn *lstm;
   hn_gru_cell_f32_fn *gru, *gru_gates, *gru_output;
   void (*step)(const hn_cpu_rnn_unit *unit, const float *x_gates);
+  /* Of rnn_steps.c: hidden units of a tile, and the kernels of a whole step, or, where GRU's candidate waits for the
+   * reset, of its gates and of its candidate. lanes 0: the state's weights are packed for products. */
+  int lanes;
+  hn_rnn_step_f32_fn *whole, *before_reset, *after_reset;
 } hn_cpu_rnn_cell;
 
 typedef struct hn_cpu_rnn {
@@ -34,8 +37,9 @@ typedef struct hn_cpu_rnn {
   int64_t time, batch, input, hidden, directions, gates;
   bool batch_first, is_reverse, is_linear_first, is_coupled, is_relu;
   float clip;
-  /* Packed, for each direction: w, r (without the candidate's rows where those wait for the reset), the candidate's
-   * rows, the biases of inputs and of the state. */
+  bool waits; /* GRU's candidate multiplies r h, not h, unless linear_before_reset: its rows are packed apart */
+  /* Packed, for each direction: w, r (without the candidate's rows where those wait), the candidate's rows, the biases
+   * of inputs and of the state. */
   int64_t r_at, candidate_at, x_bias_at, h_bias_at, direction_floats;
   int64_t rows, chunks, units, grain; /* rows of the batch in a unit */
   bool splits_steps;                  /* one unit, so large that its products are worth several threads */
@@ -57,27 +61,19 @@ void hn_cpu_rnn_recur(const hn_cpu_rnn_unit *unit, const float *a, const float *
                       const float *residual, int64_t residual_stride, float *c, int64_t c_stride);
 int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *rnn); /* floats between a unit's rows of x_gates */
 
-/* What rnn_steps.c needs, too: all of a query but what depends on the machine, or why not; whether GRU's candidate
- * multiplies the reset state; the inputs' product of all directions, into x_gates with the product's scratch behind;
- * rows of a state tensor from or to rows of `hidden`. */
-const char *hn_cpu_rnn_read(const hone_query *query, const hn_cpu_rnn_cell *cell, hn_cpu_rnn *rnn);
-bool hn_cpu_rnn_waits_for_reset(const hn_cpu_rnn *rnn);
+/* What rnn_steps.c needs, too: all of a query but what depends on the machine, or why not; the plan of the inputs'
+ * product; that of all directions, into x_gates with the product's scratch behind; rows of a state tensor from or to
+ * rows of `hidden`. */
+const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *rnn);
+void hn_cpu_rnn_plan_project(hn_cpu_rnn *rnn, const hone_facts *facts);
 void hn_cpu_rnn_project(const hn_cpu_rnn *rnn, hn_pool *pool, const hone_launch *launch, float *x_gates);
 void hn_cpu_rnn_copy_state(const hn_cpu_rnn *rnn, int64_t direction, int64_t first, int64_t count, float *tensor,
                            float *rows, bool to_tensor);
 
-const char *hn_cpu_rnn_reject_query(const hone_query *query, const hn_cpu_rnn_cell *cell);
-size_t hn_cpu_rnn_pack_bytes(const hone_query *query, const hn_cpu_rnn_cell *cell);
-hone_status hn_cpu_rnn_pack_query(const hone_query *query, void *to, const hn_cpu_rnn_cell *cell);
-double hn_cpu_rnn_reaches(const hone_query *query, const hn_cpu_rnn_cell *cell);
-size_t hn_cpu_rnn_scratch(const hone_query *query, const hn_cpu_rnn_cell *cell);
-size_t hn_cpu_rnn_state_bytes(const hone_query *query);
-hone_status hn_cpu_rnn_prepare(const hone_query *query, void *state, hone_diagnostics *diag,
-                               const hn_cpu_rnn_cell *cell);
+/* Of the rows; pack is all files'. */
+enum { HN_RNN_PACKED = 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B };
+const char *hn_cpu_rnn_plan(const hone_query *query, void *state, hone_needs *needs);
+hone_status hn_cpu_rnn_pack(const hone_query *query, void *to);
 hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launch *launch);
-
-/* The file defines cell_SUFFIX before. */
-#define HN_CPU_RNN_ROW(op_name, suffix, ISA)                                                                           \
-  HN_CPU_TILE_ROW(hn_cpu_rnn, op_name, suffix, ISA, 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B, &cell_##suffix)
 
 #endif

@@ -6,7 +6,6 @@
  * the products of lstm.c and gru.c, which reuse a panel for more rows, are better. */
 #include "backend/cpu/rnn/rnn_common.h"
 #include "base/team.h"
-#include "kernels/cpu/rnn/rnn_steps.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -17,20 +16,8 @@ static const double patience = 0.1;             /* of the work, for the others t
 static const double meeting_patience_ns = 40e3; /* beside the time of two steps: then a member's core is gone */
 enum { PATIENCE_LIMIT_NS = 60000, STATES = 6 };
 
-/* Kernels of one instruction set. first: the only one, or GRU's gates where the candidate waits; then the candidate's.
- */
-typedef struct steps_isa {
-  int lanes;
-  hn_rnn_step_f32_fn *lstm, *gru, *gru_gates, *gru_output, *plain;
-} steps_isa;
-
-typedef struct steps_cell {
-  hn_cpu_rnn_cell cell; /* kind, gates, the product of the inputs; no pointwise kernels */
-  const steps_isa *isa;
-} steps_cell;
-
 typedef struct steps {
-  hn_cpu_rnn rnn;                     /* r_at and candidate_at: of tiles */
+  hn_cpu_rnn rnn;
   hn_rnn_step_f32_fn *first, *second; /* second: NULL unless the candidate waits */
   int64_t tiles;
   int most; /* members of the team */
@@ -38,41 +25,19 @@ typedef struct steps {
   int64_t state_floats, direction_floats; /* of a buffer; of a direction's buffers */
 } steps;
 
-static int64_t first_gates(const hn_cpu_rnn *r) { return r->gates - (hn_cpu_rnn_waits_for_reset(r) ? 1 : 0); }
-
-static void lay_out(hn_cpu_rnn *r, const steps_isa *isa) {
-  const int64_t n = r->gates * r->hidden;
-  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, r->cell->gemm->panel));
-  r->candidate_at = r->r_at + hn_cpu_whole_lines(hn_rnn_packed_floats(r->hidden, first_gates(r), isa->lanes));
-  r->x_bias_at = r->candidate_at;
-  if (hn_cpu_rnn_waits_for_reset(r)) r->x_bias_at += hn_cpu_whole_lines(hn_rnn_packed_floats(r->hidden, 1, isa->lanes));
-  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
-  r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
-}
-
-static const char *reject(const hone_query *query, const steps_cell *cell) {
-  hn_cpu_rnn r;
-  const char *reason = hn_cpu_rnn_read(query, &cell->cell, &r);
-  if (reason) return reason;
-  return r.batch > 64 ? "so many rows are better served by whole products" : NULL;
-}
-
-static void plan(steps *s, const steps_cell *cell, const hone_facts *facts) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const hone_facts *facts = query->facts;
+  steps asked, *s = memory ? memory : &asked;
   hn_cpu_rnn *r = &s->rnn;
-  const steps_isa *isa = cell->isa;
-  hn_cpu_product_plan(&r->project, facts);
-  lay_out(r, isa);
-  r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * r->hidden);
-  r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
-  s->tiles = hn_rnn_tiles(r->hidden, isa->lanes);
+  const char *reason = hn_cpu_rnn_read(query, r);
+  if (reason) return reason;
+  if (r->batch > 64) return "so many rows are better served by whole products";
+  hn_cpu_rnn_plan_project(r, facts);
+  s->tiles = hn_rnn_tiles(r->hidden, r->cell->lanes);
   s->state_floats = hn_cpu_whole_lines(r->batch * r->hidden);
   s->direction_floats = STATES * s->state_floats;
-  s->first = r->cell->kind == HN_RNN_LSTM ? isa->lstm : r->cell->kind == HN_RNN_PLAIN ? isa->plain : isa->gru;
-  s->second = NULL;
-  if (hn_cpu_rnn_waits_for_reset(r)) {
-    s->first = isa->gru_gates;
-    s->second = isa->gru_output;
-  }
+  s->first = r->waits ? r->cell->before_reset : r->cell->whole;
+  s->second = r->waits ? r->cell->after_reset : NULL;
   const double floats = (double)(r->directions * r->gates) * (double)r->hidden * (double)r->hidden;
   const double step_ns = 4 * floats / bytes_per_ns * (double)hn_ceil_div(r->batch, 4), ns = step_ns * (double)r->time;
   int64_t most = hn_cpu_lesser(hn_cpu_threads(facts), r->directions * s->tiles);
@@ -81,62 +46,11 @@ static void plan(steps *s, const steps_cell *cell, const hone_facts *facts) {
   s->most = ns < ns_worth_sharing ? 1 : (int)hn_cpu_greater(most, 1);
   s->patience_ns = hn_cpu_lesser((int64_t)(ns * patience), PATIENCE_LIMIT_NS);
   s->meeting_ns = (int64_t)(meeting_patience_ns + 2 * step_ns);
-}
-
-static size_t pack_bytes(const hone_query *query, const steps_cell *cell) {
-  hn_cpu_rnn r;
-  if (hn_cpu_rnn_read(query, &cell->cell, &r)) return 0;
-  lay_out(&r, cell->isa);
-  return (size_t)(r.directions * r.direction_floats) * sizeof(float);
-}
-
-static void pack_direction(const hn_cpu_rnn *r, const steps_isa *isa, const float *w, const float *state,
-                           const float *b, float *to) {
-  const int panel = r->cell->gemm->panel;
-  const int64_t n = r->gates * r->hidden, h = r->hidden;
-  hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
-  hn_rnn_pack_f32_c(state, first_gates(r), h, isa->lanes, to + r->r_at);
-  if (hn_cpu_rnn_waits_for_reset(r))
-    hn_rnn_pack_f32_c(state + first_gates(r) * h * h, 1, h, isa->lanes, to + r->candidate_at);
-  for (int64_t i = 0; b && i < n; ++i) {
-    to[r->x_bias_at + i] = r->cell->joins_biases ? b[i] + b[n + i] : b[i];
-    to[r->h_bias_at + i] = r->cell->joins_biases ? 0 : b[n + i];
-  }
-}
-
-static hone_status pack(const hone_query *query, void *to, const steps_cell *cell) {
-  hn_cpu_rnn r;
-  if (hn_cpu_rnn_read(query, &cell->cell, &r)) return HONE_INTERNAL;
-  lay_out(&r, cell->isa);
-  memset(to, 0, (size_t)(r.directions * r.direction_floats) * sizeof(float));
-  const float *w = query->in[HN_RNN_W].constant->data, *state = query->in[HN_RNN_R].constant->data;
-  const float *b = r.given[HN_RNN_B] ? query->in[HN_RNN_B].constant->data : NULL;
-  const int64_t n = r.gates * r.hidden;
-  for (int64_t d = 0; d < r.directions; ++d)
-    pack_direction(&r, cell->isa, w + d * n * r.input, state + d * n * r.hidden, b ? b + d * 2 * n : NULL,
-                   (float *)to + d * r.direction_floats);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const steps_cell *cell) {
-  steps s;
-  if (hn_cpu_rnn_read(query, &cell->cell, &s.rnn)) return 0;
-  plan(&s, cell, query->facts);
-  const hn_cpu_rnn *r = &s.rnn;
-  return (size_t)(r->directions * (r->gates_floats + 2 * s.direction_floats) + r->project_floats) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(steps);
-}
-
-static hone_status prepare(const hone_query *query, void *state, hone_diagnostics *diag, const steps_cell *cell) {
-  steps *s = state;
-  const char *reason = hn_cpu_rnn_read(query, &cell->cell, &s->rnn);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  plan(s, cell, query->facts);
-  return HONE_OK;
+  needs->state = sizeof *s;
+  needs->scratch =
+      (size_t)(r->directions * (r->gates_floats + 2 * s->direction_floats) + r->project_floats) * sizeof(float);
+  needs->packed = (size_t)(r->directions * r->direction_floats) * sizeof(float);
+  return NULL;
 }
 
 typedef struct job {
@@ -281,55 +195,51 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-#define ISA_ROW(suffix, ISA)                                                                                           \
-  static const steps_isa isa_##suffix = {.lanes = LANES_##suffix,                                                      \
-                                         .lstm = hn_lstm_step_f32_##suffix,                                            \
-                                         .gru = hn_gru_step_f32_##suffix,                                              \
-                                         .gru_gates = hn_gru_gates_step_f32_##suffix,                                  \
-                                         .gru_output = hn_gru_output_step_f32_##suffix,                                \
-                                         .plain = hn_plain_step_f32_##suffix};
-enum { LANES_c = 4, LANES_avx2 = 8, LANES_avx512 = 16 };
-HN_EACH_ISA(ISA_ROW)
-
-#define STEPS_ROW(op_name, kind_name, gate_count, act_count, joins, suffix, ISA)                                       \
-  static const steps_cell op_name##_cell_##suffix = {.cell = {.kind = kind_name,                                       \
-                                                              .activations = act_count,                                \
-                                                              .gemm = &hn_cpu_gemm_##suffix,                           \
-                                                              .gates = gate_count,                                     \
-                                                              .joins_biases = joins},                                  \
-                                                     .isa = &isa_##suffix};                                            \
-  static const char *reject_##op_name##_##suffix(const hone_query *q) { return reject(q, &op_name##_cell_##suffix); }  \
-  static size_t pack_bytes_##op_name##_##suffix(const hone_query *q) {                                                 \
-    return pack_bytes(q, &op_name##_cell_##suffix);                                                                    \
-  }                                                                                                                    \
-  static hone_status pack_##op_name##_##suffix(const hone_query *q, void *to) {                                        \
-    return pack(q, to, &op_name##_cell_##suffix);                                                                      \
-  }                                                                                                                    \
-  static size_t scratch_##op_name##_##suffix(const hone_query *q) { return scratch(q, &op_name##_cell_##suffix); }     \
-  static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *q, void *state,                   \
-                                                  hone_diagnostics *diag) {                                            \
-    (void)unit;                                                                                                        \
-    return prepare(q, state, diag, &op_name##_cell_##suffix);                                                          \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_f32_steps_##suffix = {                                                   \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu." #op_name ".f32.steps." #suffix,                                                                   \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B,                                                      \
-      .reject = reject_##op_name##_##suffix,                                                                           \
-      .pack_bytes = pack_bytes_##op_name##_##suffix,                                                                   \
-      .pack = pack_##op_name##_##suffix,                                                                               \
-      .scratch = scratch_##op_name##_##suffix,                                                                         \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##op_name##_##suffix,                                                                         \
-      .launch = launch,                                                                                                \
-  };
-#define LSTM_ROW(suffix, ISA) STEPS_ROW(lstm, HN_RNN_LSTM, 4, 3, true, suffix, ISA)
-#define GRU_ROW(suffix, ISA) STEPS_ROW(gru, HN_RNN_GRU, 3, 2, false, suffix, ISA)
-#define PLAIN_ROW(suffix, ISA) STEPS_ROW(rnn, HN_RNN_PLAIN, 1, 1, true, suffix, ISA)
-HN_EACH_ISA(LSTM_ROW)
-HN_EACH_ISA(GRU_ROW)
-HN_EACH_ISA(PLAIN_ROW)
+const hone_tactic hn_tactics_cpu_rnn_steps[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.avx512", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel =
+         &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_lstm_step_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.avx512", .version = 1, .op = "gru", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_gru_step_f32_avx512,
+                                        .before_reset = hn_gru_gates_step_f32_avx512,
+                                        .after_reset = hn_gru_output_step_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.avx512", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel =
+         &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_plain_step_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.avx2", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_lstm_step_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.avx2", .version = 1, .op = "gru", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_gru_step_f32_avx2,
+                                        .before_reset = hn_gru_gates_step_f32_avx2,
+                                        .after_reset = hn_gru_output_step_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.avx2", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_plain_step_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.c", .version = 1, .op = "lstm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_lstm_step_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.c", .version = 1, .op = "gru", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel =
+         &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_gru_step_f32_c,
+                                  .before_reset = hn_gru_gates_step_f32_c, .after_reset = hn_gru_output_step_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.c", .version = 1, .op = "rnn", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
+     .launch = launch,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_plain_step_f32_c}},
+    {0}};
