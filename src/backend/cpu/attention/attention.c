@@ -19,6 +19,11 @@ typedef struct state {
   int64_t k_at, v_at; /* qkv_attention: floats from a row's queries to its keys and values */
 } state;
 
+typedef struct row_kernel {
+  const char *(*read)(const hone_query *query, state *s);
+  hn_attention_f32_fn *run;
+} row_kernel;
+
 /* Sets the mask's steps; what broadcasts has step 0. Keys behind its last column are not seen. */
 static const char *read_mask(const hone_query *query, int port, state *s) {
   s->mask_port = -1;
@@ -180,7 +185,7 @@ static const char *read_qkv_attention(const hone_query *query, state *s) {
 }
 
 /* Units of few rows: a key head's query heads stay together unless threads would have nothing to do. */
-static void plan_few(const hone_query *query, state *s) {
+static void cut_few(const hone_query *query, state *s) {
   hn_attention_f32 *a = &s->args;
   const int64_t key_heads = a->batch * (a->heads / a->group), threads = hn_cpu_threads(query->facts);
   const int64_t parts = hn_cpu_lesser(a->group, hn_ceil_div(threads, key_heads));
@@ -191,13 +196,12 @@ static void plan_few(const hone_query *query, state *s) {
 }
 
 /* Whole heads where there are enough of them for all threads, else chunks of their rows. */
-static void plan(const hone_query *query, state *s) {
+static void cut(const hone_query *query, state *s) {
   hn_attention_f32 *a = &s->args;
   const int64_t heads = a->batch * a->heads, threads = hn_cpu_threads(query->facts);
   s->workers = threads;
   if (a->q_len <= FEW_ROWS) {
-    plan_few(query, s);
-    s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(a));
+    cut_few(query, s);
     return;
   }
   int64_t chunks = hn_ceil_div(a->q_len, MOST_ROWS);
@@ -208,28 +212,19 @@ static void plan(const hone_query *query, state *s) {
   const double flops = 2.0 * (double)heads * (double)a->q_len * (double)a->kv_len * (double)(a->size + a->v_size + 10);
   s->units = hn_attention_f32_units(a);
   s->grain = hn_cpu_grain(s->units, flops / flops_per_ns);
-  s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(a));
 }
 
-typedef const char *reader(const hone_query *query, state *s);
-
-static size_t scratch_of(const hone_query *query, reader *read) {
-  state s;
-  if (read(query, &s)) return 0;
-  plan(query, &s);
-  return (size_t)(s.workers * s.worker_floats) * sizeof(float);
-}
-
-static hone_status prepare(const hone_query *query, state *s, reader *read, hn_attention_f32_fn *kernel) {
-  if (read(query, s)) return HONE_INTERNAL;
-  plan(query, s);
-  s->kernel = kernel;
-  return HONE_OK;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *kernel = query->tactic->kernel;
+  state asked = {0}, *s = memory ? memory : &asked;
+  const char *reason = kernel->read(query, s);
+  if (reason) return reason;
+  cut(query, s);
+  s->kernel = kernel->run;
+  s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(&s->args));
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(s->workers * s->worker_floats) * sizeof(float);
+  return NULL;
 }
 
 typedef struct job {
@@ -283,18 +278,25 @@ static hone_status launch_qkv_attention(void *planned, hone_stream *stream, cons
   return HONE_OK;
 }
 
-#define OPS(X) X(attention) X(qkv_attention)
-#define FUNCTIONS(op_name)                                                                                             \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    state s;                                                                                                           \
-    return read_##op_name(query, &s);                                                                                  \
-  }                                                                                                                    \
-  static size_t scratch_##op_name(const hone_query *query) { return scratch_of(query, read_##op_name); }
-OPS(FUNCTIONS)
-
-#define ROW_OF(op_name, suffix, ISA)                                                                                   \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepare(query, s, read_##op_name, hn_attention_f32_##suffix),                  \
-             .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##op_name, .scratch = scratch_##op_name,                \
-             .state_bytes = state_bytes, .launch = launch_##op_name)
-#define ROW(suffix, ISA) ROW_OF(attention, suffix, ISA) ROW_OF(qkv_attention, suffix, ISA)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_attention[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.attention.f32.avx512", .version = 1, .op = "attention", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .kernel = &(const row_kernel){read_attention, hn_attention_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.avx512", .version = 1, .op = "qkv_attention",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
+     .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.attention.f32.avx2", .version = 1, .op = "attention", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .kernel = &(const row_kernel){read_attention, hn_attention_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.avx2", .version = 1, .op = "qkv_attention",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
+     .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.attention.f32.c", .version = 1, .op = "attention", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .kernel = &(const row_kernel){read_attention, hn_attention_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.c", .version = 1, .op = "qkv_attention", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
+     .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_c}},
+    {0}};

@@ -6,13 +6,18 @@
 enum { X, COS, SIN, PLACES };
 static const double ns_per_float = 0.2;
 
+typedef struct row_kernel {
+  hn_rotary_f32_fn *run;
+} row_kernel;
+
 typedef struct state {
   hn_rotary_f32_fn *kernel;
   hn_rotary_args args; /* no pointers */
   int64_t rows, grain, place_count, cache_rows;
 } state;
 
-static const char *read(const hone_query *query, state *s) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked = {0}, *s = memory ? memory : &asked;
   const char *reason = hn_cpu_check(query, 3, 4, 1);
   if (reason) return reason;
   for (int i = X; i <= SIN; ++i)
@@ -44,22 +49,9 @@ static const char *read(const hone_query *query, state *s) {
                          hn_elems(&query->in[PLACES].type.shape) != s->place_count))
     return "the positions do not fit together";
   s->grain = hn_cpu_grain(s->rows, (double)s->rows * (double)a->size * ns_per_float);
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
+  needs->state = sizeof *s;
   return NULL;
-}
-
-static const char *reject(const hone_query *query) {
-  state s;
-  return read(query, &s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_rotary_f32_fn *kernel) {
-  s->kernel = kernel;
-  return read(query, s) ? HONE_INTERNAL : HONE_OK;
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
@@ -83,7 +75,16 @@ static hone_status launch(void *planned, hone_stream *stream, const hone_launch 
   return HONE_OK;
 }
 
-#define ROW(suffix, ISA)                                                                                               \
-  HN_CPU_ROW(rotary_embedding, f32, suffix, ISA, prepare(query, s, hn_rotary_f32_##suffix),                            \
-             .flags = HONE_TACTIC_REPEATABLE, .reject = reject, .state_bytes = state_bytes, .launch = launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_rotary[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.rotary_embedding.f32.avx512", .version = 1, .op = "rotary_embedding",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rotary_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.rotary_embedding.f32.avx2", .version = 1, .op = "rotary_embedding",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rotary_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.rotary_embedding.f32.c", .version = 1, .op = "rotary_embedding",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rotary_f32_c}},
+    {0}};

@@ -21,6 +21,12 @@ typedef struct line_plan {
   const float *chirp, *filter; /* of `length` and `turned` complex numbers */
 } line_plan;
 
+typedef struct row_kernel {
+  int lanes;
+  hn_fft_f32_fn *run;
+  hn_fft_turn_f32_fn *turn;
+} row_kernel;
+
 typedef struct state {
   hn_fft_f32_fn *kernel;
   hn_fft_turn_f32_fn *turn;
@@ -71,14 +77,15 @@ static const char *plan_axis(const hone_query *query, state *s, int axis, int64_
 }
 
 /* Everything but the tables' contents. */
-static const char *read(const hone_query *query, state *s, int lanes) {
+static const char *read(const hone_query *query, state *s) {
+  const row_kernel *kernel = query->tactic->kernel;
   const char *reason = hn_cpu_check(query, 1, 3, 1);
   if (reason) return reason;
   if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
   const hone_shape *x = &query->in[X].type.shape, *y = &query->out[0].type.shape;
   if (x->rank < 2 || y->rank != x->rank) return "the ranks do not fit together";
-  *s = (state){.lanes = lanes, .rank = x->rank, .axis = -1};
+  *s = (state){.kernel = kernel->run, .turn = kernel->turn, .lanes = kernel->lanes, .rank = x->rank, .axis = -1};
   s->inverse = hn_attr_int(query->attrs, "inverse") != 0;
   s->half = s->inverse && hn_attr_int(query->attrs, "onesided") != 0;
   s->in_parts = x->dim[x->rank - 1];
@@ -101,16 +108,15 @@ static const char *read(const hone_query *query, state *s, int lanes) {
   return NULL;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  state s;
-  if (read(query, &s, 1)) return 0;
-  return (sizeof(state) + 63) / 64 * 64 + (size_t)s.all_floats * sizeof(float);
-}
+enum { TABLES_AT = (sizeof(state) + 63) / 64 * 64 };
 
-static size_t scratch(const hone_query *query, int lanes) {
-  state s;
-  if (read(query, &s, lanes)) return 0;
-  return (size_t)(s.worker_floats * hn_cpu_threads(query->facts)) * sizeof(float);
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked, *s = memory ? memory : &asked;
+  const char *reason = read(query, s);
+  if (reason) return reason;
+  needs->state = TABLES_AT + (size_t)s->all_floats * sizeof(float);
+  needs->scratch = (size_t)(s->worker_floats * hn_cpu_threads(query->facts)) * sizeof(float);
+  return NULL;
 }
 
 /* e^(sign pi i k^2 / length): k^2 modulo twice the length keeps the angle exact. */
@@ -153,10 +159,10 @@ static hone_status fill_tables(hone_unit *unit, state *s, line_plan *p, float *t
   return HONE_OK;
 }
 
-static hone_status prepare(hone_unit *unit, const hone_query *query, state *s, int lanes, hone_diagnostics *diag) {
-  const char *reason = read(query, s, lanes);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  float *tables = (float *)((char *)s + (sizeof(state) + 63) / 64 * 64);
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
+  (void)query;
+  state *s = memory;
+  float *tables = (float *)((char *)memory + TABLES_AT);
   for (int d = 0; d < s->rank - 1; ++d)
     if (s->axis < 0 || s->axis == d) HN_TRY(fill_tables(unit, s, &s->plan[d], tables, diag));
   return HONE_OK;
@@ -251,30 +257,16 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-static const char *reject(const hone_query *query) {
-  state s;
-  return read(query, &s, 1);
-}
-
-enum { LANES_c = 4, LANES_avx2 = 8, LANES_avx512 = 16 };
-#define ROW(suffix, ISA)                                                                                               \
-  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, LANES_##suffix); }                   \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *memory,                          \
-                                      hone_diagnostics *diag) {                                                        \
-    HN_TRY(prepare(unit, query, memory, LANES_##suffix, diag));                                                        \
-    ((state *)memory)->kernel = hn_fft_f32_##suffix;                                                                   \
-    ((state *)memory)->turn = hn_fft_turn_f32_##suffix;                                                                \
-    return HONE_OK;                                                                                                    \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_dft_f32_##suffix = {.struct_size = sizeof(hone_tactic),                              \
-                                                      .name = "cpu.dft.f32." #suffix,                                  \
-                                                      .version = 1,                                                    \
-                                                      .op = "dft",                                                     \
-                                                      .isa = HONE_ISA_##ISA,                                           \
-                                                      .flags = HONE_TACTIC_REPEATABLE,                                 \
-                                                      .reject = reject,                                                \
-                                                      .scratch = scratch_##suffix,                                     \
-                                                      .state_bytes = state_bytes,                                      \
-                                                      .prepare = prepare_##suffix,                                     \
-                                                      .launch = launch};
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_dft[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.dft.f32.avx512", .version = 1, .op = "dft", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .prepare = prepare, .launch = launch,
+     .kernel = &(const row_kernel){16, hn_fft_f32_avx512, hn_fft_turn_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.dft.f32.avx2", .version = 1, .op = "dft", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .prepare = prepare, .launch = launch,
+     .kernel = &(const row_kernel){8, hn_fft_f32_avx2, hn_fft_turn_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.dft.f32.c", .version = 1, .op = "dft", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .prepare = prepare, .launch = launch,
+     .kernel = &(const row_kernel){4, hn_fft_f32_c, hn_fft_turn_f32_c}},
+    {0}};

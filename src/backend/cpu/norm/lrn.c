@@ -19,7 +19,7 @@ typedef struct job {
   float *y;
 } job;
 
-static const char *plan(const hone_query *query, state *s) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (reason) return reason;
   if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
@@ -28,6 +28,9 @@ static const char *plan(const hone_query *query, state *s) {
   if (x->rank < 2 || !hn_shape_equal(x, &query->out[0].type.shape)) return "the shapes do not fit together";
   const int64_t size = hn_attr_int(query->attrs, "size");
   if (size < 1 || size > INT32_MAX) return "its window is empty";
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (!s) return NULL;
   const hn_cpu_rows rows = hn_cpu_rows_along(x, 1);
   *s = (state){.batch = rows.outer, .channels = rows.axis, .pixels = rows.inner};
   s->below = (size - 1) / 2;
@@ -73,22 +76,6 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-static const char *reject(const hone_query *query) {
-  state s;
-  return plan(query, &s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
-  (void)unit;
-  const char *reason = plan(query, memory);
-  return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;
-}
-
 static hone_status launch(void *memory, hone_stream *stream, const hone_launch *l) {
   const state *s = memory;
   job j = {.state = s, .x = l->in[0].data, .y = l->out[0].data};
@@ -96,12 +83,7 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_lrn_f32_c = {.struct_size = sizeof(hone_tactic),
-                                             .name = "cpu.lrn.f32.c",
-                                             .version = 1,
-                                             .op = "lrn",
-                                             .flags = HONE_TACTIC_REPEATABLE,
-                                             .reject = reject,
-                                             .state_bytes = state_bytes,
-                                             .prepare = prepare,
-                                             .launch = launch};
+const hone_tactic hn_tactics_cpu_lrn[] = {{sizeof(hone_tactic), .name = "cpu.lrn.f32.c", .version = 1, .op = "lrn",
+                                           .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
+                                           .launch = launch},
+                                          {0}};

@@ -7,9 +7,14 @@
 
 #define NS_PER_ELEMENT 0.4
 
+typedef struct row_kernel {
+  hn_channel_affine_f32_fn *affine;      /* of batch norm; */
+  hn_group_norm_f32_fn *plain, *blocked; /* of the others */
+} row_kernel;
+
 typedef struct state {
-  hn_channel_affine_f32_fn *affine; /* of batch norm, */
-  hn_group_norm_f32_fn *group;      /* of the others */
+  hn_channel_affine_f32_fn *affine;
+  hn_group_norm_f32_fn *group;
   int64_t channels, groups, pixels, units, grain;
   float epsilon;
   int block;
@@ -33,44 +38,6 @@ static const char *check_tensors(const hone_query *query, int operands) {
   return NULL;
 }
 
-static const char *reject_batch(const hone_query *query) {
-  const char *reason = check_tensors(query, 4);
-  if (reason) return reason;
-  return hn_attr_int(query->attrs, "training_mode") ? "it computes the moments (training mode)" : NULL;
-}
-
-static int64_t groups_of(const hone_query *query) {
-  return hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups")
-                                                 : query->in[0].type.shape.dim[1];
-}
-
-/* A kernel's vectors are no longer than its blocks. */
-static const char *reject_group(const hone_query *query, hone_format blocked) {
-  const char *reason = check_tensors(query, 2);
-  if (reason) return reason;
-  const hone_type *x = &query->in[0].type;
-  if (!hn_elems(&x->shape)) return "it is empty";
-  if (x->format != HONE_PLAIN && x->format != blocked) return "it has another format";
-  const int64_t groups = groups_of(query), block = hn_format_block(x->format);
-  if (groups < 1 || x->shape.dim[1] % groups != 0) return "the groups do not divide the channels";
-  const int64_t members = x->shape.dim[1] / groups;
-  return block == 1 || block % members == 0 || members % block == 0 ? NULL : "a group ends inside a channel block";
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static int64_t padded_channels(const hone_query *query) {
-  const hone_type *x = &query->in[0].type;
-  const int64_t block = hn_format_block(x->format);
-  return hn_ceil_div(x->shape.dim[1], block) * block;
-}
-
-/* Scale and shift, each padded. */
-static size_t scratch_batch(const hone_query *query) { return 2 * sizeof(float) * (size_t)padded_channels(query); }
-
 static void measure(const hone_query *query, state *s) {
   const hone_type *x = &query->in[0].type;
   s->block = hn_format_block(x->format);
@@ -80,24 +47,46 @@ static void measure(const hone_query *query, state *s) {
   s->epsilon = (float)hn_attr_float(query->attrs, "epsilon");
 }
 
-static hone_status prepare_batch(const hone_query *query, state *s, hn_channel_affine_f32_fn *kernel) {
+static const char *plan_batch(const hone_query *query, void *memory, hone_needs *needs) {
+  const char *reason = check_tensors(query, 4);
+  if (reason) return reason;
+  if (hn_attr_int(query->attrs, "training_mode")) return "it computes the moments (training mode)";
+  const hone_type *x = &query->in[0].type;
+  const int64_t block = hn_format_block(x->format), blocks = hn_ceil_div(x->shape.dim[1], block);
+  state *s = memory;
+  needs->state = sizeof *s;
+  needs->scratch = 2 * sizeof(float) * (size_t)(blocks * block); /* scale and shift, each padded */
+  if (!s) return NULL;
   measure(query, s);
-  s->affine = kernel;
-  s->units = query->in[0].type.shape.dim[0] * (padded_channels(query) / s->block);
-  s->grain = hn_cpu_grain(s->units, 2 * (double)hn_bytes(&query->in[0].type) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
+  s->affine = ((const row_kernel *)query->tactic->kernel)->affine;
+  s->units = x->shape.dim[0] * blocks;
+  s->grain = hn_cpu_grain(s->units, 2 * (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
+  return NULL;
 }
 
-static hone_status prepare_group(const hone_query *query, state *s, hn_group_norm_f32_fn *plain,
-                                 hn_group_norm_f32_fn *blocked) {
+static const char *plan_group(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *kernel = query->tactic->kernel;
+  const char *reason = check_tensors(query, 2);
+  if (reason) return reason;
+  const hone_type *x = &query->in[0].type;
+  if (!hn_elems(&x->shape)) return "it is empty";
+  if (x->format != HONE_PLAIN && x->format != query->tactic->formats[1].in) /* a kernel's vectors fill its blocks */
+    return "it has another format";
+  const int64_t channels = x->shape.dim[1], block = hn_format_block(x->format);
+  const int64_t groups = hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups") : channels;
+  if (groups < 1 || channels % groups != 0) return "the groups do not divide the channels";
+  const int64_t members = channels / groups;
+  if (block > 1 && block % members != 0 && members % block != 0) return "a group ends inside a channel block";
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (!s) return NULL;
   measure(query, s);
-  s->group = s->block > 1 ? blocked : plain;
-  s->groups = groups_of(query);
-  const hn_group_norm_args args = {.channels = s->channels, .groups = s->groups, .block = s->block};
-  const int64_t units = s->block > 1 ? hn_ceil_div(s->channels, s->block) / hn_group_norm_blocks(&args) : s->groups;
-  s->units = query->in[0].type.shape.dim[0] * units;
-  s->grain = hn_cpu_grain(s->units, (double)hn_elems(&query->in[0].type.shape) * NS_PER_ELEMENT);
-  return HONE_OK;
+  s->group = block > 1 ? kernel->blocked : kernel->plain;
+  s->groups = groups;
+  const hn_group_norm_args args = {.channels = channels, .groups = groups, .block = s->block};
+  s->units = x->shape.dim[0] * (block > 1 ? hn_ceil_div(channels, block) / hn_group_norm_blocks(&args) : groups);
+  s->grain = hn_cpu_grain(s->units, (double)hn_elems(&x->shape) * NS_PER_ELEMENT);
+  return NULL;
 }
 
 typedef struct job {
@@ -157,20 +146,40 @@ static hone_status launch_group(void *state_memory, hone_stream *stream, const h
   return HONE_OK;
 }
 
-#define BLOCKED_c HONE_NCHW8C
-#define BLOCKED_avx2 HONE_NCHW8C
-#define BLOCKED_avx512 HONE_NCHW16C
-#define ROW_OF(op_name, kind, suffix, ISA, prepared, ...)                                                              \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .state_bytes = state_bytes,         \
-             .launch = launch_##kind, .formats = HN_CPU_FORMATS_##suffix, __VA_ARGS__)
-#define ROW(suffix, ISA)                                                                                               \
-  static const char *reject_group_##suffix(const hone_query *query) { return reject_group(query, BLOCKED_##suffix); }  \
-  ROW_OF(batch_norm, batch, suffix, ISA, prepare_batch(query, s, hn_channel_affine_f32_##suffix),                      \
-         .reject = reject_batch, .scratch = scratch_batch)                                                             \
-  ROW_OF(instance_norm, group, suffix, ISA,                                                                            \
-         prepare_group(query, s, hn_group_norm_f32_##suffix, hn_group_norm_blocked_f32_##suffix),                      \
-         .reject = reject_group_##suffix)                                                                              \
-  ROW_OF(group_norm, group, suffix, ISA,                                                                               \
-         prepare_group(query, s, hn_group_norm_f32_##suffix, hn_group_norm_blocked_f32_##suffix),                      \
-         .reject = reject_group_##suffix)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_norm_channels[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx512", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.avx512", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx512, hn_group_norm_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f32.avx512", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx512, hn_group_norm_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.avx2", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx2, hn_group_norm_blocked_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f32.avx2", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx2, hn_group_norm_blocked_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.c", .version = 1, .op = "instance_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_c, hn_group_norm_blocked_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f32.c", .version = 1, .op = "group_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan_group, .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f32_c, hn_group_norm_blocked_f32_c}},
+    {0}};

@@ -8,6 +8,10 @@ typedef hn_norm_rows_f32_fn range_kernel;
 typedef hn_norm_rows_args range_args;
 #include "backend/cpu/range.inc.h"
 
+typedef struct row_kernel {
+  hn_norm_rows_f32_fn *run;
+} row_kernel;
+
 /* The kernel wants one number for each element of a row. */
 static const char *check_operand(const hone_fact *operand, const hone_shape *x, int axis) {
   const hone_shape *shape = &operand->type.shape;
@@ -20,7 +24,7 @@ static const char *check_operand(const hone_fact *operand, const hone_shape *x, 
   return NULL;
 }
 
-static const char *reject(const hone_query *query) {
+static const char *check(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 2, 3, 3);
   if (reason) return reason;
   const hone_fact *x = &query->in[0];
@@ -45,15 +49,19 @@ static const char *reject(const hone_query *query) {
   return reason;
 }
 
-static hone_status prepare(const hone_query *query, range *s, hn_norm_rows_f32_fn *kernel) {
+static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
+  const char *reason = check(query);
+  range *s = state;
+  needs->state = sizeof *s;
+  if (reason || !s) return reason;
   const hone_shape *shape = &query->in[0].type.shape;
   const int axis = hn_cpu_axis(query, "axis", shape->rank);
-  s->kernel = kernel;
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
   s->args = (hn_norm_rows_args){.n = 1, .epsilon = (float)hn_attr_float(query->attrs, "epsilon")};
   s->units = 1;
   for (int i = 0; i < shape->rank; ++i) *(i < axis ? &s->units : &s->args.n) *= shape->dim[i];
   s->grain = hn_cpu_grain(s->units, (double)hn_elems(shape) * NS_PER_ELEMENT);
-  return HONE_OK;
+  return NULL;
 }
 
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
@@ -66,10 +74,25 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-#define ROW_OF(op_name, suffix, ISA, prepared)                                                                         \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,              \
-             .reject = reject, .state_bytes = range_bytes, .launch = launch)
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(layer_norm, suffix, ISA, prepare(query, s, hn_layer_norm_f32_##suffix))                                       \
-  ROW_OF(rms_norm, suffix, ISA, prepare(query, s, hn_rms_norm_f32_##suffix))
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_norm_rows[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.avx512", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_layer_norm_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.avx512", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rms_norm_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.avx2", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_layer_norm_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.avx2", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rms_norm_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.c", .version = 1, .op = "layer_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_layer_norm_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.c", .version = 1, .op = "rms_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_rms_norm_f32_c}},
+    {0}};

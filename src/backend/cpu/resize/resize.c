@@ -25,6 +25,11 @@ typedef hn_resize_f32_fn range_kernel;
 typedef hn_resize_args range_args;
 #include "backend/cpu/range.inc.h"
 
+typedef struct row_kernel {
+  int scales_input;
+  hn_resize_f32_fn *by_index, *by_taps;
+} row_kernel;
+
 static const char *text_or(const hone_attrs *attrs, const char *name, const char *otherwise) {
   return hn_attr_has(attrs, name) ? hn_attr_text(attrs, name) : otherwise;
 }
@@ -85,7 +90,7 @@ static const char *plan_axis(const hone_query *query, int d, double scale, axis 
   return NULL;
 }
 
-static const char *plan(const hone_query *query, int scales_input, geometry *g) {
+static const char *read(const hone_query *query, int scales_input, geometry *g) {
   const char *reason = hn_cpu_check(query, 1, 4, 1);
   if (!reason) reason = check_words(query->attrs);
   if (reason) return reason;
@@ -170,18 +175,15 @@ static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *
 static int64_t table_items(const axis *a) { return a->taps * a->out; }
 
 /* Behind the state: weights of z, y, x, then their indices. */
-static size_t bytes_for(const hone_query *query, int scales_input) {
+static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
+  const row_kernel *kernel = query->tactic->kernel;
+  range *s = state;
   geometry g;
-  if (plan(query, scales_input, &g)) return sizeof(range);
-  return sizeof(range) +
-         (size_t)(table_items(&g.z) + table_items(&g.y) + table_items(&g.x)) * (sizeof(float) + sizeof(int32_t));
-}
-
-static hone_status prepare(const hone_query *query, range *s, int scales_input, hn_resize_f32_fn *by_index,
-                           hn_resize_f32_fn *by_taps, hone_diagnostics *diagnostics) {
-  geometry g;
-  const char *reason = plan(query, scales_input, &g);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
+  const char *reason = read(query, kernel->scales_input, &g);
+  if (reason) return reason;
+  const int64_t items = table_items(&g.z) + table_items(&g.y) + table_items(&g.x);
+  needs->state = sizeof *s + (size_t)items * (sizeof(float) + sizeof(int32_t));
+  if (!s) return NULL;
   const hone_type *x = &query->in[0].type;
   const int block = hn_format_block(x->format == HONE_PLAIN ? query->out[0].type.format : x->format);
   float *weight_z = (float *)(s + 1), *weight_y = weight_z + table_items(&g.z);
@@ -191,7 +193,7 @@ static hone_status prepare(const hone_query *query, range *s, int scales_input, 
   fill_axis(&g, &g.z, weight_z, index_z);
   fill_axis(&g, &g.y, weight_y, index_y);
   fill_axis(&g, &g.x, weight_x, index_x);
-  s->kernel = g.nearest ? by_index : by_taps;
+  s->kernel = g.nearest ? kernel->by_index : kernel->by_taps;
   s->args = (hn_resize_args){.in_h = g.y.in,
                              .in_w = g.x.in,
                              .out_h = g.y.out,
@@ -211,24 +213,33 @@ static hone_status prepare(const hone_query *query, range *s, int scales_input, 
   s->units = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block) * g.z.out * g.y.out;
   const double taps = (double)g.z.taps * (double)g.y.taps * (double)g.x.taps;
   s->grain = hn_cpu_grain(s->units, (double)hn_cpu_stored(&query->out[0].type) * (0.3 + taps * 0.15));
-  return HONE_OK;
+  return NULL;
 }
 
-static const char *reject_resize(const hone_query *query) {
-  geometry g;
-  return plan(query, SCALES, &g);
-}
-static const char *reject_upsample(const hone_query *query) {
-  geometry g;
-  return plan(query, UPSAMPLE_SCALES, &g);
-}
-static size_t bytes_resize(const hone_query *query) { return bytes_for(query, SCALES); }
-static size_t bytes_upsample(const hone_query *query) { return bytes_for(query, UPSAMPLE_SCALES); }
-
-#define ROW_OF(op_name, scales_input, suffix, ISA)                                                                     \
-  HN_CPU_ROW(op_name, f32, suffix, ISA,                                                                                \
-             prepare(query, s, scales_input, hn_resize_nearest_f32_##suffix, hn_resize_taps_f32_##suffix, diag),       \
-             .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, .reject = reject_##op_name,          \
-             .state_bytes = bytes_##op_name, .launch = range_launch)
-#define ROW(suffix, ISA) ROW_OF(resize, SCALES, suffix, ISA) ROW_OF(upsample, UPSAMPLE_SCALES, suffix, ISA)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_resize[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.resize.f32.avx512", .version = 1, .op = "resize", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = range_launch,
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f32.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = range_launch,
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.resize.f32.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = range_launch,
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f32.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = range_launch,
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.resize.f32.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = range_launch, .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f32.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = range_launch,
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}},
+    {0}};

@@ -36,8 +36,8 @@ typedef struct hn_cpu_rnn {
   hn_gemm_f32 recur;      /* of one unit: m, k, tiles */
   int64_t time, batch, input, hidden, directions, gates;
   bool batch_first, is_reverse, is_linear_first, is_coupled, is_relu;
-  float clip;
   bool waits; /* GRU's candidate multiplies r h, not h, unless linear_before_reset: its rows are packed apart */
+  float clip;
   /* Packed, for each direction: w, r (without the candidate's rows where those wait), the candidate's rows, the biases
    * of inputs and of the state. */
   int64_t r_at, candidate_at, x_bias_at, h_bias_at, direction_floats;

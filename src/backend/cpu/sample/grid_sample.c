@@ -6,13 +6,18 @@
 enum { X, GRID };
 static const double ns_per_tap = 0.8, ns_per_place = 20;
 
+typedef struct row_kernel {
+  hn_grid_f32_fn *run;
+} row_kernel;
+
 typedef struct state {
   hn_grid_f32_fn *kernel;
   hn_grid_args args; /* no pointers */
   int64_t units, grain;
 } state;
 
-static const char *read(const hone_query *query, state *s) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked = {0}, *s = memory ? memory : &asked;
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (reason) return reason;
   if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[GRID], HONE_F32, HONE_PLAIN) ||
@@ -43,22 +48,9 @@ static const char *read(const hone_query *query, state *s) {
   s->units = hn_grid_units(&s->args, x->dim[0]);
   const double pixels = (double)x->dim[0] * (double)s->args.pixels;
   s->grain = hn_cpu_grain(s->units, pixels * (ns_per_place * axes + (double)(taps * x->dim[1]) * ns_per_tap));
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
+  needs->state = sizeof *s;
   return NULL;
-}
-
-static const char *reject(const hone_query *query) {
-  state s;
-  return read(query, &s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_grid_f32_fn *kernel) {
-  s->kernel = kernel;
-  return read(query, s) ? HONE_INTERNAL : HONE_OK;
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
@@ -76,7 +68,14 @@ static hone_status launch(void *planned, hone_stream *stream, const hone_launch 
   return HONE_OK;
 }
 
-#define ROW(suffix, ISA)                                                                                               \
-  HN_CPU_ROW(grid_sample, f32, suffix, ISA, prepare(query, s, hn_grid_f32_##suffix), .flags = HONE_TACTIC_REPEATABLE,  \
-             .reject = reject, .state_bytes = state_bytes, .launch = launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_grid_sample[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.grid_sample.f32.avx512", .version = 1, .op = "grid_sample",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_grid_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.grid_sample.f32.avx2", .version = 1, .op = "grid_sample", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_grid_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.grid_sample.f32.c", .version = 1, .op = "grid_sample", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_grid_f32_c}},
+    {0}};
