@@ -133,10 +133,16 @@ int64_t hn_cuda_elements(const hone_shape *shape);
 static inline bool hn_cuda_given(const hone_query *query, int input) {
   return input < query->in_count && query->in[input].type.kind != HONE_ABSENT;
 }
+static inline int64_t hn_cuda_first_param(const hone_query *query) { /* 0: there is none */
+  return query->params && query->params->count ? query->params->items[0].value : 0;
+}
 /* Variants of a tactic that asks its library for proposals: their numbers, best first. */
 static inline int hn_cuda_proposals(hone_params *out, int count) {
   for (int i = 0; i < count; ++i) out[i] = (hone_params){.count = 1, .items[0] = {.name = "proposal", .value = i}};
   return count;
+}
+static inline bool hn_cuda_plain_f32(const hone_fact *fact) {
+  return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
 }
 bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 
@@ -175,31 +181,19 @@ void hn_cuda_close_dnn(hone_unit *unit);
 size_t hn_cuda_dnn_version(const hone_unit *unit); /* 0: it is not here */
 
 /* ---- generated kernels (kernel.c) ---- */
-/* One made ready: elementwise ops, moves, and what follows a product. */
+/* Elementwise ops, moves, and what follows a product. */
 typedef struct hn_cuda_kernel {
+  hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
-  hn_cuda_places places;
   unsigned blocks;
 } hn_cuda_kernel;
-hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const hn_cuda_places *places,
-                                const char *const *types, hn_cuda_kernel *out, hone_diagnostics *diag);
+hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
+                                hone_diagnostics *diag);
 hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *stream, const void *const *in, void *out);
 
 /* What follows a product (activation.c): the attribute act, "" for none, and its expression over an argument. false: it
  * is not known here. */
 hn_activation hn_cuda_activation(const hone_query *query);
 bool hn_cuda_activation_text(const hone_query *query, const char *argument, char *out, size_t room);
-
-#define HN_CUDA_TACTICS(row)                                                                                           \
-  row(linear) row(linear_act) row(linear_slices) row(gemm) row(matmul) row(attention) row(qkv_attention) row(conv)     \
-      row(conv_depthwise) row(conv_implicit) row(transposed) row(max_pool) row(average_pool) row(global_average_pool)  \
-          row(global_max_pool) row(elementwise) row(softmax) row(softmax_across) row(log_softmax)                      \
-              row(log_softmax_across) row(layer_norm) row(rms_norm) row(reduce_sum) row(reduce_mean) row(reduce_max)   \
-                  row(reduce_min) row(reduce_prod) row(reduce_l1) row(reduce_l2) row(reduce_sum_square)                \
-                      row(reduce_log_sum) row(gather) row(transpose) row(identity) row(view) row(slice) row(expand)    \
-                          row(concat) row(split) row(pad) row(cast)
-#define HN_CUDA_TACTIC(name) extern const hone_tactic hn_tactic_cuda_##name;
-HN_CUDA_TACTICS(HN_CUDA_TACTIC)
-#undef HN_CUDA_TACTIC
 
 #endif

@@ -247,8 +247,14 @@ static void free_memory(hone_unit *unit, hone_memory *memory) {
 
 /* ---- the table ---- */
 
-#define TACTIC(name) &hn_tactic_cuda_##name,
-static const hone_tactic *const tactics[] = {HN_CUDA_TACTICS(TACTIC) NULL};
+#define HN_FAMILY(file) extern const hone_tactic hn_tactics_cuda_##file[];
+#include "backend/cuda/families.inc"
+#undef HN_FAMILY
+#define HN_FAMILY(file) hn_tactics_cuda_##file,
+static const hone_tactic *const families[] = {
+#include "backend/cuda/families.inc"
+    NULL};
+#undef HN_FAMILY
 
 static const hone_backend backend = {
     .struct_size = sizeof(hone_backend),
@@ -272,7 +278,7 @@ static const hone_backend backend = {
     .keep = hn_cuda_keep,
     .replay = hn_cuda_replay,
     .forget = hn_cuda_forget,
-    .tactics = tactics,
+    .families = families,
     .measure = hn_cuda_measure,
 };
 static const hone_backend *const backends[] = {&backend, NULL};

@@ -43,11 +43,10 @@ static bool fill(hone_stream *stream, const hone_memory *memory) {
 
 static double best_product(hone_stream *stream, const hone_memory *memory, const hone_memory *workspace) {
   hone_unit *unit = stream->unit;
-  const hn_cuda_product_plan plan = {.m = EDGE, .n = EDGE, .k = EDGE, .batch = 1, .alpha = 1};
   const size_t matrix = (size_t)EDGE * EDGE * sizeof(float);
-  hn_cuda_product product;
+  hn_cuda_product product = {.plan = {.m = EDGE, .n = EDGE, .k = EDGE, .batch = 1, .alpha = 1}};
   double best = 0;
-  if (!unit->lt_library || hn_cuda_product_make(unit, &plan, &product, NULL) != HONE_OK) return 0;
+  if (!unit->lt_library || hn_cuda_product_make(unit, &product, NULL) != HONE_OK) return 0;
   for (int round = 0; round < ROUNDS; ++round) {
     double elapsed_ns = 0;
     const uint64_t at = memory->address;

@@ -24,15 +24,11 @@ static const struct {
                {2, 4, HN_CUDA_attention_2_4}, {2, 2, HN_CUDA_attention_2_2}, {2, 8, HN_CUDA_attention_2_8},
                {4, 4, HN_CUDA_attention_4_4}, {4, 2, HN_CUDA_attention_4_2}};
 
-static bool plain_f32(const hone_fact *fact) {
-  return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
-}
-
 static const char *read_mask(const hone_query *query, int port, int64_t batch, state *s) {
   const hn_cuda_attention *a = &s->args;
   s->mask_port = -1;
   if (!hn_cuda_given(query, port)) return NULL;
-  if (!plain_f32(&query->in[port])) return "the mask is not plain f32";
+  if (!hn_cuda_plain_f32(&query->in[port])) return "the mask is not plain f32";
   const hone_shape *shape = &query->in[port].type.shape;
   const int64_t want[4] = {batch, a->heads, a->q_len, a->kv_len};
   int64_t step[4] = {0}, inner = 1;
@@ -93,13 +89,13 @@ static const char *check_rest(const hone_query *query) {
   return NULL;
 }
 
-static const char *plan_attention(const hone_query *query, state *s) {
+static const char *read_attention(const hone_query *query, state *s) {
   *s = (state){.mask_port = -1, .k_at = -1, .v_at = -1};
   const char *reason = query->in_count < 3 || query->out_count < 1 ? "an input is missing" : check_rest(query);
   if (reason) return reason;
   for (int i = Q; i <= V; ++i)
-    if (!plain_f32(&query->in[i])) return "an input is not plain f32";
-  if (!plain_f32(&query->out[0])) return "the output is not plain f32";
+    if (!hn_cuda_plain_f32(&query->in[i])) return "an input is not plain f32";
+  if (!hn_cuda_plain_f32(&query->out[0])) return "the output is not plain f32";
   const hone_shape *q = &query->in[Q].type.shape, *k = &query->in[K].type.shape, *v = &query->in[V].type.shape;
   const hone_shape *y = &query->out[0].type.shape;
   if (q->rank < 3 || q->rank > 4 || k->rank != q->rank || v->rank != q->rank || y->rank != q->rank)
@@ -127,10 +123,10 @@ static const char *plan_attention(const hone_query *query, state *s) {
   return read_mask(query, MASK, q->dim[0], s);
 }
 
-static const char *plan_qkv_attention(const hone_query *query, state *s) {
+static const char *read_qkv_attention(const hone_query *query, state *s) {
   *s = (state){.mask_port = -1};
   if (query->in_count < 1 || query->out_count < 1) return "an input is missing";
-  if (!plain_f32(&query->in[0]) || !plain_f32(&query->out[0])) return "it is not plain f32";
+  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
   const hone_shape *x = &query->in[0].type.shape, *y = &query->out[0].type.shape;
   const int64_t heads = hn_cuda_attr_int(query->attrs, "q_num_heads", 0);
   const int64_t kv_heads = hn_cuda_attr_int(query->attrs, "kv_num_heads", 0);
@@ -155,17 +151,19 @@ static const char *plan_qkv_attention(const hone_query *query, state *s) {
 
 /* ---- rows ---- */
 
-typedef const char *planner(const hone_query *query, state *s);
+typedef struct row_kernel {
+  const char *(*read)(const hone_query *query, state *s);
+} row_kernel;
 
 static int parts_of(const state *s) {
   const int width = s->args.size > s->args.v_size ? s->args.size : s->args.v_size;
   return width <= 32 ? 1 : width <= 64 ? 2 : 4;
 }
 
-static int variants_of(const hone_query *query, planner *plan, hone_params *out, int room) {
+static int variants(const hone_query *query, hone_params *out, int room) {
   state s;
   int count = 0;
-  if (plan(query, &s)) return 0;
+  if (((const row_kernel *)query->tactic->kernel)->read(query, &s)) return 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels && count < room; ++i) {
     if (kernels[i].parts != parts_of(&s)) continue;
     out[count] = (hone_params){.count = 1};
@@ -175,10 +173,12 @@ static int variants_of(const hone_query *query, planner *plan, hone_params *out,
   return count;
 }
 
-static hone_status prepare(hone_unit *unit, const hone_query *query, planner *plan, state *s, hone_diagnostics *diag) {
-  const char *reason = plan(query, s);
-  if (reason) return unit->host->fail(diag, HONE_UNSUPPORTED, reason);
-  const int64_t rows = query->params && query->params->count ? query->params->items[0].value : 0;
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const char *reason = ((const row_kernel *)query->tactic->kernel)->read(query, s);
+  if (reason) return reason;
+  needs->state = sizeof *s;
+  const int64_t rows = hn_cuda_first_param(query);
   for (size_t i = sizeof kernels / sizeof *kernels; i-- > 0;) /* the first one when none was named */
     if (kernels[i].parts == parts_of(s) && (kernels[i].rows == rows || s->rows == 0 || rows == 0)) {
       s->rows = kernels[i].rows;
@@ -186,16 +186,11 @@ static hone_status prepare(hone_unit *unit, const hone_query *query, planner *pl
       if (s->rows == rows) break;
     }
   s->grid.x = (unsigned)((s->args.q_len + s->rows * WARPS - 1) / (s->rows * WARPS));
-  return HONE_OK;
+  return NULL;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
-  const state *s = made;
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
   hn_cuda_attention a = s->args;
   const float *q = launch->in[0].data;
   const float *k = s->k_at < 0 ? launch->in[K].data : q + s->k_at;
@@ -206,28 +201,11 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
   return hn_cuda_launch(stream, s->kernel, s->grid, THREADS, arguments);
 }
 
-#define ROW(op_name)                                                                                                   \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    state s;                                                                                                           \
-    return plan_##op_name(query, &s);                                                                                  \
-  }                                                                                                                    \
-  static int variants_##op_name(const hone_query *query, hone_params *out, int room) {                                 \
-    return variants_of(query, plan_##op_name, out, room);                                                              \
-  }                                                                                                                    \
-  static hone_status prepare_##op_name(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {    \
-    return prepare(unit, query, plan_##op_name, s, diag);                                                              \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cuda_##op_name = {                                                                       \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cuda." #op_name ".f32",                                                                                 \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                        \
-      .reject = reject_##op_name,                                                                                      \
-      .variants = variants_##op_name,                                                                                  \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##op_name,                                                                                    \
-      .launch = launch,                                                                                                \
-  };
-ROW(attention)
-ROW(qkv_attention)
+const hone_tactic hn_tactics_cuda_attention[] = {
+    {sizeof(hone_tactic), .name = "cuda.attention.f32", .version = 1, .op = "attention",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_attention}},
+    {sizeof(hone_tactic), .name = "cuda.qkv_attention.f32", .version = 1, .op = "qkv_attention",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_qkv_attention}},
+    {0}};

@@ -9,16 +9,14 @@ enum { X, W, BIAS, RESIDUAL, VARIANTS = 4, AFTER_BYTES = 640 };
 
 typedef struct state {
   hn_cuda_conv conv;
+  char after_text[AFTER_BYTES]; /* an expression over y, bias, residual; "": none */
   hn_cuda_kernel after;
-  bool has_after;
   int after_inputs[2], after_count; /* of the launch, beside y */
 } state;
 
-typedef struct planned {
-  hn_cuda_conv_plan conv;
-  char after[AFTER_BYTES]; /* an expression over y, bias, residual; "": none */
-  int after_inputs[2], after_count;
-} planned;
+typedef struct row_kernel {
+  bool transposed;
+} row_kernel;
 
 static const char *check_types(const hone_query *query) {
   for (int i = 0; i < query->in_count; ++i) {
@@ -35,35 +33,51 @@ static const char *check_types(const hone_query *query) {
   return NULL;
 }
 
-static const char *plan_after(const hone_query *query, planned *p) {
+static bool place_after(const hone_query *query, state *s) {
+  const hone_shape *y = &query->out[0].type.shape;
+  int64_t strides[3][HONE_MAX_RANK] = {{0}};
+  hn_cuda_broadcast(y, y, strides[0]);
+  for (int i = 0; i < s->after_count; ++i) {
+    if (s->after_inputs[i] == BIAS)
+      strides[1 + i][1] = 1;
+    else
+      hn_cuda_broadcast(y, y, strides[1 + i]);
+  }
+  return hn_cuda_place(y, 1 + s->after_count, (const int64_t(*)[HONE_MAX_RANK])strides, &s->after.places);
+}
+
+static const char *plan_after(const hone_query *query, state *s) {
   char sum[64] = "x0";
-  p->after_count = 0;
-  p->after[0] = 0;
   for (int i = BIAS; i <= RESIDUAL; ++i) {
     if (!hn_cuda_given(query, i)) continue;
     char next[64];
-    snprintf(next, sizeof next, "add(%.40s,x%d)", sum, p->after_count + 1);
+    snprintf(next, sizeof next, "add(%.40s,x%d)", sum, s->after_count + 1);
     memcpy(sum, next, sizeof sum);
-    p->after_inputs[p->after_count++] = i;
+    s->after_inputs[s->after_count++] = i;
   }
   const bool acts = hn_cuda_activation(query) != HN_ACTIVATION_NONE;
-  if (!acts && p->after_count == 0) return NULL;
-  const int head = snprintf(p->after, sizeof p->after, "t0=%s;", sum);
-  if (!acts) {
-    snprintf(p->after, sizeof p->after, "%s", sum);
-    return NULL;
-  }
-  return hn_cuda_activation_text(query, "t0", p->after + head, sizeof p->after - (size_t)head)
-             ? NULL
-             : "an activation that is not known here";
+  if (!acts && s->after_count == 0) return NULL;
+  const int head = snprintf(s->after_text, sizeof s->after_text, acts ? "t0=%s;" : "%s", sum);
+  if (acts && !hn_cuda_activation_text(query, "t0", s->after_text + head, sizeof s->after_text - (size_t)head))
+    return "an activation that is not known here";
+  return place_after(query, s) ? NULL : "more elements than 30 bits count";
 }
 
-static const char *plan(const hone_query *query, bool transposed, planned *p) {
-  *p = (planned){.conv.transposed = transposed};
+/* cuDNN pads both ends alike; more of the far end may be cut off, less not. */
+static const char *check_pads(const hn_cuda_window *w) {
+  const int reach_h = (w->in_h + 2 * w->pad_h - (w->kernel_h - 1) * w->dilation_h - 1) / w->stride_h + 1;
+  const int reach_w = (w->in_w + 2 * w->pad_w - (w->kernel_w - 1) * w->dilation_w - 1) / w->stride_w + 1;
+  return reach_h == w->out_h && reach_w == w->out_w ? NULL : "its pads differ";
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const bool transposed = ((const row_kernel *)query->tactic->kernel)->transposed;
+  hn_cuda_conv_plan *c = &s->conv.plan;
+  *s = (state){.conv.plan = {.transposed = transposed, .algorithm = (int)hn_cuda_first_param(query)}};
   const char *reason = check_types(query);
   if (reason) return reason;
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape, *y = &query->out[0].type.shape;
-  hn_cuda_conv_plan *c = &p->conv;
   reason = hn_cuda_sliding(query, transposed ? y : x, transposed ? x : y, w->dim + 2, &c->window);
   if (reason) return reason;
   if (transposed) { /* pads follow from the output's extents there; auto_pad would hide what is cut off */
@@ -78,69 +92,24 @@ static const char *plan(const hone_query *query, bool transposed, planned *p) {
   c->groups = (int)groups;
   if (w->dim[0] != (transposed ? c->from : c->to) || w->dim[1] != (transposed ? c->to : c->from) / groups)
     return "the weights do not fit the channels";
-  return plan_after(query, p);
+  reason = plan_after(query, s);
+  if (reason) return reason;
+  needs->state = sizeof *s;
+  needs->scratch = HN_CUDA_DNN_WORKSPACE_BYTES;
+  return check_pads(&c->window);
 }
-
-/* cuDNN pads both ends alike; more of the far end may be cut off, less not. */
-static const char *check_pads(const planned *p) {
-  const hn_cuda_window *w = &p->conv.window;
-  const int reach_h = (w->in_h + 2 * w->pad_h - (w->kernel_h - 1) * w->dilation_h - 1) / w->stride_h + 1;
-  const int reach_w = (w->in_w + 2 * w->pad_w - (w->kernel_w - 1) * w->dilation_w - 1) / w->stride_w + 1;
-  return reach_h == w->out_h && reach_w == w->out_w ? NULL : "its pads differ";
-}
-
-static const char *plan_conv(const hone_query *query, planned *p) {
-  const char *reason = plan(query, false, p);
-  return reason ? reason : check_pads(p);
-}
-static const char *plan_transposed(const hone_query *query, planned *p) {
-  const char *reason = plan(query, true, p);
-  return reason ? reason : check_pads(p);
-}
-/* ---- rows ---- */
 
 static int variants(const hone_query *query, hone_params *out, int room) {
   (void)query;
   return hn_cuda_proposals(out, room < VARIANTS ? room : VARIANTS);
 }
 
-static size_t scratch(const hone_query *query) {
-  (void)query;
-  return HN_CUDA_DNN_WORKSPACE_BYTES;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status make_after(hone_unit *unit, const hone_query *query, const planned *p, state *s,
-                              hone_diagnostics *diag) {
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *state_memory, hone_diagnostics *diag) {
   static const char *const types[4] = {"float", "float", "float", "float"};
-  const hone_shape *y = &query->out[0].type.shape;
-  int64_t strides[3][HONE_MAX_RANK] = {{0}};
-  hn_cuda_places places;
-  hn_cuda_broadcast(y, y, strides[0]);
-  for (int i = 0; i < p->after_count; ++i) {
-    if (p->after_inputs[i] == BIAS)
-      strides[1 + i][1] = 1;
-    else
-      hn_cuda_broadcast(y, y, strides[1 + i]);
-    s->after_inputs[i] = p->after_inputs[i];
-  }
-  s->after_count = p->after_count;
-  s->has_after = true;
-  if (!hn_cuda_place(y, 1 + p->after_count, (const int64_t(*)[HONE_MAX_RANK])strides, &places))
-    return unit->host->fail(diag, HONE_UNSUPPORTED, "more elements than 30 bits count");
-  return hn_cuda_kernel_make(unit, p->after, &places, types, &s->after, diag);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, planned *p, const char *reason, state *s,
-                           hone_diagnostics *diag) {
-  if (reason) return unit->host->fail(diag, HONE_UNSUPPORTED, reason);
-  p->conv.algorithm = query->params && query->params->count ? (int)query->params->items[0].value : 0;
-  hone_status status = hn_cuda_conv_make(unit, &p->conv, &s->conv, diag);
-  if (status == HONE_OK && p->after[0]) status = make_after(unit, query, p, s, diag);
+  state *s = state_memory;
+  (void)query;
+  hone_status status = hn_cuda_conv_make(unit, &s->conv, diag);
+  if (status == HONE_OK && s->after_text[0]) status = hn_cuda_kernel_make(unit, s->after_text, types, &s->after, diag);
   if (status != HONE_OK) hn_cuda_conv_drop(&s->conv);
   return status;
 }
@@ -150,41 +119,22 @@ static void release(void *s) { hn_cuda_conv_drop(&((state *)s)->conv); }
 static hone_status run_after(const state *s, hone_stream *stream, const hone_launch *launch) {
   const void *in[3] = {launch->out[0].data};
   for (int i = 0; i < s->after_count; ++i) in[1 + i] = launch->in[s->after_inputs[i]].data;
-  return s->has_after ? hn_cuda_kernel_launch(&s->after, stream, in, launch->out[0].data) : HONE_OK;
+  return s->after_text[0] ? hn_cuda_kernel_launch(&s->after, stream, in, launch->out[0].data) : HONE_OK;
 }
 
-static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
-  const state *s = made;
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
   const hone_status status = hn_cuda_conv_launch(&s->conv, stream, launch->in[X].data, launch->in[W].data,
                                                  launch->out[0].data, launch->scratch);
   return status == HONE_OK ? run_after(s, stream, launch) : status;
 }
 
-#define ROW(row, row_name, row_op)                                                                                     \
-  static const char *reject_##row(const hone_query *query) {                                                           \
-    planned p;                                                                                                         \
-    return plan_##row(query, &p);                                                                                      \
-  }                                                                                                                    \
-  static hone_status prepare_##row(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {        \
-    planned p;                                                                                                         \
-    const char *reason = plan_##row(query, &p);                                                                        \
-    return prepare(unit, query, &p, reason, s, diag);                                                                  \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cuda_##row = {                                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = row_name,                                                                                                \
-      .version = 1,                                                                                                    \
-      .op = row_op,                                                                                                    \
-      .isa = HN_CUDA_NVRTC | HN_CUDA_DNN,                                                                              \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                        \
-      .reject = reject_##row,                                                                                          \
-      .variants = variants,                                                                                            \
-      .scratch = scratch,                                                                                              \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##row,                                                                                        \
-      .release = release,                                                                                              \
-      .launch = launch,                                                                                                \
-      .library = "CUDNN",                                                                                              \
-  };
-ROW(conv, "cuda.conv.f32.cudnn", "conv")
-ROW(transposed, "cuda.conv_transpose.f32.cudnn", "conv_transpose")
+const hone_tactic hn_tactics_cuda_conv[] = {
+    {sizeof(hone_tactic), .name = "cuda.conv.f32.cudnn", .version = 1, .op = "conv", .isa = HN_CUDA_NVRTC | HN_CUDA_DNN,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .prepare = prepare,
+     .release = release, .launch = launch, .library = "CUDNN", .kernel = &(const row_kernel){.transposed = false}},
+    {sizeof(hone_tactic), .name = "cuda.conv_transpose.f32.cudnn", .version = 1, .op = "conv_transpose",
+     .isa = HN_CUDA_NVRTC | HN_CUDA_DNN, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants,
+     .plan = plan, .prepare = prepare, .release = release, .launch = launch, .library = "CUDNN",
+     .kernel = &(const row_kernel){.transposed = true}},
+    {0}};

@@ -11,7 +11,8 @@ typedef struct state {
   bool has_bias, has_residual;
 } state;
 
-static const char *plan(const hone_query *query, state *s) {
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
   hn_cuda_sliced sliced;
   const char *reason = hn_cuda_sliced_begin(query, &sliced);
   if (reason) return reason;
@@ -21,26 +22,15 @@ static const char *plan(const hone_query *query, state *s) {
     return "its groups have more than one channel";
   if (hn_cuda_given(query, RESIDUAL) && !hn_cuda_same_shape(&query->in[RESIDUAL].type.shape, y))
     return "the residual is broadcast";
+  needs->state = sizeof *s;
   s->args = sliced.args;
   s->has_bias = hn_cuda_given(query, BIAS);
   s->has_residual = hn_cuda_given(query, RESIDUAL);
   return hn_cuda_sliding(query, x, y, w->dim + 2, &s->window);
 }
 
-static const char *reject(const hone_query *query) {
-  state s;
-  return plan(query, &s);
-}
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  const char *reason = plan(query, s);
-  return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;
-}
-static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   const void *bias = s->has_bias ? launch->in[BIAS].data : NULL;
   const void *residual = s->has_residual ? launch->in[RESIDUAL].data : NULL;
   void *arguments[] = {&launch->out[0].data,
@@ -54,14 +44,7 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
                         THREADS, arguments);
 }
 
-const hone_tactic hn_tactic_cuda_conv_depthwise = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "cuda.conv.f32.depthwise",
-    .version = 1,
-    .op = "conv",
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-    .reject = reject,
-    .state_bytes = state_bytes,
-    .prepare = prepare,
-    .launch = launch,
-};
+const hone_tactic hn_tactics_cuda_conv_depthwise[] = {
+    {sizeof(hone_tactic), .name = "cuda.conv.f32.depthwise", .version = 1, .op = "conv",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch},
+    {0}};

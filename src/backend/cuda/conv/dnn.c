@@ -63,7 +63,8 @@ static bool ready(hone_unit *unit) {
   return made;
 }
 
-static bool describe(const api *a, const hn_cuda_conv_plan *p, hn_cuda_conv *c) {
+static bool describe(const api *a, hn_cuda_conv *c) {
+  const hn_cuda_conv_plan *p = &c->plan;
   const hn_cuda_window *w = &p->window;
   const int outer = p->transposed ? p->from : p->to, inner = p->transposed ? p->to : p->from;
   cudnnTensorDescriptor_t tensors[2];
@@ -94,7 +95,8 @@ static bool fits(cudnnStatus_t status, size_t memory, cudnnDeterminism_t determi
          (math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH);
 }
 
-static bool choose(const hn_cuda_dnn *dnn, const hn_cuda_conv_plan *p, hn_cuda_conv *c) {
+static bool choose(const hn_cuda_dnn *dnn, hn_cuda_conv *c) {
+  const hn_cuda_conv_plan *p = &c->plan;
   const api *a = &dnn->api;
   int count = 0, taken = 0;
   if (p->transposed) {
@@ -117,13 +119,11 @@ static bool choose(const hn_cuda_dnn *dnn, const hn_cuda_conv_plan *p, hn_cuda_c
   return taken > 0;
 }
 
-hone_status hn_cuda_conv_make(hone_unit *unit, const hn_cuda_conv_plan *plan, hn_cuda_conv *out,
-                              hone_diagnostics *diag) {
-  *out = (hn_cuda_conv){.unit = unit, .transposed = plan->transposed};
+hone_status hn_cuda_conv_make(hone_unit *unit, hn_cuda_conv *c, hone_diagnostics *diag) {
+  c->unit = unit;
   if (!unit->dnn) return unit->host->fail(diag, HONE_DEVICE, "cuDNN (libcudnn.so.9) was not found");
-  if (hn_cuda_enter(unit) && ready(unit) && describe(&unit->dnn->api, plan, out) && choose(unit->dnn, plan, out))
-    return HONE_OK;
-  hn_cuda_conv_drop(out);
+  if (hn_cuda_enter(unit) && ready(unit) && describe(&unit->dnn->api, c) && choose(unit->dnn, c)) return HONE_OK;
+  hn_cuda_conv_drop(c);
   return unit->host->fail(diag, HONE_UNSUPPORTED, "cuDNN has no such convolution");
 }
 
@@ -145,7 +145,7 @@ hone_status hn_cuda_conv_launch(const hn_cuda_conv *c, hone_stream *stream, cons
   if (!hn_cuda_enter(unit)) return HONE_DEVICE;
   pthread_mutex_lock(&unit->mutex);
   cudnnStatus_t status = dnn->api.cudnnSetStream(dnn->handle, (cudaStream_t)stream->stream);
-  if (good(status) && c->transposed)
+  if (good(status) && c->plan.transposed)
     status = dnn->api.cudnnConvolutionBackwardData(dnn->handle, &one, c->filter, w, c->outer, x, c->desc,
                                                    (cudnnConvolutionBwdDataAlgo_t)c->algorithm, workspace,
                                                    HN_CUDA_DNN_WORKSPACE_BYTES, &zero, c->inner, y);
@@ -165,9 +165,8 @@ size_t hn_cuda_dnn_version(const hone_unit *unit) {
   (void)unit;
   return 0;
 }
-hone_status hn_cuda_conv_make(hone_unit *unit, const hn_cuda_conv_plan *plan, hn_cuda_conv *out,
-                              hone_diagnostics *diag) {
-  (void)plan, (void)out;
+hone_status hn_cuda_conv_make(hone_unit *unit, hn_cuda_conv *conv, hone_diagnostics *diag) {
+  (void)conv;
   return unit->host->fail(diag, HONE_UNSUPPORTED, "this module was built without cuDNN's header");
 }
 void hn_cuda_conv_drop(hn_cuda_conv *conv) { (void)conv; }

@@ -18,14 +18,13 @@ typedef struct hn_cuda_conv_plan {
 } hn_cuda_conv_plan;
 
 typedef struct hn_cuda_conv {
+  hn_cuda_conv_plan plan; /* the rest is made */
   hone_unit *unit;
   void *inner, *outer, *filter, *desc; /* cuDNN's: what the windows slide over, what they make */
   int algorithm;
-  bool transposed;
 } hn_cuda_conv;
 
-hone_status hn_cuda_conv_make(hone_unit *unit, const hn_cuda_conv_plan *plan, hn_cuda_conv *out,
-                              hone_diagnostics *diag);
+hone_status hn_cuda_conv_make(hone_unit *unit, hn_cuda_conv *conv, hone_diagnostics *diag);
 void hn_cuda_conv_drop(hn_cuda_conv *conv);
 /* workspace: HN_CUDA_DNN_WORKSPACE_BYTES of the device's. */
 hone_status hn_cuda_conv_launch(const hn_cuda_conv *conv, hone_stream *stream, const void *x, const void *w, void *y,

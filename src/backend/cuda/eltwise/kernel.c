@@ -2,18 +2,17 @@
 /* kernel.c - a generated kernel made ready, and its launch. */
 #include "backend/cuda/cuda.h"
 
-hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const hn_cuda_places *places,
-                                const char *const *types, hn_cuda_kernel *out, hone_diagnostics *diag) {
+hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
+                                hone_diagnostics *diag) {
   int per_thread;
-  *out = (hn_cuda_kernel){.places = *places};
   char *source = hn_cuda_new(unit->host, HN_CUDA_SOURCE_BYTES);
   if (!source) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
-  hone_status status = hn_cuda_generate(text, places, types, source, HN_CUDA_SOURCE_BYTES, &per_thread)
-                           ? hn_cuda_compile(unit, source, &out->function, diag)
+  hone_status status = hn_cuda_generate(text, &kernel->places, types, source, HN_CUDA_SOURCE_BYTES, &per_thread)
+                           ? hn_cuda_compile(unit, source, &kernel->function, diag)
                            : unit->host->fail(diag, HONE_LIMIT, "an expression is too long for one kernel");
   hn_cuda_delete(unit->host, source, HN_CUDA_SOURCE_BYTES);
-  const unsigned threads = places->count / (unsigned)(status == HONE_OK ? per_thread : 1);
-  out->blocks = (threads + HN_CUDA_THREADS - 1) / HN_CUDA_THREADS;
+  const unsigned threads = kernel->places.count / (unsigned)(status == HONE_OK ? per_thread : 1);
+  kernel->blocks = (threads + HN_CUDA_THREADS - 1) / HN_CUDA_THREADS;
   return status;
 }
 

@@ -95,10 +95,6 @@ static hone_status run_copy(const copy *c, hone_stream *stream, const void *x, v
                         HN_CUDA_MOVE_THREADS, arguments);
 }
 
-static hone_status fail(hone_unit *unit, const char *reason, hone_diagnostics *diag) {
-  return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;
-}
-
 /* A constant list of integers; -1: it is none. */
 static int list_of(const hone_query *query, int input, int64_t *out) {
   const hone_tensor *list = hn_cuda_given(query, input) ? query->in[input].constant : NULL;
@@ -122,7 +118,8 @@ static int64_t first_of(int64_t extent, int64_t start, int64_t step) {
   return step > 0 ? clamped(start, 0, extent) : extent > 0 ? clamped(start, 0, extent - 1) : 0;
 }
 
-static const char *plan_slice(const hone_query *query, copy *c) {
+static const char *plan_slice(const hone_query *query, void *state_memory, hone_needs *needs) {
+  copy asked, *c = state_memory ? state_memory : &asked;
   enum { STARTS = 1, AXES = 3, STEPS };
   int64_t starts[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], steps[2 * HONE_MAX_RANK];
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK], base = 0;
@@ -144,25 +141,28 @@ static const char *plan_slice(const hone_query *query, copy *c) {
     base += first_of(shape->dim[axis], starts[i], step) * from[axis];
     from[axis] *= out->dim[axis] > 1 ? step : 0;
   }
+  needs->state = sizeof *c;
   c->from = base * element_bytes(query->in[0].type.dtype);
   make_copy(out, from, to, element_bytes(query->in[0].type.dtype), c);
   return NULL;
 }
 
-static const char *plan_expand(const hone_query *query, copy *c) {
+static const char *plan_expand(const hone_query *query, void *state_memory, hone_needs *needs) {
+  copy asked, *c = state_memory ? state_memory : &asked;
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK];
   *c = (copy){0};
   const char *reason = check_fact(&query->in[0]);
   if (!reason) reason = check_fact(&query->out[0]);
   if (reason) return reason;
+  needs->state = sizeof *c;
   hn_cuda_broadcast(&query->in[0].type.shape, &query->out[0].type.shape, from);
   strides_of(&query->out[0].type.shape, to);
   make_copy(&query->out[0].type.shape, from, to, element_bytes(query->in[0].type.dtype), c);
   return NULL;
 }
 
-static hone_status launch_one(void *state, hone_stream *stream, const hone_launch *launch) {
-  return run_copy(state, stream, launch->in[0].data, launch->out[0].data);
+static hone_status launch_one(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  return run_copy(state_memory, stream, launch->in[0].data, launch->out[0].data);
 }
 
 /* ---- concat and split: one copy a part ---- */
@@ -172,18 +172,12 @@ typedef struct parts {
   copy copies[];
 } parts;
 
-static size_t bytes_of_parts(const hone_query *query) {
-  const int count = query->in_count > query->out_count ? query->in_count : query->out_count;
-  return sizeof(parts) + (size_t)count * sizeof(copy);
-}
-
 static int axis_of(const hone_query *query, int64_t otherwise, int rank) {
   const int64_t axis = hn_cuda_attr_int(query->attrs, "axis", otherwise);
   return (int)(axis < 0 ? axis + rank : axis);
 }
 
-static const char *check_parts(const hone_query *query, const hone_fact *whole, const hone_fact *list, int count,
-                               int axis) {
+static const char *check_parts(const hone_fact *whole, const hone_fact *list, int count, int axis) {
   int64_t sum = 0;
   const char *reason = check_fact(whole);
   if (reason) return reason;
@@ -197,21 +191,15 @@ static const char *check_parts(const hone_query *query, const hone_fact *whole, 
       if (d != axis && shape->dim[d] != whole->type.shape.dim[d]) return "a part has other extents beside the axis";
     sum += shape->dim[axis];
   }
-  (void)query;
   return sum == whole->type.shape.dim[axis] ? NULL : "the parts do not add up to the whole";
 }
 
-static const char *reject_concat(const hone_query *query) {
-  return check_parts(query, &query->out[0], query->in, query->in_count,
-                     axis_of(query, 1, query->out[0].type.shape.rank));
-}
-static const char *reject_split(const hone_query *query) {
-  return check_parts(query, &query->in[0], query->out, query->out_count,
-                     axis_of(query, 0, query->in[0].type.shape.rank));
-}
-
-static void plan_parts(const hone_fact *whole, const hone_fact *list, int count, int axis, bool joins, parts *out) {
+static const char *plan_parts(const hone_fact *whole, const hone_fact *list, int count, int axis, bool joins,
+                              parts *out, hone_needs *needs) {
   int64_t in_whole[HONE_MAX_RANK], own[HONE_MAX_RANK], at = 0;
+  const char *reason = check_parts(whole, list, count, axis);
+  needs->state = sizeof(parts) + (size_t)count * sizeof(copy);
+  if (reason || !out) return reason;
   const int bytes = element_bytes(whole->type.dtype);
   strides_of(&whole->type.shape, in_whole);
   out->count = count;
@@ -223,29 +211,26 @@ static void plan_parts(const hone_fact *whole, const hone_fact *list, int count,
     make_copy(&list[i].type.shape, joins ? own : in_whole, joins ? in_whole : own, bytes, c);
     at += list[i].type.shape.dim[axis];
   }
+  return NULL;
 }
 
-static hone_status prepare_concat(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  const char *reason = reject_concat(query);
-  if (!reason)
-    plan_parts(&query->out[0], query->in, query->in_count, axis_of(query, 1, query->out[0].type.shape.rank), true, s);
-  return fail(unit, reason, diag);
+static const char *plan_concat(const hone_query *query, void *state_memory, hone_needs *needs) {
+  const int axis = axis_of(query, 1, query->out[0].type.shape.rank);
+  return plan_parts(&query->out[0], query->in, query->in_count, axis, true, state_memory, needs);
 }
-static hone_status prepare_split(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  const char *reason = reject_split(query);
-  if (!reason)
-    plan_parts(&query->in[0], query->out, query->out_count, axis_of(query, 0, query->in[0].type.shape.rank), false, s);
-  return fail(unit, reason, diag);
+static const char *plan_split(const hone_query *query, void *state_memory, hone_needs *needs) {
+  const int axis = axis_of(query, 0, query->in[0].type.shape.rank);
+  return plan_parts(&query->in[0], query->out, query->out_count, axis, false, state_memory, needs);
 }
-static hone_status launch_concat(void *state, hone_stream *stream, const hone_launch *launch) {
-  const parts *p = state;
+static hone_status launch_concat(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const parts *p = state_memory;
   hone_status status = HONE_OK;
   for (int i = 0; i < p->count && status == HONE_OK; ++i)
     status = run_copy(&p->copies[i], stream, launch->in[i].data, launch->out[0].data);
   return status;
 }
-static hone_status launch_split(void *state, hone_stream *stream, const hone_launch *launch) {
-  const parts *p = state;
+static hone_status launch_split(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const parts *p = state_memory;
   hone_status status = HONE_OK;
   for (int i = 0; i < p->count && status == HONE_OK; ++i)
     status = run_copy(&p->copies[i], stream, launch->in[0].data, launch->out[i].data);
@@ -276,7 +261,8 @@ typedef struct padding {
   hn_cuda_builtin kernel;
 } padding;
 
-static const char *plan_pad(const hone_query *query, padding *p) {
+static const char *plan_pad(const hone_query *query, void *state_memory, hone_needs *needs) {
+  padding asked, *p = state_memory ? state_memory : &asked;
   enum { PADS = 1, AXES = 3 };
   static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
   int64_t pads[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], stride[HONE_MAX_RANK];
@@ -304,6 +290,7 @@ static const char *plan_pad(const hone_query *query, padding *p) {
       return "the pads do not fit the output";
     a->begin[axis] = (int)pads[i];
   }
+  needs->state = sizeof *p;
   switch (element_bytes(query->in[0].type.dtype)) {
   case 1: p->kernel = HN_CUDA_pad_8; break;
   case 2: p->kernel = HN_CUDA_pad_16; break;
@@ -313,8 +300,8 @@ static const char *plan_pad(const hone_query *query, padding *p) {
   return NULL;
 }
 
-static hone_status launch_pad(void *state, hone_stream *stream, const hone_launch *launch) {
-  padding *p = state;
+static hone_status launch_pad(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  padding *p = state_memory;
   const bool has_value = launch->in_count > 2 && launch->in[2].type.kind != HONE_ABSENT && launch->in[2].bytes > 0;
   const void *value = has_value ? launch->in[2].data : NULL;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, (void *)&value, &p->args};
@@ -330,59 +317,40 @@ typedef struct casting {
   int from, to;
 } casting;
 
-static const char *plan_cast(const hone_query *query, casting *c) {
+static const char *plan_cast(const hone_query *query, void *state_memory, hone_needs *needs) {
+  casting *c = state_memory;
   const hone_dtype from = query->in[0].type.dtype, to = query->out[0].type.dtype;
   const uint32_t halves = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
   const char *reason = check_fact(&query->in[0]);
   if (!reason) reason = check_fact(&query->out[0]);
   if (reason) return reason;
   if ((HONE_BIT(from) | HONE_BIT(to)) & halves) return "half types";
-  *c = (casting){(unsigned)hn_cuda_elements(&query->in[0].type.shape), (int)from, (int)to};
+  needs->state = sizeof *c;
+  if (c) *c = (casting){(unsigned)hn_cuda_elements(&query->in[0].type.shape), (int)from, (int)to};
   return NULL;
 }
 
-static hone_status launch_cast(void *state, hone_stream *stream, const hone_launch *launch) {
-  casting *c = state;
+static hone_status launch_cast(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  casting *c = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &c->count, &c->from, &c->to};
   return hn_cuda_launch(stream, HN_CUDA_cast,
                         (hn_cuda_grid){(c->count + HN_CUDA_MOVE_THREADS - 1) / HN_CUDA_MOVE_THREADS, 1, 1},
                         HN_CUDA_MOVE_THREADS, arguments);
 }
 
-/* ---- rows ---- */
-
-#define PLANNED(row, state_type)                                                                                       \
-  static const char *reject_##row(const hone_query *query) {                                                           \
-    state_type s;                                                                                                      \
-    return plan_##row(query, &s);                                                                                      \
-  }                                                                                                                    \
-  static size_t bytes_##row(const hone_query *query) {                                                                 \
-    (void)query;                                                                                                       \
-    return sizeof(state_type);                                                                                         \
-  }                                                                                                                    \
-  static hone_status prepare_##row(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {        \
-    return fail(unit, plan_##row(query, s), diag);                                                                     \
-  }
-PLANNED(slice, copy)
-PLANNED(expand, copy)
-PLANNED(pad, padding)
-PLANNED(cast, casting)
-
-#define ROW(row, bytes_function, ...)                                                                                  \
-  const hone_tactic hn_tactic_cuda_##row = {                                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cuda." #row,                                                                                            \
-      .version = 1,                                                                                                    \
-      .op = #row,                                                                                                      \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                        \
-      .reject = reject_##row,                                                                                          \
-      .state_bytes = bytes_function,                                                                                   \
-      .prepare = prepare_##row,                                                                                        \
-      __VA_ARGS__,                                                                                                     \
-  }
-ROW(slice, bytes_slice, .launch = launch_one);
-ROW(expand, bytes_expand, .launch = launch_one);
-ROW(concat, bytes_of_parts, .launch = launch_concat, .overlay = overlay_concat);
-ROW(split, bytes_of_parts, .launch = launch_split, .overlay = overlay_split);
-ROW(pad, bytes_pad, .launch = launch_pad);
-ROW(cast, bytes_cast, .launch = launch_cast);
+const hone_tactic hn_tactics_cuda_move[] = {
+    {sizeof(hone_tactic), .name = "cuda.slice", .version = 1, .op = "slice",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_slice, .launch = launch_one},
+    {sizeof(hone_tactic), .name = "cuda.expand", .version = 1, .op = "expand",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_expand, .launch = launch_one},
+    {sizeof(hone_tactic), .name = "cuda.concat", .version = 1, .op = "concat",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_concat, .launch = launch_concat,
+     .overlay = overlay_concat},
+    {sizeof(hone_tactic), .name = "cuda.split", .version = 1, .op = "split",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_split, .launch = launch_split,
+     .overlay = overlay_split},
+    {sizeof(hone_tactic), .name = "cuda.pad", .version = 1, .op = "pad",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_pad, .launch = launch_pad},
+    {sizeof(hone_tactic), .name = "cuda.cast", .version = 1, .op = "cast",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_cast, .launch = launch_cast},
+    {0}};

@@ -17,15 +17,14 @@ typedef struct hn_cuda_product_plan {
 } hn_cuda_product_plan;
 
 typedef struct hn_cuda_product {
+  hn_cuda_product_plan plan; /* the rest is made */
   hone_unit *unit;
-  hn_cuda_product_plan plan;
   cublasLtMatmulDesc_t desc;
   cublasLtMatrixLayout_t a, b, y;
   cublasLtMatmulAlgo_t algorithm;
 } hn_cuda_product;
 
-hone_status hn_cuda_product_make(hone_unit *unit, const hn_cuda_product_plan *plan, hn_cuda_product *out,
-                                 hone_diagnostics *diag);
+hone_status hn_cuda_product_make(hone_unit *unit, hn_cuda_product *product, hone_diagnostics *diag);
 void hn_cuda_product_drop(hn_cuda_product *product);
 /* workspace: HN_CUDA_WORKSPACE_BYTES of the device's. bias, addend: NULL where the plan has none. */
 hone_status hn_cuda_product_launch(hn_cuda_product *product, hone_stream *stream, const void *a, const void *b,

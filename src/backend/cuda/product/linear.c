@@ -14,7 +14,7 @@ typedef struct state {
   bool has_bias, has_residual;
 } state;
 
-static const char *plan(const hone_query *query, hn_cuda_sliced *s) {
+static const char *read(const hone_query *query, hn_cuda_sliced *s) {
   const char *reason = hn_cuda_sliced_begin(query, s);
   if (reason) return reason;
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape;
@@ -29,40 +29,23 @@ static const char *plan(const hone_query *query, hn_cuda_sliced *s) {
 
 static int variants(const hone_query *query, hone_params *out, int room) {
   hn_cuda_sliced s;
-  return plan(query, &s) ? 0 : hn_cuda_sliced_variants(&s, out, room);
+  return read(query, &s) ? 0 : hn_cuda_sliced_variants(&s, out, room);
 }
 
-static const char *reject(const hone_query *query) {
-  hn_cuda_sliced s;
-  hone_params one;
-  const char *reason = plan(query, &s);
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const char *reason = read(query, &s->sliced);
+  if (!reason) reason = hn_cuda_sliced_plan(query, &s->sliced, needs);
   if (reason) return reason;
-  return hn_cuda_sliced_variants(&s, &one, 1) ? NULL : "it is too large to be cut into slices";
-}
-
-static size_t scratch(const hone_query *query) {
-  hn_cuda_sliced s;
-  return plan(query, &s) || hn_cuda_sliced_read(query, &s) ? 0 : hn_cuda_sliced_scratch(&s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *made, hone_diagnostics *diag) {
-  state *s = made;
-  const char *reason = plan(query, &s->sliced);
-  if (!reason) reason = hn_cuda_sliced_read(query, &s->sliced);
-  if (reason) return unit->host->fail(diag, HONE_UNSUPPORTED, reason);
+  needs->state = sizeof *s;
   s->kernel = kernels[s->sliced.tile][hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0];
   s->has_bias = hn_cuda_given(query, BIAS);
   s->has_residual = hn_cuda_given(query, RESIDUAL);
-  return HONE_OK;
+  return NULL;
 }
 
-static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   hn_cuda_product_args *args = &s->sliced.args;
   const void *sums = launch->scratch, *bias = s->has_bias ? launch->in[BIAS].data : NULL;
   const void *residual = s->has_residual ? launch->in[RESIDUAL].data : NULL;
@@ -75,16 +58,7 @@ static hone_status launch(void *made, hone_stream *stream, const hone_launch *la
   return hn_cuda_launch(stream, HN_CUDA_product_finish, (hn_cuda_grid){(fours + 255) / 256, 1, 1}, 256, finish);
 }
 
-const hone_tactic hn_tactic_cuda_linear_slices = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "cuda.linear.f32.slices",
-    .version = 1,
-    .op = "linear",
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-    .reject = reject,
-    .variants = variants,
-    .scratch = scratch,
-    .state_bytes = state_bytes,
-    .prepare = prepare,
-    .launch = launch,
-};
+const hone_tactic hn_tactics_cuda_linear[] = {{sizeof(hone_tactic), .name = "cuda.linear.f32.slices", .version = 1,
+                                               .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+                                               .variants = variants, .plan = plan, .launch = launch},
+                                              {0}};

@@ -105,14 +105,14 @@ static bool choose(hn_cuda_product *p) {
   return true;
 }
 
-hone_status hn_cuda_product_make(hone_unit *unit, const hn_cuda_product_plan *plan, hn_cuda_product *out,
-                                 hone_diagnostics *diag) {
-  *out = (hn_cuda_product){.unit = unit, .plan = *plan};
+hone_status hn_cuda_product_make(hone_unit *unit, hn_cuda_product *p, hone_diagnostics *diag) {
+  const hn_cuda_product_plan plan = p->plan;
+  p->unit = unit;
   if (!unit->lt_library) return unit->host->fail(diag, HONE_DEVICE, "cuBLASLt (libcublasLt.so) was not found");
-  if (hn_cuda_enter(unit) && describe(out) && choose(out)) return HONE_OK;
-  hn_cuda_product_drop(out);
+  if (hn_cuda_enter(unit) && describe(p) && choose(p)) return HONE_OK;
+  hn_cuda_product_drop(p);
   return hn_cuda_fail(unit->host, diag, HONE_UNSUPPORTED, "cuBLASLt has no product of %lld x %lld x %lld, batch %lld",
-                      (long long)plan->m, (long long)plan->n, (long long)plan->k, (long long)plan->batch);
+                      (long long)plan.m, (long long)plan.n, (long long)plan.k, (long long)plan.batch);
 }
 
 hone_status hn_cuda_product_launch(hn_cuda_product *p, hone_stream *stream, const void *a, const void *b,

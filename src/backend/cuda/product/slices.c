@@ -8,23 +8,20 @@ static const int64_t most_scratch_bytes = (int64_t)256 << 20;
 
 static const struct { int rows, columns; } tiles[HN_CUDA_TILES] = {{128, 64}, {64, 64}, {128, 128}};
 
-static bool plain_f32(const hone_fact *fact) {
-  return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
-}
-
 const char *hn_cuda_sliced_begin(const hone_query *query, hn_cuda_sliced *s) {
   const hn_activation activation = hn_cuda_activation(query);
   *s = (hn_cuda_sliced){.batch = 1, .args.act = (int)activation};
   for (int i = 0; i < query->in_count; ++i)
-    if (hn_cuda_given(query, i) && !plain_f32(&query->in[i])) return "an input is not plain f32";
-  if (!plain_f32(&query->out[0])) return "the output is not plain f32";
+    if (hn_cuda_given(query, i) && !hn_cuda_plain_f32(&query->in[i])) return "an input is not plain f32";
+  if (!hn_cuda_plain_f32(&query->out[0])) return "the output is not plain f32";
   s->args.alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0);
   s->args.beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0);
   const bool takes_slopes = activation == HN_ACTIVATION_PRELU;
   return takes_slopes || activation == HN_ACTIVATION_COUNT ? "its activation is not the kernel's own" : NULL;
 }
 
-size_t hn_cuda_sliced_scratch(const hn_cuda_sliced *s) {
+/* For the sums of all slices, their rows of a multiple of four floats. */
+static size_t scratch_bytes(const hn_cuda_sliced *s) {
   const size_t pitch = ((size_t)s->args.n + 3) / 4 * 4;
   return (size_t)s->args.slices * (size_t)s->batch * (size_t)s->args.m * pitch * sizeof(float);
 }
@@ -41,7 +38,7 @@ static bool cut(hn_cuda_sliced *s, int tile, int slices) {
       (hn_cuda_grid){(unsigned)((a->n + tiles[tile].columns - 1) / tiles[tile].columns),
                      (unsigned)((a->m + tiles[tile].rows - 1) / tiles[tile].rows), (unsigned)(a->slices * s->batch)};
   return a->slices == slices && (slices == 1 || a->slice >= LEAST_SLICE) &&
-         (int64_t)hn_cuda_sliced_scratch(s) <= most_scratch_bytes;
+         (int64_t)scratch_bytes(s) <= most_scratch_bytes;
 }
 
 /* Of each tile that is not mostly outside, the most slices that fill a device of about a hundred multiprocessors up to
@@ -67,11 +64,16 @@ int hn_cuda_sliced_variants(const hn_cuda_sliced *of, hone_params *out, int room
   return count;
 }
 
-const char *hn_cuda_sliced_read(const hone_query *query, hn_cuda_sliced *s) {
-  if (!query->params || query->params->count != 2) return "no tile and slices are given";
-  const int64_t tile = query->params->items[0].value, slices = query->params->items[1].value;
+const char *hn_cuda_sliced_plan(const hone_query *query, hn_cuda_sliced *s, hone_needs *needs) {
+  hone_params first;
+  const hone_params *params = query->params ? query->params : &first;
+  if (!hn_cuda_sliced_variants(s, &first, 1)) return "it is too large to be cut into slices";
+  if (params->count != 2) return "no tile and slices are given";
+  const int64_t tile = params->items[0].value, slices = params->items[1].value;
   if (tile < 0 || tile >= HN_CUDA_TILES || slices < 1 || slices > 64) return "no such tile or slices";
-  for (int fewer = (int)slices; fewer > 0; --fewer) /* other extents than were tuned for may need it */
-    if (cut(s, (int)tile, fewer)) return NULL;
-  return "its slices are too large";
+  int fewer = (int)slices; /* other extents than were tuned for may need it */
+  while (fewer > 0 && !cut(s, (int)tile, fewer)) --fewer;
+  if (!fewer) return "its slices are too large";
+  needs->scratch = scratch_bytes(s);
+  return NULL;
 }

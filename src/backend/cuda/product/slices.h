@@ -20,9 +20,7 @@ typedef struct hn_cuda_sliced {
 /* What is common to products and convolutions: types, activation (with what follows it). Else why not. */
 const char *hn_cuda_sliced_begin(const hone_query *query, hn_cuda_sliced *s);
 int hn_cuda_sliced_variants(const hn_cuda_sliced *s, hone_params *out, int room);
-/* Reads a query's parameters: so many slices, or as many as the extents allow. */
-const char *hn_cuda_sliced_read(const hone_query *query, hn_cuda_sliced *s);
-/* For the sums of all slices, their rows of a multiple of four floats. */
-size_t hn_cuda_sliced_scratch(const hn_cuda_sliced *s);
+/* Cuts as a query's parameters say: so many slices, or as many as the extents allow. */
+const char *hn_cuda_sliced_plan(const hone_query *query, hn_cuda_sliced *s, hone_needs *needs);
 
 #endif

@@ -10,14 +10,16 @@ typedef struct state {
   bool by_block;
 } state;
 
-static bool plain_f32(const hone_fact *fact) {
-  return fact->type.kind == HONE_TENSOR && fact->type.dtype == HONE_F32 && fact->type.format == HONE_PLAIN;
-}
+typedef struct row_kernel {
+  int fold, of, then;
+  bool spatial; /* over all axes from the third on, else over what the axes say */
+} row_kernel;
 
 /* Bits of the reduced axes; 0: they are not known here. */
-static unsigned axes_of(const hone_query *query) {
+static unsigned axes_of(const hone_query *query, bool spatial) {
   const hone_shape *shape = &query->in[0].type.shape;
   const unsigned all = (1u << shape->rank) - 1;
+  if (spatial) return shape->rank > 2 ? all & ~3u : 0;
   if (!hn_cuda_given(query, 1)) return hn_cuda_attr_int(query->attrs, "noop_with_empty_axes", 0) ? 0 : all;
   const hone_tensor *list = query->in[1].constant;
   if (!list || !list->data || list->type.dtype != HONE_I64) return 0;
@@ -33,16 +35,19 @@ static unsigned axes_of(const hone_query *query) {
 }
 
 /* Neighbours of one kind are joined; axes of one element are left out. */
-static const char *plan_fold(const hone_query *query, unsigned axes, state *s) {
-  if (!plain_f32(&query->in[0]) || !plain_f32(&query->out[0])) return "it is not plain f32";
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const row_kernel *kernel = query->tactic->kernel;
+  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
   const hone_shape *shape = &query->in[0].type.shape;
   const int64_t total = hn_cuda_elements(shape);
   hn_cuda_fold *f = &s->args;
   int64_t n = 1, step = total;
   int before = -1; /* 1: the axis before is reduced, 0: kept */
+  const unsigned axes = axes_of(query, kernel->spatial);
   if (!axes) return "its axes are not constants, or there are none";
   if (total < 1 || total > INT32_MAX / 2) return "no elements, or more than 30 bits count";
-  f->rank = f->kept_rank = 0;
+  *f = (hn_cuda_fold){.fold = kernel->fold, .of = kernel->of, .then = kernel->then};
   for (int d = 0; d < shape->rank; ++d) {
     const int reduced = (int)(axes >> d & 1);
     step /= shape->dim[d];
@@ -58,63 +63,18 @@ static const char *plan_fold(const hone_query *query, unsigned axes, state *s) {
   }
   f->n = (unsigned)n;
   f->outputs = (unsigned)(total / n);
+  needs->state = sizeof *s;
   s->by_block = n >= BLOCK_LEAST && (f->stride[f->rank - 1] == 1 || f->outputs < 4096);
   return NULL;
 }
 
-static hone_status launch(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->args};
   const unsigned blocks = s->by_block ? s->args.outputs : (s->args.outputs + THREADS - 1) / THREADS;
   return hn_cuda_launch(stream, s->by_block ? HN_CUDA_fold_block : HN_CUDA_fold_thread, (hn_cuda_grid){blocks, 1, 1},
                         THREADS, arguments);
 }
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static unsigned spatial(const hone_query *query) {
-  const int rank = query->in[0].type.shape.rank;
-  return rank > 2 ? ((1u << rank) - 1) & ~3u : 0;
-}
-
-#define FOLD(row, axes, fold_kind, of_kind, then_kind)                                                                 \
-  static const char *reject_##row(const hone_query *query) {                                                           \
-    state s;                                                                                                           \
-    return plan_fold(query, axes(query), &s);                                                                          \
-  }                                                                                                                    \
-  static hone_status prepare_##row(hone_unit *unit, const hone_query *query, void *made, hone_diagnostics *diag) {     \
-    state *s = made;                                                                                                   \
-    const char *reason = plan_fold(query, axes(query), s);                                                             \
-    s->args.fold = HN_CUDA_FOLD_##fold_kind;                                                                           \
-    s->args.of = HN_CUDA_OF_##of_kind;                                                                                 \
-    s->args.then = HN_CUDA_THEN_##then_kind;                                                                           \
-    return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;                                        \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cuda_##row = {                                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cuda." #row ".f32",                                                                                     \
-      .version = 1,                                                                                                    \
-      .op = #row,                                                                                                      \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                                                        \
-      .reject = reject_##row,                                                                                          \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##row,                                                                                        \
-      .launch = launch,                                                                                                \
-  };
-FOLD(reduce_sum, axes_of, SUM, SELF, SELF)
-FOLD(reduce_mean, axes_of, SUM, SELF, MEAN)
-FOLD(reduce_max, axes_of, MAX, SELF, SELF)
-FOLD(reduce_min, axes_of, MIN, SELF, SELF)
-FOLD(reduce_prod, axes_of, PROD, SELF, SELF)
-FOLD(reduce_l1, axes_of, SUM, ABS, SELF)
-FOLD(reduce_l2, axes_of, SUM, SQUARE, ROOT)
-FOLD(reduce_sum_square, axes_of, SUM, SQUARE, SELF)
-FOLD(reduce_log_sum, axes_of, SUM, SELF, LOG)
-FOLD(global_average_pool, spatial, SUM, SELF, MEAN)
-FOLD(global_max_pool, spatial, MAX, SELF, SELF)
 
 /* ---- softmax across rows ---- */
 
@@ -123,58 +83,75 @@ typedef struct across {
   int length, inner, logarithm;
 } across;
 
-static const char *plan_across(const hone_query *query, across *s) {
-  if (!plain_f32(&query->in[0]) || !plain_f32(&query->out[0])) return "it is not plain f32";
+typedef struct across_kernel {
+  bool logarithm;
+} across_kernel;
+
+static const char *plan_across(const hone_query *query, void *state_memory, hone_needs *needs) {
+  across *s = state_memory;
+  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
   const hone_shape *shape = &query->in[0].type.shape;
   const int64_t total = hn_cuda_elements(shape);
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", -1), inner = 1;
   if (axis < 0) axis += shape->rank;
   if (axis < 0 || axis >= shape->rank - 1) return "its axis is the last";
   if (total < 1 || total > INT32_MAX / 2) return "no elements, or more than 30 bits count";
+  needs->state = sizeof *s;
+  if (!s) return NULL;
   for (int d = (int)axis + 1; d < shape->rank; ++d) inner *= shape->dim[d];
-  *s = (across){.rows = (unsigned)(total / shape->dim[axis]), .length = (int)shape->dim[axis], .inner = (int)inner};
+  *s = (across){.rows = (unsigned)(total / shape->dim[axis]),
+                .length = (int)shape->dim[axis],
+                .inner = (int)inner,
+                .logarithm = ((const across_kernel *)query->tactic->kernel)->logarithm};
   return NULL;
 }
 
-static const char *reject_across(const hone_query *query) {
-  across s;
-  return plan_across(query, &s);
-}
-static size_t across_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(across);
-}
-static hone_status prepare_across(hone_unit *unit, const hone_query *query, across *s, bool logarithm,
-                                  hone_diagnostics *diag) {
-  const char *reason = plan_across(query, s);
-  s->logarithm = logarithm;
-  return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;
-}
-static hone_status prepare_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_across(unit, query, s, false, diag);
-}
-static hone_status prepare_log_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_across(unit, query, s, true, diag);
-}
-static hone_status launch_across(void *made, hone_stream *stream, const hone_launch *launch) {
-  across *s = made;
+static hone_status launch_across(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  across *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->rows, &s->length, &s->inner,
                        &s->logarithm};
   return hn_cuda_launch(stream, HN_CUDA_softmax_across, (hn_cuda_grid){(s->rows + THREADS - 1) / THREADS, 1, 1},
                         THREADS, arguments);
 }
 
-#define ACROSS(row, row_op)                                                                                            \
-  const hone_tactic hn_tactic_cuda_##row = {                                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cuda." #row_op ".f32.across",                                                                           \
-      .version = 1,                                                                                                    \
-      .op = #row_op,                                                                                                   \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,                                 \
-      .reject = reject_across,                                                                                         \
-      .state_bytes = across_bytes,                                                                                     \
-      .prepare = prepare_##row_op,                                                                                     \
-      .launch = launch_across,                                                                                         \
-  };
-ACROSS(softmax_across, softmax)
-ACROSS(log_softmax_across, log_softmax)
+const hone_tactic hn_tactics_cuda_reduce[] = {
+    {sizeof(hone_tactic), .name = "cuda.reduce_sum.f32", .version = 1, .op = "reduce_sum",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_mean.f32", .version = 1, .op = "reduce_mean",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .then = HN_CUDA_THEN_MEAN}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_max.f32", .version = 1, .op = "reduce_max",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_MAX}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_min.f32", .version = 1, .op = "reduce_min",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_MIN}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_prod.f32", .version = 1, .op = "reduce_prod",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_PROD}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_l1.f32", .version = 1, .op = "reduce_l1",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .of = HN_CUDA_OF_ABS}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_l2.f32", .version = 1, .op = "reduce_l2",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .of = HN_CUDA_OF_SQUARE, .then = HN_CUDA_THEN_ROOT}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_sum_square.f32", .version = 1, .op = "reduce_sum_square",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .of = HN_CUDA_OF_SQUARE}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_log_sum.f32", .version = 1, .op = "reduce_log_sum",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .then = HN_CUDA_THEN_LOG}},
+    {sizeof(hone_tactic), .name = "cuda.global_average_pool.f32", .version = 1, .op = "global_average_pool",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .then = HN_CUDA_THEN_MEAN, .spatial = true}},
+    {sizeof(hone_tactic), .name = "cuda.global_max_pool.f32", .version = 1, .op = "global_max_pool",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_MAX, .spatial = true}},
+    {sizeof(hone_tactic), .name = "cuda.softmax.f32.across", .version = 1, .op = "softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_across,
+     .launch = launch_across, .kernel = &(const across_kernel){.logarithm = false}},
+    {sizeof(hone_tactic), .name = "cuda.log_softmax.f32.across", .version = 1, .op = "log_softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_across,
+     .launch = launch_across, .kernel = &(const across_kernel){.logarithm = true}},
+    {0}};

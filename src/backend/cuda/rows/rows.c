@@ -11,17 +11,16 @@ typedef struct state {
   float epsilon;
 } state;
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
+typedef struct row_kernel {
+  hn_cuda_builtin run;
+} row_kernel;
 
 static hone_status run(const state *s, hone_stream *stream, void **arguments) {
   return hn_cuda_launch(stream, s->kernel, (hn_cuda_grid){s->rows, 1, 1}, THREADS, arguments);
 }
 
 /* The last axes from `axis` on are one row each. */
-static const char *plan_rows(const hone_query *query, bool last_only, state *s) {
+static const char *read_rows(const hone_query *query, bool last_only, state *s) {
   const hone_type *x = &query->in[0].type;
   if (x->dtype != HONE_F32 || x->format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN)
     return "the input is not plain f32";
@@ -34,37 +33,27 @@ static const char *plan_rows(const hone_query *query, bool last_only, state *s) 
   if (length > INT32_MAX / 2 || total > INT32_MAX / 2) return "more elements than 30 bits count";
   s->length = (int)length;
   s->rows = length ? (unsigned)(total / length) : 0;
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
   return NULL;
 }
 
-static const char *reject_softmax(const hone_query *query) {
-  state s = {0};
-  return plan_rows(query, true, &s);
+static const char *plan_softmax(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked;
+  needs->state = sizeof asked;
+  return read_rows(query, true, state_memory ? state_memory : &asked);
 }
 
-static hone_status prepare_rows(hone_unit *unit, hn_cuda_builtin kernel, const char *reason, state *s,
-                                hone_diagnostics *diag) {
-  s->kernel = kernel;
-  return reason ? unit->host->fail(diag, HONE_UNSUPPORTED, reason) : HONE_OK;
-}
-
-static hone_status prepare_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_softmax_f32, plan_rows(query, true, s), s, diag);
-}
-static hone_status prepare_log_softmax(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_log_softmax_f32, plan_rows(query, true, s), s, diag);
-}
-
-static hone_status launch_softmax(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch_softmax(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->length};
   return run(s, stream, arguments);
 }
 
 /* ---- norms: scale and bias run along the row ---- */
 
-static const char *plan_norm(const hone_query *query, state *s) {
-  const char *reason = plan_rows(query, false, s);
+static const char *plan_norm(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const char *reason = read_rows(query, false, s);
   if (reason) return reason;
   if (query->out_count > 1 &&
       (query->out[1].type.kind != HONE_ABSENT || (query->out_count > 2 && query->out[2].type.kind != HONE_ABSENT)))
@@ -75,23 +64,13 @@ static const char *plan_norm(const hone_query *query, state *s) {
     if (query->in[i].type.dtype != HONE_F32 || hn_cuda_elements(&query->in[i].type.shape) != s->length)
       return "scale or bias is not one f32 for each element of a row";
   }
+  needs->state = sizeof *s;
   s->epsilon = (float)hn_cuda_attr_float(query->attrs, "epsilon", 1e-5);
   return NULL;
 }
 
-static const char *reject_norm(const hone_query *query) {
-  state s = {0};
-  return plan_norm(query, &s);
-}
-static hone_status prepare_layer_norm(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_layer_norm_f32, plan_norm(query, s), s, diag);
-}
-static hone_status prepare_rms_norm(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, HN_CUDA_rms_norm_f32, plan_norm(query, s), s, diag);
-}
-
-static hone_status launch_norm(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch_norm(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   const void *scale = launch->in_count > 1 ? launch->in[1].data : NULL;
   const void *bias = launch->in_count > 2 ? launch->in[2].data : NULL;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &scale, &bias, &s->length,
@@ -101,7 +80,8 @@ static hone_status launch_norm(void *made, hone_stream *stream, const hone_launc
 
 /* ---- gather of whole words of 4 bytes: out[o, i, :] = data[o, indices[i], :] ---- */
 
-static const char *plan_gather(const hone_query *query, state *s) {
+static const char *plan_gather(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state *s = state_memory;
   const hone_type *data = &query->in[0].type, *indices = &query->in[1].type;
   const bool four = data->dtype == HONE_F32 || data->dtype == HONE_I32;
   if (data->format != HONE_PLAIN || (!four && data->dtype != HONE_I64)) return "not plain f32, i32 or i64";
@@ -114,23 +94,18 @@ static const char *plan_gather(const hone_query *query, state *s) {
   if (!four) inner *= 2;
   if (total > INT32_MAX / 4 || outer * count > INT32_MAX / 2 || inner < 1 || total < 1)
     return "more elements than 30 bits count, or none";
-  s->length = (int)data->shape.dim[axis];
-  s->inner = (int)inner;
-  s->count = (int)count;
-  s->rows = (unsigned)(outer * count);
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  *s = (state){.kernel = indices->dtype == HONE_I64 ? HN_CUDA_gather_i64 : HN_CUDA_gather_i32,
+               .rows = (unsigned)(outer * count),
+               .length = (int)data->shape.dim[axis],
+               .inner = (int)inner,
+               .count = (int)count};
   return NULL;
 }
 
-static const char *reject_gather(const hone_query *query) {
-  state s = {0};
-  return plan_gather(query, &s);
-}
-static hone_status prepare_gather(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  return prepare_rows(unit, query->in[1].type.dtype == HONE_I64 ? HN_CUDA_gather_i64 : HN_CUDA_gather_i32,
-                      plan_gather(query, s), s, diag);
-}
-static hone_status launch_gather(void *made, hone_stream *stream, const hone_launch *launch) {
-  state *s = made;
+static hone_status launch_gather(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
   void *arguments[] = {&launch->out[0].data,
                        (void *)(uintptr_t)&launch->in[0].data,
                        (void *)(uintptr_t)&launch->in[1].data,
@@ -140,20 +115,19 @@ static hone_status launch_gather(void *made, hone_stream *stream, const hone_lau
   return run(s, stream, arguments);
 }
 
-#define ROW(row, row_name, row_op, how, run_flags)                                                                     \
-  const hone_tactic hn_tactic_cuda_##row = {                                                                           \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = row_name,                                                                                                \
-      .version = 1,                                                                                                    \
-      .op = row_op,                                                                                                    \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | (run_flags),                                          \
-      .reject = reject_##how,                                                                                          \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##row,                                                                                        \
-      .launch = launch_##how,                                                                                          \
-  }
-ROW(softmax, "cuda.softmax.f32", "softmax", softmax, HONE_TACTIC_IN_PLACE);
-ROW(log_softmax, "cuda.log_softmax.f32", "log_softmax", softmax, HONE_TACTIC_IN_PLACE);
-ROW(layer_norm, "cuda.layer_norm.f32", "layer_norm", norm, 0);
-ROW(rms_norm, "cuda.rms_norm.f32", "rms_norm", norm, 0);
-ROW(gather, "cuda.gather.b32", "gather", gather, 0);
+const hone_tactic hn_tactics_cuda_rows[] = {
+    {sizeof(hone_tactic), .name = "cuda.softmax.f32", .version = 1, .op = "softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_softmax,
+     .launch = launch_softmax, .kernel = &(const row_kernel){HN_CUDA_softmax_f32}},
+    {sizeof(hone_tactic), .name = "cuda.log_softmax.f32", .version = 1, .op = "log_softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_softmax,
+     .launch = launch_softmax, .kernel = &(const row_kernel){HN_CUDA_log_softmax_f32}},
+    {sizeof(hone_tactic), .name = "cuda.layer_norm.f32", .version = 1, .op = "layer_norm",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_norm, .launch = launch_norm,
+     .kernel = &(const row_kernel){HN_CUDA_layer_norm_f32}},
+    {sizeof(hone_tactic), .name = "cuda.rms_norm.f32", .version = 1, .op = "rms_norm",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_norm, .launch = launch_norm,
+     .kernel = &(const row_kernel){HN_CUDA_rms_norm_f32}},
+    {sizeof(hone_tactic), .name = "cuda.gather.b32", .version = 1, .op = "gather",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_gather, .launch = launch_gather},
+    {0}};
