@@ -213,20 +213,23 @@ static void forget(hone_replay *kept) { drop(kept->host, kept, replay_bytes(MAX_
 
 /* ---- tactics ---- */
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
+  far_state *s = state;
   if (query->in_count + query->out_count > MAX_TENSORS || query->op->eval_scratch) return "too much for this device";
   for (int i = 0; i < query->in_count; ++i)
     if (query->in[i].type.kind != HONE_TENSOR || query->in[i].type.format != HONE_PLAIN ||
         query->in[i].type.dtype != HONE_F32)
       return "an input is not plain f32";
-  return query->out[0].type.dtype != HONE_F32 || query->out[0].type.format != HONE_PLAIN ? "the output is not plain f32"
-                                                                                         : NULL;
-}
-static const char *reject_linear(const hone_query *query) {
-  for (int i = 0; i < query->attrs->count; ++i) /* something that only the host fuses */
-    if (strcmp(query->attrs->items[i].name, "act") == 0 && strcmp(query->attrs->items[i].s, "sigmoid") == 0)
-      return "no sigmoid after a product";
-  return query->constant_mask & 2 ? reject(query) : "the weights are not constant";
+  if (query->out[0].type.dtype != HONE_F32 || query->out[0].type.format != HONE_PLAIN)
+    return "the output is not plain f32";
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  s->op = query->op;
+  s->attrs = query->attrs;
+  for (int i = 0; i < query->in_count; ++i)
+    if (query->in[i].constant && query->in[i].constant->bytes)
+      s->sum += *(const unsigned char *)query->in[i].constant->data;
+  return NULL;
 }
 
 static int64_t bytes_of(const hone_type *type) {
@@ -234,22 +237,17 @@ static int64_t bytes_of(const hone_type *type) {
   for (int i = 0; i < type->shape.rank; ++i) bytes *= type->shape.dim[i];
   return bytes;
 }
-static size_t pack_bytes(const hone_query *query) { return (size_t)bytes_of(&query->in[1].type); }
+static const char *plan_linear(const hone_query *query, void *state, hone_needs *needs) {
+  for (int i = 0; i < query->attrs->count; ++i) /* something that only the host fuses */
+    if (strcmp(query->attrs->items[i].name, "act") == 0 && strcmp(query->attrs->items[i].s, "sigmoid") == 0)
+      return "no sigmoid after a product";
+  if (!(query->constant_mask & 2)) return "the weights are not constant";
+  const char *reason = plan(query, state, needs);
+  if (!reason) needs->packed = (size_t)bytes_of(&query->in[1].type);
+  return reason;
+}
 static hone_status pack(const hone_query *query, void *to) {
-  memcpy(to, query->in[1].constant->data, pack_bytes(query));
-  return HONE_OK;
-}
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(far_state);
-}
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics) {
-  (void)unit, (void)diagnostics;
-  far_state *s = state;
-  *s = (far_state){.op = query->op, .attrs = query->attrs};
-  for (int i = 0; i < query->in_count; ++i)
-    if (query->in[i].constant && query->in[i].constant->bytes)
-      s->sum += *(const unsigned char *)query->in[i].constant->data;
+  memcpy(to, query->in[1].constant->data, (size_t)bytes_of(&query->in[1].type));
   return HONE_OK;
 }
 static bool translate(const hone_tensor *from, hone_tensor *to) {
@@ -269,44 +267,23 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return far ? give(stream, &j) : HONE_INTERNAL;
 }
 
-static const hone_tactic linear = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "far.linear",
-    .version = 1,
-    .op = "linear",
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-    .pack_mask = 2,
-    .reject = reject_linear,
-    .pack_bytes = pack_bytes,
-    .pack = pack,
-    .state_bytes = state_bytes,
-    .prepare = prepare,
-    .launch = launch,
-};
-static const hone_tactic elementwise = {
-    .struct_size = sizeof(hone_tactic),
-    .name = "far.elementwise",
-    .version = 1,
-    .op = "*elementwise",
-    .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
-    .reject = reject,
-    .state_bytes = state_bytes,
-    .prepare = prepare,
-    .launch = launch,
-};
+static const hone_tactic tactics[] = {
+    {sizeof(hone_tactic), .name = "far.linear", .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 2, .plan = plan_linear, .pack = pack,
+     .launch = launch},
+    {sizeof(hone_tactic), .name = "far.elementwise", .version = 1, .op = "*elementwise",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+    {0}};
+static const hone_tactic *const families[] = {tactics, NULL};
+
 /* For the cpu: a plug-in may bring tactics for devices that are there. It accepts nothing. */
-static const char *reject_all(const hone_query *query) {
-  (void)query;
+static const char *plan_never(const hone_query *query, void *state, hone_needs *needs) {
+  (void)query, (void)state, (void)needs;
   return "a tactic of a plug-in that takes nothing";
 }
-static const hone_tactic never = {.struct_size = sizeof(hone_tactic),
-                                  .name = "far.never",
-                                  .version = 1,
-                                  .op = "softmax",
-                                  .reject = reject_all,
-                                  .launch = launch};
+static const hone_tactic never = {sizeof(hone_tactic), .name = "far.never", .version = 1,
+                                  .op = "softmax",     .plan = plan_never,  .launch = launch};
 
-static const hone_tactic *const tactics[] = {&linear, &elementwise, NULL};
 static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .api = HONE_BACKEND_API,
                                      .name = "far",
@@ -328,7 +305,7 @@ static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .keep = keep,
                                      .replay = replay,
                                      .forget = forget,
-                                     .tactics = tactics};
+                                     .families = families};
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_tactic host_tactics[] = {{"cpu", &never}, {NULL, NULL}};
 static const hone_plugin_table table = {.struct_size = sizeof(hone_plugin_table),
