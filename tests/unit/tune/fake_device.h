@@ -27,17 +27,17 @@ enum { RELU_A, RELU_B, RELU_C, EXP, TANH, FUSED, TO_BLOCKED, FROM_BLOCKED, FAKE_
 static fake_row fake[FAKE_ROWS];
 
 typedef struct fake_state {
-  hn_eval_state eval;
+  hn_eval_state eval; /* the first, for hn_eval_prepare */
   fake_row *row;
   double ns;
 } fake_state;
 
-static inline const char *fake_reject(const hone_query *query, const fake_row *row) {
-  const bool blocked = query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN;
-  return (blocked ? row->blocked_ns : row->plain_ns) > 0 ? NULL : "the test does not want it";
+static inline bool is_blocked(const hone_query *query) {
+  return query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN;
 }
 
-static inline int fake_variants(hone_params *out, int room, const fake_row *row) {
+static inline int fake_variants(const hone_query *query, hone_params *out, int room) {
+  const fake_row *row = query->tactic->kernel;
   const int count = row->variants ? row->variants : 1;
   for (int v = 0; v < count && v < room; ++v) {
     out[v] = (hone_params){0};
@@ -46,16 +46,19 @@ static inline int fake_variants(hone_params *out, int room, const fake_row *row)
   return count < room ? count : room;
 }
 
-static inline hone_status fake_prepare(hone_unit *unit, const hone_query *query, fake_state *s, fake_row *row,
-                                       hone_diagnostics *diag) {
-  s->row = row;
-  s->ns = query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN ? row->blocked_ns
-                                                                                            : row->plain_ns;
+static inline const char *fake_plan(const hone_query *query, void *state, hone_needs *needs) {
+  fake_state *s = state;
+  fake_row *row = (fake_row *)(uintptr_t)query->tactic->kernel;
+  const double ns = is_blocked(query) ? row->blocked_ns : row->plain_ns;
+  if (ns <= 0) return "the test does not want it";
+  if (!is_blocked(query)) (void)hn_eval_plan(query, NULL, needs); /* its scratch */
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  *s = (fake_state){.eval = {.op = query->op, .attrs = query->attrs}, .row = row, .ns = ns};
   for (int64_t k = query->params && query->params->count ? query->params->items[0].value : row->variants;
        k < row->variants; ++k)
     s->ns *= 1.5;
-  s->eval = (hn_eval_state){.op = query->op, .attrs = query->attrs};
-  return hn_eval_prepare(unit, query, &s->eval, diag);
+  return NULL;
 }
 
 /* A relu of blocks is one of all their floats; reformats move elements; the rest is the op's own eval. */
@@ -78,51 +81,33 @@ static inline hone_status fake_launch(void *state, hone_stream *stream, const ho
   return status;
 }
 
-static inline size_t fake_state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(fake_state);
-}
-
-static inline size_t fake_scratch(const hone_query *query) {
-  hone_needs needs = {0};
-  return hn_eval_plan(query, NULL, &needs) ? 0 : needs.scratch;
-}
-
-#define FAKE_ROW(index, tactic_name, op_name, share, ...)                                                              \
-  static const char *reject_##index(const hone_query *query) { return fake_reject(query, &fake[index]); }              \
-  static int variants_##index(const hone_query *query, hone_params *out, int room) {                                   \
-    (void)query;                                                                                                       \
-    return fake_variants(out, room, &fake[index]);                                                                     \
-  }                                                                                                                    \
-  static hone_status prepare_##index(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {      \
-    return fake_prepare(unit, query, s, &fake[index], diag);                                                           \
-  }                                                                                                                    \
-  static const hone_tactic row_##index = {.struct_size = sizeof(hone_tactic),                                          \
-                                          .name = tactic_name,                                                         \
-                                          .version = 1,                                                                \
-                                          .op = op_name,                                                               \
-                                          .flags = HONE_TACTIC_REPEATABLE,                                             \
-                                          .reject = reject_##index,                                                    \
-                                          .variants = variants_##index,                                                \
-                                          .scratch = fake_scratch,                                                     \
-                                          .state_bytes = fake_state_bytes,                                             \
-                                          .prepare = prepare_##index,                                                  \
-                                          .launch = fake_launch,                                                       \
-                                          .efficiency = share,                                                         \
-                                          .formats = {__VA_ARGS__}};
-#define BOTH                                                                                                           \
-  {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW16C, HONE_NCHW16C }
-FAKE_ROW(RELU_A, "fake.relu.a", "relu", 0.9, BOTH)
-FAKE_ROW(RELU_B, "fake.relu.b", "relu", 0.6, BOTH)
-FAKE_ROW(RELU_C, "fake.relu.c", "relu", 0.5, BOTH)
-FAKE_ROW(EXP, "fake.exp", "exp", 0.9, {HONE_PLAIN, HONE_PLAIN})
-FAKE_ROW(TANH, "fake.tanh", "tanh", 0.9, {HONE_PLAIN, HONE_PLAIN})
-FAKE_ROW(FUSED, "fake.fused", "fused", 0.9, {HONE_PLAIN, HONE_PLAIN})
-FAKE_ROW(TO_BLOCKED, "fake.block", "reformat", 0.9, {HONE_PLAIN, HONE_NCHW16C})
-FAKE_ROW(FROM_BLOCKED, "fake.unblock", "reformat", 0.9, {HONE_NCHW16C, HONE_PLAIN})
-
-static const hone_tactic *const fake_tactics[] = {&row_RELU_A, &row_RELU_B,     &row_RELU_C,       &row_EXP, &row_TANH,
-                                                  &row_FUSED,  &row_TO_BLOCKED, &row_FROM_BLOCKED, NULL};
+static const hone_tactic fake_tactics[] = {
+    {sizeof(hone_tactic), .name = "fake.relu.a", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[RELU_A]},
+    {sizeof(hone_tactic), .name = "fake.relu.b", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.6, .kernel = &fake[RELU_B]},
+    {sizeof(hone_tactic), .name = "fake.relu.c", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.5, .kernel = &fake[RELU_C]},
+    {sizeof(hone_tactic), .name = "fake.exp", .version = 1, .op = "exp", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[EXP]},
+    {sizeof(hone_tactic), .name = "fake.tanh", .version = 1, .op = "tanh", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[TANH]},
+    {sizeof(hone_tactic), .name = "fake.fused", .version = 1, .op = "fused", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[FUSED]},
+    {sizeof(hone_tactic), .name = "fake.block", .version = 1, .op = "reformat", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[TO_BLOCKED]},
+    {sizeof(hone_tactic), .name = "fake.unblock", .version = 1, .op = "reformat", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[FROM_BLOCKED]},
+    {0}};
+static const hone_tactic *const fake_families[] = {fake_tactics, NULL};
 
 /* One tuning: the graph, the devices (fake, then the reference), the outcome. */
 typedef struct tuning_case {
@@ -138,8 +123,7 @@ static inline void case_begin(tuning_case *t, const char *text) {
   memset(fake, 0, sizeof fake);
   assert_int_equal(hone_context_create(NULL, &t->context), HONE_OK);
   t->backend = *hn_backend_find("null");
-  t->backend.tactics = fake_tactics;
-  t->backend.families = NULL;
+  t->backend.families = fake_families;
   const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
   assert_int_equal(hn_device_open(t->context, &t->backend, 0, &one, &t->devices[0]), HONE_OK);
   assert_int_equal(hn_device_open(t->context, hn_backend_find("ref"), 0, &one, &t->devices[1]), HONE_OK);
