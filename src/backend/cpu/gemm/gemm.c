@@ -25,11 +25,8 @@ static const char *read_addend(const hone_query *query, hn_gemm_f32 *g, hn_cpu_p
 }
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
-  const char *reason = hn_cpu_check(query, 2, 3, 1);
+  const char *reason = hn_cpu_product_check(query, 3);
   if (reason) return reason;
-  if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
-      !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
-    return "it is not plain f32";
   const hone_shape *a = &query->in[0].type.shape, *b = &query->in[1].type.shape, *y = &query->out[0].type.shape;
   if (a->rank != 2 || b->rank != 2 || y->rank != 2) return "it is not a product of two matrices";
   if (hn_attr_float(query->attrs, "alpha") != 1) return "alpha is not 1";

@@ -249,6 +249,15 @@ void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_pro
   hn_pool_run(pool, p->batches * p->row_chunks * p->panel_chunks, p->grain, body, &j);
 }
 
+const char *hn_cpu_product_check(const hone_query *query, int most) {
+  const char *reason = hn_cpu_check(query, 2, most, 1);
+  if (reason) return reason;
+  const bool is_plain = hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) &&
+                        hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) &&
+                        hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN);
+  return is_plain ? NULL : "it is not plain f32";
+}
+
 typedef struct state {
   hn_cpu_product product;
   hn_cpu_product_ports ports;

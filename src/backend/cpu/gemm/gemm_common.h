@@ -69,6 +69,8 @@ typedef struct hn_cpu_product_kernel {
   const char *(*read)(const hone_query *query, hn_cpu_product *product, hn_cpu_product_ports *ports);
 } hn_cpu_product_kernel;
 
+/* NULL when there are both operands, plain f32 as the product is, and `most` inputs at most: read's first question. */
+const char *hn_cpu_product_check(const hone_query *query, int most);
 const char *hn_cpu_product_plan_query(const hone_query *query, void *state, hone_needs *needs);
 hone_status hn_cpu_product_pack_query(const hone_query *query, void *to);
 hone_status hn_cpu_product_launch(void *state, hone_stream *stream, const hone_launch *launch);

@@ -3,11 +3,8 @@
 #include "backend/cpu/gemm/gemm_common.h"
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
-  const char *reason = hn_cpu_check(query, 2, 5, 1);
+  const char *reason = hn_cpu_product_check(query, 5);
   if (reason) return reason;
-  if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
-      !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
-    return "it is not plain f32";
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape, *y = &query->out[0].type.shape;
   if (x->rank < 1 || w->rank != 2 || y->rank != x->rank) return "the ranks do not fit together";
   const bool transposed = hn_attr_int(query->attrs, "transpose_w") != 0;

@@ -40,11 +40,8 @@ static bool fits_output(const hone_query *query, const hn_cpu_product *p) {
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
   (void)ports;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
+  const char *reason = hn_cpu_product_check(query, 2);
   if (reason) return reason;
-  if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
-      !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
-    return "it is not plain f32";
   if (query->in[0].type.shape.rank < 1 || query->in[1].type.shape.rank < 1) return "an operand is a scalar";
   const hone_shape a = matrix(&query->in[0].type.shape, true), b = matrix(&query->in[1].type.shape, false);
   hn_gemm_f32 *g = &p->gemm;
