@@ -21,8 +21,8 @@ typedef struct state {
   const conv_kernel *kernel;
   hn_conv_f32 conv;   /* without pointers */
   hn_conv_f32 gather; /* STRIDED: the convolution as asked for; conv reads what it gathers */
-  int64_t units, grain, weight_floats, slopes_at, gather_grain;
-  bool has_bias, has_residual;
+  hn_cpu_conv_layout packed;
+  int64_t units, grain, gather_grain;
   hn_conv_f32_mend mend; /* of merged groups; together 0: there are none */
   int64_t mend_units, mend_grain;
 } state;
@@ -102,19 +102,19 @@ static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel)
   return merged_groups(c, kernel) ? NULL : "a group's channels do not fill whole blocks";
 }
 
-static const char *reject(const hone_query *query, const conv_kernel *kernel) {
-  hn_conv_f32 conv;
-  const char *reason = read(query, &conv, kernel);
+/* Reads the convolution, and says why not. */
+static const char *accept(const hone_query *query, const conv_kernel *kernel, hn_conv_f32 *conv) {
+  const char *reason = read(query, conv, kernel);
   if (reason) return reason;
   const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
   if (hn_reads_as(&query->out[0].type, blocked) == kernel->writes_plain) return "the output has another format";
   if (kernel->writes_plain && query->out[0].type.format != HONE_PLAIN) return "the output has another format";
-  if (kernel->writes_plain && conv.out_channels > MOST_PLAIN_CHANNELS) return "it has more than 256 output channels";
-  if (kernel->writes_plain && conv.out_channels % 8 == 0) return "its output channels fill blocks, as in inner layers";
+  if (kernel->writes_plain && conv->out_channels > MOST_PLAIN_CHANNELS) return "it has more than 256 output channels";
+  if (kernel->writes_plain && conv->out_channels % 8 == 0) return "its output channels fill blocks, as in inner layers";
   if (kernel->kind == FIRST ? query->in[0].type.format != HONE_PLAIN : !hn_reads_as(&query->in[0].type, blocked))
     return "the input has another format";
   reason = hn_cpu_conv_constants(query);
-  return reason ? reason : reject_shape(&conv, kernel);
+  return reason ? reason : reject_shape(conv, kernel);
 }
 
 static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
@@ -129,15 +129,8 @@ static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   return hn_conv_f32_packed_floats(m.out_channels, m.in_channels / m.groups, taps, kernel->block);
 }
 
-static size_t pack_bytes(const hone_query *query, const conv_kernel *kernel) {
-  hn_conv_f32 c;
-  if (read(query, &c, kernel)) return 0;
-  const int64_t channels =
-      hn_cpu_conv_channel_floats(query, 2, &c, kernel->block) + hn_cpu_conv_channel_floats(query, 4, &c, kernel->block);
-  return (size_t)(weight_floats(&c, kernel) + channels) * sizeof(float);
-}
-
-static hone_status pack(const hone_query *query, float *to, const conv_kernel *kernel) {
+static hone_status pack(const hone_query *query, void *to) {
+  const conv_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   if (read(query, &c, kernel)) return HONE_INTERNAL;
   const float *w = query->in[1].constant->data;
@@ -154,13 +147,14 @@ static hone_status pack(const hone_query *query, float *to, const conv_kernel *k
   else
     hn_conv_f32_pack_c(w, c.out_channels, in_group, taps, kernel->block, 0, hn_ceil_div(c.out_channels, kernel->block),
                        to);
-  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, to + weight_floats(&c, kernel));
-  (void)hn_cpu_conv_pack_channels(query, 4, &c, kernel->block, to);
+  const hn_cpu_conv_layout at = hn_cpu_conv_lay_out(query, &c, kernel->block, weight_floats(&c, kernel));
+  hn_cpu_conv_pack_epilogue(query, &at, &c, kernel->block, to);
   return HONE_OK;
 }
 
 /* The first guess leads; the guess depends on the channels alone. */
-static int variants(const hone_query *query, hone_params *out, int room, const conv_kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room) {
+  const conv_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   if (is_by_channel(kernel) || read(query, &c, kernel)) {
     if (room > 0) out[0] = (hone_params){0};
@@ -180,17 +174,6 @@ static int variants(const hone_query *query, hone_params *out, int room, const c
 
 static int64_t gather_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
   return hn_conv_f32_gather_rows(c, kernel->block) * c->out_width * kernel->block;
-}
-
-static size_t scratch(const hone_query *query, const conv_kernel *kernel) {
-  hn_conv_f32 c;
-  if (kernel->kind != STRIDED || hn_cpu_conv_read(query, &c)) return 0;
-  return (size_t)gather_floats(&c, kernel) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
 }
 
 static double flops_of(const hn_conv_f32 *c, const conv_kernel *kernel) {
@@ -215,14 +198,20 @@ static void merge(state *s, const conv_kernel *kernel) {
   *c = merged(c, kernel);
 }
 
-static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const conv_kernel *kernel) {
+/* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
+static double reaches(const hn_conv_f32 *c, const conv_kernel *kernel) {
+  static const double share[] = {[GENERAL] = 0.85,   [POINTWISE] = 0.85,  [STRIDED] = 0.85,   [FIRST] = 0.75,
+                                 [DEPTHWISE] = 0.33, [MULTIPLIED] = 0.33, [TRANSPOSED] = 0.85};
+  if (is_by_channel(kernel)) return share[kernel->kind] * hn_cpu_filled(c->out_channels, kernel->block);
+  const int64_t together = merged_groups(c, kernel);
+  if (together > 1) return share[kernel->kind] / (double)together;
+  const double filled = share[kernel->kind] * hn_cpu_filled(c->out_channels / c->groups, kernel->block);
+  return kernel->kind == FIRST ? filled : filled * hn_cpu_filled(c->in_channels / c->groups, kernel->block);
+}
+
+static void cut(const hone_query *query, const conv_kernel *kernel, state *s) {
   hn_conv_f32 *c = &s->conv;
-  const char *reason = read(query, c, kernel);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
-  s->weight_floats = weight_floats(c, kernel);
-  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
   if (kernel->kind == GENERAL || is_flat(kernel)) merge(s, kernel);
   if (kernel->kind == STRIDED) {
     s->gather = *c;
@@ -230,20 +219,33 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
     const int64_t rows = hn_conv_f32_gather_rows(&s->gather, kernel->block);
     s->gather_grain = hn_cpu_grain(rows, (double)(gather_floats(&s->gather, kernel)) * NS_PER_GATHERED);
   }
-  hn_conv_f32_choose(c, kernel->block, kernel->most, is_flat(kernel), l2, query->facts->threads);
-  if (query->params && query->params->count == 1) {
-    const int64_t wanted = query->params->items[0].value;
-    if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
-  }
+  hn_conv_f32_choose(c, kernel->block, kernel->most, is_flat(kernel), hn_cpu_l2_bytes(query->facts),
+                     query->facts->threads);
+  c->oc_blocks = (int32_t)hn_cpu_conv_param(query, 0, kernel->most, c->oc_blocks);
   if (kernel->kind == TRANSPOSED) c->unit_rows = hn_ceil_div(c->unit_rows, c->stride_height) * c->stride_height;
   c->plain_output = kernel->writes_plain;
   s->units = is_by_channel(kernel) ? hn_conv_f32_dw_units(c, kernel->block)
                                    : hn_conv_f32_units(c, kernel->block, is_flat(kernel));
   s->grain =
-      hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns + (double)s->weight_floats * NS_PER_WEIGHT);
-  s->has_bias = hn_cpu_given(query, 2);
-  s->has_residual = hn_cpu_given(query, 3);
-  return HONE_OK;
+      hn_cpu_grain(s->units, flops_of(c, kernel) / kernel->flops_per_ns + (double)s->packed.bias_at * NS_PER_WEIGHT);
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  const conv_kernel *kernel = query->tactic->kernel;
+  hn_conv_f32 c;
+  const char *reason = accept(query, kernel, &c);
+  if (reason) return reason;
+  const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, kernel->block, weight_floats(&c, kernel));
+  needs->state = sizeof(state);
+  needs->packed = (size_t)packed.end * sizeof(float);
+  if (kernel->kind == STRIDED) needs->scratch = (size_t)gather_floats(&c, kernel) * sizeof(float);
+  needs->efficiency = reaches(&c, kernel);
+  if (!state_memory) return NULL;
+  state *s = state_memory;
+  s->conv = c;
+  s->packed = packed;
+  cut(query, kernel, s);
+  return NULL;
 }
 
 typedef struct job {
@@ -279,12 +281,7 @@ static void mend_body(void *arg, int worker, int64_t begin, int64_t end) {
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
   job j = {s->kernel, s->conv};
-  j.conv.input = launch->in[0].data;
-  j.conv.weights = launch->packed;
-  j.conv.output = launch->out[0].data;
-  if (s->has_bias) j.conv.epilogue.bias = j.conv.weights + s->weight_floats;
-  if (s->has_residual) j.conv.epilogue.residual = launch->in[3].data;
-  if (hn_cpu_has_slope(&j.conv.epilogue)) j.conv.epilogue.slope = j.conv.weights + s->slopes_at;
+  hn_cpu_conv_bind(&s->packed, launch, &j.conv);
   if (s->kernel->kind == STRIDED) {
     gather_job g = {s, j.conv.input, launch->scratch};
     const int64_t rows = hn_conv_f32_gather_rows(&s->gather, s->kernel->block);
@@ -304,45 +301,124 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
-static double reaches(const hone_query *query, const conv_kernel *kernel) {
-  static const double share[] = {[GENERAL] = 0.85,   [POINTWISE] = 0.85,  [STRIDED] = 0.85,   [FIRST] = 0.75,
-                                 [DEPTHWISE] = 0.33, [MULTIPLIED] = 0.33, [TRANSPOSED] = 0.85};
-  hn_conv_f32 c;
-  if (read(query, &c, kernel) || c.groups < 1) return 0;
-  if (is_by_channel(kernel)) return share[kernel->kind] * hn_cpu_filled(c.out_channels, kernel->block);
-  const int64_t together = merged_groups(&c, kernel);
-  if (together > 1) return share[kernel->kind] / (double)together;
-  const double filled = share[kernel->kind] * hn_cpu_filled(c.out_channels / c.groups, kernel->block);
-  return kernel->kind == FIRST ? filled : filled * hn_cpu_filled(c.in_channels / c.groups, kernel->block);
-}
-
-#define ROW_OF(symbol, name, version, op_name, FORMAT_IN, FORMAT_OUT, suffix, ISA, ...)                                \
-  static const conv_kernel kernel_##symbol##_##suffix = {__VA_ARGS__};                                                 \
-  HN_CPU_CONV_PACKED_ROW(symbol, "cpu." name "." #suffix, version, op_name, suffix, ISA, &kernel_##symbol##_##suffix,  \
-                         .formats = {{FORMAT_IN, FORMAT_OUT}})
-#define ROWS(blocked, FORMAT, suffix, ISA, block, most, speed)                                                         \
-  ROW_OF(conv_f32_direct, "conv.f32." #blocked ".direct", 1, "conv", FORMAT, FORMAT, suffix, ISA,                      \
-         hn_conv_f32_##blocked##_##suffix, GENERAL, false, block, most, speed)                                         \
-  ROW_OF(conv_f32_direct_plain, "conv.f32." #blocked ".direct_plain", 1, "conv", FORMAT, HONE_PLAIN, suffix, ISA,      \
-         hn_conv_f32_##blocked##_##suffix, GENERAL, true, block, most, speed)                                          \
-  ROW_OF(conv_f32_1x1, "conv.f32." #blocked ".1x1", 1, "conv", FORMAT, FORMAT, suffix, ISA,                            \
-         hn_conv_f32_1x1_##blocked##_##suffix, POINTWISE, false, block, most, speed)                                   \
-  ROW_OF(conv_f32_1x1_plain, "conv.f32." #blocked ".1x1_plain", 1, "conv", FORMAT, HONE_PLAIN, suffix, ISA,            \
-         hn_conv_f32_1x1_##blocked##_##suffix, POINTWISE, true, block, most, speed)                                    \
-  ROW_OF(conv_f32_1x1_strided, "conv.f32." #blocked ".1x1_strided", 1, "conv", FORMAT, FORMAT, suffix, ISA,            \
-         hn_conv_f32_1x1_##blocked##_##suffix, STRIDED, false, block, most, speed)                                     \
-  ROW_OF(conv_f32_first, "conv.f32." #blocked ".first", 1, "conv", HONE_PLAIN, FORMAT, suffix, ISA,                    \
-         hn_conv_f32_first_##blocked##_##suffix, FIRST, false, block, 2, (speed) / 2)                                  \
-  ROW_OF(conv_f32_dw, "conv.f32." #blocked ".dw", 1, "conv", FORMAT, FORMAT, suffix, ISA,                              \
-         hn_conv_f32_dw_##blocked##_##suffix, DEPTHWISE, false, block, 1, (speed) / 2)                                 \
-  ROW_OF(conv_f32_dw_multiplier, "conv.f32." #blocked ".dw_multiplier", 1, "conv", FORMAT, FORMAT, suffix, ISA,        \
-         hn_conv_f32_dw_multiplier_##blocked##_##suffix, MULTIPLIED, false, block, 1, (speed) / 2)                     \
-  ROW_OF(conv_transpose_f32_blocked, "conv_transpose.f32." #blocked, 2, "conv_transpose", FORMAT, FORMAT, suffix, ISA, \
-         hn_conv_transpose_f32_##blocked##_##suffix, TRANSPOSED, false, block, most, speed)
-
-ROWS(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
+const hone_tactic hn_tactics_cpu_conv[] = {
 #ifndef HONE_NO_AVX
-ROWS(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
-ROWS(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct_plain.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, POINTWISE, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512,
+                                    140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1_plain.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, POINTWISE, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512,
+                                    140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1_strided.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, STRIDED, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.first.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw16c_avx512, FIRST, false, 16, 2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.dw.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw16c_avx512, DEPTHWISE, false, 16, 1, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.dw_multiplier.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw16c_avx512, MULTIPLIED, false, 16, 1, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw16c.avx512", .version = 2, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw16c_avx512, TRANSPOSED, false, 16,
+                                    HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_plain.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_strided.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_avx2, FIRST, false, 8, 2, 35.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw8c_avx2, DEPTHWISE, false, 8, 1, 35.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw_multiplier.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_avx2, MULTIPLIED, false, 8, 1, 35.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.avx2", .version = 2, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw8c_avx2, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2,
+                                    70.0}},
 #endif
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_strided.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_c, FIRST, false, 8, 2, 5.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw8c_c, DEPTHWISE, false, 8, 1, 5.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw_multiplier.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_c, MULTIPLIED, false, 8, 1, 5.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.c", .version = 2, .op = "conv_transpose",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_transpose_f32_nchw8c_c, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {0}};

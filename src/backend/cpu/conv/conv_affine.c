@@ -20,9 +20,9 @@ typedef struct state {
   hn_conv_f32 conv; /* one image without pointers; its input is a unit's */
   hn_channel_affine_args affine;
   int64_t batch, pixels, chunks, sets, grain, in_blocks, out_blocks;
-  int64_t bias_at, slopes_at, scale_at, shift_at; /* in what pack wrote */
+  hn_cpu_conv_layout packed;
+  int64_t scale_at, shift_at, packed_floats; /* in what pack wrote */
   int64_t worker_floats;
-  bool has_bias, has_residual;
 } state;
 
 enum { UNIT_BYTES = 128 << 10, LEAST_PIXELS = 28 };
@@ -48,46 +48,35 @@ static const char *read(const hone_query *query, const affine_kernel *kernel, hn
   return NULL;
 }
 
-static const char *reject(const hone_query *query, const affine_kernel *kernel) {
-  hn_conv_f32 conv;
-  return read(query, kernel, &conv);
-}
-
-/* Places of everything in packed memory; returns its floats. */
-static int64_t lay_out(const hone_query *query, state *s) {
-  const int block = s->kernel->block;
+/* Places of everything in packed memory. */
+static void lay_out(const hone_query *query, const affine_kernel *kernel, state *s) {
+  const int block = kernel->block;
   const hn_conv_f32 *c = &s->conv;
+  s->kernel = kernel;
   s->in_blocks = hn_ceil_div(c->in_channels, block);
   s->out_blocks = hn_ceil_div(c->out_channels, block);
-  s->bias_at = hn_conv_f32_packed_floats(c->out_channels, c->in_channels, 1, block);
-  s->slopes_at = s->bias_at + hn_cpu_conv_channel_floats(query, 2, c, block);
-  s->scale_at = s->slopes_at + hn_cpu_conv_channel_floats(query, 4, c, block);
+  s->packed =
+      hn_cpu_conv_lay_out(query, c, block, hn_conv_f32_packed_floats(c->out_channels, c->in_channels, 1, block));
+  s->scale_at = s->packed.end;
   s->shift_at = s->scale_at + s->in_blocks * block;
-  return s->shift_at + s->in_blocks * block;
+  s->packed_floats = s->shift_at + s->in_blocks * block;
 }
 
-static size_t pack_bytes(const hone_query *query, const affine_kernel *kernel) {
-  state s = {.kernel = kernel};
-  return read(query, kernel, &s.conv) ? 0 : (size_t)lay_out(query, &s) * sizeof(float);
-}
-
-static hone_status pack(const hone_query *query, float *to, const affine_kernel *kernel) {
-  state s = {.kernel = kernel};
+static hone_status pack(const hone_query *query, void *to) {
+  const affine_kernel *kernel = query->tactic->kernel;
+  state s = {0};
   if (read(query, kernel, &s.conv)) return HONE_INTERNAL;
-  (void)lay_out(query, &s);
+  lay_out(query, kernel, &s);
   hn_conv_f32_pack_c(query->in[1].constant->data, s.conv.out_channels, s.conv.in_channels, 1, kernel->block, 0,
                      s.out_blocks, to);
-  (void)hn_cpu_conv_pack_channels(query, 2, &s.conv, kernel->block, to + s.bias_at);
-  (void)hn_cpu_conv_pack_channels(query, 4, &s.conv, kernel->block, to + s.slopes_at);
-  for (int i = SCALE; i <= SHIFT; ++i) {
-    const float *from = query->in[i].constant->data;
-    float *at = to + (i == SCALE ? s.scale_at : s.shift_at);
-    for (int64_t c = 0; c < s.in_blocks * kernel->block; ++c) at[c] = c < s.conv.in_channels ? from[c] : 0;
-  }
+  hn_cpu_conv_pack_epilogue(query, &s.packed, &s.conv, kernel->block, to);
+  hn_cpu_conv_pack_channels(query, SCALE, s.conv.in_channels, kernel->block, (float *)to + s.scale_at);
+  hn_cpu_conv_pack_channels(query, SHIFT, s.conv.in_channels, kernel->block, (float *)to + s.shift_at);
   return HONE_OK;
 }
 
-static int variants(const hone_query *query, hone_params *out, int room, const affine_kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room) {
+  const affine_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   int count = 0;
   if (read(query, kernel, &c)) return 0;
@@ -100,12 +89,13 @@ static int variants(const hone_query *query, hone_params *out, int room, const a
   return count;
 }
 
-static hone_status describe(const hone_query *query, state *s, const affine_kernel *kernel, hone_diagnostics *diag) {
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const affine_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
   const char *reason = read(query, kernel, c);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  s->kernel = kernel;
-  (void)lay_out(query, s);
+  if (reason) return reason;
+  lay_out(query, kernel, s);
   s->batch = c->batch;
   s->pixels = c->out_height * c->out_width;
   int64_t chunk = UNIT_BYTES / (int64_t)sizeof(float) / (s->in_blocks * kernel->block) / LEAST_PIXELS * LEAST_PIXELS;
@@ -113,11 +103,7 @@ static hone_status describe(const hone_query *query, state *s, const affine_kern
   s->chunks = hn_ceil_div(s->pixels, chunk);
   chunk = hn_ceil_div(s->pixels, s->chunks);
   s->chunks = hn_ceil_div(s->pixels, chunk);
-  c->oc_blocks = (int32_t)hn_cpu_lesser(2, s->out_blocks);
-  if (query->params && query->params->count == 1) {
-    const int64_t wanted = query->params->items[0].value;
-    if (wanted >= 1 && wanted <= kernel->most) c->oc_blocks = (int32_t)wanted;
-  }
+  c->oc_blocks = (int32_t)hn_cpu_conv_param(query, 0, kernel->most, hn_cpu_lesser(2, s->out_blocks));
   s->sets = hn_ceil_div(s->out_blocks, c->oc_blocks);
   s->grain = hn_cpu_grain(s->batch * s->chunks, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   c->batch = 1;
@@ -127,26 +113,16 @@ static hone_status describe(const hone_query *query, state *s, const affine_kern
   s->affine = (hn_channel_affine_args){.channels = kernel->block,
                                        .block = kernel->block,
                                        .relu = hn_name_equal(hn_attr_text(query->attrs, "pre_act"), "relu")};
-  s->has_bias = hn_cpu_given(query, 2);
-  s->has_residual = hn_cpu_given(query, 3);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const affine_kernel *kernel) {
-  state s = {0};
-  if (describe(query, &s, kernel, NULL) != HONE_OK) return 0;
-  return (size_t)(hn_cpu_threads(query->facts) * s.worker_floats) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(hn_cpu_threads(query->facts) * s->worker_floats) * sizeof(float);
+  needs->packed = (size_t)s->packed_floats * sizeof(float);
+  return NULL;
 }
 
 typedef struct job {
   const state *s;
-  const float *input, *packed, *residual;
-  float *output, *scratch;
+  hn_conv_f32 conv; /* of the first image */
+  float *scratch;
 } job;
 
 /* Pixels [first, first + count) of an image into `to`, block after block, `chunk` pixels apart. */
@@ -158,8 +134,8 @@ static void prepare_input(const job *j, const float *image, int64_t first, int64
   for (int64_t b = 0; b < s->in_blocks; ++b) {
     a.x = image + (b * s->pixels + first) * block;
     a.y = to + b * step;
-    a.scale = j->packed + s->scale_at + b * block;
-    a.shift = j->packed + s->shift_at + b * block;
+    a.scale = j->conv.weights + s->scale_at + b * block;
+    a.shift = j->conv.weights + s->shift_at + b * block;
     s->kernel->affine(&a, 0, 1);
   }
 }
@@ -169,69 +145,43 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   const state *s = j->s;
   const int64_t block = s->kernel->block;
   float *memory = j->scratch + (int64_t)worker * s->worker_floats;
-  hn_conv_f32 c = s->conv;
-  c.weights = j->packed;
-  if (s->has_bias) c.epilogue.bias = j->packed + s->bias_at;
-  if (hn_cpu_has_slope(&c.epilogue)) c.epilogue.slope = j->packed + s->slopes_at;
+  hn_conv_f32 c = j->conv;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t image = unit / s->chunks, chunk = unit % s->chunks, first = chunk * c.unit_rows;
     const int64_t out = image * s->out_blocks * s->pixels * block;
-    prepare_input(j, j->input + image * s->in_blocks * s->pixels * block, first,
+    prepare_input(j, j->conv.input + image * s->in_blocks * s->pixels * block, first,
                   hn_cpu_lesser(c.unit_rows, s->pixels - first), memory);
     c.input = memory - first * block; /* the kernel counts pixels from the image's first */
-    c.output = j->output + out;
-    if (j->residual) c.epilogue.residual = j->residual + out;
+    c.output = j->conv.output + out;
+    if (s->packed.has_residual) c.epilogue.residual = j->conv.epilogue.residual + out;
     s->kernel->run(&c, chunk * s->sets, (chunk + 1) * s->sets);
   }
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
-  job j = {.s = s,
-           .input = launch->in[0].data,
-           .packed = launch->packed,
-           .residual = s->has_residual ? launch->in[3].data : NULL,
-           .output = launch->out[0].data,
-           .scratch = launch->scratch};
+  job j = {s, s->conv, launch->scratch};
+  hn_cpu_conv_bind(&s->packed, launch, &j.conv);
   hn_pool_run(hn_stream_pool(stream), s->batch * s->chunks, s->grain, body, &j);
   return HONE_OK;
 }
 
-#define ROW(blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                        \
-  static const affine_kernel kernel_##suffix = {hn_conv_f32_1x1_##blocked##_##suffix, hn_channel_affine_f32_##suffix,  \
-                                                lanes, widest, speed};                                                 \
-  static const char *reject_##suffix(const hone_query *query) { return reject(query, &kernel_##suffix); }              \
-  static int variants_##suffix(const hone_query *query, hone_params *out, int room) {                                  \
-    return variants(query, out, room, &kernel_##suffix);                                                               \
-  }                                                                                                                    \
-  static size_t pack_bytes_##suffix(const hone_query *query) { return pack_bytes(query, &kernel_##suffix); }           \
-  static hone_status pack_##suffix(const hone_query *query, void *to) { return pack(query, to, &kernel_##suffix); }    \
-  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &kernel_##suffix); }                 \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return describe(query, s, &kernel_##suffix, diag);                                                                 \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_affine_conv_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.affine_conv.f32." #blocked ".1x1." #suffix,                                                         \
-      .version = 1,                                                                                                    \
-      .op = "affine_conv",                                                                                             \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .pack_mask = 1 << 1 | 1 << 2 | 1 << 4 | 1 << SCALE | 1 << SHIFT,                                                 \
-      .formats = {{FORMAT, FORMAT}},                                                                                   \
-      .reject = reject_##suffix,                                                                                       \
-      .variants = variants_##suffix,                                                                                   \
-      .pack_bytes = pack_bytes_##suffix,                                                                               \
-      .pack = pack_##suffix,                                                                                           \
-      .scratch = scratch_##suffix,                                                                                     \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
-
-ROW(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0)
+const hone_tactic hn_tactics_cpu_conv_affine[] = {
 #ifndef HONE_NO_AVX
-ROW(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0)
-ROW(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0)
+    {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw16c.1x1.avx512", .version = 1, .op = "affine_conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const affine_kernel){hn_conv_f32_1x1_nchw16c_avx512, hn_channel_affine_f32_avx512, 16,
+                                      HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw8c.1x1.avx2", .version = 1, .op = "affine_conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const affine_kernel){hn_conv_f32_1x1_nchw8c_avx2, hn_channel_affine_f32_avx2, 8,
+                                      HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
 #endif
+    {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw8c.1x1.c", .version = 1, .op = "affine_conv",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const affine_kernel){hn_conv_f32_1x1_nchw8c_c, hn_channel_affine_f32_c, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {0}};

@@ -131,15 +131,43 @@ const char *hn_cpu_conv_constants(const hone_query *query) {
   return NULL;
 }
 
-int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, const hn_conv_f32 *c, int block) {
-  return hn_cpu_given(query, input) ? hn_ceil_div(c->out_channels, block) * block : 0;
+int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, int64_t channels, int block) {
+  return hn_cpu_given(query, input) ? hn_ceil_div(channels, block) * block : 0;
 }
 
-float *hn_cpu_conv_pack_channels(const hone_query *query, int input, const hn_conv_f32 *c, int block, float *to) {
-  const int64_t padded = hn_cpu_conv_channel_floats(query, input, c, block);
+void hn_cpu_conv_pack_channels(const hone_query *query, int input, int64_t channels, int block, float *to) {
+  const int64_t padded = hn_cpu_conv_channel_floats(query, input, channels, block);
   const float *from = padded ? query->in[input].constant->data : NULL;
-  for (int64_t i = 0; i < padded; ++i) to[i] = i < c->out_channels ? from[i] : 0;
-  return to + padded;
+  for (int64_t i = 0; i < padded; ++i) to[i] = i < channels ? from[i] : 0;
+}
+
+hn_cpu_conv_layout hn_cpu_conv_lay_out(const hone_query *query, const hn_conv_f32 *c, int block,
+                                       int64_t weight_floats) {
+  hn_cpu_conv_layout at = {.bias_at = weight_floats, .has_residual = hn_cpu_given(query, 3)};
+  at.slopes_at = at.bias_at + hn_cpu_conv_channel_floats(query, 2, c->out_channels, block);
+  at.end = at.slopes_at + hn_cpu_conv_channel_floats(query, 4, c->out_channels, block);
+  return at;
+}
+
+void hn_cpu_conv_pack_epilogue(const hone_query *query, const hn_cpu_conv_layout *layout, const hn_conv_f32 *c,
+                               int block, float *packed) {
+  hn_cpu_conv_pack_channels(query, 2, c->out_channels, block, packed + layout->bias_at);
+  hn_cpu_conv_pack_channels(query, 4, c->out_channels, block, packed + layout->slopes_at);
+}
+
+void hn_cpu_conv_bind(const hn_cpu_conv_layout *layout, const hone_launch *launch, hn_conv_f32 *c) {
+  c->input = launch->in[0].data;
+  c->weights = launch->packed;
+  c->output = launch->out[0].data;
+  if (layout->slopes_at > layout->bias_at) c->epilogue.bias = c->weights + layout->bias_at;
+  if (layout->has_residual) c->epilogue.residual = launch->in[3].data;
+  if (hn_cpu_has_slope(&c->epilogue)) c->epilogue.slope = c->weights + layout->slopes_at;
+}
+
+int64_t hn_cpu_conv_param(const hone_query *query, int index, int64_t most, int64_t otherwise) {
+  if (!query->params || index >= query->params->count) return otherwise;
+  const int64_t value = query->params->items[index].value;
+  return value >= 1 && value <= most ? value : otherwise;
 }
 
 double hn_cpu_conv_flops(const hn_conv_f32 *c) {

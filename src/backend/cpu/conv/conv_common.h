@@ -22,12 +22,29 @@ const char *hn_cpu_conv_transpose_read(const hone_query *query, hn_conv_f32 *out
 /* That with up to three spatial axes. */
 const char *hn_cpu_conv_transpose_read_3d(const hone_query *query, hn_conv_f32 *out);
 
-/* For tactics that pack weights, bias and slopes: why not, or NULL. */
+/* For tactics that pack weights, bias and slopes: these inputs; and why not, or NULL. */
+enum { HN_CPU_CONV_PACKED = 1 << 1 | 1 << 2 | 1 << 4 };
 const char *hn_cpu_conv_constants(const hone_query *query);
-/* Constants with an element for each output channel, bias and slopes, as blocked kernels want them: floats, 0 for an
- * absent input; pack writes them in whole blocks, zeros behind the last channel, and returns where they end. */
-int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, const hn_conv_f32 *conv, int block);
-float *hn_cpu_conv_pack_channels(const hone_query *query, int input, const hn_conv_f32 *conv, int block, float *to);
+
+/* A constant with an element for each channel as blocked kernels want it, behind packed weights: floats, 0 for an
+ * absent input; pack writes whole blocks, zeros behind the last channel. */
+int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, int64_t channels, int block);
+void hn_cpu_conv_pack_channels(const hone_query *query, int input, int64_t channels, int block, float *to);
+
+/* Where bias and slopes of one convolution lie in what pack wrote, in floats: behind its weights, in this order. */
+typedef struct hn_cpu_conv_layout {
+  int64_t bias_at, slopes_at, end;
+  bool has_residual;
+} hn_cpu_conv_layout;
+hn_cpu_conv_layout hn_cpu_conv_lay_out(const hone_query *query, const hn_conv_f32 *conv, int block,
+                                       int64_t weight_floats);
+void hn_cpu_conv_pack_epilogue(const hone_query *query, const hn_cpu_conv_layout *layout, const hn_conv_f32 *conv,
+                               int block, float *packed);
+/* The pointers of one launch. */
+void hn_cpu_conv_bind(const hn_cpu_conv_layout *layout, const hone_launch *launch, hn_conv_f32 *conv);
+
+/* A variant's parameter, or what stands for one that is absent or not in 1 .. most. */
+int64_t hn_cpu_conv_param(const hone_query *query, int index, int64_t most, int64_t otherwise);
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 

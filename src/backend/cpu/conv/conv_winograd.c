@@ -24,10 +24,10 @@ static const double weight_limit = 1 << 28; /* bytes */
 typedef struct state {
   const winograd_kernel *kernel;
   hn_winograd_f32 w; /* without pointers */
+  hn_cpu_conv_layout packed;
   int64_t units, in_grain, out_grain, sets, in_blocks;
-  int64_t weight_floats, patch_floats, worker_floats;
-  int64_t slopes_at; /* in what pack wrote */
-  bool is_shared, has_bias, has_residual;
+  int64_t patch_floats, worker_floats;
+  bool is_shared;
 } state;
 
 /* Where the transforms of weights and their sums could overflow, tiles could not be computed again from them. */
@@ -42,49 +42,45 @@ static bool are_ordinary(const hone_tensor *weights) {
   return most < limit;
 }
 
-static const char *reject(const hone_query *query, const winograd_kernel *kernel) {
-  hn_conv_f32 c;
-  const char *reason = hn_cpu_conv_read(query, &c);
+/* Reads the convolution, and says why not. */
+static const char *accept(const hone_query *query, const winograd_kernel *kernel, hn_conv_f32 *c) {
+  const char *reason = hn_cpu_conv_read(query, c);
   if (reason) return reason;
   if (query->in[0].type.format != kernel->format) return "the input has another format";
   if (query->out[0].type.format != kernel->format) return "the output has another format";
   reason = hn_cpu_conv_constants(query);
   if (reason) return reason;
-  if (c.kernel_height != 3 || c.kernel_width != 3) return "it is not 3x3";
-  if (c.stride_height * c.stride_width * c.dilation_height * c.dilation_width != 1)
+  if (c->kernel_height != 3 || c->kernel_width != 3) return "it is not 3x3";
+  if (c->stride_height * c->stride_width * c->dilation_height * c->dilation_width != 1)
     return "it has a stride or a dilation";
-  if (c.groups != 1) return "it has groups";
-  if (c.in_channels < LEAST_CHANNELS || c.out_channels < LEAST_CHANNELS)
+  if (c->groups != 1) return "it has groups";
+  if (c->in_channels < LEAST_CHANNELS || c->out_channels < LEAST_CHANNELS)
     return "its channels are too few to pay for the transforms";
   const int64_t m = kernel->tile;
   const double places = (double)hn_winograd_f32_places(m);
-  const double tiles = (double)hn_ceil_div(c.out_height, m) * (double)hn_ceil_div(c.out_width, m);
-  if (tiles * places > 6.0 * (double)(c.out_height * c.out_width)) return "most of its tiles would hang over the image";
-  if ((double)(c.in_channels + 16) * (double)(c.out_channels + 16) * places * (double)sizeof(float) > weight_limit)
+  const double tiles = (double)hn_ceil_div(c->out_height, m) * (double)hn_ceil_div(c->out_width, m);
+  if (tiles * places > 6.0 * (double)(c->out_height * c->out_width))
+    return "most of its tiles would hang over the image";
+  if ((double)(c->in_channels + 16) * (double)(c->out_channels + 16) * places * (double)sizeof(float) > weight_limit)
     return "its transformed weights are too large";
   if (query->in[1].constant && !are_ordinary(query->in[1].constant)) return "a weight is not finite, or beyond 2^60";
   return NULL;
 }
 
-static int64_t weight_floats(const hn_conv_f32 *c, const winograd_kernel *kernel) {
-  return hn_winograd_f32_packed_floats(c->out_channels, c->in_channels, kernel->tile, kernel->block);
+static hn_cpu_conv_layout lay_out(const hone_query *query, const winograd_kernel *kernel, const hn_conv_f32 *c) {
+  return hn_cpu_conv_lay_out(
+      query, c, kernel->block,
+      hn_winograd_f32_packed_floats(c->out_channels, c->in_channels, kernel->tile, kernel->block));
 }
 
-static size_t pack_bytes(const hone_query *query, const winograd_kernel *kernel) {
-  hn_conv_f32 c;
-  if (hn_cpu_conv_read(query, &c)) return 0;
-  const int64_t channels =
-      hn_cpu_conv_channel_floats(query, 2, &c, kernel->block) + hn_cpu_conv_channel_floats(query, 4, &c, kernel->block);
-  return (size_t)(weight_floats(&c, kernel) + channels) * sizeof(float);
-}
-
-static hone_status pack(const hone_query *query, float *to, const winograd_kernel *kernel) {
+static hone_status pack(const hone_query *query, void *to) {
+  const winograd_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   if (hn_cpu_conv_read(query, &c)) return HONE_INTERNAL;
   hn_winograd_f32_pack_c(query->in[1].constant->data, c.out_channels, c.in_channels, kernel->tile, kernel->block, 0,
                          hn_ceil_div(c.out_channels, kernel->block), to);
-  to = hn_cpu_conv_pack_channels(query, 2, &c, kernel->block, to + weight_floats(&c, kernel));
-  (void)hn_cpu_conv_pack_channels(query, 4, &c, kernel->block, to);
+  const hn_cpu_conv_layout at = lay_out(query, kernel, &c);
+  hn_cpu_conv_pack_epilogue(query, &at, &c, kernel->block, to);
   return HONE_OK;
 }
 
@@ -94,7 +90,8 @@ static int64_t tiles_of(const hn_conv_f32 *c, int64_t outputs) {
 
 /* Blocks of 14, 28, 56 ... tiles, the larger first, as far as their patches fill PATCH_BYTES; they depend on the shape
  * alone. The last is shared: patches as large as the caches of two cores. */
-static int variants(const hone_query *query, hone_params *out, int room, const winograd_kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room) {
+  const winograd_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   int count = 0;
   if (hn_cpu_conv_read(query, &c)) return 0;
@@ -116,18 +113,25 @@ static int choose_blocks(int64_t tiles, int64_t blocks, int most) {
   return (int)hn_cpu_lesser(blocks, hn_cpu_lesser(wanted, most));
 }
 
-static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const winograd_kernel *kernel) {
+/* Multiplications are 4 and 2.25 times fewer; the transforms grow with the channels, the products with their product.
+ * Fitted to the layers of twelve networks (docs/PERFORMANCE.md). */
+static double reaches(const hn_conv_f32 *c, const winograd_kernel *kernel) {
+  const double transforms = 1 / (double)c->in_channels + 1 / (double)c->out_channels;
+  const double whole = kernel->tile == 4 ? 1 / (0.263 + 2 * transforms) : 1 / (0.5 + 0.8 * transforms);
+  return whole * hn_cpu_filled(c->out_height, kernel->tile) * hn_cpu_filled(c->out_width, kernel->tile) *
+         hn_cpu_filled(c->in_channels, kernel->block) * hn_cpu_filled(c->out_channels, kernel->block);
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const winograd_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->w.conv;
-  const char *reason = hn_cpu_conv_read(query, c);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  const char *reason = accept(query, kernel, c);
+  if (reason) return reason;
   const int64_t tiles = tiles_of(c, kernel->tile), threads = hn_cpu_threads(query->facts);
   const int64_t blocks = hn_ceil_div(c->out_channels, kernel->block);
-  int64_t block_tiles = hn_cpu_lesser(TILE_STEP, tiles);
-  for (int i = 0; query->params && i < query->params->count; ++i) {
-    const int64_t value = query->params->items[i].value;
-    if (i == 0 && value >= 1) block_tiles = hn_cpu_lesser(value, tiles);
-    if (i == 1) s->is_shared = value == 1;
-  }
+  int64_t block_tiles = hn_cpu_lesser(hn_cpu_conv_param(query, 0, INT64_MAX, TILE_STEP), tiles);
+  s->is_shared = hn_cpu_conv_param(query, 1, 1, 0) == 1;
   s->kernel = kernel;
   s->units = hn_ceil_div(tiles, block_tiles);
   if (!s->is_shared) s->units = hn_cpu_lesser(tiles, hn_ceil_div(s->units, threads) * threads);
@@ -142,25 +146,14 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
   const double out_ns = 2.0 * (double)block_tiles * places * (double)c->in_channels * (double)c->out_channels;
   s->in_grain = hn_cpu_grain(s->in_blocks, in_ns);
   s->out_grain = s->is_shared ? hn_cpu_grain(s->sets, out_ns / kernel->flops_per_ns) : 1;
-  s->weight_floats = weight_floats(c, kernel);
   s->patch_floats = hn_winograd_f32_patch_floats(&s->w);
   s->worker_floats = hn_winograd_f32_product_floats(&s->w) + (s->is_shared ? 0 : s->patch_floats);
-  s->slopes_at = s->weight_floats + hn_cpu_conv_channel_floats(query, 2, c, kernel->block);
-  s->has_bias = hn_cpu_given(query, 2);
-  s->has_residual = hn_cpu_given(query, 3);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const winograd_kernel *kernel) {
-  state s = {0};
-  if (describe(query, &s, NULL, kernel) != HONE_OK) return 0;
-  const int64_t floats = hn_cpu_threads(query->facts) * s.worker_floats + (s.is_shared ? s.patch_floats : 0);
-  return (size_t)floats * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+  s->packed = lay_out(query, kernel, c);
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(threads * s->worker_floats + (s->is_shared ? s->patch_floats : 0)) * sizeof(float);
+  needs->packed = (size_t)s->packed.end * sizeof(float);
+  needs->efficiency = reaches(c, kernel);
+  return NULL;
 }
 
 typedef struct job {
@@ -197,12 +190,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   const state *s = state_memory;
   hn_pool *pool = hn_stream_pool(stream);
   job j = {.s = s, .w = s->w, .workers = launch->scratch};
-  j.w.conv.input = launch->in[0].data;
-  j.w.conv.weights = launch->packed;
-  j.w.conv.output = launch->out[0].data;
-  if (s->has_bias) j.w.conv.epilogue.bias = j.w.conv.weights + s->weight_floats;
-  if (s->has_residual) j.w.conv.epilogue.residual = launch->in[3].data;
-  if (hn_cpu_has_slope(&j.w.conv.epilogue)) j.w.conv.epilogue.slope = j.w.conv.weights + s->slopes_at;
+  hn_cpu_conv_bind(&s->packed, launch, &j.w.conv);
   if (!s->is_shared) {
     hn_pool_run(pool, s->units, s->out_grain, unit_body, &j);
     return HONE_OK;
@@ -217,33 +205,37 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* Multiplications are 4 and 2.25 times fewer; the transforms grow with the channels, the products with their product.
- * Fitted to the layers of twelve networks (docs/PERFORMANCE.md). */
-static double reaches(const hone_query *query, const winograd_kernel *kernel) {
-  hn_conv_f32 c;
-  if (hn_cpu_conv_read(query, &c) || c.in_channels < 1 || c.out_channels < 1) return 0;
-  const double transforms = 1 / (double)c.in_channels + 1 / (double)c.out_channels;
-  const double whole = kernel->tile == 4 ? 1 / (0.263 + 2 * transforms) : 1 / (0.5 + 0.8 * transforms);
-  return whole * hn_cpu_filled(c.out_height, kernel->tile) * hn_cpu_filled(c.out_width, kernel->tile) *
-         hn_cpu_filled(c.in_channels, kernel->block) * hn_cpu_filled(c.out_channels, kernel->block);
-}
-
-#define ROW_OF(m, blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                  \
-  static const winograd_kernel kernel_##m##_##suffix = {hn_winograd_f32_patches_##blocked##_##suffix,                  \
-                                                        hn_winograd_f32_outputs_##blocked##_##suffix,                  \
-                                                        FORMAT,                                                        \
-                                                        lanes,                                                         \
-                                                        widest,                                                        \
-                                                        m,                                                             \
-                                                        speed};                                                        \
-  HN_CPU_CONV_PACKED_ROW(conv_f32_winograd##m, "cpu.conv.f32." #blocked ".winograd" #m "." #suffix, 1, "conv", suffix, \
-                         ISA, &kernel_##m##_##suffix, .formats = {{FORMAT, FORMAT}})
-#define ROWS(blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                       \
-  ROW_OF(2, blocked, FORMAT, suffix, ISA, lanes, widest, speed)                                                        \
-  ROW_OF(4, blocked, FORMAT, suffix, ISA, lanes, widest, speed)
-
-ROWS(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C, 8.0)
+const hone_tactic hn_tactics_cpu_conv_winograd[] = {
 #ifndef HONE_NO_AVX
-ROWS(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 60.0)
-ROWS(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 120.0)
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.winograd2.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw16c_avx512, hn_winograd_f32_outputs_nchw16c_avx512,
+                                        HONE_NCHW16C, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 2, 120.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.winograd4.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw16c_avx512, hn_winograd_f32_outputs_nchw16c_avx512,
+                                        HONE_NCHW16C, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 4, 120.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.winograd2.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw8c_avx2, hn_winograd_f32_outputs_nchw8c_avx2,
+                                        HONE_NCHW8C, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 2, 60.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.winograd4.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw8c_avx2, hn_winograd_f32_outputs_nchw8c_avx2,
+                                        HONE_NCHW8C, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 4, 60.0}},
 #endif
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.winograd2.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw8c_c, hn_winograd_f32_outputs_nchw8c_c, HONE_NCHW8C,
+                                        8, HN_CONV_F32_OC_BLOCKS_C, 2, 8.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.winograd4.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const winograd_kernel){hn_winograd_f32_patches_nchw8c_c, hn_winograd_f32_outputs_nchw8c_c, HONE_NCHW8C,
+                                        8, HN_CONV_F32_OC_BLOCKS_C, 4, 8.0}},
+    {0}};
