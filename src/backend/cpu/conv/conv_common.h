@@ -48,27 +48,6 @@ int64_t hn_cpu_conv_param(const hone_query *query, int index, int64_t most, int6
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 
-/* A row of a convolution by matrix products, START and the tile's name; the file has scratch, describe and reaches. */
-#define HN_CPU_CONV_TILE_ROW(symbol, start, op_name, suffix, ISA, ...)                                                 \
-  static size_t scratch_##suffix(const hone_query *query) { return scratch(query, &hn_cpu_gemm_##suffix); }            \
-  static double reaches_##suffix(const hone_query *query) { return reaches(query, &hn_cpu_gemm_##suffix); }            \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return describe(query, &hn_cpu_gemm_##suffix, s, diag);                                                            \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = start HN_CPU_TILE_##suffix,                                                                              \
-      .version = 1,                                                                                                    \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .scratch = scratch_##suffix,                                                                                     \
-      .prepare = prepare_##suffix,                                                                                     \
-      .reaches = reaches_##suffix,                                                                                     \
-      __VA_ARGS__,                                                                                                     \
-  };
-
 /* A row that packs weights: the file's reject, variants, pack_bytes, pack, scratch and describe each get the row's own
  * `kernel` behind their other arguments; state_bytes and launch are the file's. */
 #define HN_CPU_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                            \
@@ -101,11 +80,5 @@ double hn_cpu_conv_flops(const hn_conv_f32 *conv);
       .launch = launch,                                                                                                \
       __VA_ARGS__,                                                                                                     \
   };
-
-/* That for one convolution: weights, bias and slopes are packed, and the file's reaches gets the kernel, too. */
-#define HN_CPU_CONV_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                       \
-  static double reaches_##symbol##_##suffix(const hone_query *query) { return reaches(query, kernel); }                \
-  HN_CPU_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, .pack_mask = 22,                      \
-                    .reaches = reaches_##symbol##_##suffix, __VA_ARGS__)
 
 #endif

@@ -30,21 +30,15 @@ static int64_t pixels_of(const hn_conv_f32 *c) { return c->out_depth * c->out_he
 static int64_t plane_of(const hn_conv_f32 *c) { return c->in_depth * c->in_height * c->in_width; }
 static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_depth * c->kernel_height * c->kernel_width; }
 
-static const char *reject(const hone_query *query) {
-  hn_conv_f32 conv;
-  const char *reason = hn_cpu_conv_read_3d(query, &conv);
-  if (reason) return reason;
-  if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
-  return NULL;
-}
-
 /* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
-static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
-                            hone_diagnostics *diag) {
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const hn_cpu_gemm_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
   hn_gemm_f32 *g = &s->gemm;
   const char *reason = hn_cpu_conv_read_3d(query, c);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  if (reason) return reason;
+  if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   const int64_t pixels = pixels_of(c), panel = kernel->panel;
   const int64_t threads = hn_cpu_threads(query->facts);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
@@ -72,19 +66,11 @@ static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *k
   s->place_floats = s->chunk * taps_of(c) * (int64_t)(sizeof(tap_places) / sizeof(float));
   const int64_t floats = s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g);
   s->worker_floats = hn_cpu_whole_lines(floats);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
-  state s = {0};
-  if (describe(query, kernel, &s, NULL) != HONE_OK) return 0;
-  const int64_t threads = hn_cpu_threads(query->facts);
-  return (size_t)(threads * s.worker_floats) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(threads * s->worker_floats) * sizeof(float);
+  /* A group's output channels are rows of the product, its pixels columns. */
+  needs->efficiency = 0.65 * hn_cpu_filled(g->m, kernel->rows) * hn_cpu_filled(pixels, kernel->panel);
+  return NULL;
 }
 
 static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t tap, tap_places *places) {
@@ -184,14 +170,13 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* A group's output channels are rows of the product, its pixels columns. */
-static double reaches(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
-  hn_conv_f32 c;
-  if (hn_cpu_conv_read_3d(query, &c) || c.groups < 1) return 0;
-  return 0.65 * hn_cpu_filled(c.out_channels / c.groups, kernel->rows) * hn_cpu_filled(pixels_of(&c), kernel->panel);
-}
-
-#define ROW(suffix, ISA)                                                                                               \
-  HN_CPU_CONV_TILE_ROW(conv_f32_nchw, "cpu.conv.f32.nchw.", "conv", suffix, ISA, .reject = reject,                     \
-                       .state_bytes = state_bytes, .launch = launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_conv_plain[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw.14x32.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &hn_cpu_gemm_avx512},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw.6x16.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &hn_cpu_gemm_avx2},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw.4x8.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &hn_cpu_gemm_c},
+    {0}};

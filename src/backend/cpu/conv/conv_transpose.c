@@ -23,70 +23,6 @@ typedef struct state {
 static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_depth * c->kernel_height * c->kernel_width; }
 static int64_t pixels_of(const hn_conv_f32 *c) { return c->in_depth * c->in_height * c->in_width; }
 
-static const char *reject(const hone_query *query) {
-  hn_conv_f32 c;
-  const char *reason = hn_cpu_conv_transpose_read_3d(query, &c);
-  if (reason) return reason;
-  if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
-  const double rows = (double)(c.out_channels / c.groups) * (double)taps_of(&c);
-  if (rows * (double)pixels_of(&c) > sent_limit) return "it needs too much scratch memory";
-  return NULL;
-}
-
-static void describe_product(state *s) {
-  hn_gemm_f32 *g = &s->gemm;
-  g->k = s->in_per_group;
-  g->n = s->pixels;
-  g->a_row_stride = s->is_packed ? s->in_per_group : 1;
-  g->a_column_stride = s->is_packed ? 1 : s->out_per_group * s->taps;
-  g->c_row_stride = s->pixels;
-}
-
-static hone_status describe(const hone_query *query, const hn_cpu_gemm_kernel *kernel, state *s,
-                            hone_diagnostics *diag) {
-  hn_conv_f32 *c = &s->conv;
-  const char *reason = hn_cpu_conv_transpose_read_3d(query, c);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  const int64_t threads = hn_cpu_threads(query->facts);
-  const size_t l2 = hn_cpu_l2_bytes(query->facts);
-  s->kernel = kernel;
-  s->has_bias = hn_cpu_given(query, 2);
-  s->is_packed = query->constant_mask & 2;
-  s->taps = taps_of(c);
-  s->pixels = pixels_of(c);
-  s->out_per_group = c->out_channels / c->groups;
-  s->in_per_group = c->in_channels / c->groups;
-  s->matrices = c->batch * c->groups;
-  s->panels = hn_gemm_f32_panels(s->pixels, kernel->panel);
-  s->packed_floats = hn_gemm_f32_packed_floats(s->in_per_group, s->pixels, kernel->panel);
-  describe_product(s);
-  const int64_t channel_bytes = s->taps * s->pixels * (int64_t)sizeof(float);
-  const int64_t wanted = hn_ceil_div(threads > 1 ? threads * HN_CPU_UNITS_PER_THREAD : 1, s->matrices);
-  const int64_t fitting = hn_cpu_greater((int64_t)(l2 / 2) / channel_bytes, hn_ceil_div(LEAST_ROWS, s->taps));
-  s->chunk = hn_cpu_lesser(hn_cpu_lesser(s->out_per_group, fitting), hn_ceil_div(s->out_per_group, wanted));
-  s->chunks = hn_ceil_div(s->out_per_group, s->chunk);
-  s->gemm.m = s->chunk * s->taps;
-  hn_gemm_f32_choose(&s->gemm, kernel->panel, l2);
-  s->sent_floats = hn_cpu_whole_lines(s->gemm.m * s->pixels);
-  s->worker_floats = s->sent_floats + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&s->gemm));
-  const double sent = (double)s->matrices * (double)(s->out_per_group * s->taps) * (double)s->pixels;
-  s->grain = hn_cpu_grain(s->matrices * s->chunks,
-                          sent * (NS_PER_SENT + 2.0 * (double)s->in_per_group / kernel->flops_per_ns));
-  s->pack_grain = hn_cpu_grain(s->matrices * s->panels, (double)(s->matrices * s->packed_floats) * ns_per_pack);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
-  state s = {0};
-  if (describe(query, kernel, &s, NULL) != HONE_OK) return 0;
-  const int64_t threads = hn_cpu_threads(query->facts);
-  return (size_t)(hn_cpu_whole_lines(s.matrices * s.packed_floats) + threads * s.worker_floats) * sizeof(float);
-}
-
-static size_t pack_bytes(const hone_query *query) {
-  return query->constant_mask & 2 ? (size_t)hn_elems(&query->in[1].type.shape) * sizeof(float) : 0;
-}
-
 /* [in per group][out per group x taps] of every group becomes [out per group x taps][in per group]. */
 static hone_status pack(const hone_query *query, void *to) {
   hn_conv_f32 c;
@@ -101,9 +37,50 @@ static hone_status pack(const hone_query *query, void *to) {
   return HONE_OK;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const hn_cpu_gemm_kernel *kernel = query->tactic->kernel;
+  hn_conv_f32 *c = &s->conv;
+  const char *reason = hn_cpu_conv_transpose_read_3d(query, c);
+  if (reason) return reason;
+  if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
+  const double rows = (double)(c->out_channels / c->groups) * (double)taps_of(c);
+  if (rows * (double)pixels_of(c) > sent_limit) return "it needs too much scratch memory";
+  const int64_t threads = hn_cpu_threads(query->facts);
+  const size_t l2 = hn_cpu_l2_bytes(query->facts);
+  s->kernel = kernel;
+  s->has_bias = hn_cpu_given(query, 2);
+  s->is_packed = query->constant_mask & 2;
+  s->taps = taps_of(c);
+  s->pixels = pixels_of(c);
+  s->out_per_group = c->out_channels / c->groups;
+  s->in_per_group = c->in_channels / c->groups;
+  s->matrices = c->batch * c->groups;
+  s->panels = hn_gemm_f32_panels(s->pixels, kernel->panel);
+  s->packed_floats = hn_gemm_f32_packed_floats(s->in_per_group, s->pixels, kernel->panel);
+  s->gemm = (hn_gemm_f32){.k = s->in_per_group, .n = s->pixels, .c_row_stride = s->pixels};
+  s->gemm.a_row_stride = s->is_packed ? s->in_per_group : 1;
+  s->gemm.a_column_stride = s->is_packed ? 1 : s->out_per_group * s->taps;
+  const int64_t channel_bytes = s->taps * s->pixels * (int64_t)sizeof(float);
+  const int64_t wanted = hn_ceil_div(threads > 1 ? threads * HN_CPU_UNITS_PER_THREAD : 1, s->matrices);
+  const int64_t fitting = hn_cpu_greater((int64_t)(l2 / 2) / channel_bytes, hn_ceil_div(LEAST_ROWS, s->taps));
+  s->chunk = hn_cpu_lesser(hn_cpu_lesser(s->out_per_group, fitting), hn_ceil_div(s->out_per_group, wanted));
+  s->chunks = hn_ceil_div(s->out_per_group, s->chunk);
+  s->gemm.m = s->chunk * s->taps;
+  hn_gemm_f32_choose(&s->gemm, kernel->panel, l2);
+  s->sent_floats = hn_cpu_whole_lines(s->gemm.m * s->pixels);
+  s->worker_floats = s->sent_floats + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&s->gemm));
+  const double sent = (double)s->matrices * (double)(s->out_per_group * s->taps) * (double)s->pixels;
+  s->grain = hn_cpu_grain(s->matrices * s->chunks,
+                          sent * (NS_PER_SENT + 2.0 * (double)s->in_per_group / kernel->flops_per_ns));
+  s->pack_grain = hn_cpu_grain(s->matrices * s->panels, (double)(s->matrices * s->packed_floats) * ns_per_pack);
+  needs->state = sizeof *s;
+  needs->scratch =
+      (size_t)(hn_cpu_whole_lines(s->matrices * s->packed_floats) + threads * s->worker_floats) * sizeof(float);
+  if (s->is_packed) needs->packed = (size_t)hn_elems(&query->in[1].type.shape) * sizeof(float);
+  if (query->in[0].type.shape.rank <= 4) /* deeper ones were not timed */
+    needs->efficiency = 0.55 * hn_cpu_filled(s->pixels, kernel->panel);
+  return NULL;
 }
 
 typedef struct job {
@@ -226,14 +203,16 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-static double reaches(const hone_query *query, const hn_cpu_gemm_kernel *kernel) {
-  hn_conv_f32 c;
-  if (hn_cpu_conv_transpose_read(query, &c)) return 0;
-  return 0.55 * hn_cpu_filled(c.in_height * c.in_width, kernel->panel);
-}
-
-#define ROW(suffix, ISA)                                                                                               \
-  HN_CPU_CONV_TILE_ROW(conv_transpose_f32, "cpu.conv_transpose.f32.", "conv_transpose", suffix, ISA, .pack_mask = 2,   \
-                       .reject = reject, .pack_bytes = pack_bytes, .pack = pack, .state_bytes = state_bytes,           \
-                       .launch = launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_conv_transpose[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.14x32.avx512", .version = 1, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = plan, .pack = pack,
+     .launch = launch, .kernel = &hn_cpu_gemm_avx512},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.6x16.avx2", .version = 1, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = plan, .pack = pack,
+     .launch = launch, .kernel = &hn_cpu_gemm_avx2},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.4x8.c", .version = 1, .op = "conv_transpose",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = plan, .pack = pack, .launch = launch,
+     .kernel = &hn_cpu_gemm_c},
+    {0}};
