@@ -89,8 +89,14 @@ void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *
 
 /* ---- the rows ---- */
 
-static const char *plan(const hone_query *query, hn_eltwise_state *s) {
+typedef struct row_kernel {
+  hn_eltwise_f32_fn *run;
+} row_kernel;
+
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  hn_eltwise_state asked = {0}, *s = memory ? memory : &asked;
   hn_expr expr;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
   if (reason) return reason;
   for (int i = 0; i < query->in_count; ++i) {
@@ -99,25 +105,8 @@ static const char *plan(const hone_query *query, hn_eltwise_state *s) {
   }
   if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
   if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
+  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
   return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, query->facts, s);
-}
-
-static const char *reject(const hone_query *query) {
-  hn_eltwise_state s = {0};
-  return plan(query, &s);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(hn_eltwise_state);
-}
-
-static hone_status prepare(const hone_query *query, hn_eltwise_state *s, hn_eltwise_f32_fn *kernel,
-                           hone_diagnostics *diagnostics) {
-  const char *reason = plan(query, s);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
-  s->kernel = kernel;
-  return HONE_OK;
 }
 
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
@@ -127,22 +116,19 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-#define ROW(suffix, ISA)                                                                                               \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, hn_eltwise_f32_##suffix, diag);                                                           \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_elementwise_f32_##suffix = {                                                         \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.elementwise.f32." #suffix,                                                                          \
-      .version = 1,                                                                                                    \
-      .op = "*elementwise",                                                                                            \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,                                                          \
-      .formats = HN_CPU_FORMATS_##suffix,                                                                              \
-      .reject = reject,                                                                                                \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_eltwise[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx512", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f32.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_f32_c}},
+    {0}};

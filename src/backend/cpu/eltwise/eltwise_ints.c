@@ -10,6 +10,11 @@
 enum { BLOCK = HN_INTS_BLOCK, MOST_STEPS = HN_INTS_STEPS };
 static const double ns_per_step = 0.5; /* of an element, without vectors */
 
+typedef struct row_kernel {
+  hn_ints_fn *run_typed, *run; /* programs of one instruction on one type; all that have vector code */
+  bool takes_all;              /* also what has no vector code */
+} row_kernel;
+
 typedef struct state {
   hn_expr expr;
   bool is_wide_unsigned;
@@ -53,7 +58,7 @@ static void join_axes(state *s) {
   }
 }
 
-static const char *plan(const hone_query *query, state *s) {
+static const char *read(const hone_query *query, state *s) {
   const char *reason = hn_cpu_check(query, 1, HONE_MAX_PORTS, 1);
   if (reason) return reason;
   const hone_type *out = &query->out[0].type;
@@ -80,7 +85,6 @@ static const char *plan(const hone_query *query, state *s) {
   if (s->rank == 0) s->dim[s->rank++] = 1;
   join_axes(s);
   s->elements = hn_elems(&out->shape);
-  s->grain = hn_cpu_grain(s->elements, (double)s->elements * (double)s->expr.count * ns_per_step);
   return NULL;
 }
 
@@ -223,6 +227,24 @@ static const char *vectorize(const state *s, hn_ints_program *p, bool *out_typed
   return NULL;
 }
 
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  state asked = {0}, *s = memory ? memory : &asked;
+  bool typed;
+  const char *reason = read(query, s);
+  if (reason) return reason;
+  double steps = (double)s->expr.count;
+  reason = vectorize(s, &s->program, &typed);
+  if (reason && !row->takes_all) return reason;
+  if (!reason) {
+    s->kernel = typed ? row->run_typed : row->run;
+    steps = typed ? 0.25 : steps / 4;
+  }
+  s->grain = hn_cpu_grain(s->elements, (double)s->elements * steps * ns_per_step);
+  needs->state = sizeof *s;
+  return NULL;
+}
+
 /* ---- launching ---- */
 
 typedef struct job {
@@ -269,41 +291,6 @@ static void vector_body(void *arg, int worker, int64_t begin, int64_t end) {
   j->state->kernel(&(hn_ints_args){.program = &j->state->program, .x = x, .y = j->launch->out[0].data}, begin, end);
 }
 
-static const char *reject_any(const hone_query *query) {
-  state s = {0};
-  return plan(query, &s);
-}
-
-#ifndef HONE_NO_AVX
-/* The portable row runs every program. */
-static const char *reject_vectors(const hone_query *query) {
-  state s = {0};
-  hn_ints_program program;
-  bool typed;
-  const char *reason = plan(query, &s);
-  return reason ? reason : vectorize(&s, &program, &typed);
-}
-#endif
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_ints_fn *typed_kernel, hn_ints_fn *kernel,
-                           hone_diagnostics *diag) {
-  const char *reason = plan(query, s);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  bool typed;
-  double steps = (double)s->expr.count;
-  if (!vectorize(s, &s->program, &typed)) {
-    s->kernel = typed ? typed_kernel : kernel;
-    steps = typed ? 0.25 : steps / 4;
-  }
-  s->grain = hn_cpu_grain(s->elements, (double)s->elements * steps * ns_per_step);
-  return HONE_OK;
-}
-
 static hone_status launch(void *memory, hone_stream *stream, const hone_launch *l) {
   const state *s = memory;
   job j = {.state = s, .launch = l};
@@ -311,24 +298,16 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-#define REJECT_c reject_any
-#define REJECT_avx2 reject_vectors
-#define REJECT_avx512 reject_vectors
-#define ROW(suffix, ISA)                                                                                               \
-  static hone_status prepare_##suffix(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {     \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, hn_eltwise_ints_typed_##suffix, hn_eltwise_ints_##suffix, diag);                          \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_elementwise_ints_##suffix = {                                                        \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = "cpu.elementwise.ints." #suffix,                                                                         \
-      .version = 2,                                                                                                    \
-      .op = "*elementwise",                                                                                            \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = REJECT_##suffix,                                                                                       \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##suffix,                                                                                     \
-      .launch = launch,                                                                                                \
-  };
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_eltwise_ints[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx512", .version = 2, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_ints_typed_avx512, hn_eltwise_ints_avx512, .takes_all = false}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.avx2", .version = 2, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_ints_typed_avx2, hn_eltwise_ints_avx2, .takes_all = false}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.elementwise.ints.c", .version = 2, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_ints_typed_c, hn_eltwise_ints_c, .takes_all = true}},
+    {0}};

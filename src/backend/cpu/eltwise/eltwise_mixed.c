@@ -7,9 +7,10 @@
 
 enum { CAST_BYTES = 6 }; /* an element of two bytes and one of four */
 
-typedef struct casts {
+typedef struct row_kernel {
+  hn_eltwise_f32_fn *run;
   hn_cast_fn *from_f16, *from_bf16, *from_u8, *to_f16, *to_bf16, *to_bool;
-} casts;
+} row_kernel;
 
 typedef struct state {
   hn_eltwise_state program;
@@ -26,12 +27,12 @@ static bool is_castable(hone_dtype dtype) {
   return dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16 || dtype == HONE_BOOL;
 }
 
-static hn_cast_fn *cast_from(const casts *c, hone_dtype dtype) {
-  return dtype == HONE_F16 ? c->from_f16 : dtype == HONE_BF16 ? c->from_bf16 : dtype == HONE_BOOL ? c->from_u8 : NULL;
+static hn_cast_fn *cast_from(const row_kernel *k, hone_dtype dtype) {
+  return dtype == HONE_F16 ? k->from_f16 : dtype == HONE_BF16 ? k->from_bf16 : dtype == HONE_BOOL ? k->from_u8 : NULL;
 }
 
-static hn_cast_fn *cast_to(const casts *c, hone_dtype dtype) {
-  return dtype == HONE_F16 ? c->to_f16 : dtype == HONE_BF16 ? c->to_bf16 : dtype == HONE_BOOL ? c->to_bool : NULL;
+static hn_cast_fn *cast_to(const row_kernel *k, hone_dtype dtype) {
+  return dtype == HONE_F16 ? k->to_f16 : dtype == HONE_BF16 ? k->to_bf16 : dtype == HONE_BOOL ? k->to_bool : NULL;
 }
 
 static size_t take(state *s, int64_t elements) {
@@ -40,8 +41,10 @@ static size_t take(state *s, int64_t elements) {
   return at;
 }
 
-/* The program over the inputs that are there. casts NULL: only to know whether it is accepted and its scratch. */
-static const char *plan_expr(const hone_query *query, const hn_expr *expr, const casts *c, state *s) {
+/* The program over the inputs that are there. */
+static const char *plan_expr(const hone_query *query, const hn_expr *expr, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  state asked = {0}, *s = memory ? memory : &asked;
   hone_fact in[HN_ELTWISE_INPUTS];
   int count = 0;
   for (int i = 0; i < query->in_count; ++i) {
@@ -52,18 +55,21 @@ static const char *plan_expr(const hone_query *query, const hn_expr *expr, const
     s->source[count] = i;
     s->elements[count] = hn_elems(&type->shape);
     if (type->dtype != HONE_F32) s->scratch_at[count] = take(s, s->elements[count]);
-    if (c) s->from[count] = cast_from(c, type->dtype);
+    s->from[count] = cast_from(row, type->dtype);
     ++count;
   }
   const hone_type *out = &query->out[0].type;
   if (!is_castable(out->dtype) || out->format != HONE_PLAIN) return "the output is not plain f32, f16, bf16 or bool";
   s->out_elements = hn_elems(&out->shape);
   if (out->dtype != HONE_F32) s->scratch_at[HN_ELTWISE_INPUTS] = take(s, s->out_elements);
-  if (c) s->to = cast_to(c, out->dtype);
+  s->to = cast_to(row, out->dtype);
+  s->program.kernel = row->run;
+  needs->state = sizeof *s;
+  needs->scratch = s->scratch_bytes;
   return hn_eltwise_plan(expr, in, count, out, query->facts, &s->program);
 }
 
-static const char *plan_any(const hone_query *query, const casts *c, state *s) {
+static const char *plan_any(const hone_query *query, void *memory, hone_needs *needs) {
   hn_expr expr;
   const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
   if (reason) return reason;
@@ -74,52 +80,17 @@ static const char *plan_any(const hone_query *query, const casts *c, state *s) {
   }
   if (!mixed) return "all of it is f32";
   if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
-  return plan_expr(query, &expr, c, s);
+  return plan_expr(query, &expr, memory, needs);
 }
 
-static const char *plan_clip(const hone_query *query, const casts *c, state *s) {
+static const char *plan_clip(const hone_query *query, void *memory, hone_needs *needs) {
   static const char *const texts[2][2] = {{"x0", "min(x0, x1)"}, {"max(x0, x1)", "min(max(x0, x1), x2)"}};
   hn_expr expr;
   const char *reason = hn_cpu_check(query, 1, 3, 1);
   if (reason) return reason;
   const int low = hn_cpu_given(query, 1), high = hn_cpu_given(query, 2);
   if (hn_expr_parse(NULL, texts[low][high], NULL, 1 + low + high, NULL, &expr) != HONE_OK) return "no expression";
-  return plan_expr(query, &expr, c, s);
-}
-
-typedef const char *plan_fn(const hone_query *query, const casts *c, state *s);
-
-static const char *reject_any(const hone_query *query) {
-  state s = {0};
-  return plan_any(query, NULL, &s);
-}
-
-static const char *reject_clip(const hone_query *query) {
-  state s = {0};
-  return plan_clip(query, NULL, &s);
-}
-
-static size_t scratch_any(const hone_query *query) {
-  state s = {0};
-  return plan_any(query, NULL, &s) ? 0 : s.scratch_bytes;
-}
-
-static size_t scratch_clip(const hone_query *query) {
-  state s = {0};
-  return plan_clip(query, NULL, &s) ? 0 : s.scratch_bytes;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, plan_fn *plan, hn_eltwise_f32_fn *kernel, const casts *c,
-                           hone_diagnostics *diagnostics) {
-  const char *reason = plan(query, c, s);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
-  s->program.kernel = kernel;
-  return HONE_OK;
+  return plan_expr(query, &expr, memory, needs);
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
@@ -140,29 +111,34 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define ROW_OF(kind, symbol, tactic_name, op_name, suffix, ISA, more_flags)                                            \
-  static hone_status prepare_##kind##_##suffix(hone_unit *unit, const hone_query *query, void *s,                      \
-                                               hone_diagnostics *diag) {                                               \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, plan_##kind, hn_eltwise_f32_##suffix, &casts_##suffix, diag);                             \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = tactic_name "." #suffix,                                                                                 \
-      .version = 1,                                                                                                    \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE | (more_flags),                                                                  \
-      .reject = reject_##kind,                                                                                         \
-      .scratch = scratch_##kind,                                                                                       \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##kind##_##suffix,                                                                            \
-      .launch = launch,                                                                                                \
-  };
-#define ROW(suffix, ISA)                                                                                               \
-  static const casts casts_##suffix = {                                                                                \
-      hn_cast_f16_f32_##suffix, hn_cast_bf16_f32_##suffix, hn_cast_u8_f32_##suffix,                                    \
-      hn_cast_f32_f16_##suffix, hn_cast_f32_bf16_##suffix, hn_cast_f32_bool_##suffix};                                 \
-  ROW_OF(any, elementwise_mixed, "cpu.elementwise.mixed", "*elementwise", suffix, ISA, 0)                              \
-  ROW_OF(clip, clip_any, "cpu.clip.any", "clip", suffix, ISA, HONE_TACTIC_IN_PLACE)
-HN_EACH_ISA(ROW)
+#ifndef HONE_NO_AVX
+static const row_kernel kernels_avx512 = {hn_eltwise_f32_avx512,  hn_cast_f16_f32_avx512, hn_cast_bf16_f32_avx512,
+                                          hn_cast_u8_f32_avx512,  hn_cast_f32_f16_avx512, hn_cast_f32_bf16_avx512,
+                                          hn_cast_f32_bool_avx512};
+static const row_kernel kernels_avx2 = {hn_eltwise_f32_avx2,  hn_cast_f16_f32_avx2, hn_cast_bf16_f32_avx2,
+                                        hn_cast_u8_f32_avx2,  hn_cast_f32_f16_avx2, hn_cast_f32_bf16_avx2,
+                                        hn_cast_f32_bool_avx2};
+#endif
+static const row_kernel kernels_c = {hn_eltwise_f32_c,  hn_cast_f16_f32_c,  hn_cast_bf16_f32_c, hn_cast_u8_f32_c,
+                                     hn_cast_f32_f16_c, hn_cast_f32_bf16_c, hn_cast_f32_bool_c};
+
+const hone_tactic hn_tactics_cpu_eltwise_mixed[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.elementwise.mixed.avx512", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan_any, .launch = launch,
+     .kernel = &kernels_avx512},
+    {sizeof(hone_tactic), .name = "cpu.clip.any.avx512", .version = 1, .op = "clip", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan_clip, .launch = launch,
+     .kernel = &kernels_avx512},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.mixed.avx2", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan_any, .launch = launch,
+     .kernel = &kernels_avx2},
+    {sizeof(hone_tactic), .name = "cpu.clip.any.avx2", .version = 1, .op = "clip", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan_clip, .launch = launch,
+     .kernel = &kernels_avx2},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.elementwise.mixed.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_any, .launch = launch, .kernel = &kernels_c},
+    {sizeof(hone_tactic), .name = "cpu.clip.any.c", .version = 1, .op = "clip", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan_clip, .launch = launch, .kernel = &kernels_c},
+    {0}};
