@@ -7,6 +7,10 @@ typedef hn_reorder_f32_fn range_kernel;
 typedef hn_reorder_args range_args;
 #include "backend/cpu/range.inc.h"
 
+typedef struct row_kernel {
+  hn_reorder_f32_fn *to_blocked, *from_blocked;
+} row_kernel;
+
 typedef struct two_ranges {
   range unblock, block;
 } two_ranges;
@@ -20,31 +24,7 @@ static const char *check(const hone_query *query) {
   return NULL;
 }
 
-static const char *reject(const hone_query *query) {
-  const char *reason = check(query);
-  if (reason) return reason;
-  const bool to_blocked = query->in[0].type.format == HONE_PLAIN, to_plain = query->out[0].type.format == HONE_PLAIN;
-  return to_blocked == to_plain ? "one format must be plain, the other blocked" : NULL;
-}
-
-static const char *reject_blocks(const hone_query *query) {
-  const char *reason = check(query);
-  if (reason) return reason;
-  const hone_format in = query->in[0].type.format, out = query->out[0].type.format;
-  if (in == HONE_PLAIN || out == HONE_PLAIN || in == out) return "the formats are not blocks of different sizes";
-  return NULL;
-}
-
-static size_t scratch_blocks(const hone_query *query) {
-  return (size_t)hn_elems(&query->in[0].type.shape) * sizeof(float);
-}
-
-static size_t bytes_blocks(const hone_query *query) {
-  (void)query;
-  return sizeof(two_ranges);
-}
-
-static range plan(hn_reorder_f32_fn *kernel, const hone_shape *shape, hone_format blocked) {
+static range range_of(hn_reorder_f32_fn *kernel, const hone_shape *shape, hone_format blocked) {
   range r = {.kernel = kernel, .args = {.images = shape->dim[0], .channels = shape->dim[1], .pixels = 1}};
   for (int i = 2; i < shape->rank; ++i) r.args.pixels *= shape->dim[i];
   r.args.block = hn_format_block(blocked);
@@ -53,18 +33,31 @@ static range plan(hn_reorder_f32_fn *kernel, const hone_shape *shape, hone_forma
   return r;
 }
 
-static hone_status prepare(const hone_query *query, range *s, hn_reorder_f32_fn *to, hn_reorder_f32_fn *from) {
-  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
-  *s = in->format == HONE_PLAIN ? plan(to, &in->shape, out->format) : plan(from, &in->shape, in->format);
-  return HONE_OK;
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  const char *reason = check(query);
+  if (reason) return reason;
+  const hone_shape *shape = &query->in[0].type.shape;
+  const hone_format in = query->in[0].type.format, out = query->out[0].type.format;
+  if ((in == HONE_PLAIN) == (out == HONE_PLAIN)) return "one format must be plain, the other blocked";
+  range *s = memory;
+  needs->state = sizeof *s;
+  if (s) *s = in == HONE_PLAIN ? range_of(row->to_blocked, shape, out) : range_of(row->from_blocked, shape, in);
+  return NULL;
 }
 
-static hone_status prepare_blocks(const hone_query *query, two_ranges *s, hn_reorder_f32_fn *to,
-                                  hn_reorder_f32_fn *from) {
-  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
-  s->unblock = plan(from, &in->shape, in->format);
-  s->block = plan(to, &in->shape, out->format);
-  return HONE_OK;
+static const char *plan_blocks(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  const char *reason = check(query);
+  if (reason) return reason;
+  const hone_shape *shape = &query->in[0].type.shape;
+  const hone_format in = query->in[0].type.format, out = query->out[0].type.format;
+  if (in == HONE_PLAIN || out == HONE_PLAIN || in == out) return "the formats are not blocks of different sizes";
+  two_ranges *s = memory;
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)hn_elems(shape) * sizeof(float);
+  if (s) *s = (two_ranges){range_of(row->from_blocked, shape, in), range_of(row->to_blocked, shape, out)};
+  return NULL;
 }
 
 static hone_status launch_blocks(void *state, hone_stream *stream, const hone_launch *launch) {
@@ -75,32 +68,38 @@ static hone_status launch_blocks(void *state, hone_stream *stream, const hone_la
 }
 
 /* A reformat's ports take the formats of the tensors that it connects; the pairs are those that it can. */
-#define ROW_OF(symbol, tactic_name, prepare_of, reject_of, bytes_of, launch_of, suffix, ISA, ...)                      \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit, (void)diag;                                                                                            \
-    return prepare_of(query, s, hn_reorder_to_blocked_f32_##suffix, hn_reorder_from_blocked_f32_##suffix);             \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = tactic_name "." #suffix,                                                                                 \
-      .version = 1,                                                                                                    \
-      .op = "reformat",                                                                                                \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = reject_of,                                                                                             \
-      .state_bytes = bytes_of,                                                                                         \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch_of,                                                                                             \
-      __VA_ARGS__,                                                                                                     \
-  };
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(reformat_f32, "cpu.reformat.f32", prepare, reject, range_bytes, range_launch, suffix, ISA,                    \
-         .formats = {{HONE_PLAIN, HONE_NCHW16C},                                                                       \
-                     {HONE_NCHW16C, HONE_PLAIN},                                                                       \
-                     {HONE_PLAIN, HONE_NCHW8C},                                                                        \
-                     {HONE_NCHW8C, HONE_PLAIN}})                                                                       \
-  ROW_OF(reformat_f32_blocks, "cpu.reformat.f32.blocks", prepare_blocks, reject_blocks, bytes_blocks, launch_blocks,   \
-         suffix, ISA, .scratch = scratch_blocks,                                                                       \
-         .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}})
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_reformat[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.avx512", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .formats =
+         {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx512, hn_reorder_from_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.avx512", .version = 1, .op = "reformat",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}}, .plan = plan_blocks,
+     .launch = launch_blocks,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx512, hn_reorder_from_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.avx2", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .formats =
+         {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx2, hn_reorder_from_blocked_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.avx2", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
+     .plan = plan_blocks, .launch = launch_blocks,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx2, hn_reorder_from_blocked_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.c", .version = 1, .op = "reformat", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .formats =
+         {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_c, hn_reorder_from_blocked_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.c", .version = 1, .op = "reformat", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
+     .plan = plan_blocks, .launch = launch_blocks,
+     .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_c, hn_reorder_from_blocked_f32_c}},
+    {0}};

@@ -16,12 +16,20 @@ typedef struct permutation {
   int32_t perm[HONE_MAX_RANK];
 } permutation;
 
+/* NULL and the permutation that the op is, or the reason against it. */
+typedef const char *read_fn(const hone_query *query, permutation *p);
+
+typedef struct row_kernel {
+  read_fn *read;
+  hn_transpose_fn *run;
+} row_kernel;
+
 static const char *check(const hone_query *query) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   return reason ? reason : hn_cpu_check_moves(query, false);
 }
 
-static const char *plan_transpose(const hone_query *query, permutation *p) {
+static const char *read_transpose(const hone_query *query, permutation *p) {
   const char *reason = check(query);
   if (reason) return reason;
   const hone_shape *in = &query->in[0].type.shape, *out = &query->out[0].type.shape;
@@ -52,7 +60,7 @@ static const char *check_blocks(const hone_query *query, const hone_shape *deep,
   return NULL;
 }
 
-static const char *plan_depth_to_space(const hone_query *query, permutation *p) {
+static const char *read_depth_to_space(const hone_query *query, permutation *p) {
   const char *reason = check(query);
   const hone_shape *deep = &query->in[0].type.shape, *flat = &query->out[0].type.shape;
   if (!reason) reason = check_blocks(query, deep, flat);
@@ -64,7 +72,7 @@ static const char *plan_depth_to_space(const hone_query *query, permutation *p) 
   return NULL;
 }
 
-static const char *plan_space_to_depth(const hone_query *query, permutation *p) {
+static const char *read_space_to_depth(const hone_query *query, permutation *p) {
   const char *reason = check(query);
   const hone_shape *deep = &query->out[0].type.shape, *flat = &query->in[0].type.shape;
   if (!reason) reason = check_blocks(query, deep, flat);
@@ -76,20 +84,17 @@ static const char *plan_space_to_depth(const hone_query *query, permutation *p) 
   return NULL;
 }
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, const char *(*plan)(const hone_query *, permutation *),
-                           hn_transpose_fn *kernel, hone_diagnostics *diagnostics) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
   permutation p;
-  const char *reason = plan(query, &p);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
-  s->kernel = kernel;
+  state *s = memory;
+  const char *reason = row->read(query, &p);
+  needs->state = sizeof *s;
+  if (reason || !s) return reason;
+  s->kernel = row->run;
   hn_transpose_plan_make(&s->plan, p.rank, p.dim, p.perm, hn_cpu_element_bytes(query->in[0].type.dtype));
   s->grain = hn_cpu_grain(s->plan.units, 3 * (double)hn_bytes(&query->in[0].type) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
+  return NULL;
 }
 
 typedef struct job {
@@ -111,19 +116,34 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define REJECT(op_name)                                                                                                \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    permutation p;                                                                                                     \
-    return plan_##op_name(query, &p);                                                                                  \
-  }
-REJECT(transpose)
-REJECT(depth_to_space)
-REJECT(space_to_depth)
-
-#define ROW_OF(op_name, suffix, ISA)                                                                                   \
-  HN_CPU_ROW(op_name, any, suffix, ISA, prepare(query, s, plan_##op_name, hn_transpose_##suffix, diag),                \
-             .flags = HONE_TACTIC_REPEATABLE, .reject = reject_##op_name, .state_bytes = state_bytes,                  \
-             .launch = launch)
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(transpose, suffix, ISA) ROW_OF(depth_to_space, suffix, ISA) ROW_OF(space_to_depth, suffix, ISA)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_transpose[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.transpose.any.avx512", .version = 1, .op = "transpose", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.avx512", .version = 1, .op = "depth_to_space",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.avx512", .version = 1, .op = "space_to_depth",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.transpose.any.avx2", .version = 1, .op = "transpose", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.avx2", .version = 1, .op = "depth_to_space",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.avx2", .version = 1, .op = "space_to_depth",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.transpose.any.c", .version = 1, .op = "transpose", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_c}},
+    {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.c", .version = 1, .op = "depth_to_space", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_c}},
+    {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.c", .version = 1, .op = "space_to_depth", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_c}},
+    {0}};

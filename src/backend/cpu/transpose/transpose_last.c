@@ -7,7 +7,11 @@ typedef hn_reorder_f32_fn range_kernel;
 typedef hn_reorder_args range_args;
 #include "backend/cpu/range.inc.h"
 
-static const char *reject(const hone_query *query, hone_format blocked) {
+typedef struct row_kernel {
+  hn_reorder_f32_fn *to_last, *from_last;
+} row_kernel;
+
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (reason) return reason;
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
@@ -15,7 +19,8 @@ static const char *reject(const hone_query *query, hone_format blocked) {
   const int64_t *perm;
   if (in->dtype != HONE_F32 || out->dtype != HONE_F32) return "it is not f32";
   const bool to_last = out->format == HONE_PLAIN;
-  if ((to_last ? in : out)->format != blocked || (to_last ? out : in)->format != HONE_PLAIN)
+  const hone_type *blocked = to_last ? in : out;
+  if (blocked->format != query->tactic->formats[0].in || (to_last ? out : in)->format != HONE_PLAIN)
     return "one format must be plain, the other blocked";
   if (rank < 3 || out->shape.rank != rank || hn_attr_ints(query->attrs, "perm", &perm) != rank)
     return "perm has another rank";
@@ -24,31 +29,32 @@ static const char *reject(const hone_query *query, hone_format blocked) {
     if (perm[i] != (i == 0 ? 0 : moved)) return "it does not move the channels behind the planes or back";
     if (out->shape.dim[i] != in->shape.dim[perm[i]]) return "the output has another shape";
   }
-  return NULL;
-}
-
-static hone_status prepare(const hone_query *query, range *s, hn_reorder_f32_fn *to_last,
-                           hn_reorder_f32_fn *from_last) {
-  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
-  const bool last = out->format == HONE_PLAIN;
-  const hone_type *blocked = last ? in : out;
-  *s = (range){.kernel = last ? to_last : from_last,
-               .args = {.images = blocked->shape.dim[0], .channels = blocked->shape.dim[1], .pixels = 1}};
-  for (int i = 2; i < blocked->shape.rank; ++i) s->args.pixels *= blocked->shape.dim[i];
+  range *s = memory;
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  const row_kernel *row = query->tactic->kernel;
+  s->kernel = to_last ? row->to_last : row->from_last;
+  s->args = (hn_reorder_args){.images = blocked->shape.dim[0], .channels = blocked->shape.dim[1], .pixels = 1};
+  for (int i = 2; i < rank; ++i) s->args.pixels *= blocked->shape.dim[i];
   s->args.block = hn_format_block(blocked->format);
   s->units = hn_reorder_units(&s->args);
   s->grain = hn_cpu_grain(s->units, 8.0 * (double)hn_elems(&blocked->shape) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
+  return NULL;
 }
 
-#define BLOCKED_c HONE_NCHW8C
-#define BLOCKED_avx2 HONE_NCHW8C
-#define BLOCKED_avx512 HONE_NCHW16C
-#define ROW(suffix, ISA)                                                                                               \
-  static const char *reject_##suffix(const hone_query *query) { return reject(query, BLOCKED_##suffix); }              \
-  HN_CPU_ROW_NAMED(                                                                                                    \
-      transpose, "cpu.transpose.f32.channels_last." #suffix, channels_last, suffix, ISA,                               \
-      prepare(query, s, hn_reorder_blocked_to_last_f32_##suffix, hn_reorder_last_to_blocked_f32_##suffix),             \
-      .flags = HONE_TACTIC_REPEATABLE, .formats = {{BLOCKED_##suffix, HONE_PLAIN}, {HONE_PLAIN, BLOCKED_##suffix}},    \
-      .reject = reject_##suffix, .state_bytes = range_bytes, .launch = range_launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_transpose_last[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.avx512", .version = 1, .op = "transpose",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_avx512, hn_reorder_last_to_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.avx2", .version = 1, .op = "transpose",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_avx2, hn_reorder_last_to_blocked_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.c", .version = 1, .op = "transpose",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
+     .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_c, hn_reorder_last_to_blocked_f32_c}},
+    {0}};
