@@ -7,6 +7,10 @@
 
 static const double ns_per_element = 1.0;
 
+typedef struct row_kernel {
+  bool largest; /* of arg_max and arg_min */
+} row_kernel;
+
 typedef struct state {
   hn_cpu_rows rows;
   int64_t k, grain, worker_longs; /* top_k; of a worker's scratch */
@@ -19,11 +23,6 @@ typedef struct job {
   float *values;
   int64_t *indices, *scratch;
 } job;
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
 
 static const char *read_axis(const hone_query *query, int axis, state *s) {
   if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
@@ -47,7 +46,9 @@ static bool beats_or_nan(float a, float b, bool largest) {
   return largest ? a > b : a < b;
 }
 
-static const char *plan_arg(const hone_query *query, bool largest, state *s) {
+static const char *plan_arg(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (!reason) reason = read_axis(query, hn_cpu_axis(query, "axis", query->in[0].type.shape.rank), s);
   if (reason) return reason;
@@ -55,12 +56,9 @@ static const char *plan_arg(const hone_query *query, bool largest, state *s) {
   if (s->rows.axis < 1) return "the axis is empty";
   if (hn_elems(&query->out[0].type.shape) != s->rows.outer * s->rows.inner) return "the output has another size";
   s->last = hn_attr_int(query->attrs, "select_last_index") != 0;
-  s->largest = largest;
+  s->largest = ((const row_kernel *)query->tactic->kernel)->largest;
   return NULL;
 }
-
-static const char *plan_arg_max(const hone_query *query, state *s) { return plan_arg(query, true, s); }
-static const char *plan_arg_min(const hone_query *query, state *s) { return plan_arg(query, false, s); }
 
 static void arg_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
@@ -86,10 +84,12 @@ static hone_status launch_arg(void *memory, hone_stream *stream, const hone_laun
 
 /* ---- top_k: a heap of the k best, its worst at the root ---- */
 
-static const char *plan_top_k(const hone_query *query, state *s) {
+static const char *plan_top_k(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked = {0}, *s = memory ? memory : &asked;
   const char *reason = hn_cpu_check(query, 2, 2, 2);
-  const int rank = query->in[0].type.shape.rank, axis = reason ? -1 : hn_cpu_axis(query, "axis", rank);
-  if (!reason) reason = read_axis(query, axis, s);
+  if (reason) return reason;
+  const int rank = query->in[0].type.shape.rank, axis = hn_cpu_axis(query, "axis", rank);
+  reason = read_axis(query, axis, s);
   if (reason) return reason;
   hone_shape shape = query->in[0].type.shape;
   s->k = query->out[0].type.shape.rank == rank ? query->out[0].type.shape.dim[axis] : -1;
@@ -103,6 +103,8 @@ static const char *plan_top_k(const hone_query *query, state *s) {
   if (query->in[1].type.dtype != HONE_I64 || hn_elems(&query->in[1].type.shape) != 1) return "k is not one i64";
   s->largest = hn_attr_int(query->attrs, "largest") != 0;
   s->worker_longs = hn_ceil_div(s->k, 8) * 8;
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(s->worker_longs * hn_cpu_threads(query->facts)) * sizeof(int64_t);
   return NULL;
 }
 
@@ -152,12 +154,6 @@ static void top_k_body(void *arg, int worker, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) top_k_row(j, j->scratch + worker * j->state->worker_longs, row);
 }
 
-static size_t scratch_top_k(const hone_query *query) {
-  state s = {0};
-  if (plan_top_k(query, &s)) return 0;
-  return (size_t)(s.worker_longs * hn_cpu_threads(query->facts)) * sizeof(int64_t);
-}
-
 static hone_status launch_top_k(void *memory, hone_stream *stream, const hone_launch *l) {
   const state *s = memory;
   if (((const int64_t *)l->in[1].data)[0] != s->k)
@@ -171,7 +167,9 @@ static hone_status launch_top_k(void *memory, hone_stream *stream, const hone_la
 
 /* ---- cum_sum, in double as a long row's error would grow with its length ---- */
 
-static const char *plan_cum_sum(const hone_query *query, state *s) {
+static const char *plan_cum_sum(const hone_query *query, void *memory, hone_needs *needs) {
+  state asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (reason) return reason;
   const hone_tensor *axis = query->in[1].constant;
@@ -211,33 +209,13 @@ static hone_status launch_cum_sum(void *memory, hone_stream *stream, const hone_
   return HONE_OK;
 }
 
-#define PREPARE(kind)                                                                                                  \
-  static const char *reject_##kind(const hone_query *query) {                                                          \
-    state s = {0};                                                                                                     \
-    return plan_##kind(query, &s);                                                                                     \
-  }                                                                                                                    \
-  static hone_status prepare_##kind(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {  \
-    (void)unit;                                                                                                        \
-    const char *reason = plan_##kind(query, memory);                                                                   \
-    return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;                                              \
-  }
-PREPARE(arg_max)
-PREPARE(arg_min)
-PREPARE(top_k)
-PREPARE(cum_sum)
-
-#define ROW(op_name, kind, ...)                                                                                        \
-  const hone_tactic hn_tactic_cpu_##op_name##_f32_c = {.struct_size = sizeof(hone_tactic),                             \
-                                                       .name = "cpu." #op_name ".f32.c",                               \
-                                                       .version = 1,                                                   \
-                                                       .op = #op_name,                                                 \
-                                                       .flags = HONE_TACTIC_REPEATABLE,                                \
-                                                       .reject = reject_##op_name,                                     \
-                                                       .state_bytes = state_bytes,                                     \
-                                                       .prepare = prepare_##op_name,                                   \
-                                                       .launch = launch_##kind,                                        \
-                                                       __VA_ARGS__}
-ROW(arg_max, arg, .scratch = NULL);
-ROW(arg_min, arg, .scratch = NULL);
-ROW(top_k, top_k, .scratch = scratch_top_k);
-ROW(cum_sum, cum_sum, .scratch = NULL);
+const hone_tactic hn_tactics_cpu_arg_topk[] = {
+    {sizeof(hone_tactic), .name = "cpu.arg_max.f32.c", .version = 1, .op = "arg_max", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_arg, .launch = launch_arg, .kernel = &(const row_kernel){.largest = true}},
+    {sizeof(hone_tactic), .name = "cpu.arg_min.f32.c", .version = 1, .op = "arg_min", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_arg, .launch = launch_arg, .kernel = &(const row_kernel){.largest = false}},
+    {sizeof(hone_tactic), .name = "cpu.top_k.f32.c", .version = 1, .op = "top_k", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_top_k, .launch = launch_top_k},
+    {sizeof(hone_tactic), .name = "cpu.cum_sum.f32.c", .version = 1, .op = "cum_sum", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_cum_sum, .launch = launch_cum_sum},
+    {0}};

@@ -11,6 +11,11 @@
 
 enum { MOST_STAGES = (HONE_MAX_RANK + 1) / 2 };
 
+typedef struct row_kernel {
+  hn_reduce_f32_fn *run; /* NULL: integers */
+  hn_reduce_kind kind;
+} row_kernel;
+
 typedef struct stage {
   hn_reduce_args args; /* x and y are known to a launch alone */
   int64_t units, grain;
@@ -84,13 +89,13 @@ static void plan_stages(const hone_shape *x, const bool *reduced, state *s) {
   if (s->stages == 0) s->stage[s->stages++].args = (hn_reduce_args){.outer = 1, .axis = 1, .inner = inner};
 }
 
-static const char *read_type(const hone_query *query, bool is_float, state *s) {
+static const char *read_type(const hone_query *query, state *s) {
   static const hone_dtype types[] = {
       [HN_REDUCE_I8] = HONE_I8,   [HN_REDUCE_U8] = HONE_U8,   [HN_REDUCE_I16] = HONE_I16, [HN_REDUCE_U16] = HONE_U16,
       [HN_REDUCE_I32] = HONE_I32, [HN_REDUCE_U32] = HONE_U32, [HN_REDUCE_I64] = HONE_I64, [HN_REDUCE_U64] = HONE_U64};
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   s->element_bytes = (int)hone_dtype_bits(x->dtype) / 8;
-  if (is_float) return x->dtype == HONE_F32 && y->dtype == HONE_F32 ? NULL : "it is not f32";
+  if (s->kernel) return x->dtype == HONE_F32 && y->dtype == HONE_F32 ? NULL : "it is not f32";
   if (y->dtype != x->dtype) return "the output has another type";
   for (int i = 0; i < (int)HN_COUNT(types); ++i)
     if (x->dtype == types[i]) {
@@ -100,16 +105,23 @@ static const char *read_type(const hone_query *query, bool is_float, state *s) {
   return "it is not of integers";
 }
 
-static const char *plan(const hone_query *query, bool is_float, hn_reduce_kind kind, state *s) {
-  const char *reason = hn_cpu_check(query, 1, 2, 1);
+static size_t results(const state *s, int number) {
+  const hn_reduce_args *a = &s->stage[number].args;
+  return ((size_t)(a->outer * a->inner) * (size_t)s->element_bytes + 63) / 64 * 64;
+}
+
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  state asked = {0}, *s = memory ? memory : &asked;
   bool reduced[HONE_MAX_RANK];
-  *s = (state){.stages = 0};
-  if (!reason) reason = read_type(query, is_float, s);
+  s->kernel = row->run;
+  const char *reason = hn_cpu_check(query, 1, 2, 1);
+  if (!reason) reason = read_type(query, s);
   if (!reason) reason = read_axes(query, reduced);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   if (x->format != HONE_PLAIN) {
-    reason = is_float ? plan_blocked(query, reduced, s) : "it is not plain";
+    reason = row->run ? plan_blocked(query, reduced, s) : "it is not plain";
     if (reason) return reason;
   } else {
     if (y->format != HONE_PLAIN) return "input and output have different formats";
@@ -119,38 +131,14 @@ static const char *plan(const hone_query *query, bool is_float, hn_reduce_kind k
   }
   for (int i = 0; i < s->stages; ++i) {
     stage *one = &s->stage[i];
-    one->args.kind = i > 0 && kind == HN_REDUCE_SUM_SQUARE ? HN_REDUCE_SUM : kind;
+    one->args.kind = i > 0 && row->kind == HN_REDUCE_SUM_SQUARE ? HN_REDUCE_SUM : row->kind;
     one->units = hn_reduce_units(&one->args);
     const double elements = (double)one->args.outer * (double)one->args.axis * (double)one->args.inner;
     one->grain = hn_cpu_grain(one->units, elements * NS_PER_ELEMENT);
+    if (i + 1 < s->stages) needs->scratch += results(s, i);
   }
+  needs->state = sizeof *s;
   return NULL;
-}
-
-static size_t results(const state *s, int number) {
-  const hn_reduce_args *a = &s->stage[number].args;
-  return ((size_t)(a->outer * a->inner) * (size_t)s->element_bytes + 63) / 64 * 64;
-}
-
-static size_t scratch_of(const hone_query *query, bool is_float) {
-  state s;
-  size_t bytes = 0;
-  if (plan(query, is_float, HN_REDUCE_SUM, &s)) return 0;
-  for (int i = 0; i + 1 < s.stages; ++i) bytes += results(&s, i);
-  return bytes;
-}
-
-static hone_status prepare(const hone_query *query, state *s, hn_reduce_f32_fn *kernel, hn_reduce_kind kind,
-                           hone_diagnostics *diagnostics) {
-  const char *reason = plan(query, kernel != NULL, kind, s);
-  if (reason) return HN_FAIL(diagnostics, HONE_UNSUPPORTED, "%s", reason);
-  s->kernel = kernel;
-  return HONE_OK;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
 }
 
 typedef struct job {
@@ -186,54 +174,102 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-#define KINDS(X)                                                                                                       \
-  X(reduce_sum, HN_REDUCE_SUM)                                                                                         \
-  X(reduce_max, HN_REDUCE_MAX)                                                                                         \
-  X(reduce_min, HN_REDUCE_MIN)                                                                                         \
-  X(reduce_prod, HN_REDUCE_PRODUCT)                                                                                    \
-  X(reduce_sum_square, HN_REDUCE_SUM_SQUARE)                                                                           \
-  X(reduce_l1, HN_REDUCE_L1)
-
-static const char *reject(const hone_query *query) {
-  state s;
-  return plan(query, true, HN_REDUCE_SUM, &s);
-}
-static const char *reject_ints(const hone_query *query) {
-  state s;
-  return plan(query, false, HN_REDUCE_SUM, &s);
-}
-static size_t scratch(const hone_query *query) { return scratch_of(query, true); }
-static size_t scratch_ints(const hone_query *query) { return scratch_of(query, false); }
-
-#define ROW_OF(op_name, kind, suffix, ISA)                                                                             \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepare(query, s, hn_reduce_f32_##suffix, kind, diag),                         \
-             .flags = HONE_TACTIC_REPEATABLE, .formats = HN_CPU_FORMATS_##suffix, .reject = reject,                    \
-             .scratch = scratch, .state_bytes = state_bytes, .launch = launch)
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(reduce_sum, HN_REDUCE_SUM, suffix, ISA)                                                                       \
-  ROW_OF(reduce_mean, HN_REDUCE_MEAN, suffix, ISA)                                                                     \
-  ROW_OF(reduce_max, HN_REDUCE_MAX, suffix, ISA)                                                                       \
-  ROW_OF(reduce_min, HN_REDUCE_MIN, suffix, ISA)                                                                       \
-  ROW_OF(reduce_prod, HN_REDUCE_PRODUCT, suffix, ISA)                                                                  \
-  ROW_OF(reduce_sum_square, HN_REDUCE_SUM_SQUARE, suffix, ISA)                                                         \
-  ROW_OF(reduce_l1, HN_REDUCE_L1, suffix, ISA)                                                                         \
-  ROW_OF(reduce_l2, HN_REDUCE_L2, suffix, ISA)
-HN_EACH_ISA(ROW)
-
-#define ROW_OF_INTS(op_name, kind)                                                                                     \
-  static hone_status prepare_##op_name##_ints(hone_unit *unit, const hone_query *query, void *s,                       \
-                                              hone_diagnostics *diag) {                                                \
-    (void)unit;                                                                                                        \
-    return prepare(query, s, NULL, kind, diag);                                                                        \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_ints_c = {.struct_size = sizeof(hone_tactic),                            \
-                                                        .name = "cpu." #op_name ".ints.c",                             \
-                                                        .version = 1,                                                  \
-                                                        .op = #op_name,                                                \
-                                                        .flags = HONE_TACTIC_REPEATABLE,                               \
-                                                        .reject = reject_ints,                                         \
-                                                        .scratch = scratch_ints,                                       \
-                                                        .state_bytes = state_bytes,                                    \
-                                                        .prepare = prepare_##op_name##_ints,                           \
-                                                        .launch = launch};
-KINDS(ROW_OF_INTS)
+const hone_tactic hn_tactics_cpu_reduce[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.avx512", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.avx512", .version = 1, .op = "reduce_mean",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MEAN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.avx512", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MAX}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.avx512", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MIN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.avx512", .version = 1, .op = "reduce_prod",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_PRODUCT}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.avx512", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM_SQUARE}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.avx512", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L1}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.avx512", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L2}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.avx2", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MEAN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MAX}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.avx2", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MIN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.avx2", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_PRODUCT}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.avx2", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM_SQUARE}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.avx2", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L1}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.avx2", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.c", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MEAN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MAX}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.c", .version = 1, .op = "reduce_min", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MIN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.c", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_PRODUCT}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.c", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM_SQUARE}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.c", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L1}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.c", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L2}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.ints.c", .version = 1, .op = "reduce_sum",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.ints.c", .version = 1, .op = "reduce_max",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_MAX}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.ints.c", .version = 1, .op = "reduce_min",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_MIN}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.ints.c", .version = 1, .op = "reduce_prod",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_PRODUCT}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.ints.c", .version = 1, .op = "reduce_sum_square",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM_SQUARE}},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.ints.c", .version = 1, .op = "reduce_l1",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_L1}},
+    {0}};
