@@ -10,6 +10,11 @@
 
 enum { PARTS = 4, LEAST_PIXELS = 192, MOST_LANES = 16 };
 
+typedef struct row_kernel {
+  hn_pool_global_f32_fn *run;
+  bool is_mean;
+} row_kernel;
+
 typedef struct state {
   hn_pool_global_f32_fn *kernel;
   hn_pool_global_args args; /* x and y are known to a launch alone */
@@ -19,7 +24,8 @@ typedef struct state {
   bool has_parts;
 } state;
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (reason) return reason;
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
@@ -30,50 +36,24 @@ static const char *reject(const hone_query *query) {
   if (shape.rank < 3 || !hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
   for (int i = 2; i < shape.rank; ++i)
     if (x->shape.dim[i] == 0) return "the planes are empty";
-  return NULL;
-}
-
-static int64_t pixels_of(const hone_type *x) {
+  const int block = hn_format_block(x->format);
+  const int64_t height = x->shape.dim[2], planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
   int64_t pixels = 1;
-  for (int i = 2; i < x->shape.rank; ++i) pixels *= x->shape.dim[i];
-  return pixels;
-}
-
-static bool has_parts(const hone_query *query) {
-  const hone_type *x = &query->in[0].type;
-  return x->format != HONE_PLAIN && pixels_of(x) >= LEAST_PIXELS && x->shape.dim[2] >= PARTS;
-}
-
-static int64_t planes_of(const hone_type *x) {
-  return x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], hn_format_block(x->format));
-}
-
-static bool loses_lanes(const hone_query *query) { return !hn_reads_as(&query->out[0].type, query->in[0].type.format); }
-
-static hone_status prepare(const hone_query *query, state *s, hn_pool_global_f32_fn *kernel, bool is_mean) {
-  const hone_type *x = &query->in[0].type;
-  s->kernel = kernel;
-  s->args = (hn_pool_global_args){.pixels = pixels_of(x), .block = hn_format_block(x->format)};
-  s->planes = planes_of(x);
-  s->has_parts = is_mean && has_parts(query);
-  s->channels = x->shape.dim[1];
-  s->images = loses_lanes(query) ? x->shape.dim[0] : 0;
+  for (int i = 2; i < shape.rank; ++i) pixels *= x->shape.dim[i];
+  const bool has_parts = row->is_mean && block > 1 && pixels >= LEAST_PIXELS && height >= PARTS;
+  state *s = memory;
+  needs->state = sizeof *s;
+  needs->scratch = has_parts ? (size_t)(PARTS * planes * block) * sizeof(float) : 0;
+  if (!s) return NULL;
+  *s = (state){.kernel = row->run, .planes = planes, .channels = x->shape.dim[1], .has_parts = has_parts};
+  s->args = (hn_pool_global_args){.pixels = pixels, .block = block};
+  s->images = hn_reads_as(y, x->format) ? 0 : x->shape.dim[0];
   /* Halves of halves, where rows are cut for two threads and for four. */
-  const int64_t height = x->shape.dim[2], half = hn_ceil_div(height, 2), width = s->args.pixels / height;
-  const int64_t row[PARTS + 1] = {0, hn_ceil_div(half, 2), half, half + hn_ceil_div(height - half, 2), height};
-  for (int i = 0; i <= PARTS; ++i) s->first[i] = row[i] * width;
-  s->grain = hn_cpu_grain(s->planes * (s->has_parts ? PARTS : 1), (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static size_t sums_bytes(const hone_query *query) {
-  const hone_type *x = &query->in[0].type;
-  return has_parts(query) ? (size_t)(PARTS * planes_of(x) * hn_format_block(x->format)) * sizeof(float) : 0;
+  const int64_t half = hn_ceil_div(height, 2), width = pixels / height;
+  const int64_t at[PARTS + 1] = {0, hn_ceil_div(half, 2), half, half + hn_ceil_div(height - half, 2), height};
+  for (int i = 0; i <= PARTS; ++i) s->first[i] = at[i] * width;
+  s->grain = hn_cpu_grain(planes * (has_parts ? PARTS : 1), (double)hn_bytes(x) * HN_CPU_NS_PER_BYTE);
+  return NULL;
 }
 
 typedef struct job {
@@ -150,19 +130,31 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* As HN_CPU_FORMATS_*, and from blocks to plain. */
-#define FORMATS_OF(BLOCKED)                                                                                            \
-  {                                                                                                                    \
-    {HONE_PLAIN, HONE_PLAIN}, {BLOCKED, BLOCKED}, { BLOCKED, HONE_PLAIN }                                              \
-  }
-#define FORMATS_c FORMATS_OF(HONE_NCHW8C)
-#define FORMATS_avx2 FORMATS_OF(HONE_NCHW8C)
-#define FORMATS_avx512 FORMATS_OF(HONE_NCHW16C)
-#define ROW_OF(op_name, suffix, ISA, prepared, ...)                                                                    \
-  HN_CPU_ROW(op_name, f32, suffix, ISA, prepared, .flags = HONE_TACTIC_REPEATABLE, .formats = FORMATS_##suffix,        \
-             .reject = reject, .state_bytes = state_bytes, __VA_ARGS__)
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(global_max_pool, suffix, ISA, prepare(query, s, hn_pool_global_max_f32_##suffix, false), .launch = launch)    \
-  ROW_OF(global_average_pool, suffix, ISA, prepare(query, s, hn_pool_global_average_f32_##suffix, true),               \
-         .launch = launch, .scratch = sums_bytes)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_pool_global[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.avx512", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f32_avx512, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f32.avx512", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_avx512, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.avx2", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f32_avx2, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f32.avx2", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_avx2, .is_mean = true}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f32_c, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f32.c", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_c, .is_mean = true}},
+    {0}};
