@@ -14,14 +14,21 @@ typedef struct state {
   size_t room_bytes;
 } state;
 
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (s) s->attrs = query->attrs;
+  return NULL;
+}
+
+static const char *plan_moves(const hone_query *query, void *memory, hone_needs *needs) {
+  if (!hn_cpu_element_bytes(query->in[0].type.dtype)) return "its elements are not moved by whole bytes";
+  return plan(query, memory, needs);
 }
 
 static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
-  (void)diag;
-  *(state *)memory = (state){.unit = unit, .attrs = query->attrs};
+  (void)query, (void)diag;
+  ((state *)memory)->unit = unit;
   return HONE_OK;
 }
 
@@ -37,10 +44,6 @@ static hone_status place(const hone_launch *l, int rank, const int64_t *dims) {
   return hn_shape_equal(&wanted, &l->out[0].type.shape)
              ? HONE_OK
              : HN_FAIL(l->diagnostics, HONE_MALFORMED, "what is selected does not fit the output");
-}
-
-static const char *reject_bytes(const hone_query *query) {
-  return hn_cpu_element_bytes(query->in[0].type.dtype) ? NULL : "its elements are not moved by whole bytes";
 }
 
 /* ---- non_zero ---- */
@@ -279,23 +282,14 @@ static hone_status launch_non_max_suppression(void *memory, hone_stream *stream,
   return HONE_OK;
 }
 
-static const char *reject_never(const hone_query *query) {
-  (void)query;
-  return NULL;
-}
-
-#define ROW(op_name, rejects)                                                                                          \
-  const hone_tactic hn_tactic_cpu_##op_name##_data_dependent_c = {.struct_size = sizeof(hone_tactic),                  \
-                                                                  .name = "cpu." #op_name ".data_dependent.c",         \
-                                                                  .version = 1,                                        \
-                                                                  .op = #op_name,                                      \
-                                                                  .flags = HONE_TACTIC_REPEATABLE |                    \
-                                                                           HONE_TACTIC_DATA_DEPENDENT,                 \
-                                                                  .reject = rejects,                                   \
-                                                                  .state_bytes = state_bytes,                          \
-                                                                  .prepare = prepare,                                  \
-                                                                  .release = release,                                  \
-                                                                  .launch = launch_##op_name}
-ROW(non_zero, reject_bytes);
-ROW(compress, reject_bytes);
-ROW(non_max_suppression, reject_never);
+const hone_tactic hn_tactics_cpu_data_dependent[] = {
+    {sizeof(hone_tactic), .name = "cpu.non_zero.data_dependent.c", .version = 1, .op = "non_zero",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT, .plan = plan_moves, .prepare = prepare,
+     .release = release, .launch = launch_non_zero},
+    {sizeof(hone_tactic), .name = "cpu.compress.data_dependent.c", .version = 1, .op = "compress",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT, .plan = plan_moves, .prepare = prepare,
+     .release = release, .launch = launch_compress},
+    {sizeof(hone_tactic), .name = "cpu.non_max_suppression.data_dependent.c", .version = 1, .op = "non_max_suppression",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT, .plan = plan, .prepare = prepare, .release = release,
+     .launch = launch_non_max_suppression},
+    {0}};

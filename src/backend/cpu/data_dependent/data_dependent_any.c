@@ -34,7 +34,7 @@ static bool is_sized(const hone_fact *fact) {
   return fact->type.kind == HONE_ABSENT || (fact->type.kind == HONE_TENSOR && hn_type_bytes(&fact->type, &bytes));
 }
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   bool data_dependent = false, covered = false;
   for (int i = 0; i < query->in_count; ++i) data_dependent = data_dependent || !is_sized(&query->in[i]);
   for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !is_sized(&query->out[i]);
@@ -45,23 +45,23 @@ static const char *reject(const hone_query *query) {
   for (const hone_tactic *const *family = hn_backend_cpu.families; *family && !covered; ++family)
     for (const hone_tactic *row = *family; row->name && !covered; ++row)
       covered = !(row->flags & HONE_TACTIC_DATA_DEPENDENT) && hn_tactic_covers(row, query->op);
-  return covered ? NULL : "no tactic is for this operator";
-}
-
-static size_t state_bytes(const hone_query *query) {
-  return sizeof(state) + (size_t)(2 * query->in_count + query->out_count) * sizeof(hone_fact);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
+  if (!covered) return "no tactic is for this operator";
   state *s = memory;
-  s->unit = unit;
+  needs->state = sizeof *s + (size_t)(2 * query->in_count + query->out_count) * sizeof(hone_fact);
+  if (!s) return NULL;
+  s->eval = (hn_eval_state){.op = query->op, .attrs = query->attrs};
   s->query = *query;
   s->query.in = s->facts;
   s->query.out = s->facts + query->in_count;
-  s->query.facts = &unit->facts;
   memcpy(s->facts + query->in_count + query->out_count, query->in, (size_t)query->in_count * sizeof(hone_fact));
-  (void)diag;
-  s->eval = (hn_eval_state){.op = query->op, .attrs = query->attrs};
+  return NULL;
+}
+
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
+  (void)query, (void)diag;
+  state *s = memory;
+  s->unit = unit;
+  s->query.facts = &unit->facts;
   return HONE_OK;
 }
 
@@ -188,13 +188,8 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return status;
 }
 
-const hone_tactic hn_tactic_cpu_data_dependent_any_c = {.struct_size = sizeof(hone_tactic),
-                                                        .name = "cpu.data_dependent.any.c",
-                                                        .version = 1,
-                                                        .op = "*",
-                                                        .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT,
-                                                        .reject = reject,
-                                                        .state_bytes = state_bytes,
-                                                        .prepare = prepare,
-                                                        .release = release,
-                                                        .launch = launch};
+const hone_tactic hn_tactics_cpu_data_dependent_any[] = {
+    {sizeof(hone_tactic), .name = "cpu.data_dependent.any.c", .version = 1, .op = "*",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_DATA_DEPENDENT, .plan = plan, .prepare = prepare, .release = release,
+     .launch = launch},
+    {0}};
