@@ -39,26 +39,18 @@ static hn_cast_fn *find(const row *rows, const hone_query *query) {
   return NULL;
 }
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (reason) return reason;
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   if (in->format != HONE_PLAIN || out->format != HONE_PLAIN) return "it is not plain";
   if (!hn_shape_equal(&in->shape, &out->shape)) return "the output has another shape";
-  return find(rows_c, query) ? NULL : "there is no vector code between these types";
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(const hone_query *query, state *s, const row *rows) {
-  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
-  s->kernel = find(rows, query);
-  s->elements = hn_elems(&in->shape);
-  s->bytes = hn_bytes(in) + hn_bytes(out);
-  return HONE_OK;
+  hn_cast_fn *kernel = find(query->tactic->kernel, query);
+  if (!kernel) return "there is no vector code between these types";
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (s) *s = (state){kernel, hn_elems(&in->shape), hn_bytes(in) + hn_bytes(out)};
+  return NULL;
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
@@ -67,7 +59,13 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define ROW(suffix, ISA)                                                                                               \
-  HN_CPU_ROW(cast, any, suffix, ISA, prepare(query, s, rows_##suffix), .flags = HONE_TACTIC_REPEATABLE,                \
-             .reject = reject, .state_bytes = state_bytes, .launch = launch)
-HN_EACH_ISA(ROW)
+const hone_tactic hn_tactics_cpu_cast[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.cast.any.avx512", .version = 1, .op = "cast", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = rows_avx512},
+    {sizeof(hone_tactic), .name = "cpu.cast.any.avx2", .version = 1, .op = "cast", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = rows_avx2},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.cast.any.c", .version = 1, .op = "cast", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = rows_c},
+    {0}};

@@ -10,7 +10,7 @@ typedef struct state {
   int64_t elements, grain;
 } state;
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 1, 1, 1);
   if (reason) return reason;
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
@@ -20,23 +20,13 @@ static const char *reject(const hone_query *query) {
     if (!(hn_dtype_is_int(both[i]->dtype) || both[i]->dtype == HONE_BOOL) || !hn_cpu_element_bytes(both[i]->dtype))
       return "it is not between integers of whole bytes";
   }
-  return hn_shape_equal(&in->shape, &out->shape) ? NULL : "the output has another shape";
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *memory, hone_diagnostics *diag) {
-  (void)unit, (void)diag;
+  if (!hn_shape_equal(&in->shape, &out->shape)) return "the output has another shape";
   state *s = memory;
-  s->from = query->in[0].type.dtype;
-  s->to = query->out[0].type.dtype;
-  s->elements = hn_elems(&query->in[0].type.shape);
-  const double bytes = (double)(hn_bytes(&query->in[0].type) + hn_bytes(&query->out[0].type));
-  s->grain = hn_cpu_grain(s->elements, bytes * 4 * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  *s = (state){.from = in->dtype, .to = out->dtype, .elements = hn_elems(&in->shape)};
+  s->grain = hn_cpu_grain(s->elements, (double)(hn_bytes(in) + hn_bytes(out)) * 4 * HN_CPU_NS_PER_BYTE);
+  return NULL;
 }
 
 #define WIDEN(code, type)                                                                                              \
@@ -101,12 +91,7 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_cast_ints_c = {.struct_size = sizeof(hone_tactic),
-                                               .name = "cpu.cast.ints.c",
-                                               .version = 1,
-                                               .op = "cast",
-                                               .flags = HONE_TACTIC_REPEATABLE,
-                                               .reject = reject,
-                                               .state_bytes = state_bytes,
-                                               .prepare = prepare,
-                                               .launch = launch};
+const hone_tactic hn_tactics_cpu_cast_ints[] = {{sizeof(hone_tactic), .name = "cpu.cast.ints.c", .version = 1,
+                                                 .op = "cast", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
+                                                 .launch = launch},
+                                                {0}};

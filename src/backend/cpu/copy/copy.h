@@ -20,29 +20,4 @@ void hn_cpu_fill(hone_stream *stream, void *to, const void *value, int element_b
 /* Extents before, along and behind an axis as they lie in memory: along axis 1 of a blocked tensor, channel blocks. */
 hn_cpu_rows hn_cpu_stored_rows(const hone_type *type, int axis);
 
-/* The common part of a row of this family. */
-#define HN_CPU_MOVE_ROW(op_name, what)                                                                                 \
-  .struct_size = sizeof(hone_tactic), .name = "cpu." op_name ".any." what, .version = 1, .op = op_name,                \
-  .flags = HONE_TACTIC_REPEATABLE
-
-/* A row for any type of elements whose state, a `type`, is filled by plan_OP: NULL, or the reason why not. */
-#define HN_CPU_PLANNED_ROW(op_name, type)                                                                              \
-  static const char *reject_##op_name(const hone_query *query) {                                                       \
-    type s = {0};                                                                                                      \
-    return plan_##op_name(query, &s);                                                                                  \
-  }                                                                                                                    \
-  static size_t state_bytes_##op_name(const hone_query *query) {                                                       \
-    (void)query;                                                                                                       \
-    return sizeof(type);                                                                                               \
-  }                                                                                                                    \
-  static hone_status prepare_##op_name(hone_unit *unit, const hone_query *query, void *state,                          \
-                                       hone_diagnostics *diag) {                                                       \
-    (void)unit;                                                                                                        \
-    const char *reason = plan_##op_name(query, state);                                                                 \
-    return reason ? HN_FAIL(diag, HONE_INTERNAL, "%s", reason) : HONE_OK;                                              \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_any_c = {HN_CPU_MOVE_ROW(#op_name, "c"), .reject = reject_##op_name,     \
-                                                       .state_bytes = state_bytes_##op_name,                           \
-                                                       .prepare = prepare_##op_name, .launch = launch_##op_name}
-
 #endif

@@ -7,8 +7,13 @@
 #include <string.h>
 
 enum { MOST_TENSORS = 64 };
-typedef enum kind { channel_gather, concat, split } kind; /* named as the operators, for the rows below */
+typedef enum kind { CHANNEL_GATHER, CONCAT, SPLIT } kind;
 static const int64_t most_channels = 1 << 16;
+
+typedef struct row_kernel {
+  kind kind;
+  hn_lanes_f32_fn *run;
+} row_kernel;
 
 /* Outputs, channel after channel, from the inputs' channels counted through. */
 typedef struct wiring {
@@ -19,8 +24,8 @@ typedef struct wiring {
 
 static wiring wiring_of(const hone_query *query, kind k) {
   wiring w = {query->in_count, query->out_count, query->in, query->out, NULL};
-  if (k == split) w.in_count = 1; /* the sizes are not looked at */
-  if (k == channel_gather) (void)hn_attr_ints(query->attrs, "channels", &w.channels);
+  if (k == SPLIT) w.in_count = 1; /* the sizes are not looked at */
+  if (k == CHANNEL_GATHER) (void)hn_attr_ints(query->attrs, "channels", &w.channels);
   return w;
 }
 
@@ -54,7 +59,7 @@ static const char *check(const hone_query *query, kind k) {
   if (!reason) reason = check_tensors(w.out, w.out_count, like);
   if (reason) return reason;
   const int64_t ins = channels_of(w.in, w.in_count), outs = channels_of(w.out, w.out_count);
-  if (k != channel_gather) {
+  if (k != CHANNEL_GATHER) {
     if (hn_cpu_axis(query, "axis", like->shape.rank) != 1) return "it is not along the channels";
     return ins == outs ? NULL : "the parts do not add up to the whole";
   }
@@ -65,13 +70,13 @@ static const char *check(const hone_query *query, kind k) {
   return NULL;
 }
 
-static const char *reject_blocked(const hone_query *query, kind k) {
+static const char *check_blocked(const hone_query *query, kind k) {
   const char *reason = check(query, k);
   if (reason) return reason;
   if (query->in[0].type.dtype != HONE_F32) return "it is not f32";
   const int block = hn_format_block(query->in[0].type.format);
   if (block == 1) return "it is not blocked";
-  if (k == channel_gather) return NULL;
+  if (k == CHANNEL_GATHER) return NULL;
   const wiring w = wiring_of(query, k);
   const hone_fact *parts = w.in_count > 1 ? w.in : w.out;
   const int count = w.in_count > 1 ? w.in_count : w.out_count;
@@ -141,31 +146,31 @@ static int64_t wire(const hone_query *query, kind k, state *s, int64_t *part_cou
   return count;
 }
 
-static size_t state_bytes(const hone_query *query, kind k) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  const row_kernel *row = query->tactic->kernel;
+  const char *reason = check_blocked(query, row->kind);
+  if (reason) return reason;
+  state *s = memory;
   int64_t parts;
-  const int64_t blocks = wire(query, k, NULL, &parts);
-  return sizeof(state) + (size_t)blocks * sizeof(hn_lanes_block) + (size_t)parts * sizeof(hn_lanes_part);
-}
-
-static hone_status prepare(const hone_query *query, kind k, state *s, hn_lanes_f32_fn *kernel) {
-  const wiring w = wiring_of(query, k);
+  const int64_t blocks = wire(query, row->kind, s, &parts);
+  needs->state = sizeof *s + (size_t)blocks * sizeof(hn_lanes_block) + (size_t)parts * sizeof(hn_lanes_part);
+  if (!s) return NULL;
+  const wiring w = wiring_of(query, row->kind);
   const hone_type *x = &query->in[0].type;
   const int block = hn_format_block(x->format);
-  int64_t parts;
-  s->kernel = kernel;
-  s->args = (hn_lanes_args){.images = x->shape.dim[0], .pixels = 1};
+  s->kernel = row->run;
+  s->args = (hn_lanes_args){.images = x->shape.dim[0], .pixels = 1, .block_count = blocks};
   for (int d = 2; d < x->shape.rank; ++d) s->args.pixels *= x->shape.dim[d];
   for (int i = 0; i < w.in_count; ++i) s->in_blocks[i] = hn_ceil_div(w.in[i].type.shape.dim[1], block);
   for (int i = 0; i < w.out_count; ++i) s->out_blocks[i] = hn_ceil_div(w.out[i].type.shape.dim[1], block);
-  s->args.block_count = wire(query, k, s, &parts);
   const int64_t rows = x->shape.rank > 2 ? hn_cpu_greater(1, x->shape.dim[2]) : 1;
   const int64_t per_thread =
       hn_ceil_div(s->args.pixels, hn_cpu_row_parts(query->facts, s->args.images, rows, s->args.pixels / rows));
   s->args.chunk = hn_cpu_greater(1, hn_ceil_div(per_thread, hn_ceil_div(per_thread, HN_LANES_PIXELS)));
-  s->grain = hn_cpu_grain(hn_lanes_units(&s->args),
-                          (double)(s->args.images * (s->args.block_count + parts) * s->args.pixels * block) *
-                              sizeof(float) * HN_CPU_NS_PER_BYTE);
-  return HONE_OK;
+  s->grain =
+      hn_cpu_grain(hn_lanes_units(&s->args), (double)(s->args.images * (blocks + parts) * s->args.pixels * block) *
+                                                 sizeof(float) * HN_CPU_NS_PER_BYTE);
+  return NULL;
 }
 
 /* The arguments are the launch's own: a state may serve several. */
@@ -196,32 +201,16 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define OPERATOR(op_name)                                                                                              \
-  static const char *reject_##op_name(const hone_query *query) { return reject_blocked(query, op_name); }              \
-  static size_t state_bytes_##op_name(const hone_query *query) { return state_bytes(query, op_name); }
-OPERATOR(channel_gather)
-OPERATOR(concat)
-OPERATOR(split)
-
-#define ROW_OF(op_name, suffix, ISA, FORMAT)                                                                           \
-  HN_CPU_ROW_NAMED(op_name, "cpu." #op_name ".f32.lanes." #suffix, f32_lanes, suffix, ISA,                             \
-                   prepare(query, op_name, s, hn_lanes_f32_##suffix), .flags = HONE_TACTIC_REPEATABLE,                 \
-                   .formats = {{FORMAT, FORMAT}}, .reject = reject_##op_name, .state_bytes = state_bytes_##op_name,    \
-                   .launch = launch)
-#define FORMAT_c HONE_NCHW8C
-#define FORMAT_avx2 HONE_NCHW8C
-#define FORMAT_avx512 HONE_NCHW16C
-#define ROW(suffix, ISA)                                                                                               \
-  ROW_OF(channel_gather, suffix, ISA, FORMAT_##suffix)                                                                 \
-  ROW_OF(concat, suffix, ISA, FORMAT_##suffix)                                                                         \
-  ROW_OF(split, suffix, ISA, FORMAT_##suffix)
-HN_EACH_ISA(ROW)
-
 /* ---- plain ---- */
 
-static const char *reject_plain(const hone_query *query) {
+/* The state is where the channels' list is. */
+static const char *plan_plain(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check_moves(query, false);
-  return reason ? reason : check(query, channel_gather);
+  if (!reason) reason = check(query, CHANNEL_GATHER);
+  const int64_t **channels = memory;
+  needs->state = sizeof *channels;
+  if (!reason && channels) (void)hn_attr_ints(query->attrs, "channels", channels);
+  return reason;
 }
 
 typedef struct planes {
@@ -248,17 +237,6 @@ static void copy_planes(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-static size_t channels_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(const int64_t *);
-}
-
-static hone_status prepare_plain(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diag) {
-  (void)unit, (void)diag;
-  (void)hn_attr_ints(query->attrs, "channels", (const int64_t **)s);
-  return HONE_OK;
-}
-
 static hone_status launch_plain(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const hone_tensor *x = launch->in;
   planes p = {.launch = launch, .bytes = (size_t)hn_cpu_element_bytes(x->type.dtype)};
@@ -272,10 +250,36 @@ static hone_status launch_plain(void *state_memory, hone_stream *stream, const h
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_channel_gather_any_c = {
-    HN_CPU_MOVE_ROW("channel_gather", "c"),
-    .reject = reject_plain,
-    .state_bytes = channels_bytes,
-    .prepare = prepare_plain,
-    .launch = launch_plain,
-};
+const hone_tactic hn_tactics_cpu_copy_lanes[] = {
+#ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.f32.lanes.avx512", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.concat.f32.lanes.avx512", .version = 1, .op = "concat", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){CONCAT, hn_lanes_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.avx512", .version = 1, .op = "split", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.f32.lanes.avx2", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.concat.f32.lanes.avx2", .version = 1, .op = "concat", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){CONCAT, hn_lanes_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.avx2", .version = 1, .op = "split", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_avx2}},
+#endif
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.f32.lanes.c", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.concat.f32.lanes.c", .version = 1, .op = "concat", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){CONCAT, hn_lanes_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.c", .version = 1, .op = "split", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.any.c", .version = 1, .op = "channel_gather",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_plain, .launch = launch_plain},
+    {0}};

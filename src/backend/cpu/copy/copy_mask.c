@@ -13,7 +13,9 @@ typedef struct triangle {
   bool upper;
 } triangle;
 
-static const char *plan_trilu(const hone_query *query, triangle *t) {
+static const char *plan_trilu(const hone_query *query, void *memory, hone_needs *needs) {
+  triangle asked = {0}, *t = memory ? memory : &asked;
+  needs->state = sizeof *t;
   const char *reason = hn_cpu_check(query, 1, 2, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
@@ -71,7 +73,9 @@ typedef struct hot {
   hone_dtype dtype; /* of the indices */
 } hot;
 
-static const char *plan_one_hot(const hone_query *query, hot *h) {
+static const char *plan_one_hot(const hone_query *query, void *memory, hone_needs *needs) {
+  hot asked = {0}, *h = memory ? memory : &asked;
+  needs->state = sizeof *h;
   const char *reason = hn_cpu_check(query, 3, 3, 1);
   if (reason) return reason;
   const hone_type *indices = &query->in[0].type, *values = &query->in[2].type, *out = &query->out[0].type;
@@ -104,5 +108,9 @@ static hone_status launch_one_hot(void *state, hone_stream *stream, const hone_l
   return HONE_OK;
 }
 
-HN_CPU_PLANNED_ROW(trilu, triangle);
-HN_CPU_PLANNED_ROW(one_hot, hot);
+const hone_tactic hn_tactics_cpu_copy_mask[] = {
+    {sizeof(hone_tactic), .name = "cpu.trilu.any.c", .version = 1, .op = "trilu", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_trilu, .launch = launch_trilu},
+    {sizeof(hone_tactic), .name = "cpu.one_hot.any.c", .version = 1, .op = "one_hot", .flags = HONE_TACTIC_REPEATABLE,
+     .plan = plan_one_hot, .launch = launch_one_hot},
+    {0}};

@@ -11,7 +11,7 @@ typedef struct state {
   char mode; /* the first letter of its word */
 } state;
 
-static const char *reject_blocked(const hone_query *query) {
+static const char *check_blocked(const hone_query *query) {
   const hone_type *x = &query->in[0].type;
   const hone_tensor *pads = query->in[PADS].constant;
   const int64_t count = hn_elems(&query->in[PADS].type.shape) / 2;
@@ -26,7 +26,7 @@ static const char *reject_blocked(const hone_query *query) {
              : "what it pads with would stand behind the last channel, too";
 }
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 2, 4, 1);
   if (!reason) reason = hn_cpu_check_moves(query, true);
   if (reason) return reason;
@@ -40,18 +40,11 @@ static const char *reject(const hone_query *query) {
   if (hn_cpu_given(query, VALUE) &&
       (query->in[VALUE].type.dtype != query->in[0].type.dtype || hn_elems(&query->in[VALUE].type.shape) > 1))
     return "the constant is not one element of the data's type";
-  return query->in[0].type.format == HONE_PLAIN ? NULL : reject_blocked(query);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *s, hone_diagnostics *diagnostics) {
-  (void)unit, (void)diagnostics;
-  ((state *)s)->mode = hn_attr_text(query->attrs, "mode")[0];
-  return HONE_OK;
+  if (query->in[0].type.format != HONE_PLAIN && (reason = check_blocked(query))) return reason;
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (s) s->mode = hn_attr_text(query->attrs, "mode")[0];
+  return NULL;
 }
 
 /* Of one axis: [from, from + count) of the input is kept and begins at `begin` of the output. */
@@ -167,11 +160,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_pad_any_c = {
-    HN_CPU_MOVE_ROW("pad", "c"),
-    .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}},
-    .reject = reject,
-    .state_bytes = state_bytes,
-    .prepare = prepare,
-    .launch = launch,
-};
+const hone_tactic hn_tactics_cpu_copy_pad[] = {
+    {sizeof(hone_tactic), .name = "cpu.pad.any.c", .version = 1, .op = "pad", .flags = HONE_TACTIC_REPEATABLE,
+     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .launch = launch},
+    {0}};

@@ -6,7 +6,8 @@
 
 enum { STARTS = 1, ENDS, AXES, STEPS };
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
+  (void)state, (void)needs; /* all is read when it runs */
   const char *reason = hn_cpu_check(query, 3, 5, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
@@ -83,4 +84,7 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_slice_any_c = {HN_CPU_MOVE_ROW("slice", "c"), .reject = reject, .launch = launch};
+const hone_tactic hn_tactics_cpu_copy_slice[] = {{sizeof(hone_tactic), .name = "cpu.slice.any.c", .version = 1,
+                                                  .op = "slice", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
+                                                  .launch = launch},
+                                                 {0}};

@@ -9,7 +9,7 @@ typedef struct state {
   size_t run_bytes;
 } state;
 
-static const char *reject(const hone_query *query) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
@@ -23,25 +23,15 @@ static const char *reject(const hone_query *query) {
   if (!hn_mul_i64(rows.outer, hn_elems(&indices->shape), &elements) || !hn_mul_i64(elements, rows.inner, &elements) ||
       elements != hn_elems(&query->out[0].type.shape))
     return "the output has another number of elements";
-  return NULL;
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
-}
-
-static hone_status prepare(hone_unit *unit, const hone_query *query, void *state_memory,
-                           hone_diagnostics *diagnostics) {
-  (void)unit, (void)diagnostics;
-  state *s = state_memory;
-  const hone_type *data = &query->in[0].type;
-  s->rows = hn_cpu_rows_along(&data->shape, hn_cpu_axis(query, "axis", data->shape.rank));
-  s->count = hn_elems(&query->in[1].type.shape);
-  s->run_bytes = (size_t)s->rows.inner * (size_t)hn_cpu_element_bytes(data->dtype);
-  const int64_t runs = s->rows.outer * s->count;
+  state *s = memory;
+  needs->state = sizeof *s;
+  if (!s) return NULL;
+  s->rows = rows;
+  s->count = hn_elems(&indices->shape);
+  s->run_bytes = (size_t)rows.inner * (size_t)hn_cpu_element_bytes(data->dtype);
+  const int64_t runs = rows.outer * s->count;
   s->grain = hn_cpu_grain(runs, (double)runs * (4 + 2 * (double)s->run_bytes * HN_CPU_NS_PER_BYTE));
-  return HONE_OK;
+  return NULL;
 }
 
 typedef struct job {
@@ -86,5 +76,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-const hone_tactic hn_tactic_cpu_gather_any_c = {HN_CPU_MOVE_ROW("gather", "c"), .reject = reject,
-                                                .state_bytes = state_bytes, .prepare = prepare, .launch = launch};
+const hone_tactic hn_tactics_cpu_gather[] = {{sizeof(hone_tactic), .name = "cpu.gather.any.c", .version = 1,
+                                              .op = "gather", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
+                                              .launch = launch},
+                                             {0}};

@@ -119,7 +119,9 @@ static hone_status locate(const nd *s, const hone_launch *l, int64_t tuple, int6
   return HONE_OK;
 }
 
-static const char *plan_gather_nd(const hone_query *query, nd *s) {
+static const char *plan_gather_nd(const hone_query *query, void *memory, hone_needs *needs) {
+  nd asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (!reason) reason = check_indices(query, false);
@@ -127,7 +129,9 @@ static const char *plan_gather_nd(const hone_query *query, nd *s) {
   return read_nd(query, (int)hn_attr_int(query->attrs, "batch_dims"), hn_elems(&query->out[0].type.shape), s);
 }
 
-static const char *plan_scatter_nd(const hone_query *query, nd *s) {
+static const char *plan_scatter_nd(const hone_query *query, void *memory, hone_needs *needs) {
+  nd asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 3, 3, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (!reason) reason = check_indices(query, false);
@@ -202,7 +206,9 @@ static const char *read_along(const hone_query *query, along *s) {
   return NULL;
 }
 
-static const char *plan_gather_elements(const hone_query *query, along *s) {
+static const char *plan_gather_elements(const hone_query *query, void *memory, hone_needs *needs) {
+  along asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (!reason) reason = check_indices(query, true);
@@ -211,7 +217,9 @@ static const char *plan_gather_elements(const hone_query *query, along *s) {
   return hn_shape_equal(&query->in[1].type.shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
 }
 
-static const char *plan_scatter_elements(const hone_query *query, along *s) {
+static const char *plan_scatter_elements(const hone_query *query, void *memory, hone_needs *needs) {
+  along asked = {0}, *s = memory ? memory : &asked;
+  needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 3, 3, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (!reason) reason = check_indices(query, true);
@@ -267,7 +275,13 @@ static hone_status launch_scatter_elements(void *state, hone_stream *stream, con
   return walk(state, stream, l, update);
 }
 
-HN_CPU_PLANNED_ROW(gather_nd, nd);
-HN_CPU_PLANNED_ROW(scatter_nd, nd);
-HN_CPU_PLANNED_ROW(gather_elements, along);
-HN_CPU_PLANNED_ROW(scatter_elements, along);
+const hone_tactic hn_tactics_cpu_indexed[] = {
+    {sizeof(hone_tactic), .name = "cpu.gather_nd.any.c", .version = 1, .op = "gather_nd",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_nd, .launch = launch_gather_nd},
+    {sizeof(hone_tactic), .name = "cpu.scatter_nd.any.c", .version = 1, .op = "scatter_nd",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_scatter_nd, .launch = launch_scatter_nd},
+    {sizeof(hone_tactic), .name = "cpu.gather_elements.any.c", .version = 1, .op = "gather_elements",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_gather_elements, .launch = launch_gather_elements},
+    {sizeof(hone_tactic), .name = "cpu.scatter_elements.any.c", .version = 1, .op = "scatter_elements",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_scatter_elements, .launch = launch_scatter_elements},
+    {0}};

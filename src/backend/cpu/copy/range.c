@@ -7,7 +7,9 @@ typedef struct numbers {
   int64_t count;
 } numbers;
 
-static const char *plan_range(const hone_query *query, numbers *n) {
+static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
+  numbers asked = {0}, *n = memory ? memory : &asked;
+  needs->state = sizeof *n;
   const char *reason = hn_cpu_check(query, 3, 3, 1);
   if (reason) return reason;
   n->dtype = query->out[0].type.dtype;
@@ -43,11 +45,14 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
 }
 
 /* The extent may come from a damaged file; the numbers only say what the elements are. */
-static hone_status launch_range(void *state, hone_stream *stream, const hone_launch *l) {
+static hone_status launch(void *state, hone_stream *stream, const hone_launch *l) {
   const numbers *n = state;
   job j = {.dtype = n->dtype, .start = l->in[0].data, .delta = l->in[2].data, .out = l->out[0].data};
   hn_pool_run(hn_stream_pool(stream), n->count, hn_cpu_grain(n->count, (double)n->count), body, &j);
   return HONE_OK;
 }
 
-HN_CPU_PLANNED_ROW(range, numbers);
+const hone_tactic hn_tactics_cpu_range[] = {{sizeof(hone_tactic), .name = "cpu.range.any.c", .version = 1,
+                                             .op = "range", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
+                                             .launch = launch},
+                                            {0}};

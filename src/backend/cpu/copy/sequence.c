@@ -12,7 +12,9 @@ typedef struct backwards {
   int64_t grain;
 } backwards;
 
-static const char *plan_reverse_sequence(const hone_query *query, backwards *b) {
+static const char *plan_reverse_sequence(const hone_query *query, void *memory, hone_needs *needs) {
+  backwards asked = {0}, *b = memory ? memory : &asked;
+  needs->state = sizeof *b;
   const char *reason = hn_cpu_check(query, 2, 2, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
@@ -72,7 +74,9 @@ typedef struct update {
   bool is_circular, has_places;
 } update;
 
-static const char *plan_tensor_scatter(const hone_query *query, update *u) {
+static const char *plan_tensor_scatter(const hone_query *query, void *memory, hone_needs *needs) {
+  update asked = {0}, *u = memory ? memory : &asked;
+  needs->state = sizeof *u;
   const char *reason = hn_cpu_check(query, 2, 3, 1);
   if (!reason) reason = hn_cpu_check_moves(query, false);
   if (reason) return reason;
@@ -113,5 +117,9 @@ static hone_status launch_tensor_scatter(void *state, hone_stream *stream, const
   return HONE_OK;
 }
 
-HN_CPU_PLANNED_ROW(reverse_sequence, backwards);
-HN_CPU_PLANNED_ROW(tensor_scatter, update);
+const hone_tactic hn_tactics_cpu_sequence[] = {
+    {sizeof(hone_tactic), .name = "cpu.reverse_sequence.any.c", .version = 1, .op = "reverse_sequence",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_reverse_sequence, .launch = launch_reverse_sequence},
+    {sizeof(hone_tactic), .name = "cpu.tensor_scatter.any.c", .version = 1, .op = "tensor_scatter",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_tensor_scatter, .launch = launch_tensor_scatter},
+    {0}};
