@@ -21,9 +21,6 @@ typedef struct hn_cpu_gemm_kernel {
 /* About what one thread takes: computing, and reading B where it is too large for the inner caches. */
 double hn_cpu_gemm_ns(const hn_cpu_gemm_kernel *kernel, int64_t m, int64_t n, int64_t k);
 extern const hn_cpu_gemm_kernel hn_cpu_gemm_c, hn_cpu_gemm_avx2, hn_cpu_gemm_avx512;
-#define HN_CPU_TILE_c "4x8.c"
-#define HN_CPU_TILE_avx2 "6x16.avx2"
-#define HN_CPU_TILE_avx512 "14x32.avx512"
 
 /* `batches` products of m x k and k x n matrices; C's lie one after the other. The results do not depend on how the
  * work is cut. Filled by the caller down to b_packed_before, then by hn_cpu_product_plan. */
