@@ -48,37 +48,4 @@ int64_t hn_cpu_conv_param(const hone_query *query, int index, int64_t most, int6
 
 double hn_cpu_conv_flops(const hn_conv_f32 *conv);
 
-/* A row that packs weights: the file's reject, variants, pack_bytes, pack, scratch and describe each get the row's own
- * `kernel` behind their other arguments; state_bytes and launch are the file's. */
-#define HN_CPU_PACKED_ROW(symbol, row_name, row_version, op_name, suffix, ISA, kernel, ...)                            \
-  static const char *reject_##symbol##_##suffix(const hone_query *query) { return reject(query, kernel); }             \
-  static int variants_##symbol##_##suffix(const hone_query *query, hone_params *out, int room) {                       \
-    return variants(query, out, room, kernel);                                                                         \
-  }                                                                                                                    \
-  static size_t pack_bytes_##symbol##_##suffix(const hone_query *query) { return pack_bytes(query, kernel); }          \
-  static hone_status pack_##symbol##_##suffix(const hone_query *query, void *to) { return pack(query, to, kernel); }   \
-  static size_t scratch_##symbol##_##suffix(const hone_query *query) { return scratch(query, kernel); }                \
-  static hone_status prepare_##symbol##_##suffix(hone_unit *unit, const hone_query *query, void *s,                    \
-                                                 hone_diagnostics *diag) {                                             \
-    (void)unit;                                                                                                        \
-    return describe(query, s, diag, kernel);                                                                           \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##symbol##_##suffix = {                                                              \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = row_name,                                                                                                \
-      .version = row_version,                                                                                          \
-      .op = op_name,                                                                                                   \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .flags = HONE_TACTIC_REPEATABLE,                                                                                 \
-      .reject = reject_##symbol##_##suffix,                                                                            \
-      .variants = variants_##symbol##_##suffix,                                                                        \
-      .pack_bytes = pack_bytes_##symbol##_##suffix,                                                                    \
-      .pack = pack_##symbol##_##suffix,                                                                                \
-      .scratch = scratch_##symbol##_##suffix,                                                                          \
-      .state_bytes = state_bytes,                                                                                      \
-      .prepare = prepare_##symbol##_##suffix,                                                                          \
-      .launch = launch,                                                                                                \
-      __VA_ARGS__,                                                                                                     \
-  };
-
 #endif

@@ -35,17 +35,6 @@ const char *hn_cpu_region_read(const hone_query *query, const hn_region_attrs *a
   return hn_cpu_conv_read(&one, out);
 }
 
-int64_t hn_cpu_region_bias_floats(const hone_query *query, int bias, int64_t channels, int block) {
-  return hn_cpu_given(query, bias) ? hn_ceil_div(channels, block) * block : 0;
-}
-
-float *hn_cpu_region_pack_bias(const hone_query *query, int bias, int64_t channels, int block, float *to) {
-  const int64_t floats = hn_cpu_region_bias_floats(query, bias, channels, block);
-  const float *from = floats ? query->in[bias].constant->data : NULL;
-  for (int64_t i = 0; i < floats; ++i) to[i] = i < channels ? from[i] : 0;
-  return to + floats;
-}
-
 int64_t hn_cpu_region_strip_rows(const hone_query *query, int64_t images, int64_t rows) {
   enum { LEAST_ROWS = 14, STRIPS_A_THREAD = 2 };
   const int64_t threads = hn_cpu_threads(query->facts);

@@ -24,10 +24,6 @@ hone_type hn_cpu_region_type(const hone_type *x, int64_t channels, const hn_slid
 const char *hn_cpu_region_read(const hone_query *query, const hn_region_attrs *attrs, const hone_type *x, int weights,
                                int residual, const hone_type *y, hn_conv_f32 *out);
 
-/* A bias behind packed weights: floats of it, none where the query has none; and writing it. */
-int64_t hn_cpu_region_bias_floats(const hone_query *query, int bias, int64_t channels, int block);
-float *hn_cpu_region_pack_bias(const hone_query *query, int bias, int64_t channels, int block, float *to);
-
 /* How many strips of rows an image is cut into: each thread takes whole ones, and rows at a strip's ends are computed
  * twice, so that there are few. */
 int64_t hn_cpu_region_strip_rows(const hone_query *query, int64_t images, int64_t rows);
@@ -35,8 +31,7 @@ int64_t hn_cpu_region_strip_rows(const hone_query *query, int64_t images, int64_
 /* The rows that a worker keeps of planes of `rows` rows, each `row` floats: those from `from` on move to the front. */
 void hn_cpu_region_keep(float *planes, int64_t count, int64_t rows, int64_t row, int64_t from, int64_t kept);
 
-/* A row of a region; where its layers' kernels are timed alone they reach about this share of the peak. */
-#define HN_CPU_REGION_ROW(symbol, row_name, op_name, suffix, ISA, kernel, ...)                                         \
-  HN_CPU_PACKED_ROW(symbol, row_name, 1, op_name, suffix, ISA, kernel, .efficiency = 0.7, __VA_ARGS__)
+/* Where their layers' kernels are timed alone, regions reach about this share of the peak. */
+#define HN_CPU_REGION_EFFICIENCY 0.7
 
 #endif

@@ -25,8 +25,8 @@ typedef struct state {
   hn_pool_f32_fn *fold;
   int64_t images, in_image, blocks, band, strip_rows, strips;
   int64_t rows; /* of a plane of scratch */
-  int64_t worker_floats, weight_floats;
-  bool has_bias;
+  int64_t worker_floats;
+  hn_cpu_conv_layout packed;
 } state;
 
 static bool has_empty_windows(const hn_sliding *s) {
@@ -99,7 +99,6 @@ static const char *read_layers(const hone_query *query, const region_kernel *ker
     return "the convolution's window does not fit";
   const hone_type middle = hn_cpu_region_type(x, w->shape.dim[0], &sliding);
   reason = hn_cpu_region_read(query, &attrs, x, W, -1, &middle, &s->conv);
-  s->has_bias = hn_cpu_given(query, B);
   return reason ? reason : read_windows(query, kernel, &middle, s);
 }
 
@@ -110,11 +109,11 @@ static bool is_for_winograd(const hn_conv_f32 *c) {
          c->out_channels >= FEW && c->stride_height * c->stride_width * c->dilation_height * c->dilation_width == 1;
 }
 
-static const char *reject(const hone_query *query, const region_kernel *kernel) {
-  state s = {0};
-  const char *reason = read_layers(query, kernel, &s);
+/* Reads the layers, and says why not. */
+static const char *accept(const hone_query *query, const region_kernel *kernel, state *s) {
+  const char *reason = read_layers(query, kernel, s);
   if (reason) return reason;
-  const hn_conv_f32 *c = &s.conv;
+  const hn_conv_f32 *c = &s->conv;
   if (!hn_reads_as(&query->out[0].type, kernel->format)) return "the output has another format";
   if (kernel->is_first ? query->in[X].type.format != HONE_PLAIN : !hn_reads_as(&query->in[X].type, kernel->format))
     return "the input has another format";
@@ -123,25 +122,20 @@ static const char *reject(const hone_query *query, const region_kernel *kernel) 
   if (c->groups > 1 && (c->in_channels / c->groups % kernel->block || c->out_channels / c->groups % kernel->block))
     return "a group's channels do not fill whole blocks";
   if (is_for_winograd(c)) return "the convolution alone takes fewer multiplications";
-  const double rows = MOST_BAND * (double)s.pool.stride_h + (double)(s.pool.kernel_h * s.pool.dilation_h);
+  const double rows = MOST_BAND * (double)s->pool.stride_h + (double)(s->pool.kernel_h * s->pool.dilation_h);
   return rows * (double)c->out_width > 1e7 ? "its rows are too large" : NULL;
 }
 
-static int64_t weight_floats(const hn_conv_f32 *c, const region_kernel *kernel) {
-  const int64_t taps = c->kernel_height * c->kernel_width;
-  return kernel->is_first ? hn_conv_f32_first_packed_floats(c->out_channels, c->in_channels, taps, kernel->block)
-                          : hn_conv_f32_packed_floats(c->out_channels, c->in_channels / c->groups, taps, kernel->block);
+static hn_cpu_conv_layout lay_out(const hone_query *query, const region_kernel *kernel, const hn_conv_f32 *c) {
+  const int64_t taps = c->kernel_height * c->kernel_width, in_group = c->in_channels / c->groups;
+  const int64_t weights = kernel->is_first
+                              ? hn_conv_f32_first_packed_floats(c->out_channels, in_group, taps, kernel->block)
+                              : hn_conv_f32_packed_floats(c->out_channels, in_group, taps, kernel->block);
+  return hn_cpu_conv_lay_out(query, c, kernel->block, weights);
 }
 
-static size_t pack_bytes(const hone_query *query, const region_kernel *kernel) {
-  state s = {0};
-  if (read_layers(query, kernel, &s)) return 0;
-  return (size_t)(weight_floats(&s.conv, kernel) +
-                  hn_cpu_region_bias_floats(query, B, s.conv.out_channels, kernel->block)) *
-         sizeof(float);
-}
-
-static hone_status pack(const hone_query *query, float *to, const region_kernel *kernel) {
+static hone_status pack(const hone_query *query, void *to) {
+  const region_kernel *kernel = query->tactic->kernel;
   state s = {0};
   if (read_layers(query, kernel, &s)) return HONE_INTERNAL;
   const hn_conv_f32 *c = &s.conv;
@@ -152,13 +146,15 @@ static hone_status pack(const hone_query *query, float *to, const region_kernel 
   else
     hn_conv_f32_pack_c(w, c->out_channels, c->in_channels / c->groups, taps, kernel->block, 0,
                        hn_ceil_div(c->out_channels, kernel->block), to);
-  hn_cpu_region_pack_bias(query, B, c->out_channels, kernel->block, to + weight_floats(c, kernel));
+  const hn_cpu_conv_layout at = lay_out(query, kernel, c);
+  hn_cpu_conv_pack_channels(query, B, c->out_channels, kernel->block, (float *)to + at.bias_at);
   return HONE_OK;
 }
 
 /* Output rows of a band, and the blocks of a tile. They depend on the shape alone. */
-static int variants(const hone_query *query, hone_params *out, int room, const region_kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room) {
   static const int64_t bands[] = {4, MOST_BAND};
+  const region_kernel *kernel = query->tactic->kernel;
   state s = {0};
   int count = 0;
   if (read_layers(query, kernel, &s)) return 0;
@@ -168,22 +164,18 @@ static int variants(const hone_query *query, hone_params *out, int room, const r
   return count;
 }
 
-static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const region_kernel *kernel) {
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const region_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
   const hn_pool_args *p = &s->pool;
-  const char *reason = read_layers(query, kernel, s);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
+  const char *reason = accept(query, kernel, s);
+  if (reason) return reason;
   s->kernel = kernel;
   s->images = c->batch;
-  s->band = 4;
+  s->band = hn_cpu_lesser(hn_cpu_conv_param(query, 0, MOST_BAND, 4), p->out_h);
   c->batch = 1;
-  c->oc_blocks = 1;
-  for (int i = 0; query->params && i < query->params->count; ++i) {
-    const int64_t value = query->params->items[i].value;
-    if (i == 0 && value >= 1 && value <= MOST_BAND) s->band = value;
-    if (i == 1 && value >= 1 && value <= kernel->most) c->oc_blocks = (int32_t)value;
-  }
-  s->band = hn_cpu_lesser(s->band, p->out_h);
+  c->oc_blocks = (int32_t)hn_cpu_conv_param(query, 1, kernel->most, 1);
   s->rows = (s->band - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
   s->worker_floats = hn_cpu_whole_lines(c->oc_blocks * s->rows * c->out_width * kernel->block);
   s->strip_rows = hn_cpu_region_strip_rows(query, s->images, p->out_h);
@@ -191,19 +183,11 @@ static hone_status describe(const hone_query *query, state *s, hone_diagnostics 
   s->blocks = hn_ceil_div(c->out_channels, kernel->block);
   const int64_t lanes = kernel->is_first ? c->in_channels : hn_ceil_div(c->in_channels, kernel->block) * kernel->block;
   s->in_image = lanes * c->in_height * c->in_width;
-  s->weight_floats = weight_floats(c, kernel);
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const region_kernel *kernel) {
-  state s = {0};
-  if (describe(query, &s, NULL, kernel) != HONE_OK) return 0;
-  return (size_t)(hn_cpu_threads(query->facts) * s.worker_floats) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+  s->packed = lay_out(query, kernel, c);
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(hn_cpu_threads(query->facts) * s->worker_floats) * sizeof(float);
+  needs->packed = (size_t)s->packed.end * sizeof(float);
+  return NULL;
 }
 
 typedef struct job {
@@ -227,7 +211,7 @@ static void make_rows(const job *j, const channel_set *set, int64_t begin, int64
   c.input = j->input + set->image * s->in_image + set->group * deep * c.in_height * c.in_width;
   c.weights = j->packed + set->block * lanes * deep * taps;
   c.output = to;
-  if (s->has_bias) c.epilogue.bias = j->packed + s->weight_floats + set->block * lanes;
+  if (s->packed.slopes_at > s->packed.bias_at) c.epilogue.bias = j->packed + s->packed.bias_at + set->block * lanes;
   c.out_channels = hn_cpu_lesser(c.out_channels - set->block * lanes, set->blocks * lanes);
   c.in_channels = in_group;
   c.groups = 1;
@@ -301,19 +285,43 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define ROW_OF(way, title, FORMAT_IN, FORMAT, suffix, ISA, ...)                                                        \
-  static const region_kernel kernel_##way##_##suffix = {__VA_ARGS__};                                                  \
-  HN_CPU_REGION_ROW(conv_pool_f32_##way, title, "conv_pool", suffix, ISA, &kernel_##way##_##suffix, .pack_mask = 6,    \
-                    .formats = {{FORMAT_IN, FORMAT}})
-#define POOLS(suffix) hn_pool_max_f32_##suffix, hn_pool_average_f32_##suffix
-#define ROWS(blocked, FORMAT, suffix, ISA, lanes, widest)                                                              \
-  ROW_OF(direct, "cpu.conv_pool.f32." #blocked ".direct." #suffix, FORMAT, FORMAT, suffix, ISA,                        \
-         hn_conv_f32_##blocked##_##suffix, POOLS(suffix), lanes, widest, false, FORMAT)                                \
-  ROW_OF(first, "cpu.conv_pool.f32." #blocked ".first." #suffix, HONE_PLAIN, FORMAT, suffix, ISA,                      \
-         hn_conv_f32_first_##blocked##_##suffix, POOLS(suffix), lanes, 2, true, FORMAT)
-
-ROWS(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C)
+const hone_tactic hn_tactics_cpu_region_conv_pool[] = {
 #ifndef HONE_NO_AVX
-ROWS(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2)
-ROWS(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512)
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw16c.direct.avx512", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_nchw16c_avx512, hn_pool_max_f32_avx512, hn_pool_average_f32_avx512,
+                                      16, HN_CONV_F32_OC_BLOCKS_AVX512, false, HONE_NCHW16C}},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw16c.first.avx512", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_first_nchw16c_avx512, hn_pool_max_f32_avx512,
+                                      hn_pool_average_f32_avx512, 16, 2, true, HONE_NCHW16C}},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.direct.avx2", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_nchw8c_avx2, hn_pool_max_f32_avx2, hn_pool_average_f32_avx2, 8,
+                                      HN_CONV_F32_OC_BLOCKS_AVX2, false, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.first.avx2", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_first_nchw8c_avx2, hn_pool_max_f32_avx2, hn_pool_average_f32_avx2, 8,
+                                      2, true, HONE_NCHW8C}},
 #endif
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.direct.c", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_nchw8c_c, hn_pool_max_f32_c, hn_pool_average_f32_c, 8,
+                                      HN_CONV_F32_OC_BLOCKS_C, false, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.first.c", .version = 1, .op = "conv_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
+     .formats = {{HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_first_nchw8c_c, hn_pool_max_f32_c, hn_pool_average_f32_c, 8, 2, true,
+                                      HONE_NCHW8C}},
+    {0}};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { X, EXPAND, EXPAND_BIAS, DEPTHWISE, DEPTHWISE_BIAS, PROJECT, PROJECT_BIAS, RESIDUAL, PORTS };
+enum { PACKED = (1 << RESIDUAL) - (1 << EXPAND) }; /* all weights and biases */
 enum { SET_BLOCKS = 2, ALL_BLOCKS = 1 << 20, MOST_BAND = 16 };
 
 /* One row's kernels. */
@@ -78,13 +79,13 @@ static void plan_scratch(state *s, int block) {
   s->worker_floats = hn_cpu_whole_lines(s->expanded_floats + filtered);
 }
 
-static const char *reject(const hone_query *query, const region_kernel *kernel) {
-  state s = {0};
-  const char *reason = read_layers(query, &s);
+/* Reads the layers, and says why not. */
+static const char *accept(const hone_query *query, const region_kernel *kernel, state *s) {
+  const char *reason = read_layers(query, s);
   if (reason) return reason;
   if (!hn_reads_as(&query->in[X].type, kernel->format)) return "the input has another format";
   if (!hn_reads_as(&query->out[0].type, kernel->format)) return "the output has another format";
-  const hn_conv_f32 *d = &s.depthwise;
+  const hn_conv_f32 *d = &s->depthwise;
   const double rows = MOST_BAND * (double)d->stride_height + (double)(d->kernel_height * d->dilation_height);
   if ((double)(d->in_channels + 16) * rows * (double)(d->in_width + d->out_width) > 1e9)
     return "its rows are too large";
@@ -92,10 +93,9 @@ static const char *reject(const hone_query *query, const region_kernel *kernel) 
 }
 
 /* Places in packed memory. */
-static void place_weights(state *s) {
+static void place_weights(state *s, int block) {
   const hn_conv_f32 *layers[3] = {&s->expand, &s->depthwise, &s->project};
   const bool given[3] = {s->expands, true, s->projects};
-  const int block = s->kernel->block;
   int64_t at = 0;
   for (int i = 0; i < 3; ++i) {
     const hn_conv_f32 *c = layers[i];
@@ -109,18 +109,12 @@ static void place_weights(state *s) {
   s->all_floats = at;
 }
 
-static size_t pack_bytes(const hone_query *query, const region_kernel *kernel) {
-  state s = {.kernel = kernel};
-  if (read_layers(query, &s)) return 0;
-  place_weights(&s);
-  return (size_t)s.all_floats * sizeof(float);
-}
-
-static hone_status pack(const hone_query *query, float *to, const region_kernel *kernel) {
-  state s = {.kernel = kernel};
-  const int block = kernel->block;
+static hone_status pack(const hone_query *query, void *memory) {
+  const int block = ((const region_kernel *)query->tactic->kernel)->block;
+  float *to = memory;
+  state s = {0};
   if (read_layers(query, &s)) return HONE_INTERNAL;
-  place_weights(&s);
+  place_weights(&s, block);
   const hn_conv_f32 *d = &s.depthwise;
   if (s.expands)
     hn_conv_f32_pack_c(query->in[EXPAND].constant->data, s.expand.out_channels, s.expand.in_channels, 1, block, 0,
@@ -130,17 +124,18 @@ static hone_status pack(const hone_query *query, float *to, const region_kernel 
   if (s.projects)
     hn_conv_f32_pack_c(query->in[PROJECT].constant->data, s.project.out_channels, s.project.in_channels, 1, block, 0,
                        hn_ceil_div(s.project.out_channels, block), to + s.offset[2]);
-  hn_cpu_region_pack_bias(query, EXPAND_BIAS, s.expand.out_channels, block, to + s.bias_offset[0]);
-  hn_cpu_region_pack_bias(query, DEPTHWISE_BIAS, d->out_channels, block, to + s.bias_offset[1]);
-  hn_cpu_region_pack_bias(query, PROJECT_BIAS, s.project.out_channels, block, to + s.bias_offset[2]);
+  hn_cpu_conv_pack_channels(query, EXPAND_BIAS, s.expand.out_channels, block, to + s.bias_offset[0]);
+  hn_cpu_conv_pack_channels(query, DEPTHWISE_BIAS, d->out_channels, block, to + s.bias_offset[1]);
+  hn_cpu_conv_pack_channels(query, PROJECT_BIAS, s.project.out_channels, block, to + s.bias_offset[2]);
   return HONE_OK;
 }
 
 /* Output rows of a band, and how many blocks are expanded before they are filtered. Fewer of both where eight rows are
  * more than a small inner cache holds; they depend on the shape alone. */
-static int variants(const hone_query *query, hone_params *out, int room, const region_kernel *kernel) {
+static int variants(const hone_query *query, hone_params *out, int room) {
   enum { SMALL_CACHE_FLOATS = 1 << 16 };
   static const int64_t bands[] = {8, MOST_BAND, 4}, sets[] = {ALL_BLOCKS, ALL_BLOCKS, SET_BLOCKS};
+  const region_kernel *kernel = query->tactic->kernel;
   state s = {.band = bands[0]};
   int count = 0;
   if (read_layers(query, &s)) return 0;
@@ -156,41 +151,28 @@ static int32_t tile_blocks(int64_t blocks, int most) {
   return (int32_t)hn_cpu_lesser(blocks, hn_cpu_lesser(most, blocks % 2 && blocks % 3 == 0 ? 3 : 2));
 }
 
-static hone_status describe(const hone_query *query, state *s, hone_diagnostics *diag, const region_kernel *kernel) {
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  const region_kernel *kernel = query->tactic->kernel;
+  const char *reason = accept(query, kernel, s);
+  if (reason) return reason;
   s->kernel = kernel;
-  const char *reason = read_layers(query, s);
-  if (reason) return HN_FAIL(diag, HONE_INTERNAL, "%s", reason);
-  place_weights(s);
-  s->band = 4;
-  s->set = SET_BLOCKS;
-  for (int i = 0; query->params && i < query->params->count; ++i) {
-    const int64_t value = query->params->items[i].value;
-    if (i == 0 && value >= 1 && value <= MOST_BAND) s->band = value;
-    if (i == 1 && value >= 1) s->set = value;
-  }
+  place_weights(s, kernel->block);
   const int64_t rows = s->depthwise.out_height;
   s->images = s->depthwise.batch;
-  s->band = hn_cpu_lesser(s->band, rows);
+  s->band = hn_cpu_lesser(hn_cpu_conv_param(query, 0, MOST_BAND, 4), rows);
   plan_scratch(s, kernel->block);
-  s->set = hn_cpu_lesser(s->set, s->blocks);
+  s->set = hn_cpu_lesser(hn_cpu_conv_param(query, 1, INT64_MAX, SET_BLOCKS), s->blocks);
   s->strip_rows = hn_cpu_region_strip_rows(query, s->images, rows);
   s->strips = hn_ceil_div(rows, s->strip_rows);
   s->expand.batch = s->project.batch = s->depthwise.batch = 1;
   s->expand.oc_blocks = tile_blocks(s->set, kernel->most);
   s->project.oc_blocks = tile_blocks(hn_ceil_div(s->project.out_channels, kernel->block), kernel->most);
   s->depthwise.oc_blocks = 1;
-  return HONE_OK;
-}
-
-static size_t scratch(const hone_query *query, const region_kernel *kernel) {
-  state s = {0};
-  if (describe(query, &s, NULL, kernel) != HONE_OK) return 0;
-  return (size_t)(hn_cpu_threads(query->facts) * s.worker_floats) * sizeof(float);
-}
-
-static size_t state_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(state);
+  needs->state = sizeof *s;
+  needs->scratch = (size_t)(hn_cpu_threads(query->facts) * s->worker_floats) * sizeof(float);
+  needs->packed = (size_t)s->all_floats * sizeof(float);
+  return NULL;
 }
 
 typedef struct job {
@@ -316,14 +298,24 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-#define ROW(blocked, FORMAT, suffix, ISA, lanes, widest)                                                               \
-  static const region_kernel kernel_##suffix = {hn_conv_f32_1x1_##blocked##_##suffix,                                  \
-                                                hn_conv_f32_dw_##blocked##_##suffix, lanes, widest, FORMAT};           \
-  HN_CPU_REGION_ROW(inverted_residual_f32, "cpu.inverted_residual.f32." #blocked "." #suffix, "inverted_residual",     \
-                    suffix, ISA, &kernel_##suffix, .pack_mask = 0x7e, .formats = {{FORMAT, FORMAT}})
-
-ROW(nchw8c, HONE_NCHW8C, c, C, 8, HN_CONV_F32_OC_BLOCKS_C)
+const hone_tactic hn_tactics_cpu_region_inverted_residual[] = {
 #ifndef HONE_NO_AVX
-ROW(nchw8c, HONE_NCHW8C, avx2, AVX2, 8, HN_CONV_F32_OC_BLOCKS_AVX2)
-ROW(nchw16c, HONE_NCHW16C, avx512, AVX512, 16, HN_CONV_F32_OC_BLOCKS_AVX512)
+    {sizeof(hone_tactic), .name = "cpu.inverted_residual.f32.nchw16c.avx512", .version = 1, .op = "inverted_residual",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED,
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw16c_avx512, hn_conv_f32_dw_nchw16c_avx512, 16,
+                                      HN_CONV_F32_OC_BLOCKS_AVX512, HONE_NCHW16C}},
+    {sizeof(hone_tactic), .name = "cpu.inverted_residual.f32.nchw8c.avx2", .version = 1, .op = "inverted_residual",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED,
+     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_avx2, hn_conv_f32_dw_nchw8c_avx2, 8,
+                                      HN_CONV_F32_OC_BLOCKS_AVX2, HONE_NCHW8C}},
 #endif
+    {sizeof(hone_tactic), .name = "cpu.inverted_residual.f32.nchw8c.c", .version = 1, .op = "inverted_residual",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_dw_nchw8c_c, 8, HN_CONV_F32_OC_BLOCKS_C,
+                                      HONE_NCHW8C}},
+    {0}};
