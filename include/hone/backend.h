@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 2
+#define HONE_BACKEND_API 3
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
@@ -94,7 +94,6 @@ typedef struct hone_backend {
   hone_status (*replay)(hone_stream *stream, const hone_replay *replay);
   void (*forget)(hone_replay *replay);
 
-  const hone_tactic *const *tactics;  /* ends with NULL */
   const hone_tactic *const *families; /* tables of tactics, each ends with a row without a name; ends with NULL */
 
   hone_status (*measure)(hone_unit *unit); /* optional: fills peak_flops and peak_bytes of the unit's facts */

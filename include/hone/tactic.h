@@ -75,7 +75,7 @@ typedef struct hone_launch {
   const hone_tensor *in; /* inputs consumed by pack have data NULL */
   hone_tensor *out;
   const void *packed; /* what pack wrote, aligned to 64 */
-  void *scratch;      /* scratch() bytes, aligned to 64 */
+  void *scratch;      /* hone_needs.scratch bytes, aligned to 64 */
   void *host;         /* of the session: for after-run extents */
   hone_status (*resize)(void *host, int output, int rank, const int64_t *dims); /* NULL unless HONE_AFTER_RUN */
   hone_diagnostics *diagnostics;
@@ -109,31 +109,22 @@ typedef struct hone_tactic {
   const char *(*plan)(const hone_query *query, void *state, hone_needs *needs);
   const void *kernel; /* what tells this row from the others of its family, of a type that the family knows */
 
-  /* NULL when accepted, else the reason in words (static storage). Of the facts it may ask host_memory and the bits of
-   * its own isa: an engine's file is checked with those, before a device is known. */
-  const char *(*reject)(const hone_query *query);
   /* Writes at most room variants and returns how many; NULL: one without parameters. */
   int (*variants)(const hone_query *query, hone_params *out, int room);
-  size_t (*pack_bytes)(const hone_query *query);
   hone_status (*pack)(const hone_query *query, void *to); /* reads query->in[i].constant */
-  size_t (*scratch)(const hone_query *query);
-  /* The state launch reads: made with a session or shape instance. state_bytes of zeroed, 64-aligned memory are given
-   * by the caller; prepare fills it and may hold more, which release drops. */
-  size_t (*state_bytes)(const hone_query *query);
+  /* Optional: what takes a library's handle, compiled code or memory of its own, when a session or shape instance is
+   * made; state is as plan filled it, and release drops what it holds. */
   hone_status (*prepare)(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics);
   void (*release)(void *state);
-  /* Never allocates, compiles, or fails for lack of anything that prepare could have found. */
+  /* Never allocates, compiles, or fails for lack of anything that planning could have found. */
   hone_status (*launch)(void *state, hone_stream *stream, const hone_launch *launch);
   /* Optional, for tactics that only move bytes: input and output hold the same bytes when the smaller of the two lies
    * at the returned byte offset of the larger; -1: they never do. The memory plan may then place one in the other, and
    * launch leaves alone what already is where it belongs (equal addresses). */
   int64_t (*overlay)(const hone_query *query, int input, int output);
-  /* The share of its instruction set's peak that it typically reaches, for estimates: order of timing, pruning, builds
-   * without timing. Above 1 for algorithms with fewer operations than the op's cost counts. 0: 0.6. */
+  /* hone_needs.efficiency where it does not depend on the query. */
   double efficiency;
   const char *library; /* the vendor's library that it calls, as users know it ("CUBLAS_LT"); NULL: none */
-  /* Optional, for queries that reject accepts: efficiency where it depends on the shapes. 0: efficiency stands. */
-  double (*reaches)(const hone_query *query);
 } hone_tactic;
 
 #ifdef __cplusplus

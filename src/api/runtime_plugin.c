@@ -91,7 +91,7 @@ static hone_status add_tactic(hone_context *context, const char *path, const hon
 static bool is_whole(const hone_backend *b) {
   const bool some_capture = b->record || b->keep || b->replay || b->forget;
   return b->name && b->load && b->unload && b->count && b->open && b->close && b->facts && b->alloc && b->free &&
-         b->stream && b->drop && b->copy && b->mark && b->wait && b->between && (b->tactics || b->families) &&
+         b->stream && b->drop && b->copy && b->mark && b->wait && b->between && b->families &&
          (!some_capture || (b->record && b->keep && b->replay && b->forget));
 }
 

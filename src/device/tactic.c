@@ -6,24 +6,17 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-static int family_rows(const hone_tactic *const *families) {
-  int count = 0;
-  for (; families && *families; ++families)
-    for (const hone_tactic *row = *families; row->name; ++row) ++count;
-  return count;
-}
-
 /* The backend's rows, then those of plug-ins for it; a plug-in's row stands for a built-in one of the same name. */
 hone_status hn_tactics_merge(hone_device *device, hone_context *context) {
   const hone_backend *backend = device->backend;
-  int room = 1 + family_rows(backend->families), count = 0;
-  for (const hone_tactic *const *row = backend->tactics; row && *row; ++row) ++room;
+  int room = 1, count = 0;
+  for (const hone_tactic *const *family = backend->families; *family; ++family)
+    for (const hone_tactic *row = *family; row->name; ++row) ++room;
   for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next)
     room += strcmp(known->device, backend->name) == 0;
   const hone_tactic **rows = HN_NEW(&device->arena, const hone_tactic *, room);
   if (!rows) return HN_FAIL_MEMORY(&context->diag);
-  for (const hone_tactic *const *row = backend->tactics; row && *row; ++row) rows[count++] = *row;
-  for (const hone_tactic *const *family = backend->families; family && *family; ++family)
+  for (const hone_tactic *const *family = backend->families; *family; ++family)
     for (const hone_tactic *row = *family; row->name; ++row) rows[count++] = row;
   for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next) {
     if (strcmp(known->device, backend->name) != 0) continue;
@@ -92,17 +85,8 @@ static bool all_known(const hone_query *query) {
 }
 
 const char *hn_tactic_plan(const hone_query *query, void *state, hone_needs *needs) {
-  const hone_tactic *tactic = query->tactic;
-  *needs = (hone_needs){.efficiency = tactic->efficiency};
-  if (tactic->plan) return tactic->plan(query, state, needs);
-  const char *reason = tactic->reject ? tactic->reject(query) : NULL;
-  if (reason) return reason;
-  if (tactic->state_bytes) needs->state = tactic->state_bytes(query);
-  if (tactic->pack_bytes) needs->packed = tactic->pack_bytes(query);
-  if (tactic->scratch && all_known(query)) needs->scratch = tactic->scratch(query);
-  const double reached = tactic->reaches ? tactic->reaches(query) : 0;
-  if (reached > 0) needs->efficiency = reached;
-  return NULL;
+  *needs = (hone_needs){.efficiency = query->tactic->efficiency};
+  return query->tactic->plan(query, state, needs);
 }
 
 /* Parts of some 20 ms on a core that is slow at it. Memory that nobody has touched before takes the most: up to 16 us a

@@ -9,9 +9,7 @@
 /* Writes at most room rows and returns how many there are. */
 static inline int tactic_rows(const hone_backend *backend, const hone_tactic **rows, int room) {
   int count = 0;
-  for (const hone_tactic *const *row = backend->tactics; row && *row; ++row, ++count)
-    if (count < room) rows[count] = *row;
-  for (const hone_tactic *const *family = backend->families; family && *family; ++family)
+  for (const hone_tactic *const *family = backend->families; *family; ++family)
     for (const hone_tactic *row = *family; row->name; ++row, ++count)
       if (count < room) rows[count] = row;
   return count;

@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.c - the CPU backend: the host's memory and threads, and every tactic that tactics.inc lists. */
+/* cpu.c - the CPU backend: the host's memory and threads, and every family of tactics that families.inc lists. */
 #include "backend/cpu/cpu.h"
-
-#ifdef HONE_NO_AVX
-#define HN_TACTIC_AVX(name)
-#define HN_TACTIC_EACH(name) HN_TACTIC(name##_c)
-#else
-#define HN_TACTIC_AVX(name) HN_TACTIC(name)
-#define HN_TACTIC_EACH(name) HN_TACTIC(name##_avx512) HN_TACTIC(name##_avx2) HN_TACTIC(name##_c)
-#endif
-
-#define HN_TACTIC(name) extern const hone_tactic hn_tactic_cpu_##name;
-#include "backend/cpu/tactics.inc"
-#undef HN_TACTIC
-
-#define HN_TACTIC(name) &hn_tactic_cpu_##name,
-static const hone_tactic *const tactics[] = {
-#include "backend/cpu/tactics.inc"
-    NULL};
-#undef HN_TACTIC
 
 #define HN_FAMILY(name) extern const hone_tactic hn_tactics_cpu_##name[];
 #include "backend/cpu/families.inc"
@@ -44,6 +26,5 @@ static hone_status open_cpu(hone_driver *driver, int index, const hone_device_op
   return HONE_OK;
 }
 
-const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES,          .name = "cpu",      .load = hn_host_load,
-                                     .open = open_cpu,         .tactics = tactics, .families = families,
-                                     .measure = hn_cpu_measure};
+const hone_backend hn_backend_cpu = {HN_HOST_ENTRIES,  .name = "cpu",        .load = hn_host_load,
+                                     .open = open_cpu, .families = families, .measure = hn_cpu_measure};

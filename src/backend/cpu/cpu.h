@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.h - what the CPU's tactics share: what reject must check before launch may trust a query, how work is cut for
- * the pool, and the rows of one family over all instruction sets. */
+/* cpu.h - what the CPU's tactics share: what plan must check before launch may trust a query, and how work is cut for
+ * the pool. */
 #ifndef HN_BACKEND_CPU_CPU_H
 #define HN_BACKEND_CPU_CPU_H
 
@@ -64,42 +64,5 @@ static inline int64_t hn_cpu_greater(int64_t a, int64_t b) { return a > b ? a : 
 static inline double hn_cpu_filled(int64_t count, int64_t block) {
   return count > 0 ? (double)count / (double)((count + block - 1) / block * block) : 1;
 }
-
-/* Formats of a row by the suffix of its instruction set: plain, and the block that fills its vectors. */
-#define HN_CPU_PLAIN_ONLY                                                                                              \
-  {                                                                                                                    \
-    { HONE_PLAIN, HONE_PLAIN }                                                                                         \
-  }
-#define HN_CPU_FORMATS_c                                                                                               \
-  {                                                                                                                    \
-    {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW8C, HONE_NCHW8C }                                                             \
-  }
-#define HN_CPU_FORMATS_avx2 HN_CPU_FORMATS_c
-#define HN_CPU_FORMATS_avx512                                                                                          \
-  {                                                                                                                    \
-    {HONE_PLAIN, HONE_PLAIN}, { HONE_NCHW16C, HONE_NCHW16C }                                                           \
-  }
-
-/* The row cpu.OP.DTYPE.SUFFIX for one instruction set. prepared: what fills the state `s` for `query`, with `diag` for
- * words; then the fields that are its own. */
-#define HN_CPU_ROW(op_name, dtype, suffix, ISA, prepared, ...)                                                         \
-  HN_CPU_ROW_NAMED(op_name, "cpu." #op_name "." #dtype "." #suffix, dtype, suffix, ISA, prepared, __VA_ARGS__)
-
-/* The same under any name; `way` tells it from the op's other rows. */
-#define HN_CPU_ROW_NAMED(op_name, row_name, way, suffix, ISA, prepared, ...)                                           \
-  static hone_status prepare_##op_name##_##suffix(hone_unit *unit, const hone_query *query, void *s,                   \
-                                                  hone_diagnostics *diag) {                                            \
-    (void)unit, (void)diag;                                                                                            \
-    return prepared;                                                                                                   \
-  }                                                                                                                    \
-  const hone_tactic hn_tactic_cpu_##op_name##_##way##_##suffix = {                                                     \
-      .struct_size = sizeof(hone_tactic),                                                                              \
-      .name = row_name,                                                                                                \
-      .version = 1,                                                                                                    \
-      .op = #op_name,                                                                                                  \
-      .isa = HONE_ISA_##ISA,                                                                                           \
-      .prepare = prepare_##op_name##_##suffix,                                                                         \
-      __VA_ARGS__,                                                                                                     \
-  };
 
 #endif

@@ -14,7 +14,7 @@ static const char *check_channels(const hone_fact *fact, int64_t channels, const
   return fact->type.shape.rank != 1 || fact->type.shape.dim[0] != channels ? length : NULL;
 }
 
-const char *hn_cpu_epilogue_reject(const hone_query *query, int bias, int residual, int64_t channels) {
+const char *hn_cpu_epilogue_check(const hone_query *query, int bias, int residual, int64_t channels) {
   hn_epilogue_f32 epilogue;
   const char *reason = NULL;
   const hone_type *out = &query->out[0].type;

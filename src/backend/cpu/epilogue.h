@@ -13,6 +13,6 @@ static inline bool hn_cpu_has_slope(const hn_epilogue_f32 *e) { return e->activa
 
 /* NULL when the activation is known, bias and slopes absent or `channels` plain numbers, the residual absent or of the
  * output's shape and format. Slopes come behind the residual, and are there when the activation wants them. */
-const char *hn_cpu_epilogue_reject(const hone_query *query, int bias, int residual, int64_t channels);
+const char *hn_cpu_epilogue_check(const hone_query *query, int bias, int residual, int64_t channels);
 
 #endif

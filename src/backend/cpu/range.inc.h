@@ -30,9 +30,4 @@ static inline hone_status range_launch(void *state, hone_stream *stream, const h
   return HONE_OK;
 }
 
-static inline size_t range_bytes(const hone_query *query) {
-  (void)query;
-  return sizeof(range);
-}
-
 #endif

@@ -199,7 +199,7 @@ static void merge(state *s, const conv_kernel *kernel) {
 }
 
 /* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
-static double reaches(const hn_conv_f32 *c, const conv_kernel *kernel) {
+static double efficiency_of(const hn_conv_f32 *c, const conv_kernel *kernel) {
   static const double share[] = {[GENERAL] = 0.85,   [POINTWISE] = 0.85,  [STRIDED] = 0.85,   [FIRST] = 0.75,
                                  [DEPTHWISE] = 0.33, [MULTIPLIED] = 0.33, [TRANSPOSED] = 0.85};
   if (is_by_channel(kernel)) return share[kernel->kind] * hn_cpu_filled(c->out_channels, kernel->block);
@@ -239,7 +239,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   needs->state = sizeof(state);
   needs->packed = (size_t)packed.end * sizeof(float);
   if (kernel->kind == STRIDED) needs->scratch = (size_t)gather_floats(&c, kernel) * sizeof(float);
-  needs->efficiency = reaches(&c, kernel);
+  needs->efficiency = efficiency_of(&c, kernel);
   if (!state_memory) return NULL;
   state *s = state_memory;
   s->conv = c;
@@ -303,16 +303,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cpu_conv[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel =
-         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct_plain.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel =
-         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -328,10 +318,16 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel =
          &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, STRIDED, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.first.avx512", .version = 1, .op = "conv",
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct.avx512", .version = 1, .op = "conv",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw16c_avx512, FIRST, false, 16, 2, 70.0}},
+     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct_plain.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.dw.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -340,19 +336,15 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw16c_avx512, MULTIPLIED, false, 16, 1, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.first.avx512", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw16c_avx512, FIRST, false, 16, 2, 70.0}},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw16c.avx512", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw16c_avx512, TRANSPOSED, false, 16,
                                     HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.avx2", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .formats = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -366,10 +358,14 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_avx2, FIRST, false, 8, 2, 35.0}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.avx2", .version = 1, .op = "conv",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
+     .formats = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -378,20 +374,16 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_avx2, MULTIPLIED, false, 8, 1, 35.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_avx2, FIRST, false, 8, 2, 35.0}},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.avx2", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw8c_avx2, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2,
                                     70.0}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_PLAIN}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -404,10 +396,14 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_c, FIRST, false, 8, 2, 5.0}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_PLAIN}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
@@ -416,6 +412,10 @@ const hone_tactic hn_tactics_cpu_conv[] = {
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_c, MULTIPLIED, false, 8, 1, 5.0}},
+    {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .formats = {{HONE_PLAIN, HONE_NCHW8C}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_c, FIRST, false, 8, 2, 5.0}},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.c", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
      .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,

@@ -84,7 +84,7 @@ static const char *read_conv(const hone_query *query, int most, int axes, hn_con
     return "its window does not fit";
   reason = read_axes(&sliding, out);
   if (!reason) reason = check_out(query, &sliding, out);
-  if (!reason) reason = hn_cpu_epilogue_reject(query, 2, 3, out->out_channels);
+  if (!reason) reason = hn_cpu_epilogue_check(query, 2, 3, out->out_channels);
   if (!reason) hn_cpu_activation(query->attrs, &out->epilogue);
   return reason;
 }

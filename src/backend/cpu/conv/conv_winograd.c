@@ -115,7 +115,7 @@ static int choose_blocks(int64_t tiles, int64_t blocks, int most) {
 
 /* Multiplications are 4 and 2.25 times fewer; the transforms grow with the channels, the products with their product.
  * Fitted to the layers of twelve networks (docs/PERFORMANCE.md). */
-static double reaches(const hn_conv_f32 *c, const winograd_kernel *kernel) {
+static double efficiency_of(const hn_conv_f32 *c, const winograd_kernel *kernel) {
   const double transforms = 1 / (double)c->in_channels + 1 / (double)c->out_channels;
   const double whole = kernel->tile == 4 ? 1 / (0.263 + 2 * transforms) : 1 / (0.5 + 0.8 * transforms);
   return whole * hn_cpu_filled(c->out_height, kernel->tile) * hn_cpu_filled(c->out_width, kernel->tile) *
@@ -152,7 +152,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   needs->state = sizeof *s;
   needs->scratch = (size_t)(threads * s->worker_floats + (s->is_shared ? s->patch_floats : 0)) * sizeof(float);
   needs->packed = (size_t)s->packed.end * sizeof(float);
-  needs->efficiency = reaches(c, kernel);
+  needs->efficiency = efficiency_of(c, kernel);
   return NULL;
 }
 

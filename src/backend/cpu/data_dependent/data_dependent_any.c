@@ -40,8 +40,6 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !is_sized(&query->out[i]);
   if (!data_dependent) return "its shape is not data-dependent";
   if (query->op->traits & (HONE_AFTER_RUN | HONE_HAS_BLOCKS)) return "its own extents come out of the run";
-  for (const hone_tactic *const *row = hn_backend_cpu.tactics; *row && !covered; ++row)
-    covered = !((*row)->flags & HONE_TACTIC_DATA_DEPENDENT) && hn_tactic_covers(*row, query->op);
   for (const hone_tactic *const *family = hn_backend_cpu.families; *family && !covered; ++family)
     for (const hone_tactic *row = *family; row->name && !covered; ++row)
       covered = !(row->flags & HONE_TACTIC_DATA_DEPENDENT) && hn_tactic_covers(row, query->op);
@@ -133,8 +131,6 @@ static bool is_better(state *s, const hone_tactic *t, const hone_tactic *best) {
 
 static const hone_tactic *choose(state *s) {
   const hone_tactic *best = NULL;
-  for (const hone_tactic *const *row = hn_backend_cpu.tactics; *row; ++row)
-    if (is_better(s, *row, best)) best = *row;
   for (const hone_tactic *const *family = hn_backend_cpu.families; *family; ++family)
     for (const hone_tactic *row = *family; row->name; ++row)
       if (is_better(s, row, best)) best = row;

@@ -26,7 +26,7 @@ static const double piece_ns = 5e6;        /* between two looks at the stop */
 static const double ns_per_fresh_byte = 4; /* of C, where nobody has touched its page before */
 enum { PACK_BYTES = 1 << 20 /* of a panel, likewise: at most so many in one go */ };
 
-const char *hn_cpu_product_reject(const hn_cpu_product *p) {
+const char *hn_cpu_product_check_sizes(const hn_cpu_product *p) {
   const hn_gemm_f32 *g = &p->gemm;
   double batches = 1;
   if (g->m < 1 || g->n < 1 || g->k < 1) return "an extent is 0";
@@ -269,7 +269,7 @@ const char *hn_cpu_product_plan_query(const hone_query *query, void *memory, hon
   hn_cpu_product *p = &s->product;
   *s = (state){.product = {.kernel = kernel->gemm}, .ports = {-1, -1, -1}};
   const char *reason = kernel->read(query, p, &s->ports);
-  if (!reason) reason = hn_cpu_product_reject(p);
+  if (!reason) reason = hn_cpu_product_check_sizes(p);
   if (reason) return reason;
   p->b_packed_before = query->constant_mask & 2;
   hn_cpu_product_plan(p, query->facts);

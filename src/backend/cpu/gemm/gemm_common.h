@@ -42,7 +42,7 @@ typedef struct hn_cpu_product {
 } hn_cpu_product;
 
 /* NULL when sizes are within what index arithmetic can carry. */
-const char *hn_cpu_product_reject(const hn_cpu_product *product);
+const char *hn_cpu_product_check_sizes(const hn_cpu_product *product);
 void hn_cpu_product_plan(hn_cpu_product *product, const hone_facts *facts);
 size_t hn_cpu_product_packed_bytes(const hn_cpu_product *product);  /* of all of B's matrices */
 size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *product); /* of a planned one */

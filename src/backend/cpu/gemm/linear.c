@@ -23,7 +23,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   p->b_matrices = 1;
   p->b_row_stride = transposed ? 1 : g->n;
   p->b_column_stride = transposed ? g->k : 1;
-  reason = hn_cpu_epilogue_reject(query, 2, 3, g->n);
+  reason = hn_cpu_epilogue_check(query, 2, 3, g->n);
   if (reason) return reason;
   hn_cpu_activation(query->attrs, &g->epilogue);
   if (hn_cpu_given(query, 2)) ports->bias = 2;

@@ -124,7 +124,7 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
   r->project.gemm.c_row_stride = n;
   r->project.b_row_stride = 1;
   r->project.b_column_stride = r->input;
-  reason = hn_cpu_product_reject(&r->project);
+  reason = hn_cpu_product_check_sizes(&r->project);
   if (!reason) lay_out(r);
   return reason;
 }
