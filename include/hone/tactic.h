@@ -62,12 +62,12 @@ typedef struct hone_needs {
   double efficiency;
 } hone_needs;
 
-/* A way of laying out the activations: every input and output that can carry a blocked format (rank >= 3, not a
- * PARAM port) has this one. Tensors that cannot are plain. */
-typedef struct hone_format_pair {
-  hone_format in, out;
-} hone_format_pair;
-#define HONE_MAX_FORMAT_PAIRS 4
+/* How the activations lie: every input and output that is no PARAM port has this storage, as far as it can: only what
+ * is f32 in the graph is held in a narrower type, and only tensors of rank >= 3 carry a blocked format. */
+typedef struct hone_storage_pair {
+  hone_storage in, out;
+} hone_storage_pair;
+#define HONE_MAX_STORAGE_PAIRS 4
 
 /* Memory of one launch. Pointers (data, packed, scratch) are host or device addresses, as the device's memory is. */
 typedef struct hone_launch {
@@ -97,10 +97,11 @@ typedef struct hone_tactic {
   const char *op;   /* the op's name; "*" for any, "*elementwise" for any with that trait */
   uint32_t isa;     /* needed bits of hone_facts.isa */
   uint32_t flags;
-  double bound; /* largest relative L2 error against ref that is acceptable; 0 means 1e-5 for f32 */
+  double bound; /* largest relative L2 error against ref that is acceptable; 0: by `compute` and the storages */
   uint32_t
       pack_mask; /* inputs (of the first 32) that pack consumes: they must be constants and are not given to launch */
-  hone_format_pair formats[HONE_MAX_FORMAT_PAIRS]; /* ends at a repeated {PLAIN, PLAIN}; the first may be it */
+  hone_storage_pair storages[HONE_MAX_STORAGE_PAIRS]; /* ends at a repeated {HONE_PLAIN, HONE_PLAIN}; the first may be it */
+  hone_dtype compute; /* what it multiplies in, where that is narrower than f32; NONE: as wide as what it reads */
 
   /* Reads the query once. NULL when accepted, and *needs says what it takes; else the reason against it in words
    * (static storage). state NULL: it is only asked. Else state is needs->state bytes of zeroed memory, aligned to 64,

@@ -73,6 +73,19 @@ typedef enum hone_format {
   HONE_FORMAT_COUNT = 3
 } hone_format;
 
+/* How a value lies between two steps: element type and format as one number. A hone_format by itself is a storage, too:
+ * in the value's own element type. The others hold what is f32 in the graph in a narrower type. */
+typedef uint8_t hone_storage;
+enum {
+  HONE_F16_PLAIN = HONE_FORMAT_COUNT,
+  HONE_F16_NCHW16C,
+  HONE_F16_NCHW8C,
+  HONE_BF16_PLAIN,
+  HONE_BF16_NCHW16C,
+  HONE_BF16_NCHW8C,
+  HONE_STORAGE_COUNT
+};
+
 /* What a value is. */
 typedef enum hone_kind { HONE_ABSENT = 0, HONE_TENSOR = 1, HONE_SEQUENCE = 2, HONE_OPTIONAL = 3 } hone_kind;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_target.c - devices as passes see them: one question, asked of every tactic in every format. */
+/* compile_target.c - devices as passes see them: one question, asked of every tactic in every storage. */
 #include "api/target.h"
 #include "base/context.h"
 #include "device/device.h"
@@ -24,8 +24,8 @@ static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device,
   if (tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT) || !hn_tactic_covers(tactic, asked->op))
     return false;
   if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
-  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
-    const hone_format_pair *pair = &tactic->formats[f];
+  for (int f = 0; f < HONE_MAX_STORAGE_PAIRS; ++f) {
+    const hone_storage_pair *pair = &tactic->storages[f];
     if (f > 0 && pair->in == HONE_PLAIN && pair->out == HONE_PLAIN) break;
     hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
     memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
@@ -36,7 +36,7 @@ static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device,
     query.in = in;
     query.out = out;
     query.facts = &device->facts;
-    hn_query_apply_formats(asked->op, pair, in, query.in_count, out, query.out_count);
+    hn_query_apply_storages(asked->op, pair, in, query.in_count, out, query.out_count);
     if (!hn_tactic_plan(&query, NULL, &needs)) return true;
   }
   return false;

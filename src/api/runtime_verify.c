@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_verify.c - every step of an engine against the reference, on the device at hand.
  *
- * A step's kernel runs on seeded inputs at the opt shapes, with the engine's tactic, parameters and formats, and is
+ * A step's kernel runs on seeded inputs at the opt shapes, with the engine's tactic, parameters and storages, and is
  * compared with the operator's own eval. Constants that the engine holds plainly are used as they are. Weights that it
  * holds only as a kernel's packed form are replaced by seeded ones, packed anew by the same tactic: what is measured is
  * the kernel on its real shapes, while the stored bytes are checked by their hashes, which come first. */
@@ -15,6 +15,7 @@
 #include "tensor/evaluate.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include <math.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ typedef struct bench {
   const hn_plan_step *step;
   hn_arena arena;
   hone_fact in_facts[MAX_PORTS], out_facts[MAX_PORTS];
-  hone_tensor in[MAX_PORTS], want[MAX_PORTS];              /* plain */
-  hone_tensor launch_in[MAX_PORTS], launch_out[MAX_PORTS]; /* in the tactic's formats */
+  hone_tensor in[MAX_PORTS], want[MAX_PORTS];              /* plain, in the values' own types */
+  hone_tensor launch_in[MAX_PORTS], launch_out[MAX_PORTS]; /* as the tactic stores them */
   void *packed, *scratch;
 } bench;
 
@@ -47,9 +48,16 @@ static void *allocate(bench *b, size_t bytes) {
   return block;
 }
 
-static hone_status new_tensor(bench *b, const hone_type *type, hone_format format, hone_tensor *out) {
+/* The type of a tensor of the plan as the operator knows it; dims as in `stored`. */
+static hone_type own_type(const bench *b, int t, const hone_type *stored) {
+  hone_type type = *stored;
+  type.dtype = b->of->plan->tensors[t].dtype;
+  type.format = HONE_PLAIN;
+  return type;
+}
+
+static hone_status new_tensor(bench *b, const hone_type *type, hone_tensor *out) {
   *out = (hone_tensor){.type = *type};
-  out->type.format = format;
   if (!hn_type_bytes(&out->type, &out->bytes))
     return HN_FAIL(b->of->diag, HONE_LIMIT, "step %s: a tensor is too large", b->step->name);
   out->data = allocate(b, out->bytes);
@@ -96,15 +104,17 @@ static bool take_constant(bench *b, int i) {
 static hone_status make_input(bench *b, int i, hn_random *random) {
   hone_fact *fact = &b->in_facts[i];
   if (b->step->in[i] < 0 || fact->type.kind == HONE_ABSENT) return HONE_OK;
-  const hone_format format = fact->type.format;
+  const hone_type own = own_type(b, b->step->in[i], &fact->type);
   if (!take_constant(b, i)) {
-    HN_TRY(new_tensor(b, &fact->type, HONE_PLAIN, &b->in[i]));
+    HN_TRY(new_tensor(b, &own, &b->in[i]));
     fill(&b->of->stop, &b->in[i], fact, spread_of(b->step->op, i, &fact->type.shape), random);
   }
   b->launch_in[i] = b->in[i];
-  if (format == HONE_PLAIN || b->in[i].type.format == format) return HONE_OK;
-  HN_TRY(new_tensor(b, &fact->type, format, &b->launch_in[i]));
-  if (hn_layout_convert(&b->in[i], &b->launch_in[i])) return HONE_OK;
+  const bool as_stored = hn_type_equal(&b->in[i].type, &fact->type), as_own = hn_type_equal(&b->in[i].type, &own);
+  if (as_stored && as_own) return HONE_OK;
+  hone_tensor *other = as_stored ? &b->in[i] : &b->launch_in[i]; /* a constant may lie as the tactic stores it */
+  HN_TRY(new_tensor(b, as_stored ? &own : &fact->type, other));
+  if (hn_layout_convert(as_stored ? &b->launch_in[i] : &b->in[i], other)) return HONE_OK;
   return HN_FAIL(b->of->diag, HONE_INTERNAL, "step %s: input %d cannot be laid out", b->step->name, i);
 }
 
@@ -114,8 +124,9 @@ static hone_status make_tensors(bench *b) {
   for (int o = 0; o < b->step->out_count; ++o) {
     const hone_type *type = &b->out_facts[o].type;
     if (b->step->out[o] < 0 || type->kind == HONE_ABSENT) continue;
-    HN_TRY(new_tensor(b, type, HONE_PLAIN, &b->want[o]));
-    HN_TRY(new_tensor(b, type, type->format, &b->launch_out[o]));
+    const hone_type own = own_type(b, b->step->out[o], type);
+    HN_TRY(new_tensor(b, &own, &b->want[o]));
+    HN_TRY(new_tensor(b, type, &b->launch_out[o]));
   }
   return HONE_OK;
 }
@@ -137,11 +148,13 @@ static hone_window window_at(const bench *b, int output, int64_t count, int at) 
 
 static hone_status run_reference(bench *b) {
   const hn_plan_step *step = b->step;
-  hone_fact in[MAX_PORTS], out[MAX_PORTS]; /* plain: the operator knows no formats */
+  hone_fact in[MAX_PORTS], out[MAX_PORTS]; /* the operator knows no storages */
   memcpy(in, b->in_facts, sizeof in);
   memcpy(out, b->out_facts, sizeof out);
-  for (int i = 0; i < step->in_count; ++i) in[i].type.format = HONE_PLAIN;
-  for (int o = 0; o < step->out_count; ++o) out[o].type.format = HONE_PLAIN;
+  for (int i = 0; i < step->in_count; ++i)
+    if (step->in[i] >= 0) in[i].type = own_type(b, step->in[i], &in[i].type);
+  for (int o = 0; o < step->out_count; ++o)
+    if (step->out[o] >= 0) out[o].type = own_type(b, step->out[o], &out[o].type);
   const hone_op *op = step->op;
   const size_t bytes = op->eval_scratch ? op->eval_scratch(&step->attrs, in, step->in_count, out, step->out_count) : 0;
   hone_eval eval = {.op = op,
@@ -245,7 +258,7 @@ static hone_status compare(bench *b, hn_verified_step *row) {
     if (!b->want[o].data) continue;
     hone_tensor plain = b->launch_out[o];
     if (plain.type.format != HONE_PLAIN) {
-      HN_TRY(new_tensor(b, &plain.type, HONE_PLAIN, &plain));
+      HN_TRY(new_tensor(b, &b->want[o].type, &plain));
       if (!hn_layout_convert(&b->launch_out[o], &plain))
         return HN_FAIL(b->of->diag, HONE_INTERNAL, "step %s: output %d cannot be laid out", b->step->name, o);
     }
@@ -258,6 +271,18 @@ static hone_status compare(bench *b, hn_verified_step *row) {
   }
   row->error = sum.broken ? HUGE_VAL : sum.reference > 0 ? sqrt(sum.difference / sum.reference) : sqrt(sum.difference);
   return HONE_OK;
+}
+
+/* The bound of a step that was not measured when it was built. */
+static double bound_of(const bench *b) {
+  const hn_plan_step *step = b->step;
+  const hn_plan_tensor *tensors = b->of->plan->tensors;
+  hone_dtype narrow = HONE_NONE;
+  for (int i = 0; i < step->in_count + step->out_count; ++i) {
+    const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
+    if (t >= 0 && tensors[t].type.dtype != tensors[t].dtype) narrow = hn_storage_wider_error(narrow, tensors[t].type.dtype);
+  }
+  return hn_tactic_bound(step->tactic, tensors[step->out[0]].dtype, narrow);
 }
 
 /* Why a step is not run here; NULL when it is. */
@@ -279,7 +304,7 @@ static hone_status verify_step(bench *b, hn_verified_step *row) {
   }
   row->left_out = left_out(step, b->out_facts);
   if (row->left_out) return HONE_OK;
-  row->bound = step->error_bound > 0 ? step->error_bound : hn_tactic_bound(step->tactic, b->out_facts[0].type.dtype);
+  row->bound = step->error_bound > 0 ? step->error_bound : bound_of(b);
   HN_TRY(make_tensors(b));
   HN_TRY(run_reference(b));
   HN_TRY(run_tactic(b));

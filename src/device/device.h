@@ -44,14 +44,16 @@ static inline uint32_t hn_mask_bit(int input) { return input < 32 ? UINT32_C(1) 
 static inline bool hn_mask_has(uint32_t mask, int input) { return (mask & hn_mask_bit(input)) != 0; }
 /* May this row be asked about this op: its name, "*", or "*elementwise" for ops with that trait. */
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
-/* The format of one input under a pair: in or, for a port that says so, out; plain where nothing can be blocked. */
-hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, const hone_format_pair *pair);
-/* Fills formats of a query's facts from a pair: every port that can block takes in/out, the others are plain. */
-void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
+/* The storage of one input under a pair: in or, for a port that says so, out; as far as its type can take it. */
+hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair);
+/* Gives a query's facts, as the graph has them, the element types and formats that they have under a pair. */
+void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
                             hone_fact *out, int out_count);
 /* Measures the peaks of facts. stop may be NULL. UNSUPPORTED: the backend has no way. */
 hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag);
-double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype);
+/* The largest relative L2 error that a tactic may have, for an output of this type in the graph, with values held in
+ * `narrow` (NONE: in their own types). */
+double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype, hone_dtype narrow);
 
 hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
 hone_status hn_staging_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);

@@ -4,6 +4,8 @@
 #include "device/host_unit.h"
 #include "tensor/evaluate.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
+#include <math.h>
 #include <string.h>
 
 /* The backend's rows, then those of plug-ins for it; a plug-in's row stands for a built-in one of the same name. */
@@ -53,27 +55,33 @@ static uint8_t port_flags(const hone_port *ports, int index) {
   return 0;
 }
 
-hone_format hn_port_format(const hone_op *op, int input, const hone_type *type, const hone_format_pair *pair) {
+hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair) {
   const uint8_t flags = port_flags(op->in, input);
-  if (!hn_can_block(type) || (flags & HONE_PORT_PARAM)) return HONE_PLAIN;
-  return flags & HONE_PORT_AS_OUT ? pair->out : pair->in;
+  if (flags & HONE_PORT_PARAM) return HONE_PLAIN;
+  return hn_storage_fit(type, flags & HONE_PORT_AS_OUT ? pair->out : pair->in);
 }
 
-void hn_query_apply_formats(const hone_op *op, const hone_format_pair *pair, hone_fact *in, int in_count,
-                            hone_fact *out, int out_count) {
-  for (int i = 0; i < in_count; ++i) in[i].type.format = hn_port_format(op, i, &in[i].type, pair);
-  for (int i = 0; i < out_count; ++i) out[i].type.format = hn_can_block(&out[i].type) ? pair->out : HONE_PLAIN;
+void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
+                             hone_fact *out, int out_count) {
+  for (int i = 0; i < in_count; ++i) in[i].type = hn_stored_type(&in[i].type, hn_port_storage(op, i, &in[i].type, pair));
+  for (int i = 0; i < out_count; ++i) out[i].type = hn_stored_type(&out[i].type, hn_storage_fit(&out[i].type, pair->out));
 }
 
-double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype) {
-  if (tactic->bound > 0) return tactic->bound;
-  switch (out_dtype) {
+/* Of results that were rounded to a type, or computed from what was. */
+static double bound_of(hone_dtype dtype) {
+  switch (dtype) {
   case HONE_F32: return 1e-5;
   case HONE_F64: return 1e-12;
   case HONE_F16: return 2e-3;
   case HONE_BF16: return 1.6e-2;
   default: return 0; /* integers and bools are exact */
   }
+}
+
+double hn_tactic_bound(const hone_tactic *tactic, hone_dtype out_dtype, hone_dtype narrow) {
+  if (tactic->bound > 0) return tactic->bound;
+  const double bound = bound_of(out_dtype);
+  return bound > 0 ? fmax(bound, fmax(bound_of(tactic->compute), bound_of(narrow))) : 0;
 }
 
 static bool all_known(const hone_query *query) {

@@ -85,8 +85,8 @@ static hone_status start(hn_lowering *lowering) {
   const hone_graph *graph = lowering->graph;
   const hn_choices *choices = lowering->choices;
   const size_t slots = (size_t)(graph->value_count ? graph->value_count : 1);
-  lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_FORMAT_COUNT *(size_t)choices->device_count);
-  lowering->made_in = HN_NEW(&plan->arena, hone_format, slots);
+  lowering->tensor_of = HN_NEW(&plan->arena, int, slots *HONE_STORAGE_COUNT *(size_t)choices->device_count);
+  lowering->made_in = HN_NEW(&plan->arena, hone_storage, slots);
   lowering->made_at = HN_NEW(&plan->arena, int, slots);
   lowering->view_of = HN_NEW(&plan->arena, const hn_choice *, slots);
   const char **kinds = HN_NEW(&plan->arena, const char *, choices->device_count);
@@ -95,7 +95,7 @@ static hone_status start(hn_lowering *lowering) {
       !plan->blocks || !hn_dims_copy(&plan->dims, &graph->dims))
     return HN_FAIL_MEMORY(&lowering->context->diag);
   memset(lowering->tensor_of, -1,
-         slots * HONE_FORMAT_COUNT * (size_t)choices->device_count * sizeof *lowering->tensor_of);
+         slots * HONE_STORAGE_COUNT * (size_t)choices->device_count * sizeof *lowering->tensor_of);
   plan->device_count = choices->device_count;
   HN_TRY(find_homes(lowering));
   for (size_t v = 0; v < slots; ++v) lowering->made_at[v] = plan->host;

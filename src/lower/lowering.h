@@ -6,11 +6,11 @@
 #include "base/buckets.h"
 #include "lower/lower.h"
 
-/* Bytes that will stand in the weights: a constant copied (in a format), or what a tactic packs. */
+/* Bytes that will stand in the weights: a constant copied (into a storage), or what a tactic packs. */
 typedef struct hn_weight_item {
   const hn_choice *choice;     /* packed by its chosen candidate; NULL: copied */
-  const hone_tensor *constant; /* copied from, in format */
-  hone_format format;
+  const hone_tensor *constant; /* copied from, as `storage` */
+  hone_storage storage;
   uint64_t key, offset, bytes;
   const char *how;
   int from_count;
@@ -23,34 +23,34 @@ typedef struct hn_lowering {
   const hn_choices *choices;
   hn_schedules *schedules; /* to which the plan is added, and whose weights it shares */
   hn_plan *plan;
-  int *tensor_of;            /* [(value id * HONE_FORMAT_COUNT + format) * devices + home]: plan tensor, -1: none yet */
-  hone_format *made_in;      /* [value id]: the format its producer writes */
+  int *tensor_of; /* [(value id * HONE_STORAGE_COUNT + storage) * devices + home]: plan tensor, -1: none yet */
+  hone_storage *made_in;     /* [value id]: the storage in which its producer writes it */
   int *made_at;              /* [value id]: the home in whose memory its producer writes */
   const hn_choice **view_of; /* [value id]: the view that makes it; NULL: none */
   bool *unwaited;            /* [device]: it was asked for copies to the host since the host waited for it */
   int tensor_capacity, step_capacity, weight_capacity;
-  const hn_candidate **candidate_of; /* one a step; NULL: reformats and views */
+  const hn_candidate **candidate_of; /* one a step; NULL: converts and views */
   int candidate_capacity;
   hn_weight_item *weights;
   hn_buckets weights_by_key;
   int weight_count;
 } hn_lowering;
 
-/* A plan tensor for a value in a format and a home; made on first use (lower/steps.c). -1 and a message when out of
+/* A plan tensor for a value in a storage and a home; made on first use (lower/steps.c). -1 and a message when out of
  * memory. */
-int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_format format, int home);
-int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_format format, int home);
+int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home);
+int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home);
 hn_plan_step *hn_lowering_new_step(hn_lowering *lowering, hn_step_kind kind, const char *name, const hone_op *op,
                                    int in_count, int out_count, const hn_candidate *candidate);
 hone_status hn_lowering_origins(hn_lowering *lowering, const hn_origins *origins, hn_plan_step *step);
-/* What a reader finds in its home: reformats, copies and views are emitted as needed (lower/transfers.c). cause and
+/* What a reader finds in its home: converts, copies and views are emitted as needed (lower/transfers.c). cause and
  * port name the reader; cause NULL: the graph's result. *out -1 for an absent value. */
-hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
+hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home,
                                  const hn_node *cause, int port, int *out);
 /* The host waits for the devices that were asked for copies to it. */
 hone_status hn_lowering_wait(hn_lowering *lowering);
 hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home); /* steps.c */
-hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, reformats included */
+hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, converts included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */
 hone_status hn_lowering_overlay(hn_lowering *lowering, size_t *inside);
 /* How far behind the beginning of its top (hn_plan_top) a tensor lies. */

@@ -3,6 +3,7 @@
 #include "lower/lowering.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include <string.h>
 
 static hone_status no_memory(hn_lowering *lowering) { return HN_FAIL_MEMORY(&lowering->context->diag); }
@@ -15,6 +16,7 @@ static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *
   hn_plan_tensor *tensor = &plan->tensors[plan->tensor_count];
   *tensor = (hn_plan_tensor){.name = hn_arena_text(&plan->arena, name),
                              .type = *type,
+                             .dtype = type->dtype,
                              .place = on_heap ? HN_PLACE_HEAP : HN_PLACE_ARENA,
                              .alias_of = -1,
                              .part_of = -1,
@@ -23,18 +25,18 @@ static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *
   return plan->tensor_count++;
 }
 
-int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_format format, int home) {
-  return &lowering->tensor_of[(value->id * HONE_FORMAT_COUNT + (int)format) * lowering->plan->device_count + home];
+int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home) {
+  return &lowering->tensor_of[(value->id * HONE_STORAGE_COUNT + (int)storage) * lowering->plan->device_count + home];
 }
 
-/* A constant's bytes go to the weights in the format that is wanted. */
-static hone_status place_constant(hn_lowering *lowering, const hn_value *value, int t) {
+/* A constant's bytes go to the weights in the storage that is wanted. */
+static hone_status place_constant(hn_lowering *lowering, const hn_value *value, hone_storage storage, int t) {
   hn_plan_tensor *tensor = &lowering->plan->tensors[t];
   const char **from = HN_NEW(&lowering->plan->arena, const char *, 1);
   if (!from || !(from[0] = hn_arena_text(&lowering->plan->arena, value->name))) return no_memory(lowering);
   int item;
   const hn_weight_item wanted = {.constant = value->fact.constant,
-                                 .format = tensor->type.format,
+                                 .storage = storage,
                                  .how = "copy",
                                  .bytes = hn_bytes(&tensor->type),
                                  .from_count = 1,
@@ -45,17 +47,17 @@ static hone_status place_constant(hn_lowering *lowering, const hn_value *value, 
   return HONE_OK;
 }
 
-int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_format format, int home) {
-  int *slot = hn_lowering_slot(lowering, value, format, home);
+int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home) {
+  int *slot = hn_lowering_slot(lowering, value, storage, home);
   if (*slot >= 0) return *slot;
-  hone_type type = value->fact.type;
-  type.format = format;
+  const hone_type type = hn_stored_type(&value->fact.type, storage);
   const int t = new_tensor(lowering, value->name, &type, hn_value_on_heap(lowering->graph, value), home);
   if (t < 0) {
     (void)no_memory(lowering);
     return -1;
   }
-  if (value->fact.constant && place_constant(lowering, value, t) != HONE_OK) return -1;
+  lowering->plan->tensors[t].dtype = value->fact.type.dtype;
+  if (value->fact.constant && place_constant(lowering, value, storage, t) != HONE_OK) return -1;
   *slot = t;
   return t;
 }
@@ -130,10 +132,12 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   if (!in || !tensors) return no_memory(lowering);
   hone_query query;
   hn_candidate_query(lowering->choices, choice, candidate, in, in + node->in_count, &query);
-  for (int i = 0; i < node->in_count; ++i) { /* reformats stand before the step */
+  for (int i = 0; i < node->in_count; ++i) { /* converts stand before the step */
     const bool packed = hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])
-                  : hn_lowering_transfer(lowering, node->in[i], in[i].type.format, home, node, i, &tensors[i]));
+                  : hn_lowering_transfer(lowering, node->in[i],
+                                         hn_port_storage(node->op, i, &choice->in[i].type, &candidate->storages), home,
+                                         node, i, &tensors[i]));
   }
   if (home == plan->host) HN_TRY(hn_lowering_wait(lowering));
   hn_plan_step *step =
@@ -143,10 +147,10 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   for (int i = 0; i < node->out_count; ++i) {
     step->out[i] = -1;
     if (!node->out[i]) continue;
-    const hone_format format = query.out[i].type.format;
-    lowering->made_in[node->out[i]->id] = format;
+    const hone_storage storage = hn_storage_fit(&choice->out[i].type, candidate->storages.out);
+    lowering->made_in[node->out[i]->id] = storage;
     lowering->made_at[node->out[i]->id] = home;
-    if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], format, home)) < 0) return HONE_NO_MEMORY;
+    if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], storage, home)) < 0) return HONE_NO_MEMORY;
   }
   if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   HN_TRY(hn_lowering_origins(lowering, &node->origins, step));
@@ -171,15 +175,16 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
 hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home) {
   const hn_node *node = choice->node;
   hn_plan *plan = lowering->plan;
+  const hone_storage storage = home == lowering->made_at[node->out[0]->id] ? choice->viewed_in : HONE_PLAIN;
   int tensors[HONE_MAX_PORTS];
   for (int i = 0; i < node->in_count; ++i)
-    HN_TRY(hn_lowering_transfer(lowering, node->in[i], HONE_PLAIN, home, node, i, &tensors[i]));
+    HN_TRY(hn_lowering_transfer(lowering, node->in[i], i == 0 ? storage : HONE_PLAIN, home, node, i, &tensors[i]));
   hn_plan_step *step = hn_lowering_new_step(lowering, HN_STEP_VIEW, node->name, node->op, node->in_count, 1, NULL);
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
   for (int i = 0; i < node->in_count; ++i)
     if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= hn_mask_bit(i);
-  if ((step->out[0] = hn_lowering_tensor(lowering, node->out[0], HONE_PLAIN, home)) < 0) return HONE_NO_MEMORY;
+  if ((step->out[0] = hn_lowering_tensor(lowering, node->out[0], storage, home)) < 0) return HONE_NO_MEMORY;
   plan->tensors[step->out[0]].alias_of = tensors[0];
   plan->tensors[step->out[0]].place = plan->tensors[tensors[0]].place;
   plan->tensors[step->out[0]].index = plan->tensors[tensors[0]].index;
@@ -192,7 +197,7 @@ hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int
 static hone_status emit_view(hn_lowering *lowering, const hn_choice *choice) {
   const hn_value *in = choice->node->in[0], *out = choice->node->out[0];
   const int home = in->fact.constant ? lowering->plan->host : lowering->made_at[in->id];
-  lowering->made_in[out->id] = HONE_PLAIN;
+  lowering->made_in[out->id] = choice->viewed_in;
   lowering->made_at[out->id] = home;
   lowering->view_of[out->id] = choice;
   return hn_lowering_view(lowering, choice, home);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transfers.c - a value brought to its reader. Where a reader wants another format than the producer writes, a reformat
+/* transfers.c - a value brought to its reader. Where a reader wants another storage than the producer writes, a convert
  * step of its own stands between; where it works in another memory, a copy step. Both are named after the step that
  * caused them, and made once for all readers. */
 #include "lower/lowering.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include <stdio.h>
 #include <string.h>
 
 static hone_status no_memory(hn_lowering *lowering) { return HN_FAIL_MEMORY(&lowering->context->diag); }
 
-/* The first tactic of this home that reformats this way; *out_device is where it runs. */
-static const hone_tactic *find_reformat(const hn_lowering *lowering, hone_query *query, int home, int *out_device) {
+/* The first tactic of this home that converts this way; *out_device is where it runs. */
+static const hone_tactic *find_convert(const hn_lowering *lowering, hone_query *query, int home, int *out_device) {
   for (int d = 0; d < lowering->choices->device_count; ++d) {
     if (lowering->plan->homes[d] != home) continue;
     const hone_device *device = lowering->choices->devices[d];
     query->facts = &device->facts;
     for (const hone_tactic *const *row = device->tactics; *row; ++row) {
       const hone_tactic *tactic = *row;
-      if (strcmp(tactic->op, "reformat") != 0 || (tactic->isa & device->facts.isa) != tactic->isa ||
+      if (strcmp(tactic->op, "convert") != 0 || (tactic->isa & device->facts.isa) != tactic->isa ||
           !hn_source_allowed(lowering->choices->options, device, tactic))
         continue;
       *out_device = d;
@@ -29,39 +30,38 @@ static const hone_tactic *find_reformat(const hn_lowering *lowering, hone_query 
   return NULL;
 }
 
-/* The step that turns a value from one format into another; the tensor of the first is there. */
-static hone_status emit_one_reformat(hn_lowering *lowering, const hn_value *value, hone_format made, hone_format format,
+/* The step that turns a value from one storage into another; the tensor of the first is there. */
+static hone_status emit_one_convert(hn_lowering *lowering, const hn_value *value, hone_storage made, hone_storage storage,
                                      int home, const hn_node *cause, int port, int *out) {
   hn_plan *plan = lowering->plan;
-  const hone_op *op = hn_op_find(lowering->context->ops, "reformat");
+  const hone_op *op = hn_op_find(lowering->context->ops, "convert");
   hone_fact in = {0}, to = {0};
   in.type = value->fact.type;
   if (!hn_shape_eval(&lowering->graph->dims, &value->fact.type.shape, lowering->choices->symbols,
                      lowering->graph->dims.symbol_count, &in.type.shape))
     return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "the shape of %s is not known at opt", value->name);
-  to.type = in.type;
-  in.type.format = made;
-  to.type.format = format;
+  to.type = hn_stored_type(&in.type, storage);
+  in.type = hn_stored_type(&in.type, made);
   static const hone_attrs no_attrs;
   static const hone_params no_params;
   hone_query query = {
       .op = op, .attrs = &no_attrs, .in_count = 1, .out_count = 1, .in = &in, .out = &to, .params = &no_params};
   int device;
-  const hone_tactic *tactic = op ? find_reformat(lowering, &query, home, &device) : NULL;
+  const hone_tactic *tactic = op ? find_convert(lowering, &query, home, &device) : NULL;
   if (!tactic)
     return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "nothing turns %s from %s into %s", value->name,
-                   hone_format_name(made), hone_format_name(format));
+                   hn_storage_name(made), hn_storage_name(storage));
   const int from = hn_lowering_tensor(lowering, value, made, home);
-  const int result = hn_lowering_tensor(lowering, value, format, home);
+  const int result = hn_lowering_tensor(lowering, value, storage, home);
   if (from < 0 || result < 0) return HONE_NO_MEMORY;
   char name[256];
   if (cause)
-    snprintf(name, sizeof name, "%s/reformat_%d%s", cause->name, port, format == HONE_PLAIN ? "_plain" : "");
+    snprintf(name, sizeof name, "%s/convert_%d%s", cause->name, port, storage == HONE_PLAIN ? "_plain" : "");
   else
-    snprintf(name, sizeof name, "%s/reformat_out", value->name);
+    snprintf(name, sizeof name, "%s/convert_out", value->name);
   hn_plan_step *step = hn_lowering_new_step(lowering, HN_STEP_CALL, name, op, 1, 1, NULL);
   if (!step) return no_memory(lowering);
-  plan->tensors[result].name = hn_arena_printf(&plan->arena, "%s:%s", value->name, hone_format_name(format));
+  plan->tensors[result].name = hn_arena_printf(&plan->arena, "%s:%s", value->name, hn_storage_name(storage));
   step->caused_by = hn_arena_text(&plan->arena, cause ? cause->name : value->name);
   if (!plan->tensors[result].name || !step->caused_by) return no_memory(lowering);
   step->tactic = tactic;
@@ -75,15 +75,15 @@ static hone_status emit_one_reformat(hn_lowering *lowering, const hn_value *valu
   return cause ? hn_lowering_origins(lowering, &cause->origins, step) : HONE_OK;
 }
 
-/* Between two blocked formats the way leads over plain. */
-static hone_status emit_reformat(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
+/* Where one step cannot do it, the way leads over plain. */
+static hone_status emit_convert(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home,
                                  const hn_node *cause, int port, int *out) {
-  const hone_format made = lowering->made_in[value->id];
-  if (made == HONE_PLAIN || format == HONE_PLAIN)
-    return emit_one_reformat(lowering, value, made, format, home, cause, port, out);
+  const hone_storage made = lowering->made_in[value->id];
+  if (hn_storage_is_direct(made, storage))
+    return emit_one_convert(lowering, value, made, storage, home, cause, port, out);
   if (*hn_lowering_slot(lowering, value, HONE_PLAIN, home) < 0)
-    HN_TRY(emit_one_reformat(lowering, value, made, HONE_PLAIN, home, cause, port, out));
-  return emit_one_reformat(lowering, value, HONE_PLAIN, format, home, cause, port, out);
+    HN_TRY(emit_one_convert(lowering, value, made, HONE_PLAIN, home, cause, port, out));
+  return emit_one_convert(lowering, value, HONE_PLAIN, storage, home, cause, port, out);
 }
 
 /* Copies a value, plain at both ends, to a home where it is not yet. The device with memory of its own does it. */
@@ -139,24 +139,24 @@ hone_status hn_lowering_wait(hn_lowering *lowering) {
   return HONE_OK;
 }
 
-hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_format format, int home,
+hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home,
                                  const hn_node *cause, int port, int *out) {
   *out = -1;
   if (!value) return HONE_OK;
   const int *plain = hn_lowering_slot(lowering, value, HONE_PLAIN, home);
   const int at = lowering->made_at[value->id];
-  if (!value->fact.constant && *hn_lowering_slot(lowering, value, format, home) < 0) {
+  if (!value->fact.constant && *hn_lowering_slot(lowering, value, storage, home) < 0) {
     if (at == home) {
-      if (lowering->made_in[value->id] != format) return emit_reformat(lowering, value, format, home, cause, port, out);
+      if (lowering->made_in[value->id] != storage) return emit_convert(lowering, value, storage, home, cause, port, out);
     } else {
       if (*plain < 0 && lowering->view_of[value->id])
         HN_TRY(hn_lowering_view(lowering, lowering->view_of[value->id], home));
       else if (*plain < 0)
         HN_TRY(emit_copy(lowering, value, home, cause, port));
-      if (format != HONE_PLAIN && home == lowering->plan->host) HN_TRY(hn_lowering_wait(lowering));
-      if (format != HONE_PLAIN) return emit_one_reformat(lowering, value, HONE_PLAIN, format, home, cause, port, out);
+      if (storage != HONE_PLAIN && home == lowering->plan->host) HN_TRY(hn_lowering_wait(lowering));
+      if (storage != HONE_PLAIN) return emit_one_convert(lowering, value, HONE_PLAIN, storage, home, cause, port, out);
     }
   }
-  *out = hn_lowering_tensor(lowering, value, format, home);
+  *out = hn_lowering_tensor(lowering, value, storage, home);
   return *out < 0 ? HONE_NO_MEMORY : HONE_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include <string.h>
 
 enum { ALIGNMENT = 64 };
@@ -14,7 +15,7 @@ static uint64_t tensor_key(const hone_tensor *tensor) {
   return hn_hash_join(hn_hash(tensor->data, tensor->bytes), hn_hash(&tensor->type.shape, sizeof(int32_t)));
 }
 
-/* Equal keys mean equal bytes: dtype, dims, format, and for packed ones the tactic, its parameters and the constants.
+/* Equal keys mean equal bytes: dtype, dims, storage, and for packed ones the tactic, its parameters and the constants.
  */
 static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, uint64_t *out) {
   uint64_t key = hn_hash_text(item->how);
@@ -23,7 +24,7 @@ static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, ui
     key = hn_hash_join(key, (uint64_t)item->constant->type.dtype);
     for (int i = 0; i < item->constant->type.shape.rank; ++i)
       key = hn_hash_join(key, (uint64_t)item->constant->type.shape.dim[i]);
-    *out = hn_hash_join(key, (uint64_t)item->format);
+    *out = hn_hash_join(key, (uint64_t)item->storage);
     return true;
   }
   const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
@@ -83,10 +84,10 @@ static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item,
                              : HN_FAIL(diag, status, "tactic %s could not pack its weights", candidate->tactic->name);
   }
   hone_tensor copy = *item->constant;
-  copy.type.format = item->format;
+  copy.type = hn_stored_type(&item->constant->type, item->storage);
   copy.data = to;
   copy.bytes = (size_t)item->bytes;
-  if (item->format == HONE_PLAIN) {
+  if (item->storage == HONE_PLAIN) {
     memcpy(to, item->constant->data, copy.bytes < item->constant->bytes ? copy.bytes : item->constant->bytes);
     return HONE_OK;
   }

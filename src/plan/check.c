@@ -24,12 +24,13 @@ static hone_status start(hn_plan_checker *checker) {
   return HONE_OK;
 }
 
-/* Facts before any step: recorded types in plain format, as infer sees them, and the values of constants. */
+/* Facts before any step: recorded types as the graph has them, as infer sees them, and the values of constants. */
 static hone_status first_facts(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {
     hone_fact *fact = &checker->facts[t];
     fact->type = plan->tensors[t].type;
+    fact->type.dtype = plan->tensors[t].dtype;
     fact->type.format = HONE_PLAIN;
     int64_t *room = NULL;
     if (plan->tensors[t].place == HN_PLACE_CONSTANT && hn_elems(&fact->type.shape) <= HONE_MAX_FACT_VALUES) {

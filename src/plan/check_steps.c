@@ -124,6 +124,7 @@ static hone_status check_shapes(hn_plan_checker *checker, const hn_plan_step *st
     const int t = step->out[i];
     if (t < 0) continue;
     hone_type recorded = checker->plan->tensors[t].type;
+    recorded.dtype = checker->plan->tensors[t].dtype;
     if (!same_type(checker, &recorded, &out[i].type)) {
       hn_text wrote, found;
       hn_text_init(&wrote, checker->plan->allocator);
@@ -148,7 +149,8 @@ static hone_status check_view(hn_plan_checker *checker, const hn_plan_step *step
       step->out[0] < 0)
     return BAD(checker, "operator %s is not a view", step->op->name);
   const hn_plan_tensor *in = &plan->tensors[step->in[0]], *out = &plan->tensors[step->out[0]];
-  if (out->alias_of != step->in[0] || in->type.format != HONE_PLAIN || out->type.format != HONE_PLAIN)
+  if (out->alias_of != step->in[0] || in->type.format != HONE_PLAIN || out->type.format != HONE_PLAIN ||
+      (in->dtype == out->dtype && in->type.dtype != out->type.dtype))
     return BAD(checker, "its output does not share the bytes of its plain input");
   return HONE_OK;
 }

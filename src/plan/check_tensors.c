@@ -80,7 +80,7 @@ static hone_status check_profile(hn_plan_checker *checker, int i) {
   const hn_plan_port *port = &checker->plan->inputs[i];
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
   if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 ||
-      tensor->type.format != HONE_PLAIN)
+      tensor->type.format != HONE_PLAIN || tensor->type.dtype != tensor->dtype)
     return BAD(checker, "its tensor is not a plain input");
   const hone_shape *shape = &tensor->type.shape;
   if (!hn_shape_known(&port->min) || !hn_shape_known(&port->opt) || !hn_shape_known(&port->max) ||
@@ -102,7 +102,9 @@ static hone_status check_output(hn_plan_checker *checker, int i) {
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
   if (!(tensor->place == HN_PLACE_OUTPUT && tensor->index == i) && tensor->place != HN_PLACE_HEAP)
     return BAD(checker, "its tensor is not an output");
-  return tensor->type.format == HONE_PLAIN ? HONE_OK : BAD(checker, "its format is not plain");
+  return tensor->type.format == HONE_PLAIN && tensor->type.dtype == tensor->dtype
+             ? HONE_OK
+             : BAD(checker, "it is not stored plain, in its own type");
 }
 
 hone_status hn_check_tensors(hn_plan_checker *checker) {
@@ -112,6 +114,9 @@ hone_status hn_check_tensors(hn_plan_checker *checker) {
     if (tensor->type.format != HONE_PLAIN && !hn_can_block(&tensor->type))
       return BAD(checker, "tensor %d (%s) cannot have format %s", t, tensor->name,
                  hone_format_name(tensor->type.format));
+    if (tensor->dtype != tensor->type.dtype && tensor->dtype != HONE_F32)
+      return BAD(checker, "tensor %d (%s) cannot hold %s as %s", t, tensor->name, hone_dtype_name(tensor->dtype),
+                 hone_dtype_name(tensor->type.dtype));
     HN_TRY_NOTE(checker->diag, check_alias(checker, t), "in tensor %d (%s)", t, tensor->name);
     HN_TRY_NOTE(checker->diag, check_place(checker, t), "in tensor %d (%s)", t, tensor->name);
     HN_TRY_NOTE(checker->diag, check_part(checker, t), "in tensor %d (%s)", t, tensor->name);

@@ -21,7 +21,8 @@ typedef enum hn_place {
 
 typedef struct hn_plan_tensor {
   const char *name;
-  hone_type type; /* dims may be codes in plan->dims */
+  hone_type type; /* as it lies; dims may be codes in plan->dims */
+  hone_dtype dtype; /* what the value is: type.dtype, or f32 held in a narrower type */
   hn_place place;
   int index;       /* INPUT, OUTPUT */
   int alias_of;    /* shares the storage of this tensor (same bytes or fewer, offset 0); -1: its own */
@@ -42,7 +43,7 @@ typedef enum hn_step_kind {
 
 typedef struct hn_plan_step {
   hn_step_kind kind;
-  const char *name;  /* the node's name; reformats: "NODE/reformat_0" */
+  const char *name;  /* the node's name; converts: "NODE/convert_0" */
   const hone_op *op; /* resolved at build and at load by name */
   hone_attrs attrs;
   const char *provider;      /* backend's name */
@@ -56,7 +57,7 @@ typedef struct hn_plan_step {
   int device;
   int block_count; /* BRANCH, LOOP: block numbers */
   int *blocks;
-  const char *caused_by; /* reformats and copies: the step that needed it; else NULL */
+  const char *caused_by; /* converts and copies: the step that needed it; else NULL */
   int origin_count;
   const char *const *origins;
   double error_rel_l2, error_bound; /* measured at build; -1: not measured (the reason is in the ledger) */

@@ -73,7 +73,7 @@ static hone_format format_find(const char *name) {
 }
 
 static hone_status read_tensor(hn_plan_reader *reader, const hn_json *object, int t, hn_plan_tensor *tensor) {
-  const char *dtype, *place, *format = NULL;
+  const char *dtype, *holds = NULL, *place, *format = NULL;
   int64_t number;
   HN_TRY(hn_read_text(reader, object, "name", &tensor->name));
   HN_TRY(hn_read_int(reader, object, "kind", HONE_TENSOR, HONE_OPTIONAL, HONE_TENSOR, &number));
@@ -81,6 +81,13 @@ static hone_status read_tensor(hn_plan_reader *reader, const hn_json *object, in
   HN_TRY(hn_read_text(reader, object, "dtype", &dtype));
   tensor->type.dtype = hone_dtype_find(dtype);
   if (tensor->type.dtype == HONE_NONE) return HN_FAIL(reader->diag, HONE_MALFORMED, "there is no dtype %s", dtype);
+  tensor->dtype = tensor->type.dtype;
+  if (hn_json_get(object, "holds")) {
+    HN_TRY(hn_read_text(reader, object, "holds", &holds));
+    tensor->dtype = hone_dtype_find(holds);
+    if (tensor->dtype != HONE_F32 || (tensor->type.dtype != HONE_F16 && tensor->type.dtype != HONE_BF16))
+      return HN_FAIL(reader->diag, HONE_MALFORMED, "%s cannot hold %s", dtype, holds);
+  }
   HN_TRY(hn_read_shape(reader, object, "shape", &tensor->type.shape));
   if (hn_json_get(object, "format")) {
     HN_TRY(hn_read_text(reader, object, "format", &format));

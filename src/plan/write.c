@@ -70,6 +70,7 @@ static void put_tensor(hn_json_writer *w, const hn_plan *plan, const hn_plan_ten
   hn_json_put_text(w, "name", tensor->name);
   if (tensor->type.kind != HONE_TENSOR) hn_json_put_int(w, "kind", (int)tensor->type.kind);
   hn_json_put_text(w, "dtype", hone_dtype_name(tensor->type.dtype));
+  if (tensor->dtype != tensor->type.dtype) hn_json_put_text(w, "holds", hone_dtype_name(tensor->dtype));
   put_shape(w, "shape", plan, &tensor->type.shape, scratch);
   if (tensor->type.format != HONE_PLAIN) hn_json_put_text(w, "format", hone_format_name(tensor->type.format));
   hn_json_put_text(w, "place", hn_place_name(tensor->place));

@@ -16,8 +16,10 @@ static void room_for(const hn_instance *instance, size_t *staging, size_t *plain
     hone_type type = tensor->type;
     size_t bytes;
     if (taps->plan->tensors[t].device != taps->plan->host && tensor->bytes > *staging) *staging = tensor->bytes;
-    if (type.format == HONE_PLAIN) continue;
+    const hone_dtype own = taps->plan->tensors[t].dtype;
+    if (type.format == HONE_PLAIN && type.dtype == own) continue;
     type.format = HONE_PLAIN;
+    type.dtype = own;
     if (hn_type_bytes(&type, &bytes) && bytes > *plain) *plain = bytes;
   }
 }
@@ -83,9 +85,11 @@ static hone_status fire(hone_session *session, hn_instance *instance, hn_tap_ite
   hone_tensor view = instance->tensors[item->tensor], plain;
   const int home = taps->plan->tensors[item->tensor].device;
   if (home != taps->plan->host) HN_TRY(fetch(session, taps, home, &view));
-  if (view.type.format != HONE_PLAIN) {
+  const hone_dtype own = taps->plan->tensors[item->tensor].dtype;
+  if (view.type.format != HONE_PLAIN || view.type.dtype != own) {
     plain = view;
     plain.type.format = HONE_PLAIN;
+    plain.type.dtype = own;
     plain.data = taps->plain;
     if (!hn_type_bytes(&plain.type, &plain.bytes) || plain.bytes > taps->plain_bytes ||
         !hn_layout_convert(&view, &plain))

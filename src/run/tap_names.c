@@ -20,7 +20,7 @@ typedef struct listing {
   int count;
 } listing;
 
-/* A value is written once; reformats and copies, and views in another memory, only show it again. */
+/* A value is written once; converts and copies, and views in another memory, only show it again. */
 static bool add(const hn_plan *plan, listing *list, int step, int t) {
   if (t < 0 || plan->tensors[t].type.kind != HONE_TENSOR) return true;
   const char *value = plan->tensors[t].name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.c - conversion between formats, element by element: [N, C, d...] <-> [N, ceil(C / B), d..., B]. */
+/* layout.c - conversion between storages, element by element: [N, C, d...] <-> [N, ceil(C / B), d..., B]. */
 #include "tensor/layout.h"
+#include "tensor/element.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -17,14 +18,21 @@ static int64_t points_of(const hone_shape *shape) {
   return points;
 }
 
-/* Same dtype and dims, whole-byte elements, and room; *out_size: bytes of an element. */
-static bool can_convert(const hone_tensor *from, const hone_tensor *to, size_t *out_size, size_t *out_to_bytes) {
-  size_t from_bytes;
-  *out_size = hone_dtype_bits(from->type.dtype) / 8;
-  if (from->type.dtype != to->type.dtype || !hn_shape_equal(&from->type.shape, &to->type.shape) || *out_size == 0)
+/* Same dims, whole-byte elements of one dtype or floats, and room. */
+static bool can_convert(const hone_tensor *from, const hone_tensor *to) {
+  size_t from_bytes, to_bytes;
+  const hone_dtype a = from->type.dtype, b = to->type.dtype;
+  if ((a != b && !(hn_dtype_is_float(a) && hn_dtype_is_float(b))) || hone_dtype_bits(a) < 8 ||
+      hone_dtype_bits(b) < 8 || !hn_shape_equal(&from->type.shape, &to->type.shape))
     return false;
-  if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, out_to_bytes)) return false;
-  return from->bytes >= from_bytes && to->bytes >= *out_to_bytes;
+  if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, &to_bytes)) return false;
+  return from->bytes >= from_bytes && to->bytes >= to_bytes;
+}
+
+/* count elements of two dtypes, steps apart. */
+static void round_line(hone_tensor *to, int64_t at, int64_t to_step, const hone_tensor *from, int64_t from_at,
+                       int64_t from_step, int64_t count) {
+  for (int64_t p = 0; p < count; ++p) hn_store_real(to, at + p * to_step, hn_real(from, from_at + p * from_step));
 }
 
 /* count elements, from_step and to_step elements apart. */
@@ -39,10 +47,14 @@ static void move_line(char *to, int64_t to_step, const char *from, int64_t from_
 
 bool hn_layout_convert(const hone_tensor *from, hone_tensor *to) {
   const hone_shape *shape = &from->type.shape;
-  size_t size, to_bytes;
-  if (!can_convert(from, to, &size, &to_bytes)) return false;
+  if (!can_convert(from, to)) return false;
+  const bool same = from->type.dtype == to->type.dtype;
+  const size_t size = hone_dtype_bits(to->type.dtype) / 8, to_bytes = hn_bytes(&to->type);
   if (from->type.format == to->type.format) {
-    memcpy(to->data, from->data, to_bytes);
+    if (same)
+      memcpy(to->data, from->data, to_bytes);
+    else
+      round_line(to, 0, 1, from, 0, 1, (int64_t)(to_bytes / size));
     return true;
   }
   if (shape->rank < 2) return false;
@@ -53,23 +65,30 @@ bool hn_layout_convert(const hone_tensor *from, hone_tensor *to) {
     for (int64_t c = 0; c < shape->dim[1]; ++c) {
       const int64_t a = element_at(from_block, shape->dim[1], points, n, c, 0);
       const int64_t b = element_at(to_block, shape->dim[1], points, n, c, 0);
-      move_line((char *)to->data + (size_t)b * size, to_block, (const char *)from->data + (size_t)a * size, from_block,
-                points, size);
+      if (same)
+        move_line((char *)to->data + (size_t)b * size, to_block, (const char *)from->data + (size_t)a * size,
+                  from_block, points, size);
+      else
+        round_line(to, b, to_block, from, a, from_block, points);
     }
   return true;
 }
 
 bool hn_layout_convert_run(const hone_tensor *from, hone_tensor *to, int64_t first, int64_t last) {
   const hone_shape *shape = &from->type.shape;
-  size_t size, to_bytes;
-  if (!can_convert(from, to, &size, &to_bytes) || to->type.format != HONE_PLAIN || shape->rank < 2) return false;
+  if (!can_convert(from, to) || to->type.format != HONE_PLAIN || shape->rank < 2) return false;
+  const bool same = from->type.dtype == to->type.dtype;
+  const size_t size = hone_dtype_bits(to->type.dtype) / 8;
   const int64_t points = points_of(shape), channels = shape->dim[1];
-  if (first < 0 || last > (int64_t)(to_bytes / size)) return false;
+  if (first < 0 || last > hn_elems(shape)) return false;
   const int block = hn_format_block(from->type.format);
   for (int64_t i = first; i < last; ++i) {
     const int64_t plane = i / points;
     const int64_t a = element_at(block, channels, points, plane / channels, plane % channels, i % points);
-    memcpy((char *)to->data + (size_t)i * size, (const char *)from->data + (size_t)a * size, size);
+    if (same)
+      memcpy((char *)to->data + (size_t)i * size, (const char *)from->data + (size_t)a * size, size);
+    else
+      hn_store_real(to, i, hn_real(from, a));
   }
   return true;
 }

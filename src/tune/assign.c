@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assign.c - tactics and formats together. Each choice offers, for every format pair, its fastest candidate; an edge
- * between a producer and a consumer costs a reformat when their formats differ. Graph inputs and results are plain.
+/* assign.c - tactics and storages together. Each choice offers, for every pair of storages, its fastest candidate; an
+ * edge between a producer and a consumer costs a convert when theirs differ. Graph inputs and results are plain.
  *
- * Lowering makes one reformat step for all readers of a value. So a value that is read more than once, and may be there
- * in more than one format, is a node of its own: its alternatives are the sets of formats that exist of it. Its maker
- * pays for the steps that make them, and a reader pays nothing, but its format must be in the set. */
+ * Lowering makes one convert step for all readers of a value. So a value that is read more than once, and may lie in
+ * more than one storage, is a node of its own: its alternatives are the sets of storages that exist of it. Its maker
+ * pays for the steps that make them, and a reader pays nothing, but its storage must be in the set. */
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -15,18 +16,16 @@ enum { M = HN_PBQP_MAX };
 typedef struct offer { /* of one alternative */
   int candidate;       /* -1: a view, or parts alone */
   bool parts;          /* the parts of the fused node are faster than the candidate */
-  hone_format_pair formats;
+  hone_storage_pair storages;
 } offer;
 
 /* Who reads a value. */
 typedef struct reading {
   int count;             /* of readers; a result of parts is read by what is outside */
-  unsigned formats;      /* that they may want, a bit each */
+  unsigned storages;     /* that they may want, a bit each */
   const hone_type *type; /* at opt */
   int node;              /* of the problem, for a shared value; -1: none */
 } reading;
-
-_Static_assert((1 << HONE_FORMAT_COUNT) - 1 <= M, "every set of formats must be an alternative");
 
 typedef struct assigning {
   hn_choices *choices;
@@ -36,7 +35,7 @@ typedef struct assigning {
   double *own;                 /* costs without those of borders */
   int *choice_of;              /* [value id]: the choice that makes it; -1: none */
   reading *readings;           /* [value id] */
-  unsigned *sets;              /* [node * M + alternative]: of shared values, the formats that exist */
+  unsigned *sets;              /* [node * M + alternative]: of shared values, the storages that exist */
   bool *follows;               /* [node]: it is a shared value */
   int edge_capacity;
 } assigning;
@@ -47,45 +46,55 @@ static double cost_of(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
 }
 
-static int find_offer(assigning *a, int c, const hone_format_pair *pair) {
+static unsigned bit(hone_storage storage) { return 1U << storage; }
+
+static int find_offer(assigning *a, int c, const hone_storage_pair *pair) {
   int *count = &a->problem.alternatives[c];
   offer *offers = &a->offers[c * M];
   for (int at = 0; at < *count; ++at)
-    if (offers[at].formats.in == pair->in && offers[at].formats.out == pair->out) return at;
+    if (offers[at].storages.in == pair->in && offers[at].storages.out == pair->out) return at;
   if (*count == M) return -1;
-  offers[*count] = (offer){.candidate = -1, .formats = *pair};
+  offers[*count] = (offer){.candidate = -1, .storages = *pair};
   a->problem.cost[c * M + *count] = HUGE_VAL;
   return (*count)++;
 }
 
-/* The parts of a fused node are offered for the formats between which they were tried. */
+/* The parts of a fused node are offered for the storages between which they were tried. */
 static void offer_parts(assigning *a, int c) {
   const hn_choice *choice = &a->choices->items[c];
   const hn_parts_trial *trial = choice->trial;
   for (int i = 0; trial && !choice->locked && i < trial->count; ++i) {
     if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
-    const int at = find_offer(a, c, &trial->formats[i]);
+    const int at = find_offer(a, c, &trial->storages[i]);
     if (at < 0 || trial->ns[i] >= HN_PARTS_MARGIN * a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = trial->ns[i];
     a->offers[c * M + at].parts = true;
   }
 }
 
-/* The fastest usable candidate for each format pair. A lock leaves one. */
+static bool passes(const assigning *a, const hn_choice *view, hone_storage storage) {
+  return (a->choices->narrow & bit(storage)) && hn_storage_format(storage) == HONE_PLAIN &&
+         hn_storage_fit(&view->in[0].type, storage) == storage && !view->in[0].constant;
+}
+
+/* The fastest usable candidate for each pair of storages. A lock leaves one. */
 static hone_status make_offers(assigning *a, int c) {
   hn_choice *choice = &a->choices->items[c];
   int *count = &a->problem.alternatives[c];
   offer *offers = &a->offers[c * M];
   if (!hn_choice_runs(choice)) {
-    offers[0] = (offer){.candidate = -1};
-    *count = 1;
+    for (int s = 0; s < HONE_STORAGE_COUNT; ++s) { /* a view passes on what lies plain */
+      const hone_storage storage = (hone_storage)s;
+      if (s == HONE_PLAIN || (choice->view && passes(a, choice, storage)))
+        offers[(*count)++] = (offer){.candidate = -1, .storages = {storage, storage}};
+    }
     return HONE_OK;
   }
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
     if (!choice->locked && hn_candidate_waits(a->choices, choice, candidate)) continue;
-    const int at = find_offer(a, c, &candidate->formats);
+    const int at = find_offer(a, c, &candidate->storages);
     if (at < 0 || cost_of(candidate) >= a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = cost_of(candidate);
     offers[at].candidate = k;
@@ -96,24 +105,24 @@ static hone_status make_offers(assigning *a, int c) {
                  choice->node->name, choice->node->op->name);
 }
 
-/* The format in which an alternative reads an input or writes an output. */
-static hone_format reads(const hn_choice *choice, const offer *chosen, int input) {
-  return hn_port_format(choice->node->op, input, &choice->in[input].type, &chosen->formats);
+/* The storage in which an alternative reads an input or writes an output. */
+static hone_storage reads(const hn_choice *choice, const offer *chosen, int input) {
+  return hn_port_storage(choice->node->op, input, &choice->in[input].type, &chosen->storages);
 }
-static hone_format writes(const hn_choice *choice, const offer *chosen, int output) {
-  return hn_can_block(&choice->out[output].type) ? chosen->formats.out : HONE_PLAIN;
+static hone_storage writes(const hn_choice *choice, const offer *chosen, int output) {
+  return hn_storage_fit(&choice->out[output].type, chosen->storages.out);
 }
 
-/* The format of a value that no choice makes. */
-static hone_format given_format(const assigning *a, const hn_value *value) {
+/* The storage of a value that no choice makes. */
+static hone_storage given_storage(const assigning *a, const hn_value *value) {
   const hn_block *root = a->choices->root;
   for (int i = 0; a->boundary && i < root->param_count; ++i)
     if (root->params[i] == value) return a->boundary->params[i];
   return HONE_PLAIN;
 }
 
-/* The format in which a result leaves. */
-static hone_format result_format(const assigning *a, int result) {
+/* The storage in which a result leaves. */
+static hone_storage result_storage(const assigning *a, int result) {
   return a->boundary ? a->boundary->results[result] : HONE_PLAIN;
 }
 
@@ -133,19 +142,17 @@ static hone_status add_edge(assigning *a, int from, int from_output, int to, int
   for (int i = 0; i < a->problem.alternatives[from]; ++i)
     for (int j = 0; j < a->problem.alternatives[to]; ++j)
       edge->cost[i * M + j] =
-          hn_reformat_ns(a->choices, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
+          hn_convert_ns(a->choices, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
                          reads(reader, &a->offers[to * M + j], to_input));
   return HONE_OK;
 }
 
 /* ---- values with several readers ---- */
 
-static unsigned bit(hone_format format) { return 1U << format; }
-
-static void read_by(assigning *a, const hn_value *value, unsigned formats, const hone_type *type) {
+static void read_by(assigning *a, const hn_value *value, unsigned storages, const hone_type *type) {
   reading *r = &a->readings[value->id];
   ++r->count;
-  r->formats |= formats;
+  r->storages |= storages;
   r->type = type;
 }
 
@@ -154,30 +161,56 @@ static void count_readers(assigning *a) {
   for (int c = 0; c < a->choices->count; ++c) {
     const hn_choice *choice = &a->choices->items[c];
     for (int i = 0; i < choice->node->in_count; ++i) {
-      unsigned formats = 0;
+      unsigned storages = 0;
       if (!choice->node->in[i] || choice->in[i].constant) continue;
-      for (int k = 0; k < a->problem.alternatives[c]; ++k) formats |= bit(reads(choice, &a->offers[c * M + k], i));
-      read_by(a, choice->node->in[i], formats, &choice->in[i].type);
+      for (int k = 0; k < a->problem.alternatives[c]; ++k) storages |= bit(reads(choice, &a->offers[c * M + k], i));
+      read_by(a, choice->node->in[i], storages, &choice->in[i].type);
     }
   }
   for (int r = 0; r < root->result_count; ++r) {
     const hn_value *result = root->results[r];
     const int c = result ? a->choice_of[result->id] : -1;
-    if (c >= 0) read_by(a, result, bit(result_format(a, r)), &a->choices->items[c].out[result->out_index].type);
+    if (c >= 0) read_by(a, result, bit(result_storage(a, r)), &a->choices->items[c].out[result->out_index].type);
   }
 }
 
-/* The steps that make all of a set from one format; between two blocked ones the way leads over plain. */
-static double set_ns(const assigning *a, const hone_type *type, unsigned set, hone_format made) {
+/* The steps that make all of a set from one storage; where it takes two of them, the way leads over plain. */
+static double set_ns(const assigning *a, const hone_type *type, unsigned set, hone_storage made) {
   double ns = 0;
   if (!(set & bit(made))) return HN_FORBIDDEN_NS;
-  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
-    const hone_format format = (hone_format)f;
-    if (!(set & bit(format)) || format == made) continue;
-    if (format != HONE_PLAIN && !(set & bit(HONE_PLAIN))) return HN_FORBIDDEN_NS;
-    ns += hn_reformat_ns(a->choices, type, format == HONE_PLAIN ? made : HONE_PLAIN, format);
+  for (int f = 0; f < HONE_STORAGE_COUNT; ++f) {
+    const hone_storage storage = (hone_storage)f;
+    if (!(set & bit(storage)) || storage == made) continue;
+    const bool direct = hn_storage_is_direct(made, storage);
+    if (!direct && !(set & bit(HONE_PLAIN))) return HN_FORBIDDEN_NS;
+    ns += hn_convert_ns(a->choices, type, direct ? made : HONE_PLAIN, storage);
   }
   return ns;
+}
+
+static int bits_of(unsigned set) {
+  int count = 0;
+  for (; set; set &= set - 1) ++count;
+  return count;
+}
+
+/* The sets that are alternatives: all of them, or the small ones where there are more than M. */
+static int list_sets(unsigned all, unsigned *sets) {
+  const int bits = bits_of(all), most = bits <= 4 ? bits : bits == 5 ? 2 : 1;
+  int count = 0;
+  for (unsigned set = 1; set <= all && count < M; ++set) {
+    const bool with_plain = bits > 5 && bits_of(set) == 2 && (set & bit(HONE_PLAIN));
+    if ((set & all) == set && (bits_of(set) <= most || with_plain)) sets[count++] = set;
+  }
+  return count;
+}
+
+/* Must the way between two of them lead over plain? */
+static bool needs_plain(unsigned all) {
+  for (int f = 0; f < HONE_STORAGE_COUNT; ++f)
+    for (int g = 0; g < f; ++g)
+      if ((all >> f & 1) && (all >> g & 1) && !hn_storage_is_direct((hone_storage)f, (hone_storage)g)) return true;
+  return false;
 }
 
 /* The value as a node, with the maker's side of it. */
@@ -186,11 +219,10 @@ static hone_status share(assigning *a, const hn_value *value, reading *r, unsign
   int *count = &a->problem.alternatives[node];
   r->node = node;
   a->follows[node] = true;
-  for (unsigned set = 1; set <= all; ++set)
-    if ((set & all) == set) a->sets[node * M + (*count)++] = set;
+  *count = list_sets(all, a->sets + node * M);
   if (maker < 0) {
     for (int k = 0; k < *count; ++k)
-      a->problem.cost[node * M + k] = set_ns(a, r->type, a->sets[node * M + k], given_format(a, value));
+      a->problem.cost[node * M + k] = set_ns(a, r->type, a->sets[node * M + k], given_storage(a, value));
     return HONE_OK;
   }
   hn_pbqp_edge *edge = new_edge(a, maker, node);
@@ -210,12 +242,12 @@ static hone_status share_values(assigning *a) {
     reading *r = &a->readings[v];
     if (r->count < 2) continue;
     const int maker = a->choice_of[v];
-    unsigned all = r->formats;
-    if (maker < 0) all |= bit(given_format(a, graph->values[v]));
+    unsigned all = r->storages;
+    if (maker < 0) all |= bit(given_storage(a, graph->values[v]));
     for (int k = 0; maker >= 0 && k < a->problem.alternatives[maker]; ++k)
       all |= bit(writes(&a->choices->items[maker], &a->offers[maker * M + k], graph->values[v]->out_index));
-    if (!(all & (all - 1))) continue; /* one format: nothing to decide */
-    if (all & ~bit(HONE_PLAIN) & ((all & ~bit(HONE_PLAIN)) - 1)) all |= bit(HONE_PLAIN); /* on the way */
+    if (!(all & (all - 1))) continue; /* one storage: nothing to decide */
+    if (needs_plain(all)) all |= bit(HONE_PLAIN);
     HN_TRY(share(a, graph->values[v], r, all));
   }
   return HONE_OK;
@@ -249,13 +281,13 @@ static hone_status connect(assigning *a, int c) {
       continue;
     }
     for (int k = 0; k < a->problem.alternatives[c]; ++k)
-      a->problem.cost[c * M + k] += hn_reformat_ns(a->choices, &choice->in[i].type, given_format(a, value),
+      a->problem.cost[c * M + k] += hn_convert_ns(a->choices, &choice->in[i].type, given_storage(a, value),
                                                    reads(choice, &a->offers[c * M + k], i));
   }
   return HONE_OK;
 }
 
-/* A result that is made in another format than it leaves in is reformatted behind its maker. */
+/* A result that is made in another storage than it leaves in is converted behind its maker. */
 static void charge_results(assigning *a) {
   const hn_block *root = a->choices->root;
   for (int r = 0; r < root->result_count; ++r) {
@@ -263,12 +295,12 @@ static void charge_results(assigning *a) {
     const int c = result ? a->choice_of[result->id] : -1;
     if (c < 0) continue;
     const hn_choice *choice = &a->choices->items[c];
-    const hone_format wanted = result_format(a, r);
+    const hone_storage wanted = result_storage(a, r);
     const int shared = a->readings[result->id].node;
     for (int k = 0; shared >= 0 && k < a->problem.alternatives[shared]; ++k)
       if (!(a->sets[shared * M + k] & bit(wanted))) a->problem.cost[shared * M + k] = HN_FORBIDDEN_NS;
     for (int k = 0; shared < 0 && k < a->problem.alternatives[c]; ++k)
-      a->problem.cost[c * M + k] += hn_reformat_ns(a->choices, &choice->out[result->out_index].type,
+      a->problem.cost[c * M + k] += hn_convert_ns(a->choices, &choice->out[result->out_index].type,
                                                    writes(choice, &a->offers[c * M + k], result->out_index), wanted);
   }
 }
@@ -292,14 +324,14 @@ static hone_status needed_sets(const assigning *a, double *ns, int *assignment) 
   return hn_check_stop(a->choices->context);
 }
 
-/* The assignment that prefers one format everywhere. */
-static void uniform_start(const assigning *a, hone_format format, int *assignment) {
+/* The assignment that prefers one storage everywhere. */
+static void uniform_start(const assigning *a, hone_storage storage, int *assignment) {
   for (int c = 0; c < a->choices->count; ++c) {
     assignment[c] = 0;
     double best = HUGE_VAL;
     for (int k = 0; k < a->problem.alternatives[c]; ++k) {
       const offer *o = &a->offers[c * M + k];
-      const int differ = (o->formats.in != format) + (o->formats.out != format);
+      const int differ = (o->storages.in != storage) + (o->storages.out != storage);
       const double cost = a->problem.cost[c * M + k] + differ * 1e12;
       if (cost < best) best = cost, assignment[c] = k;
     }
@@ -344,7 +376,7 @@ static const char *why_chosen(const hn_choice *choice, int chosen) {
   for (int k = 0; k < choice->candidate_count; ++k) {
     if (!hn_candidate_usable(&choice->candidates[k])) continue;
     ++usable;
-    if (cost_of(&choice->candidates[k]) < cost_of(&choice->candidates[chosen])) return "formats of its neighbours";
+    if (cost_of(&choice->candidates[k]) < cost_of(&choice->candidates[chosen])) return "storages of its neighbours";
   }
   return usable == 1 ? "only one accepts" : "fastest";
 }
@@ -361,22 +393,25 @@ hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
   charge_results(&a);
   const int nodes = a.problem.node_count;
   int *assignment = HN_NEW(&choices->arena, int, nodes + 1);
-  int *starts = HN_NEW(&choices->arena, int, nodes *HONE_FORMAT_COUNT + 1);
+  int *starts = HN_NEW(&choices->arena, int, nodes *HONE_STORAGE_COUNT + 1);
   double *ns = HN_NEW(&choices->arena, double, nodes *M + 1);
   if (!assignment || !starts || !ns) return HN_FAIL_MEMORY(&choices->context->diag);
-  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
-    uniform_start(&a, (hone_format)f, starts + f * nodes);
-    HN_TRY(needed_sets(&a, ns, starts + f * nodes));
+  int start_count = 0;
+  for (int s = 0; s < HONE_STORAGE_COUNT; ++s) {
+    if (s >= HONE_FORMAT_COUNT && !(choices->narrow >> s & 1)) continue;
+    uniform_start(&a, (hone_storage)s, starts + start_count * nodes);
+    HN_TRY(needed_sets(&a, ns, starts + start_count++ * nodes));
   }
   const hone_status solved =
-      hn_pbqp_solve(&a.problem, starts, HONE_FORMAT_COUNT, &choices->arena, assignment, &choices->optimal);
+      hn_pbqp_solve(&a.problem, starts, start_count, &choices->arena, assignment, &choices->optimal);
   HN_TRY(hn_check_stop(choices->context));
   if (solved != HONE_OK) return HN_FAIL_MEMORY(&choices->context->diag);
   choices->total_ns = hn_pbqp_total(&a.problem, assignment);
   for (int c = 0; c < choices->count; ++c) {
     hn_choice *choice = &choices->items[c];
-    if (!hn_choice_runs(choice)) continue;
     const offer *taken = &a.offers[c * M + assignment[c]];
+    choice->viewed_in = taken->storages.out;
+    if (!hn_choice_runs(choice)) continue;
     choice->split = taken->parts;
     choice->parts_ns = taken->parts ? a.own[c * M + assignment[c]] : 0;
     choice->chosen = taken->candidate;

@@ -10,6 +10,7 @@
 #include "tensor/element.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct ready {
   bool overlaid; /* inputs and outputs lie in each other, as the memory plan will lay them */
 } ready;
 
-/* The memory that an output is written to, by candidates of one format in turns. */
+/* The memory that an output is written to, by candidates of one storage in turns. */
 typedef struct turns {
   char *data;
   size_t stride;
@@ -42,11 +43,11 @@ struct hn_bench {
   hn_choices *choices;
   const hn_choice *choice;
   hn_arena arena;
-  hone_tensor *in;                             /* plain */
-  hone_tensor (*formatted)[HONE_FORMAT_COUNT]; /* the same in other formats, made on demand */
-  hone_tensor *want, *got;                     /* plain outputs: reference and candidate */
-  turns (*outputs)[HONE_FORMAT_COUNT];         /* made on demand */
-  bool reference;                              /* errors are measured */
+  hone_tensor *in;                           /* as the graph has them */
+  hone_tensor (*stored)[HONE_STORAGE_COUNT]; /* the same in other storages, made on demand */
+  hone_tensor *want, *got;                   /* outputs as the graph has them: reference and candidate */
+  turns (*outputs)[HONE_STORAGE_COUNT];      /* made on demand */
+  bool reference;                            /* errors are measured */
   ready slots[HN_BENCH_SLOTS];
 };
 
@@ -107,7 +108,7 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
       HN_TRY(new_tensor(bench, &fact->type, &bench->in[i]));
       HN_TRY(fill(bench, &bench->in[i], fact, &random));
     }
-    bench->formatted[i][HONE_PLAIN] = bench->in[i];
+    bench->stored[i][HONE_PLAIN] = bench->in[i];
   }
   return HONE_OK;
 }
@@ -170,13 +171,13 @@ hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t
   hn_arena_init(&bench->arena, *allocator);
   const int in_count = choice->node->in_count + 1, out_count = choice->node->out_count + 1;
   bench->in = HN_NEW(&bench->arena, hone_tensor, in_count);
-  bench->formatted =
+  bench->stored =
       (hone_tensor(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, hone_tensor, in_count * HONE_FORMAT_COUNT);
   bench->want = HN_NEW(&bench->arena, hone_tensor, out_count);
   bench->got = HN_NEW(&bench->arena, hone_tensor, out_count);
   bench->outputs = (turns(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, turns, out_count * HONE_FORMAT_COUNT);
   hone_status status =
-      bench->in && bench->formatted && bench->want && bench->got && bench->outputs ? HONE_OK : no_memory(bench);
+      bench->in && bench->stored && bench->want && bench->got && bench->outputs ? HONE_OK : no_memory(bench);
   if (status == HONE_OK) status = make_inputs(bench, seed);
   if (status == HONE_OK) status = make_reference(bench, reference);
   if (status != HONE_OK) {
@@ -210,16 +211,15 @@ void hn_bench_close(hn_bench *bench) {
   hn_free(&allocator, bench, sizeof *bench);
 }
 
-/* The input in the format that the candidate wants. */
-static hone_status formatted_input(hn_bench *bench, int i, hone_format format, hone_tensor *out) {
-  hone_tensor *slot = &bench->formatted[i][format];
+/* The input in the storage that the candidate wants. */
+static hone_status stored_input(hn_bench *bench, int i, hone_storage storage, hone_tensor *out) {
+  hone_tensor *slot = &bench->stored[i][storage];
   if (!slot->data) {
-    hone_type type = bench->in[i].type;
-    type.format = format;
+    const hone_type type = hn_stored_type(&bench->in[i].type, storage);
     HN_TRY(new_tensor(bench, &type, slot));
     if (!hn_layout_convert(&bench->in[i], slot))
-      return HN_FAIL(&bench->choices->context->diag, HONE_INTERNAL, "input %d cannot be laid out as %s", i,
-                     hone_format_name(format));
+      return HN_FAIL(&bench->choices->context->diag, HONE_INTERNAL, "input %d cannot be stored as %s", i,
+                     hn_storage_name(storage));
   }
   *out = *slot;
   return HONE_OK;
@@ -233,8 +233,14 @@ static int turn_count(const hn_bench *bench, size_t stride) {
   return count > MOST_TURNS ? MOST_TURNS : (int)count;
 }
 
-static hone_status output_turns(hn_bench *bench, int o, const hone_type *type, const turns **out) {
-  turns *t = &bench->outputs[o][type->format];
+/* The storage of an output under the candidate's pair. */
+static hone_storage written_in(const hn_bench *bench, const ready *slot, int o) {
+  return hn_storage_fit(&bench->choice->out[o].type, slot->candidate->storages.out);
+}
+
+static hone_status output_turns(hn_bench *bench, int o, hone_storage storage, const hone_type *type,
+                                const turns **out) {
+  turns *t = &bench->outputs[o][storage];
   *out = t;
   if (t->data) return HONE_OK;
   size_t bytes;
@@ -253,14 +259,16 @@ static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *q
   if (!ports) return no_memory(bench);
   for (int i = 0; i < node->in_count; ++i) {
     if (query->in[i].type.kind == HONE_ABSENT) continue;
-    HN_TRY(formatted_input(bench, i, query->in[i].type.format, &ports[i]));
+    const hone_storage storage =
+        hn_port_storage(node->op, i, &bench->choice->in[i].type, &slot->candidate->storages);
+    HN_TRY(stored_input(bench, i, storage, &ports[i]));
     if (hn_mask_has(slot->candidate->tactic->pack_mask, i) && query->in[i].constant) ports[i].data = NULL;
   }
   slot->out = ports + node->in_count;
   for (int o = 0; o < node->out_count; ++o) {
     if (!bench->want[o].data) continue;
     const turns *t;
-    HN_TRY(output_turns(bench, o, &query->out[o].type, &t));
+    HN_TRY(output_turns(bench, o, written_in(bench, slot, o), &query->out[o].type, &t));
     slot->out[o] = (hone_tensor){.type = query->out[o].type, .data = t->data};
     (void)hn_type_bytes(&query->out[o].type, &slot->out[o].bytes);
   }
@@ -281,7 +289,7 @@ static void take_turn(hn_bench *bench, ready *slot) {
     slot->launch.packed = (char *)slot->packed + (size_t)(slot->turn % slot->packed_turns) * slot->packed_stride;
   for (int o = 0; o < slot->launch.out_count && !slot->overlaid; ++o) {
     if (!slot->out[o].data) continue;
-    const turns *t = &bench->outputs[o][slot->out[o].type.format];
+    const turns *t = &bench->outputs[o][written_in(bench, slot, o)];
     slot->out[o].data = t->data + (size_t)(slot->turn % t->count) * t->stride;
   }
 }

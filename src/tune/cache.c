@@ -6,6 +6,7 @@
  * Saving reads the file again under a lock and replaces it by its lines and the new ones, so that builds side by side
  * lose nothing. A build is not stopped by a bad file: damaged lines are dropped and counted; a file that is no timing
  * cache, or of another version, is left aside as it is. Merging refuses both. */
+#include "tensor/storage.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "tensor/shape.h"
@@ -280,6 +281,6 @@ const char *hn_timing_cache_key(hn_choices *choices, const char *choice_key, con
     hash = hn_hash_join(
         hash, hn_hash_join(hn_hash_text(candidate->params.items[p].name), (uint64_t)candidate->params.items[p].value));
   return hn_arena_printf(&choices->arena, "%s@%u:%s:%s:%d:%016llx", candidate->tactic->name, candidate->tactic->version,
-                         hone_format_name(candidate->formats.in), hone_format_name(candidate->formats.out),
+                         hn_storage_name(candidate->storages.in), hn_storage_name(candidate->storages.out),
                          facts->threads, (unsigned long long)hash);
 }

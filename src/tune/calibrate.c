@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calibrate.c - when the time for tuning is used up, some layers have times and others estimates of a machine that is
  * not quite this one. What a tactic took where it was timed, in shares of its estimates, corrects its other estimates:
- * so the two may stand in one sum, and formats do not change for the sake of the difference. */
+ * so the two may stand in one sum, and storages do not change for the sake of the difference. */
 #include "tune/tuning.h"
 #include <math.h>
 

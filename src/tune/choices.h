@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choices.h - the choices: for every node the tactic, variant and formats that run it, with all that was learned. */
+/* choices.h - the choices: for every node the tactic, variant and storages that run it, with all that was learned. */
 #ifndef HN_TUNE_CHOICES_H
 #define HN_TUNE_CHOICES_H
 
@@ -14,13 +14,13 @@ typedef enum hn_candidate_state {
   HN_CANDIDATE_INEXACT /* timed or not, its measured error is over its bound: never chosen */
 } hn_candidate_state;
 
-/* One tactic with one variant and one format pair for one node. */
+/* One tactic with one variant and one pair of storages for one node. */
 typedef struct hn_candidate {
   const hone_tactic *tactic;
   const char *provider;
   int device; /* which of the build's devices */
   hone_params params;
-  hone_format_pair formats;
+  hone_storage_pair storages;
   hn_candidate_state state;
   const char *reason;
   double floor_ns;                           /* less is not possible by the device's peaks */
@@ -45,8 +45,8 @@ typedef struct hn_parts_trial {
   const char *why;            /* they were not tried, or what came of it */
   struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */
   int count;
-  hone_format_pair formats[HN_TRIAL_PAIRS]; /* around the parts */
-  double ns[HN_TRIAL_PAIRS];                /* all parts, with reformats between them */
+  hone_storage_pair storages[HN_TRIAL_PAIRS]; /* around the parts */
+  double ns[HN_TRIAL_PAIRS];                         /* all parts, with converts between them */
 } hn_parts_trial;
 
 /* The choices of one block: items [first, first + count). */
@@ -55,7 +55,7 @@ typedef struct hn_choice_block {
   int first, count;
 } hn_choice_block;
 
-/* One runnable node. in/out hold the facts at opt shapes, plain format. */
+/* One runnable node. in/out hold the facts at opt shapes, as the graph has them. */
 typedef struct hn_choice {
   hn_node *node;
   hone_fact *in, *out;
@@ -67,7 +67,7 @@ typedef struct hn_choice {
   bool crosses_in, crosses_out; /* reads or makes what crosses a block's border: plain, and the host's */
   bool nested;                  /* inside a branch or a loop: the host's */
   bool on_host;                 /* in the host's memory, though another device could run it */
-  bool each_pair;               /* every pair of formats is wanted by itself, not the fastest of all */
+  bool each_pair;               /* every pair of storages is wanted by itself, not the fastest of all */
   int same_as;                  /* an earlier choice with the same query: its measurements are shared; -1: none */
   int identical_count;          /* how many share its measurements */
   hn_parts_trial *trial;        /* NULL: the node has no parts */
@@ -75,8 +75,9 @@ typedef struct hn_choice {
   double parts_ns;              /* in so much time */
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
+  hone_storage viewed_in; /* of a view: how what it passes on lies */
   int chosen;      /* index; -1: none accepts (an error) */
-  const char *why; /* "fastest", "lock", "only one", "formats of neighbours" */
+  const char *why; /* "fastest", "lock", "only one", "storages of its neighbours" */
 } hn_choice;
 
 typedef struct hn_choices {
@@ -96,12 +97,13 @@ typedef struct hn_choices {
   hn_block *root;                    /* the main block, or the parts of a fused node */
   const hn_choice *outer;            /* of that fused node; NULL: root is the main block */
   size_t cold_bytes; /* timed launches spread over so much memory; 0: everything stays in the inner cache */
-  struct hn_reformat_times *reformats;
+  struct hn_convert_times *converts;
+  unsigned narrow;   /* storages in types narrower than the values' own that usable candidates have, a bit each */
   int untimed_count; /* that nothing was timed for: the time was used up */
   int split_count;
   const hn_split *splits;
-  bool optimal;    /* the formats' assignment is proved best under the measured times */
-  double total_ns; /* of the chosen ones, with reformats */
+  bool optimal;    /* the assignment of storages is proved best under the measured times */
+  double total_ns; /* of the chosen ones, with converts */
 } hn_choices;
 
 /* Is the tactic from none of the sources that the build leaves out: providers, libraries, instruction sets

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* enumerate.c - asks every tactic of every device about every node, for every format pair and variant. Reasons for
+/* enumerate.c - asks every tactic of every device about every node, for every pair of storages and variant. Reasons for
  * declining are kept: they are what `hone explain` prints. */
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -28,7 +29,7 @@ void hn_candidate_query(const hn_choices *choices, const hn_choice *choice, cons
     if (in[i].constant) mask |= hn_mask_bit(i);
   }
   memcpy(out, choice->out, (size_t)node->out_count * sizeof *out);
-  hn_query_apply_formats(node->op, &candidate->formats, in, node->in_count, out, node->out_count);
+  hn_query_apply_storages(node->op, &candidate->storages, in, node->in_count, out, node->out_count);
   *query = (hone_query){.tactic = candidate->tactic,
                         .op = node->op,
                         .attrs = &node->attrs,
@@ -50,12 +51,18 @@ typedef struct asking {
   hn_tactic_override wanted; /* all that is allowed for this node */
 } asking;
 
+static bool is_narrow(const hn_candidate *candidate) {
+  return candidate->storages.in >= HONE_FORMAT_COUNT || candidate->storages.out >= HONE_FORMAT_COUNT;
+}
+
 static hn_candidate *add(asking *a, const hn_candidate *candidate) {
   hn_choice *choice = a->choice;
   if (!hn_arena_grow(&a->choices->arena, (void **)&choice->candidates, &choice->candidate_capacity,
                      choice->candidate_count + 1, sizeof *choice->candidates))
     return NULL;
   choice->candidates[choice->candidate_count] = *candidate;
+  if (is_narrow(candidate) && hn_candidate_usable(candidate))
+    a->choices->narrow |= 1U << candidate->storages.in | 1U << candidate->storages.out;
   return &choice->candidates[choice->candidate_count++];
 }
 
@@ -102,6 +109,16 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   return NULL;
 }
 
+/* Types that the caller must allow. */
+static const char *decline_precision(const asking *a, const hone_tactic *tactic, const hone_storage_pair *pair) {
+  const hone_dtype types[] = {hn_storage_dtype(pair->in), hn_storage_dtype(pair->out), tactic->compute};
+  for (int i = 0; i < 3; ++i) {
+    if (types[i] == HONE_NONE || types[i] == HONE_F32 || (a->options->precisions & HONE_BIT(types[i]))) continue;
+    return types[i] == HONE_F16 ? "f16 was not allowed" : types[i] == HONE_BF16 ? "bf16 was not allowed" : "its type was not allowed";
+  }
+  return NULL;
+}
+
 /* The share of the device's peak that a tactic of a lesser instruction set can reach at most. */
 static double isa_share(const hone_device *device, const hone_tactic *tactic) {
   uint32_t best = 0;
@@ -126,11 +143,11 @@ static double packed_more(const hn_choice *choice, const hn_candidate *candidate
  * as fast as main memory; and what is to be expected, with what the tactic's row says of its share of the peak.
  * Computing and moving overlap, but not quite: the lesser of the two adds a quarter, which also tells apart what is
  * bound by memory alone. */
-static void estimate(const hn_choices *choices, const hn_choice *choice, double reached, hn_candidate *candidate) {
+static void estimate(const hn_choices *choices, const hn_choice *choice, const hone_cost *cost, double reached,
+                     hn_candidate *candidate) {
   const hone_device *device = choices->devices[candidate->device];
   const hone_facts *facts = &device->facts;
   const hone_tactic *tactic = candidate->tactic;
-  const hone_cost *cost = &choice->cost;
   const double moved = cost->bytes_read + cost->bytes_written;
   if (tactic->flags & HONE_TACTIC_REFERENCE) { /* one element at a time, in double */
     candidate->floor_ns = 0;
@@ -156,6 +173,9 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
   hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
   query.params = NULL;
   const int count = tactic->variants ? tactic->variants(&query, rows, HN_MAX_VARIANTS) : 1;
+  hone_cost cost = a->choice->cost;
+  if (is_narrow(candidate) && query.op->cost) /* fewer bytes */
+    cost = query.op->cost(query.attrs, query.in, query.in_count, query.out, query.out_count);
   const int64_t limit = a->options->scratch_limit_bytes > 0 ? a->options->scratch_limit_bytes : (int64_t)1 << 30;
   for (int v = 0; v < count; ++v) {
     candidate->params = rows[v];
@@ -172,31 +192,32 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "other parameters were requested";
     }
-    estimate(a->choices, a->choice, needs.efficiency, candidate);
+    estimate(a->choices, a->choice, &cost, needs.efficiency, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
   }
   return HONE_OK;
 }
 
-/* A pair gives the ports here the formats that an earlier one gives them, since some take no other. */
+/* A pair gives the ports here the storages that an earlier one gives them, since some take no other. */
 static bool repeats_pair(const asking *a, const hone_tactic *tactic, int f) {
   const hn_node *node = a->choice->node;
   for (int g = 0; g < f; ++g) {
     bool same = true;
     for (int i = 0; same && i < node->in_count; ++i)
-      same = hn_port_format(node->op, i, &a->choice->in[i].type, &tactic->formats[f]) ==
-             hn_port_format(node->op, i, &a->choice->in[i].type, &tactic->formats[g]);
+      same = hn_port_storage(node->op, i, &a->choice->in[i].type, &tactic->storages[f]) ==
+             hn_port_storage(node->op, i, &a->choice->in[i].type, &tactic->storages[g]);
     for (int i = 0; same && i < node->out_count; ++i)
-      same = tactic->formats[f].out == tactic->formats[g].out || !hn_can_block(&a->choice->out[i].type);
+      same = hn_storage_fit(&a->choice->out[i].type, tactic->storages[f].out) ==
+             hn_storage_fit(&a->choice->out[i].type, tactic->storages[g].out);
     if (same) return true;
   }
   return false;
 }
 
-static const char *decline_border(const hn_choice *choice, const hone_device *device, const hone_format_pair *formats) {
+static const char *decline_border(const hn_choice *choice, const hone_device *device, const hone_storage_pair *pair) {
   if (!choice->nested && !choice->crosses_in && !choice->crosses_out) return NULL;
   if (!device->facts.host_memory) return "it touches a branch or a loop, which runs on the host";
-  if ((choice->crosses_in && formats->in != HONE_PLAIN) || (choice->crosses_out && formats->out != HONE_PLAIN))
+  if ((choice->crosses_in && pair->in != HONE_PLAIN) || (choice->crosses_out && pair->out != HONE_PLAIN))
     return "it touches the border of a branch or a loop, where everything is plain";
   return NULL;
 }
@@ -204,17 +225,18 @@ static const char *decline_border(const hn_choice *choice, const hone_device *de
 static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
   const hone_device *device = a->choices->devices[d];
   const hone_dtype out_dtype = a->choice->node->out_count ? a->choice->out[0].type.dtype : HONE_NONE;
-  for (int f = 0; f < HONE_MAX_FORMAT_PAIRS; ++f) {
-    if (f > 0 && tactic->formats[f].in == HONE_PLAIN && tactic->formats[f].out == HONE_PLAIN) break;
+  for (int f = 0; f < HONE_MAX_STORAGE_PAIRS; ++f) {
+    if (f > 0 && tactic->storages[f].in == HONE_PLAIN && tactic->storages[f].out == HONE_PLAIN) break;
     if (repeats_pair(a, tactic, f)) continue;
     hn_candidate candidate = {.tactic = tactic,
                               .provider = device->backend->name,
                               .device = d,
-                              .formats = tactic->formats[f],
+                              .storages = tactic->storages[f],
                               .error_rel_l2 = -1,
-                              .error_bound = hn_tactic_bound(tactic, out_dtype)};
+                              .error_bound = hn_tactic_bound(tactic, out_dtype, hn_storage_wider_error(hn_storage_dtype(tactic->storages[f].in), hn_storage_dtype(tactic->storages[f].out)))};
     candidate.reason = decline(a, tactic, device);
-    if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.formats);
+    if (!candidate.reason) candidate.reason = decline_precision(a, tactic, &candidate.storages);
+    if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.storages);
     if (!candidate.reason) candidate.reason = ask(a, &candidate);
     if (candidate.reason) {
       candidate.state = HN_CANDIDATE_REJECTED;

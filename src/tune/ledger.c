@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ledger.c - the decision ledger: every candidate with its time, interval or reason, and every fusion tried with its
  * first unmet condition, as JSON for `hone explain` and for people's own tools. */
+#include "tensor/storage.h"
 #include "base/json.h"
 #include "tune/tuning.h"
 #include <math.h>
@@ -12,16 +13,16 @@ void hn_text_candidate(hn_text *out, const hn_candidate *candidate) {
   for (int p = 0; p < candidate->params.count; ++p)
     hn_text_printf(out, "%s%s=%lld", p ? "," : "{", candidate->params.items[p].name,
                    (long long)candidate->params.items[p].value);
-  hn_text_printf(out, "%s %s->%s", candidate->params.count ? "}" : "", hone_format_name(candidate->formats.in),
-                 hone_format_name(candidate->formats.out));
+  hn_text_printf(out, "%s %s->%s", candidate->params.count ? "}" : "", hn_storage_name(candidate->storages.in),
+                 hn_storage_name(candidate->storages.out));
 }
 
 static void put_candidate(hn_json_writer *w, const hn_candidate *candidate) {
   hn_json_open_flat(w, NULL, '{');
   hn_json_put_text(w, "tactic", candidate->tactic->name);
   hn_json_put_text(w, "provider", candidate->provider);
-  hn_json_put_text(w, "in", hone_format_name(candidate->formats.in));
-  hn_json_put_text(w, "out", hone_format_name(candidate->formats.out));
+  hn_json_put_text(w, "in", hn_storage_name(candidate->storages.in));
+  hn_json_put_text(w, "out", hn_storage_name(candidate->storages.out));
   if (candidate->params.count) {
     hn_json_open_flat(w, "params", '{');
     for (int p = 0; p < candidate->params.count; ++p)
@@ -55,8 +56,8 @@ static void put_part(hn_json_writer *w, const hn_choice *part) {
   else if (hn_choice_runs(part) && part->chosen >= 0) {
     const hn_candidate *candidate = &part->candidates[part->chosen];
     hn_json_put_text(w, "tactic", candidate->tactic->name);
-    hn_json_put_text(w, "in", hone_format_name(candidate->formats.in));
-    hn_json_put_text(w, "out", hone_format_name(candidate->formats.out));
+    hn_json_put_text(w, "in", hn_storage_name(candidate->storages.in));
+    hn_json_put_text(w, "out", hn_storage_name(candidate->storages.out));
     const bool timed = candidate->state == HN_CANDIDATE_TIMED;
     hn_json_put_real(w, timed ? "time_ns" : "estimate_ns", timed ? candidate->time_ns : candidate->estimate_ns);
   }
@@ -71,8 +72,8 @@ static void put_trial(hn_json_writer *w, const hn_parts_trial *trial) {
     for (int i = 0; i < trial->count; ++i) {
       if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
       hn_json_open_flat(w, NULL, '{');
-      hn_json_put_text(w, "in", hone_format_name(trial->formats[i].in));
-      hn_json_put_text(w, "out", hone_format_name(trial->formats[i].out));
+      hn_json_put_text(w, "in", hone_format_name(trial->storages[i].in));
+      hn_json_put_text(w, "out", hone_format_name(trial->storages[i].out));
       hn_json_put_real(w, "time_ns", trial->ns[i]);
       hn_json_close(w, '}');
     }

@@ -4,6 +4,7 @@
  *   NODE<TAB>parts
  * A line `[schedule K]` begins the lines of that schedule; what stands before the first of them is of schedule 0.
  * Lines that begin with # are comments. A node without a line is tuned; a line without a node is an error. */
+#include "tensor/storage.h"
 #include "base/hash.h"
 #include "tune/tuning.h"
 #include <string.h>
@@ -19,8 +20,8 @@ static void put_candidate(hn_text *out, const hn_candidate *candidate) {
                      (long long)candidate->params.items[p].value);
     hn_text_add(out, "}");
   }
-  hn_text_printf(out, " in=%s out=%s", hone_format_name(candidate->formats.in),
-                 hone_format_name(candidate->formats.out));
+  hn_text_printf(out, " in=%s out=%s", hn_storage_name(candidate->storages.in),
+                 hn_storage_name(candidate->storages.out));
 }
 
 hone_status hn_lock_write(const hn_choices *choices, hn_text *out) {
@@ -46,7 +47,7 @@ static size_t wanted_length(const char *line, size_t length) {
   return length;
 }
 
-/* The candidate that a line names: the same text as would be written for it. The formats may be left out. */
+/* The candidate that a line names: the same text as would be written for it. The storages may be left out. */
 static int find_candidate(const hn_choices *choices, const hn_choice *choice, const char *wanted, size_t length) {
   hn_text text;
   hn_text_init(&text, choices->context->allocator);

@@ -60,16 +60,16 @@ static void summarize(timing *t) {
   t->candidate->state = HN_CANDIDATE_TIMED;
 }
 
-static bool same_formats(const hn_candidate *a, const hn_candidate *b) {
-  return a->formats.in == b->formats.in && a->formats.out == b->formats.out;
+static bool same_storages(const hn_candidate *a, const hn_candidate *b) {
+  return a->storages.in == b->storages.in && a->storages.out == b->storages.out;
 }
 
-/* The timed candidate with the least median, of these formats when like is given; NULL: none is timed. */
+/* The timed candidate with the least median, of these storages when like is given; NULL: none is timed. */
 static const hn_candidate *best_timed(const hn_choice *choice, const hn_candidate *like) {
   const hn_candidate *best = NULL;
   for (int c = 0; c < choice->candidate_count; ++c) {
     const hn_candidate *timed = &choice->candidates[c];
-    if (timed->state == HN_CANDIDATE_TIMED && (!like || same_formats(timed, like)) &&
+    if (timed->state == HN_CANDIDATE_TIMED && (!like || same_storages(timed, like)) &&
         (!best || timed->time_ns < best->time_ns))
       best = timed;
   }
@@ -148,7 +148,7 @@ static int free_slot(measuring *m) {
   return slot;
 }
 
-/* Of a pair of formats that nothing was timed for yet? Neighbours may need just that pair, so it gets a time, too. */
+/* Of a pair of storages that nothing was timed for yet? Neighbours may need just that pair, so it gets a time, too. */
 static bool opens_pair(const measuring *m, const hn_candidate *candidate) {
   return m->tuning->level->variants > 1 && !best_timed(m->choice, candidate);
 }
@@ -163,18 +163,18 @@ static const char *prune(const measuring *m, const hn_candidate *candidate, doub
   if (!first && candidate->estimate_ns > limit) return "not timed: its estimate is too far above the best one";
   if (first && best && best->time_ns > long_launch_ns && level->prune < 1e6 && !m->choice->each_pair &&
       candidate->estimate_ns > 1.6 * best_estimate(m->choices, m->choice))
-    return "not timed: its formats would cost more than reformats from the best ones";
+    return "not timed: its storages would cost more than converts from the best ones";
   if (level->prune < 1e6 && alike && candidate->floor_ns > alike->time_high_ns) return too_slow;
   if (level->prune < 1e6 && best && !m->choice->each_pair && candidate->floor_ns > 2 * best->time_high_ns)
     return too_slow;
   int variants = 0;
   for (const hn_candidate *other = m->choice->candidates; other < candidate; ++other)
     variants +=
-        other->tactic == candidate->tactic && other->device == candidate->device && same_formats(other, candidate);
+        other->tactic == candidate->tactic && other->device == candidate->device && same_storages(other, candidate);
   return variants >= level->variants ? "not timed: the level times fewer variants" : NULL;
 }
 
-/* Is it too slow to be looked at again? Other formats get more time, since their reformats may fall away. */
+/* Is it too slow to be looked at again? Other storages get more time, since their converts may fall away. */
 static bool is_behind(const measuring *m, const timing *t, double factor) {
   const hn_candidate *c = t->candidate, *best = best_timed(m->choice, NULL), *alike = best_timed(m->choice, c);
   return (alike && alike != c && c->time_low_ns > factor * alike->time_ns) ||
@@ -222,14 +222,14 @@ static int on_bench(const measuring *m) {
   return count;
 }
 
-/* Nothing is left to decide: each format pair has one candidate, and its interval is narrow. */
+/* Nothing is left to decide: each pair of storages has one candidate, and its interval is narrow. */
 static bool is_decided(const measuring *m) {
   for (int i = 0; i < m->count; ++i) {
     const timing *t = &m->timings[i];
     if (t->slot < 0) continue;
     if (t->count < 5 || t->candidate->time_high_ns > 1.03 * t->candidate->time_low_ns) return false;
     for (int j = 0; j < i; ++j)
-      if (m->timings[j].slot >= 0 && same_formats(m->timings[j].candidate, t->candidate)) return false;
+      if (m->timings[j].slot >= 0 && same_storages(m->timings[j].candidate, t->candidate)) return false;
   }
   return true;
 }
@@ -255,7 +255,7 @@ static hone_status time_rounds(measuring *m) {
     const double factor = m->tuning->level->drop - (m->tuning->level->drop - 1) * progress;
     for (int i = 0; i < m->count; ++i)
       if (m->timings[i].slot >= 0 && is_behind(m, &m->timings[i], factor))
-        leave_bench(m, &m->timings[i], "dropped: slower than the best of its formats");
+        leave_bench(m, &m->timings[i], "dropped: slower than the best of its storages");
     HN_TRY(hn_check_stop(m->choices->context));
     if (is_decided(m) || hn_tuning_stopped(m->tuning)) break;
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.c - a fused node against its parts. The parts are choices of their own between the formats that the fused node
+/* parts.c - a fused node against its parts. The parts are choices of their own between the storages that the fused node
  * would have; parts of parts are tried the same way, so that a fused beginning and the rest count, too. */
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -12,13 +13,13 @@ static double cost_of(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
 }
 
-/* The best usable candidate of these formats; NULL: there is none but the reference. */
-static const hn_candidate *best_of(const hn_choice *choice, const hone_format_pair *pair) {
+/* The best usable candidate of these storages; NULL: there is none but the reference. */
+static const hn_candidate *best_of(const hn_choice *choice, const hone_storage_pair *pair) {
   const hn_candidate *best = NULL;
   for (int c = 0; c < choice->candidate_count; ++c) {
     const hn_candidate *candidate = &choice->candidates[c];
     if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
-    if (pair && (candidate->formats.in != pair->in || candidate->formats.out != pair->out)) continue;
+    if (pair && (candidate->storages.in != pair->in || candidate->storages.out != pair->out)) continue;
     if (!best || cost_of(candidate) < cost_of(best)) best = candidate;
   }
   return best;
@@ -38,7 +39,7 @@ static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
     for (int c = 0; c < part->candidate_count; ++c) {
       hn_candidate *candidate = &part->candidates[c];
       if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
-      const hn_candidate *best = best_of(fused, &candidate->formats);
+      const hn_candidate *best = best_of(fused, &candidate->storages);
       const bool like = best && best->tactic == candidate->tactic && same_params(&best->params, &candidate->params);
       if (pass == 0) any = any || like;
       if (pass == 0 || like || !any) continue;
@@ -105,47 +106,45 @@ static bool may_win(const hn_choices *parts, const hn_choice *fused) {
   return !best || best->state != HN_CANDIDATE_TIMED || floor_ns < best->time_high_ns;
 }
 
-static void add_pair(hn_parts_trial *trial, hone_format in, hone_format out) {
+static void add_pair(hn_parts_trial *trial, hone_storage in, hone_storage out) {
   for (int i = 0; i < trial->count; ++i)
-    if (trial->formats[i].in == in && trial->formats[i].out == out) return;
-  if (trial->count < HN_TRIAL_PAIRS) trial->formats[trial->count++] = (hone_format_pair){in, out};
+    if (trial->storages[i].in == in && trial->storages[i].out == out) return;
+  if (trial->count < HN_TRIAL_PAIRS) trial->storages[trial->count++] = (hone_storage_pair){in, out};
 }
 
-static void formats_around(const hn_choice *fused, const hone_format_pair *pair, hone_fact *facts) {
+static void storages_around(const hn_choice *fused, const hone_storage_pair *pair, hone_storage *storages) {
   const hn_node *node = fused->node;
-  memcpy(facts, fused->in, (size_t)node->in_count * sizeof *facts);
-  memcpy(facts + node->in_count, fused->out, (size_t)node->out_count * sizeof *facts);
-  hn_query_apply_formats(node->op, pair, facts, node->in_count, facts + node->in_count, node->out_count);
+  for (int i = 0; i < node->in_count; ++i) storages[i] = hn_port_storage(node->op, i, &fused->in[i].type, pair);
+  for (int i = 0; i < node->out_count; ++i)
+    storages[node->in_count + i] = hn_storage_fit(&fused->out[i].type, pair->out);
 }
 
-/* The parts' time between one pair of formats. */
-static hone_status assign_between(hn_choices *parts, const hone_format_pair *pair, double *out_ns) {
+/* The parts' time between one pair of storages. */
+static hone_status assign_between(hn_choices *parts, const hone_storage_pair *pair, double *out_ns) {
   const hn_choice *fused = parts->outer;
   const hn_node *node = fused->node;
-  hone_fact *facts = HN_NEW(&parts->arena, hone_fact, node->in_count + node->out_count + 1);
-  hone_format *formats = HN_NEW(&parts->arena, hone_format, node->in_count + node->out_count + 1);
-  if (!facts || !formats) return HN_FAIL_MEMORY(&parts->context->diag);
-  formats_around(fused, pair, facts);
-  for (int i = 0; i < node->in_count + node->out_count; ++i) formats[i] = facts[i].type.format;
-  const hn_boundary boundary = {.params = formats, .results = formats + node->in_count};
+  hone_storage *storages = HN_NEW(&parts->arena, hone_storage, node->in_count + node->out_count + 1);
+  if (!storages) return HN_FAIL_MEMORY(&parts->context->diag);
+  storages_around(fused, pair, storages);
+  const hn_boundary boundary = {.params = storages, .results = storages + node->in_count};
   HN_TRY(hn_tune_assign(parts, &boundary));
   *out_ns = parts->total_ns;
   return HONE_OK;
 }
 
-/* The formats that the fused node can have, and those that only the parts might take. */
+/* The storages that the fused node can have, and those that only the parts might take. */
 static hone_status list_pairs(hn_choices *parts, const hn_choice *choice, hn_parts_trial *trial) {
   const hn_node *node = choice->node;
-  hone_fact *facts = HN_NEW(&parts->arena, hone_fact, node->in_count + node->out_count + 1);
-  if (!facts) return HN_FAIL_MEMORY(&parts->context->diag);
+  hone_storage *storages = HN_NEW(&parts->arena, hone_storage, node->in_count + node->out_count + 1);
+  if (!storages) return HN_FAIL_MEMORY(&parts->context->diag);
   for (int c = 0; c < choice->candidate_count; ++c)
     if (hn_candidate_usable(&choice->candidates[c]))
-      add_pair(trial, choice->candidates[c].formats.in, choice->candidates[c].formats.out);
+      add_pair(trial, choice->candidates[c].storages.in, choice->candidates[c].storages.out);
   for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
-    const hone_format_pair pair = {(hone_format)f, (hone_format)f};
+    const hone_storage_pair pair = {(hone_storage)f, (hone_storage)f};
     bool real = f == HONE_PLAIN; /* nothing but small tensors: all formats are plain there */
-    formats_around(choice, &pair, facts);
-    for (int i = 0; i < node->in_count + node->out_count; ++i) real = real || facts[i].type.format == pair.in;
+    storages_around(choice, &pair, storages);
+    for (int i = 0; i < node->in_count + node->out_count; ++i) real = real || storages[i] == pair.in;
     if (real) add_pair(trial, pair.in, pair.out);
   }
   return HONE_OK;
@@ -179,21 +178,21 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
   HN_TRY(list_pairs(parts, choice, trial));
   int best = 0;
   for (int i = 0; i < trial->count; ++i) {
-    HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
-    const hn_candidate *fused = best_of(choice, &trial->formats[i]), *any = best_of(choice, NULL);
+    HN_TRY(assign_between(parts, &trial->storages[i], &trial->ns[i]));
+    const hn_candidate *fused = best_of(choice, &trial->storages[i]), *any = best_of(choice, NULL);
     if (!fused) fused = any;
-    /* Between formats in which nothing is near the best of all, who is faster will not matter. */
+    /* Between storages in which nothing is near the best of all, who is faster will not matter. */
     const bool matters = any && trial->ns[i] < 1.15 * cost_of(any);
     if (fused && matters && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) {
       bool decided;
       HN_TRY(repeat_contest(parts, choice, fused, &decided));
-      HN_TRY(assign_between(parts, &trial->formats[i], &trial->ns[i]));
+      HN_TRY(assign_between(parts, &trial->storages[i], &trial->ns[i]));
       if (!decided) trial->ns[i] = fmax(trial->ns[i], cost_of(fused)); /* in doubt it stays whole */
     }
     if (trial->ns[i] < trial->ns[best]) best = i;
   }
   double ns;
-  HN_TRY(assign_between(parts, &trial->formats[best], &ns)); /* what the ledger shows */
+  HN_TRY(assign_between(parts, &trial->storages[best], &ns)); /* what the ledger shows */
   trial->why = outcome(choice, trial);
   return HONE_OK;
 }
@@ -206,7 +205,7 @@ static bool leaves_by_reference(const hn_choice *choice) {
              (choice->node->out[o] && hn_value_is_result(choice->node->out[o]) && hn_can_block(&choice->out[o].type));
   for (int c = 0; c < choice->candidate_count && result; ++c)
     if (hn_candidate_usable(&choice->candidates[c]) && !is_reference(&choice->candidates[c]) &&
-        choice->candidates[c].formats.out == HONE_PLAIN)
+        choice->candidates[c].storages.out == HONE_PLAIN)
       return false;
   return result;
 }

@@ -2,6 +2,7 @@
 /* tactic_overrides.c - tactics asked for by name: "NODE=TACTIC[:param=value,...]", both sides globs of fnmatch(3), the
  * last one that names a node counts; "NODE=parts" asks for the parts of a fused node. What is asked for must be there
  * and accept: else the call fails and names what is near or why not. */
+#include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -128,8 +129,8 @@ static hone_status fail_choice(const hn_choices *choices, const hn_choice *choic
     const hn_candidate *candidate = &choice->candidates[k];
     if (!hn_tactic_override_names(wanted, candidate->tactic->name)) continue;
     if (named++ < 4 && candidate->reason && candidate->reason != last)
-      hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name, hone_format_name(candidate->formats.in),
-                     hone_format_name(candidate->formats.out), last = candidate->reason);
+      hn_text_printf(&reasons, "\n  %s, %s to %s: %s", candidate->tactic->name, hn_storage_name(candidate->storages.in),
+                     hn_storage_name(candidate->storages.out), last = candidate->reason);
   }
   if (named == 0) add_near(choice, wanted, &reasons);
   const hone_status status = HN_FAIL(

@@ -124,7 +124,7 @@ static hone_status measure_devices(const hn_choices *choices) {
 /* ---- proving ---- */
 
 /* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
- * formats; and an identical layer shares the first one's times, but its weights are its own. */
+ * storages; and an identical layer shares the first one's times, but its weights are its own. */
 static bool is_unproved(const hn_choice *choice) {
   if (!hn_choice_runs(choice) || choice->data_dependent || choice->locked || choice->split) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
@@ -254,7 +254,7 @@ static hone_status run_round(hn_choices *choices, const hone_shape *min, const h
   HN_TRY(hn_tune_enumerate(choices));
   if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
   HN_TRY(hn_choices_find_identical(choices));
-  HN_TRY(hn_reformats_measure(choices));
+  HN_TRY(hn_converts_measure(choices));
   HN_TRY(hn_choices_measure(choices));
   HN_TRY(hn_tune_calibrate(choices));
   return assign(choices);

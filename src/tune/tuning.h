@@ -20,11 +20,11 @@ typedef enum hn_parts_effort {
 typedef struct hn_level {
   const char *doc;
   bool times;
-  int variants;     /* of a tactic in a format pair, at most */
+  int variants;     /* of a tactic in a pair of storages, at most */
   int samples;      /* of a candidate, at most */
   double sample_ns; /* a sample repeats launches for so long */
   double prune;     /* not timed: estimates so many times the best one */
-  double drop;      /* dropped early: so many times slower than the best of its formats */
+  double drop;      /* dropped early: so many times slower than the best of its storages */
   hn_parts_effort parts;
 } hn_level;
 /* Of the options; without timing where a device is described only. */
@@ -96,10 +96,11 @@ hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, bool warm, doub
 void hn_bench_drop(hn_bench *bench, int slot); /* its memory is free again */
 enum { HN_BENCH_SLOTS = 12 };
 
-/* What turning a tensor from one format into another takes: nothing where the bytes stay as they are, else measured on
- * tensors of several sizes and interpolated, or taken from the device's bandwidth (tune/reformats.c). */
-double hn_reformat_ns(const hn_choices *choices, const hone_type *type, hone_format from, hone_format to);
-hone_status hn_reformats_measure(hn_choices *choices);
+/* What converting a tensor, of this type in the graph, from one storage into another takes: nothing where the bytes stay
+ * as they are, else measured on tensors of several sizes and interpolated, or taken from the device's bandwidth
+ * (tune/converts.c). */
+double hn_convert_ns(const hn_choices *choices, const hone_type *type, hone_storage from, hone_storage to);
+hone_status hn_converts_measure(hn_choices *choices);
 
 /* Every tactic about one choice; by_options: as --tactic wants it. */
 hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options);
@@ -126,9 +127,9 @@ hone_status hn_choices_find_identical(hn_choices *choices); /* choices with the 
 hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
 /* Times all choices, the most work first (tune/tune.c). */
 hone_status hn_choices_measure(hn_choices *choices);
-/* The formats that a fused node's inputs and outputs have around its parts. */
+/* The storages that a fused node's inputs and outputs have around its parts. */
 typedef struct hn_boundary {
-  const hone_format *params, *results;
+  const hone_storage *params, *results;
 } hn_boundary;
 /* The cheapest assignment; boundary NULL: all plain. costs are left in choices->total_ns (tune/assign.c). */
 hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
@@ -156,7 +157,7 @@ void hn_text_candidate(hn_text *out, const hn_candidate *candidate); /* "tactic{
 /* PBQP over small matrices (tune/pbqp.c). What must not be costs HN_FORBIDDEN_NS: more than any layer takes, and small
  * enough that nanoseconds added to it are not lost. */
 #define HN_FORBIDDEN_NS 1e15
-enum { HN_PBQP_MAX = 8 };
+enum { HN_PBQP_MAX = 16 };
 typedef struct hn_pbqp_edge {
   int from, to;
   double cost[HN_PBQP_MAX * HN_PBQP_MAX]; /* [from's alternative * HN_PBQP_MAX + to's] */

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include <math.h>
 
-static hone_format read_in(const tuning_case *t, const char *node) { return chosen_of(t, node)->formats.in; }
+static hone_format read_in(const tuning_case *t, const char *node) { return chosen_of(t, node)->storages.in; }
 
 /* Two blocked layers save 3.2 us, and cost 3 us of reformats when x is reformatted once, 4 us when twice. */
 static void test_two_readers(void **state) {

@@ -131,7 +131,7 @@ static void test_formats(void **state) {
     fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = rows[i].reformat_ns;
     const hone_build_options options = {.struct_size = sizeof options};
     case_tune_ok(&t, &options);
-    assert_int_equal(chosen_of(&t, "b")->formats.in, rows[i].want);
+    assert_int_equal(chosen_of(&t, "b")->storages.in, rows[i].want);
     assert_true(t.choices->optimal);
     const double want = 50e3 + (rows[i].want ? 3 * 40e3 + 2 * rows[i].reformat_ns : 3 * 100e3);
     assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
@@ -154,7 +154,7 @@ static void test_result_formats(void **state) {
       const double reformat = fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = cheap ? 30e3 : 300e3;
       const hone_build_options options = {.struct_size = sizeof options};
       case_tune_ok(&t, &options);
-      assert_int_equal(chosen_of(&t, "b")->formats.out, cheap ? HONE_NCHW16C : HONE_PLAIN);
+      assert_int_equal(chosen_of(&t, "b")->storages.out, cheap ? HONE_NCHW16C : HONE_PLAIN);
       assert_true(t.choices->optimal);
       const double want = cheap ? 2 * 40e3 + (2 + (double)i) * reformat : 2 * 200e3;
       assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
