@@ -11,7 +11,7 @@ Models are zoo names (written by `hone zoo`) or ONNX files. For every model and 
 - start: in a fresh process each, in turns, the time to create (hone: open the engine file and make a session; peers: read the ONNX
   file and compile it) plus how much longer the first run takes than the median; and the peak resident memory that the
   engine adds to the Python process.
-- the engine's build time, its steps on the reference and its reformats with the tensors' shapes.
+- the engine's build time, its steps on the reference and its converts with the tensors' shapes.
 The process is pinned to as many cores as there are threads. Inputs are fresh random numbers; outputs are compared.
 Needs the packages of bench/requirements.txt (`make bench` installs them into build/bench-env), and the built tool and
 shared library (HONE_BIN, HONE_LIB)."""
@@ -170,7 +170,7 @@ def build(path, engine, threads, level):
     shown = subprocess.run([hone_api.TOOL, "show", engine, "--json"], check=True, stdout=subprocess.PIPE, text=True)
     steps = json.loads(shown.stdout)["schedules"][0]["steps"]
     return {"build_s": seconds, "steps": len(steps), "ref_steps": sum(step.get("provider") == "ref" for step in steps),
-            "reformats": [f"{step['name']} {step['outputs'][0]['type']}" for step in steps if step["type"] == "reformat"]}
+            "converts": [f"{step['name']} {step['outputs'][0]['type']}" for step in steps if step["type"] == "convert"]}
 
 
 def measure(name, path, threads, arguments):
@@ -199,7 +199,7 @@ def text_of(row):
         one = row["speed"][name]
         columns.append(f"{one['median_ms']:>8.2f} ({one['p10_ms']:.2f}..{one['p90_ms']:.2f})".ljust(26))
     columns.append(f"{row['ratio']:>5.2f} {max(row['relative_l2'].values()):>8.1e} {row['build_s']:>5.1f} {row['ref_steps']:>3}"
-                   f" {len(row['reformats']):>3}")
+                   f" {len(row['converts']):>3}")
     if row["start"]:
         others = [value for key, value in row["start"].items() if key != "hone"]
         ours = row["start"]["hone"]
@@ -220,14 +220,14 @@ def markdown_of(rows):
     if not rows[0]["start"]:
         return
     yield ""
-    yield "| model | threads | start ms: hone, best peer | peak MiB: hone, best peer | build s | ref steps | reformats |"
+    yield "| model | threads | start ms: hone, best peer | peak MiB: hone, best peer | build s | ref steps | converts |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
         ours, peers_start = row["start"]["hone"], [v for k, v in row["start"].items() if k != "hone"]
         yield (f"| {row['model']} | {row['threads']} "
                f"| {ours['start_ms']:.1f}, {min(p['start_ms'] for p in peers_start):.1f} "
                f"| {ours['peak_bytes'] / 2**20:.0f}, {min(p['peak_bytes'] for p in peers_start) / 2**20:.0f} "
-               f"| {row['build_s']:.1f} | {row['ref_steps']} | {len(row['reformats'])} |")
+               f"| {row['build_s']:.1f} | {row['ref_steps']} | {len(row['converts'])} |")
 
 
 def at_least(least):
@@ -280,8 +280,8 @@ def main():
     print(f"geometric mean of the ratios: {math.exp(np.mean([math.log(row['ratio']) for row in rows])):.3f}"
           f" (hone / the best of {', '.join(f'{k} {v}' for k, v in rows[0]['versions'].items())})")
     for row in rows:
-        if row["reformats"]:
-            print(f"reformats of {row['model']} at {row['threads']}: {', '.join(row['reformats'])}")
+        if row["converts"]:
+            print(f"converts of {row['model']} at {row['threads']}: {', '.join(row['converts'])}")
     if arguments.markdown:
         with open(arguments.markdown, "w") as out:
             out.write("\n".join(markdown_of(rows)) + "\n")

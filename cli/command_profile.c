@@ -26,7 +26,7 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
   return CLI_EXIT_OK;
 }
 
-/* The slowest layer is the one to ask about; a reformat's story is that of the layer that wanted it. */
+/* The slowest layer is the one to ask about; a convert's story is that of the layer that wanted it. */
 static void name_next(cli_tool *cli, const cli_model *model, const hone_session *session) {
   char command[512], name[256] = "";
   double most_ns = -1;
@@ -36,7 +36,7 @@ static void name_next(cli_tool *cli, const cli_model *model, const hone_session 
     most_ns = step.mean_ns;
     (void)snprintf(name, sizeof name, "%s", step.name);
   }
-  if (strstr(name, "/reformat_")) *strstr(name, "/reformat_") = 0;
+  if (strstr(name, "/convert_")) *strstr(name, "/convert_") = 0;
   if (model->graph || !*name || strpbrk(name, " '\"$`\\%"))
     cli_next(cli, model->graph ? "hone build %s" : "hone explain %s", cli_text(cli, "model"));
   else {

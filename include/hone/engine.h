@@ -54,8 +54,9 @@ typedef struct hone_build_options {
   /* Subnormal numbers (f32 below 1.2e-38) slow many processors down a hundredfold. The engine's runs take zero for
    * them, in its f32 constants, too, in all threads and for the time of the run alone; true: they count. */
   bool keep_subnormals;
-  /* Set of HONE_BIT(HONE_F16) and HONE_BIT(HONE_BF16): types in which what is f32 in the graph may be held and computed,
-   * where that is faster; each tactic's error stays within the bound of its type. 0: results are those of f32. */
+  /* Set of HONE_BIT(HONE_F16) and HONE_BIT(HONE_BF16): types in which what is f32 in the graph may be held and
+   * computed, where that is faster; each tactic's error stays within the bound of its type. 0: results are those of
+   * f32. */
   uint32_t precisions;
 } hone_build_options;
 

@@ -34,7 +34,7 @@ typedef struct hone_fact {
 enum {
   HONE_PORT_OPTIONAL = 1,
   HONE_PORT_VARIADIC = 2,
-  HONE_PORT_PARAM = 4, /* weights: never reformatted as a step */
+  HONE_PORT_PARAM = 4, /* weights: never converted as a step */
   HONE_PORT_AS_OUT = 8 /* laid out as the output, whatever the other inputs are: residuals */
 };
 

@@ -100,7 +100,8 @@ typedef struct hone_tactic {
   double bound; /* largest relative L2 error against ref that is acceptable; 0: by `compute` and the storages */
   uint32_t
       pack_mask; /* inputs (of the first 32) that pack consumes: they must be constants and are not given to launch */
-  hone_storage_pair storages[HONE_MAX_STORAGE_PAIRS]; /* ends at a repeated {HONE_PLAIN, HONE_PLAIN}; the first may be it */
+  hone_storage_pair
+      storages[HONE_MAX_STORAGE_PAIRS]; /* ends at a repeated {HONE_PLAIN, HONE_PLAIN}; the first may be it */
   hone_dtype compute; /* what it multiplies in, where that is narrower than f32; NONE: as wide as what it reads */
 
   /* Reads the query once. NULL when accepted, and *needs says what it takes; else the reason against it in words

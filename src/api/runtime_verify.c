@@ -280,7 +280,8 @@ static double bound_of(const bench *b) {
   hone_dtype narrow = HONE_NONE;
   for (int i = 0; i < step->in_count + step->out_count; ++i) {
     const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
-    if (t >= 0 && tensors[t].type.dtype != tensors[t].dtype) narrow = hn_storage_wider_error(narrow, tensors[t].type.dtype);
+    if (t >= 0 && tensors[t].type.dtype != tensors[t].dtype)
+      narrow = hn_storage_wider_error(narrow, tensors[t].type.dtype);
   }
   return hn_tactic_bound(step->tactic, tensors[step->out[0]].dtype, narrow);
 }

@@ -48,7 +48,7 @@ bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
 hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair);
 /* Gives a query's facts, as the graph has them, the element types and formats that they have under a pair. */
 void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
-                            hone_fact *out, int out_count);
+                             hone_fact *out, int out_count);
 /* Measures the peaks of facts. stop may be NULL. UNSUPPORTED: the backend has no way. */
 hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag);
 /* The largest relative L2 error that a tactic may have, for an output of this type in the graph, with values held in

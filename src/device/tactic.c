@@ -63,8 +63,10 @@ hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type
 
 void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
                              hone_fact *out, int out_count) {
-  for (int i = 0; i < in_count; ++i) in[i].type = hn_stored_type(&in[i].type, hn_port_storage(op, i, &in[i].type, pair));
-  for (int i = 0; i < out_count; ++i) out[i].type = hn_stored_type(&out[i].type, hn_storage_fit(&out[i].type, pair->out));
+  for (int i = 0; i < in_count; ++i)
+    in[i].type = hn_stored_type(&in[i].type, hn_port_storage(op, i, &in[i].type, pair));
+  for (int i = 0; i < out_count; ++i)
+    out[i].type = hn_stored_type(&out[i].type, hn_storage_fit(&out[i].type, pair->out));
 }
 
 /* Of results that were rounded to a type, or computed from what was. */

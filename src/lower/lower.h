@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lower.h - graph + choices -> a schedule: reformat steps, storage, packed weights, memory plan. */
+/* lower.h - graph + choices -> a schedule: convert steps, storage, packed weights, memory plan. */
 #ifndef HN_LOWER_LOWER_H
 #define HN_LOWER_LOWER_H
 

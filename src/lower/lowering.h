@@ -23,9 +23,9 @@ typedef struct hn_lowering {
   const hn_choices *choices;
   hn_schedules *schedules; /* to which the plan is added, and whose weights it shares */
   hn_plan *plan;
-  int *tensor_of; /* [(value id * HONE_STORAGE_COUNT + storage) * devices + home]: plan tensor, -1: none yet */
-  hone_storage *made_in;     /* [value id]: the storage in which its producer writes it */
-  int *made_at;              /* [value id]: the home in whose memory its producer writes */
+  int *tensor_of;        /* [(value id * HONE_STORAGE_COUNT + storage) * devices + home]: plan tensor, -1: none yet */
+  hone_storage *made_in; /* [value id]: the storage in which its producer writes it */
+  int *made_at;          /* [value id]: the home in whose memory its producer writes */
   const hn_choice **view_of; /* [value id]: the view that makes it; NULL: none */
   bool *unwaited;            /* [device]: it was asked for copies to the host since the host waited for it */
   int tensor_capacity, step_capacity, weight_capacity;

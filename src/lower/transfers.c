@@ -31,8 +31,8 @@ static const hone_tactic *find_convert(const hn_lowering *lowering, hone_query *
 }
 
 /* The step that turns a value from one storage into another; the tensor of the first is there. */
-static hone_status emit_one_convert(hn_lowering *lowering, const hn_value *value, hone_storage made, hone_storage storage,
-                                     int home, const hn_node *cause, int port, int *out) {
+static hone_status emit_one_convert(hn_lowering *lowering, const hn_value *value, hone_storage made,
+                                    hone_storage storage, int home, const hn_node *cause, int port, int *out) {
   hn_plan *plan = lowering->plan;
   const hone_op *op = hn_op_find(lowering->context->ops, "convert");
   hone_fact in = {0}, to = {0};
@@ -77,7 +77,7 @@ static hone_status emit_one_convert(hn_lowering *lowering, const hn_value *value
 
 /* Where one step cannot do it, the way leads over plain. */
 static hone_status emit_convert(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home,
-                                 const hn_node *cause, int port, int *out) {
+                                const hn_node *cause, int port, int *out) {
   const hone_storage made = lowering->made_in[value->id];
   if (hn_storage_is_direct(made, storage))
     return emit_one_convert(lowering, value, made, storage, home, cause, port, out);
@@ -147,7 +147,8 @@ hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, h
   const int at = lowering->made_at[value->id];
   if (!value->fact.constant && *hn_lowering_slot(lowering, value, storage, home) < 0) {
     if (at == home) {
-      if (lowering->made_in[value->id] != storage) return emit_convert(lowering, value, storage, home, cause, port, out);
+      if (lowering->made_in[value->id] != storage)
+        return emit_convert(lowering, value, storage, home, cause, port, out);
     } else {
       if (*plain < 0 && lowering->view_of[value->id])
         HN_TRY(hn_lowering_view(lowering, lowering->view_of[value->id], home));

@@ -21,7 +21,7 @@ typedef enum hn_place {
 
 typedef struct hn_plan_tensor {
   const char *name;
-  hone_type type; /* as it lies; dims may be codes in plan->dims */
+  hone_type type;   /* as it lies; dims may be codes in plan->dims */
   hone_dtype dtype; /* what the value is: type.dtype, or f32 held in a narrower type */
   hn_place place;
   int index;       /* INPUT, OUTPUT */

@@ -84,7 +84,7 @@ static void write_formats(const explanation *e, const hn_json *candidates, int c
   if (alone == taken)
     hn_text_add(e->out, ": its own best\n");
   else
-    hn_text_printf(e->out, "; alone %s, %s to %s, would take %.4f ms, but the neighbours or reformats cost more\n",
+    hn_text_printf(e->out, "; alone %s, %s to %s, would take %.4f ms, but the neighbours or converts cost more\n",
                    hn_ledger_text(alone, "tactic"), hn_ledger_text(alone, "in"), hn_ledger_text(alone, "out"),
                    hn_ledger_best_ns(alone) * 1e-6);
 }

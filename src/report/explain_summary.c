@@ -128,7 +128,7 @@ void hn_explain_summary(const hn_explanation *e, const hn_json *nodes) {
   }
   hn_grid_write(&grid, e->out);
   const size_t splits = hn_ledger_count(hn_json_get(e->schedule, "splits"));
-  hn_text_printf(e->out, "\n%zu layer%s, %.4f ms without reformats", run, plural(run), sum_ns * 1e-6);
+  hn_text_printf(e->out, "\n%zu layer%s, %.4f ms without converts", run, plural(run), sum_ns * 1e-6);
   if (reference > 0)
     hn_text_printf(e->out, "; %zu on the reference, %.4f ms of it by estimate", reference, reference_ns * 1e-6);
   if (nodes->length > run)

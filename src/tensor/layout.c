@@ -22,8 +22,8 @@ static int64_t points_of(const hone_shape *shape) {
 static bool can_convert(const hone_tensor *from, const hone_tensor *to) {
   size_t from_bytes, to_bytes;
   const hone_dtype a = from->type.dtype, b = to->type.dtype;
-  if ((a != b && !(hn_dtype_is_float(a) && hn_dtype_is_float(b))) || hone_dtype_bits(a) < 8 ||
-      hone_dtype_bits(b) < 8 || !hn_shape_equal(&from->type.shape, &to->type.shape))
+  if ((a != b && !(hn_dtype_is_float(a) && hn_dtype_is_float(b))) || hone_dtype_bits(a) < 8 || hone_dtype_bits(b) < 8 ||
+      !hn_shape_equal(&from->type.shape, &to->type.shape))
     return false;
   if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, &to_bytes)) return false;
   return from->bytes >= from_bytes && to->bytes >= to_bytes;

@@ -60,7 +60,7 @@ int hn_format_block(hone_format format) {
   }
 }
 
-/* One pixel of whole blocks has the same bytes in every format: it is plain, so that it is never reformatted. */
+/* One pixel of whole blocks has the same bytes in every format: it is plain, so that it is never converted. */
 static bool is_pixel_of_blocks(const hone_shape *shape) {
   for (int i = 2; i < shape->rank; ++i)
     if (shape->dim[i] != 1) return false;

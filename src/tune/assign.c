@@ -143,7 +143,7 @@ static hone_status add_edge(assigning *a, int from, int from_output, int to, int
     for (int j = 0; j < a->problem.alternatives[to]; ++j)
       edge->cost[i * M + j] =
           hn_convert_ns(a->choices, &reader->in[to_input].type, writes(maker, &a->offers[from * M + i], from_output),
-                         reads(reader, &a->offers[to * M + j], to_input));
+                        reads(reader, &a->offers[to * M + j], to_input));
   return HONE_OK;
 }
 
@@ -282,7 +282,7 @@ static hone_status connect(assigning *a, int c) {
     }
     for (int k = 0; k < a->problem.alternatives[c]; ++k)
       a->problem.cost[c * M + k] += hn_convert_ns(a->choices, &choice->in[i].type, given_storage(a, value),
-                                                   reads(choice, &a->offers[c * M + k], i));
+                                                  reads(choice, &a->offers[c * M + k], i));
   }
   return HONE_OK;
 }
@@ -301,7 +301,7 @@ static void charge_results(assigning *a) {
       if (!(a->sets[shared * M + k] & bit(wanted))) a->problem.cost[shared * M + k] = HN_FORBIDDEN_NS;
     for (int k = 0; shared < 0 && k < a->problem.alternatives[c]; ++k)
       a->problem.cost[c * M + k] += hn_convert_ns(a->choices, &choice->out[result->out_index].type,
-                                                   writes(choice, &a->offers[c * M + k], result->out_index), wanted);
+                                                  writes(choice, &a->offers[c * M + k], result->out_index), wanted);
   }
 }
 

@@ -171,11 +171,10 @@ hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t
   hn_arena_init(&bench->arena, *allocator);
   const int in_count = choice->node->in_count + 1, out_count = choice->node->out_count + 1;
   bench->in = HN_NEW(&bench->arena, hone_tensor, in_count);
-  bench->stored =
-      (hone_tensor(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, hone_tensor, in_count * HONE_FORMAT_COUNT);
+  bench->stored = (hone_tensor(*)[HONE_STORAGE_COUNT])HN_NEW(&bench->arena, hone_tensor, in_count * HONE_STORAGE_COUNT);
   bench->want = HN_NEW(&bench->arena, hone_tensor, out_count);
   bench->got = HN_NEW(&bench->arena, hone_tensor, out_count);
-  bench->outputs = (turns(*)[HONE_FORMAT_COUNT])HN_NEW(&bench->arena, turns, out_count * HONE_FORMAT_COUNT);
+  bench->outputs = (turns(*)[HONE_STORAGE_COUNT])HN_NEW(&bench->arena, turns, out_count * HONE_STORAGE_COUNT);
   hone_status status =
       bench->in && bench->stored && bench->want && bench->got && bench->outputs ? HONE_OK : no_memory(bench);
   if (status == HONE_OK) status = make_inputs(bench, seed);
@@ -259,8 +258,7 @@ static hone_status make_launch(hn_bench *bench, ready *slot, const hone_query *q
   if (!ports) return no_memory(bench);
   for (int i = 0; i < node->in_count; ++i) {
     if (query->in[i].type.kind == HONE_ABSENT) continue;
-    const hone_storage storage =
-        hn_port_storage(node->op, i, &bench->choice->in[i].type, &slot->candidate->storages);
+    const hone_storage storage = hn_port_storage(node->op, i, &bench->choice->in[i].type, &slot->candidate->storages);
     HN_TRY(stored_input(bench, i, storage, &ports[i]));
     if (hn_mask_has(slot->candidate->tactic->pack_mask, i) && query->in[i].constant) ports[i].data = NULL;
   }

@@ -46,7 +46,7 @@ typedef struct hn_parts_trial {
   struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */
   int count;
   hone_storage_pair storages[HN_TRIAL_PAIRS]; /* around the parts */
-  double ns[HN_TRIAL_PAIRS];                         /* all parts, with converts between them */
+  double ns[HN_TRIAL_PAIRS];                  /* all parts, with converts between them */
 } hn_parts_trial;
 
 /* The choices of one block: items [first, first + count). */
@@ -76,8 +76,8 @@ typedef struct hn_choice {
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
   hone_storage viewed_in; /* of a view: how what it passes on lies */
-  int chosen;      /* index; -1: none accepts (an error) */
-  const char *why; /* "fastest", "lock", "only one", "storages of its neighbours" */
+  int chosen;             /* index; -1: none accepts (an error) */
+  const char *why;        /* "fastest", "lock", "only one", "storages of its neighbours" */
 } hn_choice;
 
 typedef struct hn_choices {

@@ -114,7 +114,9 @@ static const char *decline_precision(const asking *a, const hone_tactic *tactic,
   const hone_dtype types[] = {hn_storage_dtype(pair->in), hn_storage_dtype(pair->out), tactic->compute};
   for (int i = 0; i < 3; ++i) {
     if (types[i] == HONE_NONE || types[i] == HONE_F32 || (a->options->precisions & HONE_BIT(types[i]))) continue;
-    return types[i] == HONE_F16 ? "f16 was not allowed" : types[i] == HONE_BF16 ? "bf16 was not allowed" : "its type was not allowed";
+    return types[i] == HONE_F16    ? "f16 was not allowed"
+           : types[i] == HONE_BF16 ? "bf16 was not allowed"
+                                   : "its type was not allowed";
   }
   return NULL;
 }
@@ -233,7 +235,10 @@ static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
                               .device = d,
                               .storages = tactic->storages[f],
                               .error_rel_l2 = -1,
-                              .error_bound = hn_tactic_bound(tactic, out_dtype, hn_storage_wider_error(hn_storage_dtype(tactic->storages[f].in), hn_storage_dtype(tactic->storages[f].out)))};
+                              .error_bound =
+                                  hn_tactic_bound(tactic, out_dtype,
+                                                  hn_storage_wider_error(hn_storage_dtype(tactic->storages[f].in),
+                                                                         hn_storage_dtype(tactic->storages[f].out)))};
     candidate.reason = decline(a, tactic, device);
     if (!candidate.reason) candidate.reason = decline_precision(a, tactic, &candidate.storages);
     if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.storages);

@@ -96,8 +96,8 @@ hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, bool warm, doub
 void hn_bench_drop(hn_bench *bench, int slot); /* its memory is free again */
 enum { HN_BENCH_SLOTS = 12 };
 
-/* What converting a tensor, of this type in the graph, from one storage into another takes: nothing where the bytes stay
- * as they are, else measured on tensors of several sizes and interpolated, or taken from the device's bandwidth
+/* What converting a tensor, of this type in the graph, from one storage into another takes: nothing where the bytes
+ * stay as they are, else measured on tensors of several sizes and interpolated, or taken from the device's bandwidth
  * (tune/converts.c). */
 double hn_convert_ns(const hn_choices *choices, const hone_type *type, hone_storage from, hone_storage to);
 hone_status hn_converts_measure(hn_choices *choices);

@@ -7,6 +7,7 @@
  * bytes that are still needed destroys them. What both get right has its ordering right. It can record and replay.
  * It runs linear (with packed weights) and elementwise operators, by the operator's own eval. */
 #include <hone/plugin.h>
+#include <math.h>
 #include <string.h>
 
 #define FAR_BIT ((uint64_t)1 << 62)
@@ -27,6 +28,7 @@ typedef struct far_state {
   const hone_op *op;
   const hone_attrs *attrs;
   unsigned sum; /* of the first bytes of constants, which are the host's to read when preparing */
+  double ns;    /* of a launch, on this device's clock */
 } far_state;
 
 typedef struct job {
@@ -34,6 +36,7 @@ typedef struct job {
   const far_state *state;
   hone_tensor tensors[MAX_TENSORS];
   int in_count, out_count;
+  float *scratch; /* halves as floats, one tensor behind the other */
   char *to;
   const char *from;
   size_t bytes;
@@ -125,19 +128,66 @@ static void drop_stream(hone_stream *stream) {
   drop(host, stream, sizeof *stream);
 }
 
-static hone_status launch_now(const job *j) {
+/* ---- halves: operators are evaluated on floats (IEEE 754-2019, binary16) ---- */
+
+static float from_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float value = exponent == 31  ? (fraction ? NAN : INFINITY)
+                      : exponent == 0 ? ldexpf((float)fraction, -24)
+                                      : ldexpf((float)(fraction + 1024), exponent - 25);
+  return half >> 15 ? -value : value;
+}
+static uint16_t to_half(float value) {
+  const uint16_t sign = signbit(value) ? 0x8000 : 0;
+  const float size = fabsf(value);
+  int exponent;
+  if (isnan(value)) return sign | 0x7e00;
+  if (size >= 65520) return sign | 0x7c00;
+  (void)frexpf(size, &exponent);
+  if (exponent < -13) return sign | (uint16_t)rintf(ldexpf(size, 24)); /* subnormal, or the least normal one */
+  return (uint16_t)(sign + ((exponent + 13) << 10) + (int)rintf(ldexpf(size, 11 - exponent)));
+}
+
+static int64_t count_of(const hone_type *type) {
+  int64_t count = 1;
+  for (int i = 0; i < type->shape.rank; ++i) count *= type->shape.dim[i];
+  return count;
+}
+
+static hone_status launch_now(const job *given) {
+  job floats = *given;
+  const job *j = &floats;
+  float *room = j->scratch;
+  for (int i = 0; i < j->in_count + j->out_count; ++i) {
+    hone_tensor *tensor = &floats.tensors[i];
+    if (tensor->type.dtype != HONE_F16) continue;
+    const int64_t count = count_of(&tensor->type);
+    for (int64_t at = 0; at < count && i < j->in_count; ++at)
+      room[at] = from_half(((const uint16_t *)given->tensors[i].data)[at]);
+    tensor->type.dtype = HONE_F32;
+    tensor->data = room;
+    tensor->bytes = (size_t)count * sizeof *room;
+    room += count;
+  }
   hone_eval eval = {.op = j->state->op,
                     .attrs = j->state->attrs,
                     .in_count = j->in_count,
                     .out_count = j->out_count,
                     .in = j->tensors,
                     .out = (hone_tensor *)(uintptr_t)(j->tensors + j->in_count)};
-  return eval.op->eval(&eval, NULL);
+  const hone_status status = eval.op->eval(&eval, NULL);
+  for (int i = j->in_count; i < j->in_count + j->out_count; ++i) {
+    if (given->tensors[i].type.dtype != HONE_F16) continue;
+    const float *from = floats.tensors[i].data;
+    uint16_t *to = given->tensors[i].data;
+    for (int64_t at = 0; at < count_of(&given->tensors[i].type); ++at) to[at] = to_half(from[at]);
+  }
+  return status;
 }
 
 static hone_status do_now(hone_stream *stream, const job *j) {
   switch (j->kind) {
-  case JOB_LAUNCH: stream->now_ns += 1000; return launch_now(j);
+  case JOB_LAUNCH: stream->now_ns += j->state->ns; return launch_now(j);
   case JOB_COPY:
     stream->now_ns += 500;
     memmove(j->to, j->from, j->bytes);
@@ -213,17 +263,33 @@ static void forget(hone_replay *kept) { drop(kept->host, kept, replay_bytes(MAX_
 
 /* ---- tactics ---- */
 
+typedef struct row_kernel {
+  bool halves; /* takes them, too */
+  double ns;
+} row_kernel;
+
+static bool takes(const hone_query *query, const hone_type *type) {
+  const row_kernel *kernel = query->tactic->kernel;
+  return type->kind == HONE_TENSOR && type->format == HONE_PLAIN &&
+         (type->dtype == HONE_F32 || (kernel->halves && type->dtype == HONE_F16));
+}
+static size_t halves_bytes(const hone_query *query) {
+  size_t bytes = 0;
+  for (int i = 0; i < query->in_count; ++i)
+    if (query->in[i].type.dtype == HONE_F16) bytes += (size_t)count_of(&query->in[i].type) * sizeof(float);
+  return bytes + (query->out[0].type.dtype == HONE_F16 ? (size_t)count_of(&query->out[0].type) * sizeof(float) : 0);
+}
+
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
   far_state *s = state;
   if (query->in_count + query->out_count > MAX_TENSORS || query->op->eval_scratch) return "too much for this device";
   for (int i = 0; i < query->in_count; ++i)
-    if (query->in[i].type.kind != HONE_TENSOR || query->in[i].type.format != HONE_PLAIN ||
-        query->in[i].type.dtype != HONE_F32)
-      return "an input is not plain f32";
-  if (query->out[0].type.dtype != HONE_F32 || query->out[0].type.format != HONE_PLAIN)
-    return "the output is not plain f32";
+    if (!takes(query, &query->in[i].type)) return "an input is not plain f32";
+  if (!takes(query, &query->out[0].type)) return "the output is not plain f32";
   needs->state = sizeof *s;
+  needs->scratch = halves_bytes(query);
   if (!s) return NULL;
+  s->ns = ((const row_kernel *)query->tactic->kernel)->ns;
   s->op = query->op;
   s->attrs = query->attrs;
   for (int i = 0; i < query->in_count; ++i)
@@ -232,22 +298,17 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   return NULL;
 }
 
-static int64_t bytes_of(const hone_type *type) {
-  int64_t bytes = sizeof(float);
-  for (int i = 0; i < type->shape.rank; ++i) bytes *= type->shape.dim[i];
-  return bytes;
-}
 static const char *plan_linear(const hone_query *query, void *state, hone_needs *needs) {
   for (int i = 0; i < query->attrs->count; ++i) /* something that only the host fuses */
     if (strcmp(query->attrs->items[i].name, "act") == 0 && strcmp(query->attrs->items[i].s, "sigmoid") == 0)
       return "no sigmoid after a product";
   if (!(query->constant_mask & 2)) return "the weights are not constant";
   const char *reason = plan(query, state, needs);
-  if (!reason) needs->packed = (size_t)bytes_of(&query->in[1].type);
+  if (!reason) needs->packed = (size_t)count_of(&query->in[1].type) * sizeof(float);
   return reason;
 }
 static hone_status pack(const hone_query *query, void *to) {
-  memcpy(to, query->in[1].constant->data, (size_t)bytes_of(&query->in[1].type));
+  memcpy(to, query->in[1].constant->data, (size_t)count_of(&query->in[1].type) * sizeof(float));
   return HONE_OK;
 }
 static bool translate(const hone_tensor *from, hone_tensor *to) {
@@ -257,6 +318,7 @@ static bool translate(const hone_tensor *from, hone_tensor *to) {
 }
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
   job j = {.kind = JOB_LAUNCH, .state = state, .in_count = launch->in_count, .out_count = launch->out_count};
+  j.scratch = (float *)((uintptr_t)launch->scratch & ~FAR_BIT);
   bool far = true;
   for (int i = 0; i < launch->in_count; ++i) {
     hone_tensor in = launch->in[i];
@@ -270,9 +332,22 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
 static const hone_tactic tactics[] = {
     {sizeof(hone_tactic), .name = "far.linear", .version = 1, .op = "linear",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 2, .plan = plan_linear, .pack = pack,
-     .launch = launch},
+     .launch = launch, .kernel = &(const row_kernel){false, 5000}},
     {sizeof(hone_tactic), .name = "far.elementwise", .version = 1, .op = "*elementwise",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){false, 5000}},
+    {sizeof(hone_tactic), .name = "far.linear.f16", .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
+     .compute = HONE_F16, .plan = plan_linear, .pack = pack, .launch = launch, .efficiency = 2.4,
+     .kernel = &(const row_kernel){true, 300}},
+    {sizeof(hone_tactic), .name = "far.elementwise.f16", .version = 1, .op = "*elementwise",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .compute = HONE_F16, .plan = plan, .launch = launch, .efficiency = 2.4, .kernel = &(const row_kernel){true, 300}},
+    {sizeof(hone_tactic), .name = "far.convert", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){true, 300}},
     {0}};
 static const hone_tactic *const families[] = {tactics, NULL};
 

@@ -205,7 +205,7 @@ static void check_output(const run *r, int i, const char *data) {
   hone_tensor got = {.type = plain, .data = there.data, .bytes = there.bytes};
   assert_true(hn_layout_convert(&stored, &got));
   const hn_error error = hn_compare(&got, &r->c->want[i], 0, 0, 0, -1);
-  const double bound = hn_tactic_bound(r->tactic, type->dtype);
+  const double bound = hn_tactic_bound(r->tactic, type->dtype, HONE_NONE);
   const bool right = hn_dtype_is_float(type->dtype) ? error.rel_l2 <= bound : error.mismatches == 0;
   if (!right)
     fail_msg("%s: output %d: error %g, allowed %g, %lld of %lld differ, worst at %lld: %.9g, not %.9g", r->what, i,
@@ -262,7 +262,7 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
   hone_params variants[MAX_VARIANTS] = {{0}};
   memcpy(r.in, c->in, sizeof r.in);
   memcpy(r.out, c->out, sizeof r.out);
-  hn_query_apply_formats(c->op, &tactic->formats[pair], r.in, c->in_count, r.out, c->out_count);
+  hn_query_apply_storages(c->op, &tactic->storages[pair], r.in, c->in_count, r.out, c->out_count);
   uint32_t constants = 0;
   for (int i = 0; i < c->in_count; ++i)
     if (c->in[i].constant) constants |= 1u << i;
@@ -305,7 +305,7 @@ static int try_format(const tactic_case *c, const hone_tactic *tactic, int pair,
 }
 
 static bool is_last_pair(const hone_tactic *tactic, int pair) {
-  return pair > 0 && tactic->formats[pair].in == HONE_PLAIN && tactic->formats[pair].out == HONE_PLAIN;
+  return pair > 0 && tactic->storages[pair].in == HONE_PLAIN && tactic->storages[pair].out == HONE_PLAIN;
 }
 
 static bool runs_here(const hone_tactic *tactic) { return (tactic->isa & devices[0]->facts.isa) == tactic->isa; }
@@ -338,7 +338,7 @@ static bool is_asked(const sweep *s, const char *op) { return !s->only || strcmp
 
 /* Variants run of a tactic in a format pair, and why the last query was declined. */
 typedef struct tally {
-  int accepted[HONE_MAX_FORMAT_PAIRS];
+  int accepted[HONE_MAX_STORAGE_PAIRS];
   const char *reason;
 } tally;
 static tally tallies[MAX_TACTICS];
@@ -352,7 +352,7 @@ static void sweep_case(const sweep *s, const case_row *row, int round) {
     const hone_tactic *tactic = devices[0]->tactics[t];
     assert_true(t < MAX_TACTICS);
     if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
-    for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
+    for (int pair = 0; pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       const char *reason = NULL;
       tallies[t].accepted[pair] += try_format(&c, tactic, pair, &reason);
       if (reason) tallies[t].reason = reason;
@@ -368,12 +368,12 @@ static int count_silent(const sweep *s, int *runs) {
     const hone_tactic *tactic = devices[0]->tactics[t];
     if (!is_asked(s, tactic->op) || (is_data_dependent(tactic) && strcmp(tactic->op, "*") != 0))
       continue; /* test_data_dependent.c */
-    for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair) {
+    for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       *runs += tallies[t].accepted[pair];
       if (tallies[t].accepted[pair]) continue;
       ++silent;
-      printf("%s accepts no case as %s -> %s (%s)\n", tactic->name, hone_format_name(tactic->formats[pair].in),
-             hone_format_name(tactic->formats[pair].out), tallies[t].reason ? tallies[t].reason : "never asked");
+      printf("%s accepts no case as %s -> %s (%s)\n", tactic->name, hone_format_name(tactic->storages[pair].in),
+             hone_format_name(tactic->storages[pair].out), tallies[t].reason ? tallies[t].reason : "never asked");
     }
   }
   return silent;
@@ -451,7 +451,7 @@ static bool survives(const tactic_case *c, const hone_tactic *tactic, int pair, 
   run r = {.c = c, .tactic = tactic};
   memcpy(r.in, c->in, sizeof r.in);
   memcpy(r.out, c->out, sizeof r.out);
-  hn_query_apply_formats(c->op, &tactic->formats[pair], r.in, c->in_count, r.out, c->out_count);
+  hn_query_apply_storages(c->op, &tactic->storages[pair], r.in, c->in_count, r.out, c->out_count);
   const int ports = c->in_count + c->out_count, port = (int)(hn_random_u64(random) % (uint64_t)ports);
   mutate(port < c->in_count ? &r.in[port] : &r.out[port - c->in_count], random);
   buffers b = {0};
@@ -507,7 +507,7 @@ static void test_changed_queries(void **state) {
       const hone_tactic *tactic = devices[0]->tactics[t];
       if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
       if (is_data_dependent(tactic)) continue; /* what it gets was inferred just before */
-      for (int pair = 0; pair < HONE_MAX_FORMAT_PAIRS && !is_last_pair(tactic, pair); ++pair)
+      for (int pair = 0; pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair)
         for (int m = 0; m < MUTATIONS; ++m, ++asked) taken += survives(&c, tactic, pair, &random);
     }
     case_drop(&c);

@@ -97,7 +97,7 @@ static int change_everything(const tactic_case *c, const hone_tactic *tactic, co
   attempt a = {.c = c, .tactic = tactic};
   memcpy(a.in, c->in, sizeof a.in);
   memcpy(a.out, c->out, sizeof a.out);
-  hn_query_apply_formats(c->op, &tactic->formats[0], a.in, c->in_count, a.out, c->out_count);
+  hn_query_apply_storages(c->op, &tactic->storages[0], a.in, c->in_count, a.out, c->out_count);
   a.query = (hone_query){.tactic = tactic,
                          .op = c->op,
                          .attrs = &c->attrs,

@@ -23,7 +23,7 @@ typedef struct fixture {
   hn_profile_input input;
 } fixture;
 
-/* Two runs: a convolution of 3 ms, a view, a relu of 1 ms on the reference, a reformat of 1 ms; 5.5 ms end to end. */
+/* Two runs: a convolution of 3 ms, a view, a relu of 1 ms on the reference, a convert of 1 ms; 5.5 ms end to end. */
 static fixture *open_fixture(void) {
   fixture *f = calloc(1, sizeof *f);
   const hn_op_list *ops = hn_builtin_ops();
@@ -38,7 +38,7 @@ static fixture *open_fixture(void) {
   } rows[4] = {{"c", "conv", HN_STEP_CALL, 6e6, 6e8, 3e6},
                {"v", "flatten", HN_STEP_VIEW, 0, 0, 0},
                {"r", "relu", HN_STEP_CALL, 2e6, 1e3, 8e3},
-               {"c/reformat_0", "reformat", HN_STEP_CALL, 2e6, 0, 1e6}};
+               {"c/convert_0", "convert", HN_STEP_CALL, 2e6, 0, 1e6}};
   for (int i = 0; i < 4; ++i) {
     f->steps[i] = (hn_plan_step){.kind = rows[i].kind,
                                  .name = rows[i].name,
@@ -74,8 +74,8 @@ static void test_profile_text(void **state) {
   const hone_report_options options = {.struct_size = sizeof options};
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "net on box, 1 thread\n");
-  check_has(f, "1  c             conv       3.0000  60.0    200.0   1.0  cpu.fast{oc=4}\n");
-  check_has(f, "2  r             relu       1.0000  20.0        -     -  ref.eval\n");
+  check_has(f, "1  c            conv      3.0000  60.0    200.0   1.0  cpu.fast{oc=4}\n");
+  check_has(f, "2  r            relu      1.0000  20.0        -     -  ref.eval\n");
   check_has(f, "total       5.5000 ms a run, 545.5 FPS (median 5.4000 ms, 2 runs, batch 3)\n");
   check_has(f, "5.0000 ms in sum + 0.5000 ms between them (9.1 %) = end to end\n");
   check_has(f, "transfers   none: every step works in the host's memory\n");
@@ -126,7 +126,7 @@ static void test_profile_json(void **state) {
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "\"mean_ms\": 5.5");
   check_has(f, "\"reference_percent\": 20");
-  check_has(f, "\"candidates\": [\"c\", \"r\", \"c/reformat_0\"]");
+  check_has(f, "\"candidates\": [\"c\", \"r\", \"c/convert_0\"]");
   check_has(f, "\"caused_by\": \"c\"");
   close_fixture(f);
 }
@@ -163,7 +163,7 @@ static void test_explain(void **state) {
       {"c", "proved best", NULL, HONE_OK, 0, false},
       {"other", "only one", "cpu.b", HONE_OK, 0, false},
       {NULL, "other (relu)", NULL, HONE_OK, 0, true},
-      {NULL, "1 layer, 1.4000 ms without reformats", "other (relu)", HONE_OK, 1, false},
+      {NULL, "1 layer, 1.4000 ms without converts", "other (relu)", HONE_OK, 1, false},
       {"absent", "", NULL, HONE_INVALID, 0, false},
       {"c", "schedule 1: expected 1.0000 ms", NULL, HONE_OK, 0, false},
       {"c", "the lock", "cpu.b", HONE_OK, 2, false},

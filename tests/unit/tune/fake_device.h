@@ -23,7 +23,7 @@ typedef struct fake_row {
   int launches;
 } fake_row;
 
-enum { RELU_A, RELU_B, RELU_C, EXP, TANH, FUSED, TO_BLOCKED, FROM_BLOCKED, FAKE_ROWS };
+enum { RELU_A, RELU_B, RELU_C, EXP, TANH, FUSED, TO_BLOCKED, FROM_BLOCKED, RELU_HALF, TO_HALF, FROM_HALF, FAKE_ROWS };
 static fake_row fake[FAKE_ROWS];
 
 typedef struct fake_state {
@@ -61,13 +61,13 @@ static inline const char *fake_plan(const hone_query *query, void *state, hone_n
   return NULL;
 }
 
-/* A relu of blocks is one of all their floats; reformats move elements; the rest is the op's own eval. */
+/* A relu of blocks is one of all their floats; converts move elements; the rest is the op's own eval. */
 static inline hone_status fake_launch(void *state, hone_stream *stream, const hone_launch *launch) {
   fake_state *s = state;
   ++s->row->launches;
   hone_status status = HONE_OK;
   const double before = stream->fake_now_ns;
-  if (s->row == &fake[TO_BLOCKED] || s->row == &fake[FROM_BLOCKED]) {
+  if (strcmp(s->eval.op->name, "convert") == 0) {
     status = hn_layout_convert(&launch->in[0], &launch->out[0]) ? HONE_OK : HONE_INTERNAL;
   } else if (launch->in[0].type.format != HONE_PLAIN) {
     const float *x = launch->in[0].data;
@@ -83,29 +83,40 @@ static inline hone_status fake_launch(void *state, hone_stream *stream, const ho
 
 static const hone_tactic fake_tactics[] = {
     {sizeof(hone_tactic), .name = "fake.relu.a", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
      .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[RELU_A]},
     {sizeof(hone_tactic), .name = "fake.relu.b", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
      .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.6, .kernel = &fake[RELU_B]},
     {sizeof(hone_tactic), .name = "fake.relu.c", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants,
      .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.5, .kernel = &fake[RELU_C]},
     {sizeof(hone_tactic), .name = "fake.exp", .version = 1, .op = "exp", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
      .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[EXP]},
     {sizeof(hone_tactic), .name = "fake.tanh", .version = 1, .op = "tanh", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
      .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[TANH]},
     {sizeof(hone_tactic), .name = "fake.fused", .version = 1, .op = "fused", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
      .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[FUSED]},
-    {sizeof(hone_tactic), .name = "fake.block", .version = 1, .op = "reformat", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+    {sizeof(hone_tactic), .name = "fake.block", .version = 1, .op = "convert", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
      .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[TO_BLOCKED]},
-    {sizeof(hone_tactic), .name = "fake.unblock", .version = 1, .op = "reformat", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
+    {sizeof(hone_tactic), .name = "fake.unblock", .version = 1, .op = "convert", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = fake_plan, .variants = fake_variants, .prepare = hn_eval_prepare,
      .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[FROM_BLOCKED]},
+    {sizeof(hone_tactic), .name = "fake.relu.half", .version = 1, .op = "relu", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .compute = HONE_F16, .plan = fake_plan, .variants = fake_variants,
+     .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9, .kernel = &fake[RELU_HALF]},
+    {sizeof(hone_tactic), .name = "fake.halve", .version = 1, .op = "convert", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_F16_PLAIN}, {HONE_NCHW16C, HONE_F16_PLAIN}}, .plan = fake_plan,
+     .variants = fake_variants, .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9,
+     .kernel = &fake[TO_HALF]},
+    {sizeof(hone_tactic), .name = "fake.unhalve", .version = 1, .op = "convert", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_NCHW16C}}, .plan = fake_plan,
+     .variants = fake_variants, .prepare = hn_eval_prepare, .launch = fake_launch, .efficiency = 0.9,
+     .kernel = &fake[FROM_HALF]},
     {0}};
 static const hone_tactic *const fake_families[] = {fake_tactics, NULL};
 
@@ -171,7 +182,7 @@ static inline const hn_candidate *chosen_of(const tuning_case *t, const char *no
 static inline const hn_candidate *candidate_of(const tuning_case *t, const char *node, const char *tactic, int n) {
   const hn_choice *choice = choice_of(t, node);
   for (int k = 0; k < choice->candidate_count; ++k)
-    if (strcmp(choice->candidates[k].tactic->name, tactic) == 0 && choice->candidates[k].formats.in == HONE_PLAIN &&
+    if (strcmp(choice->candidates[k].tactic->name, tactic) == 0 && choice->candidates[k].storages.in == HONE_PLAIN &&
         n-- == 0)
       return &choice->candidates[k];
   fail_msg("node %s has no candidate %s", node, tactic);

@@ -119,7 +119,7 @@ static void test_sources(void **state) {
 static void test_formats(void **state) {
   (void)state;
   static const struct {
-    double reformat_ns;
+    double convert_ns;
     hone_format want;
   } rows[] = {{30e3, HONE_NCHW16C}, {200e3, HONE_PLAIN}};
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
@@ -128,18 +128,18 @@ static void test_formats(void **state) {
                    " %c = relu(%b) @\"c\" %y = exp(%c) @\"e\" out %y }");
     fake[RELU_A] = (fake_row){.plain_ns = 100e3, .blocked_ns = 40e3};
     fake[EXP].plain_ns = 50e3;
-    fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = rows[i].reformat_ns;
+    fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = rows[i].convert_ns;
     const hone_build_options options = {.struct_size = sizeof options};
     case_tune_ok(&t, &options);
     assert_int_equal(chosen_of(&t, "b")->storages.in, rows[i].want);
     assert_true(t.choices->optimal);
-    const double want = 50e3 + (rows[i].want ? 3 * 40e3 + 2 * rows[i].reformat_ns : 3 * 100e3);
+    const double want = 50e3 + (rows[i].want ? 3 * 40e3 + 2 * rows[i].convert_ns : 3 * 100e3);
     assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
     case_end(&t);
   }
 }
 
-/* A result leaves plain; what makes it may be blocked all the same, where a reformat behind it costs less than it
+/* A result leaves plain; what makes it may be blocked all the same, where a convert behind it costs less than it
  * saves. The second graph's result is read, too. */
 static void test_result_formats(void **state) {
   (void)state;
@@ -151,19 +151,19 @@ static void test_result_formats(void **state) {
       tuning_case t;
       case_begin(&t, graphs[i]);
       fake[RELU_A] = (fake_row){.plain_ns = 200e3, .blocked_ns = 40e3};
-      const double reformat = fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = cheap ? 30e3 : 300e3;
+      const double convert = fake[TO_BLOCKED].blocked_ns = fake[FROM_BLOCKED].blocked_ns = cheap ? 30e3 : 300e3;
       const hone_build_options options = {.struct_size = sizeof options};
       case_tune_ok(&t, &options);
       assert_int_equal(chosen_of(&t, "b")->storages.out, cheap ? HONE_NCHW16C : HONE_PLAIN);
       assert_true(t.choices->optimal);
-      const double want = cheap ? 2 * 40e3 + (2 + (double)i) * reformat : 2 * 200e3;
+      const double want = cheap ? 2 * 40e3 + (2 + (double)i) * convert : 2 * 200e3;
       assert_true(t.choices->total_ns > 0.999 * want && t.choices->total_ns < 1.001 * want);
       case_end(&t);
     }
 }
 
-/* Where no reformat was measured, its price is that of the bytes it moves: three channels fill a block of 16. */
-static void test_padded_reformat(void **state) {
+/* Where no convert was measured, its price is that of the bytes it moves: three channels fill a block of 16. */
+static void test_padded_convert(void **state) {
   (void)state;
   tuning_case t;
   case_begin(&t, ONE_RELU);
@@ -177,9 +177,9 @@ static void test_padded_reformat(void **state) {
   const double want = (3 + 16) * plane / 2 / peak * 1e9;
   for (int back = 0; back < 2; ++back) {
     const hone_format from = back ? HONE_NCHW16C : HONE_PLAIN, to = back ? HONE_PLAIN : HONE_NCHW16C;
-    const double got = hn_reformat_ns(t.choices, &few, from, to) - start;
+    const double got = hn_convert_ns(t.choices, &few, from, to) - start;
     assert_true(got > 0.999 * want && got < 1.001 * want);
-    assert_true(got < hn_reformat_ns(t.choices, &full, from, to) - start);
+    assert_true(got < hn_convert_ns(t.choices, &full, from, to) - start);
   }
   case_end(&t);
 }
@@ -406,7 +406,7 @@ int main(void) {
       cmocka_unit_test(test_wanted_parts),   cmocka_unit_test(test_wanted),
       cmocka_unit_test(test_budget),         cmocka_unit_test(test_deadline),
       cmocka_unit_test(test_sources),        cmocka_unit_test(test_max_tactics),
-      cmocka_unit_test(test_result_formats), cmocka_unit_test(test_padded_reformat),
+      cmocka_unit_test(test_result_formats), cmocka_unit_test(test_padded_convert),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,18 +170,18 @@ const hone_tactic hn_tactics_cpu_conv_affine[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw16c.1x1.avx512", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
-     .formats = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const affine_kernel){hn_conv_f32_1x1_nchw16c_avx512, hn_channel_affine_f32_avx512, 16,
                                       HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw8c.1x1.avx2", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
-     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel = &(const affine_kernel){hn_conv_f32_1x1_nchw8c_avx2, hn_channel_affine_f32_avx2, 8,
                                       HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.affine_conv.f32.nchw8c.1x1.c", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED | 1 << SCALE | 1 << SHIFT,
-     .formats = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .kernel =
          &(const affine_kernel){hn_conv_f32_1x1_nchw8c_c, hn_channel_affine_f32_c, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
     {0}};

@@ -104,9 +104,9 @@ static int64_t overlay(const hone_query *query, int input, int output) {
 
 const hone_tactic hn_tactics_cpu_copy_join[] = {
     {sizeof(hone_tactic), .name = "cpu.concat.any.c", .version = 1, .op = "concat", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch_concat, .overlay = overlay, .kernel = &(const row_kernel){.joins = true}},
     {sizeof(hone_tactic), .name = "cpu.split.any.c", .version = 1, .op = "split", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch_split, .overlay = overlay, .kernel = &(const row_kernel){.joins = false}},
     {0}};

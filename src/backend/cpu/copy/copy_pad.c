@@ -162,6 +162,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cpu_copy_pad[] = {
     {sizeof(hone_tactic), .name = "cpu.pad.any.c", .version = 1, .op = "pad", .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch},
     {0}};

@@ -121,8 +121,8 @@ static void read_types(state *s, const hone_launch *l) {
 static bool is_better(state *s, const hone_tactic *t, const hone_tactic *best) {
   hone_needs needs;
   if ((t->flags & HONE_TACTIC_DATA_DEPENDENT) || (t->isa & s->unit->facts.isa) != t->isa ||
-      !hn_tactic_covers(t, s->query.op) || t->bound > most_error || t->formats[0].in != HONE_PLAIN ||
-      t->formats[0].out != HONE_PLAIN)
+      !hn_tactic_covers(t, s->query.op) || t->bound > most_error || t->storages[0].in != HONE_PLAIN ||
+      t->storages[0].out != HONE_PLAIN)
     return false;
   if (best && (t->isa < best->isa || (t->isa == best->isa && t->efficiency <= best->efficiency))) return false;
   s->query.tactic = t;

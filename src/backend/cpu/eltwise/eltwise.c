@@ -120,15 +120,15 @@ const hone_tactic hn_tactics_cpu_eltwise[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx512", .version = 1, .op = "*elementwise",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_c}},
     {0}};

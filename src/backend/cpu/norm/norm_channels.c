@@ -70,7 +70,7 @@ static const char *plan_group(const hone_query *query, void *memory, hone_needs 
   if (reason) return reason;
   const hone_type *x = &query->in[0].type;
   if (!hn_elems(&x->shape)) return "it is empty";
-  if (x->format != HONE_PLAIN && x->format != query->tactic->formats[1].in) /* a kernel's vectors fill its blocks */
+  if (x->format != HONE_PLAIN && x->format != query->tactic->storages[1].in) /* a kernel's vectors fill its blocks */
     return "it has another format";
   const int64_t channels = x->shape.dim[1], block = hn_format_block(x->format);
   const int64_t groups = hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups") : channels;
@@ -149,37 +149,37 @@ static hone_status launch_group(void *state_memory, hone_stream *stream, const h
 const hone_tactic hn_tactics_cpu_norm_channels[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx512", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.avx512", .version = 1, .op = "instance_norm",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan_group, .launch = launch_group,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx512, hn_group_norm_blocked_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.group_norm.f32.avx512", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx512, hn_group_norm_blocked_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.avx2", .version = 1, .op = "instance_norm",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan_group, .launch = launch_group,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx2, hn_group_norm_blocked_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.group_norm.f32.avx2", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx2, hn_group_norm_blocked_f32_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.instance_norm.f32.c", .version = 1, .op = "instance_norm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_c, hn_group_norm_blocked_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.group_norm.f32.c", .version = 1, .op = "group_norm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_c, hn_group_norm_blocked_f32_c}},
     {0}};

@@ -20,7 +20,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   if (in->dtype != HONE_F32 || out->dtype != HONE_F32) return "it is not f32";
   const bool to_last = out->format == HONE_PLAIN;
   const hone_type *blocked = to_last ? in : out;
-  if (blocked->format != query->tactic->formats[0].in || (to_last ? out : in)->format != HONE_PLAIN)
+  if (blocked->format != query->tactic->storages[0].in || (to_last ? out : in)->format != HONE_PLAIN)
     return "one format must be plain, the other blocked";
   if (rank < 3 || out->shape.rank != rank || hn_attr_ints(query->attrs, "perm", &perm) != rank)
     return "perm has another rank";
@@ -46,15 +46,15 @@ const hone_tactic hn_tactics_cpu_transpose_last[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.avx512", .version = 1, .op = "transpose",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .launch = range_launch,
+     .storages = {{HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_avx512, hn_reorder_last_to_blocked_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.avx2", .version = 1, .op = "transpose",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
+     .storages = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_avx2, hn_reorder_last_to_blocked_f32_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.transpose.f32.channels_last.c", .version = 1, .op = "transpose",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
+     .storages = {{HONE_NCHW8C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_blocked_to_last_f32_c, hn_reorder_last_to_blocked_f32_c}},
     {0}};

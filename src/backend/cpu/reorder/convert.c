@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reformat.c - f32 between plain and channel-blocked formats; and from one block size to another by way of the plain
+/* convert.c - f32 between plain and channel-blocked formats; and from one block size to another by way of the plain
  * format in scratch memory: rare, since the layers of a model mostly agree. */
 #include "kernels/cpu/reorder/reorder.h"
 
@@ -67,39 +67,39 @@ static hone_status launch_blocks(void *state, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-/* A reformat's ports take the formats of the tensors that it connects; the pairs are those that it can. */
-const hone_tactic hn_tactics_cpu_reformat[] = {
+/* A convert's ports take the formats of the tensors that it connects; the pairs are those that it can. */
+const hone_tactic hn_tactics_cpu_convert[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.avx512", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX512,
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.avx512", .version = 1, .op = "convert", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE,
-     .formats =
+     .storages =
          {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
      .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx512, hn_reorder_from_blocked_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.avx512", .version = 1, .op = "reformat",
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.blocks.avx512", .version = 1, .op = "convert",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}}, .plan = plan_blocks,
+     .storages = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}}, .plan = plan_blocks,
      .launch = launch_blocks,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx512, hn_reorder_from_blocked_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.avx2", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.avx2", .version = 1, .op = "convert", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE,
-     .formats =
+     .storages =
          {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
      .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx2, hn_reorder_from_blocked_f32_avx2}},
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.avx2", .version = 1, .op = "reformat", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.blocks.avx2", .version = 1, .op = "convert", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
      .plan = plan_blocks, .launch = launch_blocks,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_avx2, hn_reorder_from_blocked_f32_avx2}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.c", .version = 1, .op = "reformat", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.c", .version = 1, .op = "convert", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE,
-     .formats =
+     .storages =
          {{HONE_PLAIN, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}, {HONE_PLAIN, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}},
      .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_c, hn_reorder_from_blocked_f32_c}},
-    {sizeof(hone_tactic), .name = "cpu.reformat.f32.blocks.c", .version = 1, .op = "reformat", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .formats = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
+    {sizeof(hone_tactic), .name = "cpu.convert.f32.blocks.c", .version = 1, .op = "convert", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_NCHW8C}},
      .plan = plan_blocks, .launch = launch_blocks,
      .kernel = &(const row_kernel){hn_reorder_to_blocked_f32_c, hn_reorder_from_blocked_f32_c}},
     {0}};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_precision.c - storage as an axis, on the stand-in device whose rows for halves are the faster ones
+ * (support/two_devices.h): without leave nothing changes; with it chains take f16 between them, and casts stand at the
+ * edges, or in the products that can read and write either. */
+#include "support/two_devices.h"
+#include "device/device.h"
+#include "plan/plan.h"
+#include "run/engine.h"
+#include "tensor/shape.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef hone_graph *make_graph(void);
+
+static hone_graph *begin(hone_value **out_input) {
+  static const int64_t dims[2] = {ROWS, COLUMNS};
+  hone_graph *graph;
+  two_devices_seed = 11;
+  two_devices_check(hone_graph_create(two_devices_context, "net", &graph));
+  two_devices_check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, out_input));
+  return graph;
+}
+
+static hone_value *product(hone_graph *graph, hone_value *x) {
+  static const int64_t square[2] = {COLUMNS, COLUMNS};
+  return two_devices_add(graph, "matmul", x, two_devices_constant(graph, 2, square), NULL);
+}
+
+/* Products at both ends, a reader of two values between them. */
+static hone_graph *between_products(void) {
+  hone_value *x;
+  hone_graph *graph = begin(&x);
+  x = product(graph, x);
+  hone_value *left = two_devices_add(graph, "sin", x, NULL, NULL),
+             *right = two_devices_add(graph, "cos", x, NULL, NULL);
+  x = product(graph, two_devices_add(graph, "mul", left, right, NULL));
+  two_devices_check(hone_graph_add_output(graph, "y", x));
+  return graph;
+}
+
+/* A product between elementwise operators, which halves reach by casts alone. */
+static hone_graph *between_elementwise(void) {
+  hone_value *x;
+  hone_graph *graph = begin(&x);
+  for (int i = 0; i < 3; ++i)
+    x = two_devices_add(graph, "cos", product(graph, two_devices_add(graph, "sin", x, NULL, NULL)), NULL, NULL);
+  two_devices_check(hone_graph_add_output(graph, "y", x));
+  return graph;
+}
+
+static hone_engine *build(hone_graph *graph, hone_device *far, uint32_t precisions, int level) {
+  hone_engine *engine;
+  const hone_build_options options = {.struct_size = sizeof options, .level = level, .precisions = precisions};
+  two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &engine));
+  return engine;
+}
+
+/* Steps that convert, and values that are held as f16. */
+static void count(const hone_engine *engine, int *converts, int *halves) {
+  const hn_plan *plan = engine->schedules->plans[0];
+  *converts = *halves = 0;
+  for (int s = 0; s < plan->step_count; ++s)
+    *converts += plan->steps[s].op && strcmp(plan->steps[s].op->name, "convert") == 0;
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    *halves += plan->tensors[t].type.dtype == HONE_F16;
+    assert_int_equal(plan->tensors[t].dtype, HONE_F32);
+  }
+}
+
+static void run(hone_engine *engine, two_devices_numbers *n) {
+  hone_session *session;
+  const hone_session_options options = {.struct_size = sizeof options};
+  two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
+  two_devices_seed = 5;
+  for (int i = 0; i < COUNT; ++i) n->in[0][i] = two_devices_number();
+  static const int64_t dims[2] = {ROWS, COLUMNS};
+  hone_tensor t = {.type = hn_tensor_type(HONE_F32, 2, dims), .data = n->in[0], .bytes = sizeof n->in[0]};
+  two_devices_check_session(session, hone_session_copy_in(session, "a", &t));
+  two_devices_check_session(session, hone_session_run(session));
+  two_devices_check_session(session, hone_session_tensor(session, "y", &t));
+  memcpy(n->out[0], t.data, sizeof n->out[0]);
+  hone_session_destroy(session);
+}
+
+static double distance(const float *a, const float *b) {
+  double difference = 0, size = 0;
+  for (int i = 0; i < COUNT; ++i) {
+    difference += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+    size += (double)b[i] * b[i];
+  }
+  return sqrt(difference / size);
+}
+
+static void test_chains(void **state) {
+  (void)state;
+  static const struct {
+    make_graph *make;
+    int converts; /* with f16, timed */
+  } rows[] = {{between_products, 0}, {between_elementwise, 2}};
+  hone_device *far = two_devices_far(0);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    for (int level = -1; level <= 2; level += 3) { /* by estimates, and timed on the device's clock */
+      hone_graph *graph = rows[i].make();
+      hone_engine *plain = build(graph, far, 0, level), *same = build(graph, far, HONE_BIT(HONE_BF16), level);
+      hone_engine *half = build(graph, far, HONE_BIT(HONE_F16), level);
+      two_devices_numbers want, other, got;
+      int converts, halves;
+      count(plain, &converts, &halves);
+      assert_int_equal(converts + halves, 0);
+      count(same, &converts, &halves);
+      assert_int_equal(converts + halves, 0);
+      count(half, &converts, &halves);
+      if (level > 0) assert_int_equal(converts, rows[i].converts);
+      assert_true(halves >= 2);
+      run(plain, &want);
+      run(same, &other);
+      run(half, &got);
+      assert_memory_equal(want.out[0], other.out[0], sizeof want.out[0]);
+      const double error = distance(got.out[0], want.out[0]);
+      assert_true(error > 1e-6 && error < 4e-3);
+      hone_engine_release(plain);
+      hone_engine_release(same);
+      hone_engine_release(half);
+      hone_graph_destroy(graph);
+    }
+  hone_device_close(far);
+}
+
+/* Through a file: the same plan, checked, the same numbers, and each step within the bound of its type. */
+static void test_file(void **state) {
+  (void)state;
+  char path[] = "/tmp/hone_precision_XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  hone_device *far = two_devices_far(0);
+  hone_graph *graph = between_elementwise();
+  hone_engine *engine = build(graph, far, HONE_BIT(HONE_F16), 2), *loaded;
+  hone_diagnostics *diag = hone_context_diagnostics(two_devices_context);
+  two_devices_check(hone_engine_save(engine, path, diag));
+  two_devices_check(hone_engine_load(two_devices_context, path, &far, 1, &loaded));
+  int converts, halves, again_converts, again_halves;
+  count(engine, &converts, &halves);
+  count(loaded, &again_converts, &again_halves);
+  assert_int_equal(converts, again_converts);
+  assert_int_equal(halves, again_halves);
+  two_devices_numbers a, b;
+  run(engine, &a);
+  run(loaded, &b);
+  assert_memory_equal(a.out[0], b.out[0], sizeof a.out[0]);
+  const hn_plan *plan = engine->schedules->plans[0];
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    if (step->kind != HN_STEP_CALL || strncmp(step->tactic->name, "far.", 4) != 0) continue;
+    assert_true(step->error_rel_l2 <= (step->tactic->compute == HONE_F16 ? 2e-3 : 1e-5));
+  }
+  hn_plan_tensor *held = NULL;
+  hn_plan *writable = engine->schedules->plans[0];
+  for (int t = 0; t < writable->tensor_count && !held; ++t)
+    if (writable->tensors[t].type.dtype == HONE_F16) held = &writable->tensors[t];
+  assert_non_null(held);
+  held->dtype = HONE_F16; /* its maker gives f32, whatever it is held in */
+  assert_int_equal(hn_plan_check(writable, diag), HONE_MALFORMED);
+  held->dtype = HONE_I32;
+  assert_int_equal(hn_plan_check(writable, diag), HONE_MALFORMED);
+  held->dtype = HONE_F32;
+  assert_int_equal(hn_plan_check(writable, diag), HONE_OK);
+  hone_engine_release(engine);
+  hone_engine_release(loaded);
+  hone_graph_destroy(graph);
+  hone_device_close(far);
+  unlink(path);
+}
+
+/* What the author wrote as f16 stays f16, and nothing else becomes it, without a flag. */
+static void test_author(void **state) {
+  (void)state;
+  static const int64_t dims[2] = {ROWS, COLUMNS};
+  hone_graph *graph;
+  hone_value *x;
+  hone_device *cpu;
+  two_devices_check(hone_graph_create(two_devices_context, "author", &graph));
+  two_devices_check(hone_graph_add_input(graph, "a", HONE_F16, 2, dims, NULL, &x));
+  x = two_devices_add(graph, "sin", two_devices_add(graph, "cos", x, NULL, NULL), NULL, NULL);
+  two_devices_check(hone_graph_add_output(graph, "y", x));
+  two_devices_check(hone_device_open(two_devices_context, "cpu", 0, NULL, &cpu));
+  hone_engine *engine = build(graph, cpu, 0, -1);
+  const hn_plan *plan = engine->schedules->plans[0];
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    assert_int_equal(plan->tensors[t].dtype, HONE_F16);
+    assert_int_equal(plan->tensors[t].type.dtype, HONE_F16);
+  }
+  hone_engine_release(engine);
+  hone_graph_destroy(graph);
+  hone_device_close(cpu);
+}
+
+static void test_bounds(void **state) {
+  (void)state;
+  const hone_tactic wide = {.name = "wide"}, half = {.compute = HONE_F16}, brain = {.compute = HONE_BF16},
+                    own = {.compute = HONE_F16, .bound = 1e-4};
+  assert_true(hn_tactic_bound(&wide, HONE_F32, HONE_NONE) == 1e-5);
+  assert_true(hn_tactic_bound(&wide, HONE_F32, HONE_F16) == 2e-3); /* what it reads or writes was rounded */
+  assert_true(hn_tactic_bound(&half, HONE_F32, HONE_NONE) == 2e-3);
+  assert_true(hn_tactic_bound(&half, HONE_F32, HONE_BF16) == 1.6e-2);
+  assert_true(hn_tactic_bound(&brain, HONE_F32, HONE_F16) == 1.6e-2);
+  assert_true(hn_tactic_bound(&own, HONE_F32, HONE_F16) == 1e-4);
+  assert_true(hn_tactic_bound(&half, HONE_I64, HONE_NONE) == 0); /* integers are exact in any row */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_file),
+                                     cmocka_unit_test(test_author), cmocka_unit_test(test_bounds)};
+  return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
+}
