@@ -26,11 +26,6 @@ typedef struct moments {
   double percentile[BENCH_PERCENTILES];
 } moments;
 
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* A percentile is the largest of that share of the times (trtexec's way: no interpolation). */
 static double percentile_of(const double *sorted, int64_t count, double percent) {
   const int64_t at = (int64_t)ceil(percent / 100 * (double)count) - 1;
@@ -48,7 +43,7 @@ static bool moments_of(const bench_times *times, const bench_times *percentiles,
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return false;
   for (int64_t i = 0; i < count; ++i) sorted[i] = part(&times->runs[i]);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare);
+  qsort(sorted, (size_t)count, sizeof *sorted, cli_compare_doubles);
   for (int64_t i = 0; i < count; ++i) out->sum += sorted[i];
   out->mean = out->sum / (double)count;
   double squares = 0;

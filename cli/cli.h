@@ -282,6 +282,7 @@ void cli_load_begin(cli_load *load);
 void cli_load_add(cli_load *load, double ms);
 /* Warns with numbers. spread: what the median took over the least, where no runs were added; 0: not known. */
 void cli_load_end(const cli_tool *cli, cli_load *load, double spread);
+int cli_compare_doubles(const void *a, const void *b); /* for qsort: the least first */
 
 /* ---- what to do next, said when the command is done (next.c) ---- */
 /* "hone profile %s": the path is quoted for a shell where it must be. The last one said counts. */

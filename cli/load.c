@@ -45,7 +45,7 @@ void cli_load_add(cli_load *load, double ms) {
   ++load->count;
 }
 
-static int compare(const void *a, const void *b) {
+int cli_compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -58,7 +58,7 @@ void cli_load_end(const cli_tool *cli, cli_load *load, double spread) {
   double average[1] = {0}, mean = spread;
   if (load->count >= LEAST_RUNS) {
     const int kept = load->count < CLI_LOAD_RUNS ? (int)load->count : CLI_LOAD_RUNS;
-    qsort(load->runs, (size_t)kept, sizeof load->runs[0], compare);
+    qsort(load->runs, (size_t)kept, sizeof load->runs[0], cli_compare_doubles);
     spread = load->runs[kept / 2] / load->least_ms;
     mean = load->sum_ms / (double)load->count / load->least_ms;
   }

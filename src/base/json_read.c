@@ -3,6 +3,7 @@
  * Items of open containers wait on one stack and move to the arena when their container closes, so that memory stays
  * in proportion to the text. Keys are compared after sorting, so that no choice of keys makes it slow. */
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -45,11 +46,7 @@ static int32_t hex4(const reader *r, size_t at) {
   if (at > r->length || r->length - at < 4) return -1;
   int32_t value = 0;
   for (size_t i = at; i < at + 4; ++i) {
-    const char c = r->text[i];
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
+    const int digit = hn_hex_digit(r->text[i]);
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
@@ -297,7 +294,7 @@ static hone_status read_value(reader *r, hn_json *out) {
     *out = (hn_json){.kind = HN_JSON_STRING};
     return read_string(r, &out->string, &out->length);
   }
-  if (c == '-' || (c >= '0' && c <= '9')) return read_number(r, out);
+  if (c == '-' || hn_is_digit(c)) return read_number(r, out);
   return read_word(r, out);
 }
 

@@ -157,6 +157,7 @@ hone_status hn_value_refine(hone_graph *graph, hn_value *value, const hone_type 
 void hn_node_set_input(hn_node *node, int index, hn_value *value);
 hone_status hn_node_add_input(hn_node *node, hn_value *value); /* appends */
 void hn_value_replace(hn_value *old, hn_value *by);            /* every use, block results included */
+bool hn_node_is_unused(const hn_node *node);                   /* none of its outputs has a use */
 void hn_node_remove(hn_node *node); /* with blocks and parts; its outputs have no uses, their names become free */
 void hn_node_move_before(hn_node *node, hn_node *before); /* within its block; before NULL: to the end */
 /* A fused node gives way to its parts, which get their names back; parts of parts stay fused (ir/split.c). The node

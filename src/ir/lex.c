@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lex.c - tokens of graph text and notation. Reads only within [begin, end), which need not be terminated. */
 #include "ir/lex.h"
+#include "base/letters.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '/' || c == '-'; }
-
-static int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+static bool is_name(char c) { return hn_is_letter(c) || hn_is_digit(c) || c == '.' || c == '/' || c == '-'; }
 
 /* The character `ahead` places on, 0 at the end (a zero byte in the text is no token, so nothing confuses them). */
 static char peek(const hn_lexer *lexer, size_t ahead) {
@@ -84,7 +77,7 @@ static bool unescape(hn_lexer *lexer, char *out) {
     return true;
   }
   if (c != 'u' || peek(lexer, 1) != '0' || peek(lexer, 2) != '0') return false;
-  const int high = hex_digit(peek(lexer, 3)), low = hex_digit(peek(lexer, 4));
+  const int high = hn_hex_digit(peek(lexer, 3)), low = hn_hex_digit(peek(lexer, 4));
   if (high < 0 || low < 0) return false;
   *out = (char)(unsigned char)(high * 16 + low);
   lexer->at += 5;
@@ -135,20 +128,20 @@ static hone_status read_number(hn_lexer *lexer) {
   for (;;) {
     const char c = peek(lexer, 0), before = lexer->at > lexer->token.from ? lexer->at[-1] : 0;
     const bool sign = (c == '-' || c == '+') && (before == 'e' || before == 'E');
-    const bool point = c == '.' && is_digit(peek(lexer, 1));
-    if (!is_digit(c) && !is_letter(c) && !sign && !point) break;
+    const bool point = c == '.' && hn_is_digit(peek(lexer, 1));
+    if (!hn_is_digit(c) && !hn_is_letter(c) && !sign && !point) break;
     ++lexer->at;
   }
   return finish(lexer, HN_TOKEN_NUMBER, 0);
 }
 
 static bool begins_number(const hn_lexer *lexer) {
-  if (is_digit(peek(lexer, 0))) return true;
-  return peek(lexer, 0) == '-' && (is_digit(peek(lexer, 1)) || peek(lexer, 1) == 'i' || peek(lexer, 1) == 'n');
+  if (hn_is_digit(peek(lexer, 0))) return true;
+  return peek(lexer, 0) == '-' && (hn_is_digit(peek(lexer, 1)) || peek(lexer, 1) == 'i' || peek(lexer, 1) == 'n');
 }
 
 static hone_status read_word(hn_lexer *lexer) {
-  while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0))) ++lexer->at;
+  while (hn_is_letter(peek(lexer, 0)) || hn_is_digit(peek(lexer, 0))) ++lexer->at;
   HN_TRY(finish(lexer, HN_TOKEN_WORD, 0));
   if (hn_lex_is_word(lexer, "inf") || hn_lex_is_word(lexer, "nan")) lexer->token.kind = HN_TOKEN_NUMBER;
   return HONE_OK;
@@ -162,10 +155,10 @@ hone_status hn_lex_next(hn_lexer *lexer) {
   if (c == '"') return read_string(lexer, HN_TOKEN_STRING);
   if (c == '%') return read_value(lexer);
   if (begins_number(lexer)) return read_number(lexer);
-  if (is_letter(c)) return read_word(lexer);
+  if (hn_is_letter(c)) return read_word(lexer);
   if (c == '#') {
     ++lexer->at;
-    while (hex_digit(peek(lexer, 0)) >= 0) ++lexer->at;
+    while (hn_hex_digit(peek(lexer, 0)) >= 0) ++lexer->at;
     return finish(lexer, HN_TOKEN_BITS, 1);
   }
   if (c == '.' && peek(lexer, 1) == '.' && peek(lexer, 2) == '.') {
@@ -266,7 +259,7 @@ hone_status hn_lex_take_bits(hn_lexer *lexer, uint64_t *out, int out_count) {
   for (size_t i = 0; i < token->length; ++i) {
     const size_t place = (token->length - 1 - i) / 16; /* from the least significant word */
     uint64_t *word = &out[(size_t)out_count - 1 - place];
-    *word = *word << 4 | (uint64_t)hex_digit(token->text[i]);
+    *word = *word << 4 | (uint64_t)hn_hex_digit(token->text[i]);
   }
   return hn_lex_next(lexer);
 }

@@ -234,6 +234,12 @@ static void empty_block(hn_block *block) {
   block->param_count = 0;
 }
 
+bool hn_node_is_unused(const hn_node *node) {
+  for (int i = 0; i < node->out_count; ++i)
+    if (node->out[i] && node->out[i]->uses) return false;
+  return true;
+}
+
 void hn_node_remove(hn_node *node) {
   hone_graph *graph = node->owner->graph;
   for (int i = 0; i < node->block_count; ++i) empty_block(node->blocks[i]);

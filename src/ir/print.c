@@ -2,6 +2,7 @@
 /* print.c - a graph as the text that ir/text.h describes. What is written depends on the graph only, not on the order
  * of edits that made it. */
 #include "ir/text.h"
+#include "base/letters.h"
 #include "ir/elements.h"
 #include <string.h>
 
@@ -22,8 +23,8 @@ static void begin_line(printer *p) {
 
 static bool is_plain(const char *name, const char *also) {
   for (const char *c = name; *c; ++c) {
-    const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-    const bool later = (*c >= '0' && *c <= '9') || strchr(also, *c);
+    const bool letter = hn_is_letter(*c);
+    const bool later = hn_is_digit(*c) || strchr(also, *c);
     if (!letter && !later) return false;
   }
   return *name != 0;

@@ -32,16 +32,14 @@ static void clip_reals(hone_eval *eval, int64_t first, int64_t last) {
   }
 }
 
-static bool is_less(int64_t a, int64_t b, bool is_unsigned) { return is_unsigned ? (uint64_t)a < (uint64_t)b : a < b; }
-
 static void clip_ints(hone_eval *eval, int64_t first, int64_t last) {
   const bool is_unsigned = hn_dtype_is_unsigned(eval->in[0].type.dtype);
   const bool has_low = hn_eval_given(eval, 1), has_high = hn_eval_given(eval, 2);
   const int64_t low = has_low ? hn_int(&eval->in[1], 0) : 0, high = has_high ? hn_int(&eval->in[2], 0) : 0;
   for (int64_t at = first; at < last; ++at) {
     int64_t value = hn_int(&eval->in[0], at);
-    if (has_low && is_less(value, low, is_unsigned)) value = low;
-    if (has_high && is_less(high, value, is_unsigned)) value = high;
+    if (has_low && hn_int_less(value, low, is_unsigned)) value = low;
+    if (has_high && hn_int_less(high, value, is_unsigned)) value = high;
     hn_store_int(&eval->out[0], at, value);
   }
 }

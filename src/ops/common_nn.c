@@ -94,6 +94,12 @@ hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const ho
       .flops = flops, .bytes_read = hn_cost_bytes(in, in_count), .bytes_written = hn_cost_bytes(out, out_count)};
 }
 
+hone_cost hn_cost_transform(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                            int out_count) {
+  (void)attrs;
+  return hn_cost_work(50.0 * (double)hn_elems(&out[0].type.shape), in, in_count, out, out_count);
+}
+
 double hn_eval_dot(const hone_eval *eval, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b,
                    int64_t b_at, int64_t b_step, int64_t count) {
   enum { AT_ONCE = 1 << 16 };

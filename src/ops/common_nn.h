@@ -28,6 +28,9 @@ bool hn_eval_wanted(const hone_eval *eval, int output); /* an optional output th
 void hn_window_joint(const hone_eval *eval, const hone_window *window, int64_t *first, int64_t *last);
 
 hone_cost hn_cost_work(double flops, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
+/* A fast Fourier transform: 5 n log2(n), with 10 for log2. */
+hone_cost hn_cost_transform(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                            int out_count);
 
 /* ---- the fused epilogue: act, act_alpha, act_beta (src/ops/common_epilogue.c, src/kernels/activations.inc) ---- */
 #define HN_EPILOGUE_ATTRS                                                                                              \

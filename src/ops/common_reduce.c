@@ -40,7 +40,7 @@ static hone_status infer_open(hone_infer *infer, int rank, bool keep) {
   return hn_out_after_run(infer, 0, rank - (int)length, INT64_MAX);
 }
 
-hone_status hn_infer_reduce(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b)) {
+hone_status hn_infer_reduce_values(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b)) {
   const int rank = hn_in_rank(infer, 0);
   const bool keep = hn_attr_int(infer->attrs, "keepdims") != 0;
   bool reduced[HONE_MAX_RANK] = {false}, known;
@@ -75,6 +75,8 @@ hone_status hn_infer_reduce(hone_infer *infer, int64_t (*fold)(hone_dims *dims, 
   if (to) to[0] = total;
   return HONE_OK;
 }
+
+hone_status hn_infer_reduce(hone_infer *infer) { return hn_infer_reduce_values(infer, NULL); }
 
 /* ---- eval ---- */
 

@@ -15,17 +15,18 @@ typedef struct hn_reduction {
   bool shift_by_largest; /* real() sees x - max(x), finish()'s result gets max(x) back */
 } hn_reduction;
 
-/* Output 0's type, and its value when small integers are reduced to one; fold NULL: values are not followed. */
-hone_status hn_infer_reduce(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b));
+hone_status hn_infer_reduce(hone_infer *infer); /* output 0's type */
+/* And its value when small integers are reduced to one. */
+hone_status hn_infer_reduce_values(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b));
 hone_status hn_eval_reduce(hone_eval *eval, const hone_window *window, const hn_reduction *reduction);
 hone_cost hn_cost_reduce(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
                          int out_count);
 
-/* The rest of a reduction row: ports are data, axes -> reduced. */
+/* The rest of a reduction row but infer: ports are data, axes -> reduced. */
 #define HN_REDUCE_ROW(op_name, op_doc, data_types)                                                                     \
   .struct_size = sizeof(hone_op), .name = op_name, .doc = op_doc,                                                      \
   .in = {{"data", 'T', data_types}, {"axes", 0, HONE_BIT(HONE_I64), HONE_PORT_OPTIONAL}}, .out = {{"reduced", 'T'}},   \
-  .attr = {HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("noop_with_empty_axes", 0)}, .infer = infer, .eval = eval,      \
+  .attr = {HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("noop_with_empty_axes", 0)}, .eval = eval,                      \
   .traits = HONE_WINDOWED, .cost = hn_cost_reduce, .report_class = "Reduction"
 
 /* arg_max and arg_min: the first (or last) place of the element that no other beats. */

@@ -100,11 +100,6 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   return HONE_OK;
 }
 
-static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
-  (void)attrs; /* as a fast transform: 5 n log2(n), with 10 for log2 */
-  return hn_cost_work(50.0 * (double)hn_elems(&out[0].type.shape), in, in_count, out, out_count);
-}
-
 const hone_op hn_op_dft = {
     .struct_size = sizeof(hone_op),
     .name = "dft",
@@ -117,7 +112,7 @@ const hone_op hn_op_dft = {
     .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = cost,
+    .cost = hn_cost_transform,
     .onnx = {{.name = "DFT", .first = 20, .last = HONE_LATEST},
              {.name = "DFT", .first = 17, .last = 19, .to_input = "axis=2", .set = "default_axis=1"}},
 };

@@ -12,11 +12,10 @@ static double finish(double total, int64_t count) {
 
 static const hn_reduction reduction = {.start = HN_START_ZERO, .real = reduce_real, .finish = finish};
 
-static hone_status infer(hone_infer *infer) { return hn_infer_reduce(infer, NULL); }
-
 static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
 
 const hone_op hn_op_reduce_log_sum = {
     HN_REDUCE_ROW("reduce_log_sum", "the logarithm of the sum along some axes", HONE_TYPES_NUMBER),
+    .infer = hn_infer_reduce,
     .onnx = {{"ReduceLogSum", 1, 17, .to_input = "axes=1"}, {"ReduceLogSum", 18, HONE_LATEST}},
 };

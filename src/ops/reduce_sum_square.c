@@ -11,11 +11,10 @@ static int64_t reduce_int(int64_t total, int64_t x, bool is_unsigned) {
 
 static const hn_reduction reduction = {.start = HN_START_ZERO, .real = reduce_real, .integer = reduce_int};
 
-static hone_status infer(hone_infer *infer) { return hn_infer_reduce(infer, NULL); }
-
 static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
 
 const hone_op hn_op_reduce_sum_square = {
     HN_REDUCE_ROW("reduce_sum_square", "the sum of x^2 along some axes", HONE_TYPES_NUMBER),
+    .infer = hn_infer_reduce,
     .onnx = {{"ReduceSumSquare", 1, 17, .to_input = "axes=1"}, {"ReduceSumSquare", 18, HONE_LATEST}},
 };

@@ -59,11 +59,6 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   return HONE_OK;
 }
 
-static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
-  (void)attrs; /* as fast transforms */
-  return hn_cost_work(50.0 * (double)hn_elems(&out[0].type.shape), in, in_count, out, out_count);
-}
-
 const hone_op hn_op_stft = {
     .struct_size = sizeof(hone_op),
     .name = "stft",
@@ -77,6 +72,6 @@ const hone_op hn_op_stft = {
     .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = cost,
+    .cost = hn_cost_transform,
     .onnx = {{.name = "STFT", .first = 17, .last = HONE_LATEST}},
 };

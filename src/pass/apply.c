@@ -140,17 +140,11 @@ static hone_status keep_parts(const hn_match *match, const attempt *try) {
   return hn_parts_attach(fused, match->nodes, match->node_count, outputs);
 }
 
-static bool is_unused(const hn_node *node) {
-  for (int i = 0; i < node->out_count; ++i)
-    if (node->out[i] && node->out[i]->uses) return false;
-  return true;
-}
-
 static void remove_matched(hn_match *match) {
   for (int left = match->node_count; left > 0;) {
     const int before = left;
     for (int i = 0; i < left; ++i) {
-      if (!is_unused(match->nodes[i])) continue;
+      if (!hn_node_is_unused(match->nodes[i])) continue;
       hn_node_remove(match->nodes[i]);
       match->nodes[i--] = match->nodes[--left];
     }

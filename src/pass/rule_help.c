@@ -84,6 +84,10 @@ const char *hn_when_bias_late(const hn_match *match) {
 
 hone_status hn_make_flat(hn_match *match) { return hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}); }
 
+hone_status hn_make_slope(hn_match *match) {
+  return hn_bind_float(match, "slope", hn_real(hn_bound(match, "k")->fact.constant, 0));
+}
+
 const char *hn_when_bounds(const hn_match *match) {
   const hn_value *low = hn_bound(match, "low"), *high = hn_bound(match, "high");
   if ((low && !hn_is_scalar_constant(low)) || (high && !hn_is_scalar_constant(high))) return "a bound is not a scalar";

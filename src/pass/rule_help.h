@@ -35,6 +35,7 @@ const char *hn_when_slopes(const hn_match *match);
  * flat to the shape [-1]. */
 const char *hn_when_bias_late(const hn_match *match);
 hone_status hn_make_flat(hn_match *match);
+hone_status hn_make_slope(hn_match *match); /* $slope: the scalar bound to k */
 
 /* What a layer with an epilogue absorbs behind it; layer is the op's name. Each row: find, put, because. */
 #define HN_ACTIVATION(layer, rule, find_text, put_text)                                                                \

@@ -63,10 +63,6 @@ static const char *when_scalar_slope(const hn_match *match) {
   return hn_is_scalar_constant(hn_bound(match, "k")) ? NULL : "";
 }
 
-static hone_status make_slope(hn_match *match) {
-  return hn_bind_float(match, "slope", hn_real(hn_bound(match, "k")->fact.constant, 0));
-}
-
 #define NOTHING(rule, find_text, when_function, because)                                                               \
   { .name = rule, .find = find_text, .put = "x", .when = when_function, .why = because }
 
@@ -106,6 +102,6 @@ const hn_rewrite hn_rules_cleanup[] = {
      .find = "prelu(x, k:const)",
      .put = "leaky_relu[alpha=$slope](x)",
      .when = when_scalar_slope,
-     .make = make_slope,
+     .make = hn_make_slope,
      .why = "one slope for all is an attribute"},
     {0}};

@@ -14,10 +14,6 @@ static const char *when_slope(const hn_match *match) {
   return slope > 0 && slope < 1 ? NULL : "";
 }
 
-static hone_status make_slope(hn_match *match) {
-  return hn_bind_float(match, "slope", hn_real(hn_bound(match, "k")->fact.constant, 0));
-}
-
 /* ---- pools of whole planes ---- */
 
 static const char *when_whole(const hn_match *match) {
@@ -142,7 +138,7 @@ const hn_rewrite hn_rules_pieces[] = {{.name = "max_to_leaky_relu",
                                        .find = "max(x, mul(x, k:const))",
                                        .put = "leaky_relu[alpha=$slope](x)",
                                        .when = when_slope,
-                                       .make = make_slope,
+                                       .make = hn_make_slope,
                                        .why = "one step for a function in pieces"},
                                       {.name = "average_pool_of_all",
                                        .find = "average_pool(x)",

@@ -5,16 +5,10 @@
 
 /* ---- eliminate_dead ---- */
 
-static bool is_dead(const hn_node *node) {
-  for (int i = 0; i < node->out_count; ++i)
-    if (node->out[i] && node->out[i]->uses) return false;
-  return true;
-}
-
 static void remove_dead(hn_pass_run *run, hn_block *block) {
   for (hn_node *node = block->last, *prev; node; node = prev) {
     prev = node->prev;
-    if (is_dead(node)) {
+    if (hn_node_is_unused(node)) {
       hn_node_remove(node);
       ++run->changes;
       continue;

@@ -4,20 +4,17 @@
  * Quoted are names that are not letters, digits, _ . # with no digit first. */
 #include "tensor/dims.h"
 #include "base/checked.h"
+#include "base/letters.h"
 #include <string.h>
 
 enum { MAX_DEPTH = 200, MAX_NAME = 256 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static bool is_name_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '#';
-}
+static bool is_name_char(char c) { return hn_is_digit(c) || hn_is_letter(c) || c == '.' || c == '#'; }
 
 /* ---- writing ---- */
 
 static void text_name(hn_text *text, const char *name) {
-  bool plain = name[0] && !is_digit(name[0]);
+  bool plain = name[0] && !hn_is_digit(name[0]);
   for (const char *c = name; *c; ++c) plain = plain && is_name_char(*c);
   if (plain)
     hn_text_add(text, name);
@@ -120,18 +117,12 @@ static bool read_sum(reader *r, int64_t *out);
 
 static bool read_number(reader *r, int64_t *out) {
   int64_t value = 0;
-  while (r->at < r->end && is_digit(*r->at)) {
+  while (r->at < r->end && hn_is_digit(*r->at)) {
     if (!hn_mul_i64(value, 10, &value) || !hn_add_i64(value, *r->at - '0', &value)) return false;
     ++r->at;
   }
   *out = value;
   return true;
-}
-
-static int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* One escape of hn_text_quoted, after its backslash. */
@@ -144,7 +135,7 @@ static bool read_escape(reader *r, char *out) {
   if (c != 'u') return letter || c == '"' || c == '\\' || c == '/';
   int code = 0;
   for (int i = 0; i < 4; ++i) {
-    const int digit = r->at < r->end ? hex_value(*r->at++) : -1;
+    const int digit = r->at < r->end ? hn_hex_digit(*r->at++) : -1;
     if (digit < 0) return false;
     code = code * 16 + digit;
   }
@@ -200,7 +191,7 @@ static bool read_factor(reader *r, int64_t *out) {
     *out = hn_dim_sub(r->dims, 0, *out);
     return !r->dims->failed;
   }
-  if (is_digit(*r->at)) return read_number(r, out);
+  if (hn_is_digit(*r->at)) return read_number(r, out);
   if (*r->at == '"') {
     if (!read_quoted(r, name)) return false;
   } else {

@@ -16,6 +16,9 @@ double hn_real(const hone_tensor *tensor, int64_t at); /* ints and bools are con
  */
 double hn_dot(double sum, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b, int64_t b_at,
               int64_t b_step, int64_t count);
+static inline bool hn_int_less(int64_t a, int64_t b, bool is_unsigned) { /* is_unsigned: they are u64's bits */
+  return is_unsigned ? (uint64_t)a < (uint64_t)b : a < b;
+}
 int64_t hn_int(const hone_tensor *tensor, int64_t at);             /* floats truncate toward zero; NaN gives 0 */
 void hn_store_real(hone_tensor *tensor, int64_t at, double value); /* into ints: truncates, wraps; bool: != 0 */
 void hn_store_int(hone_tensor *tensor, int64_t at, int64_t value); /* into floats: rounds */

@@ -3,6 +3,7 @@
  * cannot divide gives 0, and the least integer by -1 gives itself. The simplest operations run over all lanes at once,
  * since nearly every fused chain is made of them. */
 #include "tensor/expr.h"
+#include "tensor/element.h"
 #include <math.h>
 
 /* ---- reals ---- */
@@ -167,10 +168,6 @@ static int64_t shift(int64_t a, int64_t by, bool left, bool wide_unsigned) {
   return wrap(~(~(uint64_t)a >> by));
 }
 
-static bool below(int64_t a, int64_t b, bool wide_unsigned) {
-  return wide_unsigned ? (uint64_t)a < (uint64_t)b : a < b;
-}
-
 static int64_t sign_of(int64_t a, bool wide_unsigned) { return wide_unsigned ? a != 0 : (a > 0) - (a < 0); }
 
 static int64_t int_step(const hn_expr_step *step, bool wide_unsigned, int64_t a, int64_t b, int64_t c) {
@@ -183,8 +180,8 @@ static int64_t int_step(const hn_expr_step *step, bool wide_unsigned, int64_t a,
   case HN_EXPR_MOD: return remainder_of(a, b, true, wide_unsigned);
   case HN_EXPR_FMOD: return remainder_of(a, b, false, wide_unsigned);
   case HN_EXPR_POW: return power(a, b, wide_unsigned);
-  case HN_EXPR_MIN: return below(a, b, wide_unsigned) ? a : b;
-  case HN_EXPR_MAX: return below(a, b, wide_unsigned) ? b : a;
+  case HN_EXPR_MIN: return hn_int_less(a, b, wide_unsigned) ? a : b;
+  case HN_EXPR_MAX: return hn_int_less(a, b, wide_unsigned) ? b : a;
   case HN_EXPR_NEG: return wrap(0 - (uint64_t)a);
   case HN_EXPR_ABS: return a < 0 && !wide_unsigned ? wrap(0 - (uint64_t)a) : a;
   case HN_EXPR_SIGN: return sign_of(a, wide_unsigned);
@@ -192,10 +189,10 @@ static int64_t int_step(const hn_expr_step *step, bool wide_unsigned, int64_t a,
   case HN_EXPR_FLOOR:
   case HN_EXPR_CEIL:
   case HN_EXPR_ROUND: return a;
-  case HN_EXPR_LT: return below(a, b, wide_unsigned);
-  case HN_EXPR_LE: return !below(b, a, wide_unsigned);
-  case HN_EXPR_GT: return below(b, a, wide_unsigned);
-  case HN_EXPR_GE: return !below(a, b, wide_unsigned);
+  case HN_EXPR_LT: return hn_int_less(a, b, wide_unsigned);
+  case HN_EXPR_LE: return !hn_int_less(b, a, wide_unsigned);
+  case HN_EXPR_GT: return hn_int_less(b, a, wide_unsigned);
+  case HN_EXPR_GE: return !hn_int_less(a, b, wide_unsigned);
   case HN_EXPR_EQ: return a == b;
   case HN_EXPR_NE: return a != b;
   case HN_EXPR_AND: return a && b;

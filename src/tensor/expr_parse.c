@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expr_parse.c - reads the text of an expression: {name = call ;} call. Allocates nothing; columns count from 1. */
 #include "tensor/expr_build.h"
+#include "base/letters.h"
 #include "tensor/attrs.h"
 #include <errno.h>
 #include <math.h>
@@ -26,9 +27,6 @@ static void skip_spaces(parser *p) {
 
 static int column(const parser *p, const char *at) { return (int)(at - p->text) + 1; }
 
-static bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static hone_status expected(const parser *p, const char *what) {
   if (*p->at == 0)
     return HN_FAIL(p->diag, HONE_MALFORMED, "column %d: expected %s, but the text ends", column(p, p->at), what);
@@ -51,7 +49,7 @@ static int64_t truncated(double real) { return real > -0x1p63 && real < 0x1p63 ?
 static hone_status read_name(parser *p, char *name) {
   const char *start = p->at;
   size_t length = 0;
-  for (; is_name_start(*p->at) || is_digit(*p->at); ++p->at)
+  for (; hn_is_letter(*p->at) || hn_is_digit(*p->at); ++p->at)
     if (length + 1 < MAX_NAME) name[length++] = *p->at;
   name[length] = 0;
   if (p->at - start >= MAX_NAME)
@@ -115,7 +113,7 @@ static hone_status read_call(parser *p, const char *name, const char *start, int
 static int find_input(const parser *p, const char *name) {
   for (int i = 0; p->names && i < p->in_count; ++i)
     if (p->names[i] && strcmp(p->names[i], name) == 0) return i;
-  if (p->names || name[0] != 'x' || !is_digit(name[1]) || strlen(name) > 4) return -1;
+  if (p->names || name[0] != 'x' || !hn_is_digit(name[1]) || strlen(name) > 4) return -1;
   char *end;
   const long number = strtol(name + 1, &end, 10);
   return *end == 0 && number < p->in_count ? (int)number : -1;
@@ -147,9 +145,9 @@ static hone_status read_value(parser *p, int *out) {
   skip_spaces(p);
   if (*p->at == '$')
     HN_TRY(read_attribute(p, out));
-  else if (is_name_start(*p->at))
+  else if (hn_is_letter(*p->at))
     HN_TRY(read_named(p, out));
-  else if (is_digit(*p->at) || *p->at == '-' || *p->at == '.')
+  else if (hn_is_digit(*p->at) || *p->at == '-' || *p->at == '.')
     HN_TRY(read_number(p, out));
   else
     return expected(p, "an input, a number, $attribute or a call");
@@ -162,7 +160,7 @@ static hone_status read_label(parser *p, char *name, bool *out_found) {
   *out_found = false;
   skip_spaces(p);
   const char *start = p->at;
-  if (!is_name_start(*p->at)) return HONE_OK;
+  if (!hn_is_letter(*p->at)) return HONE_OK;
   HN_TRY(read_name(p, name));
   skip_spaces(p);
   *out_found = *p->at == '=';
