@@ -13,13 +13,13 @@
 #include <string.h>
 
 /* Free dims whose profile is one number become that number: everything downstream is then static. */
-static hone_status fix_static_dims(hone_graph *graph, const hone_shape *min, const hone_shape *max) {
+static hone_status fix_static_dims(hone_graph *graph, const hn_ranges *ranges) {
   bool changed = false;
   for (int i = 0; i < graph->main->param_count; ++i) {
     hone_shape *shape = &graph->main->params[i]->fact.type.shape;
     for (int d = 0; d < shape->rank; ++d)
-      if (HONE_SYMBOLIC(shape->dim[d]) && min[i].dim[d] == max[i].dim[d]) {
-        shape->dim[d] = min[i].dim[d];
+      if (HONE_SYMBOLIC(shape->dim[d]) && ranges->min[i].dim[d] == ranges->max[i].dim[d]) {
+        shape->dim[d] = ranges->min[i].dim[d];
         changed = true;
       }
   }
@@ -94,7 +94,7 @@ static hone_status tune_and_lower(build_state *b, making *m) {
 
 /* To where the shapes have been asked of every operator: no shape is refused later. */
 static hone_status shape(const build_state *b, making *m) {
-  HN_TRY(fix_static_dims(m->graph, m->ranges.min, m->ranges.max));
+  HN_TRY(fix_static_dims(m->graph, &m->ranges));
   HN_TRY(optimise(b, m));
   return hn_profiles_try(b->context, m->graph, &m->ranges, &m->arena);
 }

@@ -24,7 +24,9 @@ static hone_status check_dim(hone_context *context, const char *input, int axis,
 
 /* One input's profile: as given, or its own fixed shape; a free dim without a profile is 1, with a warning. */
 static hone_status input_shape(hone_context *context, const hone_graph *graph, const hone_build_options *options,
-                               int profile, const hn_value *value, hone_shape *min, hone_shape *opt, hone_shape *max) {
+                               int profile, int input, hn_ranges *out) {
+  const hn_value *value = graph->main->params[input];
+  hone_shape *min = &out->min[input], *opt = &out->opt[input], *max = &out->max[input];
   const hone_shape *shape = &value->fact.type.shape;
   if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
     const hn_node *reader = value->uses ? value->uses->node : NULL;
@@ -128,9 +130,7 @@ hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, con
                      .opt = HN_NEW(arena, hone_shape, inputs + 1),
                      .max = HN_NEW(arena, hone_shape, inputs + 1)};
   if (!out->min || !out->opt || !out->max) return HN_FAIL_MEMORY(&context->diag);
-  for (int i = 0; i < inputs; ++i)
-    HN_TRY(input_shape(context, graph, options, profile, graph->main->params[i], &out->min[i], &out->opt[i],
-                       &out->max[i]));
+  for (int i = 0; i < inputs; ++i) HN_TRY(input_shape(context, graph, options, profile, i, out));
   return HONE_OK;
 }
 
