@@ -110,9 +110,6 @@ bool cli_read_size(const char *text, uint64_t *out_bytes);                    /*
 double cli_real(const cli_tool *cli, const char *name, double otherwise);
 int cli_list(const cli_tool *cli, const char *name, const char **out, int room); /* how many; room bounds them */
 
-/* The name nearest to a misspelt one, or NULL when none is near (near.c). */
-const char *cli_near(const char *wanted, const char *best_so_far, const char *candidate);
-
 /* ---- messages (message.c) ---- */
 void cli_error(const char *format, ...) HONE_PRINTF(1, 2); /* "hone: ..." on stderr */
 void cli_note(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3);

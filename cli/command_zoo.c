@@ -42,7 +42,7 @@ static const zoo_row *find_row(const cli_tool *cli, const char *name) {
   const char *near = NULL;
   for (const zoo_row *row = cli_zoo_rows; row->name; ++row) {
     if (strcmp(row->name, name) == 0) return row;
-    near = cli_near(name, near, row->name);
+    near = hone_nearest_name(name, near, row->name);
   }
   (void)cli_usage_error(cli, "the zoo has no %s%s%s", name, near ? "; did you mean " : "", near ? near : "");
   return NULL;

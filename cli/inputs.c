@@ -101,7 +101,7 @@ int cli_part_pair(cli_tool *cli, const char *what, const char *text, size_t leng
   if (!parted) return cli_usage_error(cli, "%s: which %s? write NAME%c%s", room, what, sign, room);
   *parted = 0;
   const char *near = NULL;
-  for (int p = 0; p < port_count; ++p) near = cli_near(room, near, ports[p].name);
+  for (int p = 0; p < port_count; ++p) near = hone_nearest_name(room, near, ports[p].name);
   if (!near && port_count == 1) near = ports[0].name;
   return cli_usage_error(cli, "the model has no %s %s%s%s", what, room, near ? "; did you mean " : "",
                          near ? near : "");

@@ -55,7 +55,7 @@ const cli_command *cli_command_find(const char *name) {
   const char *near = NULL;
   for (const cli_command *const *row = cli_commands; *row; ++row) {
     if (strcmp((*row)->name, name) == 0) return *row;
-    near = cli_near(name, near, (*row)->name);
+    near = hone_nearest_name(name, near, (*row)->name);
   }
   if (near)
     cli_error("there is no command %s; did you mean %s?", name, near);

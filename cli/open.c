@@ -186,7 +186,7 @@ static int check_shapes(cli_tool *cli, const char *option, cli_shape *shapes, in
     const char *near = NULL;
     for (int p = 0; p < port_count; ++p) {
       if (strcmp(ports[p].name, shapes[s].input) == 0) found = &ports[p];
-      near = cli_near(shapes[s].input, near, ports[p].name);
+      near = hone_nearest_name(shapes[s].input, near, ports[p].name);
     }
     if (!found && !shapes[s].input[0])
       return cli_usage_error(cli, "--%s: a name is needed; the model has %d inputs", option, port_count);

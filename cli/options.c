@@ -24,7 +24,8 @@ static int unknown_option(const cli_tool *cli, const char *argument, const char 
       return cli_usage_error(cli, "%s is an option of hone %s", argument, (*other)->name);
   const char *near = NULL;
   for (int t = 0; t < CLI_MAX_TABLES && cli->command->tables[t]; ++t)
-    for (const cli_option *row = cli->command->tables[t]; row->name; ++row) near = cli_near(wanted, near, row->name);
+    for (const cli_option *row = cli->command->tables[t]; row->name; ++row)
+      near = hone_nearest_name(wanted, near, row->name);
   if (near) return cli_usage_error(cli, "there is no option %s; did you mean %s%s?", argument, dashes(near), near);
   return cli_usage_error(cli, "there is no option %s", argument);
 }

@@ -108,7 +108,7 @@ static void see_layer(void *user, const hone_node_info *node) {
     spec *s = &check->specs[i];
     char name[256];
     (void)snprintf(name, sizeof name, "%.*s", (int)s->node_length, s->node);
-    check->near[i] = cli_near(name, check->near[i], node->name);
+    check->near[i] = hone_nearest_name(name, check->near[i], node->name);
     if (!names_node(s, node->name)) continue;
     s->used = true;
     last = s; /* later ones override earlier ones */

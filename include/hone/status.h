@@ -39,6 +39,11 @@ typedef enum hone_status {
 /* The code's name in lower case words, e.g. "malformed". Static storage. */
 HONE_API const char *hone_status_name(hone_status status);
 
+/* For "did you mean": of all names that there are, the nearest to one that is none of them. Begin with NULL as the best
+ * and give every name in turn: the result is the best so far. Names with more than a few wrong letters are not near;
+ * case does not count. Of equals the first stays. */
+HONE_API const char *hone_nearest_name(const char *wanted, const char *best, const char *name);
+
 /* A list of messages with a fixed capacity; adding one never allocates. Later messages than fit are counted only. */
 typedef struct hone_diagnostics hone_diagnostics;
 

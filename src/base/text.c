@@ -2,6 +2,7 @@
 /* text.c - a growing byte string, and numbers as text that does not depend on the process's locale. */
 #include "base/text.h"
 #include "base/checked.h"
+#include "base/letters.h"
 #include "base/utf8.h"
 #include <float.h>
 #include <math.h>
@@ -157,10 +158,31 @@ void hn_copy_text(char *to, size_t room, const char *from) {
   to[length] = 0;
 }
 
-size_t hn_text_unlike(const char *a, size_t a_length, const char *b) {
-  const size_t b_length = strlen(b), shorter = a_length < b_length ? a_length : b_length;
-  size_t begin = 0, end = 0;
-  while (begin < shorter && a[begin] == b[begin]) ++begin;
-  while (end < shorter - begin && a[a_length - 1 - end] == b[b_length - 1 - end]) ++end;
-  return a_length + b_length - 2 * (begin + end);
+static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
+
+static bool same_letter(char a, char b) { return hn_lower(a) == hn_lower(b); }
+
+/* Damerau 1964 in the restricted form, row by row; behind the first LONGEST letters from where they differ,
+ * all letters count as changed. */
+size_t hn_text_unlike(const char *written, size_t length, const char *name) {
+  enum { LONGEST = 128, EDIT = 2, FOLLOWS = 1 };
+  size_t rows[3][LONGEST + 1];
+  for (; length > 0 && *name && same_letter(*written, *name); --length) ++written, ++name;
+  const size_t name_length = strlen(name), m = lesser(length, LONGEST), n = lesser(name_length, LONGEST);
+  for (size_t j = 0; j <= n; ++j) rows[0][j] = j * EDIT;
+  for (size_t i = 1; i <= m; ++i) {
+    size_t *row = rows[i % 3];
+    const size_t *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
+    row[0] = i * EDIT;
+    for (size_t j = 1; j <= n; ++j) {
+      const size_t changed = above[j - 1] + (same_letter(written[i - 1], name[j - 1]) ? 0 : EDIT);
+      row[j] = lesser(changed, lesser(above[j], row[j - 1]) + EDIT);
+      if (i > 1 && j > 1 && same_letter(written[i - 1], name[j - 2]) && same_letter(written[i - 2], name[j - 1]))
+        row[j] = lesser(row[j], two_above[j - 2] + EDIT);
+    }
+  }
+  size_t least = m * EDIT + n * FOLLOWS;
+  for (size_t j = 1; j <= n; ++j) least = lesser(least, rows[m % 3][j] + (n - j) * FOLLOWS);
+  const size_t rest = length - m, name_rest = name_length - n;
+  return least + rest * EDIT + (name_rest > rest ? name_rest - rest : 0) * FOLLOWS;
 }

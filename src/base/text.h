@@ -28,8 +28,9 @@ void hn_text_quoted(hn_text *text, const char *string, size_t length);
 const char *hn_text_string(const hn_text *text); /* "" when nothing was appended; borrowed */
 
 bool hn_name_equal(const char *a, const char *b); /* strcmp == 0, NULL equals NULL only */
-/* How unlike two names are: what remains of both when the common beginning and end are gone. */
-size_t hn_text_unlike(const char *a, size_t a_length, const char *b);
+/* How unlike a name is to the one that was written: 2 for each letter to change, add, drop or swap with its neighbour,
+ * 1 for each that would only have to follow. Case does not count. */
+size_t hn_text_unlike(const char *written, size_t length, const char *name);
 /* snprintf into a fixed array, always terminated. */
 void hn_copy_text(char *to, size_t room, const char *from);
 

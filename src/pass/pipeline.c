@@ -2,8 +2,8 @@
 /* pipeline.c - the passes, in order. Recognising and moving transposes come before fusing, which needs neighbours to be
  * next to each other; folding follows whatever computes on constants; a pass may stand here more than once. */
 #include "pass/pipeline.h"
+#include "base/near.h"
 #include "pass/passes.h"
-#include <stdio.h>
 #include <string.h>
 
 #if defined(HN_VERIFY_PASSES) || !defined(NDEBUG)
@@ -134,71 +134,29 @@ static void each_name(bool rules, void (*see)(void *user, const char *name), voi
   }
 }
 
-/* How many letters one has to change, add or drop (Levenshtein); names are short, longer ones are far from all. */
-static int distance(const char *a, const char *b) {
-  enum { LONGEST = 48 };
-  int row[LONGEST + 1];
-  const int a_length = (int)strnlen(a, LONGEST + 1), b_length = (int)strnlen(b, LONGEST + 1);
-  if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
-  for (int j = 0; j <= b_length; ++j) row[j] = j;
-  for (int i = 1; i <= a_length; ++i) {
-    int corner = row[0];
-    row[0] = i;
-    for (int j = 1; j <= b_length; ++j) {
-      const int change = corner + (a[i - 1] != b[j - 1]);
-      corner = row[j];
-      int least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-      row[j] = change < least ? change : least;
-    }
-  }
-  return row[b_length];
-}
-
-enum { MOST_NEAR = 5 };
-
 typedef struct search {
-  const char *wanted;
+  hn_near near;
   bool found;
-  const char *near[MOST_NEAR]; /* the nearest first */
-  int distance[MOST_NEAR], count;
 } search;
 
 static void look(void *user, const char *name) {
   search *s = user;
-  s->found = s->found || strcmp(s->wanted, name) == 0;
-}
-
-static void collect_near(void *user, const char *name) {
-  search *s = user;
-  const int length = (int)strlen(s->wanted);
-  int far = distance(s->wanted, name);
-  if (length >= 3 && strstr(name, s->wanted)) far = 1; /* a part of it */
-  if (far > length / 3 + 1) return;
-  for (int i = 0; i < s->count; ++i)
-    if (strcmp(s->near[i], name) == 0) return;
-  int at = s->count < MOST_NEAR ? s->count++ : MOST_NEAR;
-  for (; at > 0 && s->distance[at - 1] > far; --at) {
-    if (at == MOST_NEAR) continue; /* the last one goes */
-    s->near[at] = s->near[at - 1];
-    s->distance[at] = s->distance[at - 1];
-  }
-  if (at == MOST_NEAR) return;
-  s->near[at] = name;
-  s->distance[at] = far;
+  s->found = s->found || strcmp(s->near.wanted, name) == 0;
+  if (hn_is_near(s->near.wanted, name)) hn_near_add(&s->near, name);
 }
 
 static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
-  search s = {.wanted = name ? name : ""};
-  char near[MOST_NEAR * 64] = "";
+  const char *wanted = name ? name : "";
+  search s = {.near = {.wanted = wanted, .length = strlen(wanted)}};
   each_name(rules, look, &s);
   if (s.found) return HONE_OK;
-  each_name(rules, collect_near, &s);
-  for (int i = 0; i < s.count; ++i) {
-    const size_t length = strlen(near);
-    snprintf(near + length, sizeof near - length, "%s%.60s", i ? ", " : "; near it: ", s.near[i]);
-  }
-  return HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"%s", rules ? " or rule" : "", s.wanted,
-                 near);
+  hn_text near;
+  hn_text_init(&near, run->context->allocator);
+  hn_near_tell(&s.near, &near);
+  const hone_status status = HN_FAIL(&run->context->diag, HONE_INVALID, "no pass%s is named \"%.60s\"%s",
+                                     rules ? " or rule" : "", wanted, hn_text_string(&near));
+  hn_text_deinit(&near);
+  return status;
 }
 
 static hone_status check_names(hn_pass_run *run, const char *after) {

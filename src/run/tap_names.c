@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tap_names.c - which values a name stands for, and what became of those that a plan does not have. */
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/near.h"
 #include "run/tap.h"
 #include <string.h>
 
@@ -91,36 +91,14 @@ static void tell_fused(const hn_plan *plan, const hn_tap_item *items, int count,
                  step->name);
 }
 
-enum { NEAR = 4 };
-typedef struct near_names {
-  const char *wanted, *names[NEAR];
-  size_t unlike[NEAR];
-  int count;
-} near_names;
-
-static void consider(near_names *near, const char *name) {
-  const size_t unlike = hn_text_unlike(near->wanted, strlen(near->wanted), name);
-  int at = near->count;
-  for (int i = 0; i < near->count; ++i)
-    if (strcmp(near->names[i], name) == 0) return;
-  while (at > 0 && near->unlike[at - 1] > unlike) --at;
-  if (at == NEAR) return;
-  const int moved = (near->count < NEAR ? near->count : NEAR - 1) - at;
-  memmove(&near->names[at + 1], &near->names[at], (size_t)moved * sizeof near->names[0]);
-  memmove(&near->unlike[at + 1], &near->unlike[at], (size_t)moved * sizeof near->unlike[0]);
-  near->names[at] = name;
-  near->unlike[at] = unlike;
-  if (near->count < NEAR) ++near->count;
-}
-
 /* The names that are most alike: values, and nodes that steps stand for. */
 static void tell_near(const hn_plan *plan, const hn_tap_item *items, int count, const char *wanted, hn_text *out) {
-  near_names near = {.wanted = wanted};
-  for (int i = 0; i < count; ++i) consider(&near, items[i].name);
+  hn_near near = {.wanted = wanted, .length = strlen(wanted)};
+  for (int i = 0; i < count; ++i) hn_near_add(&near, items[i].name);
   for (int s = 0; s < plan->step_count; ++s)
-    for (int i = 0; i < plan->steps[s].origin_count; ++i) consider(&near, plan->steps[s].origins[i]);
+    for (int i = 0; i < plan->steps[s].origin_count; ++i) hn_near_add(&near, plan->steps[s].origins[i]);
   hn_text_add(out, "no step writes a value of that name, and none runs a node of it");
-  for (int i = 0; i < near.count; ++i) hn_text_printf(out, "%s%s", i ? ", " : "; near it: ", near.names[i]);
+  hn_near_tell(&near, out);
 }
 
 static bool is_constant(const hn_plan *plan, const char *name) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - growing texts, numbers that read back in any locale, quoting, names, hashing and the table. */
-#include "base/text.h"
+#include "base/near.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "unit/base/comma.h"
@@ -187,6 +187,76 @@ static void test_names(void **state) {
 }
 
 /* XXH3_64bits of "" with seed 0 is in the specification's reference vectors. */
+static void test_unlike(void **state) {
+  (void)state;
+  static const struct {
+    const char *written, *name;
+    size_t want;
+  } rows[] = {
+      {"", "", 0},
+      {"conv", "conv", 0},
+      {"Conv", "cONV", 0},
+      {"conw", "conv", 2},              /* changed */
+      {"cnv", "conv", 2},               /* added */
+      {"coonv", "conv", 2},             /* dropped */
+      {"cnov", "conv", 2},              /* swapped */
+      {"cnOv", "coNv", 2},              /* in another case */
+      {"conv", "conv_transpose", 10},   /* follows */
+      {"", "conv", 4},                  /* all of it follows */
+      {"conv", "", 8},                  /* all of it is too much */
+      {"onv", "conv", 2},               /* what is missing before is an edit */
+      {"cnv", "conv_transpose", 12},    /* both */
+      {"direkt", "direct.avx2", 2 + 5}, /* nearer than a short name with nothing in common */
+      {"direkt", "gemm", 10},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const size_t got = hn_text_unlike(rows[i].written, strlen(rows[i].written), rows[i].name);
+    if (got != rows[i].want) fail_msg("%s, %s: %zu, want %zu", rows[i].written, rows[i].name, got, rows[i].want);
+  }
+  assert_int_equal(hn_text_unlike("conv:k=1", 4, "conv"), 0); /* not read to its end */
+  static char written[1001], name[2001];
+  memset(written, 'a', 1000);
+  memset(name, 'b', 2000);
+  assert_int_equal(hn_text_unlike(written, 1000, name), 2 * 1000 + 1 * 1000); /* longer than what is compared */
+}
+
+static void test_near(void **state) {
+  (void)state;
+  static const char *const names[] = {"relu_d", "softmax", "relu", "prelu", "relu_c", "relu", "selu", "elu", "gelu"};
+  hn_near near = {.wanted = "relu:k", .length = 4};
+  hn_text text;
+  hn_text_init(&text, hn_allocator_default());
+  hn_near_tell(&near, &text);
+  assert_string_equal(hn_text_string(&text), "");
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) hn_near_add(&near, names[i]);
+  hn_near_tell(&near, &text);
+  assert_string_equal(hn_text_string(&text), "; near it: relu, relu_d, prelu, relu_c");
+  hn_text_deinit(&text);
+}
+
+static void test_nearest_name(void **state) {
+  (void)state;
+  static const struct {
+    const char *wanted, *names[3], *want;
+  } rows[] = {
+      {"buidl", {"bench", "build", NULL}, "build"},
+      {"BULD", {"bench", "build", NULL}, "build"},
+      {"resnet5", {"resnet18", "resnet50", NULL}, "resnet50"},
+      {"mobile", {"resnet18", "mobilenet_v2", NULL}, "mobilenet_v2"}, /* the beginning of it */
+      {"shapes", {"optShapes", NULL, NULL}, "optShapes"},             /* a part */
+      {"ab", {"xxab", NULL, NULL}, NULL},                             /* too short to be one */
+      {"abcd", {"acbe", "axxx", NULL}, "acbe"},
+      {"abcd", {"axxx", "xbxx", NULL}, NULL}, /* two letters at most */
+      {"y", {"x", "z", NULL}, "x"},           /* the first of equals */
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const char *got = NULL;
+    for (int n = 0; n < 3 && rows[i].names[n]; ++n) got = hone_nearest_name(rows[i].wanted, got, rows[i].names[n]);
+    if (got != rows[i].want && (!got || !rows[i].want || strcmp(got, rows[i].want) != 0))
+      fail_msg("%s: %s, want %s", rows[i].wanted, got ? got : "none", rows[i].want ? rows[i].want : "none");
+  }
+}
+
 static void test_hash(void **state) {
   (void)state;
   assert_true(hn_hash("", 0) == UINT64_C(0x2d06800538d394c2));
@@ -245,6 +315,8 @@ int main(void) {
       cmocka_unit_test(test_decimal_comma), cmocka_unit_test(test_quoted),
       cmocka_unit_test(test_names),         cmocka_unit_test(test_hash),
       cmocka_unit_test(test_table),         cmocka_unit_test(test_table_faults),
+      cmocka_unit_test(test_unlike),        cmocka_unit_test(test_near),
+      cmocka_unit_test(test_nearest_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void test_names(void **state) {
       {"relu_into_cnv", NULL, "relu_into_conv"},
       {"zzzzzzzzzzzz", NULL, "no pass or rule is named \"zzzzzzzzzzzz\""},
       {NULL, "relu_into_conv", "no pass is named \"relu_into_conv\""},
-      {NULL, "fold", "near it: fold_constants, fold_branches, fold_shapes"},
+      {NULL, "fold", "near it: fold_shapes, fold_branches, fold_constants"},
       {"own_outputs", NULL, "own_outputs cannot be disabled"},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
