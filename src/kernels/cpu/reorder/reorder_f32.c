@@ -26,10 +26,16 @@ HN_INLINE int64_t lanes_from(int64_t lane, int64_t channels) {
   return channels - lane < HN_LANES ? channels - lane : HN_LANES;
 }
 
-/* The last block of channels, which has fewer: whole tiles of pixels even so, since its lanes are there in memory. */
+/* The last block of channels, which has fewer: whole tiles of pixels even so, since its lanes are there in memory. Not
+ * in blocks of less than a vector: its tail would lie in the next pixel. */
 HN_INLINE void part_to_blocked(const hn_reorder_args *a, const reorder_unit *u) {
   const float *x = a->x + u->plain;
   float *y = a->y + u->blocked;
+  if (a->block < HN_LANES) {
+    memset(y, 0, (size_t)(u->pixels * a->block) * sizeof *y);
+    tile_any(x, a->pixels, y, a->block, u->channels, u->pixels);
+    return;
+  }
   for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
     const int64_t count = lanes_from(lane, u->channels), rows = count > 0 ? count : 0;
     const float *from = x + (rows ? lane * a->pixels : 0);
@@ -46,6 +52,10 @@ HN_INLINE void part_to_blocked(const hn_reorder_args *a, const reorder_unit *u) 
 HN_INLINE void part_from_blocked(const hn_reorder_args *a, const reorder_unit *u) {
   const float *x = a->x + u->blocked;
   float *y = a->y + u->plain;
+  if (a->block < HN_LANES) {
+    tile_any(x, a->block, y, a->pixels, u->pixels, u->channels);
+    return;
+  }
   for (int64_t lane = 0; lane < u->channels; lane += HN_LANES) {
     int64_t p = 0;
     for (; u->pixels - p >= HN_LANES; p += HN_LANES)
