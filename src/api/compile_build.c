@@ -82,12 +82,11 @@ static hone_status optimise(const build_state *b, making *m) {
 
 /* Weights are packed, timed and compared as they will be run: without subnormal numbers, unless those are to count. */
 static hone_status tune_and_lower(build_state *b, making *m) {
-  const hn_ranges *r = &m->ranges;
   const bool flush = !b->options->keep_subnormals;
   if (flush) HN_TRY(hn_graph_flush_subnormals(m->graph));
   const hn_float_mode before = hn_float_mode_flush(flush);
-  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, r->min, r->opt, r->max, &m->choices);
-  if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, r->min, r->opt, r->max, b->schedules);
+  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges, &m->choices);
+  if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
   hn_float_mode_set(before);
   return status;
 }

@@ -5,12 +5,8 @@
 
 #include "base/context.h"
 #include "ir/graph.h"
+#include "tensor/shape.h"
 #include <hone/engine.h>
-
-/* What one schedule is for: one shape an input. */
-typedef struct hn_ranges {
-  hone_shape *min, *opt, *max;
-} hn_ranges;
 
 /* How many schedules are asked for; 1 when nothing is said. INVALID: numbers with gaps, an input that the model does
  * not have or that a profile leaves out. */

@@ -4,8 +4,7 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-static hone_status copy_shape_list(hn_lowering *lowering, const hone_shape *min, const hone_shape *opt,
-                                   const hone_shape *max) {
+static hone_status name_inputs(hn_lowering *lowering, const hn_ranges *ranges) {
   hn_plan *plan = lowering->plan;
   const hn_block *main = lowering->graph->main;
   plan->input_count = main->param_count;
@@ -18,8 +17,11 @@ static hone_status copy_shape_list(hn_lowering *lowering, const hone_shape *min,
     if (t < 0) return HONE_NO_MEMORY;
     plan->tensors[t].place = HN_PLACE_INPUT;
     plan->tensors[t].index = i;
-    plan->inputs[i] =
-        (hn_plan_port){.name = plan->tensors[t].name, .tensor = t, .min = min[i], .opt = opt[i], .max = max[i]};
+    plan->inputs[i] = (hn_plan_port){.name = plan->tensors[t].name,
+                                     .tensor = t,
+                                     .min = ranges->min[i],
+                                     .opt = ranges->opt[i],
+                                     .max = ranges->max[i]};
   }
   return HONE_OK;
 }
@@ -105,9 +107,9 @@ static hone_status start(hn_lowering *lowering) {
   return HONE_OK;
 }
 
-static hone_status fill(hn_lowering *lowering, const hone_shape *min, const hone_shape *opt, const hone_shape *max) {
+static hone_status fill(hn_lowering *lowering, const hn_ranges *ranges) {
   HN_TRY(start(lowering));
-  HN_TRY(copy_shape_list(lowering, min, opt, max));
+  HN_TRY(name_inputs(lowering, ranges));
   HN_TRY(hn_lowering_steps(lowering));
   HN_TRY(name_outputs(lowering));
   HN_TRY(hn_lowering_storage(lowering));
@@ -128,12 +130,12 @@ static hone_status describe_all(hn_lowering *lowering) {
   return schedules->name && schedules->device_name ? HONE_OK : HN_FAIL_MEMORY(&lowering->context->diag);
 }
 
-hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hone_shape *min,
-                     const hone_shape *opt, const hone_shape *max, hn_schedules *schedules) {
+hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hn_ranges *ranges,
+                     hn_schedules *schedules) {
   hn_lowering lowering = {.context = context, .graph = graph, .choices = choices, .schedules = schedules};
   HN_TRY(describe_all(&lowering));
   HN_TRY(hn_plan_create(context->allocator, &lowering.plan, &context->diag));
-  const hone_status status = fill(&lowering, min, opt, max);
+  const hone_status status = fill(&lowering, ranges);
   if (status == HONE_OK) return hn_schedules_add(schedules, lowering.plan, &context->diag);
   hn_plan_destroy(lowering.plan);
   return hone_note(&context->diag, status, "while lowering %s", graph->name ? graph->name : "the graph");

@@ -7,8 +7,8 @@
 #include "tune/choices.h"
 
 /* Adds a schedule. Weights are packed here, into the region that the schedules share; equal blobs are stored once (by
- * content). min/opt/max: one shape a graph input. */
-hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hone_shape *min,
-                     const hone_shape *opt, const hone_shape *max, hn_schedules *schedules);
+ * content). */
+hone_status hn_lower(hone_context *context, const hone_graph *graph, const hn_choices *choices, const hn_ranges *ranges,
+                     hn_schedules *schedules);
 
 #endif

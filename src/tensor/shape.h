@@ -8,6 +8,11 @@
 #include "base/text.h"
 #include <hone/op.h>
 
+/* What one schedule is for: one shape a graph input. */
+typedef struct hn_ranges {
+  hone_shape *min, *opt, *max;
+} hn_ranges;
+
 hone_shape hn_shape(int rank, const int64_t *dims);
 bool hn_shape_known(const hone_shape *shape);                  /* rank known and every dim a number >= 0 */
 bool hn_shape_equal(const hone_shape *a, const hone_shape *b); /* same rank and same dims (symbolic: same code) */

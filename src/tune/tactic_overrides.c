@@ -4,6 +4,7 @@
  * and accept: else the call fails and names what is near or why not. */
 #include "tensor/storage.h"
 #include "tune/tuning.h"
+#include "base/near.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,24 +91,10 @@ bool hn_tactic_override_allows(const hn_tactic_override *wanted, const hone_para
   return true;
 }
 
-/* Tactics of the node, the nearest name first, each once. */
 static void add_near(const hn_choice *choice, const hn_tactic_override *wanted, hn_text *out) {
-  enum { MOST = 4 };
-  const char *shown[MOST];
-  for (int n = 0; n < MOST; ++n) {
-    const char *best = NULL;
-    size_t best_unlike = 0;
-    for (int k = 0; k < choice->candidate_count; ++k) {
-      const char *name = choice->candidates[k].tactic->name;
-      bool seen = false;
-      for (int i = 0; i < n; ++i) seen = seen || strcmp(shown[i], name) == 0;
-      const size_t here = hn_text_unlike(wanted->tactic, wanted->tactic_length, name);
-      if (!seen && (!best || here < best_unlike)) best = name, best_unlike = here;
-    }
-    if (!best) return;
-    shown[n] = best;
-    hn_text_printf(out, "%s%s", n ? ", " : "; near it: ", best);
-  }
+  hn_near near = {.wanted = wanted->tactic, .length = wanted->tactic_length};
+  for (int k = 0; k < choice->candidate_count; ++k) hn_near_add(&near, choice->candidates[k].tactic->name);
+  hn_near_tell(&near, out);
 }
 
 static bool has_wanted(const hn_choice *choice, const hn_tactic_override *wanted) {

@@ -241,11 +241,11 @@ static int count_untimed(const hn_choices *choices) {
   return untimed;
 }
 
-static hone_status run_round(hn_choices *choices, const hone_shape *min, const hone_shape *opt, const hone_shape *max) {
+static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   int64_t *min_symbols, *max_symbols;
-  HN_TRY(hn_tune_symbols(choices, opt, &choices->symbols));
-  HN_TRY(hn_tune_symbols(choices, min, &min_symbols));
-  HN_TRY(hn_tune_symbols(choices, max, &max_symbols));
+  HN_TRY(hn_tune_symbols(choices, ranges->opt, &choices->symbols));
+  HN_TRY(hn_tune_symbols(choices, ranges->min, &min_symbols));
+  HN_TRY(hn_tune_symbols(choices, ranges->max, &max_symbols));
   choices->min_symbols = min_symbols;
   choices->max_symbols = max_symbols;
   HN_TRY(hn_choices_list(choices));
@@ -295,7 +295,7 @@ static hone_status keep(hn_choices *choices) {
 }
 
 static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count,
-                        const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out) {
+                        const hn_ranges *ranges, hn_choices **out) {
   HN_TRY(split_wanted(tuning, graph));
   bool again = true;
   for (int round = 0; again; ++round) {
@@ -303,7 +303,7 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
     *out = create(tuning, graph, devices, device_count);
     if (!*out) return HN_FAIL_MEMORY(&tuning->context->diag);
     if (round == MOST_ROUNDS) tuning->splitting_over = true;
-    HN_TRY(run_round(*out, min, opt, max));
+    HN_TRY(run_round(*out, ranges));
     again = any_split(*out);
     if (again) HN_TRY(split_chosen(*out));
   }
@@ -338,7 +338,7 @@ static int64_t stop_of(const hn_tuner *tuner) {
 }
 
 hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out) {
+                    const hn_ranges *ranges, hn_choices **out) {
   *out = NULL;
   hn_lock lock;
   hn_tuning tuning = {.context = tuner->context,
@@ -353,7 +353,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
     status = hn_lock_find(tuner->context, &tuner->lock, tuner->tuned_count, tuner->schedule_count, &lock);
     tuning.lock = &lock;
   }
-  if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, min, opt, max, out);
+  if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, ranges, out);
   hn_arena_deinit(&tuning.arena);
   if (status == HONE_OK) status = hn_tuner_note(tuner, *out);
   if (status == HONE_OK) return HONE_OK;

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "ir/log.h"
+#include "tensor/shape.h"
 #include "tune/choices.h"
 #include <hone/engine.h>
 
@@ -14,11 +15,11 @@ typedef struct hn_tuner hn_tuner;
 /* INVALID: a lock or a cache that does not read. The options must live as long. */
 hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count, hn_tuner **out);
 /* Tunes the next schedule: level, budget, seed, runs, caches, lock, as the public call documents. The graph is
- * optimised already; fused nodes whose parts are faster are replaced by those in it. opt holds one shape a graph input.
+ * optimised already; fused nodes whose parts are faster are replaced by those in it.
  * Errors: UNSUPPORTED (no tactic accepts a node, or what the lock or the options name; the timing cache misses a layer
  * that it must hold), INVALID (a lock that names no node of the graph), and what devices and stops give. */
 hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hone_shape *min, const hone_shape *opt, const hone_shape *max, hn_choices **out);
+                    const hn_ranges *ranges, hn_choices **out);
 /* Keeps what was measured in the timing cache, also when the build failed; writes the lock, if there was none, when
  * status is OK. Returns status, or what went wrong here. tuner NULL is fine. */
 hone_status hn_tuner_close(hn_tuner *tuner, hone_status status);
