@@ -40,12 +40,6 @@ typedef struct assigning {
   int edge_capacity;
 } assigning;
 
-/* What a candidate is taken to cost: the lower end of its interval, since other programs on the machine only add time.
- */
-static double cost_of(const hn_candidate *candidate) {
-  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
-}
-
 static unsigned bit(hone_storage storage) { return 1U << storage; }
 
 static int find_offer(assigning *a, int c, const hone_storage_pair *pair) {
@@ -95,8 +89,8 @@ static hone_status make_offers(assigning *a, int c) {
     if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
     if (!choice->locked && hn_candidate_waits(a->choices, choice, candidate)) continue;
     const int at = find_offer(a, c, &candidate->storages);
-    if (at < 0 || cost_of(candidate) >= a->problem.cost[c * M + at]) continue;
-    a->problem.cost[c * M + at] = cost_of(candidate);
+    if (at < 0 || hn_candidate_ns(candidate) >= a->problem.cost[c * M + at]) continue;
+    a->problem.cost[c * M + at] = hn_candidate_ns(candidate);
     offers[at].candidate = k;
   }
   offer_parts(a, c);
@@ -376,7 +370,8 @@ static const char *why_chosen(const hn_choice *choice, int chosen) {
   for (int k = 0; k < choice->candidate_count; ++k) {
     if (!hn_candidate_usable(&choice->candidates[k])) continue;
     ++usable;
-    if (cost_of(&choice->candidates[k]) < cost_of(&choice->candidates[chosen])) return "storages of its neighbours";
+    if (hn_candidate_ns(&choice->candidates[k]) < hn_candidate_ns(&choice->candidates[chosen]))
+      return "storages of its neighbours";
   }
   return usable == 1 ? "only one accepts" : "fastest";
 }

@@ -17,8 +17,6 @@ static int row_of(const hone_device *device, const hone_tactic *tactic) {
   return row;
 }
 
-static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
-
 static void add(ratio *to, double logarithm) {
   to->logs += logarithm;
   ++to->count;
@@ -53,7 +51,8 @@ static void correct(const hn_choices *choices, int device, const ratio *rows, in
       timed = timed || choice->candidates[k].state == HN_CANDIDATE_TIMED;
     for (int k = 0; k < choice->candidate_count; ++k) {
       hn_candidate *candidate = &choice->candidates[k];
-      if (candidate->state != HN_CANDIDATE_ESTIMATED || candidate->device != device || is_reference(candidate))
+      if (candidate->state != HN_CANDIDATE_ESTIMATED || candidate->device != device ||
+          hn_candidate_is_reference(candidate))
         continue;
       if (timed && candidate->reason != hn_time_used_up) continue; /* it stands behind what was timed already */
       candidate->estimate_ns *= factor_of(&rows[row_of(choices->devices[device], candidate->tactic)], &rows[row_count]);

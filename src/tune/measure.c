@@ -30,7 +30,7 @@ typedef struct measuring {
   bool used[HN_BENCH_SLOTS];
 } measuring;
 
-static int compare_doubles(const void *a, const void *b) {
+int hn_compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -49,7 +49,7 @@ static void summarize(timing *t) {
   double sorted[MAX_SAMPLES];
   const int n = t->count;
   memcpy(sorted, t->samples, (size_t)n * sizeof *sorted);
-  qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+  qsort(sorted, (size_t)n, sizeof *sorted, hn_compare_doubles);
   const double half = 0.98 * sqrt((double)n);
   int high = (int)ceil(n / 2.0 + half);
   if (high > n - 1) high = n - 1;
@@ -274,8 +274,6 @@ static void put_untimed_behind(hn_choice *choice) {
   }
 }
 
-static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
-
 /* All that may be timed, with what the cache knows of it; the known ones are not timed again. */
 static hone_status list_timings(measuring *m, bool *out_known) {
   hn_choice *choice = m->choice;
@@ -285,7 +283,7 @@ static hone_status list_timings(measuring *m, bool *out_known) {
   *out_known = false;
   for (int c = 0; c < choice->candidate_count; ++c) {
     hn_candidate *candidate = &choice->candidates[c];
-    if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+    if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
     if (hn_candidate_waits(m->choices, choice, candidate)) {
       candidate->reason = "not timed: it runs in the other memory, where its neighbours are";
       continue;

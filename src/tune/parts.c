@@ -7,20 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_reference(const hn_candidate *candidate) { return candidate->tactic->flags & HONE_TACTIC_REFERENCE; }
-
-static double cost_of(const hn_candidate *candidate) {
-  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
-}
-
 /* The best usable candidate of these storages; NULL: there is none but the reference. */
 static const hn_candidate *best_of(const hn_choice *choice, const hone_storage_pair *pair) {
   const hn_candidate *best = NULL;
   for (int c = 0; c < choice->candidate_count; ++c) {
     const hn_candidate *candidate = &choice->candidates[c];
-    if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+    if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
     if (pair && (candidate->storages.in != pair->in || candidate->storages.out != pair->out)) continue;
-    if (!best || cost_of(candidate) < cost_of(best)) best = candidate;
+    if (!best || hn_candidate_ns(candidate) < hn_candidate_ns(best)) best = candidate;
   }
   return best;
 }
@@ -38,7 +32,7 @@ static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
   for (int pass = 0; pass < 2; ++pass)
     for (int c = 0; c < part->candidate_count; ++c) {
       hn_candidate *candidate = &part->candidates[c];
-      if (!hn_candidate_usable(candidate) || is_reference(candidate)) continue;
+      if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
       const hn_candidate *best = best_of(fused, &candidate->storages);
       const bool like = best && best->tactic == candidate->tactic && same_params(&best->params, &candidate->params);
       if (pass == 0) any = any || like;
@@ -160,7 +154,7 @@ static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn
     hn_choice *part = &parts->items[i];
     if (!hn_choice_runs(part) || part->split || part->chosen < 0) continue; /* split ones were in a contest already */
     const hn_candidate *chosen = &part->candidates[part->chosen];
-    if (is_reference(chosen) || count == HN_MAX_CONTESTANTS) return HONE_OK;
+    if (hn_candidate_is_reference(chosen) || count == HN_MAX_CONTESTANTS) return HONE_OK;
     list[count++] = (hn_contestant){.choices = parts, .choice = part, .candidate = part->chosen};
   }
   return hn_tune_contest(parts->tuning, list, count, out_decided);
@@ -170,7 +164,7 @@ static const char *outcome(const hn_choice *choice, const hn_parts_trial *trial)
   const hn_candidate *fused = best_of(choice, NULL);
   if (!fused) return "the fused node has no tactic but the reference";
   for (int i = 0; i < trial->count; ++i)
-    if (trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) return "they are faster";
+    if (trial->ns[i] < HN_PARTS_MARGIN * hn_candidate_ns(fused)) return "they are faster";
   return "they are not 5 % faster";
 }
 
@@ -182,12 +176,13 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
     const hn_candidate *fused = best_of(choice, &trial->storages[i]), *any = best_of(choice, NULL);
     if (!fused) fused = any;
     /* Between storages in which nothing is near the best of all, who is faster will not matter. */
-    const bool matters = any && trial->ns[i] < 1.15 * cost_of(any);
-    if (fused && matters && fused->state == HN_CANDIDATE_TIMED && trial->ns[i] < HN_PARTS_MARGIN * cost_of(fused)) {
+    const bool matters = any && trial->ns[i] < 1.15 * hn_candidate_ns(any);
+    if (fused && matters && fused->state == HN_CANDIDATE_TIMED &&
+        trial->ns[i] < HN_PARTS_MARGIN * hn_candidate_ns(fused)) {
       bool decided;
       HN_TRY(repeat_contest(parts, choice, fused, &decided));
       HN_TRY(assign_between(parts, &trial->storages[i], &trial->ns[i]));
-      if (!decided) trial->ns[i] = fmax(trial->ns[i], cost_of(fused)); /* in doubt it stays whole */
+      if (!decided) trial->ns[i] = fmax(trial->ns[i], hn_candidate_ns(fused)); /* in doubt it stays whole */
     }
     if (trial->ns[i] < trial->ns[best]) best = i;
   }
@@ -204,7 +199,7 @@ static bool leaves_by_reference(const hn_choice *choice) {
     result = result ||
              (choice->node->out[o] && hn_value_is_result(choice->node->out[o]) && hn_can_block(&choice->out[o].type));
   for (int c = 0; c < choice->candidate_count && result; ++c)
-    if (hn_candidate_usable(&choice->candidates[c]) && !is_reference(&choice->candidates[c]) &&
+    if (hn_candidate_usable(&choice->candidates[c]) && !hn_candidate_is_reference(&choice->candidates[c]) &&
         choice->candidates[c].storages.out == HONE_PLAIN)
       return false;
   return result;

@@ -310,11 +310,6 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
   return keep(*out);
 }
 
-static int compare_real(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double hn_choices_spread(hn_choices *choices) {
   double *spreads = HN_NEW(&choices->arena, double, choices->count + 1);
   int count = 0;
@@ -326,7 +321,7 @@ double hn_choices_spread(hn_choices *choices) {
       spreads[count++] = chosen->time_ns / chosen->time_low_ns;
   }
   if (count == 0) return 0;
-  qsort(spreads, (size_t)count, sizeof *spreads, compare_real);
+  qsort(spreads, (size_t)count, sizeof *spreads, hn_compare_doubles);
   return spreads[count / 2];
 }
 

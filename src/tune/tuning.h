@@ -68,6 +68,14 @@ extern const char hn_time_used_up[]; /* the reason of candidates that therefore 
 hone_status hn_tune_calibrate(hn_choices *choices);
 
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
+static inline bool hn_candidate_is_reference(const hn_candidate *candidate) {
+  return candidate->tactic->flags & HONE_TACTIC_REFERENCE;
+}
+/* What it is taken to cost: the lower end of its interval, since other programs on the machine only add time. */
+static inline double hn_candidate_ns(const hn_candidate *candidate) {
+  return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
+}
+int hn_compare_doubles(const void *a, const void *b); /* for qsort: the least first (tune/measure.c) */
 /* A device with memory of its own was asked for: where one of its candidates is usable, those in the host's memory
  * wait, since every change between the two costs copies; where the choice stays with the host, the other way round. */
 bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, const hn_candidate *candidate);
