@@ -61,24 +61,24 @@ static void describe(hn_lowering *lowering) {
       if (HONE_SYMBOLIC(tensor->type.shape.dim[i])) plan->dynamic = true;
   }
   for (int s = 0; s < plan->step_count; ++s) {
-    if (plan->steps[s].tactic && plan->homes[plan->steps[s].device] == plan->host)
+    if (plan->steps[s].tactic && plan->spaces[plan->steps[s].device] == plan->host)
       lowering->schedules->device_isa |= plan->steps[s].tactic->isa;
     if (plan->steps[s].error_rel_l2 > plan->max_error_rel_l2) plan->max_error_rel_l2 = plan->steps[s].error_rel_l2;
   }
 }
 
 /* Devices in the host's memory share it: the first of them stands for all. */
-static hone_status find_homes(hn_lowering *lowering) {
+static hone_status find_spaces(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
   hone_device *const *devices = lowering->choices->devices;
-  plan->homes = HN_NEW(&plan->arena, int, plan->device_count);
-  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
+  plan->spaces = HN_NEW(&plan->arena, int, plan->device_count);
+  plan->space_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
   lowering->unwaited = HN_NEW(&plan->arena, bool, plan->device_count);
-  if (!plan->homes || !plan->home_arena_bytes || !lowering->unwaited) return HN_FAIL_MEMORY(&lowering->context->diag);
+  if (!plan->spaces || !plan->space_arena_bytes || !lowering->unwaited) return HN_FAIL_MEMORY(&lowering->context->diag);
   while (plan->host < plan->device_count && !devices[plan->host]->facts.host_memory) ++plan->host;
   if (plan->host == plan->device_count)
     return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "no device works in the host's memory");
-  for (int d = 0; d < plan->device_count; ++d) plan->homes[d] = devices[d]->facts.host_memory ? plan->host : d;
+  for (int d = 0; d < plan->device_count; ++d) plan->spaces[d] = devices[d]->facts.host_memory ? plan->host : d;
   return HONE_OK;
 }
 
@@ -99,7 +99,7 @@ static hone_status start(hn_lowering *lowering) {
   memset(lowering->tensor_of, -1,
          slots * HONE_STORAGE_COUNT * (size_t)choices->device_count * sizeof *lowering->tensor_of);
   plan->device_count = choices->device_count;
-  HN_TRY(find_homes(lowering));
+  HN_TRY(find_spaces(lowering));
   for (size_t v = 0; v < slots; ++v) lowering->made_at[v] = plan->host;
   for (int d = 0; d < choices->device_count; ++d) kinds[d] = choices->devices[d]->backend->name;
   plan->device_kinds = kinds;

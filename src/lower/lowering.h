@@ -23,9 +23,9 @@ typedef struct hn_lowering {
   const hn_choices *choices;
   hn_schedules *schedules; /* to which the plan is added, and whose weights it shares */
   hn_plan *plan;
-  int *tensor_of;        /* [(value id * HONE_STORAGE_COUNT + storage) * devices + home]: plan tensor, -1: none yet */
+  int *tensor_of;        /* [(value id * HONE_STORAGE_COUNT + storage) * devices + space]: plan tensor, -1: none yet */
   hone_storage *made_in; /* [value id]: the storage in which its producer writes it */
-  int *made_at;          /* [value id]: the home in whose memory its producer writes */
+  int *made_at;          /* [value id]: the memory space that its producer writes to */
   const hn_choice **view_of; /* [value id]: the view that makes it; NULL: none */
   bool *unwaited;            /* [device]: it was asked for copies to the host since the host waited for it */
   int tensor_capacity, step_capacity, weight_capacity;
@@ -36,20 +36,20 @@ typedef struct hn_lowering {
   int weight_count;
 } hn_lowering;
 
-/* A plan tensor for a value in a storage and a home; made on first use (lower/steps.c). -1 and a message when out of
- * memory. */
-int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home);
-int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home);
+/* A plan tensor for a value in a storage and a memory space; made on first use (lower/steps.c). -1 and a message when
+ * out of memory. */
+int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int space);
+int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int space);
 hn_plan_step *hn_lowering_new_step(hn_lowering *lowering, hn_step_kind kind, const char *name, const hone_op *op,
                                    int in_count, int out_count, const hn_candidate *candidate);
 hone_status hn_lowering_origins(hn_lowering *lowering, const hn_origins *origins, hn_plan_step *step);
-/* What a reader finds in its home: converts, copies and views are emitted as needed (lower/transfers.c). cause and
- * port name the reader; cause NULL: the graph's result. *out -1 for an absent value. */
-hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home,
+/* What a reader finds in its memory space: converts, copies and views are emitted as needed (lower/transfers.c). cause
+ * and port name the reader; cause NULL: the graph's result. *out -1 for an absent value. */
+hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, hone_storage storage, int space,
                                  const hn_node *cause, int port, int *out);
 /* The host waits for the devices that were asked for copies to it. */
 hone_status hn_lowering_wait(hn_lowering *lowering);
-hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home); /* steps.c */
+hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int space); /* steps.c */
 hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, converts included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */
 hone_status hn_lowering_overlay(hn_lowering *lowering, size_t *inside);

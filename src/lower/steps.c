@@ -8,7 +8,7 @@
 
 static hone_status no_memory(hn_lowering *lowering) { return HN_FAIL_MEMORY(&lowering->context->diag); }
 
-static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *type, bool on_heap, int home) {
+static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *type, bool on_heap, int space) {
   hn_plan *plan = lowering->plan;
   if (!hn_arena_grow(&plan->arena, (void **)&plan->tensors, &lowering->tensor_capacity, plan->tensor_count + 1,
                      sizeof *plan->tensors))
@@ -20,13 +20,13 @@ static int new_tensor(hn_lowering *lowering, const char *name, const hone_type *
                              .place = on_heap ? HN_PLACE_HEAP : HN_PLACE_ARENA,
                              .alias_of = -1,
                              .part_of = -1,
-                             .device = home};
+                             .device = space};
   if (!tensor->name) return -1;
   return plan->tensor_count++;
 }
 
-int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home) {
-  return &lowering->tensor_of[(value->id * HONE_STORAGE_COUNT + (int)storage) * lowering->plan->device_count + home];
+int *hn_lowering_slot(hn_lowering *lowering, const hn_value *value, hone_storage storage, int space) {
+  return &lowering->tensor_of[(value->id * HONE_STORAGE_COUNT + (int)storage) * lowering->plan->device_count + space];
 }
 
 /* A constant's bytes go to the weights in the storage that is wanted. */
@@ -47,11 +47,11 @@ static hone_status place_constant(hn_lowering *lowering, const hn_value *value, 
   return HONE_OK;
 }
 
-int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int home) {
-  int *slot = hn_lowering_slot(lowering, value, storage, home);
+int hn_lowering_tensor(hn_lowering *lowering, const hn_value *value, hone_storage storage, int space) {
+  int *slot = hn_lowering_slot(lowering, value, storage, space);
   if (*slot >= 0) return *slot;
   const hone_type type = hn_stored_type(&value->fact.type, storage);
-  const int t = new_tensor(lowering, value->name, &type, hn_value_on_heap(lowering->graph, value), home);
+  const int t = new_tensor(lowering, value->name, &type, hn_value_on_heap(lowering->graph, value), space);
   if (t < 0) {
     (void)no_memory(lowering);
     return -1;
@@ -126,7 +126,7 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   const hn_node *node = choice->node;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
   hn_plan *plan = lowering->plan;
-  const int home = plan->homes[candidate->device];
+  const int space = plan->spaces[candidate->device];
   hone_fact *in = HN_NEW(&plan->arena, hone_fact, node->in_count + node->out_count + 1);
   int *tensors = HN_NEW(&plan->arena, int, node->in_count + 1);
   if (!in || !tensors) return no_memory(lowering);
@@ -136,10 +136,10 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
     const bool packed = hn_mask_has(candidate->tactic->pack_mask, i) && node->in[i] && node->in[i]->fact.constant;
     HN_TRY(packed ? packed_tensor(lowering, node->in[i], &tensors[i])
                   : hn_lowering_transfer(lowering, node->in[i],
-                                         hn_port_storage(node->op, i, &choice->in[i].type, &candidate->storages), home,
+                                         hn_port_storage(node->op, i, &choice->in[i].type, &candidate->storages), space,
                                          node, i, &tensors[i]));
   }
-  if (home == plan->host) HN_TRY(hn_lowering_wait(lowering));
+  if (space == plan->host) HN_TRY(hn_lowering_wait(lowering));
   hn_plan_step *step =
       hn_lowering_new_step(lowering, HN_STEP_CALL, node->name, node->op, node->in_count, node->out_count, candidate);
   if (!step) return no_memory(lowering);
@@ -149,8 +149,8 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
     if (!node->out[i]) continue;
     const hone_storage storage = hn_storage_fit(&choice->out[i].type, candidate->storages.out);
     lowering->made_in[node->out[i]->id] = storage;
-    lowering->made_at[node->out[i]->id] = home;
-    if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], storage, home)) < 0) return HONE_NO_MEMORY;
+    lowering->made_at[node->out[i]->id] = space;
+    if ((step->out[i] = hn_lowering_tensor(lowering, node->out[i], storage, space)) < 0) return HONE_NO_MEMORY;
   }
   if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   HN_TRY(hn_lowering_origins(lowering, &node->origins, step));
@@ -170,37 +170,37 @@ static hone_status emit_call(hn_lowering *lowering, const hn_choice *choice) {
   return needs.packed ? pack_weights(lowering, choice, candidate, needs.packed, plan->step_count - 1) : HONE_OK;
 }
 
-/* The view's output in a home; its input is brought there. Made again in another home when a reader there wants it, so
- * that what is copied is always the bytes themselves, once. */
-hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int home) {
+/* The view's output in a memory space; its input is brought there. Made again in another when a reader there wants it,
+ * so that what is copied is always the bytes themselves, once. */
+hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int space) {
   const hn_node *node = choice->node;
   hn_plan *plan = lowering->plan;
-  const hone_storage storage = home == lowering->made_at[node->out[0]->id] ? choice->viewed_in : HONE_PLAIN;
+  const hone_storage storage = space == lowering->made_at[node->out[0]->id] ? choice->viewed_in : HONE_PLAIN;
   int tensors[HONE_MAX_PORTS];
   for (int i = 0; i < node->in_count; ++i)
-    HN_TRY(hn_lowering_transfer(lowering, node->in[i], i == 0 ? storage : HONE_PLAIN, home, node, i, &tensors[i]));
+    HN_TRY(hn_lowering_transfer(lowering, node->in[i], i == 0 ? storage : HONE_PLAIN, space, node, i, &tensors[i]));
   hn_plan_step *step = hn_lowering_new_step(lowering, HN_STEP_VIEW, node->name, node->op, node->in_count, 1, NULL);
   if (!step) return no_memory(lowering);
   memcpy(step->in, tensors, (size_t)node->in_count * sizeof *tensors);
   for (int i = 0; i < node->in_count; ++i)
     if (node->in[i] && node->in[i]->fact.constant) step->constant_mask |= hn_mask_bit(i);
-  if ((step->out[0] = hn_lowering_tensor(lowering, node->out[0], storage, home)) < 0) return HONE_NO_MEMORY;
+  if ((step->out[0] = hn_lowering_tensor(lowering, node->out[0], storage, space)) < 0) return HONE_NO_MEMORY;
   plan->tensors[step->out[0]].alias_of = tensors[0];
   plan->tensors[step->out[0]].place = plan->tensors[tensors[0]].place;
   plan->tensors[step->out[0]].index = plan->tensors[tensors[0]].index;
   step->error_rel_l2 = 0;
-  step->device = home;
+  step->device = space;
   if (hn_attrs_copy(&plan->arena, &node->attrs, &step->attrs) != HONE_OK) return no_memory(lowering);
   return hn_lowering_origins(lowering, &node->origins, step);
 }
 
 static hone_status emit_view(hn_lowering *lowering, const hn_choice *choice) {
   const hn_value *in = choice->node->in[0], *out = choice->node->out[0];
-  const int home = in->fact.constant ? lowering->plan->host : lowering->made_at[in->id];
+  const int space = in->fact.constant ? lowering->plan->host : lowering->made_at[in->id];
   lowering->made_in[out->id] = choice->viewed_in;
-  lowering->made_at[out->id] = home;
+  lowering->made_at[out->id] = space;
   lowering->view_of[out->id] = choice;
-  return hn_lowering_view(lowering, choice, home);
+  return hn_lowering_view(lowering, choice, space);
 }
 
 static int block_number(const hn_lowering *lowering, const hn_block *block) {

@@ -64,9 +64,9 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
   reuse_in_place(plan, lives);
   hn_plan_lives(plan, lives);
   HN_TRY(sizes_at_opt(lowering, bytes));
-  for (int home = 0; home < plan->device_count; ++home) { /* one arena each */
-    if (plan->homes[home] != home) continue;
-    for (int t = 0; t < plan->tensor_count; ++t) here[t] = plan->tensors[t].device == home ? bytes[t] : 0;
+  for (int space = 0; space < plan->device_count; ++space) { /* one arena each */
+    if (plan->spaces[space] != space) continue;
+    for (int t = 0; t < plan->tensor_count; ++t) here[t] = plan->tensors[t].device == space ? bytes[t] : 0;
     const hone_status status = hn_memory_place(&plan->arena, &lowering->context->stop, plan->tensor_count, here, lives,
                                                order, offsets, &total);
     HN_TRY(hn_check_stop(lowering->context));
@@ -74,9 +74,9 @@ hone_status hn_lowering_storage(hn_lowering *lowering) {
     if (status != HONE_OK)
       return HN_FAIL(&lowering->context->diag, HONE_LIMIT, "the activations are larger than memory can be");
     for (int t = 0; t < plan->tensor_count; ++t)
-      if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].device == home)
+      if (plan->tensors[t].place == HN_PLACE_ARENA && plan->tensors[t].device == space)
         plan->tensors[t].offset = offsets[hn_plan_top(plan, t)] + hn_lowering_offset_in_top(plan, inside, t);
-    plan->home_arena_bytes[home] = total;
+    plan->space_arena_bytes[space] = total;
     plan->arena_bytes += total;
   }
   for (int s = 0; s < plan->step_count; ++s)

@@ -46,7 +46,7 @@ static hone_status first_facts(hn_plan_checker *checker) {
 static hone_status check(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
   HN_TRY(start(checker));
-  HN_TRY(hn_check_homes(checker));
+  HN_TRY(hn_check_spaces(checker));
   HN_TRY(hn_check_tensors(checker));
   HN_TRY(first_facts(checker));
   hone_shape *opt = HN_NEW(&checker->arena, hone_shape, plan->input_count + 1);

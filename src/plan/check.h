@@ -21,12 +21,13 @@ typedef struct hn_plan_checker {
 
 hone_status hn_check_tensors(hn_plan_checker *checker); /* places, bytes, profiles (check_tensors.c) */
 hone_status hn_check_steps(hn_plan_checker *checker);   /* order, shapes by infer, tactics (check_steps.c) */
-hone_status hn_check_homes(hn_plan_checker *checker);   /* whose memory each device works in (check_homes.c) */
-/* A copy or a wait; and whether a step finds its tensors in its own memory, with what was copied there (check_homes.c).
+hone_status hn_check_spaces(hn_plan_checker *checker);  /* whose memory each device works in (check_spaces.c) */
+/* A copy or a wait; and whether a step finds its tensors in its own memory, with what was copied there
+ * (check_spaces.c).
  */
 hone_status hn_check_copy(hn_plan_checker *checker, const hn_plan_step *step, int block);
 hone_status hn_check_wait(hn_plan_checker *checker, const hn_plan_step *step, int s, int block);
-hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step);
+hone_status hn_check_in_space(hn_plan_checker *checker, const hn_plan_step *step);
 hone_status hn_check_storage(hn_plan_checker *checker); /* lives, aliases, overlaps (check_storage.c) */
 
 #endif

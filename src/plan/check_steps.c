@@ -234,7 +234,7 @@ static hone_status check_call(hn_plan_checker *checker, const hn_plan_step *step
       return BAD(checker, "tactic %s does not run steps with data-dependent shapes", tactic->name);
     return check_inputs_have_bytes(checker, step, 0);
   }
-  hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};
+  hone_facts facts = {.isa = tactic->isa, .threads = 1, .host_memory = plan->spaces[step->device] == plan->host};
   hone_query query;
   hn_plan_step_query(plan, step, &facts, in_at, out_at, &query);
   if (!known_params(tactic, &query, &step->params))
@@ -325,7 +325,7 @@ static hone_status check_step(hn_plan_checker *checker, int s, int block) {
   hone_fact *in = HN_NEW(&checker->arena, hone_fact, step->in_count + 1);
   if (!in) return HN_FAIL_MEMORY(checker->diag);
   HN_TRY(gather_inputs(checker, step, block, in));
-  HN_TRY(hn_check_at_home(checker, step));
+  HN_TRY(hn_check_in_space(checker, step));
   HN_TRY(check_shapes(checker, step, in));
   HN_TRY(check_kind(checker, step, block, in));
   return claim_outputs(checker, step, s, block);

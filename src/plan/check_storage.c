@@ -147,7 +147,7 @@ static hone_status check_overlaid(hn_plan_checker *checker, const places *known,
   if (!facts) return HN_FAIL_MEMORY(checker->diag);
   HN_TRY(hn_plan_step_facts(plan, step, NULL, facts, facts + step->in_count, checker->diag));
   const hone_facts device = {
-      .isa = step->tactic->isa, .threads = 1, .host_memory = plan->homes[step->device] == plan->host};
+      .isa = step->tactic->isa, .threads = 1, .host_memory = plan->spaces[step->device] == plan->host};
   hone_query query;
   hn_plan_step_query(plan, step, &device, facts, facts + step->in_count, &query);
   const uint64_t out_bytes = hn_bytes(&out->type);

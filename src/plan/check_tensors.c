@@ -40,7 +40,7 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
     return HONE_OK;
   case HN_PLACE_ARENA:
     if (known && (tensor->offset % ALIGNMENT || !hn_add_size((size_t)tensor->offset, bytes, &end) ||
-                  (!plan->dynamic && end > plan->home_arena_bytes[tensor->device])))
+                  (!plan->dynamic && end > plan->space_arena_bytes[tensor->device])))
       return BAD(checker, "its bytes do not lie in the arena");
     return HONE_OK;
   default: return HONE_OK;

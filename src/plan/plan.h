@@ -29,13 +29,13 @@ typedef struct hn_plan_tensor {
   int part_of;     /* lies inside the place of this larger tensor, at the difference of their offsets: what a tactic's
                       overlay allows, in static plans; -1: it does not */
   uint64_t offset; /* ARENA (when all dims are numbers), CONSTANT */
-  int device;      /* the home (see hn_plan.homes) in whose memory it lies */
+  int device;      /* the memory space (see hn_plan.spaces) that it lies in */
 } hn_plan_tensor;
 
 typedef enum hn_step_kind {
   HN_STEP_CALL,
   HN_STEP_VIEW, /* output 0 is input 0's bytes under another shape: nothing runs, but facts flow through it */
-  HN_STEP_COPY, /* input 0's bytes from one home to another; the device with the memory of its own does it */
+  HN_STEP_COPY, /* input 0's bytes from one memory space to another; the device with the memory of its own does it */
   HN_STEP_WAIT, /* the host waits until its device has done all that it was given */
   HN_STEP_BRANCH,
   HN_STEP_LOOP
@@ -87,9 +87,9 @@ typedef struct hn_plan {
   hn_plan_block *blocks; /* block 0 is the main one */
   hn_plan_port *inputs, *outputs;
   const char *const *device_kinds;     /* "cpu" */
-  int *homes;                          /* [device]: the device whose memory it works in: itself, or the host's first */
-  int host;                            /* the home of the devices that work in the host's memory */
-  uint64_t *home_arena_bytes;          /* [device] at opt shapes; their sum is arena_bytes */
+  int *spaces;                         /* [device]: the device whose memory it works in: itself, or the host's first */
+  int host;                            /* the memory space of the devices that work in the host's memory */
+  uint64_t *space_arena_bytes;         /* [device] at opt shapes; their sum is arena_bytes */
   bool dynamic;                        /* some dim is symbolic */
   bool shown;                          /* to look at only: some device is not here, and its tactics are names alone */
   bool after_run;                      /* some extent is known only after running: the session uses a heap */

@@ -203,7 +203,7 @@ static hone_status read_weights(hn_plan_reader *reader, const hn_json *header) {
 typedef struct device_list {
   int count, host;
   const char *const *kinds;
-  int *homes;
+  int *spaces;
   bool apart; /* some device has memory of its own */
 } device_list;
 
@@ -212,19 +212,19 @@ static hone_status read_devices(hn_plan_reader *reader, const hn_json *header, d
   HN_TRY(hn_read_names(reader, header, "devices", &out->count, &out->kinds));
   if (out->count < 1 || out->count > 16)
     return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine names %d devices; 1 to 16 are possible", out->count);
-  out->apart = hn_json_get(header, "homes");
+  out->apart = hn_json_get(header, "spaces");
   if (!out->apart) {
-    out->homes = HN_NEW(reader->arena, int, out->count);
-    return out->homes ? HONE_OK : HN_FAIL_MEMORY(reader->diag);
+    out->spaces = HN_NEW(reader->arena, int, out->count);
+    return out->spaces ? HONE_OK : HN_FAIL_MEMORY(reader->diag);
   }
-  int homes;
+  int spaces;
   int64_t host;
-  HN_TRY(hn_read_ints(reader, header, "homes", 0, out->count - 1, &homes, &out->homes));
+  HN_TRY(hn_read_ints(reader, header, "spaces", 0, out->count - 1, &spaces, &out->spaces));
   HN_TRY(hn_json_int(header, "host", 0, out->count - 1, &host, reader->diag));
   out->host = (int)host;
-  return homes == out->count ? HONE_OK
-                             : HN_FAIL(reader->diag, HONE_MALFORMED,
-                                       "homes does not have one entry for each of %d devices", out->count);
+  return spaces == out->count ? HONE_OK
+                              : HN_FAIL(reader->diag, HONE_MALFORMED,
+                                        "spaces does not have one entry for each of %d devices", out->count);
 }
 
 static hone_status read_arenas(hn_plan_reader *reader, const hn_json *object, bool apart) {
@@ -232,9 +232,9 @@ static hone_status read_arenas(hn_plan_reader *reader, const hn_json *object, bo
   int64_t number;
   HN_TRY(hn_json_int(object, "arena_bytes", 0, INT64_MAX, &number, reader->diag));
   plan->arena_bytes = (uint64_t)number;
-  plan->home_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
-  if (!plan->home_arena_bytes) return HN_FAIL_MEMORY(reader->diag);
-  plan->home_arena_bytes[0] = plan->arena_bytes;
+  plan->space_arena_bytes = HN_NEW(&plan->arena, uint64_t, plan->device_count);
+  if (!plan->space_arena_bytes) return HN_FAIL_MEMORY(reader->diag);
+  plan->space_arena_bytes[0] = plan->arena_bytes;
   if (!apart) return HONE_OK;
   const hn_json *arenas;
   HN_TRY(hn_json_array(object, "arenas", &arenas, reader->diag));
@@ -244,7 +244,7 @@ static hone_status read_arenas(hn_plan_reader *reader, const hn_json *object, bo
   for (int d = 0; d < plan->device_count; ++d) {
     if (arenas->items[d].kind != HN_JSON_INT || arenas->items[d].i < 0)
       return HN_FAIL(reader->diag, HONE_MALFORMED, "the bytes of arena %d are not a number", d);
-    plan->home_arena_bytes[d] = (uint64_t)arenas->items[d].i;
+    plan->space_arena_bytes[d] = (uint64_t)arenas->items[d].i;
   }
   return HONE_OK;
 }
@@ -265,7 +265,7 @@ static hone_status read_plan(hn_plan_reader *reader, const hn_json *object, cons
   plan->weights_bytes = reader->schedules->weights_bytes;
   plan->device_count = devices->count;
   plan->device_kinds = devices->kinds;
-  plan->homes = devices->homes;
+  plan->spaces = devices->spaces;
   plan->host = devices->host;
   HN_TRY(read_arenas(reader, object, devices->apart));
   HN_TRY(hn_json_int(object, "scratch_bytes", 0, INT64_MAX, &number, reader->diag));

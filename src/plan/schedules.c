@@ -56,7 +56,7 @@ static hone_status check_ports(const hn_plan *a, const hn_plan *b, bool input, h
 static hone_status check_devices(const hn_plan *a, const hn_plan *b, hone_diagnostics *diag) {
   bool same = a->device_count == b->device_count && a->host == b->host;
   for (int d = 0; same && d < a->device_count; ++d)
-    same = strcmp(a->device_kinds[d], b->device_kinds[d]) == 0 && a->homes[d] == b->homes[d];
+    same = strcmp(a->device_kinds[d], b->device_kinds[d]) == 0 && a->spaces[d] == b->spaces[d];
   return same ? HONE_OK : HN_FAIL(diag, HONE_MALFORMED, "its devices are not those of the first schedule");
 }
 

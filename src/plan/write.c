@@ -216,9 +216,9 @@ static void put_blocks(hn_json_writer *w, const hn_plan *plan) {
   hn_json_close(w, ']');
 }
 
-static bool has_homes(const hn_plan *plan) {
+static bool has_spaces(const hn_plan *plan) {
   bool own = plan->host != 0;
-  for (int d = 0; d < plan->device_count; ++d) own = own || plan->homes[d] != 0;
+  for (int d = 0; d < plan->device_count; ++d) own = own || plan->spaces[d] != 0;
   return own;
 }
 
@@ -227,9 +227,9 @@ static void put_schedule(hn_json_writer *w, const hn_plan *plan, hn_text *scratc
   put_ports(w, "inputs", plan, plan->inputs, plan->input_count, true, scratch);
   put_ports(w, "outputs", plan, plan->outputs, plan->output_count, false, scratch);
   hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
-  if (has_homes(plan)) {
+  if (has_spaces(plan)) {
     hn_json_open_flat(w, "arenas", '[');
-    for (int d = 0; d < plan->device_count; ++d) hn_json_put_int(w, NULL, (int64_t)plan->home_arena_bytes[d]);
+    for (int d = 0; d < plan->device_count; ++d) hn_json_put_int(w, NULL, (int64_t)plan->space_arena_bytes[d]);
     hn_json_close(w, ']');
   }
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
@@ -254,8 +254,8 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
   hn_json_put_text(w, "built_by", schedules->built_by);
   hn_json_put_text(w, "built_for", schedules->device_name);
   put_names(w, "devices", first->device_kinds, first->device_count);
-  if (has_homes(first)) {
-    put_ints(w, "homes", first->homes, first->device_count);
+  if (has_spaces(first)) {
+    put_ints(w, "spaces", first->spaces, first->device_count);
     hn_json_put_int(w, "host", first->host);
   }
   hn_json_put_int(w, "isa", schedules->device_isa);

@@ -64,7 +64,7 @@ static const char *tactic_text(description *d, const hn_plan_step *step) {
 static bool has_copies(const hn_plan *plan) { return plan->host != 0; }
 
 /* What an engine over several memories makes the host do, and what crosses the border. */
-static void write_homes(description *d) {
+static void write_spaces(description *d) {
   const hn_plan *plan = d->plan;
   int copies = 0, host = 0;
   double bytes = 0;
@@ -72,17 +72,17 @@ static void write_homes(description *d) {
     const hn_plan_step *step = &plan->steps[s];
     copies += step->kind == HN_STEP_COPY;
     if (step->kind == HN_STEP_COPY) bytes += step->cost.bytes_read;
-    host += step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->homes[step->device] == plan->host;
+    host += step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->spaces[step->device] == plan->host;
   }
   for (int h = 0; h < plan->device_count; ++h)
-    if (plan->homes[h] == h)
-      hn_text_printf(d->out, "arena     %.3f MB in the memory of %s\n", (double)plan->home_arena_bytes[h] * 1e-6,
+    if (plan->spaces[h] == h)
+      hn_text_printf(d->out, "arena     %.3f MB in the memory of %s\n", (double)plan->space_arena_bytes[h] * 1e-6,
                      plan->device_kinds[h]);
   hn_text_printf(d->out, "copies    %d, %.3f MB a run\nhost      %d steps%s", copies, bytes * 1e-6, host,
                  host ? ":" : "");
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
-    if (step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->homes[step->device] == plan->host)
+    if (step->kind != HN_STEP_COPY && hn_step_runs(step) && plan->spaces[step->device] == plan->host)
       hn_text_printf(d->out, " %s (%s)", step->name, hn_step_type(step));
   }
   hn_text_add(d->out, "\n");
@@ -113,7 +113,7 @@ static void write_schedule(description *d, int number) {
   if (d->schedules->count > 1)
     hn_text_printf(d->out, "shared    %.2f MB of the weights are read by other schedules, too\n",
                    (double)d->shared_bytes * 1e-6);
-  if (has_copies(plan)) write_homes(d);
+  if (has_copies(plan)) write_spaces(d);
   hn_text_printf(d->out, "steps     %d, of them %d on the reference\n", plan->step_count, reference_steps(plan));
   if (plan->max_error_rel_l2 >= 0)
     hn_text_printf(d->out, "error     %.2e relative L2 at most, of a step against the reference\n",

@@ -122,18 +122,18 @@ static void add_rate(hn_grid *grid, double rate) {
 }
 
 static void write_layers(const profile *p, hn_text *out) {
-  const bool homes = p->in->plan->host != 0; /* several memories: which device did it? */
+  const bool spaces = p->in->plan->host != 0; /* several memories: which device did it? */
   hn_grid grid;
-  hn_grid_init(&grid, p->arena, p->options, homes ? "rlllrrrrl" : "rllrrrrl", homes ? "hgi" : "gfh");
+  hn_grid_init(&grid, p->arena, p->options, spaces ? "rlllrrrrl" : "rllrrrrl", spaces ? "hgi" : "gfh");
   static const char *const heads[] = {"#", "layer", "type", "time ms", "%", "GFLOP/s", "GB/s", "tactic"};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
-    if (i == 0 && homes) hn_grid_add(&grid, "%s", "device");
+    if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
   }
   for (int i = 0; i < p->count; ++i) {
     const profile_row *row = &p->rows[i];
     hn_grid_add(&grid, "%d", i + 1);
-    if (homes) hn_grid_add(&grid, "%s", p->in->plan->device_kinds[row->step->device]);
+    if (spaces) hn_grid_add(&grid, "%s", p->in->plan->device_kinds[row->step->device]);
     hn_grid_add(&grid, "%s", row->step->name);
     hn_grid_add(&grid, "%s", hn_step_type(row->step));
     hn_grid_add(&grid, "%.4f", row->mean_ns * 1e-6);

@@ -26,7 +26,7 @@ static hone_status take_devices(hone_engine *engine, hone_device *const *devices
       return HN_FAIL(diag, HONE_INVALID, "the engine runs on a %s device, and none was given", plan->device_kinds[d]);
     hn_device_retain(device);
     engine->devices[d] = device;
-    if ((plan->homes[d] == plan->host) != device->facts.host_memory)
+    if ((plan->spaces[d] == plan->host) != device->facts.host_memory)
       return HN_FAIL(diag, HONE_INCOMPATIBLE, "device %s has %s, which the engine was not built for",
                      plan->device_kinds[d], device->facts.host_memory ? "the host's memory" : "memory of its own");
     if (!device->facts.host_memory && !engine->staging) engine->staging = device;

@@ -42,7 +42,7 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   const hn_plan *plan = instance->plan;
   if (!plan->dynamic) {
     for (int t = 0; t < plan->tensor_count; ++t) offsets[t] = (size_t)plan->tensors[t].offset;
-    for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = (size_t)plan->home_arena_bytes[d];
+    for (int d = 0; d < plan->device_count; ++d) out_bytes[d] = (size_t)plan->space_arena_bytes[d];
     return HONE_OK;
   }
   hn_life *lives = HN_NEW(&instance->arena, hn_life, plan->tensor_count);
@@ -79,7 +79,7 @@ static void free_host(const hone_session *session, hone_memory *memory) {
 static hone_status allocate_buffers(hone_session *session, hn_instance *instance, const size_t *arena_bytes) {
   const hn_plan *plan = instance->plan;
   for (int d = 0; d < plan->device_count; ++d) {
-    if (plan->homes[d] != d) continue;
+    if (plan->spaces[d] != d) continue;
     if (d == plan->host)
       HN_TRY(allocate_host(session, arena_bytes[d], &instance->device_arena[d]));
     else
@@ -136,7 +136,7 @@ static void know_types(const hn_plan *plan, const hn_plan_step *step, const int6
 static hone_status give_constants(hone_session *session, hn_instance *instance, int s, hone_fact *facts) {
   const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
-  const bool apart = plan->homes[step->device] != plan->host;
+  const bool apart = plan->spaces[step->device] != plan->host;
   hone_tensor *views = apart ? HN_NEW(&instance->arena, hone_tensor, step->in_count + 1) : NULL;
   if (apart && !views) return HN_FAIL_MEMORY(&session->diag);
   for (int i = 0; i < step->in_count; ++i) {
@@ -168,8 +168,8 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
       .out_count = step->out_count,
       .in = ports,
       .out = ports + step->in_count,
-      .packed =
-          step->packed_bytes ? hn_engine_weight(session->engine, plan->homes[step->device], step->packed_offset) : NULL,
+      .packed = step->packed_bytes ? hn_engine_weight(session->engine, plan->spaces[step->device], step->packed_offset)
+                                   : NULL,
       .diagnostics = &session->diag};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;

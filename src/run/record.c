@@ -7,7 +7,7 @@
 static bool records(const hone_session *session, const hn_instance *instance, int s) {
   const hn_plan *plan = instance->plan;
   const hn_plan_step *step = &plan->steps[s];
-  return step->kind == HN_STEP_CALL && plan->homes[step->device] != plan->host && !instance->steps[s].data_dependent &&
+  return step->kind == HN_STEP_CALL && plan->spaces[step->device] != plan->host && !instance->steps[s].data_dependent &&
          (step->tactic->flags & HONE_TACTIC_CAPTURABLE) && hn_stream_records(session->engine->devices[step->device]);
 }
 

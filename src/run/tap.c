@@ -67,9 +67,9 @@ void hn_taps_drop(hone_session *session, hn_instance *instance) {
 }
 
 /* From a device's memory to the host's; all that the device was given is done then. */
-static hone_status fetch(hone_session *session, const hn_taps *taps, int home, hone_tensor *view) {
-  hone_device *device = session->engine->devices[home];
-  hone_stream *stream = session->streams[home];
+static hone_status fetch(hone_session *session, const hn_taps *taps, int space, hone_tensor *view) {
+  hone_device *device = session->engine->devices[space];
+  hone_stream *stream = session->streams[space];
   if (view->bytes > 0) {
     const hone_status status = hn_stream_move(device, stream, (hn_place_at){taps->staging.data, true},
                                               (hn_place_at){view->data, false}, view->bytes);
@@ -83,8 +83,8 @@ static hone_status fetch(hone_session *session, const hn_taps *taps, int home, h
 static hone_status fire(hone_session *session, hn_instance *instance, hn_tap_item *item) {
   const hn_taps *taps = &instance->taps;
   hone_tensor view = instance->tensors[item->tensor], plain;
-  const int home = taps->plan->tensors[item->tensor].device;
-  if (home != taps->plan->host) HN_TRY(fetch(session, taps, home, &view));
+  const int space = taps->plan->tensors[item->tensor].device;
+  if (space != taps->plan->host) HN_TRY(fetch(session, taps, space, &view));
   const hone_dtype own = taps->plan->tensors[item->tensor].dtype;
   if (view.type.format != HONE_PLAIN || view.type.dtype != own) {
     plain = view;

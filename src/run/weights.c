@@ -53,7 +53,7 @@ static hone_status gather(hone_engine *engine, const hn_plan *plan, int d, hone_
       HN_TRY(add_run(engine, weights, tensor->offset, bytes, diag));
   }
   for (int s = 0; s < plan->step_count; ++s)
-    if (plan->homes[plan->steps[s].device] == d && plan->steps[s].kind == HN_STEP_CALL)
+    if (plan->spaces[plan->steps[s].device] == d && plan->steps[s].kind == HN_STEP_CALL)
       HN_TRY(add_run(engine, weights, plan->steps[s].packed_offset, plan->steps[s].packed_bytes, diag));
   return HONE_OK;
 }
@@ -85,7 +85,7 @@ hone_status hn_engine_upload(hone_engine *engine, hone_diagnostics *diag) {
   if (!engine->staging) return HONE_OK;
   pthread_mutex_lock(&engine->weights_mutex);
   for (int d = 0; d < engine->device_count && !engine->uploaded && status == HONE_OK; ++d)
-    if (hn_engine_common(engine)->homes[d] == d && d != hn_engine_common(engine)->host)
+    if (hn_engine_common(engine)->spaces[d] == d && d != hn_engine_common(engine)->host)
       status = upload(engine, d, diag);
   if (status == HONE_OK)
     engine->uploaded = true;
@@ -104,7 +104,7 @@ void hn_engine_drop_weights(hone_engine *engine) {
 
 const void *hn_engine_weight(const hone_engine *engine, int device, uint64_t offset) {
   const hn_plan *plan = hn_engine_common(engine);
-  if (plan->homes[device] == plan->host) return plan->weights + offset;
+  if (plan->spaces[device] == plan->host) return plan->weights + offset;
   const hn_device_weights *weights = &engine->device_weights[device];
   for (int low = 0, high = weights->run_count; low < high;) {
     const int middle = (low + high) / 2;

@@ -50,8 +50,8 @@ static void test_plan(void **state) {
     assert_string_equal(plan->device_kinds[plan->steps[s].device], on[s]);
   }
   assert_int_equal(plan->host, 1);
-  assert_true(plan->home_arena_bytes[0] > 0 && plan->home_arena_bytes[1] > 0);
-  assert_int_equal(plan->home_arena_bytes[0] + plan->home_arena_bytes[1], plan->arena_bytes);
+  assert_true(plan->space_arena_bytes[0] > 0 && plan->space_arena_bytes[1] > 0);
+  assert_int_equal(plan->space_arena_bytes[0] + plan->space_arena_bytes[1], plan->arena_bytes);
   hone_diagnostics *diag = hone_context_diagnostics(two_devices_context);
   assert_int_equal(hn_plan_check(plan, diag), HONE_OK);
 
@@ -71,11 +71,11 @@ static void test_plan(void **state) {
   plan->tensors[host.in[0]].device = 0; /* the host would read the device's memory */
   assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
   plan->tensors[host.in[0]].device = 1;
-  plan->home_arena_bytes[0] -= 64; /* one arena too small, the other too large */
-  plan->home_arena_bytes[1] += 64;
+  plan->space_arena_bytes[0] -= 64; /* one arena too small, the other too large */
+  plan->space_arena_bytes[1] += 64;
   assert_int_equal(hn_plan_check(plan, diag), HONE_MALFORMED);
-  plan->home_arena_bytes[0] += 64;
-  plan->home_arena_bytes[1] -= 64;
+  plan->space_arena_bytes[0] += 64;
+  plan->space_arena_bytes[1] -= 64;
   assert_int_equal(hn_plan_check(plan, diag), HONE_OK);
   hone_engine_release(engine);
   hone_device_close(far);

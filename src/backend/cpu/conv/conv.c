@@ -198,7 +198,7 @@ static void merge(state *s, const conv_kernel *kernel) {
   *c = merged(c, kernel);
 }
 
-/* Measured over the layers of twelve networks (docs/PERFORMANCE.md), where blocks are full. */
+/* Measured over the layers of twelve networks (docs/EXPERIMENTS.md), where blocks are full. */
 static double efficiency_of(const hn_conv_f32 *c, const conv_kernel *kernel) {
   static const double share[] = {[GENERAL] = 0.85,   [POINTWISE] = 0.85,  [STRIDED] = 0.85,   [FIRST] = 0.75,
                                  [DEPTHWISE] = 0.33, [MULTIPLIED] = 0.33, [TRANSPOSED] = 0.85};

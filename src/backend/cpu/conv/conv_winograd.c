@@ -114,7 +114,7 @@ static int choose_blocks(int64_t tiles, int64_t blocks, int most) {
 }
 
 /* Multiplications are 4 and 2.25 times fewer; the transforms grow with the channels, the products with their product.
- * Fitted to the layers of twelve networks (docs/PERFORMANCE.md). */
+ * Fitted to the layers of twelve networks (docs/EXPERIMENTS.md). */
 static double efficiency_of(const hn_conv_f32 *c, const winograd_kernel *kernel) {
   const double transforms = 1 / (double)c->in_channels + 1 / (double)c->out_channels;
   const double whole = kernel->tile == 4 ? 1 / (0.263 + 2 * transforms) : 1 / (0.5 + 0.8 * transforms);

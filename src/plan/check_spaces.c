@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_homes.c - plans over several memories: every step works in its own device's memory, copies go between two of
+/* check_spaces.c - plans over several memories: every step works in its own device's memory, copies go between two of
  * them, and the host waits before it reads what a device was asked to copy. */
 #include "plan/check.h"
 #include "tensor/shape.h"
 
 #define BAD(checker, ...) HN_FAIL((checker)->diag, HONE_MALFORMED, __VA_ARGS__)
 
-hone_status hn_check_homes(hn_plan_checker *checker) {
+hone_status hn_check_spaces(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
   uint64_t total = 0;
-  if (plan->host < 0 || plan->host >= plan->device_count || plan->homes[plan->host] != plan->host)
+  if (plan->host < 0 || plan->host >= plan->device_count || plan->spaces[plan->host] != plan->host)
     return BAD(checker, "device %d is not the host's", plan->host);
   for (int d = 0; d < plan->device_count; ++d) {
-    const int home = plan->homes[d];
-    if (home != d && (home != plan->host || home > d))
-      return BAD(checker, "device %d works in the memory of device %d", d, home);
-    if (home != d && plan->home_arena_bytes[d]) return BAD(checker, "device %d has an arena, but no memory", d);
-    if (plan->home_arena_bytes[d] > UINT64_MAX / 2 - total) return BAD(checker, "the arenas are larger than memory");
-    total += plan->home_arena_bytes[d];
+    const int space = plan->spaces[d];
+    if (space != d && (space != plan->host || space > d))
+      return BAD(checker, "device %d works in the memory of device %d", d, space);
+    if (space != d && plan->space_arena_bytes[d]) return BAD(checker, "device %d has an arena, but no memory", d);
+    if (plan->space_arena_bytes[d] > UINT64_MAX / 2 - total) return BAD(checker, "the arenas are larger than memory");
+    total += plan->space_arena_bytes[d];
   }
   if (total != plan->arena_bytes) return BAD(checker, "the arenas' bytes do not add up");
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
-    if (plan->homes[tensor->device] != tensor->device)
+    if (plan->spaces[tensor->device] != tensor->device)
       return BAD(checker, "tensor %s lies with device %d, which has no memory of its own", tensor->name,
                  tensor->device);
     const bool host_only =
@@ -49,20 +49,20 @@ static hone_status check_arrived(hn_plan_checker *checker, int t) {
   return HONE_OK;
 }
 
-hone_status hn_check_at_home(hn_plan_checker *checker, const hn_plan_step *step) {
+hone_status hn_check_in_space(hn_plan_checker *checker, const hn_plan_step *step) {
   const hn_plan *plan = checker->plan;
   if (step->kind == HN_STEP_VIEW && (step->out_count < 1 || step->out[0] < 0))
     return BAD(checker, "a view has no output");
-  const int home = step->kind == HN_STEP_VIEW ? plan->tensors[step->out[0]].device : plan->homes[step->device];
-  if ((step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP) && home != plan->host)
+  const int space = step->kind == HN_STEP_VIEW ? plan->tensors[step->out[0]].device : plan->spaces[step->device];
+  if ((step->kind == HN_STEP_BRANCH || step->kind == HN_STEP_LOOP) && space != plan->host)
     return BAD(checker, "branches and loops run on the host");
   for (int i = 0; i < step->in_count + step->out_count; ++i) {
     const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
     if (t < 0 || plan->tensors[t].place == HN_PLACE_PACKED) continue;
-    if (plan->tensors[t].device != home)
+    if (plan->tensors[t].device != space)
       return BAD(checker, "%s lies with device %d, and the step runs on device %d", plan->tensors[t].name,
                  plan->tensors[t].device, step->device);
-    if (home == plan->host && step->kind != HN_STEP_VIEW && i < step->in_count) HN_TRY(check_arrived(checker, t));
+    if (space == plan->host && step->kind != HN_STEP_VIEW && i < step->in_count) HN_TRY(check_arrived(checker, t));
   }
   return HONE_OK;
 }
@@ -88,7 +88,7 @@ hone_status hn_check_copy(hn_plan_checker *checker, const hn_plan_step *step, in
 
 hone_status hn_check_wait(hn_plan_checker *checker, const hn_plan_step *step, int s, int block) {
   const hn_plan *plan = checker->plan;
-  if (block != 0 || step->in_count || step->out_count || plan->homes[step->device] == plan->host)
+  if (block != 0 || step->in_count || step->out_count || plan->spaces[step->device] == plan->host)
     return BAD(checker, "only the main block waits, and only for a device with memory of its own");
   checker->waited_at[step->device] = s;
   return HONE_OK;
