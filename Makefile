@@ -67,7 +67,7 @@ bench: deps-test
 	@$(AGAIN) configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target hone --target hone_shared
 	@sh tools/python_env.sh bench/requirements.txt build/bench-env
-	@build/bench-env/bin/python3 bench/compare.py
+	@build/bench-env/bin/python3 bench/compare.py --write
 
 install: deps
 	@$(AGAIN) configure

@@ -19,6 +19,7 @@ import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -208,8 +209,8 @@ def text_of(row):
     return " ".join(columns)
 
 
-def markdown_of(rows):
-    """The tables of README.md and docs/PERFORMANCE.md."""
+def speed_table(rows):
+    """The table of the READMEs."""
     names = ("hone", *rows[0]["versions"])
     yield f"| model | threads | {' | '.join(name + ' ms' for name in names)} | hone/best | rel. L2 |"
     yield "|---" * (len(names) + 4) + "|"
@@ -217,9 +218,10 @@ def markdown_of(rows):
         times = " | ".join("{median_ms:.2f} ({p10_ms:.2f}..{p90_ms:.2f})".format(**row["speed"][name]) for name in names)
         yield (f"| {row['model']} | {row['threads']} | {times} | {row['ratio']:.2f} "
                f"| {max(row['relative_l2'].values()):.0e} |")
-    if not rows[0]["start"]:
-        return
-    yield ""
+
+
+def start_table(rows):
+    """The table of docs/PERFORMANCE.md."""
     yield "| model | threads | start ms: hone, best peer | peak MiB: hone, best peer | build s | ref steps | converts |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
@@ -228,6 +230,26 @@ def markdown_of(rows):
                f"| {ours['start_ms']:.1f}, {min(p['start_ms'] for p in peers_start):.1f} "
                f"| {ours['peak_bytes'] / 2**20:.0f}, {min(p['peak_bytes'] for p in peers_start) / 2**20:.0f} "
                f"| {row['build_s']:.1f} | {row['ref_steps']} | {len(row['converts'])} |")
+
+
+def mean_ratio(rows):
+    return math.exp(np.mean([math.log(row["ratio"]) for row in rows]))
+
+
+def rewrite(rows):
+    """Puts what was measured into the documents, in the place of tables with the same head and of the mean."""
+    mean = f"{mean_ratio(rows):.3f}"
+    for path, table in (("README.md", speed_table), ("README.zh-CN.md", speed_table), ("docs/PERFORMANCE.md", start_table)):
+        path = os.path.join(hone_api.ROOT, path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        lines = list(table(rows))
+        text, tables = re.subn(re.escape(lines[0]) + r"\n(?:\|.*\|\n)+", lambda _: "\n".join(lines) + "\n", text)
+        text, means = re.subn(r"(eometric mean of [^.]*?|几何平均：)0\.\d+", lambda found: found.group(1) + mean, text)
+        if tables != 1 or means != 1:
+            sys.exit(f"compare.py: {path}: {tables} tables begin with {lines[0]}, {means} means; 1 of each was expected")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def at_least(least):
@@ -250,7 +272,7 @@ def read_arguments():
                         help="fresh processes an engine; the median counts; 0 leaves creation and memory out")
     parser.add_argument("--no-start", dest="starts", action="store_const", const=0, help="the same as --starts 0")
     parser.add_argument("--json", default="")
-    parser.add_argument("--markdown", default="", help="write the tables of the documentation to this file")
+    parser.add_argument("--write", action="store_true", help="rewrite the tables of README.md, its translation and docs/PERFORMANCE.md")
     parser.add_argument("--folder", default=os.path.join(hone_api.ROOT, "build/bench"))
     parser.add_argument("--job", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -277,14 +299,13 @@ def main():
         for threads in arguments.threads.split(","):
             rows.append(measure(name, path, int(threads), arguments))
             print(text_of(rows[-1]), flush=True)
-    print(f"geometric mean of the ratios: {math.exp(np.mean([math.log(row['ratio']) for row in rows])):.3f}"
+    print(f"geometric mean of the ratios: {mean_ratio(rows):.3f}"
           f" (hone / the best of {', '.join(f'{k} {v}' for k, v in rows[0]['versions'].items())})")
     for row in rows:
         if row["converts"]:
             print(f"converts of {row['model']} at {row['threads']}: {', '.join(row['converts'])}")
-    if arguments.markdown:
-        with open(arguments.markdown, "w") as out:
-            out.write("\n".join(markdown_of(rows)) + "\n")
+    if arguments.write:
+        rewrite(rows)
     if arguments.json:
         with open(arguments.json, "w") as out:
             json.dump(rows, out, indent=2)

@@ -6,7 +6,7 @@
  *
  *   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o conv_chain conv_chain.cu && ./conv_chain [BATCH]
  *
- * docs/PERFORMANCE.md says what came out. */
+ * docs/EXPERIMENTS.md says what came out. */
 #include "conv_bulk.cuh"
 
 struct tile_row {

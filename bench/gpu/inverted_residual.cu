@@ -7,7 +7,7 @@
  *   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o inverted_residual inverted_residual.cu &&
  * ./inverted_residual [1|2]
  *
- * 1: batch 1 only; else 256, too. docs/PERFORMANCE.md says what came out. */
+ * 1: batch 1 only; else 256, too. docs/EXPERIMENTS.md says what came out. */
 #include "inverted_residual.cuh"
 
 struct variant {
