@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { TEXT_ROOM = 1 << 16 };
 typedef hone_graph *make_graph(void);
 
 static hone_graph *begin(hone_value **out_input) {
@@ -180,6 +181,57 @@ static void test_file(void **state) {
   unlink(path);
 }
 
+static bool take_text(void *user, const char *text, size_t length) {
+  char *all = user;
+  const size_t at = strlen(all);
+  if (at + length >= TEXT_ROOM) return false;
+  memcpy(all + at, text, length);
+  all[at + length] = 0;
+  return true;
+}
+
+/* Every value that is tapped comes as the graph has it, whatever it is held in. */
+static hone_status look(void *user, const hone_tap *tap) {
+  int *count = user;
+  assert_int_equal(tap->tensor->type.dtype, HONE_F32);
+  assert_int_equal(tap->tensor->type.format, HONE_PLAIN);
+  for (int i = 0; i < COUNT; ++i) assert_true(fabsf(((const float *)tap->tensor->data)[i]) < 100);
+  ++*count;
+  return HONE_OK;
+}
+
+/* hone verify, hone show, hone explain and debug taps of such an engine. */
+static void test_looking(void **state) {
+  (void)state;
+  static char shown[TEXT_ROOM], explained[TEXT_ROOM], verified[TEXT_ROOM];
+  hone_device *far = two_devices_far(0);
+  hone_graph *graph = between_elementwise();
+  hone_engine *engine = build(graph, far, HONE_BIT(HONE_F16), 2);
+  hone_diagnostics *diag = hone_context_diagnostics(two_devices_context);
+  bool within = false;
+  const hone_verify_options verify = {.struct_size = sizeof verify, .full = true, .seed = 3};
+  two_devices_check(hone_verify(engine, &verify, take_text, verified, &within, diag));
+  if (!within) fail_msg("%s", verified);
+  const hone_report_options report = {.struct_size = sizeof report, .width = 200};
+  two_devices_check(hone_report_engine(engine, &report, take_text, shown, diag));
+  assert_non_null(strstr(shown, "f16["));
+  assert_non_null(strstr(shown, "far.convert"));
+  two_devices_check(hone_report_explain(engine, NULL, &report, take_text, explained, diag));
+  assert_non_null(strstr(explained, "far.linear.f16"));
+  int count = 0;
+  hone_session *session;
+  const char *all = "*";
+  const hone_session_options options = {
+      .struct_size = sizeof options, .taps = &all, .tap_count = 1, .on_tap = look, .on_tap_user = &count};
+  two_devices_check(hone_session_create(engine, &options, &session, diag));
+  two_devices_check_session(session, hone_session_run(session));
+  assert_true(count >= 4);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_graph_destroy(graph);
+  hone_device_close(far);
+}
+
 /* What the author wrote as f16 stays f16, and nothing else becomes it, without a flag. */
 static void test_author(void **state) {
   (void)state;
@@ -218,6 +270,7 @@ static void test_bounds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_file),
-                                     cmocka_unit_test(test_author), cmocka_unit_test(test_bounds)};
+                                     cmocka_unit_test(test_looking), cmocka_unit_test(test_author),
+                                     cmocka_unit_test(test_bounds)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

@@ -176,7 +176,7 @@ static void test_padded_convert(void **state) {
   assert_true(peak > 0);
   const double want = (3 + 16) * plane / 2 / peak * 1e9;
   for (int back = 0; back < 2; ++back) {
-    const hone_format from = back ? HONE_NCHW16C : HONE_PLAIN, to = back ? HONE_PLAIN : HONE_NCHW16C;
+    const hone_storage from = back ? HONE_NCHW16C : HONE_PLAIN, to = back ? HONE_PLAIN : HONE_NCHW16C;
     const double got = hn_convert_ns(t.choices, &few, from, to) - start;
     assert_true(got > 0.999 * want && got < 1.001 * want);
     assert_true(got < hn_convert_ns(t.choices, &full, from, to) - start);
