@@ -117,6 +117,12 @@ static int read_limits(cli_tool *cli, build *b) {
   return code == CLI_EXIT_OK ? read_sources(cli, b) : code;
 }
 
+static uint32_t allowed_types(const cli_tool *cli) {
+  const bool all = cli_has(cli, "best");
+  return (all || cli_has(cli, "bf16") ? HONE_BIT(HONE_BF16) : 0) |
+         (all || cli_has(cli, "fp16") ? HONE_BIT(HONE_F16) : 0);
+}
+
 static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   hone_build_options *options = &b->options;
   *options = (hone_build_options){.struct_size = sizeof *options,
@@ -131,6 +137,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .time_budget_ms = (int64_t)(cli_real(cli, "time-budget", 0) * 1e3),
                                   .timing_cache_only = cli_has(cli, "timing-cache-only"),
                                   .keep_subnormals = cli_has(cli, "keep-subnormals"),
+                                  .precisions = allowed_types(cli),
                                   .progress = cli_progress,
                                   .progress_user = cli};
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();

@@ -45,6 +45,9 @@ static void add_device(facts *list, const hone_facts *device) {
   hone_isa_text(device->isa, sets, sizeof sets);
   add(list, device->host_memory ? "cpu" : "device", "%s", device->name);
   add(list, "kernels", "%s, for %s", device->version, sets);
+  hone_isa_text(device->isa_refused, sets, sizeof sets);
+  if (device->isa_refused) /* behind "c ", which nobody refuses */
+    add(list, "refused", "%s: the operating system does not grant tile state", sets + 2);
   if (device->host_memory) {
     add(list, "threads", "%d of %ld processors", device->threads, sysconf(_SC_NPROCESSORS_ONLN));
     add(list, "caches", "L1 %zu KiB, L2 %zu KiB, L3 %zu KiB", device->l1_bytes / 1024, device->l2_bytes / 1024,

@@ -59,13 +59,10 @@ const cli_option cli_trt_bench_options[] = {
     {0},
 };
 
-#define PRECISION "hone computes in the model's own types"
+#define PRECISION "hone computes in the model's own types, and in bf16"
 const cli_option cli_trt_not_yet[] = {
-    {"fp16", CLI_NOT_YET, .doc = PRECISION},
-    {"bf16", CLI_NOT_YET, .doc = PRECISION},
     {"int8", CLI_NOT_YET, .doc = PRECISION},
     {"fp8", CLI_NOT_YET, .doc = PRECISION},
-    {"best", CLI_NOT_YET, .doc = PRECISION},
     {"tf32", CLI_NOT_YET, .doc = PRECISION},
     {"calib", CLI_NOT_YET, .doc = PRECISION},
     {"sparsity", CLI_NOT_YET, .doc = "there are no sparse tactics"},

@@ -26,7 +26,8 @@ HONE_API HONE_CHECKED hone_status hone_device_open(hone_context *context, const 
 HONE_API void hone_device_close(hone_device *device);
 HONE_API void hone_device_facts(const hone_device *device, hone_facts *out_facts);
 HONE_API const char *hone_device_kind(const hone_device *device); /* borrowed */
-/* The instruction sets of a CPU's facts.isa that kernels are there for, e.g. "c avx2 avx512". */
+/* The instruction sets of a CPU's facts.isa that kernels are there for, e.g. "c avx2 avx512"; of isa_refused likewise.
+ */
 HONE_API void hone_isa_text(uint32_t isa, char *out, size_t room);
 /* Measures peak_flops and peak_bytes of facts (about 100 ms); they stay with the device. */
 HONE_API HONE_CHECKED hone_status hone_device_measure(hone_device *device, hone_diagnostics *diagnostics);

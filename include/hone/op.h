@@ -162,6 +162,7 @@ typedef struct hone_op {
   hone_onnx_row onnx[HONE_MAX_ONNX_ROWS]; /* ends at name NULL */
   /* What it counts to in a profile's shares, "Convolution" as an example; NULL: what the traits tell. */
   const char *report_class;
+  const void *details; /* what functions that several rows share read of the row they serve (call->op); else NULL */
 } hone_op;
 
 #ifdef __cplusplus

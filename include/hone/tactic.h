@@ -15,8 +15,9 @@ typedef struct hone_stream hone_stream;
 /* What a device says of itself. Peaks are measured (not from a data sheet); 0 means not measured. */
 typedef struct hone_facts {
   char name[96];
-  char version[64]; /* of the driver or of the kernel library: part of the timing cache's key */
-  uint32_t isa;     /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
+  char version[64];     /* of the driver or of the kernel library: part of the timing cache's key */
+  uint32_t isa;         /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
+  uint32_t isa_refused; /* a CPU's sets that are there and that the operating system does not grant (tiles) */
   int threads;
   double peak_flops; /* f32, all threads, per second */
   double peak_bytes; /* main memory, all threads, per second */

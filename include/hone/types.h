@@ -70,21 +70,15 @@ typedef enum hone_format {
   HONE_PLAIN = 0, /* row-major, ONNX's own order */
   HONE_NCHW16C = 1,
   HONE_NCHW8C = 2,
-  HONE_FORMAT_COUNT = 3
+  HONE_NCHW32C = 3, /* a block is 64 bytes, a cache line: this one of 2-byte types, */
+  HONE_NCHW64C = 4, /* this one of bytes */
+  HONE_FORMAT_COUNT = 5
 } hone_format;
 
 /* How a value lies between two steps: element type and format as one number. A hone_format by itself is a storage, too:
  * in the value's own element type. The others hold what is f32 in the graph in a narrower type. */
 typedef uint8_t hone_storage;
-enum {
-  HONE_F16_PLAIN = HONE_FORMAT_COUNT,
-  HONE_F16_NCHW16C,
-  HONE_F16_NCHW8C,
-  HONE_BF16_PLAIN,
-  HONE_BF16_NCHW16C,
-  HONE_BF16_NCHW8C,
-  HONE_STORAGE_COUNT
-};
+enum { HONE_F16_PLAIN = HONE_FORMAT_COUNT, HONE_F16_NCHW32C, HONE_BF16_PLAIN, HONE_BF16_NCHW32C, HONE_STORAGE_COUNT };
 
 /* What a value is. */
 typedef enum hone_kind { HONE_ABSENT = 0, HONE_TENSOR = 1, HONE_SEQUENCE = 2, HONE_OPTIONAL = 3 } hone_kind;

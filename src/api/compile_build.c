@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_build.c - graph -> engine: passes, tuning, lowering, put together. */
 #include "api/engine.h"
-#include "api/profiles.h"
-#include "api/target.h"
+#include "api/compile.h"
 #include "base/float_mode.h"
 #include "base/arguments.h"
 #include "lower/lower.h"
@@ -230,6 +229,10 @@ static hone_status take_options(hone_diagnostics *diag, const hone_build_options
   HN_TRY(hn_argument_range(diag, "build option scratch_limit_bytes", out->scratch_limit_bytes, 0, HN_NO_MOST));
   HN_TRY(hn_argument_range(diag, "build option time_budget_ms", out->time_budget_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "build option max_tactics", out->max_tactics, 0, 1000000));
+  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
+  if (out->precisions & ~narrow)
+    return HN_FAIL(diag, HONE_INVALID, "build option precisions is 0x%x; allowed are f16 (0x%x) and bf16 (0x%x)",
+                   out->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16));
   return check_lists(diag, out);
 }
 

@@ -11,7 +11,6 @@
 #include "report/grid.h"
 #include "report/report.h"
 #include <math.h>
-#include <string.h>
 
 typedef struct coverage {
   hone_context *context;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_free_dims.c - what to give where nothing was given: a build that failed while free dims were taken as 1 tells
  * which they are, with sizes that work. */
-#include "api/profiles.h"
+#include "api/compile.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 /* Usual ones first: of images, of sounds, then what small networks need. */
 static const int64_t sizes[] = {224, 256, 320, 640, 512, 1024, 128, 64, 32, 16, 8, 4, 2, 2048, 4096, 16000};

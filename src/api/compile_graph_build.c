@@ -2,14 +2,13 @@
 /* compile_graph_build.c - models built layer by layer, looked at, printed and optimised, for users.
  * Every argument of a caller is checked here once; ir/ checks what makes a graph right. */
 #include "api/engine.h"
-#include "api/target.h"
+#include "api/compile.h"
 #include "base/arguments.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "pass/pipeline.h"
 #include "pass/rewrite.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 hone_status hone_graph_create(hone_context *context, const char *name, hone_graph **out_graph) {
   if (out_graph) *out_graph = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_profiles.c - the shapes that an engine is built for: each profile a range of shapes for its inputs. */
-#include "api/profiles.h"
-#include "ops/extents.h"
+#include "api/compile.h"
+#include "ops/ports.h"
 #include "tensor/shape.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_target.c - devices as passes see them: one question, asked of every tactic in every storage. */
-#include "api/target.h"
+#include "api/compile.h"
 #include "base/context.h"
 #include "device/device.h"
 #include "tensor/dims.h"

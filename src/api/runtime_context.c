@@ -2,7 +2,7 @@
 /* runtime_context.c - creating contexts, and reading their messages. */
 #include "base/arguments.h"
 #include "base/context.h"
-#include "base/memory_limit.h"
+#include "base/memory.h"
 #include "ops/registry.h"
 #include <string.h>
 

@@ -64,7 +64,9 @@ static void *open_module(const hone_context *context, const char *kind, char *pa
   return object ? object : try_folder(NULL, 0, "", kind, path, room);
 }
 
-hone_status hn_backend_for(hone_context *context, const char *kind, const hone_backend **out) {
+/* A built-in backend, a plug-in's, or one in a shared object of its own, opened now. "gpu" is "cuda". INVALID: there is
+ * no such kind; DEVICE: its shared object is not here. */
+static hone_status backend_for(hone_context *context, const char *kind, const hone_backend **out) {
   *out = hn_backend_find(kind);
   if (!*out) *out = find_plugged(context, kind);
   if (*out) return HONE_OK;
@@ -100,7 +102,7 @@ hone_status hone_device_open(hone_context *context, const char *kind, int index,
   HN_TRY(take_options(&context->diag, given, &options));
   HN_TRY(hn_argument_range(&context->diag, "device index", index, 0, INT32_MAX));
   const hone_backend *backend;
-  HN_TRY(hn_backend_for(context, kind, &backend));
+  HN_TRY(backend_for(context, kind, &backend));
   return hn_device_open(context, backend, index, &options, out_device);
 }
 
@@ -109,3 +111,8 @@ void hone_device_facts(const hone_device *device, hone_facts *out_facts) {
   if (out_facts) *out_facts = device ? device->facts : (hone_facts){0};
 }
 const char *hone_device_kind(const hone_device *device) { return device ? device->backend->name : NULL; }
+
+hone_status hone_device_measure(hone_device *device, hone_diagnostics *diagnostics) {
+  HN_GIVEN(diagnostics, device);
+  return hn_device_measure(device, NULL, diagnostics);
+}

@@ -65,14 +65,24 @@ static hone_status add_op(hone_context *context, const char *path, const hone_op
   return HONE_OK;
 }
 
-static hone_status add_tactic(hone_context *context, const char *path, const hone_plugin_tactic *row) {
-  const hone_tactic *tactic = row->tactic;
+static hone_status check_tactic(hone_context *context, const char *path, const hone_tactic *tactic) {
   if (tactic->struct_size != sizeof *tactic)
     return HN_FAIL(&context->diag, HONE_INVALID, "%s: a tactic's row has struct_size %u; this library knows %zu", path,
                    tactic->struct_size, sizeof *tactic);
-  if (!row->device || !tactic->name || !tactic->op || !tactic->launch)
-    return HN_FAIL(&context->diag, HONE_INVALID, "%s: tactic %s has no name, operator, device or launch", path,
+  if (!tactic->name || !tactic->op || !tactic->plan || !tactic->launch)
+    return HN_FAIL(&context->diag, HONE_INVALID, "%s: tactic %s has no name, operator, plan or launch", path,
                    tactic->name ? tactic->name : "?");
+  for (int i = 0; i < HONE_MAX_STORAGE_PAIRS; ++i)
+    if (tactic->storages[i].in >= HONE_STORAGE_COUNT || tactic->storages[i].out >= HONE_STORAGE_COUNT)
+      return HN_FAIL(&context->diag, HONE_INVALID, "%s: tactic %s: storages[%d] is {%d, %d}; allowed: 0 to %d", path,
+                     tactic->name, i, tactic->storages[i].in, tactic->storages[i].out, HONE_STORAGE_COUNT - 1);
+  return HONE_OK;
+}
+
+static hone_status add_tactic(hone_context *context, const char *path, const hone_plugin_tactic *row) {
+  const hone_tactic *tactic = row->tactic;
+  HN_TRY(check_tactic(context, path, tactic));
+  if (!row->device) return HN_FAIL(&context->diag, HONE_INVALID, "%s: tactic %s is for no device", path, tactic->name);
   for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next)
     if (strcmp(known->tactic->name, tactic->name) == 0 && strcmp(known->device, row->device) == 0)
       return HN_FAIL(&context->diag, HONE_INVALID, "tactic %s is in %s and in %s", tactic->name, known->path, path);
@@ -101,6 +111,8 @@ static hone_status add_backend(hone_context *context, const char *path, const ho
   if (!is_whole(backend))
     return HN_FAIL(&context->diag, HONE_INVALID, "%s: backend %s lacks entries", path,
                    backend->name ? backend->name : "?");
+  for (const hone_tactic *const *family = backend->families; *family; ++family)
+    for (const hone_tactic *row = *family; row->name; ++row) HN_TRY(check_tactic(context, path, row));
   if (hn_backend_find(backend->name))
     return HN_FAIL(&context->diag, HONE_INVALID, "%s: there is a built-in backend %s", path, backend->name);
   for (const hn_plugin_backend *known = context->plugin_backends; known; known = known->next)

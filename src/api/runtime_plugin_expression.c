@@ -5,14 +5,12 @@
  */
 #include "api/plugin.h"
 #include "base/random.h"
-#include "ops/extents.h"
 #include "ops/op.h"
 #include "ops/ports.h"
 #include "tensor/attrs.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <math.h>
-#include <string.h>
 
 enum { SAMPLES = 64, TURNS = 2 };
 

@@ -8,8 +8,9 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-/* One report in the making: its memory, and where its text goes. */
+/* One report in the making: what was asked for, its memory, and where its text goes. */
 typedef struct report {
+  hone_report_options options;
   hn_arena arena;
   hn_text text;
   hone_diagnostics *diag;
@@ -19,6 +20,15 @@ static void begin(report *r, hn_allocator allocator, hone_diagnostics *diag) {
   hn_arena_init(&r->arena, allocator);
   hn_text_init(&r->text, allocator);
   r->diag = diag;
+}
+
+/* The same with options that may name one of the engine's schedules; end() is due after OK alone. */
+static hone_status begin_with(report *r, const hone_engine *engine, const hone_report_options *given,
+                              hn_allocator allocator, hone_diagnostics *diag) {
+  HN_TRY(hn_report_options_take(diag, given, &r->options));
+  if (r->options.one_schedule) HN_TRY(hn_engine_check_schedule(engine, r->options.schedule, diag));
+  begin(r, allocator, diag);
+  return HONE_OK;
 }
 
 static hone_status end(report *r, hone_status status, hone_write_fn write, void *user) {
@@ -50,7 +60,8 @@ static int64_t batch_of(const hone_session *session, const hn_plan *plan) {
   return shape->rank > 0 ? shape->dim[0] : 1;
 }
 
-static hone_status make_profile(report *r, const hone_session *session, const hone_report_options *options) {
+static hone_status make_profile(report *r, const hone_session *session) {
+  const hone_report_options *options = &r->options;
   const hn_schedules *schedules = session->engine->schedules;
   const int schedule = options->one_schedule ? options->schedule : session->schedule;
   const hn_plan *plan = schedules->plans[schedule];
@@ -69,48 +80,31 @@ static hone_status make_profile(report *r, const hone_session *session, const ho
   return hn_report_profile(&input, options, &r->arena, &r->text);
 }
 
-static hone_status check_schedule(const hone_engine *engine, const hone_report_options *options,
-                                  hone_diagnostics *diag) {
-  return options->one_schedule ? hn_engine_check_schedule(engine, options->schedule, diag) : HONE_OK;
-}
-
 hone_status hone_report_profile(const hone_session *session, const hone_report_options *given, hone_write_fn write,
                                 void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, session);
   HN_GIVEN(diag, write);
-  hone_report_options taken;
-  const hone_report_options *options = &taken;
-  HN_TRY(hn_report_options_take(diag, given, &taken));
-  HN_TRY(check_schedule(session->engine, options, diag));
   report r;
-  begin(&r, session->allocator, diag);
-  return end(&r, make_profile(&r, session, options), write, user);
+  HN_TRY(begin_with(&r, session->engine, given, session->allocator, diag));
+  return end(&r, make_profile(&r, session), write, user);
 }
 
 hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, write);
-  hone_report_options taken;
-  const hone_report_options *options = &taken;
-  HN_TRY(hn_report_options_take(diag, given, &taken));
-  HN_TRY(check_schedule(engine, options, diag));
   report r;
-  begin(&r, engine->allocator, diag);
-  return end(&r, hn_report_engine(engine->schedules, options, &r.arena, &r.text), write, user);
+  HN_TRY(begin_with(&r, engine, given, engine->allocator, diag));
+  return end(&r, hn_report_engine(engine->schedules, &r.options, &r.arena, &r.text), write, user);
 }
 
 hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, write);
-  hone_report_options taken;
-  const hone_report_options *options = &taken;
-  HN_TRY(hn_report_options_take(diag, given, &taken));
-  HN_TRY(check_schedule(engine, options, diag));
   report r;
-  begin(&r, engine->allocator, diag);
-  return end(&r, hn_report_memory(engine->schedules, options, &r.arena, &r.text, diag), write, user);
+  HN_TRY(begin_with(&r, engine, given, engine->allocator, diag));
+  return end(&r, hn_report_memory(engine->schedules, &r.options, &r.arena, &r.text, diag), write, user);
 }
 
 void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
@@ -156,9 +150,8 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
   HN_GIVEN(diag, write);
   if (!engine && !ledger_path)
     return HN_FAIL(diag, HONE_INVALID, "%s: engine and ledger_path are NULL; one must be given", __func__);
-  hone_report_options taken;
-  const hone_report_options *options = &taken;
-  HN_TRY(hn_report_options_take(diag, given, &taken));
+  report r;
+  HN_TRY(hn_report_options_take(diag, given, &r.options));
   if (!ledger_path && !engine->ledger)
     return HN_FAIL(diag, HONE_INVALID, "the engine was loaded from a file: its ledger is the file beside it");
   const hn_allocator allocator = engine ? engine->allocator : hn_allocator_default();
@@ -166,11 +159,10 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
   if (ledger_path) HN_TRY(hn_file_read(diag, allocator, ledger_path, &blob));
   const char *text = ledger_path ? (const char *)blob.data : engine->ledger;
   const size_t length = ledger_path ? blob.bytes : strlen(engine->ledger);
-  report r;
   begin(&r, allocator, diag);
-  const hone_status status =
-      hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length,
-                        ledger_path && engine ? engine->schedules->content_hash : 0, options, &r.arena, &r.text, diag);
+  const hone_status status = hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length,
+                                               ledger_path && engine ? engine->schedules->content_hash : 0, &r.options,
+                                               &r.arena, &r.text, diag);
   hn_blob_close(&blob);
   return end(&r, status, write, user);
 }
@@ -216,7 +208,7 @@ void hone_isa_text(uint32_t isa, char *out, size_t room) {
     const char *name;
     uint32_t bit;
   } rows[] = {
-#define HN_ISA(suffix, name, flags, features) {#suffix, HONE_ISA_##name},
+#define HN_ISA(suffix, name, f32, own, flags, features) {#suffix, HONE_ISA_##name},
 #include "device/isa.inc"
 #undef HN_ISA
   };

@@ -5,7 +5,6 @@
 #include "base/context.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 hone_status hone_tensor_alloc(hone_context *context, const hone_type *type, hone_tensor *out_tensor) {
   if (out_tensor) *out_tensor = (hone_tensor){0};

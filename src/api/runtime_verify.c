@@ -9,11 +9,9 @@
 #include "base/arguments.h"
 #include "base/random.h"
 #include "report/report.h"
-#include "report/verify.h"
 #include "run/session.h"
 #include "tensor/element.h"
 #include "tensor/evaluate.h"
-#include "tensor/layout.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include <math.h>
@@ -280,8 +278,7 @@ static double bound_of(const bench *b) {
   hone_dtype narrow = HONE_NONE;
   for (int i = 0; i < step->in_count + step->out_count; ++i) {
     const int t = i < step->in_count ? step->in[i] : step->out[i - step->in_count];
-    if (t >= 0 && tensors[t].type.dtype != tensors[t].dtype)
-      narrow = hn_storage_wider_error(narrow, tensors[t].type.dtype);
+    if (t >= 0 && tensors[t].type.dtype != tensors[t].dtype) narrow = hn_storage_coarser(narrow, tensors[t].type.dtype);
   }
   return hn_tactic_bound(step->tactic, tensors[step->out[0]].dtype, narrow);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diag.c - messages in fixed storage: adding one formats in place and never allocates. */
 #include "base/diag.h"
-#include "base/memory_limit.h"
+#include "base/memory.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

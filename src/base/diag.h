@@ -51,6 +51,12 @@ hone_status hn_diag_add(hone_diagnostics *diag, hone_status status, const char *
     const hone_status hn_try_status = (call);                                                                          \
     if (hn_try_status != HONE_OK) return hone_note((diag), hn_try_status, __VA_ARGS__);                                \
   } while (0)
+/* The same where the result says in words why something is declined; NULL: it is not. */
+#define HN_TRY_REASON(call)                                                                                            \
+  do {                                                                                                                 \
+    const char *const hn_try_reason = (call);                                                                          \
+    if (hn_try_reason) return hn_try_reason;                                                                           \
+  } while (0)
 
 #define HN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -4,7 +4,6 @@
  * in proportion to the text. Keys are compared after sorting, so that no choice of keys makes it slow. */
 #include "base/json.h"
 #include "base/letters.h"
-#include "base/utf8.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>

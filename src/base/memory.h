@@ -61,4 +61,17 @@ char *hn_arena_printf(hn_arena *arena, const char *format, ...) __attribute__((f
 /* Grows a list kept in an arena to hold at least need items (capacity doubles; old storage stays in the arena). */
 bool hn_arena_grow(hn_arena *arena, void **items, int *capacity, int need, size_t item_bytes);
 
+/* ---- an allocator over another one that gives at most so many bytes at a time (memory_limit.c) ---- */
+typedef struct hn_memory_limit hn_memory_limit;
+
+/* The allocator frees itself with the last block that it gave; before the first one hn_memory_limit_drop() does.
+ * false: no memory. */
+bool hn_memory_limit_make(const hn_allocator *inner, uint64_t most_bytes, hn_allocator *out);
+void hn_memory_limit_drop(const hn_allocator *allocator);
+
+/* NULL: not limited. */
+const hn_memory_limit *hn_memory_limit_of(const hn_allocator *allocator);
+/* The limit that refused memory; 0: it never did. */
+uint64_t hn_memory_limit_hit(const hn_memory_limit *limit);
+
 #endif

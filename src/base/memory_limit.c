@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory_limit.c - counts the bytes that live. Whoever allocates holds a block of the same allocator (a context, an
  * engine, a session), so that the count reaches 0 only when nobody is left who could ask. */
-#include "base/memory_limit.h"
+#include "base/memory.h"
 #include <stdatomic.h>
 
 struct hn_memory_limit {

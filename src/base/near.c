@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* near.c - "did you mean": the names that are least unlike a mistyped one. */
-#include "base/near.h"
+#include "base/text.h"
 #include <string.h>
 #include <strings.h>
 

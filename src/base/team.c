@@ -5,7 +5,7 @@
  * close the count of the meeting that it is at, as long as it is not full, and who arrives after that is told to leave.
  * In two words it could close the next meeting's count and take it for its own: the others would have gone on a step.
  */
-#include "base/team.h"
+#include "base/pool.h"
 #include "base/clock.h"
 #include <sched.h>
 #include <stdatomic.h>

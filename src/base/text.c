@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "base/checked.h"
 #include "base/letters.h"
-#include "base/utf8.h"
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>

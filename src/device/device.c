@@ -4,7 +4,6 @@
 #include "device/host_unit.h"
 #include "tensor/evaluate.h"
 #include "tensor/expr.h"
-#include "tensor/shape.h"
 #include <string.h>
 
 #define HN_BACKEND(name) extern const hone_backend hn_backend_##name;
@@ -188,7 +187,7 @@ hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from
   return device->backend->between(stream, from, to, out_elapsed_ns);
 }
 
-hone_status hn_stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from) {
+static hone_status stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from) {
   return device->backend->copy(stream, to, from);
 }
 
@@ -198,7 +197,7 @@ hone_status hn_stream_move(hone_device *device, hone_stream *stream, hn_place_at
       .data = from.host ? from.data : NULL, .address = (uintptr_t)from.data, .bytes = bytes};
   const hone_slice to_slice = {.memory = &to_memory, .bytes = bytes},
                    from_slice = {.memory = &from_memory, .bytes = bytes};
-  return hn_stream_copy(device, stream, to_slice, from_slice);
+  return stream_copy(device, stream, to_slice, from_slice);
 }
 
 hone_status hn_stream_record(hone_device *device, hone_stream *stream) { return device->backend->record(stream); }

@@ -46,6 +46,8 @@ static inline bool hn_mask_has(uint32_t mask, int input) { return (mask & hn_mas
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
 /* The storage of one input under a pair: in or, for a port that says so, out; as far as its type can take it. */
 hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair);
+/* A parameter of the layer: it stays as the graph has it. */
+bool hn_port_is_param(const hone_op *op, int input);
 /* Gives a query's facts, as the graph has them, the element types and formats that they have under a pair. */
 void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
                              hone_fact *out, int out_count);
@@ -63,7 +65,6 @@ void hn_stream_close(hone_device *device, hone_stream *stream);
 hone_status hn_stream_mark(hone_device *device, hone_stream *stream, int slot);
 hone_status hn_stream_wait(hone_device *device, hone_stream *stream, hone_diagnostics *diag);
 hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from, int to, double *out_elapsed_ns);
-hone_status hn_stream_copy(hone_device *device, hone_stream *stream, hone_slice to, hone_slice from);
 
 /* Capture and replay. Backends without it: hn_stream_records is false. */
 static inline bool hn_stream_records(const hone_device *device) { return device->backend->record != NULL; }

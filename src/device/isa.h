@@ -5,24 +5,17 @@
 #define HN_DEVICE_ISA_H
 
 enum {
-#define HN_ISA(suffix, name, flags, features) HN_ISA_ROW_##name,
+#define HN_ISA(suffix, name, f32, own, flags, features) HN_ISA_ROW_##name,
 #include "device/isa.inc"
 #undef HN_ISA
   HN_ISA_ROW_COUNT
 };
 
 enum {
-#define HN_ISA(suffix, name, flags, features)                                                                          \
+#define HN_ISA(suffix, name, f32, own, flags, features)                                                                \
   HONE_ISA_##name = HN_ISA_ROW_##name == 0 ? 0 : 1 << (HN_ISA_ROW_##name - 1),
 #include "device/isa.inc"
 #undef HN_ISA
 };
-
-/* row(suffix, NAME) for each instruction set that this build has kernels for. */
-#ifdef HONE_NO_AVX
-#define HN_EACH_ISA(row) row(c, C)
-#else
-#define HN_EACH_ISA(row) row(c, C) row(avx2, AVX2) row(avx512, AVX512)
-#endif
 
 #endif

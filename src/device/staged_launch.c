@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* staged_launch.c - one launch carried to a device's own memory and back. */
 #include "device/device.h"
-#include <string.h>
 
 /* Memory for one part, with the host's bytes when there are some. */
 static hone_status place(hn_staged_launch *s, int at, size_t bytes, void *from, void **out, hone_diagnostics *diag) {

@@ -55,6 +55,8 @@ static uint8_t port_flags(const hone_port *ports, int index) {
   return 0;
 }
 
+bool hn_port_is_param(const hone_op *op, int input) { return port_flags(op->in, input) & HONE_PORT_PARAM; }
+
 hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair) {
   const uint8_t flags = port_flags(op->in, input);
   if (flags & HONE_PORT_PARAM) return HONE_PLAIN;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expand.c - fused nodes back into pieces: the parts that a node was made of when it has them; else convolution,
  * residual and activation by the names of ports and attributes; else an elementwise op by its expression. */
-#include "export/expand.h"
+#include "export/writer.h"
 #include "ir/notation.h"
 #include "tensor/attrs.h"
 #include "tensor/expr.h"
-#include <inttypes.h>
 #include <string.h>
 
 const hone_onnx_row *hn_export_row(const hone_op *op) {
@@ -342,18 +341,30 @@ static hone_status expand_gather(const expansion *e) {
   return HONE_OK;
 }
 
-/* ---- operators that later opsets say otherwise ---- */
+/* ---- operators that later opsets, or none, say otherwise ---- */
 
+#define DQ(x) "dequantize_linear(" x ", " x "_scale, " x "_zero_point)"
+#define REQUANTISED(inner) "quantize_linear(" inner ", y_scale, y_zero_point)"
+
+/* given: an input without which ONNX has the operator. */
 static const struct form_row {
-  const char *op, *as;
+  const char *op, *given, *as;
 } forms[] = {
-    {"upsample",
+    {"byte_lookup", NULL, "gather(table, cast[to=6](x))"}, /* i32; -1 is the last entry in both */
+    {"qlinear_add", NULL, REQUANTISED("add(" DQ("a") ", " DQ("b") ")")},
+    {"qlinear_global_average_pool", NULL, REQUANTISED("global_average_pool(" DQ("x") ")")},
+    {"qlinear_matmul", "bias",
+     REQUANTISED("gemm(" DQ("a") ", " DQ("b") ", dequantize_linear[axis=0](bias, mul(a_scale, b_scale)))")},
+    {"qlinear_mul", NULL, REQUANTISED("mul(" DQ("a") ", " DQ("b") ")")},
+    {"upsample", NULL,
      "resize[mode=$mode, coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\"](x, _, scales)"},
 };
 
-static const struct form_row *form_of(const hone_op *op) {
-  for (size_t i = 0; i < HN_COUNT(forms); ++i)
-    if (hn_name_equal(forms[i].op, op->name)) return &forms[i];
+static const struct form_row *form_of(const hn_node *node) {
+  for (size_t i = 0; i < HN_COUNT(forms); ++i) {
+    if (!hn_name_equal(forms[i].op, node->op->name)) continue;
+    return !forms[i].given || input_named(node, forms[i].given) ? &forms[i] : NULL;
+  }
   return NULL;
 }
 
@@ -377,15 +388,52 @@ static hone_status expand_form(const expansion *e, const struct form_row *form) 
   return HONE_OK;
 }
 
+/* ---- bounds behind a rounding ---- */
+
+static bool is_bound(const hone_attr *attr) {
+  return attr->kind == HONE_ATTR_INT && (hn_name_equal(attr->name, "low") || hn_name_equal(attr->name, "high"));
+}
+
+static bool has_bounds(const hn_node *node) {
+  for (int i = 0; i < node->attrs.count; ++i)
+    if (is_bound(&node->attrs.items[i]) && node->attrs.items[i].i != INT32_MIN && node->attrs.items[i].i != INT32_MAX)
+      return true;
+  return false;
+}
+
+/* The same node without them, and a clip of its bytes. */
+static hone_status expand_bounds(const expansion *e) {
+  const hn_node *node = e->node;
+  const hone_dtype dtype = node->out[0]->fact.type.dtype;
+  const int64_t least = dtype == HONE_I8 ? INT8_MIN : 0, most = dtype == HONE_I8 ? INT8_MAX : UINT8_MAX;
+  hone_attr *kept = HN_NEW(&e->graph->arena, hone_attr, node->attrs.count);
+  if (!kept) return HN_FAIL_MEMORY(&e->graph->context->diag);
+  int count = 0;
+  for (int i = 0; i < node->attrs.count; ++i)
+    if (!is_bound(&node->attrs.items[i])) kept[count++] = node->attrs.items[i];
+  const int64_t low = hn_attr_int(&node->attrs, "low"), high = hn_attr_int(&node->attrs, "high");
+  hn_value *in[3] = {NULL, hn_constant_scalar(e->graph, dtype, (double)(low < least ? least : low)),
+                     hn_constant_scalar(e->graph, dtype, (double)(high > most ? most : high))};
+  hn_value *clipped;
+  if (!in[1] || !in[2]) return HONE_NO_MEMORY;
+  HN_TRY(make(e, node->op->name, node->in_count, node->in, count, kept, &in[0]));
+  HN_TRY(make(e, "clip", 3, in, 0, NULL, &clipped));
+  finish(e, clipped);
+  return HONE_OK;
+}
+
 static hone_status expand_block(hone_graph *graph, hn_block *block) {
   for (hn_node *node = block->first, *next; node; node = next) {
     hn_node *const before = node->prev;
     const expansion e = {graph, node};
-    const struct form_row *form = hn_export_row(node->op) ? NULL : form_of(node->op);
+    const bool bounded = has_bounds(node);
+    const struct form_row *form = form_of(node);
     const bool split =
-        node->parts || form || has_epilogue(node) || is_expandable(node) || is_view(node) || is_gather(node);
+        node->parts || bounded || form || has_epilogue(node) || is_expandable(node) || is_view(node) || is_gather(node);
     if (node->parts) {
       HN_TRY(expand_parts(&e));
+    } else if (bounded) {
+      HN_TRY(expand_bounds(&e));
     } else if (form) {
       HN_TRY(expand_form(&e, form));
     } else if (has_epilogue(node)) {

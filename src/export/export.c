@@ -5,8 +5,6 @@
 #include "export/export.h"
 #include "base/file.h"
 #include "export/writer.h"
-#include "tensor/shape.h"
-#include <string.h>
 
 enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
 enum { GRAPH_INITIALIZER = 5 };

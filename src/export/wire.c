@@ -11,7 +11,7 @@ size_t hn_wire_varint_bytes(uint64_t value) {
   return bytes;
 }
 
-void hn_wire_varint(hn_text *out, uint64_t value) {
+static void varint(hn_text *out, uint64_t value) {
   uint8_t bytes[10];
   size_t count = 0;
   for (; value >= 0x80; value >>= 7) bytes[count++] = (uint8_t)(value | 0x80);
@@ -19,16 +19,16 @@ void hn_wire_varint(hn_text *out, uint64_t value) {
   hn_text_add_bytes(out, bytes, count);
 }
 
-static void tag(hn_text *out, uint32_t field, unsigned wire) { hn_wire_varint(out, (uint64_t)field << 3 | wire); }
+static void tag(hn_text *out, uint32_t field, unsigned wire) { varint(out, (uint64_t)field << 3 | wire); }
 
 void hn_wire_length(hn_text *out, uint32_t field, uint64_t bytes) {
   tag(out, field, WIRE_BYTES);
-  hn_wire_varint(out, bytes);
+  varint(out, bytes);
 }
 
 void hn_wire_int(hn_text *out, uint32_t field, int64_t value) {
   tag(out, field, WIRE_VARINT);
-  hn_wire_varint(out, (uint64_t)value);
+  varint(out, (uint64_t)value);
 }
 
 void hn_wire_float(hn_text *out, uint32_t field, float value) {

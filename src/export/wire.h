@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 size_t hn_wire_varint_bytes(uint64_t value);
-void hn_wire_varint(hn_text *out, uint64_t value);
 void hn_wire_length(hn_text *out, uint32_t field, uint64_t bytes); /* the head of a field whose bytes follow */
 void hn_wire_int(hn_text *out, uint32_t field, int64_t value);
 void hn_wire_float(hn_text *out, uint32_t field, float value);

@@ -4,8 +4,8 @@
 #ifndef HN_EXPORT_WRITER_H
 #define HN_EXPORT_WRITER_H
 
-#include "export/expand.h"
 #include "export/wire.h"
+#include "ir/graph.h"
 
 typedef struct hn_exporter {
   hone_diagnostics *diag;
@@ -20,7 +20,6 @@ typedef struct hn_exporter {
 } hn_exporter;
 
 const char *hn_export_name(const hn_exporter *exporter, const hn_value *value); /* "" for NULL */
-int64_t hn_onnx_of_dtype(hone_dtype dtype);                                     /* TensorProto.DataType */
 
 /* A TensorProto without its raw bytes, which come last in it; strings are written in full. pad: bytes (0 or 2 to 129)
  * of an empty comment in front of the raw bytes, so that readers find them aligned. */
@@ -33,5 +32,14 @@ void hn_export_value_info(const hn_exporter *exporter, hn_text *out, const char 
  * outputs. Nodes that ONNX cannot say are reported in exporter->worst. */
 hone_status hn_export_block(hn_exporter *exporter, hn_text *out, const char *name, const hn_block *block,
                             int param_count);
+
+/* ---- fused nodes taken apart, so that every node has an ONNX form (expand.c) ---- */
+enum { HN_EXPORT_OPSET = 21, HN_EXPORT_IR_VERSION = 10 };
+
+/* The row by which an op is written; NULL: none covers the opset as it is. */
+const hone_onnx_row *hn_export_row(const hone_op *op);
+/* Puts parts, or equal operators, in the place of nodes that ONNX cannot say. Nodes that stay without a row are the
+ * writer's to report. */
+hone_status hn_export_expand(hone_graph *graph);
 
 #endif

@@ -30,7 +30,8 @@ static bool next_word(const char **at, char *word, size_t room, char *value, siz
   return true;
 }
 
-bool hn_import_list_has(const char *list, const char *word, char *value, size_t room) {
+/* Is `word` in a list such as "axes=1 k=2"? *value (may be NULL) gets what stands after '='. */
+static bool list_has(const char *list, const char *word, char *value, size_t room) {
   char found[64], text[64];
   while (list && next_word(&list, found, sizeof found, text, sizeof text)) {
     if (!hn_name_equal(found, word)) continue;
@@ -60,16 +61,15 @@ static bool composite_uses(const char *text, const char *name) {
 
 static bool adapter_takes(const hone_onnx_row *row, const char *name) {
   const hn_adapter *adapter = row->adapt ? hn_adapter_find(row->adapt) : NULL;
-  return adapter && hn_import_list_has(adapter->attributes, name, NULL, 0);
+  return adapter && list_has(adapter->attributes, name, NULL, 0);
 }
 
 bool hn_import_knows_attribute(const hone_op *op, const hone_onnx_row *row, const char *name) {
   for (size_t i = 0; i < HN_COUNT(body_names); ++i) {
     if (hn_name_equal(body_names[i].name, name)) return (op->traits & HONE_HAS_BLOCKS) != 0;
   }
-  return adapter_takes(row, name) || hn_import_list_has(row->drop, name, NULL, 0) ||
-         hn_import_list_has(row->to_input, name, NULL, 0) || hn_import_list_has(row->rename, name, NULL, 0) ||
-         composite_uses(row->as, name) || find_decl(op, name) != NULL;
+  return adapter_takes(row, name) || list_has(row->drop, name, NULL, 0) || list_has(row->to_input, name, NULL, 0) ||
+         list_has(row->rename, name, NULL, 0) || composite_uses(row->as, name) || find_decl(op, name) != NULL;
 }
 
 int64_t hn_onnx_attribute_type(const hn_onnx_attribute *a) {
@@ -255,15 +255,15 @@ static hone_status import_attribute(hn_import_call *call, const hn_onnx_attribut
   const char *name = given->name;
   if (!hn_import_knows_attribute(call->op, row, name))
     return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "not an attribute that is known here");
-  if (hn_import_list_has(row->drop, name, NULL, 0) && !adapter_takes(row, name)) return HONE_OK;
+  if (list_has(row->drop, name, NULL, 0) && !adapter_takes(row, name)) return HONE_OK;
   const hn_onnx_attribute *attribute = hn_import_resolve(call->scope->frame, given);
   if (!attribute) return HONE_OK;
   if (hn_onnx_attribute_type(attribute) == HN_ONNX_ATTR_GRAPH) return add_body(call, attribute);
   hone_attr attr = {.name = name};
   HN_TRY(convert(importer, attribute, &attr));
   char other[64];
-  if (hn_import_list_has(row->to_input, name, other, sizeof other)) return make_input(call, atoi(other), &attr);
-  if (hn_import_list_has(row->rename, name, other, sizeof other)) {
+  if (list_has(row->to_input, name, other, sizeof other)) return make_input(call, atoi(other), &attr);
+  if (list_has(row->rename, name, other, sizeof other)) {
     attr.name = hn_arena_text(&importer->arena, other);
     if (!attr.name) return HN_FAIL_MEMORY(importer->diag);
   }

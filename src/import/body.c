@@ -3,7 +3,6 @@
  * becomes inputs of the node after its own, and parameters of every block after the declared ones. */
 #include "import/importer.h"
 #include "ir/branch.h"
-#include <inttypes.h>
 
 hone_status hn_import_initializers(hn_importer *importer, hn_scope *scope, const hn_onnx_graph *graph) {
   const hn_onnx_tensor *tensors = graph->initializers.items;

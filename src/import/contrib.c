@@ -3,7 +3,6 @@
  * the passes know better what this machine should fuse. Source: the operator schemas of com.microsoft, version 1. What
  * is not exactly a composition of ours is refused. */
 #include "import/importer.h"
-#include <string.h>
 
 static hn_value *input(const hn_import_call *call, int index) {
   return index < call->in_count ? call->in[index] : NULL;
@@ -120,10 +119,10 @@ static hone_status fused_conv(hn_import_call *call) {
   const char *activation = take_activation(call);
   double params[2] = {default_of(activation, 0), default_of(activation, 1)};
   hone_attr given;
+  int64_t count = 0;
   if (hn_import_take_attr(call, "activation_params", &given) && given.kind == HONE_ATTR_FLOATS)
-    for (int64_t i = 0; i < given.count && i < 2; ++i) params[i] = given.floats[i];
-  else if (hn_name_equal(activation, "Clip"))
-    return refuse(call, "the bounds of its activation are missing");
+    for (; count < given.count && count < 2; ++count) params[count] = given.floats[count];
+  if (hn_name_equal(activation, "Clip") && count < 2) return refuse(call, "the bounds of its activation are missing");
   HN_TRY(want_inputs(call, 2));
   hn_value *y, *summand = input(call, 3);
   HN_TRY(hn_import_make(call, "conv", input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
@@ -231,13 +230,176 @@ static hone_status multi_head_attention(hn_import_call *call) {
   return attend(call, call->in, input(call, ADDEND));
 }
 
+/* ---- quantised ---- */
+
+static hone_dtype dtype_of(const hn_value *value) { return value->fact.type.dtype; }
+
+/* An absent zero point is zero, of the type of what it belongs to. */
+static hone_status give_zero(hn_import_call *call, int index, const hn_value *like) {
+  if (input(call, index)) return HONE_OK;
+  hn_value *zero = hn_constant_scalar(call->importer->graph, dtype_of(like), 0);
+  return zero ? hn_import_set_input(call, index, zero) : HONE_NO_MEMORY;
+}
+
+static hone_status want_planes(hn_import_call *call) {
+  return take_int(call, "channels_last", 0) ? refuse(call, "its channels come last") : HONE_OK;
+}
+
+/* QLinearAdd, QLinearMul: a and b with scale and zero point, those of the result. */
+static hone_status qlinear_pair(hn_import_call *call) {
+  enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
+  static const int needed[] = {A, A_SCALE, B, B_SCALE, Y_SCALE};
+  for (size_t i = 0; i < HN_COUNT(needed); ++i)
+    if (!input(call, needed[i])) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", needed[i]);
+  HN_TRY(give_zero(call, A_ZERO, call->in[A]));
+  HN_TRY(give_zero(call, B_ZERO, call->in[B]));
+  return give_zero(call, Y_ZERO, call->in[A]);
+}
+
+/* x, its scale and zero point, those of the result: the inputs of all operators of one tensor. */
+enum { ONE_X, ONE_X_SCALE, ONE_X_ZERO, ONE_Y_SCALE, ONE_Y_ZERO };
+static hone_status complete_one(hn_import_call *call) {
+  if (!input(call, ONE_X) || !input(call, ONE_X_SCALE) || !input(call, ONE_Y_SCALE))
+    return HN_FAIL(call->importer->diag, HONE_MALFORMED, "its input or a scale is missing");
+  HN_TRY(give_zero(call, ONE_X_ZERO, call->in[ONE_X]));
+  return give_zero(call, ONE_Y_ZERO, call->in[ONE_X]);
+}
+
+static hone_status qlinear_mean(hn_import_call *call) {
+  HN_TRY(want_planes(call));
+  return complete_one(call);
+}
+
+/* quantize(op(dequantize(x))), which the passes make bytes of. */
+static hone_status between_roundings(hn_import_call *call) {
+  HN_TRY(want_planes(call));
+  HN_TRY(complete_one(call));
+  hn_value *y;
+  HN_TRY(hn_import_make(call, "dequantize_linear", 3, call->in, 0, NULL, &y));
+  HN_TRY(hn_import_make(call, call->op->name, 1, &y, call->attr_count, call->attrs, &y));
+  hn_value *in[3] = {y, call->in[ONE_Y_SCALE], call->in[ONE_Y_ZERO]};
+  HN_TRY(hn_import_make(call, "quantize_linear", 3, in, 0, NULL, &y));
+  return finish(call, y);
+}
+
+/* QLinearConcat: scale and zero point of the result, then those of each part behind it. */
+static hone_status qlinear_concat(hn_import_call *call) {
+  enum { Y_SCALE, Y_ZERO, PARTS, EACH = 3 };
+  if (call->in_count < PARTS + EACH || (call->in_count - PARTS) % EACH != 0)
+    return HN_FAIL(call->importer->diag, HONE_MALFORMED, "%d inputs are no parts of three", call->in_count);
+  HN_TRY(want_inputs(call, call->in_count));
+  const int count = (call->in_count - PARTS) / EACH;
+  hn_value **parts = HN_NEW(&call->importer->arena, hn_value *, count), *y;
+  if (!parts) return HN_FAIL_MEMORY(call->importer->diag);
+  for (int i = 0; i < count; ++i)
+    HN_TRY(hn_import_make(call, "dequantize_linear", EACH, call->in + PARTS + i * EACH, 0, NULL, &parts[i]));
+  HN_TRY(hn_import_make(call, "concat", count, parts, call->attr_count, call->attrs, &y));
+  hn_value *in[3] = {y, call->in[Y_SCALE], call->in[Y_ZERO]};
+  HN_TRY(hn_import_make(call, "quantize_linear", 3, in, 0, NULL, &y));
+  return finish(call, y);
+}
+
+/* A scale or zero point of the left matrix: those of its rows would be taken as of columns. */
+static hone_status want_one(hn_import_call *call, int index) {
+  const hn_value *value = input(call, index);
+  const hone_shape *shape = value ? &value->fact.type.shape : NULL;
+  const bool is_one = !shape || shape->rank == 0 || (shape->rank == 1 && shape->dim[0] == 1);
+  return is_one || shape->rank < 0 ? HONE_OK : refuse(call, "the rows of its first matrix have scales of their own");
+}
+
+/* f32(product) * (a_scale * b_scale) + bias, each step rounded. */
+static hone_status scaled_product(hn_import_call *call, hn_value *product, hn_value *a_scale, hn_value *b_scale,
+                                  hn_value *bias) {
+  const hone_attr to = {.name = "to", .kind = HONE_ATTR_INT, .i = 1}; /* f32 */
+  hn_value *y, *scale = a_scale;
+  HN_TRY(hn_import_make(call, "cast", 1, &product, 1, &to, &y));
+  HN_TRY(combine(call, "mul", &scale, b_scale));
+  HN_TRY(combine(call, "mul", &y, scale));
+  if (bias) HN_TRY(combine(call, "add", &y, bias));
+  return finish(call, y);
+}
+
+/* MatMulIntegerToFloat: a, b, their scales, zero points and a bias. */
+static hone_status matmul_to_float(hn_import_call *call) {
+  enum { A, B, A_SCALE, B_SCALE, A_ZERO, B_ZERO, BIAS };
+  HN_TRY(want_inputs(call, A_ZERO));
+  HN_TRY(want_one(call, A_SCALE));
+  HN_TRY(want_one(call, A_ZERO));
+  hn_value *in[4] = {call->in[A], call->in[B], input(call, A_ZERO), input(call, B_ZERO)}, *product;
+  HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &product));
+  return scaled_product(call, product, call->in[A_SCALE], call->in[B_SCALE], input(call, BIAS));
+}
+
+/* DynamicQuantizeMatMul: a in f32, which is quantised over its own range; b, its scale and zero point, a bias. */
+static hone_status dynamic_matmul(hn_import_call *call) {
+  enum { A, B, B_SCALE, B_ZERO, BIAS, OUTS = 3 };
+  HN_TRY(want_inputs(call, B_ZERO));
+  const hn_node_spec spec = {.op = hn_op_find(call->importer->context->ops, "dynamic_quantize_linear"),
+                             .in_count = 1,
+                             .in = call->in,
+                             .out_count = OUTS,
+                             .origins = call->origins};
+  hn_node *a;
+  hn_value *product;
+  if (!spec.op) return refuse(call, "it needs the operator dynamic_quantize_linear, which is missing");
+  HN_TRY(hn_node_create(call->scope->block, &spec, &a));
+  hn_value *in[4] = {a->out[0], call->in[B], a->out[2], input(call, B_ZERO)};
+  HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &product));
+  return scaled_product(call, product, a->out[1], call->in[B_SCALE], input(call, BIAS));
+}
+
+static hone_status flatten(hn_import_call *call, hn_value **x) {
+  const int64_t all = -1;
+  hn_value *in[2] = {*x, hn_constant_int(call->importer->graph, NULL, 1, 1, &all)};
+  return in[1] ? hn_import_make(call, "reshape", 2, in, 0, NULL, x) : HONE_NO_MEMORY;
+}
+
+/* QGemm: a, b with scale and zero point, an i32 bias; requantised where a scale of the result is given. */
+static hone_status qgemm(hn_import_call *call) {
+  enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, BIAS, Y_SCALE, Y_ZERO };
+  const double alpha = take_real(call, "alpha", 1);
+  const bool swaps[2] = {take_int(call, "transA", 0) != 0, take_int(call, "transB", 0) != 0};
+  HN_TRY(want_inputs(call, BIAS));
+  HN_TRY(want_one(call, A_SCALE));
+  HN_TRY(want_one(call, A_ZERO));
+  hn_value *a = call->in[A], *b = call->in[B], *bias = input(call, BIAS), *a_scale = call->in[A_SCALE], *y;
+  if (swaps[0]) HN_TRY(swap_last(call, &a));
+  if (swaps[1]) HN_TRY(swap_last(call, &b));
+  if (bias) HN_TRY(flatten(call, &bias)); /* [1, N] is allowed, too */
+  if (alpha != 1) {
+    a_scale = hn_constant_scalar(call->importer->graph, HONE_F32, alpha);
+    if (!a_scale) return HONE_NO_MEMORY;
+    HN_TRY(combine(call, "mul", &a_scale, call->in[A_SCALE]));
+  }
+  if (input(call, Y_SCALE)) {
+    HN_TRY(give_zero(call, Y_ZERO, call->in[A]));
+    hn_value *in[9] = {
+        a,   a_scale, call->in[A_ZERO], b, call->in[B_SCALE], call->in[B_ZERO], call->in[Y_SCALE], call->in[Y_ZERO],
+        bias};
+    HN_TRY(hn_import_make(call, "qlinear_matmul", bias ? 9 : 8, in, 0, NULL, &y));
+    return finish(call, y);
+  }
+  hn_value *in[4] = {a, b, call->in[A_ZERO], call->in[B_ZERO]};
+  HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &y));
+  if (bias) HN_TRY(combine(call, "add", &y, bias));
+  return scaled_product(call, y, a_scale, call->in[B_SCALE], NULL);
+}
+
 const hn_adapter hn_contrib_adapters[] = {
     {"ort_attention", "mask_filter_value num_heads scale unidirectional", joined_attention},
+    {"ort_average_of_bytes", "channels_last", between_roundings},
     {"ort_bias_gelu", "", bias_gelu},
+    {"ort_dynamic_matmul", "", dynamic_matmul},
     {"ort_fused_conv", "activation activation_params", fused_conv},
     {"ort_fused_gemm", "activation activation_alpha activation_beta activation_gamma", fused_gemm},
     {"ort_fused_matmul", "alpha transA transB transBatchA transBatchB", fused_matmul},
+    {"ort_matmul_to_float", "", matmul_to_float},
     {"ort_multi_head_attention", "mask_filter_value num_heads scale unidirectional", multi_head_attention},
+    {"ort_qgemm", "alpha transA transB", qgemm},
+    {"ort_qlinear_concat", "", qlinear_concat},
+    {"ort_qlinear_mean", "channels_last", qlinear_mean},
+    {"ort_qlinear_pair", "", qlinear_pair},
+    {"ort_qlinear_unary", "", between_roundings},
     {"ort_quick_gelu", "", quick_gelu},
     {"ort_skip_norm", "", skip_norm},
     {0}};

@@ -115,8 +115,6 @@ hone_attr *hn_import_find_attr(hn_import_call *call, const char *name);
 bool hn_import_take_attr(hn_import_call *call, const char *name, hone_attr *out); /* removes it; false: not there */
 hone_status hn_import_add_attr(hn_import_call *call, const hone_attr *attr);
 hone_status hn_import_set_input(hn_import_call *call, int index, hn_value *value);
-/* Is `word` in a list such as "axes=1 k=2"? *value (may be NULL) gets what stands after '='. */
-bool hn_import_list_has(const char *list, const char *word, char *value, size_t room);
 bool hn_import_knows_attribute(const hone_op *op, const hone_onnx_row *row, const char *name);
 
 /* ---- nodes (node.c, body.c, function.c) ---- */

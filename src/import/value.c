@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* value.c - declared types. A dim with a name is the symbol of that name; one without is a symbol of its own. */
 #include "import/importer.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 #include <ctype.h>
 #include <inttypes.h>
 

@@ -3,8 +3,6 @@
  * Values are made first and linked later, so that one index by id serves all references. */
 #include "ir/graph.h"
 #include "ir/build.h"
-#include "ir/mapping.h"
-#include <string.h>
 
 typedef struct copier {
   const hone_graph *from;

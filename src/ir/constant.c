@@ -4,7 +4,6 @@
  * Strings always lie in the arena, as they hold pointers. */
 #include "ir/graph.h"
 #include "ir/build.h"
-#include "ir/mapping.h"
 #include <string.h>
 
 enum { SMALL_BYTES = 1024 };
@@ -16,7 +15,8 @@ static bool fits_fact(hone_dtype dtype, int64_t value) {
   return !HONE_SYMBOLIC(value) && !(dtype == HONE_U64 && value < 0);
 }
 
-void hn_value_know(hone_graph *graph, hn_value *value) {
+/* Fills fact.value of a small integer constant. */
+static void value_know(hone_graph *graph, hn_value *value) {
   const hone_tensor *tensor = value->fact.constant;
   int64_t count;
   if (!is_whole(tensor->type.dtype) || !hn_elems_checked(&tensor->type.shape, &count)) return;
@@ -84,7 +84,7 @@ hn_value *hn_constant_create(hone_graph *graph, const char *name, const hone_ten
   hn_value *value = hn_value_create(graph, name && *name ? name : "c", &fact);
   if (!value) return NULL;
   value->in_arena = in_arena;
-  hn_value_know(graph, value);
+  value_know(graph, value);
   return value;
 }
 

@@ -2,7 +2,6 @@
 /* graph.c - a graph's life, its values, blocks and names. */
 #include "ir/graph.h"
 #include "ir/build.h"
-#include "ir/mapping.h"
 #include <assert.h>
 #include <limits.h>
 #include <string.h>

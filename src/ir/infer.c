@@ -3,7 +3,6 @@
 #include "ir/graph.h"
 #include "ir/branch.h"
 #include "ir/build.h"
-#include <string.h>
 
 enum { STACK_FACTS = 24 }; /* more than most nodes have; others borrow from the heap */
 

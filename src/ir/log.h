@@ -18,6 +18,4 @@ typedef struct hn_pass_log {
   int count, capacity;
 } hn_pass_log;
 
-bool hn_pass_log_add(hn_pass_log *log, const char *pass, const char *rule, const char *node, const char *unmet_or_null);
-
 #endif

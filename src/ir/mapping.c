@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mapping.c - reference counts of the bytes that constants borrow. The count is atomic because clones may be destroyed
  * by other threads than their original's. */
-#include "ir/mapping.h"
+#include "ir/build.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ struct hn_mapping {
   hn_blob blob;
 };
 
-hn_mapping *hn_mapping_create(hn_allocator allocator, hn_blob *blob) {
+/* Takes the blob, also when it fails (NULL: no memory). The caller holds the one reference. */
+static hn_mapping *mapping_create(hn_allocator allocator, hn_blob *blob) {
   hn_mapping *mapping = hn_alloc_zero(&allocator, sizeof *mapping);
   if (!mapping) {
     hn_blob_close(blob);
@@ -52,11 +53,11 @@ const void *hn_graph_keep_bytes(hone_graph *graph, const void *bytes, size_t cou
   if (!copy) return NULL;
   if (count > 0) memcpy(copy, bytes, count);
   hn_blob blob = {.data = copy, .bytes = count, .owned = true, .allocator = allocator};
-  return hn_graph_hold_mapping(graph, hn_mapping_create(allocator, &blob)) ? copy : NULL;
+  return hn_graph_hold_mapping(graph, mapping_create(allocator, &blob)) ? copy : NULL;
 }
 
 hone_status hn_graph_add_mapping(hone_graph *graph, hn_blob *blob) {
-  if (!hn_graph_hold_mapping(graph, hn_mapping_create(graph->context->allocator, blob)))
+  if (!hn_graph_hold_mapping(graph, mapping_create(graph->context->allocator, blob)))
     return HN_FAIL_MEMORY(&graph->context->diag);
   return HONE_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.c - nodes with their choices become steps. Their inputs are brought to them by transfers.c. */
 #include "lower/lowering.h"
-#include "tensor/layout.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include <string.h>

@@ -3,7 +3,6 @@
  * arena. */
 #include "lower/lowering.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 /* May the step write output 0 over input i? Its storage must be the arena's, of the same type, and dead afterwards. */
 static bool may_overwrite(const hn_plan *plan, const hn_life *lives, int s, int i) {

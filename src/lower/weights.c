@@ -4,7 +4,6 @@
 #include "lower/lowering.h"
 #include "base/checked.h"
 #include "base/hash.h"
-#include "tensor/layout.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include <string.h>

@@ -2,8 +2,6 @@
 /* arg_min.c - the index of the smallest element along one axis. */
 #include "ops/common_reduce.h"
 
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_arg(eval, window, false); }
-
 const hone_op hn_op_arg_min = {
     .struct_size = sizeof(hone_op),
     .name = "arg_min",
@@ -13,7 +11,8 @@ const hone_op hn_op_arg_min = {
     .attr = {HONE_INT_ATTR("axis", 0), HONE_INT_ATTR("keepdims", 1), HONE_INT_ATTR("select_last_index", 0)},
     .traits = HONE_WINDOWED,
     .infer = hn_infer_arg,
-    .eval = eval,
+    .eval = hn_eval_arg,
     .cost = hn_cost_reduce,
+    .details = &(const bool){false},
     .onnx = {{"ArgMin", 1, HONE_LATEST}},
 };

@@ -262,6 +262,7 @@ const hone_op hn_op_attention = {
     .cost = cost,
     .report_class = "Attention",
     .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST},
-             HN_ORT_ROW("Attention", "ort_attention"),
-             HN_ORT_ROW("MultiHeadAttention", "ort_multi_head_attention")},
+             {"Attention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_attention", .alias = true},
+             {"MultiHeadAttention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_multi_head_attention",
+              .alias = true}},
 };

@@ -14,10 +14,6 @@ static double mean(const hn_pool_window *window, int64_t count_pads) {
   return count > 0 ? sum / count : 0;
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  return hn_eval_pool(eval, window, mean, hn_attr_int(eval->attrs, "count_include_pad"));
-}
-
 const hone_op hn_op_average_pool = {
     .struct_size = sizeof(hone_op),
     .name = "average_pool",
@@ -28,8 +24,10 @@ const hone_op hn_op_average_pool = {
              HONE_NEEDED_ATTR("kernel_shape", HONE_ATTR_INTS)},
     .traits = HONE_WINDOWED,
     .infer = hn_infer_pool,
-    .eval = eval,
+    .eval = hn_eval_pool,
     .cost = hn_cost_pool,
+    .details = &(const hn_pooling){.window = mean, .parameter = "count_include_pad"},
     .report_class = "Pooling",
-    .onnx = {{.name = "AveragePool", .first = 1, .last = HONE_LATEST}},
+    .onnx = {{.name = "AveragePool", .first = 1, .last = HONE_LATEST},
+             {"QLinearAveragePool", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_average_of_bytes", .alias = true}},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bit_cast.c - the same bits read as another element type of the same width. */
 #include "ops/common_move.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 
 static hone_status infer(hone_infer *infer) {
   const int64_t to = hn_attr_int(infer->attrs, "to");

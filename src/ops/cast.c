@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cast.c - the same numbers in another element type. `to` is ONNX's number of the type. */
-#include "ops/common_cast.h"
-#include "ops/onnx_dtype.h"
+#include "ops/common_elementwise.h"
+#include "ops/onnx_tensor.h"
 
 static hone_status infer(hone_infer *infer) {
   const int64_t to = hn_attr_int(infer->attrs, "to");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cast_like.c - the same numbers in the element type of a second tensor, whose values do not matter. */
-#include "ops/common_cast.h"
+#include "ops/common_elementwise.h"
 
 static hone_status infer(hone_infer *infer) { return hn_infer_cast(infer, infer->in[1].type.dtype); }
 

@@ -37,7 +37,8 @@ static bool beats(const hone_tensor *x, int64_t a, int64_t b, bool largest) {
   return largest ? left > right : left < right;
 }
 
-hone_status hn_eval_arg(hone_eval *eval, const hone_window *window, bool largest) {
+hone_status hn_eval_arg(hone_eval *eval, const hone_window *window) {
+  const bool largest = *(const bool *)eval->op->details;
   const hone_tensor *x = &eval->in[0];
   const bool select_last = hn_attr_int(eval->attrs, "select_last_index") != 0;
   const hn_rows rows = hn_rows_along(&x->type.shape, hn_attr_int(eval->attrs, "axis"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_cast.c - conversion between element types. Source: ONNX's Cast: float to integer truncates, integers wrap,
  * floats become infinite out of range, f8 saturates unless told otherwise, f4 always saturates. */
-#include "ops/common_cast.h"
+#include "ops/common_elementwise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

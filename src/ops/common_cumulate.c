@@ -11,9 +11,9 @@ hone_status hn_infer_cumulate(hone_infer *infer) {
   return hn_infer_same(infer);
 }
 
-static void cumulate_row(hone_eval *eval, const hn_rows *rows, int64_t row, bool multiply) {
+static void cumulate_row(hone_eval *eval, const hn_rows *rows, int64_t row) {
   const bool reverse = hn_attr_int(eval->attrs, "reverse") != 0, exclusive = hn_attr_int(eval->attrs, "exclusive") != 0;
-  const bool is_real = hn_dtype_is_float(eval->in[0].type.dtype);
+  const bool multiply = *(const bool *)eval->op->details, is_real = hn_dtype_is_float(eval->in[0].type.dtype);
   double real = multiply;
   uint64_t integer = multiply;
   for (int64_t i = 0; i < rows->len && !hn_eval_ends(eval, i); ++i) {
@@ -32,7 +32,7 @@ static void cumulate_row(hone_eval *eval, const hn_rows *rows, int64_t row, bool
   }
 }
 
-hone_status hn_eval_cumulate(hone_eval *eval, const hone_window *window, bool multiply) {
+hone_status hn_eval_cumulate(hone_eval *eval, const hone_window *window) {
   const hone_shape *shape = &eval->in[0].type.shape;
   int axis;
   if (hn_elems(&eval->in[1].type.shape) != 1)
@@ -41,6 +41,6 @@ hone_status hn_eval_cumulate(hone_eval *eval, const hone_window *window, bool mu
   const hn_rows rows = hn_rows_along(shape, axis);
   int64_t first, last;
   hn_rows_window(eval, window, &rows, &first, &last);
-  for (int64_t row = first; row < last; ++row) cumulate_row(eval, &rows, row, multiply);
+  for (int64_t row = first; row < last; ++row) cumulate_row(eval, &rows, row);
   return HONE_OK;
 }

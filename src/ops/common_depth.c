@@ -3,7 +3,7 @@
  * part of the channel's number, CRD: the inner part. */
 #include "ops/common_move.h"
 
-hone_status hn_infer_depth(hone_infer *infer, bool to_space) {
+hone_status hn_infer_depth(hone_infer *infer) {
   const int rank = hn_in_rank(infer, 0);
   const int64_t block = hn_attr_int(infer->attrs, "blocksize");
   const char *mode = hn_attr_text(infer->attrs, "mode");
@@ -15,7 +15,7 @@ hone_status hn_infer_depth(hone_infer *infer, bool to_space) {
   if (rank < 0) return HONE_OK;
   if (rank != 4) return HN_INFER_FAIL(infer, "input must have rank 4, but has rank %d", rank);
   const int64_t *in = hn_in_shape(infer, 0)->dim, area = block * block;
-  if (to_space) {
+  if (*(const bool *)infer->op->details) {
     if (!HONE_SYMBOLIC(in[1]) && in[1] % area != 0)
       return HN_INFER_FAIL(infer, "%lld channels do not divide into blocks of %lld", (long long)in[1], (long long)area);
     hn_out_shape(infer, 0, 4,
@@ -48,7 +48,8 @@ static void index_to_depth(int64_t *index, int64_t b, bool outer, int64_t channe
   index[3] = index[3] * b + place % b;
 }
 
-hone_status hn_eval_depth(hone_eval *eval, const hone_window *window, bool to_space) {
+hone_status hn_eval_depth(hone_eval *eval, const hone_window *window) {
+  const bool to_space = *(const bool *)eval->op->details;
   HN_TRY(hn_eval_sized(eval));
   const hone_shape *in = &eval->in[0].type.shape, *out = &eval->out[0].type.shape;
   const int64_t b = hn_attr_int(eval->attrs, "blocksize");

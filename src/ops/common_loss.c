@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_loss.c - negative log likelihood with class weights, an ignored class and a reduction.
  * Source: ONNX operators NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. */
-#include "ops/common_loss.h"
+#include "ops/common_nn.h"
 
 hone_status hn_infer_loss(hone_infer *infer) {
   HN_TRY(hn_want_text(infer, "reduction", "none sum mean"));
@@ -22,7 +22,9 @@ hone_status hn_infer_loss(hone_infer *infer) {
   return HONE_OK;
 }
 
-hone_status hn_eval_loss(hone_eval *eval, hn_log_probability log_probability) {
+hone_status hn_eval_loss(hone_eval *eval, const hone_window *window) {
+  (void)window; /* a reduction over everything */
+  const hn_loss *row = eval->op->details;
   HN_TRY(hn_eval_begin(eval));
   const hone_tensor *x = &eval->in[0], *targets = &eval->in[1];
   const hn_rows rows = hn_rows_along(&x->type.shape, 1);
@@ -37,7 +39,7 @@ hone_status hn_eval_loss(hone_eval *eval, hn_log_probability log_probability) {
       return HN_FAIL(eval->diagnostics, HONE_MALFORMED, "class %lld is not one of the %lld classes", (long long)target,
                      (long long)rows.len);
     const double weight = skip ? 0 : hn_eval_given(eval, 2) ? hn_real(&eval->in[2], target) : 1;
-    const double loss = skip ? 0 : -weight * log_probability(x, first, rows.inner, rows.len, target);
+    const double loss = skip ? 0 : -weight * row->log_probability(x, first, rows.inner, rows.len, target);
     sum += loss, weights += weight;
     if (hn_eval_wanted(eval, 0) && reduction[0] == 'n') hn_store_real(&eval->out[0], at, loss);
   }

@@ -2,7 +2,6 @@
 /* common_move.c - what the operators that move elements or compute shapes share.
  * Invariant: whatever a symbol left open in infer is checked here again on the actual numbers, before any access. */
 #include "ops/common_move.h"
-#include <string.h>
 
 void hn_infer_keep_value(hone_infer *infer, int output, int input) {
   int64_t count;

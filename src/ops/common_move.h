@@ -40,8 +40,21 @@ hone_status hn_eval_expect(hone_eval *eval, int output, int rank, const int64_t 
 /* Reads an index in [-extent, extent - 1] and makes it non-negative; INVALID otherwise. */
 hone_status hn_eval_index(hone_eval *eval, const hone_tensor *indices, int64_t at, int64_t extent, int64_t *out);
 
-/* ---- depth_to_space, and back where !to_space (src/ops/common_depth.c) ---- */
-hone_status hn_infer_depth(hone_infer *infer, bool to_space);
-hone_status hn_eval_depth(hone_eval *eval, const hone_window *window, bool to_space);
+/* ---- depth_to_space, and back (src/ops/common_depth.c); details: bool, to space? ---- */
+hone_status hn_infer_depth(hone_infer *infer);
+hone_status hn_eval_depth(hone_eval *eval, const hone_window *window);
+
+/* ---- what happens when an update meets the element that is there (src/ops/common_scatter.c) ---- */
+/* Output 0 is data's type; checks the attribute reduction against the dtype. */
+hone_status hn_infer_scatter(hone_infer *infer);
+/* output[at] = reduction(output[at], update) by the attribute's name: none, add, mul, max, min. */
+void hn_scatter_element(hone_eval *eval, const char *reduction, int64_t at, const hone_tensor *updates, int64_t from);
+
+/* ---- sorted indices, without allocation and never quadratic (src/ops/common_sort.c) ---- */
+/* before must be a total order (break ties by the index), so that the result does not depend on the algorithm. */
+typedef bool hn_before(const void *context, int64_t a, int64_t b);
+/* Writes 0 to count - 1 into indices, and sorts them. False: it was stopped, and they are in no order, or not written.
+ */
+bool hn_sort_indices(const hone_eval *eval, int64_t *indices, int64_t count, hn_before *before, const void *context);
 
 #endif

@@ -73,28 +73,41 @@ typedef struct hn_window_taps {
 } hn_window_taps;
 bool hn_window_taps_begin(hn_window_taps *taps, const hn_sliding *sliding, const int64_t *out_at, int64_t *out_offset);
 bool hn_window_taps_next(hn_window_taps *taps, int64_t *out_offset); /* false: there is none left */
-/* eval of a pooling row: each output element is the fold of one window; parameter: passed on. */
+/* eval of a pooling row: each output element is the fold of one window, or of a whole plane: `count` elements of x from
+ * `first` on. */
 typedef struct hn_pool_window {
   const hone_tensor *x;
   const hn_sliding *sliding;
   const int64_t *at; /* the window, for hn_window_taps_begin */
   int64_t base;      /* where its plane begins in x */
 } hn_pool_window;
-typedef double hn_fold_window(const hn_pool_window *window, int64_t parameter);
-hone_status hn_eval_pool(hone_eval *eval, const hone_window *window, hn_fold_window *fold, int64_t parameter);
-/* The same over whole planes: `count` elements of x from `first` on. */
-typedef double hn_fold_plane(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count,
-                             int64_t parameter);
-hone_status hn_eval_global_pool(hone_eval *eval, const hone_window *window, hn_fold_plane *fold, int64_t parameter);
+typedef struct hn_pooling { /* a row's details: one of both folds */
+  double (*window)(const hn_pool_window *window, int64_t parameter);
+  double (*plane)(const hone_eval *eval, const hone_tensor *x, int64_t first, int64_t count, int64_t parameter);
+  const char *parameter; /* the attribute that the fold gets; NULL: 0 */
+} hn_pooling;
+hone_status hn_eval_pool(hone_eval *eval, const hone_window *window);
+hone_status hn_eval_global_pool(hone_eval *eval, const hone_window *window);
 /* Reduces each spatial plane of x: infer ([N, C, 1...]) and cost of the global pools. */
 hone_status hn_infer_global_pool(hone_infer *infer);
 hone_cost hn_cost_pool(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 hone_cost hn_cost_conv(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 
-/* ---- softmax (src/ops/common_softmax.c) ---- */
-hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window, bool logarithm);
+/* ---- softmax (src/ops/common_softmax.c); details: bool, its logarithm? ---- */
+hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window);
 hone_cost hn_cost_softmax(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
                           int out_count);
+
+/* ---- losses over classes along axis 1 (src/ops/common_loss.c) ---- */
+#define HN_LOSS_ATTRS HONE_OPTIONAL_ATTR("ignore_index", HONE_ATTR_INT), HONE_STRING_ATTR("reduction", "mean")
+typedef struct hn_loss { /* a row's details */
+  /* The logarithm of the probability of class `target` at a place: first is the flat index of class 0, step the
+   * distance between classes. */
+  double (*log_probability)(const hone_tensor *scores, int64_t first, int64_t step, int64_t classes, int64_t target);
+} hn_loss;
+/* Inputs: scores [N, C, d...], targets [N, d...], weights [C]. Output 1, when there, has the scores' shape. */
+hone_status hn_infer_loss(hone_infer *infer);
+hone_status hn_eval_loss(hone_eval *eval, const hone_window *window); /* output 0 */
 
 /* ---- sums over so many elements that they may have to end early ---- */
 double hn_eval_dot(const hone_eval *eval, const hone_tensor *a, int64_t a_at, int64_t a_step, const hone_tensor *b,

@@ -2,6 +2,7 @@
 /* common_ports.c - a node's inputs and outputs against the ports of its op's row: counts, dtypes, letters. */
 #include "ops/ports.h"
 #include "base/diag.h"
+#include "tensor/dims.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -101,6 +102,31 @@ hone_status hn_ports_bind(hone_diagnostics *diag, const hone_op *op, int in_coun
     out[i].type.kind = HONE_TENSOR;
     out[i].type.shape.rank = -1;
     if (port) out[i].type.dtype = port->letter ? letters[(unsigned char)port->letter] : only_dtype(port->types);
+  }
+  return HONE_OK;
+}
+
+hone_status hn_extents_infer(hone_infer *call, hn_arena *arena, hone_dims *dims) {
+  hn_dims_init(dims, arena);
+  call->dims = dims;
+  call->arena = arena;
+  HN_TRY(hn_ports_bind(call->diagnostics, call->op, call->in_count, call->in, call->out_count, call->out));
+  const hone_status status = call->op->infer(call);
+  if (dims->failed) return HN_FAIL(call->diagnostics, HONE_NO_MEMORY, "no room for the extents of %s", call->op->name);
+  return status == HONE_MALFORMED ? HONE_INVALID : status; /* the model allows other extents: these are the caller's */
+}
+
+hone_status hn_extents_agree(hone_diagnostics *diag, const char *what, const hone_shape *inferred,
+                             const hone_shape *planned) {
+  if (inferred->rank < 0 || planned->rank < 0) return HONE_OK;
+  if (inferred->rank != planned->rank)
+    return HN_FAIL(diag, HONE_INVALID, "%s has rank %d with these extents, not %d", what, inferred->rank,
+                   planned->rank);
+  for (int d = 0; d < planned->rank; ++d) {
+    const int64_t now = inferred->dim[d], then = planned->dim[d];
+    if (now != then && !HONE_SYMBOLIC(now) && !HONE_SYMBOLIC(then))
+      return HN_FAIL(diag, HONE_INVALID, "%s: dim %d is %lld with these extents, but other steps need %lld", what, d,
+                     (long long)now, (long long)then);
   }
   return HONE_OK;
 }

@@ -108,6 +108,68 @@ double hn_scale_of(const hone_eval *eval, int input, int64_t at) {
   return hn_real(&eval->in[input], hn_elems(&eval->in[input].type.shape) == 1 ? 0 : at);
 }
 
+float hn_requant_scale(double a, double b, double y) {
+  const float product = (float)a * (float)b;
+  return product / (float)y;
+}
+
+double hn_requantised(int64_t sum, float scale, int64_t zero) {
+  const float scaled = (float)(int32_t)(uint32_t)(uint64_t)sum * scale;
+  return nearbyint((double)scaled) + (double)zero;
+}
+
+hone_status hn_infer_bounds(hone_infer *infer) {
+  const int64_t low = hn_attr_int(infer->attrs, "low"), high = hn_attr_int(infer->attrs, "high");
+  const hone_dtype dtype = infer->out[0].type.dtype;
+  double least, most;
+  if (low > high) return HN_INFER_FAIL(infer, "low is %lld, high only %lld", (long long)low, (long long)high);
+  if (!hn_dtype_is_int(dtype)) return HONE_OK;
+  int_range(dtype, &least, &most);
+  if ((double)low > most || (double)high < least)
+    return HN_INFER_FAIL(infer, "no %s lies between low %lld and high %lld", hone_dtype_name(dtype), (long long)low,
+                         (long long)high);
+  return HONE_OK;
+}
+
+void hn_store_bounded(const hone_eval *eval, int64_t at, double value) {
+  const double low = (double)hn_attr_int(eval->attrs, "low"), high = (double)hn_attr_int(eval->attrs, "high");
+  /* The type's range and [low, high] meet, so that the order of the two does not matter. */
+  hn_store_saturated(&eval->out[0], at, value < low ? low : value > high ? high : value, true);
+}
+
+enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
+
+hone_status hn_infer_byte_pairs(hone_infer *infer) {
+  static const int single[] = {A_SCALE, A_ZERO, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO};
+  for (size_t i = 0; i < HN_COUNT(single); ++i) HN_TRY(hn_want_scalar_or(infer, single[i], 1, "one"));
+  HN_TRY(hn_infer_bounds(infer));
+  if (hn_in_rank(infer, A) < 0 || hn_in_rank(infer, B) < 0) return HONE_OK;
+  const hone_shape *const both[2] = {hn_in_shape(infer, A), hn_in_shape(infer, B)};
+  hone_shape joined;
+  HN_TRY(hn_infer_broadcast_shapes(infer, 2, both, &joined));
+  hn_out_shape(infer, 0, joined.rank, joined.dim);
+  return HONE_OK;
+}
+
+hone_status hn_byte_pairs_make(hone_eval *eval, const hone_window *window, hn_byte_pairs *out) {
+  HN_TRY(hn_eval_begin(eval));
+  out->a = &eval->in[A], out->b = &eval->in[B], out->out = &eval->out[0].type.shape;
+  hn_broadcast_strides(&out->a->type.shape, out->out, out->a_stride);
+  hn_broadcast_strides(&out->b->type.shape, out->out, out->b_stride);
+  out->a_scale = (float)hn_scale_of(eval, A_SCALE, 0), out->a_zero = hn_zero_point(eval, A_ZERO, 0);
+  out->b_scale = (float)hn_scale_of(eval, B_SCALE, 0), out->b_zero = hn_zero_point(eval, B_ZERO, 0);
+  out->y_scale = (float)hn_scale_of(eval, Y_SCALE, 0), out->y_zero = hn_zero_point(eval, Y_ZERO, 0);
+  hn_window_range(eval, window, 0, &out->first, &out->last);
+  return HONE_OK;
+}
+
+void hn_byte_pairs_at(const hn_byte_pairs *pairs, int64_t flat, int64_t *out_a, int64_t *out_b) {
+  int64_t at[HONE_MAX_RANK];
+  hn_unflatten(pairs->out, flat, at);
+  *out_a = hn_int(pairs->a, hn_flatten(pairs->out->rank, at, pairs->a_stride));
+  *out_b = hn_int(pairs->b, hn_flatten(pairs->out->rank, at, pairs->b_stride));
+}
+
 hone_status hn_conv_integer_make(const hone_eval *eval, int x, int w, hn_conv_integer *out) {
   out->x = &eval->in[x], out->w = &eval->in[w];
   HN_TRY(hn_eval_sliding(eval, out->x, &out->w->type.shape, &out->sliding));

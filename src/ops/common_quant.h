@@ -29,6 +29,37 @@ void hn_store_saturated(hone_tensor *out, int64_t at, double value, bool saturat
 hone_status hn_want_scalar_or(hone_infer *infer, int input, int64_t count, const char *what);
 int64_t hn_zero_point(const hone_eval *eval, int input, int64_t at); /* of one element, or element at */
 double hn_scale_of(const hone_eval *eval, int input, int64_t at);
+
+/* ---- requantisation by the f32 rule (docs/NUMERICS.md): each step is rounded to f32, as ONNX Runtime's on x86 is ----
+ */
+float hn_requant_scale(double a, double b, double y); /* (a * b) / y */
+/* rne(f32(i32(sum)) * scale) + zero: the sum wraps as the i32 that kernels add up in. */
+double hn_requantised(int64_t sum, float scale, int64_t zero);
+/* Bounds of the output: what a relu or clip before the rounding is afterwards. The defaults hold nothing back. */
+#define HN_BOUND_ATTRS HONE_INT_ATTR("low", INT32_MIN), HONE_INT_ATTR("high", INT32_MAX)
+hone_status hn_infer_bounds(hone_infer *infer); /* of output 0 */
+/* Saturated to the output's type, then held within low and high. */
+void hn_store_bounded(const hone_eval *eval, int64_t at, double value);
+
+/* Two byte tensors that are broadcast to output 0 and requantised: ports, infer, and what eval reads. */
+#define HN_BYTE_PAIR_PORTS                                                                                             \
+  {"a", 'a', HN_TYPES_BYTE, 0}, {"a_scale", 0, HONE_BIT(HONE_F32), 0}, {"a_zero_point", 'a', HN_TYPES_BYTE, 0},        \
+      {"b", 'b', HN_TYPES_BYTE, 0}, {"b_scale", 0, HONE_BIT(HONE_F32), 0}, {"b_zero_point", 'b', HN_TYPES_BYTE, 0},    \
+      {"y_scale", 0, HONE_BIT(HONE_F32), 0}, {                                                                         \
+    "y_zero_point", 'y', HN_TYPES_BYTE, 0                                                                              \
+  }
+hone_status hn_infer_byte_pairs(hone_infer *infer);
+typedef struct hn_byte_pairs {
+  const hone_tensor *a, *b;
+  const hone_shape *out;
+  int64_t a_stride[HONE_MAX_RANK], b_stride[HONE_MAX_RANK];
+  float a_scale, b_scale, y_scale;
+  int64_t a_zero, b_zero, y_zero;
+  int64_t first, last; /* of the window */
+} hn_byte_pairs;
+hone_status hn_byte_pairs_make(hone_eval *eval, const hone_window *window, hn_byte_pairs *out);
+void hn_byte_pairs_at(const hn_byte_pairs *pairs, int64_t flat, int64_t *out_a, int64_t *out_b);
+
 /* acc = sum over the window of (x - x_zero) * (w - w_zero); pads add nothing. */
 typedef struct hn_conv_integer {
   const hone_tensor *x, *w;

@@ -40,7 +40,8 @@ static hone_status infer_open(hone_infer *infer, int rank, bool keep) {
   return hn_out_after_run(infer, 0, rank - (int)length, INT64_MAX);
 }
 
-hone_status hn_infer_reduce_values(hone_infer *infer, int64_t (*fold)(hone_dims *dims, int64_t a, int64_t b)) {
+hone_status hn_infer_reduce(hone_infer *infer) {
+  const hn_reduction *reduction = infer->op->details;
   const int rank = hn_in_rank(infer, 0);
   const bool keep = hn_attr_int(infer->attrs, "keepdims") != 0;
   bool reduced[HONE_MAX_RANK] = {false}, known;
@@ -61,7 +62,7 @@ hone_status hn_infer_reduce_values(hone_infer *infer, int64_t (*fold)(hone_dims 
       dims[out_rank++] = 1;
   }
   hn_out_shape(infer, 0, out_rank, dims);
-  if (!fold || rank > 1) return HONE_OK;
+  if (!reduction->fold || rank > 1) return HONE_OK;
   if (reduced_count < rank || rank == 0) {
     hn_infer_keep_value(infer, 0, 0);
     return HONE_OK;
@@ -70,15 +71,22 @@ hone_status hn_infer_reduce_values(hone_infer *infer, int64_t (*fold)(hone_dims 
   const int64_t *value = hn_in_value(infer, 0, &count);
   if (!value || count == 0) return HONE_OK;
   int64_t total = value[0];
-  for (int64_t i = 1; i < count; ++i) total = fold(infer->dims, total, value[i]);
+  for (int64_t i = 1; i < count; ++i) total = reduction->fold(infer->dims, total, value[i]);
   int64_t *to = hn_infer_value(infer, 0, 1);
   if (to) to[0] = total;
   return HONE_OK;
 }
 
-hone_status hn_infer_reduce(hone_infer *infer) { return hn_infer_reduce_values(infer, NULL); }
-
 /* ---- eval ---- */
+
+double hn_reduce_add(double total, double x) { return total + x; }
+
+double hn_reduce_add_square(double total, double x) { return total + x * x; }
+
+double hn_reduce_log(double total, int64_t count) {
+  (void)count;
+  return log(total);
+}
 
 /* The input split into kept axes, which the output walks, and reduced ones. */
 typedef struct axes_plan {
@@ -166,7 +174,8 @@ static double reduce_real(const hone_eval *eval, const axes_plan *plan, int64_t 
   return (reduction->finish ? reduction->finish(total, plan->count) : total) + largest;
 }
 
-hone_status hn_eval_reduce(hone_eval *eval, const hone_window *window, const hn_reduction *reduction) {
+hone_status hn_eval_reduce(hone_eval *eval, const hone_window *window) {
+  const hn_reduction *reduction = eval->op->details;
   HN_TRY(hn_eval_sized(eval));
   axes_plan plan;
   HN_TRY(make_plan(eval, &plan));

@@ -5,40 +5,53 @@
 #include <math.h>
 #include <strings.h>
 
-#define ACT(name, expression)                                                                                          \
-  static double name(double x, double alpha, double beta) {                                                            \
-    (void)alpha, (void)beta;                                                                                           \
-    return expression;                                                                                                 \
+typedef enum act_kind {
+  ACT_RELU,
+  ACT_TANH,
+  ACT_SIGMOID,
+  ACT_AFFINE,
+  ACT_LEAKY_RELU,
+  ACT_THRESHOLDED_RELU,
+  ACT_SCALED_TANH,
+  ACT_HARD_SIGMOID,
+  ACT_ELU,
+  ACT_SOFTSIGN,
+  ACT_SOFTPLUS
+} act_kind;
+
+static double activated(act_kind kind, double x, double alpha, double beta) {
+  switch (kind) {
+  case ACT_RELU: return x < 0 ? 0 : x;
+  case ACT_TANH: return tanh(x);
+  case ACT_SIGMOID: return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+  case ACT_AFFINE: return alpha * x + beta;
+  case ACT_LEAKY_RELU: return x < 0 ? alpha * x : x;
+  case ACT_THRESHOLDED_RELU: return x > alpha ? x : 0;
+  case ACT_SCALED_TANH: return alpha * tanh(beta * x);
+  case ACT_HARD_SIGMOID: return fmin(fmax(alpha * x + beta, 0), 1);
+  case ACT_ELU: return x < 0 ? alpha * expm1(x) : x;
+  case ACT_SOFTSIGN: return x / (1 + fabs(x));
+  default: return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); /* softplus */
   }
-ACT(act_relu, x < 0 ? 0 : x)
-ACT(act_tanh, tanh(x))
-ACT(act_sigmoid, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)))
-ACT(act_affine, alpha *x + beta)
-ACT(act_leaky_relu, x < 0 ? alpha * x : x)
-ACT(act_thresholded_relu, x > alpha ? x : 0)
-ACT(act_scaled_tanh, alpha *tanh(beta *x))
-ACT(act_hard_sigmoid, fmin(fmax(alpha *x + beta, 0), 1))
-ACT(act_elu, x < 0 ? alpha * expm1(x) : x)
-ACT(act_softsign, x / (1 + fabs(x)))
-ACT(act_softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))
+}
 
 static const struct act_row {
   const char *name;
-  double (*apply)(double x, double alpha, double beta);
+  act_kind kind;
   bool has_alpha, has_beta; /* takes the next number of activation_alpha, activation_beta */
   double alpha, beta;       /* when that list has none left */
 } act_rows[] = {
-    {"Relu", act_relu, false, false, 0, 0},
-    {"Tanh", act_tanh, false, false, 0, 0},
-    {"Sigmoid", act_sigmoid, false, false, 0, 0},
-    {"Affine", act_affine, true, true, 1, 0},
-    {"LeakyRelu", act_leaky_relu, true, false, 0.01, 0},
-    {"ThresholdedRelu", act_thresholded_relu, true, false, 1, 0},
-    {"ScaledTanh", act_scaled_tanh, true, true, 1, 1},
-    {"HardSigmoid", act_hard_sigmoid, true, true, 0.2, 0.5},
-    {"Elu", act_elu, true, false, 1, 0},
-    {"Softsign", act_softsign, false, false, 0, 0},
-    {"Softplus", act_softplus, false, false, 0, 0},
+    {"Relu", ACT_RELU, false, false, 0, 0},
+    {"Tanh", ACT_TANH, false, false, 0, 0},
+    {"Sigmoid", ACT_SIGMOID, false, false, 0, 0},
+    {"Affine", ACT_AFFINE, true, true, 1, 0},
+    {"LeakyRelu", ACT_LEAKY_RELU, true, false, 0.01, 0},
+    {"ThresholdedRelu", ACT_THRESHOLDED_RELU, true, false, 1, 0},
+    {"ScaledTanh", ACT_SCALED_TANH, true, true, 1, 1},
+    {"HardSigmoid", ACT_HARD_SIGMOID, true, true, 0.2, 0.5},
+    {"Elu", ACT_ELU, true, false, 1, 0},
+    {"Softsign", ACT_SOFTSIGN, false, false, 0, 0},
+    {"Softplus", ACT_SOFTPLUS, false, false, 0, 0},
 };
 
 static const struct act_row *act_find(const char *name) {
@@ -51,19 +64,19 @@ static double next_of(const hone_attr *list, int64_t *at, double otherwise) {
   return list && *at < list->count ? list->floats[(*at)++] : otherwise;
 }
 
-static hone_status acts_read(hone_diagnostics *diag, const hone_attrs *attrs, int directions, int count,
-                             const char *const *defaults, hn_rnn_act *out) {
+static hone_status acts_read(hone_diagnostics *diag, const hone_attrs *attrs, const hn_rnn_layer *layer, int directions,
+                             hn_rnn_act *out) {
   const hone_attr *names = hn_attr_find(attrs, "activations");
   const hone_attr *alphas = hn_attr_find(attrs, "activation_alpha"), *betas = hn_attr_find(attrs, "activation_beta");
+  const int count = directions * layer->acts;
   int64_t alpha_at = 0, beta_at = 0;
-  if (names && names->count < directions * count)
-    return HN_FAIL(diag, HONE_MALFORMED, "activations has %lld names, expected %d", (long long)names->count,
-                   directions * count);
-  for (int i = 0; i < directions * count; ++i) {
-    const char *name = names ? names->strings[i] : defaults[i % count];
+  if (names && names->count < count)
+    return HN_FAIL(diag, HONE_MALFORMED, "activations has %lld names, expected %d", (long long)names->count, count);
+  for (int i = 0; i < count; ++i) {
+    const char *name = names ? names->strings[i] : layer->act_defaults[i % layer->acts];
     const struct act_row *row = act_find(name);
     if (!row) return HN_FAIL(diag, HONE_MALFORMED, "activations[%d] is \"%.40s\", which is not known", i, name);
-    out[i].apply = row->apply;
+    out[i].kind = (int)row->kind;
     out[i].alpha = row->has_alpha ? next_of(alphas, &alpha_at, row->alpha) : 0;
     out[i].beta = row->has_beta ? next_of(betas, &beta_at, row->beta) : 0;
   }
@@ -100,12 +113,13 @@ static hone_status check_inputs(hone_infer *infer, int gates, int64_t directions
   return HONE_OK;
 }
 
-hone_status hn_infer_rnn(hone_infer *infer, int gates, int acts, const char *const *act_defaults) {
+hone_status hn_infer_rnn(hone_infer *infer) {
+  const hn_rnn_layer *layer = infer->op->details;
   hn_rnn_act ignored[HN_RNN_MAX_ACTS];
   HN_TRY(hn_want_text(infer, "direction", "forward reverse bidirectional"));
   HN_TRY(hn_want_int(infer, "layout", 0, 1));
   const int64_t directions = direction_count(infer->attrs);
-  HN_TRY(acts_read(infer->diagnostics, infer->attrs, (int)directions, acts, act_defaults, ignored));
+  HN_TRY(acts_read(infer->diagnostics, infer->attrs, layer, (int)directions, ignored));
   if (hn_attr_has(infer->attrs, "hidden_size")) HN_TRY(hn_want_int(infer, "hidden_size", 1, INT32_MAX));
   const bool batch_first = hn_attr_int(infer->attrs, "layout") == 1;
   const hone_shape *x = hn_in_shape(infer, 0), *r = hn_in_shape(infer, 2);
@@ -117,7 +131,7 @@ hone_status hn_infer_rnn(hone_infer *infer, int gates, int acts, const char *con
   if (!HONE_SYMBOLIC(hidden) && hidden > INT32_MAX)
     return HN_INFER_FAIL(infer, "a hidden size of %lld is too large", (long long)hidden);
   const int64_t time = x->dim[batch_first ? 1 : 0], batch = x->dim[batch_first ? 0 : 1];
-  HN_TRY(check_inputs(infer, gates, directions, batch, hidden));
+  HN_TRY(check_inputs(infer, layer->gates, directions, batch, hidden));
   const int64_t all[4] = {batch_first ? batch : time, batch_first ? time : directions, batch_first ? directions : batch,
                           hidden};
   const int64_t state[3] = {batch_first ? batch : directions, batch_first ? directions : batch, hidden};
@@ -146,7 +160,7 @@ double hn_rnn_bias(const hn_rnn *rnn, int direction, int64_t row, int half) {
 
 double hn_rnn_apply(const hn_rnn *rnn, int act, double x) {
   if (rnn->clipped) x = fmin(fmax(x, -rnn->clip), rnn->clip);
-  return rnn->acts[act].apply(x, rnn->acts[act].alpha, rnn->acts[act].beta);
+  return activated((act_kind)rnn->acts[act].kind, x, rnn->acts[act].alpha, rnn->acts[act].beta);
 }
 
 /* Where [time, direction, batch, :] and [direction, batch, :] lie in y and in the states. */
@@ -198,7 +212,9 @@ hone_cost hn_cost_rnn(const hone_attrs *attrs, const hone_fact *in, int in_count
   return hn_cost_work(2 * rows * weights, in, in_count, out, out_count);
 }
 
-hone_status hn_eval_rnn(hone_eval *eval, int gates, int acts, const char *const *act_defaults, hn_rnn_cell cell) {
+hone_status hn_eval_rnn(hone_eval *eval, const hone_window *window) {
+  (void)window; /* every step needs those before it */
+  const hn_rnn_layer *layer = eval->op->details;
   HN_TRY(hn_eval_begin(eval));
   const hone_tensor *x = &eval->in[0];
   const bool batch_first = hn_attr_int(eval->attrs, "layout") == 1;
@@ -211,12 +227,12 @@ hone_status hn_eval_rnn(hone_eval *eval, int gates, int acts, const char *const 
                 .input = hn_eval_dim(x, 2),
                 .hidden = hn_eval_dim(&eval->in[2], 2),
                 .directions = direction_count(eval->attrs),
-                .gates = gates,
+                .gates = layer->gates,
                 .batch_first = batch_first,
                 .clipped = hn_attr_has(eval->attrs, "clip"),
                 .clip = hn_attr_float(eval->attrs, "clip")};
-  HN_TRY(acts_read(eval->diagnostics, eval->attrs, (int)rnn.directions, acts, act_defaults, rnn.acts));
+  HN_TRY(acts_read(eval->diagnostics, eval->attrs, layer, (int)rnn.directions, rnn.acts));
   for (int direction = 0; direction < rnn.directions; ++direction)
-    for (int64_t batch = 0; batch < rnn.batch; ++batch) HN_TRY(run_sequence(eval, &rnn, cell, direction, batch));
+    for (int64_t batch = 0; batch < rnn.batch; ++batch) HN_TRY(run_sequence(eval, &rnn, layer->cell, direction, batch));
   return HONE_OK;
 }

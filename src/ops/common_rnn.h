@@ -20,7 +20,7 @@
 
 enum { HN_RNN_MAX_ACTS = 6 };
 typedef struct hn_rnn_act {
-  double (*apply)(double x, double alpha, double beta);
+  int kind; /* as common_rnn.c numbers them */
   double alpha, beta;
 } hn_rnn_act;
 
@@ -37,9 +37,15 @@ typedef struct hn_rnn {
 typedef void (*hn_rnn_cell)(const hn_rnn *rnn, const hone_eval *eval, int direction, int64_t at, double *h, double *c,
                             double *work);
 
-/* gates: rows of w are gates * hidden. Input 6, when there, is initial_c and input 7 the peepholes. */
-hone_status hn_infer_rnn(hone_infer *infer, int gates, int acts, const char *const *act_defaults);
-hone_status hn_eval_rnn(hone_eval *eval, int gates, int acts, const char *const *act_defaults, hn_rnn_cell cell);
+typedef struct hn_rnn_layer { /* a row's details */
+  int gates, acts;            /* rows of w are gates * hidden; activations of one direction */
+  const char *act_defaults[HN_RNN_MAX_ACTS / 2];
+  hn_rnn_cell cell;
+} hn_rnn_layer;
+
+/* Input 6, when there, is initial_c and input 7 the peepholes. */
+hone_status hn_infer_rnn(hone_infer *infer);
+hone_status hn_eval_rnn(hone_eval *eval, const hone_window *window);
 size_t hn_rnn_scratch(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 hone_cost hn_cost_rnn(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_scatter.c - the reductions of scatter_elements and scatter_nd. Updates are applied in the order of the
  * indices, so that repeated indices give the same result every time. */
-#include "ops/common_scatter.h"
+#include "ops/common_move.h"
 #include <math.h>
 
 static bool is_reduction(const char *name) {

@@ -4,7 +4,8 @@
 #include "ops/common_nn.h"
 #include <math.h>
 
-hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window, bool logarithm) {
+hone_status hn_eval_softmax(hone_eval *eval, const hone_window *window) {
+  const bool logarithm = *(const bool *)eval->op->details;
   HN_TRY(hn_eval_begin(eval));
   const hone_tensor *x = &eval->in[0];
   const hn_rows rows = hn_rows_along(&x->type.shape, hn_attr_int(eval->attrs, "axis"));

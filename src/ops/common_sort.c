@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_sort.c - heapsort of indices. The C library's qsort may allocate, which eval must not. */
-#include "ops/common_sort.h"
+#include "ops/common_move.h"
 
 static void sift_down(int64_t *heap, int64_t root, int64_t count, hn_before *before, const void *context) {
   const int64_t moved = heap[root];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common_window.c - the cosine windows. N is the size when periodic, else one less. */
-#include "ops/common_window.h"
+#include "ops/common_elementwise.h"
 #include "ops/common_move.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 #include <math.h>
 
 hone_status hn_infer_cosine_window(hone_infer *infer) {
@@ -20,7 +20,8 @@ hone_status hn_infer_cosine_window(hone_infer *infer) {
   return HONE_OK;
 }
 
-hone_status hn_eval_cosine_window(hone_eval *eval, const hone_window *window, const double *coefficients) {
+hone_status hn_eval_cosine_window(hone_eval *eval, const hone_window *window) {
+  const double *coefficients = eval->op->details;
   HN_TRY(hn_eval_sized(eval));
   const int64_t size = hn_eval_dim(&eval->out[0], 0), period = hn_attr_int(eval->attrs, "periodic") ? size : size - 1;
   int64_t first, last;

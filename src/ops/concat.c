@@ -100,5 +100,6 @@ const hone_op hn_op_concat = {
     .eval = eval,
     .cost = hn_cost_copy,
     .report_class = "Data movement",
-    .onnx = {{"Concat", 1, HONE_LATEST}},
+    .onnx = {{"Concat", 1, HONE_LATEST},
+             {"QLinearConcat", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_concat", .alias = true}},
 };

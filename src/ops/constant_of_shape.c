@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* constant_of_shape.c - a tensor of the given shape filled with one value; f32 zero without the attribute. */
 #include "ops/common_move.h"
-#include <string.h>
 
 static const hone_tensor *fill_of(const hone_attrs *attrs) {
   const hone_attr *attr = hn_attr_find(attrs, "value");

@@ -61,5 +61,6 @@ const hone_op hn_op_conv = {
     .eval = eval,
     .cost = hn_cost_conv,
     .report_class = "Convolution",
-    .onnx = {{.name = "Conv", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedConv", "ort_fused_conv")},
+    .onnx = {{.name = "Conv", .first = 1, .last = HONE_LATEST},
+             {"FusedConv", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_conv", .alias = true}},
 };

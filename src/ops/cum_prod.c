@@ -2,8 +2,6 @@
 /* cum_prod.c - the running product along one axis; exclusive leaves the element itself out. */
 #include "ops/common_reduce.h"
 
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_cumulate(eval, window, true); }
-
 const hone_op hn_op_cum_prod = {
     .struct_size = sizeof(hone_op),
     .name = "cum_prod",
@@ -12,7 +10,8 @@ const hone_op hn_op_cum_prod = {
     .out = {{"y", 'T'}},
     .attr = {HONE_INT_ATTR("exclusive", 0), HONE_INT_ATTR("reverse", 0)},
     .infer = hn_infer_cumulate,
-    .eval = eval,
+    .eval = hn_eval_cumulate,
     .cost = hn_cost_reduce,
+    .details = &(const bool){true},
     .onnx = {{"CumProd", 26, HONE_LATEST}},
 };

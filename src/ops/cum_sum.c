@@ -2,8 +2,6 @@
 /* cum_sum.c - the running sum along one axis; exclusive leaves the element itself out. */
 #include "ops/common_reduce.h"
 
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_cumulate(eval, window, false); }
-
 const hone_op hn_op_cum_sum = {
     .struct_size = sizeof(hone_op),
     .name = "cum_sum",
@@ -12,7 +10,8 @@ const hone_op hn_op_cum_sum = {
     .out = {{"y", 'T'}},
     .attr = {HONE_INT_ATTR("exclusive", 0), HONE_INT_ATTR("reverse", 0)},
     .infer = hn_infer_cumulate,
-    .eval = eval,
+    .eval = hn_eval_cumulate,
     .cost = hn_cost_reduce,
+    .details = &(const bool){false},
     .onnx = {{"CumSum", 11, HONE_LATEST}},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dequantize_linear.c - y = (x - x_zero_point) * x_scale. Source: ONNX operator DequantizeLinear. */
 #include "ops/common_quant.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 
 static hone_status infer(hone_infer *infer) {
   const int64_t number = hn_attr_int(infer->attrs, "output_dtype");

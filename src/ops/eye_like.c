@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eye_like.c - ones on the k-th diagonal, else zeros, in the input's shape. */
 #include "ops/common_move.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 
 static hone_status infer(hone_infer *infer) {
   hone_dtype dtype = infer->in[0].type.dtype;

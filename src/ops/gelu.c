@@ -11,6 +11,6 @@ const hone_op hn_op_gelu = {
     .out = {{"y", 'T'}},
     .report_class = "Activation",
     .onnx = {{"Gelu", 20, HONE_LATEST, .adapt = "gelu"},
-             HN_ORT_ROW("Gelu", NULL),
-             HN_ORT_ROW("BiasGelu", "ort_bias_gelu")},
+             {"Gelu", 1, HONE_LATEST, "com.microsoft", .alias = true},
+             {"BiasGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_bias_gelu", .alias = true}},
 };

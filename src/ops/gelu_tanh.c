@@ -11,5 +11,5 @@ const hone_op hn_op_gelu_tanh = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .report_class = "Activation",
-    .onnx = {HN_ORT_ROW("FastGelu", "ort_bias_gelu")},
+    .onnx = {{"FastGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_bias_gelu", .alias = true}},
 };

@@ -74,5 +74,5 @@ const hone_op hn_op_gemm = {
     .report_class = "Matrix product",
     .onnx = {{.name = "Gemm", .first = 7, .last = HONE_LATEST},
              {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"},
-             HN_ORT_ROW("FusedGemm", "ort_fused_gemm")},
+             {"FusedGemm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_gemm", .alias = true}},
 };

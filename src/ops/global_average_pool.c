@@ -9,10 +9,6 @@ static double mean(const hone_eval *eval, const hone_tensor *x, int64_t first, i
   return sum / (double)count; /* NaN where there is nothing, as of every mean */
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  return hn_eval_global_pool(eval, window, mean, 0);
-}
-
 const hone_op hn_op_global_average_pool = {
     .struct_size = sizeof(hone_op),
     .name = "global_average_pool",
@@ -21,8 +17,9 @@ const hone_op hn_op_global_average_pool = {
     .out = {{"y", 't', 0, 0}},
     .traits = HONE_WINDOWED,
     .infer = hn_infer_global_pool,
-    .eval = eval,
+    .eval = hn_eval_global_pool,
     .cost = hn_cost_pool,
+    .details = &(const hn_pooling){.plane = mean},
     .report_class = "Pooling",
     .onnx = {{.name = "GlobalAveragePool", .first = 1, .last = HONE_LATEST}},
 };

@@ -15,10 +15,6 @@ static double norm(const hone_eval *eval, const hone_tensor *x, int64_t first, i
   return pow(sum, 1 / p);
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  return hn_eval_global_pool(eval, window, norm, hn_attr_int(eval->attrs, "p"));
-}
-
 const hone_op hn_op_global_lp_pool = {
     .struct_size = sizeof(hone_op),
     .name = "global_lp_pool",
@@ -28,8 +24,9 @@ const hone_op hn_op_global_lp_pool = {
     .attr = {HONE_INT_ATTR("p", 2)},
     .traits = HONE_WINDOWED,
     .infer = infer,
-    .eval = eval,
+    .eval = hn_eval_global_pool,
     .cost = hn_cost_pool,
+    .details = &(const hn_pooling){.plane = norm, .parameter = "p"},
     .report_class = "Pooling",
     .onnx = {{.name = "GlobalLpPool", .first = 2, .last = HONE_LATEST}},
 };

@@ -13,10 +13,6 @@ static double largest(const hone_eval *eval, const hone_tensor *x, int64_t first
   return best;
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  return hn_eval_global_pool(eval, window, largest, 0);
-}
-
 const hone_op hn_op_global_max_pool = {
     .struct_size = sizeof(hone_op),
     .name = "global_max_pool",
@@ -25,8 +21,9 @@ const hone_op hn_op_global_max_pool = {
     .out = {{"y", 't', 0, 0}},
     .traits = HONE_WINDOWED,
     .infer = hn_infer_global_pool,
-    .eval = eval,
+    .eval = hn_eval_global_pool,
     .cost = hn_cost_pool,
+    .details = &(const hn_pooling){.plane = largest},
     .report_class = "Pooling",
     .onnx = {{.name = "GlobalMaxPool", .first = 1, .last = HONE_LATEST}},
 };

@@ -3,8 +3,7 @@
  * Rows of w and r: update gate z, reset gate r, candidate h. */
 #include "ops/common_rnn.h"
 
-enum { GATES = 3, ACTS = 2 };
-static const char *const act_defaults[ACTS] = {"Sigmoid", "Tanh"};
+enum { ACTS = 2 };
 
 static void cell(const hn_rnn *rnn, const hone_eval *eval, int direction, int64_t at, double *h, double *c,
                  double *work) {
@@ -29,13 +28,6 @@ static void cell(const hn_rnn *rnn, const hone_eval *eval, int direction, int64_
   for (int64_t i = 0; i < n; ++i) h[i] = (1 - gates[i]) * candidate[i] + gates[i] * h[i];
 }
 
-static hone_status infer(hone_infer *infer) { return hn_infer_rnn(infer, GATES, ACTS, act_defaults); }
-
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  (void)window; /* every step needs those before it */
-  return hn_eval_rnn(eval, GATES, ACTS, act_defaults, cell);
-}
-
 const hone_op hn_op_gru = {
     .struct_size = sizeof(hone_op),
     .name = "gru",
@@ -44,10 +36,11 @@ const hone_op hn_op_gru = {
     .out = {{"y", 't', 0, HONE_PORT_OPTIONAL}, {"y_h", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HN_RNN_ATTRS, HONE_INT_ATTR("linear_before_reset", 0)},
     .traits = HONE_WHOLE,
-    .infer = infer,
-    .eval = eval,
+    .infer = hn_infer_rnn,
+    .eval = hn_eval_rnn,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
+    .details = &(const hn_rnn_layer){.gates = 3, .acts = ACTS, .act_defaults = {"Sigmoid", "Tanh"}, .cell = cell},
     .report_class = "Recurrent",
     .onnx = {{.name = "GRU", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

@@ -76,8 +76,8 @@ const hone_op hn_op_layer_norm = {
     .name = "layer_norm",
     .doc = "normalises over the last axes, with scale and bias",
     .in = {{"x", 't', HONE_TYPES_FLOAT, 0},
-           {"scale", 't', HONE_TYPES_FLOAT, 0},
-           {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL}},
+           {"scale", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},
+           {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 't', 0, 0},
             {"mean", 0, HONE_BIT(HONE_F32) | HONE_BIT(HONE_BF16), HONE_PORT_OPTIONAL},
             {"inv_std_dev", 0, HONE_BIT(HONE_F32) | HONE_BIT(HONE_BF16), HONE_PORT_OPTIONAL}},
@@ -87,5 +87,5 @@ const hone_op hn_op_layer_norm = {
     .cost = hn_cost_norm,
     .report_class = "Normalization",
     .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST},
-             HN_ORT_ROW("SkipLayerNormalization", "ort_skip_norm")},
+             {"SkipLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm", .alias = true}},
 };

@@ -9,5 +9,6 @@ const hone_op hn_op_leaky_relu = {
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 0.01f)},
     .report_class = "Activation",
-    .onnx = {{"LeakyRelu", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"LeakyRelu", 1, HONE_LATEST, .drop = "consumed_inputs"},
+             {"QLinearLeakyRelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_unary", .alias = true}},
 };

@@ -20,10 +20,6 @@ static double norm(const hn_pool_window *window, int64_t parameter) {
   return pow(sum, 1 / p);
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  return hn_eval_pool(eval, window, norm, hn_attr_int(eval->attrs, "p"));
-}
-
 const hone_op hn_op_lp_pool = {
     .struct_size = sizeof(hone_op),
     .name = "lp_pool",
@@ -34,8 +30,9 @@ const hone_op hn_op_lp_pool = {
              HONE_INT_ATTR("p", 2)},
     .traits = HONE_WINDOWED,
     .infer = infer,
-    .eval = eval,
+    .eval = hn_eval_pool,
     .cost = hn_cost_pool,
+    .details = &(const hn_pooling){.window = norm, .parameter = "p"},
     .report_class = "Pooling",
     .onnx = {{.name = "LpPool", .first = 2, .last = HONE_LATEST}},
 };

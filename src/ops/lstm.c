@@ -3,8 +3,7 @@
  * Rows of w and r: input gate i, output gate o, forget gate f, candidate c; peepholes: i, o, f. */
 #include "ops/common_rnn.h"
 
-enum { GATES = 4, ACTS = 3 };
-static const char *const act_defaults[ACTS] = {"Sigmoid", "Tanh", "Tanh"};
+enum { ACTS = 3 };
 
 static double peephole(const hn_rnn *rnn, const hone_eval *eval, int direction, int64_t row) {
   return hn_eval_given(eval, 7) ? hn_real(&eval->in[7], direction * 3 * rnn->hidden + row) : 0;
@@ -28,13 +27,6 @@ static void cell(const hn_rnn *rnn, const hone_eval *eval, int direction, int64_
   }
 }
 
-static hone_status infer(hone_infer *infer) { return hn_infer_rnn(infer, GATES, ACTS, act_defaults); }
-
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  (void)window; /* every step needs those before it */
-  return hn_eval_rnn(eval, GATES, ACTS, act_defaults, cell);
-}
-
 const hone_op hn_op_lstm = {
     .struct_size = sizeof(hone_op),
     .name = "lstm",
@@ -47,10 +39,12 @@ const hone_op hn_op_lstm = {
             {"y_c", 't', 0, HONE_PORT_OPTIONAL}},
     .attr = {HN_RNN_ATTRS, HONE_INT_ATTR("input_forget", 0)},
     .traits = HONE_WHOLE,
-    .infer = infer,
-    .eval = eval,
+    .infer = hn_infer_rnn,
+    .eval = hn_eval_rnn,
     .eval_scratch = hn_rnn_scratch,
     .cost = hn_cost_rnn,
+    .details =
+        &(const hn_rnn_layer){.gates = 4, .acts = ACTS, .act_defaults = {"Sigmoid", "Tanh", "Tanh"}, .cell = cell},
     .report_class = "Recurrent",
     .onnx = {{.name = "LSTM", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
 };

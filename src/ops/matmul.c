@@ -40,5 +40,6 @@ const hone_op hn_op_matmul = {
     .eval = eval,
     .cost = hn_cost_matmul,
     .report_class = "Matrix product",
-    .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST}, HN_ORT_ROW("FusedMatMul", "ort_fused_matmul")},
+    .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST},
+             {"FusedMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true}},
 };

@@ -42,5 +42,7 @@ const hone_op hn_op_matmul_integer = {
     .eval = eval,
     .cost = hn_cost_matmul,
     .report_class = "Matrix product",
-    .onnx = {{.name = "MatMulInteger", .first = 10, .last = HONE_LATEST}},
+    .onnx = {{.name = "MatMulInteger", .first = 10, .last = HONE_LATEST},
+             {"DynamicQuantizeMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_dynamic_matmul", .alias = true},
+             {"MatMulIntegerToFloat", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_matmul_to_float", .alias = true}},
 };

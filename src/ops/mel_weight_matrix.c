@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mel_weight_matrix.c - triangles that turn spectrogram bins into mel bins. Source: ONNX operator MelWeightMatrix. */
 #include "ops/common_nn.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* negative_log_likelihood_loss.c - the loss of given log probabilities. Source: ONNX operator
  * NegativeLogLikelihoodLoss. */
-#include "ops/common_loss.h"
+#include "ops/common_nn.h"
 
 static double given(const hone_tensor *scores, int64_t first, int64_t step, int64_t classes, int64_t target) {
   (void)classes;
   return hn_real(scores, first + step * target);
-}
-
-static hone_status eval(hone_eval *eval, const hone_window *window) {
-  (void)window; /* a reduction over everything */
-  return hn_eval_loss(eval, given);
 }
 
 static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
@@ -28,7 +23,8 @@ const hone_op hn_op_negative_log_likelihood_loss = {
     .out = {{"loss", 't', 0, 0}},
     .attr = {HN_LOSS_ATTRS},
     .infer = hn_infer_loss,
-    .eval = eval,
+    .eval = hn_eval_loss,
     .cost = cost,
+    .details = &(const hn_loss){given},
     .onnx = {{.name = "NegativeLogLikelihoodLoss", .first = 12, .last = HONE_LATEST}},
 };

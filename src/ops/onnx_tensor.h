@@ -33,4 +33,7 @@ hone_status hn_onnx_tensor_check(hone_diagnostics *diag, const hn_onnx_tensor *t
 /* Writes the elements of a checked tensor to memory of out_bytes; strings as hone_string views of the file. */
 void hn_onnx_tensor_fill(const hn_onnx_tensor *tensor, const hone_type *type, void *to);
 
+/* ONNX's number of an element type (TensorProto.DataType), which attributes such as `to` hold, too. */
+hone_dtype hn_dtype_of_onnx(int64_t number); /* HONE_NONE when there is no such type here */
+
 #endif

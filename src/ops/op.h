@@ -18,11 +18,6 @@
 #define HN_INFER_FAIL(infer, ...) HN_FAIL((infer)->diagnostics, HONE_MALFORMED, __VA_ARGS__)
 #define HN_INFER_UNSUPPORTED(infer, ...) HN_FAIL((infer)->diagnostics, HONE_UNSUPPORTED, __VA_ARGS__)
 
-/* An operator of ONNX Runtime's own domain that is this row, or that an adapter (src/import/contrib.c; NULL: none)
- * puts together with it. */
-#define HN_ORT_ROW(op_name, adapter)                                                                                   \
-  { .name = op_name, .first = 1, .last = HONE_LATEST, .domain = "com.microsoft", .adapt = adapter, .alias = true }
-
 /* ---- infer (src/ops/common_infer.c) ---- */
 bool hn_in_given(const hone_infer *infer, int input); /* an optional input that is there */
 int hn_in_rank(const hone_infer *infer, int input);   /* -1: not known */

@@ -2,7 +2,6 @@
 /* pad.c - elements added before and after each axis: a constant, the edge, a reflection, or the other end. Negative
  * pads remove elements; what is reflected or wrapped is what they leave. */
 #include "ops/common_move.h"
-#include <string.h>
 
 enum { PADS = 1, VALUE = 2, AXES = 3 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qlinear_conv.c - convolution of quantised tensors, requantised; b is i32 in units of x_scale * w_scale.
- * Source: ONNX operator QLinearConv. */
+/* qlinear_conv.c - convolution of quantised tensors, requantised by the f32 rule; b is i32 in units of
+ * x_scale * w_scale. Source: ONNX operator QLinearConv. */
 #include "ops/common_quant.h"
-#include <math.h>
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, B };
 
@@ -13,6 +12,7 @@ static hone_status infer(hone_infer *infer) {
     HN_TRY(hn_want_scalar_or(infer, W_SCALE, hn_in_shape(infer, W)->dim[0], "the number of output channels"));
     HN_TRY(hn_want_scalar_or(infer, W_ZERO, hn_in_shape(infer, W)->dim[0], "the number of output channels"));
   }
+  HN_TRY(hn_infer_bounds(infer));
   return hn_infer_conv(infer, X, W, hn_in_given(infer, B) ? B : -1);
 }
 
@@ -27,8 +27,8 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     hn_unflatten(&eval->out[0].type.shape, flat, at);
     int64_t sum = hn_conv_integer_at(&conv, at, hn_zero_point(eval, X_ZERO, 0), hn_zero_point(eval, W_ZERO, at[1]));
     if (hn_eval_given(eval, B)) sum += hn_int(&eval->in[B], at[1]);
-    const double y = (double)sum * x_scale * hn_scale_of(eval, W_SCALE, at[1]) / y_scale;
-    hn_store_saturated(&eval->out[0], flat, nearbyint(y) + (double)hn_zero_point(eval, Y_ZERO, 0), true);
+    const float scale = hn_requant_scale(x_scale, hn_scale_of(eval, W_SCALE, at[1]), y_scale);
+    hn_store_bounded(eval, flat, hn_requantised(sum, scale, hn_zero_point(eval, Y_ZERO, 0)));
   }
   return HONE_OK;
 }
@@ -55,7 +55,8 @@ const hone_op hn_op_qlinear_conv = {
            {"y_zero_point", 'y', HN_TYPES_BYTE, 0},
            {"b", 0, HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL | HONE_PORT_PARAM}},
     .out = {{"y", 'y', 0, 0}},
-    .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS)},
+    .attr = {HN_SLIDING_ATTRS, HONE_INT_ATTR("group", 1), HONE_OPTIONAL_ATTR("kernel_shape", HONE_ATTR_INTS),
+             HN_BOUND_ATTRS},
     .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,

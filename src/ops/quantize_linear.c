@@ -3,7 +3,7 @@
  * QuantizeLinear. The quotient has the precision that the operator asks for (by default the scale's), since that
  * decides ties. */
 #include "ops/common_quant.h"
-#include "ops/onnx_dtype.h"
+#include "ops/onnx_tensor.h"
 #include <math.h>
 
 static hone_status infer(hone_infer *infer) {

@@ -3,19 +3,16 @@
 #include "ops/common_reduce.h"
 #include <math.h>
 
-static double reduce_real(double total, double x) { return total + x * x; }
-
 static double finish(double total, int64_t count) {
   (void)count;
   return sqrt(total);
 }
 
-static const hn_reduction reduction = {.start = HN_START_ZERO, .real = reduce_real, .finish = finish};
-
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
-
 const hone_op hn_op_reduce_l2 = {
-    HN_REDUCE_ROW("reduce_l2", "the square root of the sum of x^2 along some axes", HONE_TYPES_NUMBER),
-    .infer = hn_infer_reduce,
+    HN_REDUCE_FIELDS,
+    .name = "reduce_l2",
+    .doc = "the square root of the sum of x^2 along some axes",
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .details = &(const hn_reduction){.real = hn_reduce_add_square, .finish = finish},
     .onnx = {{"ReduceL2", 1, 17, .to_input = "axes=1"}, {"ReduceL2", 18, HONE_LATEST}},
 };

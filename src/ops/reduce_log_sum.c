@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce_log_sum.c - the logarithm of the sum along some axes. */
 #include "ops/common_reduce.h"
-#include <math.h>
-
-static double reduce_real(double total, double x) { return total + x; }
-
-static double finish(double total, int64_t count) {
-  (void)count;
-  return log(total);
-}
-
-static const hn_reduction reduction = {.start = HN_START_ZERO, .real = reduce_real, .finish = finish};
-
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
 
 const hone_op hn_op_reduce_log_sum = {
-    HN_REDUCE_ROW("reduce_log_sum", "the logarithm of the sum along some axes", HONE_TYPES_NUMBER),
-    .infer = hn_infer_reduce,
+    HN_REDUCE_FIELDS,
+    .name = "reduce_log_sum",
+    .doc = "the logarithm of the sum along some axes",
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .details = &(const hn_reduction){.real = hn_reduce_add, .finish = hn_reduce_log},
     .onnx = {{"ReduceLogSum", 1, 17, .to_input = "axes=1"}, {"ReduceLogSum", 18, HONE_LATEST}},
 };

@@ -6,18 +6,11 @@
 
 static double reduce_real(double total, double x) { return total + exp(x); }
 
-static double finish(double total, int64_t count) {
-  (void)count;
-  return log(total);
-}
-
-static const hn_reduction reduction = {
-    .start = HN_START_ZERO, .real = reduce_real, .finish = finish, .shift_by_largest = true};
-
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
-
 const hone_op hn_op_reduce_log_sum_exp = {
-    HN_REDUCE_ROW("reduce_log_sum_exp", "the logarithm of the sum of exp(x) along some axes", HONE_TYPES_NUMBER),
-    .infer = hn_infer_reduce,
+    HN_REDUCE_FIELDS,
+    .name = "reduce_log_sum_exp",
+    .doc = "the logarithm of the sum of exp(x) along some axes",
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .details = &(const hn_reduction){.real = reduce_real, .finish = hn_reduce_log, .shift_by_largest = true},
     .onnx = {{"ReduceLogSumExp", 1, 17, .to_input = "axes=1"}, {"ReduceLogSumExp", 18, HONE_LATEST}},
 };

@@ -9,14 +9,12 @@ static int64_t reduce_int(int64_t total, int64_t x, bool is_unsigned) {
   return (int64_t)((uint64_t)total * (uint64_t)x);
 }
 
-static const hn_reduction reduction = {.start = HN_START_ONE, .real = reduce_real, .integer = reduce_int};
-
-static hone_status infer(hone_infer *infer) { return hn_infer_reduce_values(infer, hn_dim_mul); }
-
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_reduce(eval, window, &reduction); }
-
 const hone_op hn_op_reduce_prod = {
-    HN_REDUCE_ROW("reduce_prod", "the product of the elements along some axes", HONE_TYPES_NUMBER),
-    .infer = infer,
+    HN_REDUCE_FIELDS,
+    .name = "reduce_prod",
+    .doc = "the product of the elements along some axes",
+    .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
+    .details =
+        &(const hn_reduction){.start = HN_START_ONE, .real = reduce_real, .integer = reduce_int, .fold = hn_dim_mul},
     .onnx = {{"ReduceProd", 1, 17, .to_input = "axes=1"}, {"ReduceProd", 18, HONE_LATEST}},
 };

@@ -45,7 +45,7 @@ const hone_op hn_op_rms_norm = {
     .struct_size = sizeof(hone_op),
     .name = "rms_norm",
     .doc = "divides by the root mean square over the last axes, with scale",
-    .in = {{"x", 't', HONE_TYPES_FLOAT, 0}, {"scale", 'v', HONE_TYPES_FLOAT, 0}},
+    .in = {{"x", 't', HONE_TYPES_FLOAT, 0}, {"scale", 'v', HONE_TYPES_FLOAT, HONE_PORT_PARAM}},
     .out = {{"y", 'v', 0, 0}},
     .attr = {HONE_INT_ATTR("axis", -1), HONE_FLOAT_ATTR("epsilon", 1e-5f), HONE_INT_ATTR("stash_type", 1)},
     .traits = HONE_WINDOWED,
@@ -55,5 +55,6 @@ const hone_op hn_op_rms_norm = {
     .report_class = "Normalization",
     .onnx = {{.name = "RMSNormalization", .first = 23, .last = HONE_LATEST},
              {.name = "SimplifiedLayerNormalization", .first = 1, .last = HONE_LATEST, .alias = true},
-             HN_ORT_ROW("SkipSimplifiedLayerNormalization", "ort_skip_norm")},
+             {"SkipSimplifiedLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm",
+              .alias = true}},
 };

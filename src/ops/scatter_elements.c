@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scatter_elements.c - a copy of data with updates written at indices along one axis. */
-#include "ops/common_scatter.h"
+#include "ops/common_move.h"
 
 static hone_status infer(hone_infer *infer) {
   const int rank = hn_in_rank(infer, 0), index_rank = hn_in_rank(infer, 1), update_rank = hn_in_rank(infer, 2);

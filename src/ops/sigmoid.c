@@ -8,5 +8,6 @@ const hone_op hn_op_sigmoid = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .report_class = "Activation",
-    .onnx = {{"Sigmoid", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"Sigmoid", 1, HONE_LATEST, .drop = "consumed_inputs"},
+             {"QLinearSigmoid", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_unary", .alias = true}},
 };

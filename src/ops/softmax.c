@@ -3,8 +3,6 @@
  * Source: ONNX operator Softmax of opset 13; before, it flattened its input to two axes, which the importer does. */
 #include "ops/common_nn.h"
 
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_softmax(eval, window, false); }
-
 const hone_op hn_op_softmax = {
     .struct_size = sizeof(hone_op),
     .name = "softmax",
@@ -13,8 +11,9 @@ const hone_op hn_op_softmax = {
     .out = {{"output", 't', 0, 0}},
     .attr = {HONE_INT_ATTR("axis", -1)},
     .infer = hn_infer_along_axis,
-    .eval = eval,
+    .eval = hn_eval_softmax,
     .cost = hn_cost_softmax,
+    .details = &(const bool){false},
     .report_class = "Softmax",
     .onnx = {{.name = "Softmax", .first = 13, .last = HONE_LATEST},
              {.name = "Softmax", .first = 1, .last = 12, .adapt = "legacy_softmax"}},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* softmax_cross_entropy_loss.c - the loss of scores that softmax turns into probabilities, and their logarithms.
  * Source: ONNX operator SoftmaxCrossEntropyLoss. */
-#include "ops/common_loss.h"
+#include "ops/common_nn.h"
 #include <math.h>
 
 /* log(sum of exp), the maximum taken out. */
@@ -17,8 +17,7 @@ static double log_softmax(const hone_tensor *scores, int64_t first, int64_t step
 }
 
 static hone_status eval(hone_eval *eval, const hone_window *window) {
-  (void)window; /* a reduction over everything */
-  HN_TRY(hn_eval_loss(eval, log_softmax));
+  HN_TRY(hn_eval_loss(eval, window));
   if (!hn_eval_wanted(eval, 1)) return HONE_OK;
   const hn_rows rows = hn_rows_along(&eval->in[0].type.shape, 1);
   for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
@@ -29,11 +28,6 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     }
   }
   return HONE_OK;
-}
-
-static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
-  (void)attrs;
-  return hn_cost_work(5.0 * (double)hn_elems(&in[0].type.shape), in, in_count, out, out_count);
 }
 
 const hone_op hn_op_softmax_cross_entropy_loss = {
@@ -47,6 +41,7 @@ const hone_op hn_op_softmax_cross_entropy_loss = {
     .attr = {HN_LOSS_ATTRS},
     .infer = hn_infer_loss,
     .eval = eval,
-    .cost = cost,
+    .cost = hn_cost_softmax,
+    .details = &(const hn_loss){log_softmax},
     .onnx = {{.name = "SoftmaxCrossEntropyLoss", .first = 12, .last = HONE_LATEST}},
 };

@@ -2,10 +2,6 @@
 /* space_to_depth.c - moves b x b blocks of pixels into channels. */
 #include "ops/common_move.h"
 
-static hone_status infer(hone_infer *infer) { return hn_infer_depth(infer, false); }
-
-static hone_status eval(hone_eval *eval, const hone_window *window) { return hn_eval_depth(eval, window, false); }
-
 const hone_op hn_op_space_to_depth = {
     .struct_size = sizeof(hone_op),
     .name = "space_to_depth",
@@ -14,9 +10,10 @@ const hone_op hn_op_space_to_depth = {
     .out = {{"output", 'T'}},
     .attr = {HONE_NEEDED_ATTR("blocksize", HONE_ATTR_INT), HONE_STRING_ATTR("mode", "DCR")},
     .traits = HONE_MOVES | HONE_WINDOWED,
-    .infer = infer,
-    .eval = eval,
+    .infer = hn_infer_depth,
+    .eval = hn_eval_depth,
     .cost = hn_cost_copy,
+    .details = &(const bool){false},
     .report_class = "Data movement",
     .onnx = {{"SpaceToDepth", 1, HONE_LATEST}},
 };

@@ -9,5 +9,6 @@ const hone_op hn_op_swish = {
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
     .report_class = "Activation",
-    .onnx = {{"Swish", 24, HONE_LATEST}, HN_ORT_ROW("QuickGelu", "ort_quick_gelu")},
+    .onnx = {{"Swish", 24, HONE_LATEST},
+             {"QuickGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_quick_gelu", .alias = true}},
 };

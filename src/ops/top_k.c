@@ -2,7 +2,6 @@
 /* top_k.c - the k largest or smallest elements along one axis, best first, and where they are. Of equal elements the
  * one with the lower index comes first; NaN counts as larger than every number. */
 #include "ops/common_move.h"
-#include "ops/common_sort.h"
 #include <math.h>
 
 static hone_status infer(hone_infer *infer) {

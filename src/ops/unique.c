@@ -2,7 +2,6 @@
 /* unique.c - the distinct elements, or slices along an axis: sorted, or in order of first appearance; with the index of
  * the first of each, which one every element is, and how many there are. */
 #include "ops/common_move.h"
-#include "ops/common_sort.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apply.c - a rule's put in place of a match. Everything that could forbid it is asked first or undone: a rule that
  * does not apply leaves no trace but its reason. */
-#include "pass/apply.h"
-#include "pass/parts.h"
+#include "pass/match.h"
 #include "pass/passes.h"
-#include "pass/fusion_target.h"
-#include <string.h>
+#include "pass/fusion.h"
 
 static bool is_root_value(const hn_match *match, const hn_value *value) {
   for (int i = 0; i < match->root_count; ++i)

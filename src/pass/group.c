@@ -3,8 +3,7 @@
  * A group grows from its last node towards its inputs; each producer that joins it has all its uses inside and the
  * shape of the result, so that nothing is computed twice and one intermediate tensor goes. */
 #include "pass/passes.h"
-#include "pass/parts.h"
-#include "pass/fusion_target.h"
+#include "pass/fusion.h"
 #include <string.h>
 
 enum { MAX_INPUTS = 8, MAX_NODES = HN_EXPR_MAX };

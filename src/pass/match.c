@@ -2,7 +2,6 @@
 /* match.c - finding a rule's pattern at a node. One try is deterministic: where inputs may be swapped it follows a list
  * of choices, which the next try changes from the end, so that all orders are seen once. */
 #include "pass/match.h"
-#include <math.h>
 #include <string.h>
 
 static bool match_value(hn_matcher *matcher, const hn_term *term, hn_value *value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parts.c - a fused node remembers the nodes that it stands for, so that a tuner may still run those instead.
  * Invariant: the copies compute from the fused node's inputs and from constants alone. */
-#include "pass/parts.h"
+#include "pass/fusion.h"
 
 /* What values of the original became in a copy, by id: few, so that a list will do. */
 typedef struct mapping {

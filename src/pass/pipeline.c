@@ -2,7 +2,7 @@
 /* pipeline.c - the passes, in order. Recognising and moving transposes come before fusing, which needs neighbours to be
  * next to each other; folding follows whatever computes on constants; a pass may stand here more than once. */
 #include "pass/pipeline.h"
-#include "base/near.h"
+#include "base/text.h"
 #include "pass/passes.h"
 #include <string.h>
 
@@ -20,6 +20,9 @@ enum { VERIFIES = 0 };
   { .name = "eliminate_dead", .doc = "removes what nobody uses", .run = hn_pass_eliminate_dead }
 #define COMMON                                                                                                         \
   { .name = "merge_common", .doc = "merges equal nodes and constants", .run = hn_pass_merge_common }
+
+#define QUANTISED_ENDS                                                                                                 \
+  { .name = "quantised_ends", .doc = "gives every reader of bytes its own scale", .run = hn_pass_quantised_ends }
 
 #define TRANSPOSES                                                                                                     \
   {                                                                                                                    \
@@ -41,6 +44,19 @@ enum { VERIFIES = 0 };
 
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
+    QUANTISED_ENDS, /* before constants are folded, which would make f32 of quantised weights */
+    {.name = "quantised_moves",
+     .doc = "moves and selects bytes instead of what they stand for",
+     .rewrites = hn_rules_quantised_moves,
+     .repeat = true},
+    {.name = "quantised_concats",
+     .doc = "joins bytes instead of what they stand for",
+     .run = hn_pass_quantised_concats},
+    DEAD,
+    QUANTISED_ENDS,
+    {.name = "quantised", .doc = "computes with bytes between equal roundings", .rewrites = hn_rules_quantised},
+    {.name = "byte_tables", .doc = "makes tables of functions of one byte", .run = hn_pass_byte_tables},
+    DEAD,
     FOLD,
     {.name = "fold_branches", .doc = "puts the branch that is known to run in its place", .run = hn_pass_fold_branches},
     {.name = "import_cleanup", .doc = "again, for types known by now", .rewrites = hn_rules_cleanup, .repeat = true},
@@ -105,6 +121,9 @@ static const hn_pass passes[] = {
      .doc = "joins layers whose inner tensors need not leave the caches",
      .rewrites = hn_rules_regions},
     {.name = "region_beginnings", .doc = "joins what begins like such a chain", .rewrites = hn_rules_region_beginnings},
+    {.name = "widen",
+     .doc = "computes in f32 what no device computes in the author's f16 or bf16",
+     .run = hn_pass_widen},
     {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
 };
 
@@ -117,6 +136,17 @@ bool hn_pass_disabled(const hn_pass_run *run, const char *name) {
   for (int i = 0; i < run->disable_count; ++i)
     if (hn_name_equal(run->disable[i], name)) return true;
   return false;
+}
+
+bool hn_pass_log_add(hn_pass_log *log, const char *pass, const char *rule, const char *node,
+                     const char *unmet_or_null) {
+  if (!hn_arena_grow(log->arena, (void **)&log->events, &log->capacity, log->count + 1, sizeof *log->events))
+    return false;
+  const char *name = hn_arena_text(log->arena, node);
+  if (!name) return false;
+  log->events[log->count++] =
+      (hn_pass_event){.pass = pass, .rule = rule, .node = name, .fired = unmet_or_null == NULL, .unmet = unmet_or_null};
+  return true;
 }
 
 hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node *node, const char *unmet) {

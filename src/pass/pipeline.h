@@ -33,6 +33,7 @@ const hn_pass *hn_pipeline(int *out_count); /* in order; static */
 /* Runs the list; stops after the pass named `after` (NULL: all). The graph is verified after every pass in debug and
  * test builds (HN_VERIFY_PASSES). INVALID names an unknown pass or rule in disable or after. */
 hone_status hn_pipeline_run(hn_pass_run *run, const char *after);
+bool hn_pass_log_add(hn_pass_log *log, const char *pass, const char *rule, const char *node, const char *unmet_or_null);
 bool hn_pass_disabled(const hn_pass_run *run, const char *name); /* a pass's or a rule's name */
 
 #endif

@@ -4,7 +4,7 @@
  * Bounded: a sweep visits every node once, and the nodes that rules make; rules may fire FIRINGS_A_NODE times as often
  * as there were nodes. */
 #include "pass/rewrite.h"
-#include "pass/apply.h"
+#include "pass/match.h"
 #include <string.h>
 
 enum { MAX_SWEEPS = 64, FIRINGS_A_NODE = 16, SPARE_FIRINGS = 256, CONSTANT_DEPTH = 8 };

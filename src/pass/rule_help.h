@@ -37,6 +37,21 @@ const char *hn_when_bias_late(const hn_match *match);
 hone_status hn_make_flat(hn_match *match);
 hone_status hn_make_slope(hn_match *match); /* $slope: the scalar bound to k */
 
+/* ---- quantize_linear and dequantize_linear (quantised.c) ---- */
+/* Does it make bytes of f32 or f32 of bytes, with constants for scales and zero points: one positive scale for all, or
+ * one for each index of this axis (of `rank`) ? */
+bool hn_quantised_by_one(const hn_node *node);
+bool hn_quantised_along(const hn_node *node, int rank, int axis);
+
+/* ---- nodes of op view (views.c) ---- */
+/* Is every extent known before anything runs (a number or an expression over inputs' extents)? */
+bool hn_view_possible(const hone_graph *graph, const hone_type *type);
+/* A view of x in front of a node, after which it is named. The shape can be written as text (numbers always can). */
+hone_status hn_view_create(const hn_pass_run *run, hn_node *before, hn_value *x, const hone_shape *shape,
+                           hn_node **out);
+/* Binds $dims to the shape as text. */
+hone_status hn_view_bind_dims(hn_match *match, const hone_shape *shape);
+
 /* What a layer with an epilogue absorbs behind it; layer is the op's name. Each row: find, put, because. */
 #define HN_ACTIVATION(layer, rule, find_text, put_text)                                                                \
   {                                                                                                                    \

@@ -4,7 +4,6 @@
  * where that layer writes them. Each step keeps what it stands for as parts. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "pass/views.h"
 #include <string.h>
 
 /* ---- softmax between two products ---- */
@@ -187,8 +186,7 @@ static const char *check_rows(const hn_match *match, const hone_shape *q, const 
 static const char *when_slices(const hn_match *match) {
   const hone_shape *q = &hn_bound_type(match, "sq")->shape, *k = &hn_bound_type(match, "sk")->shape;
   const hone_shape *v = &hn_bound_type(match, "sv")->shape;
-  const char *unmet = check_rows(match, q, k, v);
-  if (unmet) return unmet;
+  HN_TRY_REASON(check_rows(match, q, k, v));
   if (slice_begin(hn_bound_node(match, "sq")) != 0 || slice_begin(hn_bound_node(match, "sk")) != q->dim[2] ||
       slice_begin(hn_bound_node(match, "sv")) != q->dim[2] + k->dim[2])
     return "they are not cut from the rows in this order";

@@ -39,8 +39,8 @@ static hone_status make_transposed(hn_match *match) {
 static const char *when_channel_transposed(const hn_match *match) {
   const hone_shape *w = &hn_bound_type(match, "w")->shape;
   if (!hn_shape_known(w) || w->rank < 3) return "the shape of the weights is not known";
-  const char *unmet = hn_when_affine(match);
-  return unmet ? unmet : hn_when_along(match, 1);
+  HN_TRY_REASON(hn_when_affine(match));
+  return hn_when_along(match, 1);
 }
 
 /* ---- what stands in front ---- */
@@ -50,8 +50,7 @@ static const char *when_in_front(const hn_match *match) {
   const hone_type *x = hn_bound_type(match, "x");
   if (hn_attr_int(&match->root->attrs, "group") != 1) return "the convolution has groups";
   if (!hn_shape_known(&hn_bound_type(match, "w")->shape)) return "the shape of the weights is not known";
-  const char *unmet = hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger");
-  if (unmet) return unmet;
+  HN_TRY_REASON(hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger"));
   return hn_varies_only_along(hn_bound_type(match, "k"), x, 1) ? NULL
                                                                : "the constant does not vary along the channels only";
 }
@@ -80,8 +79,8 @@ static hone_status make_row(hn_match *match) {
 }
 
 static const char *when_channel(const hn_match *match) {
-  const char *unmet = hn_when_affine(match);
-  return unmet ? unmet : hn_when_along(match, 1);
+  HN_TRY_REASON(hn_when_affine(match));
+  return hn_when_along(match, 1);
 }
 
 static const char *when_one_group(const hn_match *match) {

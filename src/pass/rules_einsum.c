@@ -4,7 +4,6 @@
 #include "ops/einsum.h"
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "tensor/shape.h"
 #include <string.h>
 
 enum { X, Y, MOST_TEXT = 256 };
@@ -68,8 +67,7 @@ static int64_t extent_of(const product *p, int label) {
 
 static const char *read_product(const hn_match *match, product *p) {
   *p = (product){.node = match->root};
-  const char *reason = read(match, &p->eq);
-  if (reason) return reason;
+  HN_TRY_REASON(read(match, &p->eq));
   const hn_einsum_term *x = &p->eq.in[X], *y = &p->eq.in[Y];
   for (int i = 0; i < x->count; ++i) {
     const int label = x->label[i], there = place_of(y, label);
@@ -130,8 +128,7 @@ static bool is_plain_product(const product *p) {
 
 static const char *when_matmul(const hn_match *match) {
   product p;
-  const char *reason = read_product(match, &p);
-  if (reason) return reason;
+  HN_TRY_REASON(read_product(match, &p));
   return is_plain_product(&p) ? NULL : "";
 }
 
@@ -178,8 +175,7 @@ static bool is_shape(int rank, const int64_t *dim) { /* at most one extent is no
 static const char *when_matrices(const hn_match *match) {
   product p;
   int64_t dim[HONE_MAX_RANK];
-  const char *reason = read_product(match, &p);
-  if (reason) return reason;
+  HN_TRY_REASON(read_product(match, &p));
   if (p.summed.count == 0 || is_plain_product(&p)) return "";
   const bool fits = is_shape(matrices(&p, &p.left, &p.summed, dim), dim) &&
                     is_shape(matrices(&p, &p.summed, &p.right, dim), dim) && is_shape(singles(&p, dim), dim);
@@ -203,8 +199,7 @@ static hone_status make_matrices(hn_match *match) {
 
 static const char *when_mul(const hn_match *match) {
   product p;
-  const char *reason = read_product(match, &p);
-  if (reason) return reason;
+  HN_TRY_REASON(read_product(match, &p));
   return p.summed.count == 0 ? NULL : "";
 }
 
@@ -280,8 +275,7 @@ static const char *when_lone(const hn_match *match, int input) {
   hn_einsum eq;
   writer w;
   int64_t axes[HONE_MAX_RANK];
-  const char *reason = read(match, &eq);
-  if (reason) return reason;
+  HN_TRY_REASON(read(match, &eq));
   if (lone_axes(&eq, 2, input, axes) == 0) return "";
   return begin_text(&eq, &w) ? NULL : "there are no enough letters";
 }
@@ -327,8 +321,7 @@ static const char *when_several(const hn_match *match) {
   hn_einsum eq;
   writer w;
   if (match->root->in_count < 3) return "";
-  const char *reason = read(match, &eq);
-  if (reason) return reason;
+  HN_TRY_REASON(read(match, &eq));
   if (first_result(&eq, match->root->in_count).count > HONE_MAX_RANK)
     return "what it makes on the way has too many axes";
   return begin_text(&eq, &w) ? NULL : "there are no enough letters";

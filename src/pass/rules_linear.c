@@ -36,8 +36,8 @@ static hone_status make_gemm(hn_match *match) {
 }
 
 static const char *when_feature(const hn_match *match) {
-  const char *unmet = hn_when_affine(match);
-  return unmet ? unmet : hn_when_along(match, hn_bound_type(match, "c")->shape.rank - 1);
+  HN_TRY_REASON(hn_when_affine(match));
+  return hn_when_along(match, hn_bound_type(match, "c")->shape.rank - 1);
 }
 
 static hone_status make_linear(hn_match *match) {
@@ -52,8 +52,7 @@ static const char *when_in_front(const hn_match *match) {
   const hone_type *x = hn_bound_type(match, "x");
   const hn_value *bias = hn_input(match->root, 2);
   if (bias && !hn_value_is_constant(bias)) return "the bias is not constant";
-  const char *unmet = hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger");
-  if (unmet) return unmet;
+  HN_TRY_REASON(hn_when_same_type(x, hn_bound_type(match, "m"), "the constant makes the input larger"));
   return hn_varies_only_along(hn_bound_type(match, "k"), x, x->shape.rank - 1) ? NULL
                                                                                : "the constant differs from row to row";
 }

@@ -9,7 +9,6 @@
 #include "pass/sequences.h"
 #include "tensor/element.h"
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_GATES = 4, FORGET = 2 }; /* the forget gate among an LSTM's */
 

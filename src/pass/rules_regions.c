@@ -48,8 +48,8 @@ static const char *check_depthwise(const hn_match *match) {
 }
 
 static const char *when_expands(const hn_match *match) {
-  const char *unmet = check_depthwise(match);
-  return unmet ? unmet : check_pointwise(match, "e", "we", false);
+  HN_TRY_REASON(check_depthwise(match));
+  return check_pointwise(match, "e", "we", false);
 }
 
 /* Two rows: one has the residual as a port. */
@@ -61,8 +61,8 @@ static const char *when_projects(const hn_match *match) {
 }
 
 static const char *when_both(const hn_match *match) {
-  const char *unmet = when_projects(match);
-  return unmet ? unmet : check_pointwise(match, "e", "we", false);
+  HN_TRY_REASON(when_projects(match));
+  return check_pointwise(match, "e", "we", false);
 }
 
 static hone_status make_expands(hn_match *match) {

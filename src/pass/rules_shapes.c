@@ -3,7 +3,6 @@
  * that leave out the leading axes. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "pass/views.h"
 #include "tensor/shape.h"
 #include <string.h>
 

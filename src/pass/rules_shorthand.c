@@ -2,7 +2,6 @@
 /* rules_shorthand.c - operators that are short for a few others, which have tactics. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "tensor/shape.h"
 
 /* ---- Fourier transforms of overlapping frames: of the frames, gathered and weighted ---- */
 

@@ -4,7 +4,6 @@
  * Below, t is transpose(x), its axis i being x's axis perm[i]. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
-#include "pass/views.h"
 
 /* The permutation of a transpose; false when the rank is not known. */
 static bool perm_of(const hn_node *transpose, int64_t *out, int *out_rank) {

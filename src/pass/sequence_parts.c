@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sequence_parts.c - which element of a sequence a step reads, and the nodes around the layer that takes the steps'
  * place. */
-#include "pass/fusion_target.h"
+#include "pass/fusion.h"
 #include "pass/sequences.h"
-#include "pass/views.h"
+#include "pass/rule_help.h"
 
 bool hn_is_op(const hn_node *node, const char *op) { return node && hn_name_equal(node->op->name, op); }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* views.c - reshape and its kin, when the shape is known before anything runs, become views: another shape for the same
  * bytes. A view of a view is one view, a view to the same shape is nothing. */
-#include "pass/views.h"
+#include "pass/rule_help.h"
 #include "pass/passes.h"
 
 bool hn_view_possible(const hone_graph *graph, const hone_type *type) {

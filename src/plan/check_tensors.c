@@ -111,7 +111,7 @@ hone_status hn_check_tensors(hn_plan_checker *checker) {
   const hn_plan *plan = checker->plan;
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
-    if (tensor->type.format != HONE_PLAIN && !hn_can_block(&tensor->type))
+    if (!hn_takes_format(&tensor->type, tensor->type.format))
       return BAD(checker, "tensor %d (%s) cannot have format %s", t, tensor->name,
                  hone_format_name(tensor->type.format));
     if (tensor->dtype != tensor->type.dtype && tensor->dtype != HONE_F32)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extents.c - a plan's shapes at one set of input shapes, step by step through the operators' own infer. */
-#include "ops/extents.h"
+#include "ops/ports.h"
 #include "plan/plan.h"
-#include "tensor/shape.h"
 
 typedef struct walk {
   const hn_plan *plan;

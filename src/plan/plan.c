@@ -3,7 +3,6 @@
 #include "plan/plan.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnostics *diag) {
   *out = NULL;

@@ -142,4 +142,10 @@ hone_status hn_plan_bind_symbols(const hn_plan *plan, const hone_shape *inputs, 
  * left to the run. Plans without symbols were checked when they were made or read. */
 hone_status hn_plan_check_extents(const hn_plan *plan, const int64_t *symbols, hone_diagnostics *diag);
 
+/* ---- the names of places and step kinds in engine files (words.c) ---- */
+const char *hn_place_name(hn_place place); /* "arena"; static */
+bool hn_place_find(const char *name, hn_place *out);
+const char *hn_step_kind_name(hn_step_kind kind); /* "call"; static */
+bool hn_step_kind_find(const char *name, hn_step_kind *out);
+
 #endif

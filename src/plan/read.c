@@ -4,7 +4,7 @@
 #include "base/looks.h"
 #include "plan/format.h"
 #include "plan/reader.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read_steps.c - the steps of an engine file: operators and tactics by name, attributes by the operator's row. */
 #include "plan/reader.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <math.h>

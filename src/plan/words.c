@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words.c - the names of places and step kinds in engine files; never changed, since files hold them. */
-#include "plan/words.h"
+#include "plan/plan.h"
 #include <string.h>
 
 static const char *const places[] = {"arena", "input", "output", "constant", "packed", "heap"};

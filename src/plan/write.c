@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "plan/format.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <stdio.h>

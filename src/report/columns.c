@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* columns.c - how wide a text is on a terminal. Source: Unicode 15, East Asian Width (W and F are two columns wide) and
  * the marks that stand on the character before them; the ranges are whole blocks, as terminals take them. */
-#include "base/utf8.h"
+#include "base/letters.h"
 #include "report/grid.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - what an engine holds: ports, steps with tactics and formats, measured errors, memory. */
 #include "base/json.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include "report/grid.h"
 #include "report/report.h"
 #include "tensor/shape.h"

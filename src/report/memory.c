@@ -2,7 +2,7 @@
 /* memory.c - the memory plan as people see it: what is live at each step, where the peak is, and each tensor's place
  * and life. Sizes are those of the opt shapes; what is known only after running is left out and said so. */
 #include "base/json.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include "report/grid.h"
 #include "report/report.h"
 #include "tensor/shape.h"

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "report/grid.h"
 #include "report/report.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

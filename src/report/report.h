@@ -3,6 +3,7 @@
 #ifndef HN_REPORT_REPORT_H
 #define HN_REPORT_REPORT_H
 
+#include "base/text.h"
 #include "plan/schedules.h"
 #include "plan/trace.h"
 #include <hone/report.h>
@@ -30,6 +31,17 @@ hone_status hn_report_memory(const hn_schedules *schedules, const hone_report_op
 hone_status hn_report_explain(const char *what, const char *text, size_t length, uint64_t engine_hash,
                               const hone_report_options *options, hn_arena *arena, hn_text *out,
                               hone_diagnostics *diag);
+
+/* ---- a verification: each step's error against the reference and its bound (verify.c) ---- */
+typedef struct hn_verified_step {
+  double error, bound; /* relative L2; HUGE_VAL: an integer differs, or a number is none */
+  int64_t compared;
+  const char *left_out; /* why the step was not run; NULL: it was */
+} hn_verified_step;
+
+/* rows: [schedule][step]; NULL: that schedule was not verified. */
+void hn_report_verify(const hn_schedules *schedules, hn_verified_step *const *rows, const hone_report_options *options,
+                      hn_arena *arena, hn_text *out);
 
 /* ---- shared by the reports ---- */
 /* Report options of any version, checked. */

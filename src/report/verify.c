@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c - the report of a verification. */
-#include "report/verify.h"
 #include "base/json.h"
 #include "report/grid.h"
 #include "report/report.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* data_dependent.c - steps whose extents are known only after running: resolved when their turn comes, their tensors on
  * the session's heap. */
-#include "ops/extents.h"
+#include "ops/ports.h"
 #include "ops/op.h"
 #include "run/session.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 /* What a data-dependent step's resize needs. */
 typedef struct pending_call {
@@ -48,7 +47,8 @@ hone_status hn_learn_symbols(hn_instance *instance, int t) {
 
 /* Extents that came out of a run, against what the plan says of them without this run: in the main block all that is
  * known by now, in bodies, where symbols are of an earlier turn, what the input shapes say. */
-hone_status hn_extents_as_planned(hone_session *session, const hn_instance *instance, int t, const hone_shape *real) {
+static hone_status extents_as_planned(hone_session *session, const hn_instance *instance, int t,
+                                      const hone_shape *real) {
   const hn_plan *plan = instance->plan;
   hone_shape planned = plan->tensors[t].type.shape;
   const int64_t *symbols = plan->block_count > 1 ? instance->symbols_at_start : instance->symbols;
@@ -64,7 +64,7 @@ static hone_status resize_output(void *host, int output, int rank, const int64_t
   const int t = call->step->out[output];
   if (rank < 0 || rank > HONE_MAX_RANK || t < 0) return HONE_INTERNAL;
   const hone_shape shape = hn_shape(rank, dims);
-  HN_TRY(hn_extents_as_planned(call->session, call->instance, t, &shape));
+  HN_TRY(extents_as_planned(call->session, call->instance, t, &shape));
   HN_TRY(hn_heap_place(call->session, call->instance, t, &shape));
   call->launch->out[output] = call->instance->tensors[t];
   return HONE_OK;

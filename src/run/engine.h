@@ -59,6 +59,5 @@ const void *hn_engine_weight(const hone_engine *engine, int device, uint64_t off
 /* A trace of a schedule's profiled runs since the last reset; arrays live in the arena. INVALID when there was none. */
 hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena *arena, hn_trace *out,
                              hone_diagnostics *diag);
-const hone_engine *hn_session_engine(const hone_session *session);
 
 #endif

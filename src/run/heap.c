@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heap.c - the heap's limit, which its arenas share. Blocks are whole lines of 64 bytes, so that a run that repeats
  * another one finds room for all of them in what the other one left. */
-#include "run/heap.h"
+#include "run/session.h"
 #include "base/checked.h"
 
 enum { LINE_BYTES = 64 };

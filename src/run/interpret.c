@@ -2,7 +2,7 @@
 /* interpret.c - the block interpreter: runs a block's steps in order. */
 #include "run/session.h"
 #include "ops/ports.h"
-#include "plan/words.h"
+#include "plan/plan.h"
 #include <stdio.h>
 
 static hone_status copy_step(hone_session *session, hn_instance *instance, const hn_plan_step *step) {

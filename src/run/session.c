@@ -4,7 +4,7 @@
 #include "run/session.h"
 #include "base/arguments.h"
 #include "base/clock.h"
-#include "base/memory_limit.h"
+#include "base/memory.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -405,5 +405,3 @@ void hone_session_get_stats(const hone_session *session, hone_session_stats *out
     for (int i = 0; i < plan->output_count; ++i) out_stats->io_bytes += instance->outputs[i].bytes;
   }
 }
-
-const hone_engine *hn_session_engine(const hone_session *session) { return session->engine; }

@@ -4,11 +4,32 @@
 #define HN_RUN_SESSION_H
 
 #include "base/float_mode.h"
+#include "base/memory.h"
 #include "run/engine.h"
-#include "run/heap.h"
 #include "run/tap.h"
 
 enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
+
+/* The session's memory for what is known only after running (heap.c): two sides, so that a loop's turn can overwrite
+ * what the turn before the last one left while it reads the last one's, and the slices that loops stack. */
+typedef struct hn_heap {
+  hn_arena sides[2];
+  hn_arena slices;
+  int side;           /* that steps take from now */
+  size_t limit_bytes; /* over all three */
+  size_t most_bytes;  /* of this run, at one time */
+} hn_heap;
+
+void hn_heap_init(hn_heap *heap, hn_allocator allocator, size_t limit_bytes);
+void hn_heap_deinit(hn_heap *heap);
+/* Before a run: all is free, its memory is kept. */
+void hn_heap_reset(hn_heap *heap);
+
+/* Does the limit leave so many bytes? */
+bool hn_heap_leaves(const hn_heap *heap, size_t bytes);
+/* 64-aligned, not zeroed; NULL beyond the limit or without memory. */
+void *hn_heap_alloc(hn_heap *heap, size_t bytes);
+void *hn_heap_slice(hn_heap *heap, size_t bytes);
 
 /* One tensor port of a step, in the launch's arrays. */
 typedef struct hn_step_state {
@@ -86,7 +107,6 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
 /* LIMIT, or NO_MEMORY below the limit: there was no room for so many bytes of something. */
 hone_status hn_heap_full(hone_session *session, const char *what, size_t bytes);
 hone_status hn_learn_symbols(hn_instance *instance, int t);
-hone_status hn_extents_as_planned(hone_session *session, const hn_instance *instance, int t, const hone_shape *real);
 hone_status hn_run_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step,
                                   hn_step_state *state);
 hone_status hn_view_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step);

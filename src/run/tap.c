@@ -2,9 +2,8 @@
 /* tap.c - debug taps while running: the value is brought to the host, made plain, and handed out. */
 #include "run/session.h"
 #include "base/arguments.h"
-#include "tensor/layout.h"
+#include "tensor/storage.h"
 #include "tensor/shape.h"
-#include <string.h>
 
 /* Bytes for what must be copied from a device, and for what must be turned into plain, at most. */
 static void room_for(const hn_instance *instance, size_t *staging, size_t *plain) {

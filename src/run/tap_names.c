@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tap_names.c - which values a name stands for, and what became of those that a plan does not have. */
 #include "base/hash.h"
-#include "base/near.h"
+#include "base/text.h"
 #include "run/tap.h"
 #include <string.h>
 

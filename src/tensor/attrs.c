@@ -135,22 +135,6 @@ hone_status hn_attrs_copy(hn_arena *arena, const hone_attrs *from, hone_attrs *o
   return HONE_OK;
 }
 
-hone_status hn_attrs_with(hn_arena *arena, const hone_attrs *from, const hone_attr *attr, hone_attrs *out) {
-  *out = (hone_attrs){0};
-  hone_attr *items = HN_NEW(arena, hone_attr, from->count + 1);
-  if (!items) return HONE_NO_MEMORY;
-  int count = 0;
-  bool replaced = false;
-  for (int i = 0; i < from->count; ++i) {
-    const bool same = hn_name_equal(from->items[i].name, attr->name);
-    if (!copy_attr(arena, same ? attr : &from->items[i], &items[count++])) return HONE_NO_MEMORY;
-    replaced = replaced || same;
-  }
-  if (!replaced && !copy_attr(arena, attr, &items[count++])) return HONE_NO_MEMORY;
-  *out = (hone_attrs){count, items};
-  return HONE_OK;
-}
-
 static bool tensors_equal(const hone_tensor *a, const hone_tensor *b) {
   if (!hn_type_equal(&a->type, &b->type) || a->bytes != b->bytes) return false;
   if (a->type.dtype != HONE_STRING) return a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0;

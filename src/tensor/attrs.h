@@ -27,8 +27,6 @@ hone_status hn_attrs_complete(hn_arena *arena, hone_diagnostics *diag, const hon
                               hone_attrs *out);
 hone_status hn_attrs_copy(hn_arena *arena, const hone_attrs *from, hone_attrs *out); /* deep */
 bool hn_attrs_equal(const hone_attrs *a, const hone_attrs *b); /* names, kinds and values, floats by bits */
-/* A copy with one attribute replaced or added. */
-hone_status hn_attrs_with(hn_arena *arena, const hone_attrs *from, const hone_attr *attr, hone_attrs *out);
 
 /* `[axis=1, pads=[0,0,1,1], mode="floor", alpha=0.5]`; nothing when empty. A float always has '.', 'e', inf or nan. */
 void hn_text_attrs(hn_text *text, const hone_attrs *attrs, const hone_op *op_for_defaults_to_omit_or_null);

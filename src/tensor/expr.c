@@ -3,7 +3,6 @@
  * Canonical order: shared results first, each after what it needs, then the root; every step is used, no two are the
  * same. So equal texts are equal codes, and printing and parsing are each other's inverse. */
 #include "tensor/expr.h"
-#include "tensor/attrs.h"
 #include "tensor/expr_build.h"
 #include <string.h>
 

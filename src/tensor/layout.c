@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout.c - conversion between storages, element by element: [N, C, d...] <-> [N, ceil(C / B), d..., B]. */
-#include "tensor/layout.h"
+#include "tensor/storage.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <string.h>

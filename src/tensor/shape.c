@@ -6,7 +6,6 @@
 #include "tensor/dims.h"
 #include "tensor/element.h"
 #include <assert.h>
-#include <string.h>
 
 hone_shape hn_shape(int rank, const int64_t *dims) {
   assert(rank >= -1 && rank <= HONE_MAX_RANK);
@@ -56,25 +55,34 @@ int hn_format_block(hone_format format) {
   switch (format) {
   case HONE_NCHW16C: return 16;
   case HONE_NCHW8C: return 8;
+  case HONE_NCHW32C: return 32;
+  case HONE_NCHW64C: return 64;
   default: return 1;
   }
 }
 
+static bool is_byte(hone_dtype dtype) { return dtype == HONE_U8 || dtype == HONE_I8; }
+
 /* One pixel of whole blocks has the same bytes in every format: it is plain, so that it is never converted. */
-static bool is_pixel_of_blocks(const hone_shape *shape) {
-  for (int i = 2; i < shape->rank; ++i)
-    if (shape->dim[i] != 1) return false;
-  return !HONE_SYMBOLIC(shape->dim[1]) && shape->dim[1] % 16 == 0;
+static bool is_pixel_of_blocks(const hone_type *type) {
+  for (int i = 2; i < type->shape.rank; ++i)
+    if (type->shape.dim[i] != 1) return false;
+  return !HONE_SYMBOLIC(type->shape.dim[1]) && type->shape.dim[1] % (is_byte(type->dtype) ? 64 : 16) == 0;
 }
 
 bool hn_can_block(const hone_type *type) {
-  return type->kind == HONE_TENSOR && type->shape.rank >= 3 && hn_dtype_is_float(type->dtype) &&
-         !is_pixel_of_blocks(&type->shape);
+  return type->kind == HONE_TENSOR && type->shape.rank >= 3 &&
+         (hn_dtype_is_float(type->dtype) || is_byte(type->dtype)) && !is_pixel_of_blocks(type);
+}
+
+bool hn_takes_format(const hone_type *type, hone_format format) {
+  return format == HONE_PLAIN || (hn_can_block(type) && is_byte(type->dtype) == (format == HONE_NCHW64C));
 }
 
 bool hn_reads_as(const hone_type *type, hone_format format) {
-  return type->format == format ||
-         (type->format == HONE_PLAIN && type->shape.rank >= 3 && is_pixel_of_blocks(&type->shape));
+  if (type->format == format) return true;
+  return type->format == HONE_PLAIN && type->shape.rank >= 3 && is_pixel_of_blocks(type) &&
+         type->shape.dim[1] % hn_format_block(format) == 0;
 }
 
 bool hn_type_bytes(const hone_type *type, size_t *out) {

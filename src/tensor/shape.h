@@ -23,11 +23,14 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
  * false when not known or too large. STRING counts sizeof(hone_string). */
 bool hn_type_bytes(const hone_type *type, size_t *out);
 size_t hn_bytes(const hone_type *type);  /* the same, 0 when not known */
-int hn_format_block(hone_format format); /* 1, 16, 8 */
+int hn_format_block(hone_format format); /* 1, 16, 8, 32, 64 */
 /* A caller's tensor: known type, extents and format, with memory for them. INVALID says what is wrong of `what`. */
 hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor);
-/* May this tensor carry a blocked format: rank >= 3, float, and not one pixel of 16n channels, which is plain. */
+/* May this tensor carry a blocked format: rank >= 3, floats or bytes (u8, i8), and not one pixel of whole blocks (16n
+ * channels; 64n of bytes), which is plain. */
 bool hn_can_block(const hone_type *type);
+/* May it carry this one: bytes lie plain or as HONE_NCHW64C, floats in any format but that. */
+bool hn_takes_format(const hone_type *type, hone_format format);
 /* Its bytes are those of this format: it has it, or is a plain tensor that could only be blocked without a change. */
 bool hn_reads_as(const hone_type *type, hone_format format);
 hone_type hn_tensor_type(hone_dtype dtype, int rank, const int64_t *dims);

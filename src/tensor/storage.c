@@ -11,12 +11,12 @@ static const struct row {
     [HONE_PLAIN] = {"plain", HONE_NONE, HONE_PLAIN},
     [HONE_NCHW16C] = {"nchw16c", HONE_NONE, HONE_NCHW16C},
     [HONE_NCHW8C] = {"nchw8c", HONE_NONE, HONE_NCHW8C},
+    [HONE_NCHW32C] = {"nchw32c", HONE_NONE, HONE_NCHW32C},
+    [HONE_NCHW64C] = {"nchw64c", HONE_NONE, HONE_NCHW64C},
     [HONE_F16_PLAIN] = {"f16", HONE_F16, HONE_PLAIN},
-    [HONE_F16_NCHW16C] = {"f16:nchw16c", HONE_F16, HONE_NCHW16C},
-    [HONE_F16_NCHW8C] = {"f16:nchw8c", HONE_F16, HONE_NCHW8C},
+    [HONE_F16_NCHW32C] = {"f16:nchw32c", HONE_F16, HONE_NCHW32C},
     [HONE_BF16_PLAIN] = {"bf16", HONE_BF16, HONE_PLAIN},
-    [HONE_BF16_NCHW16C] = {"bf16:nchw16c", HONE_BF16, HONE_NCHW16C},
-    [HONE_BF16_NCHW8C] = {"bf16:nchw8c", HONE_BF16, HONE_NCHW8C},
+    [HONE_BF16_NCHW32C] = {"bf16:nchw32c", HONE_BF16, HONE_NCHW32C},
 };
 
 hone_format hn_storage_format(hone_storage storage) {
@@ -34,7 +34,7 @@ const char *hn_storage_name(hone_storage storage) {
 hone_storage hn_storage_fit(const hone_type *type, hone_storage wanted) {
   const bool narrows = type->kind == HONE_TENSOR && type->dtype == HONE_F32;
   const hone_dtype dtype = narrows ? hn_storage_dtype(wanted) : HONE_NONE;
-  const hone_format format = hn_can_block(type) ? hn_storage_format(wanted) : HONE_PLAIN;
+  const hone_format format = hn_takes_format(type, hn_storage_format(wanted)) ? hn_storage_format(wanted) : HONE_PLAIN;
   for (int s = 0; s < HONE_STORAGE_COUNT; ++s)
     if (rows[s].dtype == dtype && rows[s].format == format) return (hone_storage)s;
   return HONE_PLAIN;
@@ -49,5 +49,7 @@ hone_type hn_stored_type(const hone_type *type, hone_storage storage) {
 
 bool hn_storage_is_direct(hone_storage from, hone_storage to) {
   const hone_format a = hn_storage_format(from), b = hn_storage_format(to);
-  return a == b || a == HONE_PLAIN || b == HONE_PLAIN;
+  const hone_dtype own = HONE_NONE, held = hn_storage_dtype(from), wanted = hn_storage_dtype(to);
+  if (held != own && wanted != own && held != wanted) return false;
+  return a == b || a == HONE_PLAIN || b == HONE_PLAIN || held != wanted;
 }

@@ -5,7 +5,6 @@
  * Lowering makes one convert step for all readers of a value. So a value that is read more than once, and may lie in
  * more than one storage, is a node of its own: its alternatives are the sets of storages that exist of it. Its maker
  * pays for the steps that make them, and a reader pays nothing, but its storage must be in the set. */
-#include "tensor/shape.h"
 #include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>

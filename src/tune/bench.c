@@ -8,12 +8,10 @@
  * places. */
 #include "base/random.h"
 #include "tensor/element.h"
-#include "tensor/layout.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
-#include <string.h>
 
 enum { RUNS = 16, RUN_ELEMENTS = 256 };
 

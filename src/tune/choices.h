@@ -40,7 +40,7 @@ typedef struct hn_split {
 } hn_split;
 
 /* The parts of a fused node, tried. */
-enum { HN_TRIAL_PAIRS = 8 };
+enum { HN_TRIAL_PAIRS = 12 };
 typedef struct hn_parts_trial {
   const char *why;            /* they were not tried, or what came of it */
   struct hn_choices *choices; /* of the parts, in the owner's memory; NULL: not tried */

@@ -5,7 +5,6 @@
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include <math.h>
-#include <string.h>
 
 enum { SIZES = 3 };
 static const int64_t sides[SIZES] = {8, 36, 128}; /* of [1, 64, side, side]: 16 KiB, 324 KiB, 4 MiB */

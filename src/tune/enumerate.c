@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* enumerate.c - asks every tactic of every device about every node, for every pair of storages and variant. Reasons for
  * declining are kept: they are what `hone explain` prints. */
+#include "device/isa.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include "tune/tuning.h"
@@ -83,15 +84,13 @@ static const char *ask(asking *a, const hn_candidate *candidate) {
   hn_candidate_query(a->choices, a->choice, candidate, a->in, a->out, &query);
   query.params = NULL;
   hone_needs needs;
-  const char *reason = hn_tactic_plan(&query, NULL, &needs);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_tactic_plan(&query, NULL, &needs));
   const int64_t *corners[2] = {a->choices->min_symbols, a->choices->max_symbols};
   for (int c = 0; c < 2 && !a->choice->data_dependent; ++c) {
     if (!move_facts(a->choices, node->in, node->in_count, corners[c], a->in) ||
         !move_facts(a->choices, node->out, node->out_count, corners[c], a->out))
       return "its extents cannot be computed at the ends of the profile";
-    reason = hn_tactic_plan(&query, NULL, &needs);
-    if (reason) return reason;
+    HN_TRY_REASON(hn_tactic_plan(&query, NULL, &needs));
   }
   return NULL;
 }
@@ -109,6 +108,18 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   return NULL;
 }
 
+/* The pair without the types that no port takes: values of an author's narrow type lie in it as they are. */
+static hone_storage_pair as_taken(const asking *a, const hone_storage_pair *pair) {
+  const hn_choice *choice = a->choice;
+  bool narrows = false;
+  for (int i = 0; i < choice->node->in_count && !narrows; ++i)
+    narrows = hn_storage_dtype(hn_port_storage(choice->node->op, i, &choice->in[i].type, pair)) != HONE_NONE;
+  for (int i = 0; i < choice->node->out_count && !narrows; ++i)
+    narrows = hn_storage_dtype(hn_storage_fit(&choice->out[i].type, pair->out)) != HONE_NONE;
+  if (narrows) return *pair;
+  return (hone_storage_pair){(hone_storage)hn_storage_format(pair->in), (hone_storage)hn_storage_format(pair->out)};
+}
+
 /* Types that the caller must allow. */
 static const char *decline_precision(const asking *a, const hone_tactic *tactic, const hone_storage_pair *pair) {
   const hone_dtype types[] = {hn_storage_dtype(pair->in), hn_storage_dtype(pair->out), tactic->compute};
@@ -121,15 +132,30 @@ static const char *decline_precision(const asking *a, const hone_tactic *tactic,
   return NULL;
 }
 
-/* The share of the device's peak that a tactic of a lesser instruction set can reach at most. */
+typedef struct isa_row {
+  uint32_t bit;
+  double f32, own; /* device/isa.inc */
+} isa_row;
+
+static const isa_row *isa_of(const hone_tactic *tactic) {
+  static const isa_row rows[] = {
+#define HN_ISA(suffix, name, f32, own, flags, features) {HONE_ISA_##name, f32, own},
+#include "device/isa.inc"
+#undef HN_ISA
+  };
+  size_t at = 0; /* portable C */
+  for (size_t i = 0; i < HN_COUNT(rows); ++i)
+    if (tactic->isa & rows[i].bit) at = i;
+  return &rows[at];
+}
+
+/* The share of the device's peak in f32 that a tactic of this instruction set can reach at most. */
 static double isa_share(const hone_device *device, const hone_tactic *tactic) {
-  uint32_t best = 0;
+  double best = 1;
   if (!device->facts.host_memory) return 1; /* its bits say what is there, not how wide it is */
   for (const hone_tactic *const *row = device->tactics; *row; ++row)
-    if (((*row)->isa & device->facts.isa) == (*row)->isa && (*row)->isa > best) best = (*row)->isa;
-  double share = 1;
-  for (uint32_t isa = best; isa > tactic->isa && share > 1.0 / 64; isa >>= 1) share /= 2;
-  return tactic->isa == 0 && best > 0 ? share / 2 : share; /* portable code multiplies and adds one after the other */
+    if (((*row)->isa & device->facts.isa) == (*row)->isa) best = fmax(best, isa_of(*row)->f32);
+  return isa_of(tactic)->own / best;
 }
 
 /* Bytes that packed weights have more than what the op's cost counts. */
@@ -233,12 +259,12 @@ static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
     hn_candidate candidate = {.tactic = tactic,
                               .provider = device->backend->name,
                               .device = d,
-                              .storages = tactic->storages[f],
+                              .storages = as_taken(a, &tactic->storages[f]),
                               .error_rel_l2 = -1,
                               .error_bound =
                                   hn_tactic_bound(tactic, out_dtype,
-                                                  hn_storage_wider_error(hn_storage_dtype(tactic->storages[f].in),
-                                                                         hn_storage_dtype(tactic->storages[f].out)))};
+                                                  hn_storage_coarser(hn_storage_dtype(tactic->storages[f].in),
+                                                                     hn_storage_dtype(tactic->storages[f].out)))};
     candidate.reason = decline(a, tactic, device);
     if (!candidate.reason) candidate.reason = decline_precision(a, tactic, &candidate.storages);
     if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.storages);

@@ -4,7 +4,6 @@
 #include "tensor/storage.h"
 #include "base/json.h"
 #include "tune/tuning.h"
-#include <math.h>
 
 static const char *const states[] = {"rejected", "estimated", "timed", "inexact"};
 
@@ -72,8 +71,8 @@ static void put_trial(hn_json_writer *w, const hn_parts_trial *trial) {
     for (int i = 0; i < trial->count; ++i) {
       if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
       hn_json_open_flat(w, NULL, '{');
-      hn_json_put_text(w, "in", hone_format_name(trial->storages[i].in));
-      hn_json_put_text(w, "out", hone_format_name(trial->storages[i].out));
+      hn_json_put_text(w, "in", hn_storage_name(trial->storages[i].in));
+      hn_json_put_text(w, "out", hn_storage_name(trial->storages[i].out));
       hn_json_put_real(w, "time_ns", trial->ns[i]);
       hn_json_close(w, '}');
     }

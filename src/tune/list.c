@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
-#include <string.h>
 
 static hone_status no_memory(const hn_choices *choices) { return HN_FAIL_MEMORY(&choices->context->diag); }
 

@@ -134,7 +134,8 @@ static hone_status list_pairs(hn_choices *parts, const hn_choice *choice, hn_par
   for (int c = 0; c < choice->candidate_count; ++c)
     if (hn_candidate_usable(&choice->candidates[c]))
       add_pair(trial, choice->candidates[c].storages.in, choice->candidates[c].storages.out);
-  for (int f = 0; f < HONE_FORMAT_COUNT; ++f) {
+  for (int f = 0; f < HONE_STORAGE_COUNT; ++f) {
+    if (f >= HONE_FORMAT_COUNT && !(parts->narrow >> f & 1)) continue;
     const hone_storage_pair pair = {(hone_storage)f, (hone_storage)f};
     bool real = f == HONE_PLAIN; /* nothing but small tensors: all formats are plain there */
     storages_around(choice, &pair, storages);

@@ -4,7 +4,7 @@
  * and accept: else the call fails and names what is near or why not. */
 #include "tensor/storage.h"
 #include "tune/tuning.h"
-#include "base/near.h"
+#include "base/text.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_ROUNDS = 64 };
 

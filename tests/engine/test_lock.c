@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "support/small_net.h"
 #include "support/tactic_rows.h"
+#include "tensor/storage.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -272,7 +273,8 @@ static hone_backend faulty_backend(void) {
   int count = 0, families = 0;
   for (size_t i = 0; i < sizeof faulty_ops / sizeof *faulty_ops; ++i) {
     for (int r = 0; r < row_count; ++r)
-      if (strcmp(rows[r]->op, faulty_ops[i]) == 0) right_rows[i] = rows[r];
+      if (strcmp(rows[r]->op, faulty_ops[i]) == 0 && hn_storage_dtype(rows[r]->storages[0].in) == HONE_NONE)
+        right_rows[i] = rows[r];
     if (!right_rows[i]) continue;
     planted[count] = *right_rows[i];
     snprintf(planted_names[count], sizeof planted_names[count], "planted.%.60s", right_rows[i]->name);

@@ -4,6 +4,7 @@
  * count: the time is that of the calling thread's processor. */
 #include "base/diag.h"
 #include "base/text.h"
+#include "support/share.h"
 #include "tensor/shape.h"
 #include <hone/hone.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(TEST_SANITIZED) || !defined(NDEBUG)
 static const double allowed_ms = 2000; /* code that is not optimised looks at its stop later */
 enum { WAYS = 1, EACH = 3 };           /* every third graph is stopped, by its deadline or by the flag in turn */
 #else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_allocation.c - the n-th allocation fails, for every n until nothing fails: each call then says NO_MEMORY, holds
  * nothing afterwards, and leaves no half-written file. */
+#include "support/share.h"
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,15 +147,9 @@ static void check_failed(const attempt *a, const char *what, long n, hone_status
   if (exists(written_path)) fail_msg("%s: allocation %ld refused, and a file was written", what, n);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { EVERY = 3 }; /* each attempt takes ten times as long; plain builds refuse every one */
-#else
-enum { EVERY = 1 };
-#endif
-
-/* Runs the stages of `before`, then `last` with each of its allocations refused in turn. */
+/* Runs the stages of `before`, then `last` with each of its allocations (of this build's share) refused in turn. */
 static void sweep(const char *what, const stage *before, int before_count, stage last) {
-  for (long n = 0;; n += EVERY) {
+  for (long n = 0;; n += TEST_SHARE) {
     attempt a = {.memory.refuse_at = -1};
     for (int i = 0; i < before_count; ++i)
       if (before[i](&a) != HONE_OK) fail_msg("%s: what comes before fails", what);

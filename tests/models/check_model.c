@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_model.c - one trained model: built for the CPU, run on its test data, compared with the outputs beside it.
- * Prints one line: name, verdict, relative L2 error, top-1, milliseconds, share of the time in the reference.
- * Exit code 0 when every output is within the bound, 1 when not, 2 when it cannot be run.
- * usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] */
+ * The bound is 1e-4 of relative L2, or --bound. Prints one line: name, verdict, relative L2 error, top-1, milliseconds,
+ * share of the time in the reference. Exit code 0 when every output is within the bound, 1 when not, 2 when it cannot
+ * be run. usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E] */
 #include "support/model_case.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double error_bound = 1e-4; /* relative L2 */
-
 typedef struct options {
   const char *folder, *data;
   int threads, level, runs;
+  double bound; /* relative L2 */
 } options;
 
 typedef struct outcome {
@@ -80,7 +79,7 @@ static int run(const options *o, const model_case *c, hone_session *session) {
   outcome out = {.same_top = true, .exact = true};
   if (!compare(c, session, &out)) return fail(o, "outputs", HONE_INVALID, "they cannot be compared");
   share_out(session, &out);
-  const bool good = out.rel_l2 <= error_bound && out.exact;
+  const bool good = out.rel_l2 <= o->bound && out.exact;
   const double share = out.total_ns > 0 ? 100 * out.reference_ns / out.total_ns : 0;
   printf("%-28s %-4s  rel L2 %-9.2e  top-1 %-9s  %9.3f ms  reference %5.1f %%%s%s\n", o->folder, good ? "pass" : "FAIL",
          out.rel_l2, out.same_top ? "same" : "different", out.total_ns / 1e6, share,
@@ -120,13 +119,15 @@ static int check(const options *o, hone_context *context) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.runs = 5};
+  options o = {.runs = 5, .bound = 1e-4};
   for (int i = 1; i < argc; ++i) {
     int *number = strcmp(argv[i], "--threads") == 0 ? &o.threads
                   : strcmp(argv[i], "--level") == 0 ? &o.level
                   : strcmp(argv[i], "--runs") == 0  ? &o.runs
                                                     : NULL;
-    if (number && i + 1 < argc)
+    if (strcmp(argv[i], "--bound") == 0 && i + 1 < argc)
+      o.bound = strtod(argv[++i], NULL);
+    else if (number && i + 1 < argc)
       *number = atoi(argv[++i]);
     else if (!o.folder)
       o.folder = argv[i];
@@ -135,7 +136,7 @@ int main(int argc, char **argv) {
   }
   hone_context *context;
   if (!o.data || o.runs < 1 || hone_context_create(NULL, &context) != HONE_OK) {
-    fprintf(stderr, "usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N]\n");
+    fprintf(stderr, "usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E]\n");
     return 2;
   }
   const int code = check(&o, context);

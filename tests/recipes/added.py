@@ -188,8 +188,7 @@ const hone_tactic hn_tactics_cuda_cube[] = {{sizeof(hone_tactic), .name = "cuda.
                                              .launch = launch},
                                             {0}};
 """}, [
-    ("src/backend/cuda/builtin.h", r"(#define HN_CUDA_BUILTINS\(row\)\s*\\\n\s*)", r"\1row(cube, cube) "),
-    ("src/backend/cuda/builtin.h", r"(#define HN_CUDA_FILES\(row\)\s)", r"\1row(cube) "),
+    ("src/backend/cuda/builtins.inc", r"(?m)^(?=HN_CUDA_FILE\(rows\))", "HN_CUDA_FILE(cube)\nHN_CUDA_KERNEL(cube, cube)\n"),
     ("src/backend/cuda/families.inc", r"\Z", "HN_FAMILY(cube)\n"),
     ("tests/gpu/test_cuda.c", r'(?m)^(?=    \{"relu", \{"1000"\})', '    {"cube", {"1001"}, {{0}}},\n'),
 ])

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common.c - what the CPU's tactics share. */
 #include "backend/cpu/cpu.h"
+#include "device/device.h"
+#include "tensor/storage.h"
 
 enum { FLOATS_PER_LINE = 16 };
 
-static bool is_sized(const hone_fact *fact) {
+bool hn_cpu_is_sized(const hone_fact *fact) {
   size_t bytes;
   return fact->type.kind == HONE_ABSENT || (fact->type.kind == HONE_TENSOR && hn_type_bytes(&fact->type, &bytes));
 }
@@ -14,11 +16,11 @@ const char *hn_cpu_check(const hone_query *query, int least, int most, int outs)
   if (query->out_count < 1 || query->out_count > outs) return "it has another number of outputs";
   for (int i = 0; i < query->in_count; ++i) {
     if (i < least && query->in[i].type.kind == HONE_ABSENT) return "an input is absent";
-    if (!is_sized(&query->in[i])) return "an input's extents are not known";
+    if (!hn_cpu_is_sized(&query->in[i])) return "an input's extents are not known";
   }
   if (query->out[0].type.kind == HONE_ABSENT) return "the output is absent";
   for (int i = 0; i < query->out_count; ++i)
-    if (!is_sized(&query->out[i])) return "an output's extents are not known";
+    if (!hn_cpu_is_sized(&query->out[i])) return "an output's extents are not known";
   return NULL;
 }
 
@@ -46,6 +48,37 @@ int64_t hn_cpu_stored(const hone_type *type) {
 
 bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format) {
   return fact->type.kind == HONE_TENSOR && fact->type.dtype == dtype && fact->type.format == format;
+}
+
+hone_dtype hn_cpu_held(const hone_tactic *tactic) {
+  const hone_dtype dtype = hn_storage_dtype(tactic->storages[0].in);
+  return dtype == HONE_NONE ? HONE_F32 : dtype;
+}
+
+/* What is f32 beside activations in a narrower type would be read as that. */
+static bool as_f32(hone_fact *fact, hone_dtype held) {
+  if (fact->type.kind != HONE_TENSOR) return true;
+  if (fact->type.dtype == HONE_F32 && held != HONE_F32) return false;
+  if (fact->type.dtype == held) fact->type.dtype = HONE_F32;
+  return true;
+}
+
+const char *hn_cpu_ask_f32(const hone_query *query, hn_cpu_asked *asked) {
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  bool fits = true;
+  if (query->in_count > HN_CPU_ASKED_INPUTS || query->out_count > HONE_MAX_PORTS) return "it has too many inputs";
+  for (int i = 0; i < query->in_count; ++i) {
+    asked->in[i] = query->in[i];
+    if (!hn_port_is_param(query->op, i)) fits = as_f32(&asked->in[i], held) && fits;
+  }
+  for (int i = 0; i < query->out_count; ++i) {
+    asked->out[i] = query->out[i];
+    fits = as_f32(&asked->out[i], held) && fits;
+  }
+  asked->query = *query;
+  asked->query.in = asked->in;
+  asked->query.out = asked->out;
+  return fits ? NULL : "an activation has another type than the row's";
 }
 
 int64_t hn_cpu_threads(const hone_facts *facts) { return facts->threads > 0 ? facts->threads : 1; }

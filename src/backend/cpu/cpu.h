@@ -21,6 +21,7 @@ hone_status hn_cpu_measure(hone_unit *unit);
 /* NULL when the query has between least and most inputs and `outs` outputs at most, all tensors known in size; absent
  * inputs and outputs are fine. */
 const char *hn_cpu_check(const hone_query *query, int least, int most, int outs);
+bool hn_cpu_is_sized(const hone_fact *fact);           /* absent, or a tensor whose bytes are known */
 bool hn_cpu_given(const hone_query *query, int input); /* there, and not absent */
 /* The axis attribute as 0 .. rank - 1; -1 when it is out of range. */
 int hn_cpu_axis(const hone_query *query, const char *attr, int rank);
@@ -32,6 +33,18 @@ hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis);
 /* Elements of a tensor with the padding of its format. */
 int64_t hn_cpu_stored(const hone_type *type);
 bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format);
+
+/* The type that a row's activations are held in: that of its storages, f32 where they name none. */
+hone_dtype hn_cpu_held(const hone_tactic *tactic);
+/* A query with activations in the row's held type said to be f32, for readers that know f32 alone; constants too, but
+ * not parameters, which stay as the graph has them. */
+enum { HN_CPU_ASKED_INPUTS = 16 };
+typedef struct hn_cpu_asked {
+  hone_query query;
+  hone_fact in[HN_CPU_ASKED_INPUTS], out[HONE_MAX_PORTS];
+} hn_cpu_asked;
+/* NULL, or the reason against it: an activation in another type than the row's. asked must not move. */
+const char *hn_cpu_ask_f32(const hone_query *query, hn_cpu_asked *asked);
 
 /* Of facts, or what stands for those that are not known. */
 enum { HN_CPU_DEFAULT_L2_BYTES = 1 << 20 };

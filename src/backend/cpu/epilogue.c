@@ -16,16 +16,16 @@ static const char *check_channels(const hone_fact *fact, int64_t channels, const
 
 const char *hn_cpu_epilogue_check(const hone_query *query, int bias, int residual, int64_t channels) {
   hn_epilogue_f32 epilogue;
-  const char *reason = NULL;
   const hone_type *out = &query->out[0].type;
   if (!hn_cpu_activation(query->attrs, &epilogue)) return "its activation is not known";
   if (hn_cpu_given(query, bias))
-    reason = check_channels(&query->in[bias], channels, "the bias is not plain f32", "the bias has another length");
-  if (!reason && hn_cpu_has_slope(&epilogue) && !hn_cpu_given(query, residual + 1)) reason = "there are no slopes";
-  if (!reason && hn_cpu_given(query, residual + 1))
-    reason = check_channels(&query->in[residual + 1], channels, "the slopes are not plain f32",
-                            "the slopes have another length");
-  if (reason) return reason;
+    HN_TRY_REASON(
+        check_channels(&query->in[bias], channels, "the bias is not plain f32", "the bias has another length"));
+  if (hn_cpu_given(query, residual + 1))
+    HN_TRY_REASON(check_channels(&query->in[residual + 1], channels, "the slopes are not plain f32",
+                                 "the slopes have another length"));
+  else if (hn_cpu_has_slope(&epilogue))
+    return "there are no slopes";
   if (hn_cpu_given(query, residual)) {
     const hone_fact *r = &query->in[residual];
     if (!hn_cpu_is(r, HONE_F32, out->format)) return "the residual is not f32 in the output's format";

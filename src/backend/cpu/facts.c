@@ -6,6 +6,7 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #endif
 
 #if defined(__x86_64__)
@@ -20,23 +21,40 @@ static void cpu_name(char *out, size_t room) {
   hn_copy_text(out, room, text + strspn(text, " "));
 }
 
-static bool has_f16c(void) {
-  unsigned a, b, c = 0, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & (1U << 29));
+/* Tiles are state that the kernel switches with a thread, so it must have agreed to that: XCR0's bits 17 and 18, and a
+ * permission that a process asks for once and for all of its threads (Linux: Documentation/arch/x86/xstate.rst). */
+static bool is_tile_state_granted(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, XCR0_TILES = 3 << 17 };
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & XCR0_TILES) == XCR0_TILES && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-/* One word of isa.inc's feature lists; the builtin asks the operating system too, f16c needs what avx2 does. */
+/* One word of isa.inc's feature lists. What has no builtin needs the state that another word of its row stands for;
+ * tiles alone need their own. */
 static bool has_feature(const char *word, size_t length) {
+  enum { EAX, EBX, ECX, EDX, WORDS };
+  unsigned leaf1[WORDS] = {0}, leaf7[WORDS] = {0}, leaf7_1[WORDS] = {0};
+  (void)__get_cpuid(1, &leaf1[EAX], &leaf1[EBX], &leaf1[ECX], &leaf1[EDX]);
+  (void)__get_cpuid_count(7, 0, &leaf7[EAX], &leaf7[EBX], &leaf7[ECX], &leaf7[EDX]);
+  if (leaf7[EAX] >= 1) (void)__get_cpuid_count(7, 1, &leaf7_1[EAX], &leaf7_1[EBX], &leaf7_1[ECX], &leaf7_1[EDX]);
   const struct {
     const char *name;
     bool there;
   } features[] = {{"avx2", __builtin_cpu_supports("avx2") != 0},
                   {"fma", __builtin_cpu_supports("fma") != 0},
-                  {"f16c", has_f16c()},
+                  {"f16c", leaf1[ECX] >> 29 & 1},
+                  {"avx_vnni", leaf7_1[EAX] >> 4 & 1},
                   {"avx512f", __builtin_cpu_supports("avx512f") != 0},
                   {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
                   {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
-                  {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
+                  {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+                  {"avx512_vnni", leaf7[ECX] >> 11 & 1},
+                  {"avx512_bf16", leaf7_1[EAX] >> 5 & 1},
+                  {"avx512_fp16", leaf7[EDX] >> 23 & 1},
+                  {"amx_tile", leaf7[EDX] >> 24 & 1},
+                  {"amx_bf16", leaf7[EDX] >> 22 & 1},
+                  {"amx_int8", leaf7[EDX] >> 25 & 1}};
   for (size_t i = 0; i < HN_COUNT(features); ++i)
     if (strlen(features[i].name) == length && memcmp(features[i].name, word, length) == 0) return features[i].there;
   return false;
@@ -48,6 +66,8 @@ static bool has_feature(const char *word, size_t length) {
   (void)word, (void)length;
   return false;
 }
+
+static bool is_tile_state_granted(void) { return false; }
 #endif
 
 static bool has_features(const char *words) {
@@ -59,12 +79,13 @@ static bool has_features(const char *words) {
   return true;
 }
 
-static uint32_t isa_bits(void) {
+/* Sets that need tiles are refused where the operating system keeps those to itself. */
+static uint32_t isa_bits(uint32_t *out_refused) {
   static const struct {
     uint32_t bit;
     const char *features;
   } rows[] = {
-#define HN_ISA(suffix, name, flags, features) {HONE_ISA_##name, features},
+#define HN_ISA(suffix, name, f32, own, flags, features) {HONE_ISA_##name, features},
 #include "device/isa.inc"
 #undef HN_ISA
   };
@@ -72,9 +93,14 @@ static uint32_t isa_bits(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
 #endif
-  for (size_t i = 0; i < HN_COUNT(rows); ++i)
-    if (has_features(rows[i].features)) bits |= rows[i].bit;
-  return bits;
+  uint32_t tiles = 0;
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    if (!has_features(rows[i].features)) continue;
+    bits |= rows[i].bit;
+    if (strstr(rows[i].features, "amx_tile")) tiles |= rows[i].bit;
+  }
+  *out_refused = tiles && !is_tile_state_granted() ? tiles : 0;
+  return bits & ~*out_refused;
 }
 
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
@@ -87,7 +113,7 @@ static size_t cache_bytes(int name) {
 void hn_cpu_facts(hone_facts *facts) {
   cpu_name(facts->name, sizeof facts->name);
   hn_copy_text(facts->version, sizeof facts->version, HONE_VERSION_STRING);
-  facts->isa = isa_bits();
+  facts->isa = isa_bits(&facts->isa_refused);
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   facts->l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   facts->l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);

@@ -16,6 +16,10 @@ static const struct machine {
   double flops, bytes; /* a second, of one thread */
   size_t l1_bytes, l2_bytes, l3_bytes;
 } machines[] = {
+    {"amx",
+     HONE_ISA_C | HONE_ISA_AVX2 | HONE_ISA_AVX512 | HONE_ISA_AVX512_VNNI | HONE_ISA_AVX512_BF16 | HONE_ISA_AMX_BF16 |
+         HONE_ISA_AMX_INT8,
+     2, 176 * GIGA, 17 * GIGA, 48 * KI, 2048 * KI, 32768 * KI},
     {"avx512", HONE_ISA_C | HONE_ISA_AVX2 | HONE_ISA_AVX512, 2, 176 * GIGA, 17 * GIGA, 48 * KI, 2048 * KI, 32768 * KI},
     {"avx2", HONE_ISA_C | HONE_ISA_AVX2, 2, 88 * GIGA, 17 * GIGA, 32 * KI, 512 * KI, 16384 * KI},
     {"c", HONE_ISA_C, 2, 22 * GIGA, 17 * GIGA, 32 * KI, 512 * KI, 16384 * KI},

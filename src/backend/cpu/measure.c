@@ -21,17 +21,23 @@ typedef struct job {
   _Atomic float sink; /* nobody reads it: it keeps the compiler from leaving the loops out */
 } job;
 
+/* The first that the unit can run is the fastest. */
+static const struct {
+  uint32_t isa;
+  hn_peak_fma_f32_fn *fma;
+  hn_peak_read_f32_fn *read;
+} loops[] = {
+#ifndef HONE_NO_AVX
+    {HONE_ISA_AVX512, hn_peak_fma_f32_avx512, hn_peak_read_f32_avx512},
+    {HONE_ISA_AVX2, hn_peak_fma_f32_avx2, hn_peak_read_f32_avx2},
+#endif
+    {HONE_ISA_C, hn_peak_fma_f32_c, hn_peak_read_f32_c}};
+
 static void choose(job *j, uint32_t isa) {
-  (void)isa;
-  j->fma = hn_peak_fma_f32_c;
-  j->read = hn_peak_read_f32_c;
-#define ROW(suffix, ISA)                                                                                               \
-  if ((isa & HONE_ISA_##ISA) == HONE_ISA_##ISA) {                                                                      \
-    j->fma = hn_peak_fma_f32_##suffix;                                                                                 \
-    j->read = hn_peak_read_f32_##suffix;                                                                               \
-  }
-  HN_EACH_ISA(ROW) /* the last that fits is the fastest */
-#undef ROW
+  size_t i = 0;
+  while ((isa & loops[i].isa) != loops[i].isa) ++i;
+  j->fma = loops[i].fma;
+  j->read = loops[i].read;
 }
 
 static void fma_body(void *arg, int worker, int64_t begin, int64_t end) {

@@ -18,7 +18,7 @@ static void range_body(void *arg, int worker, int64_t begin, int64_t end) {
   r->kernel(&r->args, begin, end);
 }
 
-static inline void range_run(const range *planned, hone_stream *stream, const float *x, float *y) {
+static inline void range_run(const range *planned, hone_stream *stream, const void *x, void *y) {
   range r = *planned;
   r.args.x = x;
   r.args.y = y;

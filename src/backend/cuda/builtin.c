@@ -2,16 +2,21 @@
 /* builtin.c - the built-in kernels loaded, and launched. */
 #include "backend/cuda/cuda.h"
 
-#define DECLARE(file) extern const char hn_cuda_##file##_begin[];
-HN_CUDA_FILES(DECLARE)
-#define IMAGE(file) hn_cuda_##file##_begin,
-static const char *const images[] = {HN_CUDA_FILES(IMAGE)};
+#define HN_CUDA_FILE(file) extern const char hn_cuda_##file##_begin[];
+#include "backend/cuda/builtins.inc"
 
-#define ROW(file, kernel) {HN_CUDA_FILE_##file, "hn_" #kernel},
+static const char *const images[] = {
+#define HN_CUDA_FILE(file) hn_cuda_##file##_begin,
+#include "backend/cuda/builtins.inc"
+};
+
 static const struct {
   hn_cuda_file file;
   const char *name;
-} kernels[HN_CUDA_BUILTIN_COUNT] = {HN_CUDA_BUILTINS(ROW)};
+} kernels[HN_CUDA_BUILTIN_COUNT] = {
+#define HN_CUDA_KERNEL(file, kernel) {HN_CUDA_FILE_##file, "hn_" #kernel},
+#include "backend/cuda/builtins.inc"
+};
 
 hone_status hn_cuda_load_builtins(hone_unit *unit, hone_diagnostics *diag) {
   const hn_cuda_driver_api *api = &unit->driver->api;

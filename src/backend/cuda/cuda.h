@@ -7,8 +7,8 @@
 #ifndef HN_BACKEND_CUDA_CUDA_H
 #define HN_BACKEND_CUDA_CUDA_H
 
-#include "backend/cuda/builtin.h"
 #include "backend/cuda/eltwise/generate.h"
+#include "base/diag.h"
 #include "kernels/activation.h"
 #include <cublasLt.h>
 #include <cuda.h>
@@ -47,6 +47,18 @@ typedef struct hn_cuda_lt_api {
   HN_CUDA_LT_FUNCTIONS(HN_CUDA_POINTER)
 } hn_cuda_lt_api;
 #undef HN_CUDA_POINTER
+
+/* The built-in kernels by number, and the files that they are in. */
+typedef enum hn_cuda_builtin {
+#define HN_CUDA_KERNEL(file, kernel) HN_CUDA_##kernel,
+#include "backend/cuda/builtins.inc"
+  HN_CUDA_BUILTIN_COUNT
+} hn_cuda_builtin;
+typedef enum hn_cuda_file {
+#define HN_CUDA_FILE(file) HN_CUDA_FILE_##file,
+#include "backend/cuda/builtins.inc"
+  HN_CUDA_FILE_COUNT
+} hn_cuda_file;
 
 /* Bits of hone_facts.isa: generations up to the unit's own, and the libraries that are there. */
 enum {

@@ -3,9 +3,7 @@
  * one. A cached file holds the source beside the code, so that an equal hash alone is never believed. */
 #include "backend/cuda/cuda.h"
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -20,4 +20,10 @@ typedef struct hn_epilogue_f32 {
   const float *slope; /* for PRELU alone; as long as bias */
 } hn_epilogue_f32;
 
+/* ---- an activation alone, in place, for kernels whose results are sums in memory (eltwise/activate_f32.c) ---- */
+/* x[i] = activation(x[i]) for i in 0..count; bias and residual of the epilogue are ignored. An element's result does
+ * not depend on its place. */
+typedef void hn_activate_f32_fn(float *x, int64_t count, const hn_epilogue_f32 *epilogue);
+hn_activate_f32_fn hn_activate_f32_c, hn_activate_f32_avx2, hn_activate_f32_avx512;
+
 #endif

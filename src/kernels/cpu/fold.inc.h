@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fold.inc.h - folds a contiguous row of floats into one: sums, products, extremes.
+/* fold.inc.h - folds a contiguous row of numbers into one: sums, products, extremes.
  *
  * Four vector accumulators hide the add's latency. Every 64 vectors they are emptied into a total that is kept
  * with Kahan's correction, so the error of a sum does not grow with the length of the row. The order depends on
@@ -7,7 +7,7 @@
 #ifndef HN_KERNELS_CPU_FOLD_INC_H
 #define HN_KERNELS_CPU_FOLD_INC_H
 
-#include "kernels/cpu/simd.inc.h"
+#include "kernels/cpu/held.inc.h"
 
 enum { FOLD_SUM, FOLD_SUM_ABS, FOLD_SUM_SQUARE, FOLD_PRODUCT, FOLD_MAX, FOLD_MIN };
 enum { FOLD_CHUNK = 64 };
@@ -53,7 +53,7 @@ HN_INLINE float fold_lanes(int fold, vf v) {
 }
 
 /* Folds x[i] - center. The lanes behind the row's end hold what leaves the fold unchanged. */
-HN_INLINE float fold_row(int fold, const float *x, int64_t n, float center) {
+HN_INLINE float fold_row(int fold, const held *x, int64_t n, float center) {
   const float none = fold_identity(fold);
   const vf c = v_set(center), start = v_set(none);
   fold_total t = {start, v_set(0.0F)};
@@ -62,16 +62,16 @@ HN_INLINE float fold_row(int fold, const float *x, int64_t n, float center) {
     const int64_t left = (n - i) / (4 * HN_LANES), steps = left < FOLD_CHUNK / 4 ? left : FOLD_CHUNK / 4;
     vf a0 = start, a1 = start, a2 = start, a3 = start;
     for (int64_t s = 0; s < steps; ++s, i += 4 * HN_LANES) {
-      a0 = fold_take(fold, a0, v_load(x + i) - c);
-      a1 = fold_take(fold, a1, v_load(x + i + HN_LANES) - c);
-      a2 = fold_take(fold, a2, v_load(x + i + 2 * HN_LANES) - c);
-      a3 = fold_take(fold, a3, v_load(x + i + 3 * HN_LANES) - c);
+      a0 = fold_take(fold, a0, h_load(x + i) - c);
+      a1 = fold_take(fold, a1, h_load(x + i + HN_LANES) - c);
+      a2 = fold_take(fold, a2, h_load(x + i + 2 * HN_LANES) - c);
+      a3 = fold_take(fold, a3, h_load(x + i + 3 * HN_LANES) - c);
     }
     fold_total_add(fold, &t, fold_join(fold, fold_join(fold, a0, a1), fold_join(fold, a2, a3)));
   }
   vf rest = start;
-  for (; n - i >= HN_LANES; i += HN_LANES) rest = fold_take(fold, rest, v_load(x + i) - c);
-  if (i < n) rest = fold_take(fold, rest, v_load_part_or(x + i, n - i, none + center) - c);
+  for (; n - i >= HN_LANES; i += HN_LANES) rest = fold_take(fold, rest, h_load(x + i) - c);
+  if (i < n) rest = fold_take(fold, rest, h_load_part_or(x + i, n - i, none + center) - c);
   fold_total_add(fold, &t, rest);
   return fold_lanes(fold, t.total);
 }

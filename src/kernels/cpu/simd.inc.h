@@ -27,10 +27,11 @@
 /* The same with the block in it: hn_conv_f32 is hn_conv_f32_nchw8c_avx2. */
 #define HN_BLOCKED_NAME(name) HN_SIMD_PASTE(HN_SIMD_PASTE(name, HN_BLOCK_SUFFIX), HN_SIMD_SUFFIX)
 #define HN_INLINE static inline __attribute__((always_inline, unused))
-#define HN_OUTLINE static __attribute__((noinline, unused))
 #if defined(__clang__)
+#define HN_OUTLINE static __attribute__((noinline, unused))
 #define HN_UNROLL _Pragma("clang loop unroll(full)")
-#else
+#else /* nor cloned for arguments that are known: once is what it is outlined for */
+#define HN_OUTLINE static __attribute__((noinline, noclone, unused))
 #define HN_UNROLL _Pragma("GCC unroll 64")
 #endif
 
@@ -39,7 +40,6 @@
 #define HN_LANES 16
 #define HN_BLOCK 16
 #define HN_BLOCK_SUFFIX _nchw16c
-#define HN_SIMD_SUFFIX _avx512
 typedef float vf __attribute__((vector_size(64)));
 typedef __m512i vi;
 typedef __mmask16 vm;
@@ -102,7 +102,6 @@ HN_INLINE vf v_load_even(const float *p) {
 #define HN_LANES 8
 #define HN_BLOCK 8
 #define HN_BLOCK_SUFFIX _nchw8c
-#define HN_SIMD_SUFFIX _avx2
 typedef float vf __attribute__((vector_size(32)));
 typedef __m256i vi;
 typedef vf vm;
@@ -161,7 +160,6 @@ HN_INLINE vf v_load_even(const float *p) {
 #define HN_LANES 4
 #define HN_BLOCK 8
 #define HN_BLOCK_SUFFIX _nchw8c
-#define HN_SIMD_SUFFIX _c
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef uint32_t vu __attribute__((vector_size(16))); /* wraps where int would overflow */

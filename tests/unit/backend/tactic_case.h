@@ -41,6 +41,8 @@ typedef struct tactic_case {
   int in_count, out_count;
   hone_fact in[CASE_PORTS], out[CASE_PORTS];
   hone_tensor in_data[CASE_PORTS], want[CASE_PORTS]; /* plain */
+  hone_tensor *want_held[2]; /* of the inputs in held_mask rounded to f16, or to bf16; NULL: not asked for yet */
+  uint32_t held_mask[2];
   hn_arena arena;
   hone_dims dims;
   hn_random random;
@@ -262,15 +264,15 @@ static void infer_outputs(tactic_case *c, hone_diagnostics *diag) {
   }
 }
 
-static void evaluate(tactic_case *c, hone_diagnostics *diag) {
+static void evaluate(tactic_case *c, const hone_tensor *in, hone_tensor *want, hone_diagnostics *diag) {
   const size_t scratch_bytes =
       c->op->eval_scratch ? c->op->eval_scratch(&c->attrs, c->in, c->in_count, c->out, c->out_count) : 0;
   hone_eval eval = {.op = c->op,
                     .attrs = &c->attrs,
                     .in_count = c->in_count,
                     .out_count = c->out_count,
-                    .in = c->in_data,
-                    .out = c->want,
+                    .in = in,
+                    .out = want,
                     .scratch = hn_arena_alloc(&c->arena, scratch_bytes + 1, 64),
                     .diagnostics = diag};
   if (c->op->eval(&eval, NULL) != HONE_OK)
@@ -289,7 +291,7 @@ static void case_make(tactic_case *c, const case_row *row, uint64_t seed) {
   for (const char *at = row->inputs; *at; at += *at == ' ') read_input(c, &at, c->in_count++);
   read_attrs(c, &diag);
   infer_outputs(c, &diag);
-  evaluate(c, &diag);
+  evaluate(c, c->in_data, c->want, &diag);
 }
 
 static void case_drop(tactic_case *c) { hn_arena_deinit(&c->arena); }

@@ -12,6 +12,7 @@ extern const hone_backend hn_backend_cpu;
 
 static const case_row rows[] = {
 #include "cases_gemm_conv.inc"
+#include "cases_qconv.inc"
 };
 
 static const char *declines(const hone_query *query) {
@@ -27,6 +28,12 @@ typedef struct attempt {
   int changes;
 } attempt;
 
+/* What the graph knows of a port: not the narrow type that a storage holds it in. */
+static hone_dtype graph_dtype(const hone_fact *changed, const hone_fact *given) {
+  const bool is_held = changed->type.dtype == HONE_BF16 || changed->type.dtype == HONE_F16;
+  return is_held ? given->type.dtype : changed->type.dtype;
+}
+
 /* The outputs that infer gives for these inputs are those of the query. */
 static bool is_consistent(const attempt *a) {
   hone_fact in[CASE_PORTS], out[CASE_PORTS] = {0};
@@ -38,6 +45,7 @@ static bool is_consistent(const attempt *a) {
   hn_arena_init(&arena, hn_allocator_default());
   hn_dims_init(&dims, &arena);
   memcpy(in, a->in, sizeof in);
+  for (int i = 0; i < a->c->in_count; ++i) in[i].type.dtype = graph_dtype(&a->in[i], &a->c->in[i]);
   hone_infer infer = {.op = a->c->op,
                       .attrs = &a->c->attrs,
                       .in_count = a->c->in_count,
@@ -50,7 +58,8 @@ static bool is_consistent(const attempt *a) {
   bool same = hn_ports_bind(&diag, a->c->op, infer.in_count, in, infer.out_count, out) == HONE_OK &&
               a->c->op->infer(&infer) == HONE_OK;
   for (int i = 0; same && i < a->c->out_count; ++i)
-    same = hn_shape_equal(&out[i].type.shape, &a->out[i].type.shape) && out[i].type.dtype == a->out[i].type.dtype;
+    same = hn_shape_equal(&out[i].type.shape, &a->out[i].type.shape) &&
+           out[i].type.dtype == graph_dtype(&a->out[i], &a->c->out[i]);
   hn_arena_deinit(&arena);
   return same;
 }
@@ -61,6 +70,13 @@ static void expect_declined(attempt *a, const char *what, const char *port, int 
   if (!reason && !is_consistent(a))
     fail_msg("%s accepts %s [%s] %s with another %s of %s %d", a->tactic->name, a->c->row->op, a->c->row->attrs,
              a->c->row->inputs, what, port, index);
+}
+
+/* A row that serves several pairs of storages takes their formats, too. */
+static bool names_format(const hone_tactic *tactic, const char *port, hone_format format) {
+  for (int pair = 0; pair < HONE_MAX_STORAGE_PAIRS; ++pair)
+    if ((strcmp(port, "input") == 0 ? tactic->storages[pair].in : tactic->storages[pair].out) == format) return true;
+  return false;
 }
 
 static void change_type(attempt *a, hone_type *type, const char *port, int index) {
@@ -87,6 +103,7 @@ static void change_type(attempt *a, hone_type *type, const char *port, int index
   *type = before;
   for (int format = HONE_PLAIN; format <= HONE_NCHW8C; ++format) {
     type->format = (hone_format)format;
+    if (format != HONE_PLAIN && names_format(a->tactic, port, type->format)) continue;
     if (hn_reads_as(&before, type->format) || declines(&a->query)) continue; /* the same bytes may be taken */
     fail_msg("%s accepts format %d of %s %d", a->tactic->name, format, port, index);
   }

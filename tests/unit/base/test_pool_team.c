@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pool_team.c - members of a team are there at the same time, see what the others wrote before a wait, and are as
  * many as came; a pool that is busy gives a team of one. */
-#include "base/team.h"
+#include "base/pool.h"
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>

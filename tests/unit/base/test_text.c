@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - growing texts, numbers that read back in any locale, quoting, names, hashing and the table. */
-#include "base/near.h"
+#include "base/text.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "unit/base/comma.h"

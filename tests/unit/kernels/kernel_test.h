@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+/* What a kernel's arguments point at, for kernels in f32. */
+static inline const float *as_f32(const void *p) { return p; }
+
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Index 0 is the portable variant; entries that this machine cannot run are NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cast.c - conversions against definitions in double: every half float, every rounding case, every remainder. */
-#include "kernels/cpu/copy/cast.h"
+#include "kernels/cpu/copy/copy.h"
 
 #include "kernel_test.h"
 

@@ -23,22 +23,22 @@ static void list_variants(variant *v) {
                    8,
                    HN_CONV_F32_OC_BLOCKS_C,
                    1,
-                   {hn_conv_f32_nchw8c_c, hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_first_nchw8c_c, hn_conv_f32_dw_nchw8c_c,
-                    hn_conv_f32_dw_multiplier_nchw8c_c}};
+                   {hn_conv_f32_nchw8c_c, hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_first_nchw8c_c, hn_conv_dw_f32_nchw8c_c,
+                    hn_conv_dw_multiplier_f32_nchw8c_c}};
 #ifndef HONE_NO_AVX
   v[1] = (variant){"avx2",
                    8,
                    HN_CONV_F32_OC_BLOCKS_AVX2,
                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
                    {hn_conv_f32_nchw8c_avx2, hn_conv_f32_1x1_nchw8c_avx2, hn_conv_f32_first_nchw8c_avx2,
-                    hn_conv_f32_dw_nchw8c_avx2, hn_conv_f32_dw_multiplier_nchw8c_avx2}};
+                    hn_conv_dw_f32_nchw8c_avx2, hn_conv_dw_multiplier_f32_nchw8c_avx2}};
   v[2] = (variant){"avx512",
                    16,
                    HN_CONV_F32_OC_BLOCKS_AVX512,
                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
                    {hn_conv_f32_nchw16c_avx512, hn_conv_f32_1x1_nchw16c_avx512, hn_conv_f32_first_nchw16c_avx512,
-                    hn_conv_f32_dw_nchw16c_avx512, hn_conv_f32_dw_multiplier_nchw16c_avx512}};
+                    hn_conv_dw_f32_nchw16c_avx512, hn_conv_dw_multiplier_f32_nchw16c_avx512}};
 #endif
 }
 

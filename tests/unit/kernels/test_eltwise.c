@@ -5,7 +5,7 @@
 #include "kernel_test.h"
 #include <float.h>
 
-static hn_eltwise_f32_fn *const eltwise[] = VARIANTS_OF(hn_eltwise_f32);
+static hn_eltwise_fn *const eltwise[] = VARIANTS_OF(hn_eltwise_f32);
 
 /* Ordinary numbers, and those where functions change their mind. */
 static const float special[] = {0.0F,    -0.0F,   1.0F,     -1.0F,     0.5F,   -0.5F,   1.5F,       2.5F,
@@ -255,7 +255,7 @@ static void interpret(const program *p, int64_t row, int64_t i, float *out) {
         at += left % p->args.outer_dim[d] * in->outer_stride[d];
         left /= p->args.outer_dim[d];
       }
-      r[ins->dst] = in->data[at];
+      r[ins->dst] = as_f32(in->data)[at];
     } else if (ins->op == HN_ELTWISE_STORE) {
       out[ins->dst] = r[ins->a];
     } else if (ins->op == HN_ELTWISE_CONST) {
@@ -281,8 +281,8 @@ static void test_random_programs(void **state) {
         float want[OUTPUTS];
         interpret(&p, i / p.args.inner, i % p.args.inner, want);
         for (int o = 0; o < OUTPUTS; ++o)
-          CHECK_NEAR(p.out[o].data[i], want[o], 0.0, "%s trial %d, row of %d, output %d at %d", variant_name[v], trial,
-                     (int)p.args.inner, o, (int)i);
+          CHECK_NEAR(as_f32(p.out[o].data)[i], want[o], 0.0, "%s trial %d, row of %d, output %d at %d", variant_name[v],
+                     trial, (int)p.args.inner, o, (int)i);
       }
     }
     for (int i = 0; i < INPUTS; ++i) guarded_free(&p.in_memory[i]);

@@ -4,15 +4,15 @@
 
 #include "kernel_test.h"
 
-static hn_norm_rows_f32_fn *const layer_norm[] = VARIANTS_OF(hn_layer_norm_f32);
-static hn_norm_rows_f32_fn *const rms_norm[] = VARIANTS_OF(hn_rms_norm_f32);
-static hn_channel_affine_f32_fn *const affine[] = VARIANTS_OF(hn_channel_affine_f32);
-static hn_group_norm_f32_fn *const group_norm[] = VARIANTS_OF(hn_group_norm_f32);
+static hn_norm_rows_fn *const layer_norm[] = VARIANTS_OF(hn_layer_norm_f32);
+static hn_norm_rows_fn *const rms_norm[] = VARIANTS_OF(hn_rms_norm_f32);
+static hn_channel_affine_fn *const affine[] = VARIANTS_OF(hn_channel_affine_f32);
+static hn_group_norm_fn *const group_norm[] = VARIANTS_OF(hn_group_norm_f32);
 
 enum { ROWS = 3 };
 
 static double value_at(const hn_norm_rows_args *a, int64_t i) {
-  return (double)(a->residual ? a->x[i] + a->residual[i] : a->x[i]);
+  return (double)(a->residual ? as_f32(a->x)[i] + as_f32(a->residual)[i] : as_f32(a->x)[i]);
 }
 
 /* a's inputs must still be what they were when the kernel ran. */
@@ -27,9 +27,9 @@ static void check_rows(const hn_norm_rows_args *a, int centered, const char *wha
       const double x = value_at(a, row * a->n + i), scale = a->scale ? a->scale[i] : 1, bias = a->bias ? a->bias[i] : 0;
       /* The mean is off by a rounding of its own size, which inv amplifies. */
       const double bound = 4e-7 * ((fabs(x) + fabs(mean)) * inv * fabs(scale) + fabs(bias)) + 1e-30;
-      CHECK_NEAR(a->y[row * a->n + i], (x - mean) * inv * scale + bias, bound, "%s row of %d at %d", what, (int)a->n,
-                 (int)i);
-      if (a->sum) CHECK_NEAR(a->sum[row * a->n + i], x, 0.0, "%s sum", what);
+      CHECK_NEAR(as_f32(a->y)[row * a->n + i], (x - mean) * inv * scale + bias, bound, "%s row of %d at %d", what,
+                 (int)a->n, (int)i);
+      if (a->sum) CHECK_NEAR(as_f32(a->sum)[row * a->n + i], x, 0.0, "%s sum", what);
     }
     if (a->mean && centered) CHECK_NEAR(a->mean[row], mean, 3e-7 * (fabs(mean) + 1), "%s mean", what);
     if (a->inv_std) CHECK_NEAR(a->inv_std[row], inv, 1e-6 * inv, "%s inv_std", what);
@@ -44,7 +44,7 @@ static void check_case(uint64_t *seed, int64_t n, int options) {
   for (int64_t i = 0; i < ROWS * n; ++i) floats(&x)[i] += 5.0F;
   for (int v = 0; v < VARIANTS; ++v) {
     for (int centered = 0; centered < 2 && variant_runs(v); ++centered) {
-      hn_norm_rows_f32_fn *const f = centered ? layer_norm[v] : rms_norm[v];
+      hn_norm_rows_fn *const f = centered ? layer_norm[v] : rms_norm[v];
       hn_norm_rows_args a = {.x = floats(&x), .y = floats(&y), .n = n, .epsilon = 1e-5F};
       if (options & 1) a.residual = floats(&r);
       if (options & 2) a.sum = floats(&sum);
@@ -93,9 +93,10 @@ static void test_channel_affine(void **state) {
         IN_PIECES(&seed, planes, affine[v / 2](&a, begin, end))
         for (int64_t i = 0; i < n; ++i) {
           const int64_t c = i / (pixels * block[b]) % blocks * block[b] + i % block[b];
-          double want = (double)a.x[i] * a.scale[c] + (a.shift ? a.shift[c] : 0);
+          double want = (double)as_f32(a.x)[i] * a.scale[c] + (a.shift ? a.shift[c] : 0);
           want = a.relu && want < 0 ? 0 : want;
-          CHECK_NEAR(a.y[i], want, 4e-7, "%s block %d, %d pixels", variant_name[v / 2], (int)block[b], (int)pixels);
+          CHECK_NEAR(as_f32(a.y)[i], want, 4e-7, "%s block %d, %d pixels", variant_name[v / 2], (int)block[b],
+                     (int)pixels);
         }
       }
       guarded *all[] = {&x, &y, &scale, &shift};
@@ -119,13 +120,13 @@ static void test_group_norm(void **state) {
                                       1e-5F,      1};
         IN_PIECES(&seed, IMAGES * groups, group_norm[v](&a, begin, end))
         for (int64_t i = 0; i < IMAGES * CHANNELS * pixels; ++i) {
-          const float *members = a.x + i / n * n;
+          const float *members = as_f32(a.x) + i / n * n;
           double mean = 0, square = 0;
           for (int64_t j = 0; j < n; ++j) mean += members[j] / (double)n;
           for (int64_t j = 0; j < n; ++j) square += pow(members[j] - mean, 2) / (double)n;
           const int64_t c = i / pixels % CHANNELS;
-          const double want = (a.x[i] - mean) / sqrt(square + a.epsilon) * a.scale[c] + a.bias[c];
-          CHECK_NEAR(a.y[i], want, 4e-6, "%s %d groups, %d pixels", variant_name[v], (int)groups, (int)pixels);
+          const double want = (as_f32(a.x)[i] - mean) / sqrt(square + a.epsilon) * a.scale[c] + a.bias[c];
+          CHECK_NEAR(as_f32(a.y)[i], want, 4e-6, "%s %d groups, %d pixels", variant_name[v], (int)groups, (int)pixels);
         }
       }
       guarded *all[] = {&x, &y, &scale, &bias};

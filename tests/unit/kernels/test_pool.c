@@ -4,10 +4,10 @@
 
 #include "kernel_test.h"
 
-static hn_pool_f32_fn *const pool_max[] = VARIANTS_OF(hn_pool_max_f32);
-static hn_pool_f32_fn *const pool_average[] = VARIANTS_OF(hn_pool_average_f32);
-static hn_pool_global_f32_fn *const global_max[] = VARIANTS_OF(hn_pool_global_max_f32);
-static hn_pool_global_f32_fn *const global_average[] = VARIANTS_OF(hn_pool_global_average_f32);
+static hn_pool_fn *const pool_max[] = VARIANTS_OF(hn_pool_max_f32);
+static hn_pool_fn *const pool_average[] = VARIANTS_OF(hn_pool_average_f32);
+static hn_pool_global_fn *const global_max[] = VARIANTS_OF(hn_pool_global_max_f32);
+static hn_pool_global_fn *const global_average[] = VARIANTS_OF(hn_pool_global_average_f32);
 
 static double reference(const hn_pool_args *a, int64_t plane, int64_t oy, int64_t ox, int64_t lane, int average) {
   double sum = 0, top = -INFINITY;
@@ -18,7 +18,7 @@ static double reference(const hn_pool_args *a, int64_t plane, int64_t oy, int64_
       const int64_t x = ox * a->stride_w - a->pad_left + kx * a->dilation_w;
       padded += y < a->in_h + a->pad_bottom && x < a->in_w + a->pad_right;
       if (y < 0 || y >= a->in_h || x < 0 || x >= a->in_w) continue;
-      const double v = a->x[((plane * a->in_h + y) * a->in_w + x) * a->block + lane];
+      const double v = ((const float *)a->x)[((plane * a->in_h + y) * a->in_w + x) * a->block + lane];
       sum += v;
       top = fmax(top, v);
       ++inside;
@@ -63,7 +63,7 @@ static void test_random(void **state) {
     for (int v = 0; v < VARIANTS * 2; ++v) {
       const int average = v % 2;
       if (!variant_runs(v / 2)) continue;
-      hn_pool_f32_fn *const f = average ? pool_average[v / 2] : pool_max[v / 2];
+      hn_pool_fn *const f = average ? pool_average[v / 2] : pool_max[v / 2];
       a.x = floats(&x);
       a.y = floats(&y);
       f(&a, 0, PLANES * a.out_h);
@@ -71,8 +71,8 @@ static void test_random(void **state) {
         const int64_t p = i / a.block;
         const double want =
             reference(&a, p / a.out_w / a.out_h, p / a.out_w % a.out_h, p % a.out_w, i % a.block, average);
-        CHECK_NEAR(a.y[i], want, average ? 1e-6 : 0.0, "%s average %d, block %d, trial %d at %d", variant_name[v / 2],
-                   average, (int)a.block, trial, (int)i);
+        CHECK_NEAR(((const float *)a.y)[i], want, average ? 1e-6 : 0.0, "%s average %d, block %d, trial %d at %d",
+                   variant_name[v / 2], average, (int)a.block, trial, (int)i);
       }
       a.y = floats(&z);
       IN_PIECES(&seed, PLANES * a.out_h, f(&a, begin, end))
@@ -100,11 +100,11 @@ static void test_global(void **state) {
         for (int64_t i = 0; i < PLANES * block[b]; ++i) {
           double sum = 0, top = -INFINITY;
           for (int64_t p = 0; p < pixels; ++p) {
-            const double at = a.x[(i / block[b] * pixels + p) * block[b] + i % block[b]];
+            const double at = as_f32(a.x)[(i / block[b] * pixels + p) * block[b] + i % block[b]];
             sum += at;
             top = fmax(top, at);
           }
-          CHECK_NEAR(a.y[i], v % 2 ? sum / (double)pixels : top, v % 2 ? 3e-7 : 0.0, "%s block %d, %d pixels",
+          CHECK_NEAR(as_f32(a.y)[i], v % 2 ? sum / (double)pixels : top, v % 2 ? 3e-7 : 0.0, "%s block %d, %d pixels",
                      variant_name[v / 2], (int)block[b], (int)pixels);
         }
       }

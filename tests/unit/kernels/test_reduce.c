@@ -4,13 +4,13 @@
 
 #include "kernel_test.h"
 
-static hn_reduce_f32_fn *const reduce[] = VARIANTS_OF(hn_reduce_f32);
+static hn_reduce_fn *const reduce[] = VARIANTS_OF(hn_reduce_f32);
 
 /* Returns the reduction; *size gets the sum of sizes, which a sum's rounding error is relative to. */
 static double reference(const hn_reduce_args *a, int64_t o, int64_t c, double *size) {
   double sum = 0, sizes = 0, squares = 0, product = 1, top = -INFINITY, low = INFINITY;
   for (int64_t i = 0; i < a->axis; ++i) {
-    const double x = a->x[(o * a->axis + i) * a->inner + c];
+    const double x = as_f32(a->x)[(o * a->axis + i) * a->inner + c];
     sum += x;
     sizes += fabs(x);
     squares += x * x;

@@ -4,14 +4,14 @@
 
 #include "kernel_test.h"
 
-static hn_resize_f32_fn *const nearest[] = VARIANTS_OF(hn_resize_nearest_f32);
-static hn_resize_f32_fn *const taps[] = VARIANTS_OF(hn_resize_taps_f32);
+static hn_resize_fn *const nearest[] = VARIANTS_OF(hn_resize_nearest_f32);
+static hn_resize_fn *const taps[] = VARIANTS_OF(hn_resize_taps_f32);
 
 enum { PLANES = 2, MOST_TAPS = 5 };
 
 static double reference(const hn_resize_args *a, int64_t i, int use_taps) {
   const int64_t lane = i % a->block, ox = i / a->block % a->out_w, oy = i / a->block / a->out_w % a->out_h;
-  const float *plane = a->x + i / a->block / a->out_w / a->out_h * a->in_h * a->in_w * a->block;
+  const float *plane = as_f32(a->x) + i / a->block / a->out_w / a->out_h * a->in_h * a->in_w * a->block;
   double sum = 0;
   for (int32_t ty = 0; ty < (use_taps ? a->taps_y : 1); ++ty) {
     for (int32_t tx = 0; tx < (use_taps ? a->taps_x : 1); ++tx) {
@@ -45,8 +45,8 @@ static void check_case(uint64_t *seed, hn_resize_args a) {
     memset(y.data, 0x5a, y.bytes);
     IN_PIECES(seed, PLANES * a.out_h, (v % 2 ? taps : nearest)[v / 2](&a, begin, end))
     for (int64_t i = 0; i < n; ++i)
-      CHECK_NEAR(a.y[i], reference(&a, i, v % 2), v % 2 ? 2e-7 * a.taps_x * a.taps_y : 0.0, "%s taps %d, block %d",
-                 variant_name[v / 2], v % 2, (int)a.block);
+      CHECK_NEAR(as_f32(a.y)[i], reference(&a, i, v % 2), v % 2 ? 2e-7 * a.taps_x * a.taps_y : 0.0,
+                 "%s taps %d, block %d", variant_name[v / 2], v % 2, (int)a.block);
   }
   guarded *all[] = {&x, &y, &iy, &ix, &wy, &wx};
   for (size_t i = 0; i < COUNT(all); ++i) guarded_free(all[i]);

@@ -5,18 +5,18 @@
 #include "kernel_test.h"
 #include <float.h>
 
-static hn_softmax_f32_fn *const softmax[] = VARIANTS_OF(hn_softmax_f32);
-static hn_softmax_f32_fn *const log_softmax[] = VARIANTS_OF(hn_log_softmax_f32);
+static hn_softmax_fn *const softmax[] = VARIANTS_OF(hn_softmax_f32);
+static hn_softmax_fn *const log_softmax[] = VARIANTS_OF(hn_log_softmax_f32);
 
 /* Fills want with softmax or its logarithm. */
 static void reference(const hn_softmax_args *a, int take_log, double *want) {
   for (int64_t line = 0; line < a->outer * a->inner; ++line) {
     const int64_t base = line / a->inner * a->axis * a->inner + line % a->inner;
     double top = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < a->axis; ++j) top = fmax(top, a->x[base + j * a->inner]);
-    for (int64_t j = 0; j < a->axis; ++j) sum += exp(a->x[base + j * a->inner] - top);
+    for (int64_t j = 0; j < a->axis; ++j) top = fmax(top, as_f32(a->x)[base + j * a->inner]);
+    for (int64_t j = 0; j < a->axis; ++j) sum += exp(as_f32(a->x)[base + j * a->inner] - top);
     for (int64_t j = 0; j < a->axis; ++j) {
-      const double x = a->x[base + j * a->inner] - top;
+      const double x = as_f32(a->x)[base + j * a->inner] - top;
       want[base + j * a->inner] = take_log ? x - log(sum) : exp(x) / sum;
     }
   }
@@ -28,7 +28,7 @@ static void check_case(uint64_t *seed, int64_t outer, int64_t axis, int64_t inne
   double *const wanted = test_malloc((size_t)n * sizeof *wanted);
   for (int v = 0; v < VARIANTS; ++v) {
     for (int take_log = 0; take_log < 2 && variant_runs(v); ++take_log) {
-      hn_softmax_f32_fn *const f = take_log ? log_softmax[v] : softmax[v];
+      hn_softmax_fn *const f = take_log ? log_softmax[v] : softmax[v];
       hn_softmax_args a = {floats(&x), floats(&y), outer, axis, inner};
       f(&a, 0, hn_softmax_units(&a));
       reference(&a, take_log, wanted);

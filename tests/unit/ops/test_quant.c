@@ -3,7 +3,10 @@
 #include "unit/ops/op_case.h"
 
 extern const hone_op hn_op_quantize_linear, hn_op_dequantize_linear, hn_op_dynamic_quantize_linear, hn_op_conv_integer,
-    hn_op_matmul_integer, hn_op_qlinear_conv, hn_op_qlinear_matmul;
+    hn_op_matmul_integer, hn_op_qlinear_conv, hn_op_qlinear_matmul, hn_op_qlinear_add, hn_op_qlinear_mul,
+    hn_op_qlinear_global_average_pool, hn_op_byte_lookup;
+
+#define BYTE_PAIR "u8[4] f32[] u8[] u8[4] f32[] u8[] f32[] u8[]"
 
 static const op_infer_row infer_rows[] = {
     {"the zero point's type", &hn_op_quantize_linear, "f32[2,3] f32[] i8[]", {{0}}, HONE_OK, "i8[2,3]"},
@@ -30,6 +33,33 @@ static const op_infer_row infer_rows[] = {
      {{0}},
      HONE_OK,
      "i32[4,2]"},
+    {"qlinear_add broadcasts",
+     &hn_op_qlinear_add,
+     "u8[2,1,3] f32[] u8[] i8[4,1] f32[1] i8[] f32[] i8[]",
+     {{0}},
+     HONE_OK,
+     "i8[2,4,3]"},
+    {"qlinear_add, a scale a channel",
+     &hn_op_qlinear_add,
+     "u8[3] f32[3] u8[] u8[3] f32[] u8[] f32[] u8[]",
+     {{0}},
+     HONE_MALFORMED,
+     ""},
+    {"qlinear_mul, bounds outside the type", &hn_op_qlinear_mul, BYTE_PAIR, {OP_INT("low", 256)}, HONE_MALFORMED, ""},
+    {"qlinear_mul, bounds in reverse",
+     &hn_op_qlinear_mul,
+     BYTE_PAIR,
+     {OP_INT("low", 3), OP_INT("high", 2)},
+     HONE_MALFORMED,
+     ""},
+    {"qlinear_global_average_pool",
+     &hn_op_qlinear_global_average_pool,
+     "i8[1,4,3,3] f32[] i8[] f32[] u8[]",
+     {{0}},
+     HONE_OK,
+     "u8[1,4,1,1]"},
+    {"byte_lookup", &hn_op_byte_lookup, "i8[2,N] u8[256]", {{0}}, HONE_OK, "u8[2,N]"},
+    {"byte_lookup, too short a table", &hn_op_byte_lookup, "i8[2] u8[128]", {{0}}, HONE_MALFORMED, ""},
     {"matmul_integer, zero points too few", &hn_op_matmul_integer, "u8[4,3] i8[3,2] u8[3]", {{0}}, HONE_MALFORMED, ""},
 };
 
@@ -119,7 +149,99 @@ static const op_eval_row eval_rows[] = {
      0,
      {112},
      0},
+    /* 23592961 is above the tie 22.5 * 2^20 in double; in f32 it becomes that tie. */
+    {"a sum above 2^24 becomes f32 first",
+     &hn_op_qlinear_matmul,
+     "u8[1,1] f32[] u8[] u8[1,1] f32[] u8[] f32[] u8[] i32[1]",
+     {{0}},
+     {{1}, {1}, {0}, {1}, {1}, {0}, {0x1p20}, {0}, {23592960}},
+     0,
+     {22},
+     0},
+    {"the scales' product is rounded before it is divided",
+     &hn_op_qlinear_conv,
+     "u8[1,1,1] f32[] u8[] i8[1,1,1] f32[1] i8[1] f32[] u8[]",
+     {{0}},
+     {{5}, {0x1.e75a000000000p-3}, {0}, {1}, {0x1.16a5360000000p-1}, {0}, {0x1.90593e0000000p-6}, {0}},
+     0,
+     {26},
+     0},
+    {"a tie goes to even before the zero point is added",
+     &hn_op_qlinear_matmul,
+     "u8[1,1] f32[] u8[] u8[1,1] f32[] u8[] f32[] u8[]",
+     {{0}},
+     {{5}, {0.5}, {0}, {1}, {1}, {0}, {1}, {1}},
+     0,
+     {3},
+     0},
+    {"qlinear_add: a tie goes to even after it",
+     &hn_op_qlinear_add,
+     BYTE_PAIR,
+     {{0}},
+     {{5, 7, 255, 0}, {0.5}, {0}, {0, 0, 255, 0}, {1}, {0}, {1}, {1}},
+     0,
+     {4, 4, 255, 1},
+     0},
+    {"qlinear_mul: a tie goes to even after it",
+     &hn_op_qlinear_mul,
+     BYTE_PAIR,
+     {{0}},
+     {{5, 7, 3, 1}, {0.5}, {2}, {1, 1, 100, 255}, {1}, {0}, {1}, {1}},
+     0,
+     {2, 4, 51, 0},
+     0},
+    {"bounds after the zero point and saturation",
+     &hn_op_qlinear_add,
+     BYTE_PAIR,
+     {OP_INT("low", 10), OP_INT("high", 200)},
+     {{0, 5, 150, 255}, {1}, {0}, {0, 0, 150, 0}, {1}, {0}, {1}, {10}},
+     0,
+     {10, 15, 200, 200},
+     0},
+    {"low alone, on signed bytes",
+     &hn_op_qlinear_matmul,
+     "i8[3,1] f32[] i8[] i8[1,1] f32[] i8[] f32[] i8[]",
+     {OP_INT("low", -3)},
+     {{-100, 1, 2}, {1}, {0}, {1}, {1}, {0}, {1}, {-3}},
+     0,
+     {-3, -2, -1},
+     0},
+    {"qlinear_matmul with a bias a column",
+     &hn_op_qlinear_matmul,
+     "u8[2,1] f32[] u8[] i8[1,2] f32[2] i8[2] f32[] u8[] i32[2]",
+     {{0}},
+     {{4, 6}, {0.5}, {2}, {1, 2}, {1, 0.5}, {0, 1}, {1}, {100}, {10, -20}},
+     0,
+     {106, 96, 107, 96},
+     0},
+    {"qlinear_global_average_pool",
+     &hn_op_qlinear_global_average_pool,
+     "u8[1,2,1,2] f32[] u8[] f32[] i8[]",
+     {{0}},
+     {{11, 12, 10, 255}, {1}, {10}, {1}, {3}},
+     0,
+     {5, 125},
+     0},
 };
+
+/* Bytes count by their bits, whatever their type says. */
+static void test_byte_lookup(void **state) {
+  uint8_t x[4] = {0, 1, 128, 255}, table[256], y[4] = {0};
+  static const int64_t table_dim[] = {256}, dim[] = {4};
+  (void)state;
+  for (int i = 0; i < 256; ++i) table[i] = (uint8_t)(i * 7 + 3);
+  const hone_tensor in[2] = {
+      {.type = {.kind = HONE_TENSOR, .dtype = HONE_I8, .shape = hn_shape(1, dim)}, .data = x, .bytes = sizeof x},
+      {.type = {.kind = HONE_TENSOR, .dtype = HONE_U8, .shape = hn_shape(1, table_dim)},
+       .data = table,
+       .bytes = sizeof table}};
+  hone_tensor out = {
+      .type = {.kind = HONE_TENSOR, .dtype = HONE_U8, .shape = hn_shape(1, dim)}, .data = y, .bytes = sizeof y};
+  const hone_attrs none = {0};
+  hone_eval eval = {.op = &hn_op_byte_lookup, .attrs = &none, .in_count = 2, .out_count = 1, .in = in, .out = &out};
+  assert_int_equal(hn_op_byte_lookup.eval(&eval, NULL), HONE_OK);
+  for (int i = 0; i < 4; ++i) assert_int_equal(y[i], table[x[i]]);
+}
 
 static void test_infer(void **state) {
   (void)state;
@@ -131,6 +253,7 @@ static void test_eval(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_infer), cmocka_unit_test(test_eval)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_infer), cmocka_unit_test(test_eval),
+                                     cmocka_unit_test(test_byte_lookup)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tensor/attrs.h"
 #include "tensor/shape.h"
 #include "tensor/sliding.h"
+#include "tensor/storage.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,6 +99,26 @@ static void test_type_text(void **state) {
   end(&fix);
 }
 
+static hone_type image(hone_dtype dtype, int64_t channels, int64_t width) {
+  return hn_tensor_type(dtype, 4, (int64_t[]){2, channels, 1, width});
+}
+
+/* Bytes have a block of their own, a cache line. */
+static void test_formats(void **state) {
+  (void)state;
+  const hone_type real = image(HONE_F32, 80, 3), byte = image(HONE_U8, 80, 3), whole = image(HONE_I32, 80, 3);
+  assert_true(hn_takes_format(&real, HONE_NCHW16C) && hn_takes_format(&byte, HONE_NCHW64C));
+  assert_false(hn_takes_format(&real, HONE_NCHW64C) || hn_takes_format(&byte, HONE_NCHW16C));
+  assert_true(hn_takes_format(&whole, HONE_PLAIN) && !hn_takes_format(&whole, HONE_NCHW64C));
+  assert_int_equal(hn_storage_fit(&real, HONE_NCHW64C), HONE_PLAIN);
+  assert_int_equal(hn_storage_fit(&byte, HONE_NCHW64C), HONE_NCHW64C);
+  /* One pixel of whole blocks is plain already. */
+  const hone_type real_pixel = image(HONE_F32, 80, 1), pixel = image(HONE_I8, 80, 1), full = image(HONE_I8, 128, 1);
+  assert_true(!hn_can_block(&real_pixel) && hn_can_block(&pixel) && !hn_can_block(&full));
+  assert_true(hn_reads_as(&full, HONE_NCHW64C) && !hn_reads_as(&pixel, HONE_NCHW64C));
+  assert_true(hn_reads_as(&real_pixel, HONE_NCHW16C) && !hn_reads_as(&real_pixel, HONE_NCHW32C));
+}
+
 static const hone_op pool = {
     .name = "pool",
     .attr = {HONE_STRING_ATTR("mode", "floor"), HONE_INT_ATTR("axis", -1), HONE_FLOAT_ATTR("alpha", 0.5),
@@ -128,8 +149,8 @@ static void test_attrs_complete(void **state) {
   assert_string_equal(hn_text_string(&fix.text), "[axis=3, pads=[0,1], scales=[1.0,2.5]]");
   assert_int_equal(hn_attrs_copy(&fix.arena, &full, &copy), HONE_OK);
   assert_true(hn_attrs_equal(&full, &copy));
-  const hone_attr other = text_of("mode", "ceil");
-  assert_int_equal(hn_attrs_with(&fix.arena, &full, &other, &changed), HONE_OK);
+  const hone_attr other[] = {text_of("mode", "ceil"), given[0], given[1], given[2]};
+  assert_int_equal(hn_attrs_complete(&fix.arena, &fix.diag, &pool, &(hone_attrs){4, other}, &changed), HONE_OK);
   assert_string_equal(hn_attr_text(&changed, "mode"), "ceil");
   assert_false(hn_attrs_equal(&full, &changed));
   assert_int_equal(hn_attr_ints_at(&full, "pads", 1, 9), 1);
@@ -274,14 +295,9 @@ static void test_transposed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_strides),
-      cmocka_unit_test(test_type_text),
-      cmocka_unit_test(test_attrs_complete),
-      cmocka_unit_test(test_attrs_refused),
-      cmocka_unit_test(test_sliding),
-      cmocka_unit_test(test_sliding_symbolic),
-      cmocka_unit_test(test_transposed),
+      cmocka_unit_test(test_sizes),     cmocka_unit_test(test_formats),          cmocka_unit_test(test_strides),
+      cmocka_unit_test(test_type_text), cmocka_unit_test(test_attrs_complete),   cmocka_unit_test(test_attrs_refused),
+      cmocka_unit_test(test_sliding),   cmocka_unit_test(test_sliding_symbolic), cmocka_unit_test(test_transposed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "device/host_unit.h"
 #include "ir/text.h"
-#include "tensor/layout.h"
+#include "tensor/storage.h"
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <setjmp.h>
@@ -30,6 +30,7 @@ typedef struct fake_state {
   hn_eval_state eval; /* the first, for hn_eval_prepare */
   fake_row *row;
   double ns;
+  bool computed;
 } fake_state;
 
 static inline bool is_blocked(const hone_query *query) {
@@ -61,12 +62,19 @@ static inline const char *fake_plan(const hone_query *query, void *state, hone_n
   return NULL;
 }
 
-/* A relu of blocks is one of all their floats; converts move elements; the rest is the op's own eval. */
+/* A relu of blocks is one of all their floats; converts move elements; the rest is the op's own eval. A state's first
+ * launch is the one whose error the tuner measures; of those that follow it asks the time alone, and they do nothing.
+ */
 static inline hone_status fake_launch(void *state, hone_stream *stream, const hone_launch *launch) {
   fake_state *s = state;
   ++s->row->launches;
   hone_status status = HONE_OK;
   const double before = stream->fake_now_ns;
+  if (s->computed) {
+    stream->fake_now_ns = before + s->ns;
+    return HONE_OK;
+  }
+  s->computed = true;
   if (strcmp(s->eval.op->name, "convert") == 0) {
     status = hn_layout_convert(&launch->in[0], &launch->out[0]) ? HONE_OK : HONE_INTERNAL;
   } else if (launch->in[0].type.format != HONE_PLAIN) {

@@ -113,8 +113,7 @@ static void read_limits(const hone_query *query, hn_attention_f32 *a) {
 }
 
 static const char *read_attention(const hone_query *query, state *s) {
-  const char *reason = hn_cpu_check(query, 3, ATTENTION_INPUTS, ATTENTION_OUTPUTS);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, ATTENTION_INPUTS, ATTENTION_OUTPUTS));
   for (int i = Q; i <= V; ++i)
     if (!hn_cpu_is(&query->in[i], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
   if (!hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN)) return "it is not plain f32";
@@ -147,14 +146,13 @@ static const char *read_attention(const hone_query *query, state *s) {
                                .y_step = steps_of(y, heads, v_size)};
   read_scale(query, &s->args);
   read_limits(query, &s->args);
-  reason = read_cache(query, &s->args);
-  if (!reason) reason = check_extents(&s->args);
-  return reason ? reason : read_mask(query, MASK, s);
+  HN_TRY_REASON(read_cache(query, &s->args));
+  HN_TRY_REASON(check_extents(&s->args));
+  return read_mask(query, MASK, s);
 }
 
 static const char *read_qkv_attention(const hone_query *query, state *s) {
-  const char *reason = hn_cpu_check(query, 1, 2, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 2, 1));
   if (!hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
   const hone_shape *x = &query->in[0].type.shape, *y = &query->out[0].type.shape;
@@ -180,8 +178,8 @@ static const char *read_qkv_attention(const hone_query *query, state *s) {
   s->k_at = heads * size;
   s->v_at = (heads + kv_heads) * size;
   read_scale(query, &s->args);
-  reason = check_extents(&s->args);
-  return reason ? reason : read_mask(query, QKV_MASK, s);
+  HN_TRY_REASON(check_extents(&s->args));
+  return read_mask(query, QKV_MASK, s);
 }
 
 /* Units of few rows: a key head's query heads stay together unless threads would have nothing to do. */
@@ -217,8 +215,7 @@ static void cut(const hone_query *query, state *s) {
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *kernel = query->tactic->kernel;
   state asked = {0}, *s = memory ? memory : &asked;
-  const char *reason = kernel->read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(kernel->read(query, s));
   cut(query, s);
   s->kernel = kernel->run;
   s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(&s->args));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv.c - direct convolution of f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
+/* conv.c - direct convolution in f32 on channel-blocked activations: the general case, 1x1 as a matrix product, a
  * network's first layer from plain images, depthwise without and with a channel multiplier, and transposed. A 1x1 with
  * strides may also be one without them, of the pixels it reads gathered in scratch memory. Layers whose output channels
  * are no multiple of 8, as the last of a network that segments or detects, may write plain images; between layers plain
@@ -32,7 +32,10 @@ enum { MOST_FIRST_CHANNELS = 8, MOST_PLAIN_CHANNELS = 256 };
 #define NS_PER_WEIGHT 0.13 /* out of the last cache: what a convolution of one pixel takes */
 
 static const char *read(const hone_query *query, hn_conv_f32 *out, const conv_kernel *kernel) {
-  return kernel->kind == TRANSPOSED ? hn_cpu_conv_transpose_read(query, out) : hn_cpu_conv_read(query, out);
+  hn_cpu_asked asked;
+  HN_TRY_REASON(hn_cpu_ask_f32(query, &asked));
+  return kernel->kind == TRANSPOSED ? hn_cpu_conv_transpose_read(&asked.query, out)
+                                    : hn_cpu_conv_read(&asked.query, out);
 }
 
 /* One input channel a group: the kernels for it know no groups. */
@@ -104,17 +107,16 @@ static const char *reject_shape(const hn_conv_f32 *c, const conv_kernel *kernel)
 
 /* Reads the convolution, and says why not. */
 static const char *accept(const hone_query *query, const conv_kernel *kernel, hn_conv_f32 *conv) {
-  const char *reason = read(query, conv, kernel);
-  if (reason) return reason;
-  const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
+  HN_TRY_REASON(read(query, conv, kernel));
+  const hone_format blocked = kernel->block == 32 ? HONE_NCHW32C : kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
   if (hn_reads_as(&query->out[0].type, blocked) == kernel->writes_plain) return "the output has another format";
   if (kernel->writes_plain && query->out[0].type.format != HONE_PLAIN) return "the output has another format";
   if (kernel->writes_plain && conv->out_channels > MOST_PLAIN_CHANNELS) return "it has more than 256 output channels";
   if (kernel->writes_plain && conv->out_channels % 8 == 0) return "its output channels fill blocks, as in inner layers";
   if (kernel->kind == FIRST ? query->in[0].type.format != HONE_PLAIN : !hn_reads_as(&query->in[0].type, blocked))
     return "the input has another format";
-  reason = hn_cpu_conv_constants(query);
-  return reason ? reason : reject_shape(conv, kernel);
+  HN_TRY_REASON(hn_cpu_conv_constants(query));
+  return reject_shape(conv, kernel);
 }
 
 static int64_t weight_floats(const hn_conv_f32 *c, const conv_kernel *kernel) {
@@ -233,8 +235,7 @@ static void cut(const hone_query *query, const conv_kernel *kernel, state *s) {
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   const conv_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
-  const char *reason = accept(query, kernel, &c);
-  if (reason) return reason;
+  HN_TRY_REASON(accept(query, kernel, &c));
   const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, kernel->block, weight_floats(&c, kernel));
   needs->state = sizeof(state);
   needs->packed = (size_t)packed.end * sizeof(float);
@@ -301,124 +302,132 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .plan = plan, .variants = variants, .pack = pack,  \
+  .launch = launch
 const hone_tactic hn_tactics_cpu_conv[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
      .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, POINTWISE, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512,
-                                    140.0}},
+                                    140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1_plain.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, POINTWISE, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512,
-                                    140.0}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_PLAIN}},
+     .kernel =
+         &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, POINTWISE, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.1x1_strided.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
      .kernel =
-         &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, STRIDED, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+         &(const conv_kernel){hn_conv_f32_1x1_nchw16c_avx512, STRIDED, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
      .kernel =
-         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, false, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.direct_plain.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel =
-         &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_PLAIN}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw16c_avx512, GENERAL, true, 16, HN_CONV_F32_OC_BLOCKS_AVX512, 140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.dw.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw16c_avx512, DEPTHWISE, false, 16, 1, 70.0}},
+     .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f32_nchw16c_avx512, DEPTHWISE, false, 16, 1, 70.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.dw_multiplier.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw16c_avx512, MULTIPLIED, false, 16, 1, 70.0}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_multiplier_f32_nchw16c_avx512, MULTIPLIED, false, 16, 1, 70.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw16c.first.avx512", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw16c_avx512, FIRST, false, 16, 2, 70.0}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_PLAIN, HONE_NCHW16C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw16c_avx512, FIRST, false, 16, 2, 70.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.bf16.nchw32c.dw.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_bf16_nchw32c_avx512, DEPTHWISE, false, 32, 1, 70.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.f16.nchw32c.dw.avx512", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f16_nchw32c_avx512, DEPTHWISE, false, 32, 1, 70.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw16c.avx512", .version = 2, .op = "conv_transpose",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
      .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw16c_avx512, TRANSPOSED, false, 16,
-                                    HN_CONV_F32_OC_BLOCKS_AVX512, 140.0}},
+                                    HN_CONV_F32_OC_BLOCKS_AVX512, 140.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel =
-         &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_plain.avx2", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_PLAIN}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_strided.avx2", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_avx2, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.avx2", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_PLAIN}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0}},
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_PLAIN}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_avx2, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_AVX2, 70.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw8c_avx2, DEPTHWISE, false, 8, 1, 35.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f32_nchw8c_avx2, DEPTHWISE, false, 8, 1, 35.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw_multiplier.avx2", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_avx2, MULTIPLIED, false, 8, 1, 35.0}},
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_multiplier_f32_nchw8c_avx2, MULTIPLIED, false, 8, 1, 35.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_PLAIN, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_avx2, FIRST, false, 8, 2, 35.0}},
+     .storages = {{HONE_PLAIN, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_avx2, FIRST, false, 8, 2, 35.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.bf16.nchw32c.dw.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_bf16_nchw32c_avx2, DEPTHWISE, false, 32, 1, 35.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.f16.nchw32c.dw.avx2", .version = 1, .op = "conv", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f16_nchw32c_avx2, DEPTHWISE, false, 32, 1, 35.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.avx2", .version = 2, .op = "conv_transpose",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
      .kernel = &(const conv_kernel){hn_conv_transpose_f32_nchw8c_avx2, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_AVX2,
-                                    70.0}},
+                                    70.0},
+     COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_PLAIN}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+     .storages = {{HONE_NCHW8C, HONE_PLAIN}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, POINTWISE, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.1x1_strided.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_1x1_nchw8c_c, STRIDED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.direct_plain.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_PLAIN}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+     .storages = {{HONE_NCHW8C, HONE_PLAIN}},
+     .kernel = &(const conv_kernel){hn_conv_f32_nchw8c_c, GENERAL, true, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_nchw8c_c, DEPTHWISE, false, 8, 1, 5.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f32_nchw8c_c, DEPTHWISE, false, 8, 1, 5.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.dw_multiplier.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_dw_multiplier_nchw8c_c, MULTIPLIED, false, 8, 1, 5.0}},
+     .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_multiplier_f32_nchw8c_c, MULTIPLIED, false, 8, 1, 5.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f32.nchw8c.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .storages = {{HONE_PLAIN, HONE_NCHW8C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_c, FIRST, false, 8, 2, 5.0}},
+     .storages = {{HONE_PLAIN, HONE_NCHW8C}},
+     .kernel = &(const conv_kernel){hn_conv_f32_first_nchw8c_c, FIRST, false, 8, 2, 5.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.bf16.nchw32c.dw.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_bf16_nchw32c_c, DEPTHWISE, false, 32, 1, 5.0}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv.f16.nchw32c.dw.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const conv_kernel){hn_conv_dw_f16_nchw32c_c, DEPTHWISE, false, 32, 1, 5.0}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.f32.nchw8c.c", .version = 2, .op = "conv_transpose",
-     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
+     .isa = HONE_ISA_C, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
      .kernel =
-         &(const conv_kernel){hn_conv_transpose_f32_nchw8c_c, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0}},
+         &(const conv_kernel){hn_conv_transpose_f32_nchw8c_c, TRANSPOSED, false, 8, HN_CONV_F32_OC_BLOCKS_C, 10.0},
+     COMMON},
     {0}};

@@ -10,7 +10,7 @@ enum { SCALE = 5, SHIFT = 6 }; /* inputs */
 
 typedef struct affine_kernel {
   void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-  hn_channel_affine_f32_fn *affine;
+  hn_channel_affine_fn *affine;
   int block, most;
   double flops_per_ns;
 } affine_kernel;
@@ -28,13 +28,12 @@ typedef struct state {
 enum { UNIT_BYTES = 128 << 10, LEAST_PIXELS = 28 };
 
 static const char *read(const hone_query *query, const affine_kernel *kernel, hn_conv_f32 *c) {
-  const char *reason = hn_cpu_conv_read_affine(query, c), *act = hn_attr_text(query->attrs, "pre_act");
-  if (reason) return reason;
+  const char *act = hn_attr_text(query->attrs, "pre_act");
+  HN_TRY_REASON(hn_cpu_conv_read_affine(query, c));
   const hone_format blocked = kernel->block == 16 ? HONE_NCHW16C : HONE_NCHW8C;
   if (!hn_reads_as(&query->in[0].type, blocked) || !hn_reads_as(&query->out[0].type, blocked))
     return "it has another format";
-  reason = hn_cpu_conv_constants(query);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_constants(query));
   for (int i = SCALE; i <= SHIFT; ++i) {
     if (!hn_cpu_given(query, i)) return "nothing is done to its input";
     if (!(query->constant_mask >> i & 1) || !hn_cpu_is(&query->in[i], HONE_F32, HONE_PLAIN) ||
@@ -93,8 +92,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   const affine_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
-  const char *reason = read(query, kernel, c);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, kernel, c));
   lay_out(query, kernel, s);
   s->batch = c->batch;
   s->pixels = c->out_height * c->out_width;

@@ -41,8 +41,7 @@ static const char *read_axes(const hn_sliding *s, hn_conv_f32 *c) {
 
 /* dtypes, ranks, and the extents that x, w and y share; w's dims 0 and 1 are the caller's. */
 static const char *read_ports(const hone_query *query, int most, int axes, hn_conv_f32 *c) {
-  const char *reason = hn_cpu_check(query, 2, most, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, most, 1));
   const hone_type *x = &query->in[0].type, *w = &query->in[1].type, *y = &query->out[0].type;
   if (x->kind != HONE_TENSOR || x->dtype != HONE_F32 || y->kind != HONE_TENSOR || y->dtype != HONE_F32 ||
       !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN))
@@ -74,19 +73,18 @@ static const char *check_out(const hone_query *query, const hn_sliding *s, const
 
 static const char *read_conv(const hone_query *query, int most, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, most, axes, out);
-  if (reason) return reason;
+  HN_TRY_REASON(read_ports(query, most, axes, out));
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->out_channels || w->dim[1] != out->in_channels / out->groups)
     return "the weights have other channels";
   hn_sliding sliding;
   if (hn_sliding_make(NULL, NULL, query->attrs, &query->in[0].type.shape, w->dim + 2, &sliding) != HONE_OK)
     return "its window does not fit";
-  reason = read_axes(&sliding, out);
-  if (!reason) reason = check_out(query, &sliding, out);
-  if (!reason) reason = hn_cpu_epilogue_check(query, 2, 3, out->out_channels);
-  if (!reason) hn_cpu_activation(query->attrs, &out->epilogue);
-  return reason;
+  HN_TRY_REASON(read_axes(&sliding, out));
+  HN_TRY_REASON(check_out(query, &sliding, out));
+  HN_TRY_REASON(hn_cpu_epilogue_check(query, 2, 3, out->out_channels));
+  hn_cpu_activation(query->attrs, &out->epilogue);
+  return NULL;
 }
 
 const char *hn_cpu_conv_read(const hone_query *query, hn_conv_f32 *out) { return read_conv(query, 5, 2, out); }
@@ -97,19 +95,18 @@ const char *hn_cpu_conv_read_affine(const hone_query *query, hn_conv_f32 *out) {
 
 static const char *read_transposed(const hone_query *query, int axes, hn_conv_f32 *out) {
   *out = (hn_conv_f32){0};
-  const char *reason = read_ports(query, 3, axes, out);
-  if (reason) return reason;
+  HN_TRY_REASON(read_ports(query, 3, axes, out));
   const hone_shape *w = &query->in[1].type.shape;
   if (w->dim[0] != out->in_channels || w->dim[1] != out->out_channels / out->groups)
     return "the weights have other channels";
   hn_sliding sliding;
   if (hn_sliding_make_transposed(NULL, NULL, query->attrs, &query->in[0].type.shape, w->dim + 2, &sliding) != HONE_OK)
     return "its window does not fit";
-  reason = read_axes(&sliding, out);
-  if (!reason) reason = check_out(query, &sliding, out);
-  if (!reason && !hn_cpu_activation(query->attrs, &out->epilogue)) reason = "its activation is not known";
-  if (!reason && hn_cpu_has_slope(&out->epilogue)) reason = "it has slopes";
-  if (reason || !hn_cpu_given(query, 2)) return reason;
+  HN_TRY_REASON(read_axes(&sliding, out));
+  HN_TRY_REASON(check_out(query, &sliding, out));
+  if (!hn_cpu_activation(query->attrs, &out->epilogue)) return "its activation is not known";
+  if (hn_cpu_has_slope(&out->epilogue)) return "it has slopes";
+  if (!hn_cpu_given(query, 2)) return NULL;
   if (!hn_cpu_is(&query->in[2], HONE_F32, HONE_PLAIN) || query->in[2].type.shape.rank != 1 ||
       query->in[2].type.shape.dim[0] != out->out_channels)
     return "the bias has another type or length";
@@ -131,12 +128,13 @@ const char *hn_cpu_conv_constants(const hone_query *query) {
   return NULL;
 }
 
-int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, int64_t channels, int block) {
+/* 0 for an absent input. */
+static int64_t channel_floats(const hone_query *query, int input, int64_t channels, int block) {
   return hn_cpu_given(query, input) ? hn_ceil_div(channels, block) * block : 0;
 }
 
 void hn_cpu_conv_pack_channels(const hone_query *query, int input, int64_t channels, int block, float *to) {
-  const int64_t padded = hn_cpu_conv_channel_floats(query, input, channels, block);
+  const int64_t padded = channel_floats(query, input, channels, block);
   const float *from = padded ? query->in[input].constant->data : NULL;
   for (int64_t i = 0; i < padded; ++i) to[i] = i < channels ? from[i] : 0;
 }
@@ -144,8 +142,8 @@ void hn_cpu_conv_pack_channels(const hone_query *query, int input, int64_t chann
 hn_cpu_conv_layout hn_cpu_conv_lay_out(const hone_query *query, const hn_conv_f32 *c, int block,
                                        int64_t weight_floats) {
   hn_cpu_conv_layout at = {.bias_at = weight_floats, .has_residual = hn_cpu_given(query, 3)};
-  at.slopes_at = at.bias_at + hn_cpu_conv_channel_floats(query, 2, c->out_channels, block);
-  at.end = at.slopes_at + hn_cpu_conv_channel_floats(query, 4, c->out_channels, block);
+  at.slopes_at = at.bias_at + channel_floats(query, 2, c->out_channels, block);
+  at.end = at.slopes_at + channel_floats(query, 4, c->out_channels, block);
   return at;
 }
 

@@ -26,9 +26,8 @@ const char *hn_cpu_conv_transpose_read_3d(const hone_query *query, hn_conv_f32 *
 enum { HN_CPU_CONV_PACKED = 1 << 1 | 1 << 2 | 1 << 4 };
 const char *hn_cpu_conv_constants(const hone_query *query);
 
-/* A constant with an element for each channel as blocked kernels want it, behind packed weights: floats, 0 for an
- * absent input; pack writes whole blocks, zeros behind the last channel. */
-int64_t hn_cpu_conv_channel_floats(const hone_query *query, int input, int64_t channels, int block);
+/* A constant with an element for each channel as blocked kernels want it, behind packed weights: whole blocks, zeros
+ * behind the last channel; nothing for an absent input. */
 void hn_cpu_conv_pack_channels(const hone_query *query, int input, int64_t channels, int block, float *to);
 
 /* Where bias and slopes of one convolution lie in what pack wrote, in floats: behind its weights, in this order. */

@@ -36,8 +36,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   const hn_cpu_gemm_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
   hn_gemm_f32 *g = &s->gemm;
-  const char *reason = hn_cpu_conv_read_3d(query, c);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_read_3d(query, c));
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   const int64_t pixels = pixels_of(c), panel = kernel->panel;
   const int64_t threads = hn_cpu_threads(query->facts);

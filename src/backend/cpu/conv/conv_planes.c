@@ -20,8 +20,7 @@ typedef struct state {
 static const double flops_per_ns = 25;
 
 static const char *read(const hone_query *query, state *s) {
-  const char *reason = hn_cpu_conv_read(query, &s->conv);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_read(query, &s->conv));
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   s->kernel = query->tactic->kernel;
   s->has_bias = hn_cpu_given(query, 2);
@@ -39,8 +38,7 @@ static const char *plan_pointwise(const hone_query *query, void *state_memory, h
   enum { MOST_CHANNELS = 128, RUN_BYTES = 16384, LEAST_RUN = 256 };
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   hn_conv_f32 *c = &s->conv;
-  const char *reason = read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, s));
   if (c->kernel_height * c->kernel_width != 1 || c->stride_height * c->stride_width != 1 ||
       c->out_height != c->in_height || c->out_width != c->in_width || c->pad_top + c->pad_left != 0)
     return "it is not 1x1 with stride 1 and no pads";
@@ -63,8 +61,7 @@ static const char *plan_depthwise(const hone_query *query, void *state_memory, h
   static const double most = 0.3;          /* of the peak: the sums alone */
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   hn_conv_f32 *c = &s->conv;
-  const char *reason = read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, s));
   if (c->groups != c->in_channels || (c->groups == 1 && c->out_channels > 1)) return "it is not depthwise";
   if (c->kernel_height * c->kernel_width > HN_CONV_F32_DW_PLAIN_TAPS) return "the kernel has more than 128 taps";
   const double rows =

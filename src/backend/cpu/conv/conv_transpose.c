@@ -41,8 +41,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   const hn_cpu_gemm_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
-  const char *reason = hn_cpu_conv_transpose_read_3d(query, c);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_transpose_read_3d(query, c));
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
   const double rows = (double)(c->out_channels / c->groups) * (double)taps_of(c);
   if (rows * (double)pixels_of(c) > sent_limit) return "it needs too much scratch memory";

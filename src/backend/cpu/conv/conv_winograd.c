@@ -44,12 +44,10 @@ static bool are_ordinary(const hone_tensor *weights) {
 
 /* Reads the convolution, and says why not. */
 static const char *accept(const hone_query *query, const winograd_kernel *kernel, hn_conv_f32 *c) {
-  const char *reason = hn_cpu_conv_read(query, c);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_read(query, c));
   if (query->in[0].type.format != kernel->format) return "the input has another format";
   if (query->out[0].type.format != kernel->format) return "the output has another format";
-  reason = hn_cpu_conv_constants(query);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_conv_constants(query));
   if (c->kernel_height != 3 || c->kernel_width != 3) return "it is not 3x3";
   if (c->stride_height * c->stride_width * c->dilation_height * c->dilation_width != 1)
     return "it has a stride or a dilation";
@@ -126,8 +124,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   const winograd_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->w.conv;
-  const char *reason = accept(query, kernel, c);
-  if (reason) return reason;
+  HN_TRY_REASON(accept(query, kernel, c));
   const int64_t tiles = tiles_of(c, kernel->tile), threads = hn_cpu_threads(query->facts);
   const int64_t blocks = hn_ceil_div(c->out_channels, kernel->block);
   int64_t block_tiles = hn_cpu_lesser(hn_cpu_conv_param(query, 0, INT64_MAX, TILE_STEP), tiles);

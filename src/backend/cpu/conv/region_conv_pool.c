@@ -12,7 +12,7 @@ enum { MOST_BAND = 8, MOST_FIRST_CHANNELS = 8 };
 /* One row's kernels. */
 typedef struct region_kernel {
   void (*run)(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-  hn_pool_f32_fn *max, *average;
+  hn_pool_fn *max, *average;
   int block, most; /* lanes of a block, the widest set */
   bool is_first;   /* reads plain images */
   hone_format format;
@@ -22,7 +22,7 @@ typedef struct state {
   const region_kernel *kernel;
   hn_conv_f32 conv;  /* without pointers; of one image */
   hn_pool_args pool; /* of whole planes */
-  hn_pool_f32_fn *fold;
+  hn_pool_fn *fold;
   int64_t images, in_image, blocks, band, strip_rows, strips;
   int64_t rows; /* of a plane of scratch */
   int64_t worker_floats;
@@ -87,8 +87,7 @@ static const char *read_windows(const hone_query *query, const region_kernel *ke
 static const char *read_layers(const hone_query *query, const region_kernel *kernel, state *s) {
   hn_region_attrs attrs;
   hn_sliding sliding;
-  const char *reason = hn_cpu_check(query, W + 1, PORTS, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, W + 1, PORTS, 1));
   const hone_type *x = &query->in[X].type, *w = &query->in[W].type, *y = &query->out[0].type;
   if (x->kind != HONE_TENSOR || w->kind != HONE_TENSOR || y->kind != HONE_TENSOR || y->dtype != HONE_F32)
     return "it is not f32";
@@ -98,8 +97,8 @@ static const char *read_layers(const hone_query *query, const region_kernel *ker
   if (hn_sliding_make(NULL, NULL, &attrs.attrs, &x->shape, w->shape.dim + 2, &sliding) != HONE_OK)
     return "the convolution's window does not fit";
   const hone_type middle = hn_cpu_region_type(x, w->shape.dim[0], &sliding);
-  reason = hn_cpu_region_read(query, &attrs, x, W, -1, &middle, &s->conv);
-  return reason ? reason : read_windows(query, kernel, &middle, s);
+  HN_TRY_REASON(hn_cpu_region_read(query, &attrs, x, W, -1, &middle, &s->conv));
+  return read_windows(query, kernel, &middle, s);
 }
 
 /* Minimal filtering needs a fourth of the multiplications. */
@@ -111,8 +110,7 @@ static bool is_for_winograd(const hn_conv_f32 *c) {
 
 /* Reads the layers, and says why not. */
 static const char *accept(const hone_query *query, const region_kernel *kernel, state *s) {
-  const char *reason = read_layers(query, kernel, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read_layers(query, kernel, s));
   const hn_conv_f32 *c = &s->conv;
   if (!hn_reads_as(&query->out[0].type, kernel->format)) return "the output has another format";
   if (kernel->is_first ? query->in[X].type.format != HONE_PLAIN : !hn_reads_as(&query->in[X].type, kernel->format))
@@ -169,8 +167,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   const region_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 *c = &s->conv;
   const hn_pool_args *p = &s->pool;
-  const char *reason = accept(query, kernel, s);
-  if (reason) return reason;
+  HN_TRY_REASON(accept(query, kernel, s));
   s->kernel = kernel;
   s->images = c->batch;
   s->band = hn_cpu_lesser(hn_cpu_conv_param(query, 0, MOST_BAND, 4), p->out_h);
@@ -285,43 +282,40 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B, .plan = plan, .variants = variants, .pack = pack,     \
+  .launch = launch, .efficiency = HN_CPU_REGION_EFFICIENCY
 const hone_tactic hn_tactics_cpu_region_conv_pool[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw16c.direct.avx512", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_NCHW16C, HONE_NCHW16C}},
      .kernel = &(const region_kernel){hn_conv_f32_nchw16c_avx512, hn_pool_max_f32_avx512, hn_pool_average_f32_avx512,
-                                      16, HN_CONV_F32_OC_BLOCKS_AVX512, false, HONE_NCHW16C}},
+                                      16, HN_CONV_F32_OC_BLOCKS_AVX512, false, HONE_NCHW16C},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw16c.first.avx512", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_PLAIN, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_PLAIN, HONE_NCHW16C}},
      .kernel = &(const region_kernel){hn_conv_f32_first_nchw16c_avx512, hn_pool_max_f32_avx512,
-                                      hn_pool_average_f32_avx512, 16, 2, true, HONE_NCHW16C}},
+                                      hn_pool_average_f32_avx512, 16, 2, true, HONE_NCHW16C},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.direct.avx2", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
      .kernel = &(const region_kernel){hn_conv_f32_nchw8c_avx2, hn_pool_max_f32_avx2, hn_pool_average_f32_avx2, 8,
-                                      HN_CONV_F32_OC_BLOCKS_AVX2, false, HONE_NCHW8C}},
+                                      HN_CONV_F32_OC_BLOCKS_AVX2, false, HONE_NCHW8C},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.first.avx2", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_PLAIN, HONE_NCHW8C}},
      .kernel = &(const region_kernel){hn_conv_f32_first_nchw8c_avx2, hn_pool_max_f32_avx2, hn_pool_average_f32_avx2, 8,
-                                      2, true, HONE_NCHW8C}},
+                                      2, true, HONE_NCHW8C},
+     COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.direct.c", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_C, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
      .kernel = &(const region_kernel){hn_conv_f32_nchw8c_c, hn_pool_max_f32_c, hn_pool_average_f32_c, 8,
-                                      HN_CONV_F32_OC_BLOCKS_C, false, HONE_NCHW8C}},
+                                      HN_CONV_F32_OC_BLOCKS_C, false, HONE_NCHW8C},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_pool.f32.nchw8c.first.c", .version = 1, .op = "conv_pool",
-     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 1 << W | 1 << B,
-     .storages = {{HONE_PLAIN, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .efficiency = HN_CPU_REGION_EFFICIENCY,
+     .isa = HONE_ISA_C, .storages = {{HONE_PLAIN, HONE_NCHW8C}},
      .kernel = &(const region_kernel){hn_conv_f32_first_nchw8c_c, hn_pool_max_f32_c, hn_pool_average_f32_c, 8, 2, true,
-                                      HONE_NCHW8C}},
+                                      HONE_NCHW8C},
+     COMMON},
     {0}};

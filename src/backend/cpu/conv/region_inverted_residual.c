@@ -81,8 +81,7 @@ static void plan_scratch(state *s, int block) {
 
 /* Reads the layers, and says why not. */
 static const char *accept(const hone_query *query, const region_kernel *kernel, state *s) {
-  const char *reason = read_layers(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read_layers(query, s));
   if (!hn_reads_as(&query->in[X].type, kernel->format)) return "the input has another format";
   if (!hn_reads_as(&query->out[0].type, kernel->format)) return "the output has another format";
   const hn_conv_f32 *d = &s->depthwise;
@@ -154,8 +153,7 @@ static int32_t tile_blocks(int64_t blocks, int most) {
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked = {0}, *s = state_memory ? state_memory : &asked;
   const region_kernel *kernel = query->tactic->kernel;
-  const char *reason = accept(query, kernel, s);
-  if (reason) return reason;
+  HN_TRY_REASON(accept(query, kernel, s));
   s->kernel = kernel;
   place_weights(s, kernel->block);
   const int64_t rows = s->depthwise.out_height;
@@ -304,18 +302,18 @@ const hone_tactic hn_tactics_cpu_region_inverted_residual[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED,
      .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .efficiency = HN_CPU_REGION_EFFICIENCY,
-     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw16c_avx512, hn_conv_f32_dw_nchw16c_avx512, 16,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw16c_avx512, hn_conv_dw_f32_nchw16c_avx512, 16,
                                       HN_CONV_F32_OC_BLOCKS_AVX512, HONE_NCHW16C}},
     {sizeof(hone_tactic), .name = "cpu.inverted_residual.f32.nchw8c.avx2", .version = 1, .op = "inverted_residual",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED,
      .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
      .efficiency = HN_CPU_REGION_EFFICIENCY,
-     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_avx2, hn_conv_f32_dw_nchw8c_avx2, 8,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_avx2, hn_conv_dw_f32_nchw8c_avx2, 8,
                                       HN_CONV_F32_OC_BLOCKS_AVX2, HONE_NCHW8C}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.inverted_residual.f32.nchw8c.c", .version = 1, .op = "inverted_residual",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = PACKED, .storages = {{HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch, .efficiency = HN_CPU_REGION_EFFICIENCY,
-     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_c, hn_conv_f32_dw_nchw8c_c, 8, HN_CONV_F32_OC_BLOCKS_C,
+     .kernel = &(const region_kernel){hn_conv_f32_1x1_nchw8c_c, hn_conv_dw_f32_nchw8c_c, 8, HN_CONV_F32_OC_BLOCKS_C,
                                       HONE_NCHW8C}},
     {0}};

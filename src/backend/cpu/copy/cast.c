@@ -14,24 +14,53 @@ typedef struct state {
 } state;
 
 /* The same pairs for every instruction set. */
-#define ROWS(suffix)                                                                                                   \
-  static const row rows_##suffix[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_##suffix},                                  \
-                                      {HONE_F16, HONE_F32, hn_cast_f16_f32_##suffix},                                  \
-                                      {HONE_F32, HONE_BF16, hn_cast_f32_bf16_##suffix},                                \
-                                      {HONE_BF16, HONE_F32, hn_cast_bf16_f32_##suffix},                                \
-                                      {HONE_F32, HONE_I64, hn_cast_f32_i64_##suffix},                                  \
-                                      {HONE_I64, HONE_F32, hn_cast_i64_f32_##suffix},                                  \
-                                      {HONE_F32, HONE_I32, hn_cast_f32_i32_##suffix},                                  \
-                                      {HONE_I32, HONE_F32, hn_cast_i32_f32_##suffix},                                  \
-                                      {HONE_F32, HONE_I8, hn_cast_f32_i8_##suffix},                                    \
-                                      {HONE_I8, HONE_F32, hn_cast_i8_f32_##suffix},                                    \
-                                      {HONE_F32, HONE_U8, hn_cast_f32_u8_##suffix},                                    \
-                                      {HONE_U8, HONE_F32, hn_cast_u8_f32_##suffix},                                    \
-                                      {HONE_F32, HONE_BOOL, hn_cast_f32_bool_##suffix},                                \
-                                      {HONE_BOOL, HONE_F32, hn_cast_u8_f32_##suffix},                                  \
-                                      {HONE_NONE, HONE_NONE, NULL}};
-#define ROWS_OF(suffix, ISA) ROWS(suffix)
-HN_EACH_ISA(ROWS_OF)
+#ifndef HONE_NO_AVX
+static const row rows_avx512[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_avx512},
+                                  {HONE_F16, HONE_F32, hn_cast_f16_f32_avx512},
+                                  {HONE_F32, HONE_BF16, hn_cast_f32_bf16_avx512},
+                                  {HONE_BF16, HONE_F32, hn_cast_bf16_f32_avx512},
+                                  {HONE_F32, HONE_I64, hn_cast_f32_i64_avx512},
+                                  {HONE_I64, HONE_F32, hn_cast_i64_f32_avx512},
+                                  {HONE_F32, HONE_I32, hn_cast_f32_i32_avx512},
+                                  {HONE_I32, HONE_F32, hn_cast_i32_f32_avx512},
+                                  {HONE_F32, HONE_I8, hn_cast_f32_i8_avx512},
+                                  {HONE_I8, HONE_F32, hn_cast_i8_f32_avx512},
+                                  {HONE_F32, HONE_U8, hn_cast_f32_u8_avx512},
+                                  {HONE_U8, HONE_F32, hn_cast_u8_f32_avx512},
+                                  {HONE_F32, HONE_BOOL, hn_cast_f32_bool_avx512},
+                                  {HONE_BOOL, HONE_F32, hn_cast_u8_f32_avx512},
+                                  {HONE_NONE, HONE_NONE, NULL}};
+static const row rows_avx2[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_avx2},
+                                {HONE_F16, HONE_F32, hn_cast_f16_f32_avx2},
+                                {HONE_F32, HONE_BF16, hn_cast_f32_bf16_avx2},
+                                {HONE_BF16, HONE_F32, hn_cast_bf16_f32_avx2},
+                                {HONE_F32, HONE_I64, hn_cast_f32_i64_avx2},
+                                {HONE_I64, HONE_F32, hn_cast_i64_f32_avx2},
+                                {HONE_F32, HONE_I32, hn_cast_f32_i32_avx2},
+                                {HONE_I32, HONE_F32, hn_cast_i32_f32_avx2},
+                                {HONE_F32, HONE_I8, hn_cast_f32_i8_avx2},
+                                {HONE_I8, HONE_F32, hn_cast_i8_f32_avx2},
+                                {HONE_F32, HONE_U8, hn_cast_f32_u8_avx2},
+                                {HONE_U8, HONE_F32, hn_cast_u8_f32_avx2},
+                                {HONE_F32, HONE_BOOL, hn_cast_f32_bool_avx2},
+                                {HONE_BOOL, HONE_F32, hn_cast_u8_f32_avx2},
+                                {HONE_NONE, HONE_NONE, NULL}};
+#endif
+static const row rows_c[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_c},
+                             {HONE_F16, HONE_F32, hn_cast_f16_f32_c},
+                             {HONE_F32, HONE_BF16, hn_cast_f32_bf16_c},
+                             {HONE_BF16, HONE_F32, hn_cast_bf16_f32_c},
+                             {HONE_F32, HONE_I64, hn_cast_f32_i64_c},
+                             {HONE_I64, HONE_F32, hn_cast_i64_f32_c},
+                             {HONE_F32, HONE_I32, hn_cast_f32_i32_c},
+                             {HONE_I32, HONE_F32, hn_cast_i32_f32_c},
+                             {HONE_F32, HONE_I8, hn_cast_f32_i8_c},
+                             {HONE_I8, HONE_F32, hn_cast_i8_f32_c},
+                             {HONE_F32, HONE_U8, hn_cast_f32_u8_c},
+                             {HONE_U8, HONE_F32, hn_cast_u8_f32_c},
+                             {HONE_F32, HONE_BOOL, hn_cast_f32_bool_c},
+                             {HONE_BOOL, HONE_F32, hn_cast_u8_f32_c},
+                             {HONE_NONE, HONE_NONE, NULL}};
 
 static hn_cast_fn *find(const row *rows, const hone_query *query) {
   for (; rows->kernel; ++rows)
@@ -40,8 +69,7 @@ static hn_cast_fn *find(const row *rows, const hone_query *query) {
 }
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   if (in->format != HONE_PLAIN || out->format != HONE_PLAIN) return "it is not plain";
   if (!hn_shape_equal(&in->shape, &out->shape)) return "the output has another shape";

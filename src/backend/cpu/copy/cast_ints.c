@@ -11,8 +11,7 @@ typedef struct state {
 } state;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   const hone_type *const both[] = {in, out};
   for (int i = 0; i < 2; ++i) {

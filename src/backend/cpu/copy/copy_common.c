@@ -21,6 +21,12 @@ const char *hn_cpu_check_moves(const hone_query *query, bool any_format) {
   return NULL;
 }
 
+const char *hn_cpu_check_held(const hone_query *query) {
+  const hone_dtype dtype = query->in[0].type.dtype;
+  if (hn_cpu_held(query->tactic) == HONE_F32 || dtype == HONE_BF16 || dtype == HONE_F16) return NULL;
+  return "the row for any type does the same";
+}
+
 const char *hn_cpu_check_list(const hone_query *query, int input, int64_t room) {
   const hone_type *type = &query->in[input].type;
   if (type->dtype != HONE_I64 && type->dtype != HONE_I32) return "a list is not of i32 or i64";

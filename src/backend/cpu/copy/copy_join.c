@@ -53,6 +53,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const pieces p = pieces_of(query);
   const char *reason = p.joins ? hn_cpu_check(query, 1, MAX_PARTS, 1) : hn_cpu_check(query, 1, 2, MAX_PARTS);
   if (!reason) reason = hn_cpu_check_moves(query, true);
+  if (!reason) reason = hn_cpu_check_held(query);
   if (!reason) reason = check(query, &p);
   if (reason) return reason;
   state *s = memory;
@@ -104,9 +105,27 @@ static int64_t overlay(const hone_query *query, int input, int output) {
 
 const hone_tactic hn_tactics_cpu_copy_join[] = {
     {sizeof(hone_tactic), .name = "cpu.concat.any.c", .version = 1, .op = "concat", .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch_concat, .overlay = overlay, .kernel = &(const row_kernel){.joins = true}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_NCHW16C, HONE_NCHW16C},
+                  {HONE_NCHW8C, HONE_NCHW8C},
+                  {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch_concat, .overlay = overlay, .kernel = &(const row_kernel){.joins = true}},
+    {sizeof(hone_tactic), .name = "cpu.concat.halves.c", .version = 1, .op = "concat", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .plan = plan, .launch = launch_concat, .overlay = overlay, .kernel = &(const row_kernel){.joins = true}},
     {sizeof(hone_tactic), .name = "cpu.split.any.c", .version = 1, .op = "split", .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch_split, .overlay = overlay, .kernel = &(const row_kernel){.joins = false}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_NCHW16C, HONE_NCHW16C},
+                  {HONE_NCHW8C, HONE_NCHW8C},
+                  {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch_split, .overlay = overlay, .kernel = &(const row_kernel){.joins = false}},
+    {sizeof(hone_tactic), .name = "cpu.split.halves.c", .version = 1, .op = "split", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .plan = plan, .launch = launch_split, .overlay = overlay, .kernel = &(const row_kernel){.joins = false}},
     {0}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy_lanes.c - blocked f32 tensors joined, reordered and cut along their channels where that does not keep to whole
- * blocks: channel_gather, and the concats and splits that copy_join.c leaves. What each lane of each output block takes
- * is worked out when it is prepared; channel_gather of plain tensors of any type copies planes. */
+/* copy_lanes.c - blocked tensors of f32 and halves joined, reordered and cut along their channels where that does not
+ * keep to whole blocks: channel_gather, and the concats and splits that copy_join.c leaves. What each lane of each
+ * output block takes is worked out when it is prepared; channel_gather of plain tensors of any type copies planes. */
 #include "backend/cpu/copy/copy.h"
-#include "kernels/cpu/copy/lanes.h"
+#include "tensor/storage.h"
 #include <string.h>
 
 enum { MOST_TENSORS = 64 };
@@ -12,7 +12,7 @@ static const int64_t most_channels = 1 << 16;
 
 typedef struct row_kernel {
   kind kind;
-  hn_lanes_f32_fn *run;
+  hn_lanes_fn *run;
 } row_kernel;
 
 /* Outputs, channel after channel, from the inputs' channels counted through. */
@@ -50,14 +50,12 @@ static const char *check_tensors(const hone_fact *facts, int count, const hone_t
 }
 
 static const char *check(const hone_query *query, kind k) {
-  const char *reason = hn_cpu_check(query, 1, MOST_TENSORS, MOST_TENSORS);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, MOST_TENSORS, MOST_TENSORS));
   const wiring w = wiring_of(query, k);
   const hone_type *like = &query->in[0].type;
   if (like->shape.rank < 2) return "it has no channels";
-  reason = check_tensors(w.in, w.in_count, like);
-  if (!reason) reason = check_tensors(w.out, w.out_count, like);
-  if (reason) return reason;
+  HN_TRY_REASON(check_tensors(w.in, w.in_count, like));
+  HN_TRY_REASON(check_tensors(w.out, w.out_count, like));
   const int64_t ins = channels_of(w.in, w.in_count), outs = channels_of(w.out, w.out_count);
   if (k != CHANNEL_GATHER) {
     if (hn_cpu_axis(query, "axis", like->shape.rank) != 1) return "it is not along the channels";
@@ -71,11 +69,12 @@ static const char *check(const hone_query *query, kind k) {
 }
 
 static const char *check_blocked(const hone_query *query, kind k) {
-  const char *reason = check(query, k);
-  if (reason) return reason;
-  if (query->in[0].type.dtype != HONE_F32) return "it is not f32";
-  const int block = hn_format_block(query->in[0].type.format);
-  if (block == 1) return "it is not blocked";
+  HN_TRY_REASON(check(query, k));
+  const hone_type *x = &query->in[0].type;
+  const bool is_half = x->dtype == HONE_BF16 || x->dtype == HONE_F16;
+  if (hn_cpu_held(query->tactic) == HONE_F32 ? x->dtype != HONE_F32 : !is_half) return "it is of another type";
+  if (x->format != hn_storage_format(query->tactic->storages[0].in)) return "it has another format";
+  const int block = hn_format_block(x->format);
   if (k == CHANNEL_GATHER) return NULL;
   const wiring w = wiring_of(query, k);
   const hone_fact *parts = w.in_count > 1 ? w.in : w.out;
@@ -86,7 +85,7 @@ static const char *check_blocked(const hone_query *query, kind k) {
 }
 
 typedef struct state {
-  hn_lanes_f32_fn *kernel;
+  hn_lanes_fn *kernel;
   hn_lanes_args args;
   int64_t grain;
   int64_t in_blocks[MOST_TENSORS], out_blocks[MOST_TENSORS];
@@ -148,8 +147,7 @@ static int64_t wire(const hone_query *query, kind k, state *s, int64_t *part_cou
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *row = query->tactic->kernel;
-  const char *reason = check_blocked(query, row->kind);
-  if (reason) return reason;
+  HN_TRY_REASON(check_blocked(query, row->kind));
   state *s = memory;
   int64_t parts;
   const int64_t blocks = wire(query, row->kind, s, &parts);
@@ -175,7 +173,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 
 /* The arguments are the launch's own: a state may serve several. */
 typedef struct job {
-  hn_lanes_f32_fn *kernel;
+  hn_lanes_fn *kernel;
   hn_lanes_args args;
 } job;
 
@@ -187,8 +185,8 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
-  const float *x[MOST_TENSORS];
-  float *y[MOST_TENSORS];
+  const void *x[MOST_TENSORS];
+  void *y[MOST_TENSORS];
   for (int i = 0; i < launch->in_count; ++i) x[i] = launch->in[i].data;
   for (int i = 0; i < launch->out_count; ++i) y[i] = launch->out[i].data;
   job j = {s->kernel, s->args};
@@ -205,12 +203,12 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 /* The state is where the channels' list is. */
 static const char *plan_plain(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check_moves(query, false);
-  if (!reason) reason = check(query, CHANNEL_GATHER);
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
+  HN_TRY_REASON(check(query, CHANNEL_GATHER));
   const int64_t **channels = memory;
   needs->state = sizeof *channels;
-  if (!reason && channels) (void)hn_attr_ints(query->attrs, "channels", channels);
-  return reason;
+  if (channels) (void)hn_attr_ints(query->attrs, "channels", channels);
+  return NULL;
 }
 
 typedef struct planes {
@@ -261,6 +259,18 @@ const hone_tactic hn_tactics_cpu_copy_lanes[] = {
     {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.avx512", .version = 1, .op = "split", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.halves.lanes.avx512", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.concat.halves.lanes.avx512", .version = 1, .op = "concat",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CONCAT, hn_lanes_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.split.halves.lanes.avx512", .version = 1, .op = "split", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){SPLIT, hn_lanes_bf16_avx512}},
     {sizeof(hone_tactic), .name = "cpu.channel_gather.f32.lanes.avx2", .version = 1, .op = "channel_gather",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_f32_avx2}},
@@ -270,6 +280,18 @@ const hone_tactic hn_tactics_cpu_copy_lanes[] = {
     {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.avx2", .version = 1, .op = "split", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.halves.lanes.avx2", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.concat.halves.lanes.avx2", .version = 1, .op = "concat", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CONCAT, hn_lanes_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.split.halves.lanes.avx2", .version = 1, .op = "split", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){SPLIT, hn_lanes_bf16_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.channel_gather.f32.lanes.c", .version = 1, .op = "channel_gather",
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
@@ -280,6 +302,20 @@ const hone_tactic hn_tactics_cpu_copy_lanes[] = {
     {sizeof(hone_tactic), .name = "cpu.split.f32.lanes.c", .version = 1, .op = "split", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){SPLIT, hn_lanes_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.channel_gather.halves.lanes.c", .version = 1, .op = "channel_gather",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CHANNEL_GATHER, hn_lanes_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.concat.halves.lanes.c", .version = 1, .op = "concat", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){CONCAT, hn_lanes_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.split.halves.lanes.c", .version = 1, .op = "split", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){SPLIT, hn_lanes_bf16_c}},
     {sizeof(hone_tactic), .name = "cpu.channel_gather.any.c", .version = 1, .op = "channel_gather",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_plain, .launch = launch_plain},
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .plan = plan_plain, .launch = launch_plain},
     {0}};

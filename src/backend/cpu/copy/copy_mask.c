@@ -16,9 +16,8 @@ typedef struct triangle {
 static const char *plan_trilu(const hone_query *query, void *memory, hone_needs *needs) {
   triangle asked = {0}, *t = memory ? memory : &asked;
   needs->state = sizeof *t;
-  const char *reason = hn_cpu_check(query, 1, 2, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 2, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   const hone_shape *x = &query->in[0].type.shape;
   if (x->rank < 2 || !hn_shape_equal(x, &query->out[0].type.shape)) return "it is not a stack of matrices";
   if (hn_cpu_given(query, 1) && (query->in[1].type.dtype != HONE_I64 || hn_elems(&query->in[1].type.shape) != 1))
@@ -76,8 +75,7 @@ typedef struct hot {
 static const char *plan_one_hot(const hone_query *query, void *memory, hone_needs *needs) {
   hot asked = {0}, *h = memory ? memory : &asked;
   needs->state = sizeof *h;
-  const char *reason = hn_cpu_check(query, 3, 3, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, 3, 1));
   const hone_type *indices = &query->in[0].type, *values = &query->in[2].type, *out = &query->out[0].type;
   if (indices->dtype != HONE_I64 && indices->dtype != HONE_I32) return "the indices are not i32 or i64";
   h->element_bytes = hn_cpu_element_bytes(values->dtype);

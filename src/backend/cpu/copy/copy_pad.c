@@ -29,18 +29,18 @@ static const char *check_blocked(const hone_query *query) {
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const char *reason = hn_cpu_check(query, 2, 4, 1);
   if (!reason) reason = hn_cpu_check_moves(query, true);
+  if (!reason) reason = hn_cpu_check_held(query);
   if (reason) return reason;
   const hone_shape *shape = &query->in[0].type.shape;
   if (shape->rank != query->out[0].type.shape.rank) return "the output has another rank";
-  reason = hn_cpu_check_list(query, PADS, 2 * HONE_MAX_RANK);
-  if (!reason && hn_cpu_given(query, AXES)) reason = hn_cpu_check_list(query, AXES, shape->rank);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check_list(query, PADS, 2 * HONE_MAX_RANK));
+  if (hn_cpu_given(query, AXES)) HN_TRY_REASON(hn_cpu_check_list(query, AXES, shape->rank));
   const int64_t axes = hn_cpu_given(query, AXES) ? hn_elems(&query->in[AXES].type.shape) : shape->rank;
   if (hn_elems(&query->in[PADS].type.shape) != 2 * axes) return "pads have another length";
   if (hn_cpu_given(query, VALUE) &&
       (query->in[VALUE].type.dtype != query->in[0].type.dtype || hn_elems(&query->in[VALUE].type.shape) > 1))
     return "the constant is not one element of the data's type";
-  if (query->in[0].type.format != HONE_PLAIN && (reason = check_blocked(query))) return reason;
+  if (query->in[0].type.format != HONE_PLAIN) HN_TRY_REASON(check_blocked(query));
   state *s = memory;
   needs->state = sizeof *s;
   if (s) s->mode = hn_attr_text(query->attrs, "mode")[0];
@@ -162,6 +162,15 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cpu_copy_pad[] = {
     {sizeof(hone_tactic), .name = "cpu.pad.any.c", .version = 1, .op = "pad", .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_NCHW16C, HONE_NCHW16C},
+                  {HONE_NCHW8C, HONE_NCHW8C},
+                  {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch},
+    {sizeof(hone_tactic), .name = "cpu.pad.halves.c", .version = 1, .op = "pad", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .plan = plan, .launch = launch},
     {0}};

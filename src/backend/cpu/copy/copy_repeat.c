@@ -4,13 +4,12 @@
 #include <string.h>
 
 static const char *check(const hone_query *query) {
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  return reason ? reason : hn_cpu_check_moves(query, false);
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
+  return hn_cpu_check_moves(query, false);
 }
 
 static const char *plan_expand(const hone_query *query, void *plan, hone_needs *needs) {
-  const char *reason = check(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check(query));
   const hone_shape *from = &query->in[0].type.shape, *to = &query->out[0].type.shape;
   if (from->rank > to->rank) return "the output has a smaller rank";
   for (int d = 0; d < from->rank; ++d)
@@ -27,8 +26,7 @@ static const char *plan_expand(const hone_query *query, void *plan, hone_needs *
 
 /* Each axis that is repeated becomes two dimensions, repeats outside extent. */
 static const char *plan_tile(const hone_query *query, void *plan, hone_needs *needs) {
-  const char *reason = check(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check(query));
   const hone_shape *from = &query->in[0].type.shape, *to = &query->out[0].type.shape;
   if (from->rank != to->rank) return "the output has another rank";
   for (int d = 0; d < to->rank; ++d)
@@ -63,8 +61,7 @@ typedef struct fill {
 } fill;
 
 static const char *plan_fill(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *out = &query->out[0].type;
   const hone_attr *attr = hn_attr_find(query->attrs, "value");
   const hone_tensor *value = attr && attr->kind == HONE_ATTR_TENSOR ? attr->tensor : NULL;
@@ -90,8 +87,10 @@ static hone_status launch_fill(void *state, hone_stream *stream, const hone_laun
 
 const hone_tactic hn_tactics_cpu_copy_repeat[] = {
     {sizeof(hone_tactic), .name = "cpu.expand.any.c", .version = 1, .op = "expand", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
      .plan = plan_expand, .launch = launch},
     {sizeof(hone_tactic), .name = "cpu.tile.any.c", .version = 1, .op = "tile", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
      .plan = plan_tile, .launch = launch},
     {sizeof(hone_tactic), .name = "cpu.constant_of_shape.any.c", .version = 1, .op = "constant_of_shape",
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_fill, .launch = launch_fill},

@@ -4,9 +4,8 @@
 
 /* The state is the number of bytes. */
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 3, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 3, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   if (hn_elems(&query->in[0].type.shape) != hn_elems(&query->out[0].type.shape))
     return "the output has another number of elements";
   size_t *bytes = memory;
@@ -20,17 +19,24 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch
 const hone_tactic hn_tactics_cpu_copy_same[] = {
     {sizeof(hone_tactic), .name = "cpu.flatten.any.c", .version = 1, .op = "flatten",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.identity.any.c", .version = 1, .op = "identity",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.reshape.any.c", .version = 1, .op = "reshape",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.squeeze.any.c", .version = 1, .op = "squeeze",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.unsqueeze.any.c", .version = 1, .op = "unsqueeze",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.view.any.c", .version = 1, .op = "view",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     COMMON},
     {0}};

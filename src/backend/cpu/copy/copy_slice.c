@@ -8,14 +8,12 @@ enum { STARTS = 1, ENDS, AXES, STEPS };
 
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
   (void)state, (void)needs; /* all is read when it runs */
-  const char *reason = hn_cpu_check(query, 3, 5, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, 5, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   if (query->in[0].type.shape.rank != query->out[0].type.shape.rank) return "the output has another rank";
   for (int i = STARTS; i < query->in_count; ++i) {
     if (!hn_cpu_given(query, i)) continue;
-    reason = hn_cpu_check_list(query, i, query->in[0].type.shape.rank);
-    if (reason) return reason;
+    HN_TRY_REASON(hn_cpu_check_list(query, i, query->in[0].type.shape.rank));
     if (hn_elems(&query->in[i].type.shape) != hn_elems(&query->in[STARTS].type.shape))
       return "starts, ends, axes and steps have different lengths";
   }
@@ -84,7 +82,8 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
-const hone_tactic hn_tactics_cpu_copy_slice[] = {{sizeof(hone_tactic), .name = "cpu.slice.any.c", .version = 1,
-                                                  .op = "slice", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
-                                                  .launch = launch},
-                                                 {0}};
+const hone_tactic hn_tactics_cpu_copy_slice[] = {
+    {sizeof(hone_tactic), .name = "cpu.slice.any.c", .version = 1, .op = "slice", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .plan = plan, .launch = launch},
+    {0}};

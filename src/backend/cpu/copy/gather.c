@@ -10,9 +10,8 @@ typedef struct state {
 } state;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   const hone_type *data = &query->in[0].type, *indices = &query->in[1].type;
   if ((indices->dtype != HONE_I64 && indices->dtype != HONE_I32) || indices->format != HONE_PLAIN)
     return "the indices are not i32 or i64";
@@ -41,16 +40,12 @@ typedef struct job {
   char *to;
 } job;
 
-static int64_t index_at(const hone_tensor *indices, int64_t at) {
-  return indices->type.dtype == HONE_I64 ? ((const int64_t *)indices->data)[at] : ((const int32_t *)indices->data)[at];
-}
-
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const job *j = arg;
   const state *s = j->state;
   for (int64_t run = begin; run < end; ++run) {
-    int64_t index = index_at(j->indices, run % s->count);
+    int64_t index = hn_cpu_index_at(j->indices, run % s->count);
     if (index < 0) index += s->rows.axis;
     const char *from = j->from + (size_t)(run / s->count * s->rows.axis + index) * s->run_bytes;
     char *to = j->to + (size_t)run * s->run_bytes;
@@ -67,7 +62,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   const state *s = state_memory;
   job j = {.state = s, .indices = &launch->in[1], .from = launch->in[0].data, .to = launch->out[0].data};
   for (int64_t i = 0; i < s->count; ++i) {
-    const int64_t index = index_at(j.indices, i);
+    const int64_t index = hn_cpu_index_at(j.indices, i);
     if (index < -s->rows.axis || index >= s->rows.axis)
       return HN_FAIL(launch->diagnostics, HONE_MALFORMED, "indices[%lld] is %lld; allowed: %lld to %lld", (long long)i,
                      (long long)index, (long long)-s->rows.axis, (long long)s->rows.axis - 1);
@@ -76,7 +71,8 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
-const hone_tactic hn_tactics_cpu_gather[] = {{sizeof(hone_tactic), .name = "cpu.gather.any.c", .version = 1,
-                                              .op = "gather", .flags = HONE_TACTIC_REPEATABLE, .plan = plan,
-                                              .launch = launch},
-                                             {0}};
+const hone_tactic hn_tactics_cpu_gather[] = {
+    {sizeof(hone_tactic), .name = "cpu.gather.any.c", .version = 1, .op = "gather", .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .plan = plan, .launch = launch},
+    {0}};

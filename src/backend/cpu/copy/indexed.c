@@ -42,10 +42,6 @@ static const char *check_updates(const hone_query *query) {
   return hn_shape_equal(&data->shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
 }
 
-static int64_t index_at(const hone_tensor *indices, int64_t at) {
-  return indices->type.dtype == HONE_I64 ? ((const int64_t *)indices->data)[at] : ((const int32_t *)indices->data)[at];
-}
-
 static hone_status bad_index(const hone_launch *l, int64_t index, int64_t extent) {
   return HN_FAIL(l->diagnostics, HONE_MALFORMED, "an index is %lld; allowed: %lld to %lld", (long long)index,
                  (long long)-extent, (long long)extent - 1);
@@ -122,22 +118,20 @@ static hone_status locate(const nd *s, const hone_launch *l, int64_t tuple, int6
 static const char *plan_gather_nd(const hone_query *query, void *memory, hone_needs *needs) {
   nd asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (!reason) reason = check_indices(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
+  HN_TRY_REASON(check_indices(query, false));
   return read_nd(query, (int)hn_attr_int(query->attrs, "batch_dims"), hn_elems(&query->out[0].type.shape), s);
 }
 
 static const char *plan_scatter_nd(const hone_query *query, void *memory, hone_needs *needs) {
   nd asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 3, 3, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (!reason) reason = check_indices(query, false);
-  if (!reason) reason = check_updates(query);
-  if (!reason) reason = read_reduction(query, &s->how);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, 3, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
+  HN_TRY_REASON(check_indices(query, false));
+  HN_TRY_REASON(check_updates(query));
+  HN_TRY_REASON(read_reduction(query, &s->how));
   return read_nd(query, 0, hn_elems(&query->in[2].type.shape), s);
 }
 
@@ -209,24 +203,22 @@ static const char *read_along(const hone_query *query, along *s) {
 static const char *plan_gather_elements(const hone_query *query, void *memory, hone_needs *needs) {
   along asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (!reason) reason = check_indices(query, true);
-  if (!reason) reason = read_along(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
+  HN_TRY_REASON(check_indices(query, true));
+  HN_TRY_REASON(read_along(query, s));
   return hn_shape_equal(&query->in[1].type.shape, &query->out[0].type.shape) ? NULL : "the output has another shape";
 }
 
 static const char *plan_scatter_elements(const hone_query *query, void *memory, hone_needs *needs) {
   along asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 3, 3, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (!reason) reason = check_indices(query, true);
-  if (!reason) reason = check_updates(query);
-  if (!reason) reason = read_reduction(query, &s->how);
-  if (!reason) reason = read_along(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, 3, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
+  HN_TRY_REASON(check_indices(query, true));
+  HN_TRY_REASON(check_updates(query));
+  HN_TRY_REASON(read_reduction(query, &s->how));
+  HN_TRY_REASON(read_along(query, s));
   return hn_shape_equal(&query->in[1].type.shape, &query->in[2].type.shape) ? NULL : "the updates have another shape";
 }
 
@@ -235,7 +227,7 @@ static hone_status walk(const along *s, hone_stream *stream, const hone_launch *
                         void (*visit)(const along *s, const hone_launch *l, int64_t at, int64_t element)) {
   int64_t place[HONE_MAX_RANK] = {0}, base = 0; /* base leaves the axis out */
   for (int64_t at = 0; at < s->count && !hn_stop_at(hn_stream_pool(stream)->stop, at); ++at) {
-    const int64_t index = index_at(&l->in[1], at);
+    const int64_t index = hn_cpu_index_at(&l->in[1], at);
     if (index < -s->extent || index >= s->extent) return bad_index(l, index, s->extent);
     visit(s, l, at, base + (index < 0 ? index + s->extent : index) * s->stride[s->axis]);
     for (int d = s->rank - 1; d >= 0; --d) {

@@ -10,8 +10,7 @@ typedef struct numbers {
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   numbers asked = {0}, *n = memory ? memory : &asked;
   needs->state = sizeof *n;
-  const char *reason = hn_cpu_check(query, 3, 3, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 3, 3, 1));
   n->dtype = query->out[0].type.dtype;
   if (n->dtype != HONE_F32 && n->dtype != HONE_I32 && n->dtype != HONE_I64) return "it is not of f32, i32 or i64";
   for (int i = 0; i < 3; ++i)

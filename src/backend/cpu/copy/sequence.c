@@ -15,9 +15,8 @@ typedef struct backwards {
 static const char *plan_reverse_sequence(const hone_query *query, void *memory, hone_needs *needs) {
   backwards asked = {0}, *b = memory ? memory : &asked;
   needs->state = sizeof *b;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   const hone_shape *x = &query->in[0].type.shape;
   const int64_t batch = hn_attr_int(query->attrs, "batch_axis"), time = hn_attr_int(query->attrs, "time_axis");
   if (x->rank < 2 || batch + time != 1 || batch * time != 0) return "its axes are not the first two";
@@ -77,9 +76,8 @@ typedef struct update {
 static const char *plan_tensor_scatter(const hone_query *query, void *memory, hone_needs *needs) {
   update asked = {0}, *u = memory ? memory : &asked;
   needs->state = sizeof *u;
-  const char *reason = hn_cpu_check(query, 2, 3, 1);
-  if (!reason) reason = hn_cpu_check_moves(query, false);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 3, 1));
+  HN_TRY_REASON(hn_cpu_check_moves(query, false));
   const hone_type *cache = &query->in[0].type, *fresh = &query->in[1].type;
   const int axis = hn_cpu_axis(query, "axis", cache->shape.rank);
   if (axis < 1 || fresh->shape.rank != cache->shape.rank || fresh->dtype != cache->dtype ||

@@ -29,15 +29,10 @@ typedef struct state {
   hone_fact facts[];       /* in, out, and the inputs as they were given, with all constants */
 } state;
 
-static bool is_sized(const hone_fact *fact) {
-  size_t bytes;
-  return fact->type.kind == HONE_ABSENT || (fact->type.kind == HONE_TENSOR && hn_type_bytes(&fact->type, &bytes));
-}
-
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   bool data_dependent = false, covered = false;
-  for (int i = 0; i < query->in_count; ++i) data_dependent = data_dependent || !is_sized(&query->in[i]);
-  for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !is_sized(&query->out[i]);
+  for (int i = 0; i < query->in_count; ++i) data_dependent = data_dependent || !hn_cpu_is_sized(&query->in[i]);
+  for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !hn_cpu_is_sized(&query->out[i]);
   if (!data_dependent) return "its shape is not data-dependent";
   if (query->op->traits & (HONE_AFTER_RUN | HONE_HAS_BLOCKS)) return "its own extents come out of the run";
   for (const hone_tactic *const *family = hn_backend_cpu.families; *family && !covered; ++family)
@@ -121,7 +116,7 @@ static void read_types(state *s, const hone_launch *l) {
 static bool is_better(state *s, const hone_tactic *t, const hone_tactic *best) {
   hone_needs needs;
   if ((t->flags & HONE_TACTIC_DATA_DEPENDENT) || (t->isa & s->unit->facts.isa) != t->isa ||
-      !hn_tactic_covers(t, s->query.op) || t->bound > most_error || t->storages[0].in != HONE_PLAIN ||
+      !hn_tactic_covers(t, s->query.op) || t->bound > most_error || t->compute || t->storages[0].in != HONE_PLAIN ||
       t->storages[0].out != HONE_PLAIN)
     return false;
   if (best && (t->isa < best->isa || (t->isa == best->isa && t->efficiency <= best->efficiency))) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eltwise.c - every elementwise op on f32, plain or blocked, as one program over its operands. */
+/* eltwise.c - every elementwise op in f32, plain or blocked, as one program over its operands. */
 #include "backend/cpu/eltwise/eltwise.h"
 #include <string.h>
 
@@ -20,9 +20,8 @@ static void share_rows(const hone_type *out, const hone_facts *facts, hn_eltwise
 
 const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
                             const hone_facts *facts, hn_eltwise_state *state) {
-  const char *reason = hn_eltwise_compile(expr, &state->program);
-  if (!reason) reason = hn_eltwise_place(in, in_count, out, &state->places);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_eltwise_compile(expr, &state->program));
+  HN_TRY_REASON(hn_eltwise_place(in, in_count, out, &state->places));
   state->in_count = in_count;
   const hn_eltwise_places *p = &state->places;
   share_rows(out, facts, state);
@@ -50,9 +49,9 @@ static void clear_tail(const job *j, int64_t begin, int64_t end) {
     const int64_t first = (turned ? unit / j->state->rows : unit % parts) * part;
     if (row / p->rows_per_block % p->blocks != p->blocks - 1) continue;
     const int64_t last = first + part < p->inner ? first + part : p->inner;
-    float *y = j->args.output->data + row * p->inner;
+    char *y = (char *)j->args.output->data + (size_t)(row * p->inner) * j->state->element;
     for (int64_t at = first; at < last; at += p->block)
-      memset(y + at + p->tail, 0, sizeof(float) * (size_t)(p->block - p->tail));
+      memset(y + (size_t)(at + p->tail) * j->state->element, 0, (size_t)(p->block - p->tail) * j->state->element);
   }
 }
 
@@ -90,23 +89,27 @@ void hn_eltwise_run(const hn_eltwise_state *s, hone_stream *stream, const void *
 /* ---- the rows ---- */
 
 typedef struct row_kernel {
-  hn_eltwise_f32_fn *run;
+  hn_eltwise_fn *run;
 } row_kernel;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  hn_eltwise_state asked = {0}, *s = memory ? memory : &asked;
+  hn_eltwise_state unused = {0}, *s = memory ? memory : &unused;
+  hn_cpu_asked asked;
   hn_expr expr;
   needs->state = sizeof *s;
   const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
+  if (!reason) reason = hn_cpu_ask_f32(query, &asked);
   if (reason) return reason;
-  for (int i = 0; i < query->in_count; ++i) {
-    if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
-    if (query->in[i].type.dtype != HONE_F32) return "an input is not f32";
+  const hone_query *q = &asked.query;
+  for (int i = 0; i < q->in_count; ++i) {
+    if (q->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
+    if (q->in[i].type.dtype != HONE_F32) return "an input is not f32";
   }
-  if (query->out[0].type.dtype != HONE_F32) return "the output is not f32";
+  if (q->out[0].type.dtype != HONE_F32) return "the output is not f32";
   if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
   s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
-  return hn_eltwise_plan(&expr, query->in, query->in_count, &query->out[0].type, query->facts, s);
+  s->element = hone_dtype_bits(query->out[0].type.dtype) / 8;
+  return hn_eltwise_plan(&expr, q->in, q->in_count, &q->out[0].type, q->facts, s);
 }
 
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
@@ -122,13 +125,37 @@ const hone_tactic hn_tactics_cpu_eltwise[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.bf16.avx512", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f16.avx512", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_avx512}},
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.bf16.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f16.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_eltwise_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.bf16.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f16.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_c}},
     {0}};

@@ -33,9 +33,10 @@ typedef struct hn_eltwise_places {
  * the output's must have one element. */
 const char *hn_eltwise_place(const hone_fact *in, int in_count, const hone_type *out, hn_eltwise_places *places);
 
-/* A program on f32 operands made ready. */
+/* A program made ready. */
 typedef struct hn_eltwise_state {
-  hn_eltwise_f32_fn *kernel; /* the caller's to set */
+  hn_eltwise_fn *kernel; /* this and element are the caller's to set */
+  size_t element;        /* bytes; read where there are lanes behind the last channel */
   hn_eltwise_program program;
   hn_eltwise_places places;
   int in_count;

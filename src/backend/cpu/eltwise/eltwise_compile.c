@@ -240,8 +240,7 @@ static bool allocate(compiler *c) {
 const char *hn_eltwise_compile(const hn_expr *expr, hn_eltwise_program *out) {
   compiler c = {.out = out};
   out->count = 0;
-  const char *reason = read_steps(expr, &c);
-  if (reason) return reason;
+  HN_TRY_REASON(read_steps(expr, &c));
   for (int i = 0; i < c.count; ++i) {
     if (c.values[i].uses == 0 || c.values[i].is_input || c.values[i].is_const) continue;
     with_constant(&c, i);

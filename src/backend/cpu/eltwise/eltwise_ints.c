@@ -59,8 +59,7 @@ static void join_axes(state *s) {
 }
 
 static const char *read(const hone_query *query, state *s) {
-  const char *reason = hn_cpu_check(query, 1, HONE_MAX_PORTS, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, HONE_MAX_PORTS, 1));
   const hone_type *out = &query->out[0].type;
   if (!is_integer(out->dtype) || out->format != HONE_PLAIN) return "the output is not of plain integers";
   s->to = out->dtype;
@@ -231,10 +230,9 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const row_kernel *row = query->tactic->kernel;
   state asked = {0}, *s = memory ? memory : &asked;
   bool typed;
-  const char *reason = read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, s));
   double steps = (double)s->expr.count;
-  reason = vectorize(s, &s->program, &typed);
+  const char *reason = vectorize(s, &s->program, &typed);
   if (reason && !row->takes_all) return reason;
   if (!reason) {
     s->kernel = typed ? row->run_typed : row->run;

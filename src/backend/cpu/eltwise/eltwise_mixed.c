@@ -3,12 +3,11 @@
  * goes through f32 in scratch memory, and is rounded once, on the way out. Also clip, whose bounds may be absent. */
 #include "backend/cpu/eltwise/eltwise.h"
 #include "backend/cpu/copy/copy.h"
-#include <string.h>
 
 enum { CAST_BYTES = 6 }; /* an element of two bytes and one of four */
 
 typedef struct row_kernel {
-  hn_eltwise_f32_fn *run;
+  hn_eltwise_fn *run;
   hn_cast_fn *from_f16, *from_bf16, *from_u8, *to_f16, *to_bf16, *to_bool;
 } row_kernel;
 
@@ -71,8 +70,7 @@ static const char *plan_expr(const hone_query *query, const hn_expr *expr, void 
 
 static const char *plan_any(const hone_query *query, void *memory, hone_needs *needs) {
   hn_expr expr;
-  const char *reason = hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, HN_ELTWISE_INPUTS, 1));
   bool mixed = query->out[0].type.dtype != HONE_F32;
   for (int i = 0; i < query->in_count; ++i) {
     if (query->in[i].type.kind == HONE_ABSENT) return "an optional input is absent";
@@ -86,8 +84,7 @@ static const char *plan_any(const hone_query *query, void *memory, hone_needs *n
 static const char *plan_clip(const hone_query *query, void *memory, hone_needs *needs) {
   static const char *const texts[2][2] = {{"x0", "min(x0, x1)"}, {"max(x0, x1)", "min(max(x0, x1), x2)"}};
   hn_expr expr;
-  const char *reason = hn_cpu_check(query, 1, 3, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 3, 1));
   const int low = hn_cpu_given(query, 1), high = hn_cpu_given(query, 2);
   if (hn_expr_parse(NULL, texts[low][high], NULL, 1 + low + high, NULL, &expr) != HONE_OK) return "no expression";
   return plan_expr(query, &expr, memory, needs);

@@ -93,8 +93,7 @@ const char *hn_eltwise_place(const hone_fact *in, int in_count, const hone_type 
   if (in_count > HN_ELTWISE_INPUTS) return "it has more than 16 inputs";
   const int rank = stored_dims(out, dims);
   for (int i = 0; i < in_count; ++i) {
-    const char *reason = strides_of(&in[i].type, out, rank, stride[i]);
-    if (reason) return reason;
+    HN_TRY_REASON(strides_of(&in[i].type, out, rank, stride[i]));
   }
   *places = (hn_eltwise_places){.inner = 1, .block = hn_format_block(out->format)};
   places->tail = places->block > 1 ? (int)(out->shape.dim[1] % places->block) : 0;

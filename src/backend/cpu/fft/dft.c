@@ -79,8 +79,7 @@ static const char *plan_axis(const hone_query *query, state *s, int axis, int64_
 /* Everything but the tables' contents. */
 static const char *read(const hone_query *query, state *s) {
   const row_kernel *kernel = query->tactic->kernel;
-  const char *reason = hn_cpu_check(query, 1, 3, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 3, 1));
   if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
   const hone_shape *x = &query->in[X].type.shape, *y = &query->out[0].type.shape;
@@ -102,8 +101,7 @@ static const char *read(const hone_query *query, state *s) {
   if (query->in[AXIS].type.dtype != HONE_I64 || hn_elems(&query->in[AXIS].type.shape) != 1)
     return "the axis is not an i64";
   for (int d = 0; d < x->rank - 1; ++d) {
-    reason = plan_axis(query, s, d, length);
-    if (reason) return reason;
+    HN_TRY_REASON(plan_axis(query, s, d, length));
   }
   return NULL;
 }
@@ -112,8 +110,7 @@ enum { TABLES_AT = (sizeof(state) + 63) / 64 * 64 };
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   state asked, *s = memory ? memory : &asked;
-  const char *reason = read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, s));
   needs->state = TABLES_AT + (size_t)s->all_floats * sizeof(float);
   needs->scratch = (size_t)(s->worker_floats * hn_cpu_threads(query->facts)) * sizeof(float);
   return NULL;

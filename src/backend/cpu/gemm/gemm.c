@@ -25,8 +25,7 @@ static const char *read_addend(const hone_query *query, hn_gemm_f32 *g, hn_cpu_p
 }
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
-  const char *reason = hn_cpu_product_check(query, 3);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_product_check(query, 3));
   const hone_shape *a = &query->in[0].type.shape, *b = &query->in[1].type.shape, *y = &query->out[0].type.shape;
   if (a->rank != 2 || b->rank != 2 || y->rank != 2) return "it is not a product of two matrices";
   if (hn_attr_float(query->attrs, "alpha") != 1) return "alpha is not 1";
@@ -45,19 +44,16 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   return read_addend(query, g, ports);
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,                                  \
+  .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch
 const hone_tactic hn_tactics_cpu_gemm[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.14x32.avx512", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.6x16.avx2", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.4x8.c", .version = 1, .op = "gemm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}, COMMON},
     {0}};

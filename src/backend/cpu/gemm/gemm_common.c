@@ -2,7 +2,6 @@
 /* gemm_common.c - cutting matrix products into units. Rows or panels: every row chunk reads all of B again, every panel
  * chunk packs all of A again, so the cheaper cut depends on which of the two is large. */
 #include "backend/cpu/gemm/gemm_common.h"
-#include <string.h>
 
 const hn_cpu_gemm_kernel hn_cpu_gemm_c = {
     hn_gemm_f32_4x8_c, hn_gemm_f32_a_tiles_c, hn_gemm_f32_pack_a_c, HN_GEMM_F32_PANEL_C, 4, 10, hn_activate_f32_c};
@@ -110,7 +109,8 @@ void hn_cpu_product_plan(hn_cpu_product *p, const hone_facts *facts) {
   p->pack_grain = hn_cpu_grain(p->pack_units, (double)(p->b_matrices * p->packed_floats) * ns_per_a_float);
 }
 
-size_t hn_cpu_product_packed_bytes(const hn_cpu_product *p) {
+/* Of all of B's matrices. */
+static size_t packed_bytes(const hn_cpu_product *p) {
   return (size_t)(p->b_matrices * hn_gemm_f32_packed_floats(p->gemm.k, p->gemm.n, p->kernel->panel)) * sizeof(float);
 }
 
@@ -140,7 +140,7 @@ static void pack_panels(const hn_cpu_product *p, const float *b, float *to, int6
   }
 }
 
-void hn_cpu_product_pack(const hn_cpu_product *p, const float *b, float *to) {
+static void pack_matrices(const hn_cpu_product *p, const float *b, float *to) {
   pack_panels(p, b, to, 0, p->b_matrices * hn_gemm_f32_panels(p->gemm.n, p->kernel->panel));
 }
 
@@ -250,8 +250,7 @@ void hn_cpu_product_run(const hn_cpu_product *p, hn_pool *pool, const hn_cpu_pro
 }
 
 const char *hn_cpu_product_check(const hone_query *query, int most) {
-  const char *reason = hn_cpu_check(query, 2, most, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, most, 1));
   const bool is_plain = hn_cpu_is(&query->in[0], HONE_F32, HONE_PLAIN) &&
                         hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) &&
                         hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN);
@@ -268,14 +267,13 @@ const char *hn_cpu_product_plan_query(const hone_query *query, void *memory, hon
   state asked, *s = memory ? memory : &asked;
   hn_cpu_product *p = &s->product;
   *s = (state){.product = {.kernel = kernel->gemm}, .ports = {-1, -1, -1}};
-  const char *reason = kernel->read(query, p, &s->ports);
-  if (!reason) reason = hn_cpu_product_check_sizes(p);
-  if (reason) return reason;
+  HN_TRY_REASON(kernel->read(query, p, &s->ports));
+  HN_TRY_REASON(hn_cpu_product_check_sizes(p));
   p->b_packed_before = query->constant_mask & 2;
   hn_cpu_product_plan(p, query->facts);
   needs->state = sizeof *s;
   needs->scratch = hn_cpu_product_scratch_bytes(p);
-  needs->packed = p->b_packed_before ? hn_cpu_product_packed_bytes(p) : 0;
+  needs->packed = p->b_packed_before ? packed_bytes(p) : 0;
   /* Measured on layers with many rows; those with few wait for B, which the estimate counts beside it. */
   const double rows = p->gemm.m < p->kernel->rows ? 1 : hn_cpu_filled(p->gemm.m, p->kernel->rows);
   needs->efficiency = 0.85 * rows * hn_cpu_filled(p->gemm.n, p->kernel->panel);
@@ -286,7 +284,7 @@ hone_status hn_cpu_product_pack_query(const hone_query *query, void *to) {
   state s;
   hone_needs needs;
   if (hn_cpu_product_plan_query(query, &s, &needs)) return HONE_INTERNAL;
-  if (s.product.b_packed_before) hn_cpu_product_pack(&s.product, query->in[1].constant->data, to);
+  if (s.product.b_packed_before) pack_matrices(&s.product, query->in[1].constant->data, to);
   return HONE_OK;
 }
 

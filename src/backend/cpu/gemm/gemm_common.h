@@ -4,7 +4,7 @@
 #ifndef HN_BACKEND_CPU_GEMM_COMMON_H
 #define HN_BACKEND_CPU_GEMM_COMMON_H
 
-#include "kernels/cpu/eltwise/activate.h"
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "backend/cpu/epilogue.h"
 
@@ -44,9 +44,7 @@ typedef struct hn_cpu_product {
 /* NULL when sizes are within what index arithmetic can carry. */
 const char *hn_cpu_product_check_sizes(const hn_cpu_product *product);
 void hn_cpu_product_plan(hn_cpu_product *product, const hone_facts *facts);
-size_t hn_cpu_product_packed_bytes(const hn_cpu_product *product);  /* of all of B's matrices */
 size_t hn_cpu_product_scratch_bytes(const hn_cpu_product *product); /* of a planned one */
-void hn_cpu_product_pack(const hn_cpu_product *product, const float *b, float *to);
 
 /* Memory of one run. b: packed panels when packed before, else the plain matrices. */
 typedef struct hn_cpu_product_data {

@@ -3,8 +3,7 @@
 #include "backend/cpu/gemm/gemm_common.h"
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
-  const char *reason = hn_cpu_product_check(query, 5);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_product_check(query, 5));
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape, *y = &query->out[0].type.shape;
   if (x->rank < 1 || w->rank != 2 || y->rank != x->rank) return "the ranks do not fit together";
   const bool transposed = hn_attr_int(query->attrs, "transpose_w") != 0;
@@ -23,8 +22,7 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   p->b_matrices = 1;
   p->b_row_stride = transposed ? 1 : g->n;
   p->b_column_stride = transposed ? g->k : 1;
-  reason = hn_cpu_epilogue_check(query, 2, 3, g->n);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_epilogue_check(query, 2, 3, g->n));
   hn_cpu_activation(query->attrs, &g->epilogue);
   if (hn_cpu_given(query, 2)) ports->bias = 2;
   if (hn_cpu_given(query, 3)) ports->residual = 3;
@@ -32,19 +30,16 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   return NULL;
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,                                  \
+  .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch
 const hone_tactic hn_tactics_cpu_linear[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.linear.f32.14x32.avx512", .version = 1, .op = "linear", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.linear.f32.6x16.avx2", .version = 1, .op = "linear", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.linear.f32.4x8.c", .version = 1, .op = "linear", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}, COMMON},
     {0}};

@@ -40,8 +40,7 @@ static bool fits_output(const hone_query *query, const hn_cpu_product *p) {
 
 static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_product_ports *ports) {
   (void)ports;
-  const char *reason = hn_cpu_product_check(query, 2);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_product_check(query, 2));
   if (query->in[0].type.shape.rank < 1 || query->in[1].type.shape.rank < 1) return "an operand is a scalar";
   const hone_shape a = matrix(&query->in[0].type.shape, true), b = matrix(&query->in[1].type.shape, false);
   hn_gemm_f32 *g = &p->gemm;
@@ -69,19 +68,16 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
   return NULL;
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,                                  \
+  .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch
 const hone_tactic hn_tactics_cpu_matmul[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.14x32.avx512", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.6x16.avx2", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.4x8.c", .version = 1, .op = "matmul", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,
-     .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch,
-     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}},
+     .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}, COMMON},
     {0}};

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* norm_channels.c - normalisation by channel of f32, plain or blocked: batch norm with given moments, instance norm and
+/* norm_channels.c - normalisation by channel in f32, plain or blocked: batch norm with given moments, instance norm and
  * group norm. */
 #include "kernels/cpu/norm/norm.h"
 #include "backend/cpu/cpu.h"
+#include "tensor/storage.h"
 #include <math.h>
 
 #define NS_PER_ELEMENT 0.4
 
 typedef struct row_kernel {
-  hn_channel_affine_f32_fn *affine;      /* of batch norm; */
-  hn_group_norm_f32_fn *plain, *blocked; /* of the others */
+  hn_channel_affine_fn *affine;      /* of batch norm; */
+  hn_group_norm_fn *plain, *blocked; /* of the others */
 } row_kernel;
 
 typedef struct state {
-  hn_channel_affine_f32_fn *affine;
-  hn_group_norm_f32_fn *group;
+  hn_channel_affine_fn *affine;
+  hn_group_norm_fn *group;
   int64_t channels, groups, pixels, units, grain;
   float epsilon;
   int block;
 } state;
 
 static const char *check_tensors(const hone_query *query, int operands) {
-  const char *reason = hn_cpu_check(query, 1 + operands, 1 + operands, 5);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1 + operands, 1 + operands, 5));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   for (int i = 1; i < query->out_count; ++i)
     if (query->out[i].type.kind != HONE_ABSENT) return "the moments are requested as outputs";
-  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (x->dtype != held || y->dtype != held) return "it is of another type";
   if (x->format != y->format || !hn_shape_equal(&x->shape, &y->shape)) return "the output has another type";
   if (x->shape.rank < 2) return "it has no channels";
   for (int i = 1; i <= operands; ++i) {
@@ -48,8 +49,7 @@ static void measure(const hone_query *query, state *s) {
 }
 
 static const char *plan_batch(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = check_tensors(query, 4);
-  if (reason) return reason;
+  HN_TRY_REASON(check_tensors(query, 4));
   if (hn_attr_int(query->attrs, "training_mode")) return "it computes the moments (training mode)";
   const hone_type *x = &query->in[0].type;
   const int64_t block = hn_format_block(x->format), blocks = hn_ceil_div(x->shape.dim[1], block);
@@ -66,11 +66,11 @@ static const char *plan_batch(const hone_query *query, void *memory, hone_needs 
 
 static const char *plan_group(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *kernel = query->tactic->kernel;
-  const char *reason = check_tensors(query, 2);
-  if (reason) return reason;
+  HN_TRY_REASON(check_tensors(query, 2));
   const hone_type *x = &query->in[0].type;
   if (!hn_elems(&x->shape)) return "it is empty";
-  if (x->format != HONE_PLAIN && x->format != query->tactic->storages[1].in) /* a kernel's vectors fill its blocks */
+  if (x->format != HONE_PLAIN &&
+      x->format != hn_storage_format(query->tactic->storages[1].in)) /* a kernel's vectors fill its blocks */
     return "it has another format";
   const int64_t channels = x->shape.dim[1], block = hn_format_block(x->format);
   const int64_t groups = hn_attr_has(query->attrs, "num_groups") ? hn_attr_int(query->attrs, "num_groups") : channels;
@@ -159,6 +159,34 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx512, hn_group_norm_blocked_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.bf16.avx512", .version = 1, .op = "batch_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.bf16.avx512", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_avx512, hn_group_norm_blocked_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.bf16.avx512", .version = 1, .op = "group_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_avx512, hn_group_norm_blocked_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f16.avx512", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f16.avx512", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx512, hn_group_norm_blocked_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f16.avx512", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx512, hn_group_norm_blocked_f16_avx512}},
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx2}},
@@ -170,6 +198,34 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_avx2, hn_group_norm_blocked_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.bf16.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.bf16.avx2", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_avx2, hn_group_norm_blocked_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.bf16.avx2", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_avx2, hn_group_norm_blocked_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f16.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f16.avx2", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx2, hn_group_norm_blocked_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f16.avx2", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group,
+     .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx2, hn_group_norm_blocked_f16_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
@@ -182,4 +238,28 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_group, .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f32_c, hn_group_norm_blocked_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.bf16.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.bf16.c", .version = 1, .op = "instance_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_c, hn_group_norm_blocked_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.bf16.c", .version = 1, .op = "group_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_bf16_c, hn_group_norm_blocked_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f16.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f16.c", .version = 1, .op = "instance_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f16_c, hn_group_norm_blocked_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f16.c", .version = 1, .op = "group_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f16_c, hn_group_norm_blocked_f16_c}},
     {0}};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* norm_rows.c - LayerNorm and RMSNorm over the last axes of plain f32. */
+/* norm_rows.c - LayerNorm and RMSNorm over the last axes of plain tensors, in f32. */
 #include "kernels/cpu/norm/norm.h"
 
 #define NS_PER_ELEMENT 0.4
 
-typedef hn_norm_rows_f32_fn range_kernel;
+typedef hn_norm_rows_fn range_kernel;
 typedef hn_norm_rows_args range_args;
 #include "backend/cpu/range.inc.h"
 
 typedef struct row_kernel {
-  hn_norm_rows_f32_fn *run;
+  hn_norm_rows_fn *run;
 } row_kernel;
 
 /* The kernel wants one number for each element of a row. */
@@ -25,12 +25,12 @@ static const char *check_operand(const hone_fact *operand, const hone_shape *x, 
 }
 
 static const char *check(const hone_query *query) {
-  const char *reason = hn_cpu_check(query, 2, 3, 3);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 3, 3));
   const hone_fact *x = &query->in[0];
   const hone_shape *shape = &x->type.shape;
-  if (!hn_cpu_is(x, HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
-    return "it is not plain f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (!hn_cpu_is(x, held, HONE_PLAIN) || !hn_cpu_is(&query->out[0], held, HONE_PLAIN))
+    return "it is not plain, or of another type";
   if (!hn_shape_equal(shape, &query->out[0].type.shape)) return "the output has another shape";
   const int axis = hn_cpu_axis(query, "axis", shape->rank);
   if (axis < 0) return "the axis is out of range";
@@ -38,15 +38,15 @@ static const char *check(const hone_query *query) {
   for (int i = 0; i < axis; ++i) rows *= shape->dim[i];
   for (int i = axis; i < shape->rank; ++i)
     if (shape->dim[i] == 0) return "the rows are empty";
-  for (int i = 1; i < query->in_count && !reason; ++i)
-    if (hn_cpu_given(query, i)) reason = check_operand(&query->in[i], shape, axis);
-  for (int i = 1; i < query->out_count && !reason; ++i) {
+  for (int i = 1; i < query->in_count; ++i)
+    if (hn_cpu_given(query, i)) HN_TRY_REASON(check_operand(&query->in[i], shape, axis));
+  for (int i = 1; i < query->out_count; ++i) {
     const hone_fact *moments = &query->out[i];
     if (moments->type.kind == HONE_ABSENT) continue;
     if (!hn_cpu_is(moments, HONE_F32, HONE_PLAIN)) return "mean and deviation are not plain f32";
     if (hn_elems(&moments->type.shape) != rows) return "mean and deviation have another shape";
   }
-  return reason;
+  return NULL;
 }
 
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
@@ -74,25 +74,45 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch
 const hone_tactic hn_tactics_cpu_norm_rows[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.avx512", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_layer_norm_f32_avx512}},
+     .kernel = &(const row_kernel){hn_layer_norm_f32_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.avx512", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_rms_norm_f32_avx512}},
+     .kernel = &(const row_kernel){hn_rms_norm_f32_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.bf16.avx512", .version = 1, .op = "layer_norm",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .kernel = &(const row_kernel){hn_layer_norm_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.bf16.avx512", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f16.avx512", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_layer_norm_f16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f16.avx512", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_f16_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.avx2", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_layer_norm_f32_avx2}},
+     .kernel = &(const row_kernel){hn_layer_norm_f32_avx2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.avx2", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_rms_norm_f32_avx2}},
+     .kernel = &(const row_kernel){hn_rms_norm_f32_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.bf16.avx2", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_layer_norm_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.bf16.avx2", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f16.avx2", .version = 1, .op = "layer_norm", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_layer_norm_f16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f16.avx2", .version = 1, .op = "rms_norm", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_f16_avx2}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.layer_norm.f32.c", .version = 1, .op = "layer_norm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_layer_norm_f32_c}},
+     .kernel = &(const row_kernel){hn_layer_norm_f32_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.rms_norm.f32.c", .version = 1, .op = "rms_norm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_rms_norm_f32_c}},
+     .kernel = &(const row_kernel){hn_rms_norm_f32_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.bf16.c", .version = 1, .op = "layer_norm", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_layer_norm_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.bf16.c", .version = 1, .op = "rms_norm", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.layer_norm.f16.c", .version = 1, .op = "layer_norm", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_layer_norm_f16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rms_norm.f16.c", .version = 1, .op = "rms_norm", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_rms_norm_f16_c}, COMMON},
     {0}};

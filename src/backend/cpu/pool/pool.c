@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c - maximum and average pooling of f32 under sliding windows of one to three dimensions, plain or blocked. */
+/* pool.c - maximum and average pooling in f32, maximum of bytes, under sliding windows of one to three dimensions,
+ * plain or blocked. */
+#include "backend/cpu/quant/quant.h"
 #include "kernels/cpu/pool/pool.h"
 #include "tensor/sliding.h"
 
 #define NS_PER_TAP 0.15
 
-typedef hn_pool_f32_fn range_kernel;
+typedef hn_pool_fn range_kernel;
 typedef hn_pool_args range_args;
 #include "backend/cpu/range.inc.h"
 
@@ -16,7 +18,8 @@ typedef struct pooling {
 } pooling;
 
 typedef struct row_kernel {
-  hn_pool_f32_fn *run;
+  hn_pool_fn *run;
+  bool bytes;
 } row_kernel;
 
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
@@ -29,12 +32,13 @@ static bool has_empty_windows(const hn_sliding *sliding) {
 }
 
 static const char *read(const hone_query *query, hn_sliding *sliding) {
-  const char *reason = hn_cpu_check(query, 1, 1, 2);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 2));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int64_t *kernel;
   if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the indices of the maxima are requested";
-  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  if (x->dtype != y->dtype) return "input and output have different types";
+  const bool bytes = ((const row_kernel *)query->tactic->kernel)->bytes;
+  if (bytes ? !hn_cpu_is_byte(x->dtype) : x->dtype != hn_cpu_held(query->tactic)) return "it is of another type";
   if (!hn_reads_as(y, x->format)) return "input and output have different formats";
   if (x->shape.rank < 3 || x->shape.rank > 5) return "it has more than three spatial dimensions";
   if (hn_attr_ints(query->attrs, "kernel_shape", &kernel) != x->shape.rank - 2) return "kernel_shape has another rank";
@@ -44,6 +48,7 @@ static const char *read(const hone_query *query, hn_sliding *sliding) {
   for (int i = 0; i < sliding->spatial; ++i) shape.dim[2 + i] = sliding->out[i];
   if (!hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
   const int block = hn_format_block(x->format);
+  if (bytes && x->shape.dim[x->shape.rank - 1] > HN_POOL_BYTES_WIDTH) return "its rows are too long";
   if (block > 1 && x->shape.dim[1] % block != 0 && has_empty_windows(sliding))
     return "a window may lie in the padding alone";
   return NULL;
@@ -62,6 +67,7 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   s->args = (hn_pool_args){.in_h = 1, .out_h = 1, .kernel_h = 1, .stride_h = 1, .dilation_h = 1};
   s->args.in_d = s->args.out_d = s->args.kernel_d = s->args.stride_d = s->args.dilation_d = 1;
   s->args.block = block;
+  s->args.flip = hn_cpu_flip(x->dtype);
   s->args.count_include_pad = hn_attr_int(query->attrs, "count_include_pad") != 0;
   s->args.in_w = sliding.in[w], s->args.out_w = sliding.out[w], s->args.kernel_w = sliding.kernel[w];
   s->args.stride_w = sliding.stride[w], s->args.dilation_w = sliding.dilation[w];
@@ -109,22 +115,79 @@ const hone_tactic hn_tactics_cpu_pool[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_avx512}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx512", .version = 1, .op = "average_pool",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_pool_average_f32_avx512}},
+     .kernel = &(const row_kernel){.run = hn_pool_average_f32_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bf16.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.bf16.avx512", .version = 1, .op = "average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_bf16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f16.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f16.avx512", .version = 1, .op = "average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_avx512, true}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_avx2}},
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.average_pool.f32.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_pool_average_f32_avx2}},
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bf16.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.bf16.avx2", .version = 1, .op = "average_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_bf16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f16.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f16.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_avx2, true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.max_pool.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_pool_max_f32_c}},
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.average_pool.f32.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_pool_average_f32_c}},
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bf16.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.bf16.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.f16.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.average_pool.f16.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_c, true}},
     {0}};

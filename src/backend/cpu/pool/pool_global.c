@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_global.c - the mean or maximum of each channel's whole plane, f32, plain or blocked; what is blocked may become
- * plain, since one pixel differs by the lanes behind the last channel alone.
+/* pool_global.c - the mean or maximum of each channel's whole plane, in f32, plain or blocked; what is blocked may
+ * become plain, since one pixel differs by the lanes behind the last channel alone.
  *
  * Blocked means of large planes are summed in four parts by rows, the same four for any number of threads: a thread
  * reads the rows that it wrote in the layer before, and the sums come out the same. */
@@ -8,28 +8,30 @@
 #include "kernels/cpu/pool/pool.h"
 #include <string.h>
 
-enum { PARTS = 4, LEAST_PIXELS = 192, MOST_LANES = 16 };
+enum { PARTS = 4, LEAST_PIXELS = 192, MOST_LANES = 32 };
 
 typedef struct row_kernel {
-  hn_pool_global_f32_fn *run;
+  hn_pool_global_fn *run;
   bool is_mean;
 } row_kernel;
 
 typedef struct state {
-  hn_pool_global_f32_fn *kernel;
+  hn_pool_global_fn *kernel;
   hn_pool_global_args args; /* x and y are known to a launch alone */
   int64_t planes, grain;
-  int64_t images, channels; /* of a plain output of blocked planes; else no images */
-  int64_t first[PARTS + 1]; /* pixels where the parts begin; used when there are parts */
+  size_t x_element, y_element; /* bytes */
+  int64_t images, channels;    /* of a plain output of blocked planes; else no images */
+  int64_t first[PARTS + 1];    /* pixels where the parts begin; used when there are parts */
   bool has_parts;
 } state;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *row = query->tactic->kernel;
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
-  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (x->dtype != held || (y->dtype != held && (y->dtype != HONE_F32 || x->format == HONE_PLAIN)))
+    return "it is of another type";
   if (!hn_reads_as(y, x->format) && y->format != HONE_PLAIN) return "input and output have different formats";
   hone_shape shape = x->shape;
   for (int i = 2; i < shape.rank; ++i) shape.dim[i] = 1;
@@ -37,16 +39,19 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   for (int i = 2; i < shape.rank; ++i)
     if (x->shape.dim[i] == 0) return "the planes are empty";
   const int block = hn_format_block(x->format);
+  if (block > MOST_LANES) return "its blocks have more than 32 channels";
   const int64_t height = x->shape.dim[2], planes = x->shape.dim[0] * hn_ceil_div(x->shape.dim[1], block);
   int64_t pixels = 1;
   for (int i = 2; i < shape.rank; ++i) pixels *= x->shape.dim[i];
-  const bool has_parts = row->is_mean && block > 1 && pixels >= LEAST_PIXELS && height >= PARTS;
+  const bool has_parts = row->is_mean && held == HONE_F32 && block > 1 && pixels >= LEAST_PIXELS && height >= PARTS;
   state *s = memory;
   needs->state = sizeof *s;
   needs->scratch = has_parts ? (size_t)(PARTS * planes * block) * sizeof(float) : 0;
   if (!s) return NULL;
   *s = (state){.kernel = row->run, .planes = planes, .channels = x->shape.dim[1], .has_parts = has_parts};
-  s->args = (hn_pool_global_args){.pixels = pixels, .block = block};
+  s->x_element = hone_dtype_bits(held) / 8;
+  s->y_element = hone_dtype_bits(y->dtype) / 8;
+  s->args = (hn_pool_global_args){.pixels = pixels, .block = block, .y_is_f32 = y->dtype == HONE_F32};
   s->images = hn_reads_as(y, x->format) ? 0 : x->shape.dim[0];
   /* Halves of halves, where rows are cut for two threads and for four. */
   const int64_t half = hn_ceil_div(height, 2), width = pixels / height;
@@ -58,15 +63,16 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 
 typedef struct job {
   const state *s;
-  const float *x;
-  float *y, *sums; /* [part][plane][lane] */
+  const char *x;
+  char *y;
+  float *sums; /* [part][plane][lane] */
 } job;
 
 /* The lanes of a plane that are channels, to where a plain output has them. */
-static void put_lanes(const state *s, int64_t plane, const float *lanes, float *y) {
+static void put_lanes(const state *s, int64_t plane, const void *lanes, char *y) {
   const int64_t blocks = s->planes / s->images, first = plane % blocks * s->args.block;
   const int64_t count = hn_cpu_lesser(s->args.block, s->channels - first);
-  memcpy(y + plane / blocks * s->channels + first, lanes, (size_t)count * sizeof(float));
+  memcpy(y + (size_t)(plane / blocks * s->channels + first) * s->y_element, lanes, (size_t)count * s->y_element);
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
@@ -83,7 +89,7 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   float lanes[MOST_LANES];
   args.y = lanes;
   for (int64_t plane = begin; plane < end; ++plane) {
-    args.x = j->x + plane * args.pixels * args.block;
+    args.x = j->x + (size_t)(plane * args.pixels * args.block) * s->x_element;
     s->kernel(&args, 0, 1);
     put_lanes(s, plane, lanes, j->y);
   }
@@ -100,7 +106,7 @@ static void body_of_parts(void *arg, int worker, int64_t begin, int64_t end) {
   while (begin < end) {
     const int64_t part = begin / s->planes, plane = begin % s->planes;
     const int64_t last = hn_cpu_lesser(s->planes, plane + end - begin);
-    args.x = j->x + s->first[part] * args.block;
+    args.x = j->x + (size_t)(s->first[part] * args.block) * s->x_element;
     args.y = j->sums + part * s->planes * args.block;
     args.pixels = s->first[part + 1] - s->first[part];
     s->kernel(&args, plane, last);
@@ -108,11 +114,11 @@ static void body_of_parts(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-static void join_parts(const state *s, const float *sums, float *y) {
+static void join_parts(const state *s, const float *sums, char *y) {
   const int64_t block = s->args.block, count = s->planes * block;
   const float pixels = (float)s->args.pixels, *a = sums, *b = a + count, *c = b + count, *d = c + count;
   for (int64_t plane = 0; plane < s->planes; ++plane) {
-    float lanes[MOST_LANES], *to = s->images ? lanes : y + plane * block;
+    float lanes[MOST_LANES], *to = s->images ? lanes : (float *)(void *)y + plane * block;
     for (int64_t k = 0, i = plane * block; k < block; ++k, ++i) to[k] = ((a[i] + b[i]) + (c[i] + d[i])) / pixels;
     if (s->images) put_lanes(s, plane, lanes, y);
   }
@@ -140,6 +146,35 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}, {HONE_NCHW16C, HONE_PLAIN}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_avx512, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.bf16.avx512", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_bf16_avx512, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.bf16.avx512", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_pool_global_average_bf16_avx512, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f16.avx512", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f16_avx512, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f16.avx512", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_avx512, .is_mean = true}},
     {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.avx2", .version = 1, .op = "global_max_pool",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
@@ -148,6 +183,34 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_avx2, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.bf16.avx2", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_bf16_avx2, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.bf16.avx2", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_bf16_avx2, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f16.avx2", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f16_avx2, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f16.avx2", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_avx2, .is_mean = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE,
@@ -157,4 +220,32 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
      .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f32_c, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.bf16.c", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_bf16_c, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.bf16.c", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_BF16_PLAIN},
+                  {HONE_BF16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_bf16_c, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f16.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f16_c, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f16.c", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_F16_NCHW32C},
+                  {HONE_F16_NCHW32C, HONE_F16_PLAIN},
+                  {HONE_F16_NCHW32C, HONE_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_c, .is_mean = true}},
     {0}};

@@ -49,9 +49,8 @@ static bool beats_or_nan(float a, float b, bool largest) {
 static const char *plan_arg(const hone_query *query, void *memory, hone_needs *needs) {
   state asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (!reason) reason = read_axis(query, hn_cpu_axis(query, "axis", query->in[0].type.shape.rank), s);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
+  HN_TRY_REASON(read_axis(query, hn_cpu_axis(query, "axis", query->in[0].type.shape.rank), s));
   if (!hn_cpu_is(&query->out[0], HONE_I64, HONE_PLAIN)) return "the output is not i64";
   if (s->rows.axis < 1) return "the axis is empty";
   if (hn_elems(&query->out[0].type.shape) != s->rows.outer * s->rows.inner) return "the output has another size";
@@ -86,11 +85,9 @@ static hone_status launch_arg(void *memory, hone_stream *stream, const hone_laun
 
 static const char *plan_top_k(const hone_query *query, void *memory, hone_needs *needs) {
   state asked = {0}, *s = memory ? memory : &asked;
-  const char *reason = hn_cpu_check(query, 2, 2, 2);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 2));
   const int rank = query->in[0].type.shape.rank, axis = hn_cpu_axis(query, "axis", rank);
-  reason = read_axis(query, axis, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read_axis(query, axis, s));
   hone_shape shape = query->in[0].type.shape;
   s->k = query->out[0].type.shape.rank == rank ? query->out[0].type.shape.dim[axis] : -1;
   if (s->k < 0 || s->k > s->rows.axis) return "k does not fit the axis";
@@ -170,14 +167,12 @@ static hone_status launch_top_k(void *memory, hone_stream *stream, const hone_la
 static const char *plan_cum_sum(const hone_query *query, void *memory, hone_needs *needs) {
   state asked = {0}, *s = memory ? memory : &asked;
   needs->state = sizeof *s;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
   const hone_tensor *axis = query->in[1].constant;
   const int rank = query->in[0].type.shape.rank;
   if (!axis || hn_elems(&axis->type.shape) != 1 || !hn_dtype_is_int(axis->type.dtype)) return "the axis is not known";
   const int64_t given = hn_int(axis, 0);
-  reason = read_axis(query, given < -rank || given >= rank ? -1 : (int)(given < 0 ? given + rank : given), s);
-  if (reason) return reason;
+  HN_TRY_REASON(read_axis(query, given < -rank || given >= rank ? -1 : (int)(given < 0 ? given + rank : given), s));
   if (!hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN) ||
       !hn_shape_equal(&query->in[0].type.shape, &query->out[0].type.shape))
     return "the output has another type";

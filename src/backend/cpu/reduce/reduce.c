@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.c - sums, products and extremes of f32 and integers. Axes that lie next to one another are one; where there
- * are several such groups, the last goes first and leaves its results in scratch for the next. Blocked f32 over all
- * pixels.
+/* reduce.c - sums, products and extremes in f32 and of integers. Axes that lie next to one another are one; where there
+ * are several such groups, the last goes first and leaves its results in scratch for the next. What is blocked over
+ * all pixels.
  */
 #include "kernels/cpu/reduce/reduce.h"
 #include "backend/cpu/cpu.h"
@@ -12,7 +12,7 @@
 enum { MOST_STAGES = (HONE_MAX_RANK + 1) / 2 };
 
 typedef struct row_kernel {
-  hn_reduce_f32_fn *run; /* NULL: integers */
+  hn_reduce_fn *run; /* NULL: integers */
   hn_reduce_kind kind;
 } row_kernel;
 
@@ -22,7 +22,7 @@ typedef struct stage {
 } stage;
 
 typedef struct state {
-  hn_reduce_f32_fn *kernel; /* NULL: integers of `type` */
+  hn_reduce_fn *kernel; /* NULL: integers of `type` */
   hn_reduce_type type;
   int element_bytes, stages;
   stage stage[MOST_STAGES];
@@ -95,7 +95,8 @@ static const char *read_type(const hone_query *query, state *s) {
       [HN_REDUCE_I32] = HONE_I32, [HN_REDUCE_U32] = HONE_U32, [HN_REDUCE_I64] = HONE_I64, [HN_REDUCE_U64] = HONE_U64};
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   s->element_bytes = (int)hone_dtype_bits(x->dtype) / 8;
-  if (s->kernel) return x->dtype == HONE_F32 && y->dtype == HONE_F32 ? NULL : "it is not f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (s->kernel) return x->dtype == held && y->dtype == held ? NULL : "it is of another type";
   if (y->dtype != x->dtype) return "the output has another type";
   for (int i = 0; i < (int)HN_COUNT(types); ++i)
     if (x->dtype == types[i]) {
@@ -115,19 +116,18 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   state asked = {0}, *s = memory ? memory : &asked;
   bool reduced[HONE_MAX_RANK];
   s->kernel = row->run;
-  const char *reason = hn_cpu_check(query, 1, 2, 1);
-  if (!reason) reason = read_type(query, s);
-  if (!reason) reason = read_axes(query, reduced);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 2, 1));
+  HN_TRY_REASON(read_type(query, s));
+  HN_TRY_REASON(read_axes(query, reduced));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   if (x->format != HONE_PLAIN) {
-    reason = row->run ? plan_blocked(query, reduced, s) : "it is not plain";
-    if (reason) return reason;
+    HN_TRY_REASON(row->run ? plan_blocked(query, reduced, s) : "it is not plain");
   } else {
     if (y->format != HONE_PLAIN) return "input and output have different formats";
     plan_stages(&x->shape, reduced, s);
     const hn_reduce_args *last = &s->stage[s->stages - 1].args;
     if (hn_elems(&y->shape) != last->outer * last->inner) return "the output has another shape";
+    if (s->stages > 1 && row->run && x->dtype != HONE_F32) return "what is between two groups of axes would be rounded";
   }
   for (int i = 0; i < s->stages; ++i) {
     stage *one = &s->stage[i];
@@ -174,102 +174,146 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch
 const hone_tactic hn_tactics_cpu_reduce[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.avx512", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.avx512", .version = 1, .op = "reduce_mean",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MEAN}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MEAN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.avx512", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MAX}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MAX}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.avx512", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MIN}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_MIN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.avx512", .version = 1, .op = "reduce_prod",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_PRODUCT}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_PRODUCT}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.avx512", .version = 1, .op = "reduce_sum_square",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM_SQUARE}},
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_SUM_SQUARE}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.avx512", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L1}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L1}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.avx512", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx512, HN_REDUCE_L2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.bf16.avx512", .version = 1, .op = "reduce_sum",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx512, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.bf16.avx512", .version = 1, .op = "reduce_mean",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx512, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.bf16.avx512", .version = 1, .op = "reduce_max",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx512, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f16.avx512", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx512, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f16.avx512", .version = 1, .op = "reduce_mean",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx512, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.avx512", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx512, HN_REDUCE_MAX}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.avx2", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MEAN}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MEAN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MAX}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MAX}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.avx2", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MIN}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_MIN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.avx2", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_PRODUCT}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_PRODUCT}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.avx2", .version = 1, .op = "reduce_sum_square",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM_SQUARE}},
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM_SQUARE}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.avx2", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L1}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L1}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.avx2", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_L2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.bf16.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx2, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.bf16.avx2", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx2, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.bf16.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_avx2, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f16.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx2, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f16.avx2", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx2, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_avx2, HN_REDUCE_MAX}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_mean.f32.c", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MEAN}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MEAN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f32.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MAX}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MAX}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_min.f32.c", .version = 1, .op = "reduce_min", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MIN}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_MIN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_prod.f32.c", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_PRODUCT}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_PRODUCT}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f32.c", .version = 1, .op = "reduce_sum_square",
-     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE,
-     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM_SQUARE}},
+     .isa = HONE_ISA_C, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_SUM_SQUARE}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l1.f32.c", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L1}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L1}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l2.f32.c", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = launch, .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){hn_reduce_f32_c, HN_REDUCE_L2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.ints.c", .version = 1, .op = "reduce_sum",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_max.ints.c", .version = 1, .op = "reduce_max",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_MAX}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_MAX}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_min.ints.c", .version = 1, .op = "reduce_min",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_MIN}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_MIN}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_prod.ints.c", .version = 1, .op = "reduce_prod",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_PRODUCT}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_PRODUCT}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.ints.c", .version = 1, .op = "reduce_sum_square",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM_SQUARE}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_SUM_SQUARE}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_l1.ints.c", .version = 1, .op = "reduce_l1",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){NULL, HN_REDUCE_L1}},
+     .kernel = &(const row_kernel){NULL, HN_REDUCE_L1}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.bf16.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_c, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.bf16.c", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_c, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.bf16.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_bf16_c, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f16.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_c, HN_REDUCE_SUM}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f16.c", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_c, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){hn_reduce_f16_c, HN_REDUCE_MAX}, COMMON},
     {0}};

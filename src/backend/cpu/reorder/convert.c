@@ -16,8 +16,7 @@ typedef struct two_ranges {
 } two_ranges;
 
 static const char *check(const hone_query *query) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   if (in->dtype != HONE_F32 || out->dtype != HONE_F32) return "it is not f32";
   if (in->shape.rank < 2 || !hn_shape_equal(&in->shape, &out->shape)) return "the shapes differ or have no channels";
@@ -35,8 +34,7 @@ static range range_of(hn_reorder_f32_fn *kernel, const hone_shape *shape, hone_f
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *row = query->tactic->kernel;
-  const char *reason = check(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check(query));
   const hone_shape *shape = &query->in[0].type.shape;
   const hone_format in = query->in[0].type.format, out = query->out[0].type.format;
   if ((in == HONE_PLAIN) == (out == HONE_PLAIN)) return "one format must be plain, the other blocked";
@@ -48,8 +46,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 
 static const char *plan_blocks(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *row = query->tactic->kernel;
-  const char *reason = check(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check(query));
   const hone_shape *shape = &query->in[0].type.shape;
   const hone_format in = query->in[0].type.format, out = query->out[0].type.format;
   if (in == HONE_PLAIN || out == HONE_PLAIN || in == out) return "the formats are not blocks of different sizes";

@@ -21,13 +21,13 @@ typedef struct geometry {
   const hone_attrs *attrs;
 } geometry;
 
-typedef hn_resize_f32_fn range_kernel;
+typedef hn_resize_fn range_kernel;
 typedef hn_resize_args range_args;
 #include "backend/cpu/range.inc.h"
 
 typedef struct row_kernel {
   int scales_input;
-  hn_resize_f32_fn *by_index, *by_taps;
+  hn_resize_fn *by_index, *by_taps;
 } row_kernel;
 
 static const char *text_or(const hone_attrs *attrs, const char *name, const char *otherwise) {
@@ -82,7 +82,7 @@ static const char *plan_axis(const hone_query *query, int d, double scale, axis 
   *a = (axis){.in = query->in[0].type.shape.dim[d], .out = query->out[0].type.shape.dim[d], .scale = scale, .taps = 1};
   a->active = scale != 1 || a->in != a->out;
   const char mode = hn_attr_text(attrs, "mode")[0];
-  if (a->in > INT32_MAX / 16) return "an axis is too long";
+  if (a->in > INT32_MAX / 32) return "an axis is too long";
   if (!a->active || mode == 'n') return NULL;
   const double support = mode == 'l' ? 1 : 2, squeeze = hn_attr_int(attrs, "antialias") && scale < 1 ? scale : 1;
   if (support / squeeze > MAX_TAPS / 2 - 2) return "it shrinks too much";
@@ -91,28 +91,27 @@ static const char *plan_axis(const hone_query *query, int d, double scale, axis 
 }
 
 static const char *read(const hone_query *query, int scales_input, geometry *g) {
-  const char *reason = hn_cpu_check(query, 1, 4, 1);
-  if (!reason) reason = check_words(query->attrs);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 4, 1));
+  HN_TRY_REASON(check_words(query->attrs));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int rank = x->shape.rank;
   double scale[HONE_MAX_RANK];
-  if (x->dtype != HONE_F32 || y->dtype != HONE_F32) return "it is not f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (x->dtype != held || y->dtype != held) return "it is of another type";
   const hone_format format = x->format == HONE_PLAIN ? y->format : x->format;
   if (!hn_reads_as(x, format) || !hn_reads_as(y, format) || y->shape.rank != rank)
     return "the output has another format or rank";
   if (rank < 3 || rank > 5) return "it has not one to three spatial axes";
   if (!hn_elems(&x->shape) || !hn_elems(&y->shape)) return "it is empty";
-  reason = read_scales(query, scales_input, scale);
-  if (reason) return reason;
+  HN_TRY_REASON(read_scales(query, scales_input, scale));
   for (int d = 0; d < 2; ++d)
     if (scale[d] != 1 || x->shape.dim[d] != y->shape.dim[d]) return "images or channels are resized";
   g->attrs = query->attrs;
   g->nearest = hn_attr_text(query->attrs, "mode")[0] == 'n';
   g->z = g->y = (axis){.in = 1, .out = 1, .scale = 1, .taps = 1};
-  if (rank == 5) reason = plan_axis(query, 2, scale[2], &g->z);
-  if (!reason && rank >= 4) reason = plan_axis(query, rank - 2, scale[rank - 2], &g->y);
-  return reason ? reason : plan_axis(query, rank - 1, scale[rank - 1], &g->x);
+  if (rank == 5) HN_TRY_REASON(plan_axis(query, 2, scale[2], &g->z));
+  if (rank >= 4) HN_TRY_REASON(plan_axis(query, rank - 2, scale[rank - 2], &g->y));
+  return plan_axis(query, rank - 1, scale[rank - 1], &g->x);
 }
 
 /* The place on the input axis that output coordinate `at` stands for. */
@@ -179,8 +178,7 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   const row_kernel *kernel = query->tactic->kernel;
   range *s = state;
   geometry g;
-  const char *reason = read(query, kernel->scales_input, &g);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, kernel->scales_input, &g));
   const int64_t items = table_items(&g.z) + table_items(&g.y) + table_items(&g.x);
   needs->state = sizeof *s + (size_t)items * (sizeof(float) + sizeof(int32_t));
   if (!s) return NULL;
@@ -216,30 +214,62 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   return NULL;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = range_launch
 const hone_tactic hn_tactics_cpu_resize[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.resize.f32.avx512", .version = 1, .op = "resize", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.upsample.f32.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx512, hn_resize_taps_f32_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.bf16.avx512", .version = 1, .op = "resize", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_bf16_avx512, hn_resize_taps_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.bf16.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_bf16_avx512, hn_resize_taps_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f16.avx512", .version = 1, .op = "resize", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f16_avx512, hn_resize_taps_f16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f16.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_avx512, hn_resize_taps_f16_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.resize.f32.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = range_launch,
-     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.upsample.f32.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = range_launch,
-     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.bf16.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_bf16_avx2, hn_resize_taps_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.bf16.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_bf16_avx2, hn_resize_taps_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f16.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f16_avx2, hn_resize_taps_f16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f16.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_avx2, hn_resize_taps_f16_avx2}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.resize.f32.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = range_launch, .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.upsample.f32.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
-     .launch = range_launch,
-     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f32_c, hn_resize_taps_f32_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.bf16.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_bf16_c, hn_resize_taps_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.bf16.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_bf16_c, hn_resize_taps_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f16.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f16_c, hn_resize_taps_f16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f16.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_c, hn_resize_taps_f16_c}, COMMON},
     {0}};

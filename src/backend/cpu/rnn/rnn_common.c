@@ -112,9 +112,8 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
   if (!(constants >> HN_RNN_W & 1) || !(constants >> HN_RNN_R & 1) ||
       (r->given[HN_RNN_B] && !(constants >> HN_RNN_B & 1)))
     return "its weights are not constant";
-  const char *reason = read_attrs(query, r);
-  if (!reason) reason = read_shapes(query, r);
-  if (reason) return reason;
+  HN_TRY_REASON(read_attrs(query, r));
+  HN_TRY_REASON(read_shapes(query, r));
   r->waits = cell->kind == HN_RNN_GRU && !r->is_linear_first;
   const int64_t n = r->gates * r->hidden;
   r->project = (hn_cpu_product){.kernel = cell->gemm, .b_matrices = 1, .b_packed_before = true};
@@ -124,9 +123,9 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
   r->project.gemm.c_row_stride = n;
   r->project.b_row_stride = 1;
   r->project.b_column_stride = r->input;
-  reason = hn_cpu_product_check_sizes(&r->project);
-  if (!reason) lay_out(r);
-  return reason;
+  HN_TRY_REASON(hn_cpu_product_check_sizes(&r->project));
+  lay_out(r);
+  return NULL;
 }
 
 static void pack_state(const hn_cpu_rnn *r, const float *from, int64_t gates, float *to) {
@@ -173,8 +172,7 @@ void hn_cpu_rnn_plan_project(hn_cpu_rnn *r, const hone_facts *facts) {
 const char *hn_cpu_rnn_plan(const hone_query *query, void *memory, hone_needs *needs) {
   const hone_facts *facts = query->facts;
   hn_cpu_rnn asked, *r = memory ? memory : &asked;
-  const char *reason = hn_cpu_rnn_read(query, r);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_rnn_read(query, r));
   const int64_t threads = hn_cpu_threads(facts), h = r->hidden;
   hn_cpu_rnn_plan_project(r, facts);
   const double step_ns = hn_cpu_gemm_ns(r->cell->gemm, r->batch, r->gates * h, h);

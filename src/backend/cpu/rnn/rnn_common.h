@@ -5,7 +5,6 @@
 #define HN_BACKEND_CPU_RNN_COMMON_H
 
 #include "kernels/cpu/rnn/rnn.h"
-#include "kernels/cpu/rnn/rnn_steps.h"
 #include "backend/cpu/gemm/gemm_common.h"
 
 /* Ports of lstm and gru. */

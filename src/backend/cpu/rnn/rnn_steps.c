@@ -5,7 +5,7 @@
  * its core was taken away, the first goes on alone. For many rows
  * the products of lstm.c and gru.c, which reuse a panel for more rows, are better. */
 #include "backend/cpu/rnn/rnn_common.h"
-#include "base/team.h"
+#include "base/pool.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -29,8 +29,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const hone_facts *facts = query->facts;
   steps asked, *s = memory ? memory : &asked;
   hn_cpu_rnn *r = &s->rnn;
-  const char *reason = hn_cpu_rnn_read(query, r);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_rnn_read(query, r));
   if (r->batch > 64) return "so many rows are better served by whole products";
   hn_cpu_rnn_plan_project(r, facts);
   s->tiles = hn_rnn_tiles(r->hidden, r->cell->lanes);
@@ -195,51 +194,43 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   return HONE_OK;
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack, .launch = launch
 const hone_tactic hn_tactics_cpu_rnn_steps[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.avx512", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
      .kernel =
-         &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_lstm_step_f32_avx512}},
+         &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_lstm_step_f32_avx512},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.avx512", .version = 1, .op = "gru", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
      .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_gru_step_f32_avx512,
                                         .before_reset = hn_gru_gates_step_f32_avx512,
-                                        .after_reset = hn_gru_output_step_f32_avx512}},
+                                        .after_reset = hn_gru_output_step_f32_avx512},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.avx512", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
      .kernel =
-         &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_plain_step_f32_avx512}},
+         &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .whole = hn_plain_step_f32_avx512},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.avx2", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
-     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_lstm_step_f32_avx2}},
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_lstm_step_f32_avx2},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.avx2", .version = 1, .op = "gru", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
      .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_gru_step_f32_avx2,
                                         .before_reset = hn_gru_gates_step_f32_avx2,
-                                        .after_reset = hn_gru_output_step_f32_avx2}},
+                                        .after_reset = hn_gru_output_step_f32_avx2},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.avx2", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
-     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_plain_step_f32_avx2}},
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_plain_step_f32_avx2},
+     COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.c", .version = 1, .op = "lstm", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
-     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_lstm_step_f32_c}},
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_lstm_step_f32_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.gru.f32.steps.c", .version = 1, .op = "gru", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
      .kernel =
          &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_gru_step_f32_c,
-                                  .before_reset = hn_gru_gates_step_f32_c, .after_reset = hn_gru_output_step_f32_c}},
+                                  .before_reset = hn_gru_gates_step_f32_c, .after_reset = hn_gru_output_step_f32_c},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.c", .version = 1, .op = "rnn", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_RNN_PACKED, .plan = plan, .pack = hn_cpu_rnn_pack,
-     .launch = launch,
-     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_plain_step_f32_c}},
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_plain_step_f32_c},
+     COMMON},
     {0}};

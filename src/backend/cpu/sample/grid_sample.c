@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid_sample.c - planes of plain f32 read at the places of a grid, over one to three axes. */
 #include "kernels/cpu/sample/grid.h"
-#include "backend/cpu/cpu.h"
+
+typedef hn_grid_f32_fn range_kernel;
+typedef hn_grid_args range_args;
+#include "backend/cpu/range.inc.h"
 
 enum { X, GRID };
 static const double ns_per_tap = 0.8, ns_per_place = 20;
@@ -10,16 +13,9 @@ typedef struct row_kernel {
   hn_grid_f32_fn *run;
 } row_kernel;
 
-typedef struct state {
-  hn_grid_f32_fn *kernel;
-  hn_grid_args args; /* no pointers */
-  int64_t units, grain;
-} state;
-
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  state asked = {0}, *s = memory ? memory : &asked;
-  const char *reason = hn_cpu_check(query, 2, 2, 1);
-  if (reason) return reason;
+  range asked = {0}, *s = memory ? memory : &asked;
+  HN_TRY_REASON(hn_cpu_check(query, 2, 2, 1));
   if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[GRID], HONE_F32, HONE_PLAIN) ||
       !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
@@ -53,18 +49,10 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   return NULL;
 }
 
-static void body(void *arg, int worker, int64_t begin, int64_t end) {
-  (void)worker;
-  const state *s = arg;
-  s->kernel(&s->args, begin, end);
-}
-
 static hone_status launch(void *planned, hone_stream *stream, const hone_launch *l) {
-  state s = *(const state *)planned;
-  s.args.x = l->in[X].data;
+  range s = *(const range *)planned;
   s.args.grid = l->in[GRID].data;
-  s.args.y = l->out[0].data;
-  hn_pool_run(hn_stream_pool(stream), s.units, s.grain, body, &s);
+  range_run(&s, stream, l->in[X].data, l->out[0].data);
   return HONE_OK;
 }
 

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax.c - softmax and log-softmax along any axis of plain f32. */
+/* softmax.c - softmax and log-softmax along any axis of plain tensors, in f32. */
 #include "kernels/cpu/softmax/softmax.h"
 
 #define NS_PER_ELEMENT 1.5
 
-typedef hn_softmax_f32_fn range_kernel;
+typedef hn_softmax_fn range_kernel;
 typedef hn_softmax_args range_args;
 #include "backend/cpu/range.inc.h"
 
 typedef struct row_kernel {
-  hn_softmax_f32_fn *run;
+  hn_softmax_fn *run;
 } row_kernel;
 
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_fact *in = &query->in[0], *out = &query->out[0];
   const hone_shape *shape = &in->type.shape;
-  if (!hn_cpu_is(in, HONE_F32, HONE_PLAIN) || !hn_cpu_is(out, HONE_F32, HONE_PLAIN)) return "it is not plain f32";
+  const hone_dtype held = hn_cpu_held(query->tactic);
+  if (!hn_cpu_is(in, held, HONE_PLAIN) || !hn_cpu_is(out, held, HONE_PLAIN))
+    return "it is not plain, or of another type";
   if (!hn_shape_equal(shape, &out->type.shape)) return "the output has another shape";
   const int axis = hn_cpu_axis(query, "axis", shape->rank);
   if (axis < 0) return "the axis is out of range";
@@ -32,25 +33,46 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   return NULL;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch
 const hone_tactic hn_tactics_cpu_softmax[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.softmax.f32.avx512", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){hn_softmax_f32_avx512}},
+     .kernel = &(const row_kernel){hn_softmax_f32_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.log_softmax.f32.avx512", .version = 1, .op = "log_softmax",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan,
-     .launch = range_launch, .kernel = &(const row_kernel){hn_log_softmax_f32_avx512}},
+     .isa = HONE_ISA_AVX512, .kernel = &(const row_kernel){hn_log_softmax_f32_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.bf16.avx512", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.bf16.avx512", .version = 1, .op = "log_softmax",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .kernel = &(const row_kernel){hn_log_softmax_bf16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.f16.avx512", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_f16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.f16.avx512", .version = 1, .op = "log_softmax",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){hn_log_softmax_f16_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.softmax.f32.avx2", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){hn_softmax_f32_avx2}},
+     .kernel = &(const row_kernel){hn_softmax_f32_avx2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.log_softmax.f32.avx2", .version = 1, .op = "log_softmax", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){hn_log_softmax_f32_avx2}},
+     .kernel = &(const row_kernel){hn_log_softmax_f32_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.bf16.avx2", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.bf16.avx2", .version = 1, .op = "log_softmax", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_log_softmax_bf16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.f16.avx2", .version = 1, .op = "softmax", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_f16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.f16.avx2", .version = 1, .op = "log_softmax", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_log_softmax_f16_avx2}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.softmax.f32.c", .version = 1, .op = "softmax", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){hn_softmax_f32_c}},
+     .kernel = &(const row_kernel){hn_softmax_f32_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.log_softmax.f32.c", .version = 1, .op = "log_softmax", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .plan = plan, .launch = range_launch,
-     .kernel = &(const row_kernel){hn_log_softmax_f32_c}},
+     .kernel = &(const row_kernel){hn_log_softmax_f32_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.bf16.c", .version = 1, .op = "softmax", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.bf16.c", .version = 1, .op = "log_softmax", .isa = HONE_ISA_C,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const row_kernel){hn_log_softmax_bf16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.softmax.f16.c", .version = 1, .op = "softmax", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_softmax_f16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.log_softmax.f16.c", .version = 1, .op = "log_softmax", .isa = HONE_ISA_C,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const row_kernel){hn_log_softmax_f16_c}, COMMON},
     {0}};

@@ -25,13 +25,12 @@ typedef struct row_kernel {
 } row_kernel;
 
 static const char *check(const hone_query *query) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  return reason ? reason : hn_cpu_check_moves(query, false);
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
+  return hn_cpu_check_moves(query, false);
 }
 
 static const char *read_transpose(const hone_query *query, permutation *p) {
-  const char *reason = check(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check(query));
   const hone_shape *in = &query->in[0].type.shape, *out = &query->out[0].type.shape;
   const int64_t *perm;
   const int count = hn_attr_ints(query->attrs, "perm", &perm);
@@ -61,10 +60,9 @@ static const char *check_blocks(const hone_query *query, const hone_shape *deep,
 }
 
 static const char *read_depth_to_space(const hone_query *query, permutation *p) {
-  const char *reason = check(query);
+  HN_TRY_REASON(check(query));
   const hone_shape *deep = &query->in[0].type.shape, *flat = &query->out[0].type.shape;
-  if (!reason) reason = check_blocks(query, deep, flat);
-  if (reason) return reason;
+  HN_TRY_REASON(check_blocks(query, deep, flat));
   const int64_t b = hn_attr_int(query->attrs, "blocksize"), n = deep->dim[0], c = flat->dim[1];
   const bool outer = hn_name_equal(hn_attr_text(query->attrs, "mode"), "DCR");
   *p = outer ? (permutation){6, {n, b, b, c, deep->dim[2], deep->dim[3]}, {0, 3, 4, 1, 5, 2}}
@@ -73,10 +71,9 @@ static const char *read_depth_to_space(const hone_query *query, permutation *p) 
 }
 
 static const char *read_space_to_depth(const hone_query *query, permutation *p) {
-  const char *reason = check(query);
+  HN_TRY_REASON(check(query));
   const hone_shape *deep = &query->out[0].type.shape, *flat = &query->in[0].type.shape;
-  if (!reason) reason = check_blocks(query, deep, flat);
-  if (reason) return reason;
+  HN_TRY_REASON(check_blocks(query, deep, flat));
   const int64_t b = hn_attr_int(query->attrs, "blocksize"), n = deep->dim[0], c = flat->dim[1];
   const bool outer = hn_name_equal(hn_attr_text(query->attrs, "mode"), "DCR");
   *p = outer ? (permutation){6, {n, c, deep->dim[2], b, deep->dim[3], b}, {0, 3, 5, 1, 2, 4}}
@@ -116,34 +113,39 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return HONE_OK;
 }
 
+#define COMMON .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch
 const hone_tactic hn_tactics_cpu_transpose[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.transpose.any.avx512", .version = 1, .op = "transpose", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx512}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.avx512", .version = 1, .op = "depth_to_space",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx512}},
+     .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.avx512", .version = 1, .op = "space_to_depth",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx512}},
+     .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.transpose.any.avx2", .version = 1, .op = "transpose", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx2}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_avx2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.avx2", .version = 1, .op = "depth_to_space",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx2}},
+     .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_avx2}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.avx2", .version = 1, .op = "space_to_depth",
-     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx2}},
+     .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_avx2}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.transpose.any.c", .version = 1, .op = "transpose", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_transpose, hn_transpose_c}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_transpose, hn_transpose_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.depth_to_space.any.c", .version = 1, .op = "depth_to_space", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_c}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_depth_to_space, hn_transpose_c}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.space_to_depth.any.c", .version = 1, .op = "space_to_depth", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_c}},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .kernel = &(const row_kernel){read_space_to_depth, hn_transpose_c}, COMMON},
     {0}};

@@ -12,8 +12,7 @@ typedef struct row_kernel {
 } row_kernel;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  const char *reason = hn_cpu_check(query, 1, 1, 1);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cpu_check(query, 1, 1, 1));
   const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
   const int rank = in->shape.rank;
   const int64_t *perm;

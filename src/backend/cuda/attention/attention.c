@@ -91,8 +91,7 @@ static const char *check_rest(const hone_query *query) {
 
 static const char *read_attention(const hone_query *query, state *s) {
   *s = (state){.mask_port = -1, .k_at = -1, .v_at = -1};
-  const char *reason = query->in_count < 3 || query->out_count < 1 ? "an input is missing" : check_rest(query);
-  if (reason) return reason;
+  HN_TRY_REASON(query->in_count < 3 || query->out_count < 1 ? "an input is missing" : check_rest(query));
   for (int i = Q; i <= V; ++i)
     if (!hn_cuda_plain_f32(&query->in[i])) return "an input is not plain f32";
   if (!hn_cuda_plain_f32(&query->out[0])) return "the output is not plain f32";
@@ -112,8 +111,7 @@ static const char *read_attention(const hone_query *query, state *s) {
   if (k->dim[length] != v->dim[length] || k->dim[0] != q->dim[0] || v->dim[0] != q->dim[0] || y->dim[0] != q->dim[0] ||
       y->dim[length] != q->dim[length] || hn_cuda_elements(y) != q->dim[0] * heads * q->dim[length] * v_size)
     return "the extents do not fit together";
-  reason = fit(query, q->dim[0], heads, kv_heads, q->dim[length], k->dim[length], size, v_size, s);
-  if (reason) return reason;
+  HN_TRY_REASON(fit(query, q->dim[0], heads, kv_heads, q->dim[length], k->dim[length], size, v_size, s));
   hn_cuda_attention *a = &s->args;
   steps_of(q, heads, size, &a->q_batch, &a->q_head, &a->q_row);
   steps_of(k, kv_heads, size, &a->k_batch, &a->k_head, &a->k_row);
@@ -136,8 +134,7 @@ static const char *read_qkv_attention(const hone_query *query, state *s) {
   if (size * (heads + 2 * kv_heads) != width || y->dim[0] != x->dim[0] || y->dim[1] != x->dim[1] ||
       y->dim[2] != heads * size)
     return "the extents do not fit together";
-  const char *reason = fit(query, x->dim[0], heads, kv_heads, x->dim[1], x->dim[1], size, size, s);
-  if (reason) return reason;
+  HN_TRY_REASON(fit(query, x->dim[0], heads, kv_heads, x->dim[1], x->dim[1], size, size, s));
   hn_cuda_attention *a = &s->args;
   a->q_batch = a->k_batch = a->v_batch = x->dim[1] * width;
   a->q_head = a->k_head = a->v_head = size;
@@ -175,8 +172,7 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  const char *reason = ((const row_kernel *)query->tactic->kernel)->read(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(((const row_kernel *)query->tactic->kernel)->read(query, s));
   needs->state = sizeof *s;
   const int64_t rows = hn_cuda_first_param(query);
   for (size_t i = sizeof kernels / sizeof *kernels; i-- > 0;) /* the first one when none was named */

@@ -75,11 +75,9 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   const bool transposed = ((const row_kernel *)query->tactic->kernel)->transposed;
   hn_cuda_conv_plan *c = &s->conv.plan;
   *s = (state){.conv.plan = {.transposed = transposed, .algorithm = (int)hn_cuda_first_param(query)}};
-  const char *reason = check_types(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check_types(query));
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape, *y = &query->out[0].type.shape;
-  reason = hn_cuda_sliding(query, transposed ? y : x, transposed ? x : y, w->dim + 2, &c->window);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliding(query, transposed ? y : x, transposed ? x : y, w->dim + 2, &c->window));
   if (transposed) { /* pads follow from the output's extents there; auto_pad would hide what is cut off */
     const hone_attr *automatic = hn_cuda_attr(query->attrs, "auto_pad");
     if (automatic && automatic->kind == HONE_ATTR_STRING && strcmp(automatic->s, "NOTSET") != 0)
@@ -92,8 +90,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   c->groups = (int)groups;
   if (w->dim[0] != (transposed ? c->from : c->to) || w->dim[1] != (transposed ? c->to : c->from) / groups)
     return "the weights do not fit the channels";
-  reason = plan_after(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(plan_after(query, s));
   needs->state = sizeof *s;
   needs->scratch = HN_CUDA_DNN_WORKSPACE_BYTES;
   return check_pads(&c->window);

@@ -14,8 +14,7 @@ typedef struct state {
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
   hn_cuda_sliced sliced;
-  const char *reason = hn_cuda_sliced_begin(query, &sliced);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliced_begin(query, &sliced));
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape, *y = &query->out[0].type.shape;
   if (x->rank < 3 || x->rank > 4 || w->rank != x->rank) return "it has not one or two axes";
   if (hn_cuda_attr_int(query->attrs, "group", 1) != x->dim[1] || w->dim[1] != 1 || w->dim[0] != x->dim[1])

@@ -18,16 +18,14 @@ typedef struct state {
 } state;
 
 static const char *read(const hone_query *query, state *s) {
-  const char *reason = hn_cuda_sliced_begin(query, &s->sliced);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliced_begin(query, &s->sliced));
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape, *y = &query->out[0].type.shape;
   if (x->rank < 3 || x->rank > 4 || w->rank != x->rank) return "it has not one or two axes";
   if (hn_cuda_attr_int(query->attrs, "group", 1) != 1 || w->dim[1] != x->dim[1] || w->dim[0] != y->dim[1])
     return "it has groups";
   if (hn_cuda_given(query, RESIDUAL) && !hn_cuda_same_shape(&query->in[RESIDUAL].type.shape, y))
     return "the residual is broadcast";
-  reason = hn_cuda_sliding(query, x, y, w->dim + 2, &s->window);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliding(query, x, y, w->dim + 2, &s->window));
   const hn_cuda_window *v = &s->window;
   const int64_t k = x->dim[1] * v->kernel_h * v->kernel_w, n = (int64_t)v->out_h * v->out_w;
   if (k > 1 << 24 || n < 1 || n > 1 << 24 || x->dim[0] < 1 || x->dim[0] > 1000) return "an extent is too large";
@@ -43,9 +41,8 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  const char *reason = read(query, s);
-  if (!reason) reason = hn_cuda_sliced_plan(query, &s->sliced, needs);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, s));
+  HN_TRY_REASON(hn_cuda_sliced_plan(query, &s->sliced, needs));
   needs->state = sizeof *s;
   const hn_cuda_window *v = &s->window;
   const bool flat = v->kernel_h * v->kernel_w == 1 && v->stride_h == 1 && v->stride_w == 1 && v->pad_h == 0 &&

@@ -2,7 +2,6 @@
 /* eltwise.c - elementwise operators and moves by generated kernels: f32 and bool with broadcasting; transposes and
  * copies of any element of 1, 2, 4 or 8 bytes. */
 #include "backend/cuda/cuda.h"
-#include <string.h>
 
 typedef struct state {
   hn_cuda_kernel kernel;

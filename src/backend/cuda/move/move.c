@@ -124,8 +124,7 @@ static const char *plan_slice(const hone_query *query, void *state_memory, hone_
   int64_t starts[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], steps[2 * HONE_MAX_RANK];
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK], base = 0;
   *c = (copy){0};
-  const char *reason = check_fact(&query->in[0]);
-  if (reason) return reason;
+  HN_TRY_REASON(check_fact(&query->in[0]));
   const hone_shape *shape = &query->in[0].type.shape, *out = &query->out[0].type.shape;
   const int count = list_of(query, STARTS, starts);
   const bool has_axes = hn_cuda_given(query, AXES), has_steps = hn_cuda_given(query, STEPS);
@@ -151,9 +150,8 @@ static const char *plan_expand(const hone_query *query, void *state_memory, hone
   copy asked, *c = state_memory ? state_memory : &asked;
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK];
   *c = (copy){0};
-  const char *reason = check_fact(&query->in[0]);
-  if (!reason) reason = check_fact(&query->out[0]);
-  if (reason) return reason;
+  HN_TRY_REASON(check_fact(&query->in[0]));
+  HN_TRY_REASON(check_fact(&query->out[0]));
   needs->state = sizeof *c;
   hn_cuda_broadcast(&query->in[0].type.shape, &query->out[0].type.shape, from);
   strides_of(&query->out[0].type.shape, to);
@@ -179,12 +177,10 @@ static int axis_of(const hone_query *query, int64_t otherwise, int rank) {
 
 static const char *check_parts(const hone_fact *whole, const hone_fact *list, int count, int axis) {
   int64_t sum = 0;
-  const char *reason = check_fact(whole);
-  if (reason) return reason;
+  HN_TRY_REASON(check_fact(whole));
   if (count > MAX_PARTS || axis < 0 || axis >= whole->type.shape.rank) return "too many parts, or no such axis";
   for (int i = 0; i < count; ++i) {
-    reason = check_fact(&list[i]);
-    if (reason) return reason;
+    HN_TRY_REASON(check_fact(&list[i]));
     const hone_shape *shape = &list[i].type.shape;
     if (shape->rank != whole->type.shape.rank || list[i].type.dtype != whole->type.dtype) return "a part differs";
     for (int d = 0; d < shape->rank; ++d)
@@ -267,9 +263,8 @@ static const char *plan_pad(const hone_query *query, void *state_memory, hone_ne
   static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
   int64_t pads[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], stride[HONE_MAX_RANK];
   *p = (padding){.args.mode = -1};
-  const char *reason = check_fact(&query->in[0]);
-  if (!reason) reason = check_fact(&query->out[0]);
-  if (reason) return reason;
+  HN_TRY_REASON(check_fact(&query->in[0]));
+  HN_TRY_REASON(check_fact(&query->out[0]));
   const hone_shape *in = &query->in[0].type.shape, *out = &query->out[0].type.shape;
   const hone_attr *mode = hn_cuda_attr(query->attrs, "mode");
   for (int m = 0; m < 4; ++m)
@@ -321,9 +316,8 @@ static const char *plan_cast(const hone_query *query, void *state_memory, hone_n
   casting *c = state_memory;
   const hone_dtype from = query->in[0].type.dtype, to = query->out[0].type.dtype;
   const uint32_t halves = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
-  const char *reason = check_fact(&query->in[0]);
-  if (!reason) reason = check_fact(&query->out[0]);
-  if (reason) return reason;
+  HN_TRY_REASON(check_fact(&query->in[0]));
+  HN_TRY_REASON(check_fact(&query->out[0]));
   if ((HONE_BIT(from) | HONE_BIT(to)) & halves) return "half types";
   needs->state = sizeof *c;
   if (c) *c = (casting){(unsigned)hn_cuda_elements(&query->in[0].type.shape), (int)from, (int)to};

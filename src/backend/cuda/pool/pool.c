@@ -20,8 +20,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   if (x->dtype != HONE_F32 || x->format != HONE_PLAIN || y->format != HONE_PLAIN) return "it is not plain f32";
   if (query->out_count > 1 && query->out[1].type.kind != HONE_ABSENT) return "indices are requested";
   if (!kernel || kernel->kind != HONE_ATTR_INTS || kernel->count != x->shape.rank - 2) return "no kernel_shape";
-  const char *reason = hn_cuda_sliding(query, &x->shape, &y->shape, kernel->ints, &s->args);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliding(query, &x->shape, &y->shape, kernel->ints, &s->args));
   needs->state = sizeof *s;
   s->args.count_pads = hn_cuda_attr_int(query->attrs, "count_include_pad", 0) != 0;
   s->kernel = ((const row_kernel *)query->tactic->kernel)->run;

@@ -57,8 +57,7 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
   state asked, *s = state_memory ? state_memory : &asked;
   const bool has_after = ((const row_kernel *)query->tactic->kernel)->has_after;
   *s = (state){.bias_input = hn_cuda_given(query, 2) ? 2 : -1, .addend_input = hn_cuda_given(query, 3) ? 3 : -1};
-  const char *reason = check_types(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check_types(query));
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape;
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
   const int64_t k = x->dim[x->rank - 1];
@@ -69,9 +68,8 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
                                            .transpose_b = transposed,
                                            .alpha = 1,
                                            .beta = 1};
-  reason = read_activation(query, s);
-  if (!reason) reason = finish(query, s, needs);
-  if (reason) return reason;
+  HN_TRY_REASON(read_activation(query, s));
+  HN_TRY_REASON(finish(query, s, needs));
   if (!has_after) return s->after_text[0] ? "its activation is not the product's own" : NULL;
   if (!s->after_text[0]) return "it has no activation, or one that is the product's own";
   const hone_shape flat = {.rank = 1, .dim = {hn_cuda_elements(&query->out[0].type.shape)}};
@@ -81,8 +79,7 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
 static const char *plan_gemm(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
   *s = (state){.bias_input = -1, .addend_input = -1};
-  const char *reason = check_types(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check_types(query));
   const hone_shape *a = &query->in[0].type.shape, *b = &query->in[1].type.shape;
   const bool ta = hn_cuda_attr_int(query->attrs, "transA", 0) != 0;
   const bool tb = hn_cuda_attr_int(query->attrs, "transB", 0) != 0;
@@ -117,8 +114,7 @@ static int64_t batch_of(const hone_shape *shape) {
 static const char *plan_matmul(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
   *s = (state){.bias_input = -1, .addend_input = -1};
-  const char *reason = check_types(query);
-  if (reason) return reason;
+  HN_TRY_REASON(check_types(query));
   const hone_shape *a = &query->in[0].type.shape, *b = &query->in[1].type.shape;
   if (a->rank < 2 || b->rank < 2) return "a vector";
   const int64_t a_batch = batch_of(a), b_batch = batch_of(b), batch = batch_of(&query->out[0].type.shape);
@@ -166,19 +162,16 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   return hn_cuda_kernel_launch(&s->after, stream, in, y);
 }
 
+#define COMMON                                                                                                         \
+  .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .prepare = prepare,                  \
+  .release = release, .launch = launch, .library = "CUBLAS_LT"
 const hone_tactic hn_tactics_cuda_gemm[] = {
     {sizeof(hone_tactic), .name = "cuda.linear.f32.cublaslt", .version = 1, .op = "linear", .isa = HN_CUDA_LT,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_linear, .variants = variants,
-     .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT",
-     .kernel = &(const row_kernel){.has_after = false}},
+     .plan = plan_linear, .kernel = &(const row_kernel){.has_after = false}, COMMON},
     {sizeof(hone_tactic), .name = "cuda.linear.f32.cublaslt.act", .version = 1, .op = "linear",
-     .isa = HN_CUDA_LT | HN_CUDA_NVRTC, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_linear,
-     .variants = variants, .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT",
-     .kernel = &(const row_kernel){.has_after = true}},
+     .isa = HN_CUDA_LT | HN_CUDA_NVRTC, .plan = plan_linear, .kernel = &(const row_kernel){.has_after = true}, COMMON},
     {sizeof(hone_tactic), .name = "cuda.gemm.f32.cublaslt", .version = 1, .op = "gemm", .isa = HN_CUDA_LT,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_gemm, .variants = variants,
-     .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT"},
+     .plan = plan_gemm, COMMON},
     {sizeof(hone_tactic), .name = "cuda.matmul.f32.cublaslt", .version = 1, .op = "matmul", .isa = HN_CUDA_LT,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_matmul, .variants = variants,
-     .prepare = prepare, .release = release, .launch = launch, .library = "CUBLAS_LT"},
+     .plan = plan_matmul, COMMON},
     {0}};

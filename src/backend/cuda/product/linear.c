@@ -15,8 +15,7 @@ typedef struct state {
 } state;
 
 static const char *read(const hone_query *query, hn_cuda_sliced *s) {
-  const char *reason = hn_cuda_sliced_begin(query, s);
-  if (reason) return reason;
+  HN_TRY_REASON(hn_cuda_sliced_begin(query, s));
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape;
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
   const int64_t k = x->dim[x->rank - 1], n = w->dim[!transposed], m = k ? hn_cuda_elements(x) / k : 0;
@@ -34,9 +33,8 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  const char *reason = read(query, &s->sliced);
-  if (!reason) reason = hn_cuda_sliced_plan(query, &s->sliced, needs);
-  if (reason) return reason;
+  HN_TRY_REASON(read(query, &s->sliced));
+  HN_TRY_REASON(hn_cuda_sliced_plan(query, &s->sliced, needs));
   needs->state = sizeof *s;
   s->kernel = kernels[s->sliced.tile][hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0];
   s->has_bias = hn_cuda_given(query, BIAS);

@@ -53,8 +53,7 @@ static hone_status launch_softmax(void *state_memory, hone_stream *stream, const
 
 static const char *plan_norm(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  const char *reason = read_rows(query, false, s);
-  if (reason) return reason;
+  HN_TRY_REASON(read_rows(query, false, s));
   if (query->out_count > 1 &&
       (query->out[1].type.kind != HONE_ABSENT || (query->out_count > 2 && query->out[2].type.kind != HONE_ABSENT)))
     return "its moments are requested";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rotary_f32.c - turned pairs. */
 /* isa: c avx2 avx512 */
-#include "kernels/cpu/attention/rotary.h"
+#include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/simd.inc.h"
 
 HN_INLINE void halves(const float *x, const float *c, const float *s, float *y, int64_t half) {

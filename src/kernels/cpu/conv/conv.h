@@ -110,14 +110,22 @@ void hn_conv_f32_first_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t 
 
 /* Depthwise: in_channels == out_channels == groups, "depthwise" weights. Fast for 3x3 and 5x5 without dilation
  * at stride 1 and 2. Units from hn_conv_f32_dw_units(). */
-void hn_conv_f32_dw_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-void hn_conv_f32_dw_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-void hn_conv_f32_dw_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f32_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f32_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+/* The same on nChw32c in bf16 and f16: input, output and residual point at elements of that type; weights of block 32,
+ * bias and slopes are floats. */
+void hn_conv_dw_bf16_nchw32c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_bf16_nchw32c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_bf16_nchw32c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f16_nchw32c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f16_nchw32c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_f16_nchw32c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 /* The same with a channel multiplier: groups == in_channels, out_channels a multiple m of them; output channel o reads
  * input channel o / m. "depthwise" weights of the output's channels. */
-void hn_conv_f32_dw_multiplier_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-void hn_conv_f32_dw_multiplier_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
-void hn_conv_f32_dw_multiplier_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_multiplier_f32_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_multiplier_f32_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+void hn_conv_dw_multiplier_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 
 /* Transposed: in_* is its input, out_* its output; stride, dilation and pads are the transposed convolution's. Groups
  * as in the general case; bias and activation, no residual. "transposed" weights, packed from [I][O per group][kh][kw],

@@ -2,7 +2,7 @@
 /* conv_f32_mend_c.c - groups that share blocks: an infinity or NaN in one group times the zero weight that another has
  * for it is NaN, so outputs that are NaN are computed again from their own group alone. */
 #include "kernels/cpu/conv/conv.h"
-#include "kernels/cpu/eltwise/activate.h"
+#include "kernels/cpu/epilogue.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -66,17 +66,18 @@ static inline void tap_range(int64_t first, int64_t step, int64_t count, int64_t
 
 static inline conv_plan conv_plan_make(const hn_conv_f32 *c, int flat_pixels) {
   conv_plan p;
-  const int64_t in_blocks = ceil_div(c->in_channels, HN_BLOCK), out_blocks = ceil_div(c->out_channels, HN_BLOCK);
+  const int64_t in_blocks = ceil_div(c->in_channels, HN_TILE_BLOCK),
+                out_blocks = ceil_div(c->out_channels, HN_TILE_BLOCK);
   p.rows = flat_pixels ? c->out_height * c->out_width : c->out_height;
   p.row_units = ceil_div(p.rows, c->unit_rows);
-  p.group_blocks = c->groups > 1 ? c->out_channels / c->groups / HN_BLOCK : out_blocks;
+  p.group_blocks = c->groups > 1 ? c->out_channels / c->groups / HN_TILE_BLOCK : out_blocks;
   p.group_sets = ceil_div(p.group_blocks, c->oc_blocks);
   p.in_per_group = c->in_channels / c->groups;
-  p.in_plane = c->in_height * c->in_width * HN_BLOCK;
-  p.out_plane = c->out_height * c->out_width * HN_BLOCK;
+  p.in_plane = c->in_height * c->in_width * HN_TILE_BLOCK;
+  p.out_plane = c->out_height * c->out_width * HN_TILE_BLOCK;
   p.in_image = c->in_batch_stride ? c->in_batch_stride : in_blocks * p.in_plane;
   p.out_image = c->out_batch_stride ? c->out_batch_stride : out_blocks * p.out_plane;
-  p.weight_block = ceil_div(p.in_per_group, HN_BLOCK) * HN_BLOCK * HN_BLOCK;
+  p.weight_block = ceil_div(p.in_per_group, HN_TILE_BLOCK) * HN_TILE_BLOCK * HN_TILE_BLOCK;
   if (!flat_pixels) p.weight_block *= c->kernel_height * c->kernel_width;
   return p;
 }

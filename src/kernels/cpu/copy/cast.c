@@ -2,7 +2,7 @@
 /* cast.c - conversions: simple loops that the compiler vectorises, and half floats by the F16C
  * instructions or, portably, by bits. */
 /* isa: c avx2 avx512 */
-#include "kernels/cpu/copy/cast.h"
+#include "kernels/cpu/copy/copy.h"
 #include "kernels/cpu/simd.inc.h"
 
 HN_INLINE uint32_t bits_of(float x) {

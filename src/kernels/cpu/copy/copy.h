@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.h - strided copies of up to 8 dimensions (concat, slice, split, pad, expand) and fills. */
+/* copy.h - strided copies of up to 8 dimensions (concat, slice, split, pad, expand), fills, casts, and lanes moved. */
 #ifndef HN_KERNELS_CPU_COPY_H
 #define HN_KERNELS_CPU_COPY_H
 
@@ -28,5 +28,70 @@ void hn_copy_c(const hn_copy_plan *plan, const void *from, void *to, int64_t beg
 
 /* Sets the elements [begin, end) of `to` to *value; element_bytes is 1, 2, 4 or 8. */
 void hn_fill_c(void *to, const void *value, int32_t element_bytes, int64_t begin, int64_t end);
+
+/* ---- conversions between f32 and the other element types ----
+ *   to f16, bf16   round to nearest even; overflow gives infinity, a NaN stays one
+ *   to i32, i64    towards zero; what does not fit, and NaN, gives the type's least value (as x86 does)
+ *   to i8, u8      as i32, then the low 8 bits
+ *   to bool        one byte, 0 or 1; NaN is 1
+ *   from any       round to nearest even; bool is read as u8 */
+/* Converts the elements [begin, end): to[i] = from[i]. The buffers do not overlap. */
+typedef void hn_cast_fn(const void *from, void *to, int64_t begin, int64_t end);
+
+hn_cast_fn hn_cast_f32_f16_avx512, hn_cast_f32_f16_avx2, hn_cast_f32_f16_c;
+hn_cast_fn hn_cast_f16_f32_avx512, hn_cast_f16_f32_avx2, hn_cast_f16_f32_c;
+hn_cast_fn hn_cast_f32_bf16_avx512, hn_cast_f32_bf16_avx2, hn_cast_f32_bf16_c;
+hn_cast_fn hn_cast_bf16_f32_avx512, hn_cast_bf16_f32_avx2, hn_cast_bf16_f32_c;
+hn_cast_fn hn_cast_f32_i64_avx512, hn_cast_f32_i64_avx2, hn_cast_f32_i64_c;
+hn_cast_fn hn_cast_i64_f32_avx512, hn_cast_i64_f32_avx2, hn_cast_i64_f32_c;
+hn_cast_fn hn_cast_f32_i32_avx512, hn_cast_f32_i32_avx2, hn_cast_f32_i32_c;
+hn_cast_fn hn_cast_i32_f32_avx512, hn_cast_i32_f32_avx2, hn_cast_i32_f32_c;
+hn_cast_fn hn_cast_f32_i8_avx512, hn_cast_f32_i8_avx2, hn_cast_f32_i8_c;
+hn_cast_fn hn_cast_i8_f32_avx512, hn_cast_i8_f32_avx2, hn_cast_i8_f32_c;
+hn_cast_fn hn_cast_f32_u8_avx512, hn_cast_f32_u8_avx2, hn_cast_f32_u8_c;
+hn_cast_fn hn_cast_u8_f32_avx512, hn_cast_u8_f32_avx2, hn_cast_u8_f32_c;
+hn_cast_fn hn_cast_f32_bool_avx512, hn_cast_f32_bool_avx2, hn_cast_f32_bool_c;
+
+/* ---- channels of blocked tensors put into other lanes and blocks: shuffles, and joins and cuts inside a block ----
+ * Tensors are nChwBc, [image][block][pixel][B], of elements of four bytes or of two. Every block of every output is
+ * made of parts; a part takes lanes of one block of one input. Lanes that no part fills become zero. */
+enum { HN_LANES_MOST = 32 };
+
+/* Pixels of one work unit at most: two blocks of them stay in L1. */
+#define HN_LANES_PIXELS INT64_C(128)
+
+typedef struct {
+  int64_t input, block;        /* the block within an image of that input */
+  int32_t from[HN_LANES_MOST]; /* the lane that each lane of the output takes; -1: none of this part's */
+} hn_lanes_part;
+
+typedef struct {
+  int64_t output, block;
+  const hn_lanes_part *parts; /* at least one */
+  int64_t count;
+  int32_t is_whole; /* the first part is the whole block, every lane at its place */
+} hn_lanes_block;
+
+typedef struct {
+  const hn_lanes_block *blocks; /* of one image of all outputs */
+  int64_t block_count, images, pixels;
+  int64_t chunk; /* pixels of one work unit, 1 .. HN_LANES_PIXELS */
+  const void *const *x;
+  void *const *y;           /* no output is an input's memory */
+  const int64_t *in_blocks; /* of one image, for each input; out_blocks for each output */
+  const int64_t *out_blocks;
+} hn_lanes_args;
+
+/* Work units: `chunk` pixels of one block of one image's outputs; all blocks of a chunk before the next chunk. */
+static inline int64_t hn_lanes_units(const hn_lanes_args *a) {
+  return a->images * a->block_count * ((a->pixels + a->chunk - 1) / a->chunk);
+}
+
+/* Computes the units [begin, end). B is 16 for _f32_avx512, 8 for the other ones of f32, and 32 for those of two bytes,
+ * which move any such type. */
+typedef void hn_lanes_fn(const hn_lanes_args *args, int64_t begin, int64_t end);
+
+hn_lanes_fn hn_lanes_f32_avx512, hn_lanes_f32_avx2, hn_lanes_f32_c;
+hn_lanes_fn hn_lanes_bf16_avx512, hn_lanes_bf16_avx2, hn_lanes_bf16_c;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* activate_f32.c - an activation in place. */
 /* isa: c avx2 avx512 */
-#include "kernels/cpu/eltwise/activate.h"
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/activate.inc.h"
 
 void HN_SIMD_NAME(hn_activate_f32)(float *x, int64_t count, const hn_epilogue_f32 *epilogue) {

@@ -90,16 +90,16 @@ typedef struct {
 } hn_eltwise_instruction;
 
 typedef struct {
-  const float *data;
-  int64_t inner_stride;                        /* 1: contiguous along a row; 0: one value for the whole row */
-  int64_t period;                              /* 8 or 16: a row of the output reads these many values again and again;
-                                                  then rows and parts are whole periods. 0: no repetition */
+  const void *data;     /* elements of the type that the kernel names */
+  int64_t inner_stride; /* 1: contiguous along a row; 0: one value for the whole row */
+  int64_t period;       /* 8, 16 or 32: a row of the output reads these many values again and again;
+                           then rows and parts are whole periods. 0: no repetition */
   int64_t outer_stride[HN_ELTWISE_OUTER_RANK]; /* elements; 0 broadcasts */
 } hn_eltwise_input;
 
 /* Rows are contiguous. An output may be the very memory of an input of the same strides. */
 typedef struct {
-  float *data;
+  void *data;
   int64_t outer_stride[HN_ELTWISE_OUTER_RANK]; /* elements */
 } hn_eltwise_output;
 
@@ -123,8 +123,10 @@ static inline int64_t hn_eltwise_units(const hn_eltwise_args *a) {
 }
 
 /* Computes the units [begin, end). Uses about 45 KiB of stack. */
-typedef void hn_eltwise_f32_fn(const hn_eltwise_args *args, int64_t begin, int64_t end);
+typedef void hn_eltwise_fn(const hn_eltwise_args *args, int64_t begin, int64_t end);
 
-hn_eltwise_f32_fn hn_eltwise_f32_avx512, hn_eltwise_f32_avx2, hn_eltwise_f32_c;
+hn_eltwise_fn hn_eltwise_f32_avx512, hn_eltwise_f32_avx2, hn_eltwise_f32_c;
+hn_eltwise_fn hn_eltwise_bf16_avx512, hn_eltwise_bf16_avx2, hn_eltwise_bf16_c;
+hn_eltwise_fn hn_eltwise_f16_avx512, hn_eltwise_f16_avx2, hn_eltwise_f16_c;
 
 #endif

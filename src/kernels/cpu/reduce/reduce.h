@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.h - sums, products and extremes along one axis of a dense f32 tensor.
+/* reduce.h - sums, products and extremes along one axis of a dense tensor of f32, bf16 or f16.
  *
  * Sums are kept in many partial sums joined with Kahan's correction: the error stays near the rounding of one
  * add, whatever the length. The order depends on the shape alone. */
@@ -23,8 +23,8 @@ typedef enum {
 } hn_reduce_kind;
 
 typedef struct {
-  const float *x; /* outer x axis x inner, dense */
-  float *y;       /* outer x inner, dense; not x */
+  const void *x; /* outer x axis x inner, dense */
+  void *y;       /* outer x inner, dense; not x */
   int64_t outer, axis, inner;
   hn_reduce_kind kind;
 } hn_reduce_args;
@@ -35,7 +35,7 @@ static inline int64_t hn_reduce_units(const hn_reduce_args *a) {
 }
 
 /* Computes the units [begin, end). An axis of 0 elements gives the fold's neutral value (NaN for MEAN). */
-typedef void hn_reduce_f32_fn(const hn_reduce_args *args, int64_t begin, int64_t end);
+typedef void hn_reduce_fn(const hn_reduce_args *args, int64_t begin, int64_t end);
 
 /* The same of integers, in arithmetic that wraps; no MEAN and no L2. x, y: of one of the types below. */
 typedef enum {
@@ -51,6 +51,9 @@ typedef enum {
 void hn_reduce_ints_c(const hn_reduce_args *args, hn_reduce_type type, const void *x, void *y, int64_t begin,
                       int64_t end);
 
-hn_reduce_f32_fn hn_reduce_f32_avx512, hn_reduce_f32_avx2, hn_reduce_f32_c;
+hn_reduce_fn hn_reduce_f32_avx512, hn_reduce_f32_avx2, hn_reduce_f32_c;
+/* SUM, MEAN and MAX alone. */
+hn_reduce_fn hn_reduce_bf16_avx512, hn_reduce_bf16_avx2, hn_reduce_bf16_c;
+hn_reduce_fn hn_reduce_f16_avx512, hn_reduce_f16_avx2, hn_reduce_f16_c;
 
 #endif

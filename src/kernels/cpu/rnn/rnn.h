@@ -48,4 +48,50 @@ hn_gru_cell_f32_fn hn_gru_cell_f32_avx512, hn_gru_cell_f32_avx2, hn_gru_cell_f32
 hn_gru_cell_f32_fn hn_gru_gates_f32_avx512, hn_gru_gates_f32_avx2, hn_gru_gates_f32_c;
 hn_gru_cell_f32_fn hn_gru_output_f32_avx512, hn_gru_output_f32_avx2, hn_gru_output_f32_c;
 
+/* ---- one time step of a recurrent layer ----
+ * The product with the state and the cell in one pass, for tiles of hidden units that threads may share. A tile is
+ * HN_LANES hidden units. Its weights lie together in the order they are used, [k][gate][unit], so that a step reads the
+ * recurrent matrix once, straight on; sums of all gates of a unit stay in registers until its cell is done. */
+typedef struct {
+  const float *packed; /* hn_rnn_pack_f32_c's */
+  const float *x;      /* rows x gates * hidden: X W + b; row r at r * x_stride */
+  const float *h_bias; /* GRU: 3 * hidden, added to the state's products */
+  const float *h_prev; /* rows x hidden: what the product is with */
+  float *h;            /* rows x hidden; not h_prev's memory */
+  const float *c_prev; /* LSTM: rows x hidden */
+  float *c;            /* LSTM: rows x hidden; may be c_prev */
+  const float *peephole;
+  const float *carried; /* GRU: rows x hidden, the state before this step */
+  float *z, *reset;     /* GRU: rows x hidden, written by hn_gru_gates_step, read by hn_gru_output_step */
+  float *y;             /* where h is stored, too: row r at r * y_stride; or NULL */
+  int64_t rows, hidden; /* of the batch; of the state */
+  int64_t x_stride, y_stride;
+  float clip;            /* pre-activations are cut to +-clip; 0: they are not */
+  int32_t input_forget;  /* LSTM: not 0: f = 1 - i */
+  int32_t is_relu;       /* plain cell: max(0, x) for tanh */
+  int32_t from_the_back; /* tiles in descending order: what the step before read last is still in the cache */
+} hn_rnn_step;
+
+/* Computes the hidden units of tiles [begin, end) of all rows.
+ *   hn_lstm_step        4 gates
+ *   hn_gru_step         3 gates, with linear_before_reset
+ *   hn_gru_gates_step   2 gates, z and r: writes z and reset = r * carried
+ *   hn_gru_output_step  1 gate; h_prev is reset here
+ *   hn_plain_step       1 gate */
+typedef void hn_rnn_step_f32_fn(const hn_rnn_step *step, int64_t begin, int64_t end);
+
+#define HN_RNN_STEPS(suffix)                                                                                           \
+  hn_rnn_step_f32_fn hn_lstm_step_f32_##suffix, hn_gru_step_f32_##suffix, hn_gru_gates_step_f32_##suffix,              \
+      hn_gru_output_step_f32_##suffix, hn_plain_step_f32_##suffix
+HN_RNN_STEPS(avx512);
+HN_RNN_STEPS(avx2);
+HN_RNN_STEPS(c);
+
+static inline int64_t hn_rnn_tiles(int64_t hidden, int64_t lanes) { return (hidden + lanes - 1) / lanes; }
+static inline int64_t hn_rnn_packed_floats(int64_t hidden, int64_t gates, int64_t lanes) {
+  return hn_rnn_tiles(hidden, lanes) * lanes * gates * hidden;
+}
+/* r: gates * hidden rows of hidden; `to` gets tiles of `lanes` units, zeros where a tile has fewer. */
+void hn_rnn_pack_f32_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, float *to);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rnn_pack_f32_c.c - recurrent weights in the order in which a step's tiles read them. */
-#include "kernels/cpu/rnn/rnn_steps.h"
+#include "kernels/cpu/rnn/rnn.h"
 
 void hn_rnn_pack_f32_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, float *to) {
   const int64_t tiles = hn_rnn_tiles(hidden, lanes);

@@ -2,7 +2,7 @@
 /* rnn_steps_f32.c - the steps' body. A row alone sums even and odd k apart, because its few sums in one
  * chain each would wait for the FMA's latency; several rows share every weight that is loaded. */
 /* isa: c avx2 avx512 */
-#include "kernels/cpu/rnn/rnn_steps.h"
+#include "kernels/cpu/rnn/rnn.h"
 #include "kernels/cpu/vecmath.inc.h"
 
 #if defined(__clang__)

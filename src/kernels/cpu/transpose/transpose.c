@@ -3,7 +3,6 @@
 /* isa: c avx2 avx512 */
 #include "kernels/cpu/transpose/transpose.h"
 #include "kernels/cpu/tile.inc.h"
-#include "kernels/cpu/transpose/transpose_plan.h"
 #include "kernels/cpu/walk.inc.h"
 
 /* from and to point at the tile's first element; strides in elements of `bytes` bytes. */

@@ -10,6 +10,12 @@
 
 enum { HN_TRANSPOSE_RANK = 8 };
 
+/* Sizes that the planner and the loops agree on. */
+enum {
+  HN_TRANSPOSE_TILE = 64,         /* 64 x 64 floats, twice: half of a 32 KiB L1 cache */
+  HN_TRANSPOSE_RUN_BYTES = 16384, /* a longer run is cut, so that threads can share it */
+};
+
 /* Filled by hn_transpose_plan_make; plain data, may be copied and stored. */
 typedef struct {
   int32_t element_bytes; /* 1, 2, 4, 8 or 16: runs as short as that are moved as one element */

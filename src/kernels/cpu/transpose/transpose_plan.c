@@ -2,8 +2,6 @@
 /* transpose_plan.c - turns a permutation into runs or tiles; dimensions that stay neighbours become one. */
 #include "kernels/cpu/transpose/transpose.h"
 
-#include "kernels/cpu/transpose/transpose_plan.h"
-
 #include <string.h>
 
 /* One destination dimension. */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/compile.h - inside of api/: what a build's options say of input shapes, checked against the graph, and what its
+ * passes ask devices. */
+#ifndef HN_API_COMPILE_H
+#define HN_API_COMPILE_H
+
+#include "base/context.h"
+#include "ir/graph.h"
+#include "tensor/shape.h"
+#include "tensor/target.h"
+#include <hone/engine.h>
+#include <hone/hone.h>
+
+/* How many schedules are asked for; 1 when nothing is said. INVALID: numbers with gaps, an input that the model does
+ * not have or that a profile leaves out. */
+hone_status hn_profiles_count(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                              int *out);
+hone_status hn_profiles_read(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                             int profile, hn_arena *arena, hn_ranges *out);
+/* Do the operators take the shapes that are tuned for? INVALID names the node when they do not. A warning when they
+ * refuse those of min, of max or of the middle: others may still run. */
+hone_status hn_profiles_try(hone_context *context, const hone_graph *graph, const hn_ranges *ranges, hn_arena *arena);
+/* What the options say of an input; NULL: nothing. */
+const hone_profile_shape *hn_profile_shape(const hone_build_options *options, int profile, const char *input);
+/* After a build that ended with `status`: where free dims were taken as 1 and that may be why, adds a message that
+ * names them, with sizes that `works` agrees to if there are some. Changes the ranges; is the status. */
+typedef bool hn_works_fn(void *user, const hn_ranges *ranges);
+hone_status hn_profiles_suggest(hone_context *context, const hone_graph *graph, const hone_build_options *options,
+                                int profile, const hn_ranges *ranges, hone_status status, hn_works_fn *works,
+                                void *user);
+
+/* ---- what passes may ask devices (compile_target.c) ----
+ * Which of them have a tactic, not the reference, for this op with these facts? Shapes may be symbolic; symbols are
+ * taken as 64 then. */
+typedef struct hn_device_target {
+  hone_device *const *devices; /* borrowed */
+  int device_count;
+  const hone_dims *dims; /* of the graph; borrowed */
+} hn_device_target;
+
+hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
+                               hn_device_target *out);
+
+#endif

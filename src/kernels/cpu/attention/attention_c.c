@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_c.c - the old keys and values of a cache and the new ones, one behind the other; and how much scratch
+ * attention needs, with extents rounded up for the widest vectors. */
+#include "kernels/cpu/attention/attention.h"
+#include <string.h>
+
+static void join(const float *past, int64_t past_len, const float *fresh, int64_t step, int64_t fresh_len, int64_t size,
+                 float *to) {
+  const size_t row_bytes = (size_t)size * sizeof(float);
+  if (past_len > 0) memcpy(to, past, (size_t)past_len * row_bytes);
+  to += past_len * size;
+  if (step == size)
+    memcpy(to, fresh, (size_t)fresh_len * row_bytes);
+  else
+    for (int64_t i = 0; i < fresh_len; ++i) memcpy(to + i * size, fresh + i * step, row_bytes);
+}
+
+void hn_attention_present_c(const hn_attention_f32 *a, int64_t begin, int64_t end) {
+  const int64_t heads = a->heads / a->group, fresh = a->kv_len - a->past_len;
+  for (int64_t at = begin; at < end; ++at) {
+    const int64_t b = at / heads, h = at % heads, past = at * a->past_len;
+    if (a->present_k)
+      join(a->past_k ? a->past_k + past * a->size : NULL, a->past_len, a->k + b * a->k_step.batch + h * a->k_step.head,
+           a->k_step.row, fresh, a->size, a->present_k + at * a->kv_len * a->size);
+    if (a->present_v)
+      join(a->past_v ? a->past_v + past * a->v_size : NULL, a->past_len,
+           a->v + b * a->v_step.batch + h * a->v_step.head, a->v_step.row, fresh, a->v_size,
+           a->present_v + at * a->kv_len * a->v_size);
+  }
+}
+
+static int64_t up(int64_t n) { return (n + 15) / 16 * 16; }
+
+int64_t hn_attention_f32_scratch_floats(const hn_attention_f32 *a) {
+  enum { MOST_ROWS = 14 };
+  const int64_t keys = up(a->kv_len < HN_ATTENTION_KEYS ? a->kv_len : HN_ATTENTION_KEYS);
+  const int64_t size = up(a->size), v_size = up(a->v_size), rows = up(a->row_chunk);
+  if (a->head_chunk > 0) /* queries, scores, sums, and each row's maximum and weight */
+    return up(a->head_chunk * a->q_len) * (size + HN_ATTENTION_KEYS + 16 + v_size + 2);
+  return keys * (size + v_size)      /* packed keys and values */
+         + MOST_ROWS * (size + keys) /* a tile of queries and its scores */
+         + rows * (v_size + 2);      /* sums, and each row's maximum and weight */
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_dw.inc.h - depthwise convolution on nChwBc: one vector is one pixel of HN_LANES channels.
+ *
+ * 3x3 and 5x5 without dilation at stride 1 and 2 run in tiles along a row: a row's weights stay in registers, and each
+ * input pixel is loaded once for all the sums that it is in. Tiles at a row's ends leave out the columns that lie in
+ * the padding; other shapes go pixel by pixel. The order of a sum is ky, kx in both.
+ * With a channel multiplier m, output channel o reads input channel o / m: m blocks of outputs read one block of
+ * inputs, whose lanes are spread by a permutation as each pixel is loaded. The including file defines HN_DW_SPREADS,
+ * 1 for multipliers, and calls dw_run(). */
+#ifndef HN_KERNELS_CPU_CONV_DW_INC_H
+#define HN_KERNELS_CPU_CONV_DW_INC_H
+
+#include "kernels/cpu/held.inc.h"
+
+#define HN_TILE_BLOCK HN_HELD_BLOCK
+#include "kernels/cpu/conv/conv_tile_f32.inc.h"
+
+/* The widest tile: its sums, a row of weights and a pixel fill the registers, and rows of 7, 14, 28... divide well. */
+#if HN_LANES == 16 && HN_HELD_IS_F32
+#define HN_DW_PIXELS 14
+#define HN_DW_FULL(X, k, s) X(k, s, 14)
+#define HN_DW_WIDTHS_TO_7(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7)
+#define HN_DW_WIDTHS_TO_14(X, k, s) X(k, s, 8) X(k, s, 9) X(k, s, 10) X(k, s, 11) X(k, s, 12) X(k, s, 13) X(k, s, 14)
+#define HN_DW_WIDTHS(X, k, s) HN_DW_WIDTHS_TO_7(X, k, s) HN_DW_WIDTHS_TO_14(X, k, s)
+#elif HN_LANES >= 8 /* in a narrower type, which takes twice the code, rows of 7, 14, 28 divide by 7 */
+#define HN_DW_PIXELS 8
+#define HN_DW_FULL(X, k, s) X(k, s, 8)
+#define HN_DW_WIDTHS(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7) X(k, s, 8)
+#else
+#define HN_DW_PIXELS 4
+#define HN_DW_FULL(X, k, s) X(k, s, 4)
+#define HN_DW_WIDTHS(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4)
+#endif
+#if HN_LANES > 4 && defined(__GNUC__)
+#define HN_IN_REGISTER(v) __asm__("" : "+v"(v))
+#else
+#define HN_IN_REGISTER(v) (void)(v)
+#endif
+#define HN_DW_EACH(WHICH, X) WHICH(X, 3, 1) WHICH(X, 3, 2) WHICH(X, 5, 1) WHICH(X, 5, 2)
+
+/* A vector of a pixel: its lanes from dw_first() on, or those that are asked for of the whole block. */
+#if !HN_DW_SPREADS
+typedef int dw_lanes; /* not used */
+HN_INLINE dw_lanes dw_lanes_at(const int32_t *from, int lane) {
+  (void)from;
+  return lane;
+}
+HN_INLINE const held *dw_first(const held *block, int lane) { return block + lane; }
+HN_INLINE vf dw_load(const held *pixel, dw_lanes lanes) {
+  (void)lanes;
+  return h_load(pixel);
+}
+#else
+typedef vi dw_lanes;
+HN_INLINE dw_lanes dw_lanes_at(const int32_t *from, int lane) { return vi_load(from + lane); }
+HN_INLINE const float *dw_first(const float *block, int lane) {
+  (void)lane;
+  return block;
+}
+HN_INLINE vf dw_load(const float *pixel, dw_lanes lanes) {
+#if defined(HN_SIMD_AVX512)
+  return _mm512_permutexvar_ps(lanes, v_load(pixel));
+#elif defined(HN_SIMD_AVX2)
+  return _mm256_permutevar8x32_ps(v_load(pixel), lanes);
+#else
+  return v_gather(pixel, lanes);
+#endif
+}
+#endif
+
+/* One row of output of one channel block. in and weights are at the first valid ky. */
+typedef struct dw_row {
+  const held *in, *residual;
+  const float *weights, *bias;
+  held *out;
+  const hn_epilogue_f32 *epilogue;
+  int64_t first_channel, channels; /* of the block, and from there on */
+  int64_t ky_count, in_width;
+  ptrdiff_t in_step, weight_step; /* elements from one ky to the next */
+  float low, high;
+  int32_t from[HN_HELD_BLOCK]; /* the lane of the input's block that each of the output's reads */
+} dw_row;
+
+#if HN_HELD_IS_F32
+/* The pixels from x on of `lane` and the lanes beside it; what bounds cannot do is done once the row is there. */
+HN_INLINE void dw_store(const dw_row *r, vf *acc, const int pixels, int64_t x, int lane) {
+  if (r->residual) {
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) acc[p] += v_load(r->residual + (x + p) * HN_HELD_BLOCK + lane);
+  }
+  tile_bound(acc, pixels, r->low, r->high);
+  HN_UNROLL
+  for (int p = 0; p < pixels; ++p) v_store(r->out + (x + p) * HN_HELD_BLOCK + lane, acc[p]);
+}
+#else
+/* What is rounded cannot be worked on afterwards. One function for all tiles: its code is large. */
+HN_OUTLINE void dw_store_all(const dw_row *r, float *sums, const int pixels, int64_t x, int lane) {
+  const hn_epilogue_f32 *e = r->epilogue;
+  const vm there = vm_below(r->channels - lane < 0 ? 0 : r->channels - lane);
+  for (int p = 0; p < pixels; ++p) {
+    vf sum = v_load(sums + p * HN_LANES);
+    if (r->residual) sum += h_load(r->residual + (x + p) * HN_HELD_BLOCK + lane);
+    v_store(sums + p * HN_LANES, v_min(v_set(r->high), v_max(v_set(r->low), sum)));
+  }
+  if (!activation_is_bounds(e))
+    activate_channels(sums, (int64_t)pixels * HN_LANES, e, r->first_channel + lane, HN_LANES);
+  for (int p = 0; p < pixels; ++p)
+    h_store(r->out + (x + p) * HN_HELD_BLOCK + lane, v_select(there, v_load(sums + p * HN_LANES), v_set(0.0f)));
+}
+HN_INLINE void dw_store(const dw_row *r, const vf *acc, const int pixels, int64_t x, int lane) {
+  _Alignas(64) float sums[HN_DW_PIXELS * HN_LANES];
+  HN_UNROLL
+  for (int p = 0; p < pixels; ++p) v_store(sums + p * HN_LANES, acc[p]);
+  dw_store_all(r, sums, pixels, x, lane);
+}
+#endif
+
+/* `pixels` outputs from x on; lane is the vector within the block. With is_end, up to kernel - 1 columns at either end
+ * may lie outside the row. */
+HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const int kernel, const int stride,
+                       const int pixels, const int is_end) {
+  const int columns = (pixels - 1) * stride + kernel;
+  const int64_t low = -in_x, high = r->in_width - in_x;
+  const held *in = dw_first(r->in + in_x * HN_HELD_BLOCK, lane);
+  const float *w = r->weights + lane;
+  const dw_lanes lanes = dw_lanes_at(r->from, lane);
+  vf acc[HN_DW_PIXELS];
+  tile_start(acc, 1, pixels, r->bias ? r->bias + lane : NULL);
+  for (int64_t ky = 0; ky < r->ky_count; ++ky, in += r->in_step, w += r->weight_step) {
+    vf weight[5];
+    HN_UNROLL
+    for (int kx = 0; kx < kernel; ++kx) weight[kx] = v_load(w + kx * HN_HELD_BLOCK);
+    HN_UNROLL
+    for (int c = 0; c < columns; ++c) {
+      if (is_end && ((c < kernel - 1 && c < low) || (c > columns - kernel && c >= high))) continue;
+      vf pixel = dw_load(in + c * HN_HELD_BLOCK, lanes);
+      HN_IN_REGISTER(pixel); /* else some compilers load it again for each product */
+      HN_UNROLL
+      for (int kx = 0; kx < kernel; ++kx)
+        if (c >= kx && (c - kx) % stride == 0 && (c - kx) / stride < pixels)
+          acc[(c - kx) / stride] = v_fma(pixel, weight[kx], acc[(c - kx) / stride]);
+    }
+  }
+  dw_store(r, acc, pixels, x, lane);
+}
+
+#define HN_DEFINE_DW(k, s, p)                                                                                          \
+  HN_OUTLINE void dw_end_##k##_##s##_##p(const dw_row *r, int64_t x, int64_t in_x, int lane) {                         \
+    dw_tile(r, x, in_x, lane, k, s, p, 1);                                                                             \
+  }
+#define HN_DEFINE_DW_FULL(k, s, p)                                                                                     \
+  HN_OUTLINE void dw_full_##k##_##s(const dw_row *r, int64_t x, int64_t in_x, int lane) {                              \
+    dw_tile(r, x, in_x, lane, k, s, p, 0);                                                                             \
+  }
+HN_DW_EACH(HN_DW_WIDTHS, HN_DEFINE_DW)
+HN_DW_EACH(HN_DW_FULL, HN_DEFINE_DW_FULL)
+
+typedef void dw_function(const dw_row *, int64_t, int64_t, int);
+#define HN_ENTRY_DW(k, s, p) [k == 5][s - 1][p] = dw_end_##k##_##s##_##p,
+#define HN_ENTRY_DW_FULL(k, s, p) [k == 5][s - 1][0] = dw_full_##k##_##s,
+/* [kernel][stride][pixels]; at 0 the widest tile with all of its taps inside the row. */
+static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {HN_DW_EACH(HN_DW_WIDTHS, HN_ENTRY_DW)
+                                                                  HN_DW_EACH(HN_DW_FULL, HN_ENTRY_DW_FULL)};
+
+/* One output at x: taps kx in [begin, end), the first of them at in. */
+static void dw_pixel(const dw_row *r, int64_t x, const held *in, ptrdiff_t tap_step, int64_t begin, int64_t end) {
+  for (int lane = 0; lane < HN_HELD_BLOCK; lane += HN_LANES) {
+    const dw_lanes lanes = dw_lanes_at(r->from, lane);
+    vf acc = r->bias ? v_load(r->bias + lane) : v_set(0.0f);
+    for (int64_t ky = 0; ky < r->ky_count; ++ky) {
+      const held *from = dw_first(in + ky * r->in_step, lane);
+      const float *w = r->weights + ky * r->weight_step + begin * HN_HELD_BLOCK + lane;
+      for (int64_t kx = begin; kx < end; ++kx, from += tap_step, w += HN_HELD_BLOCK)
+        acc = v_fma(dw_load(from, lanes), v_load(w), acc);
+    }
+    dw_store(r, &acc, 1, x, lane);
+  }
+}
+
+static void dw_run_row(const hn_conv_f32 *c, const dw_row *r) {
+  const int64_t kernel = c->kernel_width, stride = c->stride_width;
+  int64_t step;
+  dw_function *const *tiles = NULL;
+  if (c->dilation_width == 1 && stride <= 2 && (kernel == 3 || kernel == 5)) tiles = dw_tiles[kernel == 5][stride - 1];
+  for (int64_t x = 0; x < c->out_width; x += step) {
+    const int64_t in_x = x * stride - c->pad_left;
+    step = tile_width(c->out_width - x, HN_DW_PIXELS);
+    const int64_t over = in_x + (step - 1) * stride + kernel - c->in_width; /* columns behind the row's end */
+    if (tiles && in_x > -kernel && over < kernel) {
+      const int is_full = step == HN_DW_PIXELS && in_x >= 0 && over <= 0;
+      for (int lane = 0; lane < HN_HELD_BLOCK; lane += HN_LANES) tiles[is_full ? 0 : step](r, x, in_x, lane);
+    } else {
+      int64_t begin, end;
+      tap_range(in_x, c->dilation_width, kernel, c->in_width, &begin, &end);
+      step = 1;
+      dw_pixel(r, x, r->in + (in_x + begin * c->dilation_width) * HN_HELD_BLOCK, c->dilation_width * HN_HELD_BLOCK,
+               begin, end);
+    }
+  }
+}
+
+/* unit_rows rows of one channel block. */
+static void dw_unit(const hn_conv_f32 *c, const conv_plan *plan, const conv_unit *u) {
+  const int64_t taps = c->kernel_height * c->kernel_width,
+                multiplier = HN_DW_SPREADS ? c->out_channels / c->in_channels : 1;
+  const held *image =
+      (const held *)(const void *)c->input + u->image * plan->in_image + u->first_block / multiplier * plan->in_plane;
+  const held *residual = (const held *)(const void *)c->epilogue.residual;
+  const float *weights = c->weights + u->first_block * taps * HN_HELD_BLOCK;
+  const hn_epilogue_f32 *e = &c->epilogue;
+  dw_row r = {.epilogue = e, .first_channel = u->first_block * HN_HELD_BLOCK};
+  r.bias = e->bias ? e->bias + r.first_channel : NULL;
+  r.channels = c->out_channels - r.first_channel;
+  r.in_width = c->in_width;
+  r.in_step = c->dilation_height * c->in_width * HN_HELD_BLOCK;
+  r.weight_step = c->kernel_width * HN_HELD_BLOCK;
+  activation_bounds(e, &r.low, &r.high);
+  for (int lane = 0; HN_DW_SPREADS && lane < HN_HELD_BLOCK; ++lane)
+    r.from[lane] = (int32_t)((u->first_block % multiplier * HN_HELD_BLOCK + lane) / multiplier);
+  for (int64_t y = u->row_begin; y < u->row_end; ++y) {
+    const int64_t in_y = y * c->stride_height - c->pad_top, offset = u->out_offset + y * c->out_width * HN_HELD_BLOCK;
+    int64_t ky_begin, ky_end;
+    tap_range(in_y, c->dilation_height, c->kernel_height, c->in_height, &ky_begin, &ky_end);
+    r.ky_count = ky_end - ky_begin;
+    r.in = image + (in_y + ky_begin * c->dilation_height) * c->in_width * HN_HELD_BLOCK;
+    r.weights = weights + ky_begin * r.weight_step;
+    r.out = (held *)(void *)c->output + offset;
+    r.residual = residual ? residual + offset : NULL;
+    dw_run_row(c, &r);
+#if HN_HELD_IS_F32
+    conv_tile_finish(&(conv_tile){.conv = c,
+                                  .out = c->output,
+                                  .blocks = 1,
+                                  .first_channel = r.first_channel,
+                                  .offset = offset,
+                                  .pixels = (int)c->out_width});
+#endif
+  }
+}
+
+static inline void dw_run(const hn_conv_f32 *conv, int64_t begin, int64_t end) {
+  hn_conv_f32 c = *conv;
+  c.groups = 1; /* blocks of channels are counted without regard to groups */
+  c.oc_blocks = 1;
+  const conv_plan plan = conv_plan_make(&c, 0);
+  for (int64_t at = begin; at < end; ++at) {
+    const conv_unit u = conv_unit_at(&c, &plan, at);
+    dw_unit(&c, &plan, &u);
+  }
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.c - pooling's body.
+ *
+ * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
+ * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra. */
+/* isa: c avx2 avx512 */
+/* held: f32 bf16 f16 */
+#include "kernels/cpu/pool/pool.h"
+#include "kernels/cpu/pool/taps.inc.h"
+#include "kernels/cpu/fold.inc.h"
+
+HN_INLINE float divisor(const hn_pool_args *a, row_taps row, taps x) {
+  const taps y = row.y, z = row.z;
+  const int64_t n = a->count_include_pad ? z.padded * y.padded * x.padded
+                                         : (z.last - z.first) * (y.last - y.first) * (x.last - x.first);
+  return n > 0 ? (float)n : 1.0F;
+}
+
+/* Folds the window of n neighbouring outputs; step: elements between their first taps. */
+HN_INLINE vf window(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx, int64_t block,
+                    int64_t lane, int64_t step, int64_t n) {
+  vf v = v_set(fold_identity(fold));
+  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
+    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
+    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
+      const held *row = plane + ((first + ky * a->dilation_h) * a->in_w + tx.origin) * block + lane;
+      for (int64_t kx = tx.first; kx < tx.last; ++kx)
+        v = fold_take(fold, v, h_load_strided(row + kx * a->dilation_w * block, step, n));
+    }
+  }
+  return v;
+}
+
+HN_INLINE void put(held *to, int64_t n, vf v) {
+  if (n == HN_LANES)
+    h_store(to, v);
+  else
+    h_store_part(to, n, v);
+}
+
+HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty) {
+  /* Columns [inside, outside) read no tap left or right of the input. */
+  const int64_t reach = a->in_w - 1 - (a->kernel_w - 1) * a->dilation_w + a->pad_left;
+  const int64_t inside = at_most(up_div(a->pad_left, a->stride_w), a->out_w);
+  int64_t outside = reach < 0 ? 0 : at_most(reach / a->stride_w + 1, a->out_w);
+  if (outside < inside) outside = inside;
+  for (int64_t ox = 0; ox < a->out_w;) {
+    const int whole = ox >= inside && ox < outside;
+    /* The last whole vector is moved left over outputs already there: cheaper than a partial one, same values. */
+    if (whole && outside - ox < HN_LANES && outside - inside >= HN_LANES) ox = outside - HN_LANES;
+    const int64_t n = whole ? at_most(outside - ox, HN_LANES) : 1;
+    const taps tx = taps_x(a, ox);
+    vf v;
+    if (n == HN_LANES && a->stride_w == 1)
+      v = window(fold, a, plane, ty, tx, 1, 0, 1, HN_LANES);
+    else if (n == HN_LANES && a->stride_w == 2)
+      v = window(fold, a, plane, ty, tx, 1, 0, 2, HN_LANES);
+    else
+      v = window(fold, a, plane, ty, tx, 1, 0, n == 1 ? 1 : a->stride_w, n);
+    put(y + ox, n, fold == FOLD_SUM ? v / v_set(divisor(a, ty, tx)) : v);
+    ox += n;
+  }
+}
+
+HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty, int64_t block) {
+  for (int64_t ox = 0; ox < a->out_w; ++ox) {
+    const taps tx = taps_x(a, ox);
+    const vf count = v_set(divisor(a, ty, tx));
+    for (int64_t lane = 0; lane < block; lane += HN_LANES) {
+      const int64_t n = at_most(block - lane, HN_LANES);
+      const vf v = window(fold, a, plane, ty, tx, block, lane, 1, n);
+      put(y + ox * block + lane, n, fold == FOLD_SUM ? v / count : v);
+    }
+  }
+}
+
+/* deep: with a third dimension. Its loop of one turn costs a tenth of the time where there is none. */
+HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int64_t begin, int64_t end) {
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t level = unit / a->out_h, plane_at = deep ? level / a->out_d * a->in_d : level;
+    const held *plane = (const held *)a->x + plane_at * a->in_h * a->in_w * a->block;
+    held *y = (held *)a->y + unit * a->out_w * a->block;
+    const row_taps t = row_taps_at(a, unit, deep);
+    if (!HN_HELD_IS_F32 && a->block == HN_HELD_BLOCK)
+      blocked_row(fold, a, plane, y, t, HN_HELD_BLOCK);
+    else if (HN_HELD_IS_F32 && a->block == 16)
+      blocked_row(fold, a, plane, y, t, 16);
+    else if (HN_HELD_IS_F32 && a->block == 8)
+      blocked_row(fold, a, plane, y, t, 8);
+    else
+      plain_row(fold, a, plane, y, t);
+  }
+}
+
+HN_INLINE void pool_rows(int fold, const hn_pool_args *a, int64_t begin, int64_t end) {
+  if (a->in_d == 1 && a->kernel_d == 1 && a->out_d == 1)
+    pool_rows_of(fold, 0, a, begin, end);
+  else
+    pool_rows_of(fold, 1, a, begin, end);
+}
+
+void HN_HELD_NAME(hn_pool_max)(const hn_pool_args *args, int64_t begin, int64_t end) {
+  pool_rows(FOLD_MAX, args, begin, end);
+}
+
+void HN_HELD_NAME(hn_pool_average)(const hn_pool_args *args, int64_t begin, int64_t end) {
+  pool_rows(FOLD_SUM, args, begin, end);
+}
+
+/* Four chains at a time: one would wait for each sum before the next. */
+HN_INLINE vf fold_pixels(int fold, const held *x, int64_t pixels, int64_t block, int64_t n) {
+  const vf start = v_set(fold_identity(fold));
+  fold_total t = {start, v_set(0.0F)};
+  for (int64_t p = 0; p < pixels;) {
+    const int64_t last = at_most(pixels, p + 4 * FOLD_CHUNK);
+    vf v[4] = {start, start, start, start};
+    for (; last - p >= 4; p += 4)
+      for (int i = 0; i < 4; ++i) v[i] = fold_take(fold, v[i], h_load_strided(x + (p + i) * block, 1, n));
+    for (; p < last; ++p) v[0] = fold_take(fold, v[0], h_load_strided(x + p * block, 1, n));
+    fold_total_add(fold, &t, fold_join(fold, fold_join(fold, v[0], v[1]), fold_join(fold, v[2], v[3])));
+  }
+  return t.total;
+}
+
+HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin, int64_t end) {
+  const vf count = v_set((float)a->pixels);
+  const int64_t step = (a->plane_pixels ? a->plane_pixels : a->pixels) * a->block;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const held *x = (const held *)a->x + plane * step;
+    for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
+      const int64_t n = at_most(a->block - lane, HN_LANES);
+      const vf v = a->block == 1 ? v_set(fold_row(fold, x, a->pixels, 0.0F))
+                                 : fold_pixels(fold, x + lane, a->pixels, a->block, n);
+      const vf result = fold == FOLD_SUM && !a->is_sum ? v / count : v;
+      if (HN_HELD_IS_F32 || !a->y_is_f32)
+        put((held *)a->y + plane * a->block + lane, n, result);
+      else if (n == HN_LANES)
+        v_store((float *)a->y + plane * a->block + lane, result);
+      else
+        v_store_part((float *)a->y + plane * a->block + lane, n, result);
+    }
+  }
+}
+
+void HN_HELD_NAME(hn_pool_global_max)(const hn_pool_global_args *args, int64_t begin, int64_t end) {
+  pool_planes(FOLD_MAX, args, begin, end);
+}
+
+void HN_HELD_NAME(hn_pool_global_average)(const hn_pool_global_args *args, int64_t begin, int64_t end) {
+  pool_planes(FOLD_SUM, args, begin, end);
+}

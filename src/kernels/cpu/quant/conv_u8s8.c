@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* isa: c avx2 avx512 avx_vnni avx512_vnni */
+/* conv_u8s8.c - convolution of bytes as a product of matrices: a unit gathers what its pixels read into a panel, one
+ * pixel behind the other in the order of the weights, and multiplies it tile by tile. Where a pixel's channels lie as
+ * the weights want them (1x1), instruction sets that multiply bytes read them where they are. */
+#include "kernels/cpu/quant/conv_words.inc.h"
+/* first: what an element is */
+#include "kernels/cpu/quant/conv_panel.inc.h"
+
+/* Pixels and blocks of 16 channels of the largest tile: as many sums as there are registers. */
+#if defined(HN_SIMD_AVX512)
+#define TILES(row) row(1) row(2) row(3) row(4) row(5) row(6) row(7) row(8) row(9) row(10) row(11) row(12)
+enum { TILE_PIXELS = 12, TILE_BLOCKS = 2 };
+#elif defined(HN_SIMD_AVX2)
+#define TILES(row) row(1) row(2) row(3) row(4) row(5) row(6)
+enum { TILE_PIXELS = 6, TILE_BLOCKS = 1 };
+#else
+#define TILES(row) row(1) row(2)
+enum { TILE_PIXELS = 2, TILE_BLOCKS = 1 };
+#endif
+
+typedef struct tile {
+  const panel *panel;
+  const w_element *x; /* of its first pixel */
+  const int8_t *weights;
+  const int32_t *base, *w_zero, *sums;
+  const float *scale;
+  int64_t weight_stride; /* from block to block */
+  w_target target[TILE_BLOCKS];
+  int64_t pixel;
+} tile;
+
+/* x: of each third pixel; the two behind it are reached by the stride, so that few registers hold addresses. */
+HN_INLINE void step(vi *acc, const int vectors, const int pixels, const w_element *const *x, int64_t stride, int at,
+                    const int8_t *w, int64_t weight_stride) {
+  vi weights[TILE_BLOCKS * W_VECTORS];
+  HN_UNROLL
+  for (int v = 0; v < vectors; ++v)
+    weights[v] = w_weights(w + v / W_VECTORS * weight_stride + v % W_VECTORS * (W_BYTES / W_VECTORS));
+  HN_UNROLL
+  for (int p = 0; p < pixels; ++p) {
+    const vi word = w_spread(x[p / 3] + p % 3 * stride + at);
+    HN_UNROLL
+    for (int v = 0; v < vectors; ++v) acc[p * vectors + v] = w_dot(acc[p * vectors + v], word, weights[v]);
+  }
+}
+
+HN_INLINE void run_tile(const tile *t, const int blocks, const int pixels) {
+  const int vectors = blocks * W_VECTORS;
+  vi acc[TILE_PIXELS * TILE_BLOCKS * W_VECTORS];
+  const panel *s = t->panel;
+  const w_element *chunk = t->x;
+  const int8_t *w = t->weights;
+  HN_UNROLL
+  for (int v = 0; v < vectors; ++v) {
+    const vi base = vi_load(t->base + v * HN_LANES);
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) acc[p * vectors + v] = base;
+  }
+  for (int64_t left = s->words; left > 0; left -= s->chunk_words, chunk += s->chunk_stride) {
+    int64_t words = left < s->chunk_words ? left : s->chunk_words;
+    const int64_t stride = s->pixel_stride;
+    const w_element *x[TILE_PIXELS / 3 + 1];
+    HN_UNROLL
+    for (int i = 0; i < (pixels + 2) / 3; ++i) x[i] = chunk + 3 * i * stride;
+    for (; words >= 4; words -= 4, w += 4 * W_BYTES) {
+      HN_UNROLL
+      for (int k = 0; k < 4; ++k) step(acc, vectors, pixels, x, stride, k * W_WORD, w + k * W_BYTES, t->weight_stride);
+      HN_UNROLL
+      for (int i = 0; i < (pixels + 2) / 3; ++i) {
+        x[i] += 4 * W_WORD;
+        __asm__("" : "+r"(x[i])); /* or all of them become indices of one, of which each tap wants its own */
+      }
+    }
+    for (; words > 0; --words, w += W_BYTES) {
+      step(acc, vectors, pixels, x, stride, 0, w, t->weight_stride);
+      HN_UNROLL
+      for (int i = 0; i < (pixels + 2) / 3; ++i) x[i] += W_WORD;
+    }
+  }
+  if (t->sums) {
+    HN_UNROLL
+    for (int i = 0; i < vectors * pixels; ++i)
+      acc[i] = vi_sub(acc[i], w_multiply(vi_load(t->w_zero + i % vectors * HN_LANES), vi_set(t->sums[i / vectors])));
+  }
+  HN_UNROLL
+  for (int b = 0; b < blocks; ++b) {
+    const w_target *to = &t->target[b];
+    if (t->scale) {
+      vf scale[W_VECTORS];
+      HN_UNROLL
+      for (int v = 0; v < W_VECTORS; ++v) scale[v] = v_load(t->scale + b * W_BLOCK + v * HN_LANES);
+      w_store_bytes(to, acc + b * W_VECTORS, vectors, pixels, scale, t->pixel);
+    } else {
+      w_store_sums(to, acc + b * W_VECTORS, vectors, pixels, t->pixel);
+    }
+  }
+}
+
+#define DEFINE_ONE(p)                                                                                                  \
+  HN_OUTLINE void tile_1_##p(const tile *t) { run_tile(t, 1, p); }
+TILES(DEFINE_ONE)
+#define ENTRY_ONE(p) tile_1_##p,
+static void (*const one_block[])(const tile *) = {TILES(ENTRY_ONE)};
+#if defined(HN_SIMD_AVX512)
+#define DEFINE_TWO(p)                                                                                                  \
+  HN_OUTLINE void tile_2_##p(const tile *t) { run_tile(t, 2, p); }
+TILES(DEFINE_TWO)
+#define ENTRY_TWO(p) tile_2_##p,
+static void (*const two_blocks[])(const tile *) = {TILES(ENTRY_TWO)};
+#endif
+
+static void run_unit(const hn_conv_bytes *c, const unit *u, const panel *p) {
+  const int64_t group_blocks = hn_conv_bytes_group_blocks(c), out_group = c->out_channels / c->groups;
+  const int64_t weight_stride = p->words * W_BYTES;
+  tile t = {.panel = p, .weight_stride = weight_stride};
+  const w_target target = {.conv = c,
+                           .way = w_way_out_make(c->y_zero, c->low, c->high, c->out_flip),
+                           .image = u->image,
+                           .begins_blocks = c->groups == 1 || out_group % W_BLOCK == 0};
+  t.target[0] = target;
+  for (int64_t b = 0; b < u->blocks; b += TILE_BLOCKS) {
+    const int64_t in_group = (u->block + b) * W_BLOCK, at = (u->group * group_blocks + u->block + b) * W_BLOCK;
+    void (*const *tiles)(const tile *) = one_block;
+#if defined(HN_SIMD_AVX512)
+    if (u->blocks - b > 1) tiles = two_blocks;
+#endif
+    t.weights = c->weights + at / W_BLOCK * weight_stride;
+    t.base = c->base + at;
+    t.scale = c->scale ? c->scale + at : NULL;
+    t.w_zero = c->w_zero ? c->w_zero + at : NULL;
+    for (int k = 0; k < TILE_BLOCKS && b + k < u->blocks; ++k) {
+      t.target[k] = target;
+      w_target_at(&t.target[k], u->group * out_group + in_group + k * W_BLOCK, out_group - in_group - k * W_BLOCK);
+    }
+    for (int64_t i = 0; i < u->pixels; i += TILE_PIXELS) {
+      const int64_t pixels = u->pixels - i < TILE_PIXELS ? u->pixels - i : TILE_PIXELS;
+      t.x = p->at + i * p->pixel_stride;
+      t.sums = p->sums ? p->sums + i : NULL;
+      t.pixel = u->pixel + i;
+      tiles[pixels - 1](&t);
+    }
+  }
+  if (u->group == c->groups - 1 && u->block + u->blocks == group_blocks) w_store_nothing(t.target, u->pixels, u->pixel);
+}
+
+void HN_SIMD_NAME(hn_conv_bytes)(const hn_conv_bytes *c, void *scratch, int64_t begin, int64_t end) {
+  panel p = {0};
+  for (int64_t at = begin; at < end; ++at) {
+    const unit u = unit_at(c, at);
+    if (at == begin || u.block == 0) p = panel_of(c, &u, scratch); /* units of the same pixels follow each other */
+    run_unit(c, &u, &p);
+  }
+}

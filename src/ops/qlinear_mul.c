@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qlinear_mul.c - product of two quantised tensors, broadcast and requantised: rne((a - za)(b - zb) * r + zy).
+ * Source: ONNX Runtime's operator QLinearMul; the zero point of y is inside
+ * the rounding, and the product with r is rounded before it is added. */
+#include "ops/common_quant.h"
+
+static hone_status eval(hone_eval *eval, const hone_window *window) {
+  hn_byte_pairs p;
+  int64_t a, b;
+  HN_TRY(hn_byte_pairs_make(eval, window, &p));
+  const float ratio = p.a_scale * p.b_scale / p.y_scale;
+  for (int64_t flat = p.first; flat < p.last; ++flat) {
+    hn_byte_pairs_at(&p, flat, &a, &b);
+    const float product = (float)((a - p.a_zero) * (b - p.b_zero)) * ratio;
+    hn_store_bounded(eval, flat, (double)(product + (float)p.y_zero));
+  }
+  return HONE_OK;
+}
+
+const hone_op hn_op_qlinear_mul = {
+    .struct_size = sizeof(hone_op),
+    .name = "qlinear_mul",
+    .doc = "product of quantised tensors, requantised",
+    .in = {HN_BYTE_PAIR_PORTS},
+    .out = {{"y", 'y', 0, 0}},
+    .attr = {HN_BOUND_ATTRS},
+    .traits = HONE_WINDOWED,
+    .infer = hn_infer_byte_pairs,
+    .eval = eval,
+    .cost = hn_cost_elementwise,
+    .report_class = "Elementwise",
+    .onnx = {{"QLinearMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_pair", .alias = true}},
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantised.c - prepares graphs with quantize_linear and dequantize_linear for the rules of rules_quantised.c, and
+ * does what those cannot say: concatenations of any length and elementwise chains of one quantised input, which are
+ * tables of 256 bytes. */
+#include "pass/passes.h"
+#include "pass/rule_help.h"
+
+enum { X, SCALE, ZERO, CONSTANT_DEPTH = 8, MOST_PARTS = 64, MOST_CHAIN = 32, BYTES = 256 };
+#define BYTE_TYPES (HONE_BIT(HONE_U8) | HONE_BIT(HONE_I8))
+
+typedef struct quantised {
+  hn_pass_run *run;
+  const hone_op *quantize, *dequantize;
+} quantised;
+
+static bool is_byte(const hn_value *value) { return (HONE_BIT(value->fact.type.dtype) & BYTE_TYPES) != 0; }
+
+/* Bytes on one side and f32 on the other, by the scales and zero points of constants. */
+static bool has_constants(const hn_node *node) {
+  const hn_value *scale = hn_input(node, SCALE), *zero = hn_input(node, ZERO), *y = node->out[0];
+  if (!scale || !zero || !hn_value_is_constant(scale) || !hn_value_is_constant(zero)) return false;
+  if (scale->fact.type.dtype != HONE_F32 || !is_byte(zero)) return false;
+  if (hn_attr_int(&node->attrs, "block_size") != 0) return false;
+  const hone_dtype real = is_byte(y) ? node->in[X]->fact.type.dtype : y->fact.type.dtype;
+  if (real != HONE_F32) return false;
+  const hone_attr *precision = hn_attr_find(&node->attrs, "precision");
+  if (precision && precision->i > 1) return false; /* ONNX's 1 is f32 */
+  for (int64_t i = 0; i < hn_elems(&scale->fact.type.shape); ++i) {
+    const double each = hn_real(scale->fact.constant, i);
+    if (!(each >= 0x1p-126 && each <= 0x1p127)) return false;
+  }
+  return true;
+}
+
+bool hn_quantised_by_one(const hn_node *node) {
+  return has_constants(node) && hn_elems(&node->in[SCALE]->fact.type.shape) == 1 &&
+         hn_elems(&node->in[ZERO]->fact.type.shape) == 1;
+}
+
+bool hn_quantised_along(const hn_node *node, int rank, int axis) {
+  const int64_t own = hn_attr_int(&node->attrs, "axis");
+  return has_constants(node) && node->in[SCALE]->fact.type.shape.rank == 1 && (own < 0 ? own + rank : own) == axis;
+}
+
+/* ---- before the rules ---- */
+
+/* What is computed from constants alone is computed now: the rules want numbers. */
+static hone_status fold_input(const quantised *q, hn_value *value, int depth) {
+  hn_node *node = value ? value->node : NULL;
+  if (!node || depth == 0 || node->in_count == 0 || node->owner->graph != q->run->graph) return HONE_OK;
+  for (int i = 0; i < node->in_count; ++i) {
+    HN_TRY(fold_input(q, node->in[i], depth - 1));
+    if (node->in[i] && !hn_value_is_constant(node->in[i])) return HONE_OK;
+  }
+  return hn_fold_made(q->run, node, node->next);
+}
+
+/* A zero point that is left out is zero, in the scale's shape. */
+static hone_status give_zero(const quantised *q, hn_node *node) {
+  const hn_value *scale = node->in[SCALE];
+  const hone_dtype dtype = node->op == q->quantize ? node->out[0]->fact.type.dtype : node->in[X]->fact.type.dtype;
+  if (hn_input(node, ZERO) || !(HONE_BIT(dtype) & BYTE_TYPES) || !hn_shape_known(&scale->fact.type.shape))
+    return HONE_OK;
+  hn_value *zero = hn_filled(q->run->graph, dtype, scale->fact.type.shape.rank, scale->fact.type.shape.dim, 0);
+  if (!zero) return HONE_NO_MEMORY;
+  ++q->run->changes;
+  if (node->in_count > ZERO) {
+    hn_node_set_input(node, ZERO, zero);
+    return HONE_OK;
+  }
+  return hn_node_add_input(node, zero);
+}
+
+static hone_status copy_node(const hn_node *node, hn_node *before, hn_value *x, hn_node **out) {
+  hn_value *in[HONE_MAX_PORTS];
+  for (int i = 0; i < node->in_count; ++i) in[i] = i == 0 ? x : node->in[i];
+  const hn_node_spec spec = {.op = node->op,
+                             .name = node->name,
+                             .attrs = node->attrs,
+                             .in_count = node->in_count,
+                             .out_count = 1,
+                             .in = in,
+                             .origins = node->origins,
+                             .before = before};
+  return hn_node_create(before->owner, &spec, out);
+}
+
+/* Every reader gets its own: what one reader makes of it does not depend on the others. */
+static hone_status give_each_its_own(const quantised *q, hn_node *node) {
+  hn_value *y = node->out[0];
+  for (const hn_use *use = y->uses, *next; use; use = next) {
+    next = use->next;
+    hn_node *reader = use->node, *own;
+    if (y->use_count == 1) break;
+    if (!reader || reader->owner != node->owner) continue; /* of a body */
+    const int index = use->index;
+    HN_TRY(copy_node(node, node->next, node->in[X], &own));
+    hn_node_set_input(reader, index, own->out[0]);
+    ++q->run->changes;
+  }
+  return HONE_OK;
+}
+
+static hone_status prepare(const quantised *q, hn_node *node) {
+  for (int i = 0; i < node->in_count; ++i)
+    if (node->op == q->quantize ? i != X : true) HN_TRY(fold_input(q, node->in[i], CONSTANT_DEPTH));
+  HN_TRY(give_zero(q, node));
+  return node->op == q->dequantize ? give_each_its_own(q, node) : HONE_OK;
+}
+
+/* ---- concatenations ---- */
+
+static hn_node *maker(const hn_value *value, const hone_op *op) {
+  return value && value->node && value->node->op == op ? value->node : NULL;
+}
+
+/* quantize(concat(dequantize(x)...)) is concat(quantize(dequantize(x))...): parts of another scale are tables then. */
+static hone_status part_concat(const quantised *q, hn_node *node) {
+  hn_node *concat = node->in[X]->node, *own;
+  hn_value *parts[MOST_PARTS];
+  if (concat->in_count > MOST_PARTS || hn_value_use_count(concat->out[0]) != 1 || !hn_quantised_by_one(node))
+    return HONE_OK;
+  for (int i = 0; i < concat->in_count; ++i) {
+    const hn_node *part = maker(concat->in[i], q->dequantize);
+    if (!part || !hn_quantised_by_one(part)) return HONE_OK;
+  }
+  for (int i = 0; i < concat->in_count; ++i) {
+    HN_TRY(copy_node(node, node, concat->in[i], &own));
+    parts[i] = own->out[0];
+  }
+  hn_origins origins;
+  HN_TRY(hn_origins_union(q->run->graph, &concat->origins, &node->origins, &origins));
+  const hn_node_spec spec = {.op = concat->op,
+                             .name = concat->name,
+                             .attrs = concat->attrs,
+                             .in_count = concat->in_count,
+                             .out_count = 1,
+                             .in = parts,
+                             .origins = origins,
+                             .before = node};
+  HN_TRY(hn_node_create(node->owner, &spec, &own));
+  hn_node_swap_names(q->run->graph, own, concat);
+  hn_value_swap_names(q->run->graph, own->out[0], node->out[0]);
+  hn_value_replace(node->out[0], own->out[0]);
+  ++q->run->changes;
+  return HONE_OK;
+}
+
+/* ---- tables ---- */
+
+/* The one input that is no constant; the others are numbers. -1: there is no such input. */
+static int free_input(const hn_node *node) {
+  int free = -1;
+  for (int i = 0; i < node->in_count; ++i) {
+    const hn_value *in = node->in[i];
+    if (!in || (hn_is_scalar_constant(in) && in->fact.type.shape.rank <= 1)) continue;
+    if (free >= 0) return -1;
+    free = i;
+  }
+  return free;
+}
+
+typedef struct chain {
+  hn_node *nodes[MOST_CHAIN]; /* the last one first; dequantises as the last entry */
+  int from[MOST_CHAIN];       /* which input goes on */
+  int count;
+} chain;
+
+/* From a node that quantises up to what dequantised, through what depends on that alone. */
+static bool find_chain(const quantised *q, hn_node *node, chain *out) {
+  const hone_shape *shape = &node->out[0]->fact.type.shape;
+  if (!hn_quantised_by_one(node)) return false;
+  *out = (chain){.nodes = {node}, .count = 1};
+  for (const hn_value *x = node->in[X]; x->node && x->node->owner == node->owner && out->count < MOST_CHAIN;) {
+    hn_node *at = x->node;
+    const bool last = at->op == q->dequantize;
+    const int from = last ? X : free_input(at);
+    if (!last && (!(at->op->traits & HONE_ELEMENTWISE) || at->out_count != 1 || hn_value_use_count(x) != 1)) break;
+    if (from < 0 || at->in_count > HONE_MAX_PORTS || !hn_shape_equal(&x->fact.type.shape, shape)) break;
+    out->from[out->count] = from;
+    out->nodes[out->count++] = at;
+    if (last) return hn_quantised_by_one(at);
+    x = at->in[from];
+  }
+  return false;
+}
+
+static hn_value *all_bytes(hone_graph *graph, hone_dtype dtype) {
+  uint8_t bytes[BYTES];
+  static const int64_t dims[1] = {BYTES};
+  for (int i = 0; i < BYTES; ++i) bytes[i] = (uint8_t)i;
+  const hone_tensor tensor = {.type = hn_tensor_type(dtype, 1, dims), .data = bytes, .bytes = BYTES};
+  return hn_constant_create(graph, NULL, &tensor, false);
+}
+
+/* The chain over all bytes, in front of its last node. */
+static hone_status build_table(const chain *c, hn_value *bytes, hn_node **out_first, hn_value **out) {
+  hn_node *root = c->nodes[0], *made;
+  hn_value *x = bytes;
+  *out_first = NULL;
+  for (int i = c->count - 1; i >= 0; --i) {
+    const hn_node *node = c->nodes[i];
+    hn_value *in[HONE_MAX_PORTS];
+    for (int k = 0; k < node->in_count; ++k) in[k] = k == c->from[i] ? x : node->in[k];
+    const hn_node_spec spec = {.op = node->op,
+                               .attrs = node->attrs,
+                               .in_count = node->in_count,
+                               .out_count = 1,
+                               .in = in,
+                               .origins = node->origins,
+                               .before = root};
+    HN_TRY(hn_node_create(root->owner, &spec, &made));
+    if (!*out_first) *out_first = made;
+    x = made->out[0];
+  }
+  *out = x;
+  return HONE_OK;
+}
+
+static hone_status make_table(const quantised *q, hn_node *node) {
+  chain c;
+  if (!find_chain(q, node, &c)) return HONE_OK;
+  hone_graph *graph = q->run->graph;
+  hn_value *bytes = all_bytes(graph, c.nodes[c.count - 1]->in[X]->fact.type.dtype), *table;
+  hn_node *first, *lookup;
+  if (!bytes) return HONE_NO_MEMORY;
+  HN_TRY(build_table(&c, bytes, &first, &table));
+  hn_value *in[2] = {c.nodes[c.count - 1]->in[X], table};
+  hn_origins origins = node->origins;
+  for (int i = 1; i < c.count; ++i) HN_TRY(hn_origins_union(graph, &origins, &c.nodes[i]->origins, &origins));
+  const hn_node_spec spec = {.op = hn_op_find(q->run->context->ops, "byte_lookup"),
+                             .name = c.nodes[c.count > 2 ? 1 : 0]->name,
+                             .in_count = 2,
+                             .out_count = 1,
+                             .in = in,
+                             .origins = origins,
+                             .before = node};
+  HN_TRY(hn_node_create(node->owner, &spec, &lookup));
+  HN_TRY(hn_fold_made(q->run, first, lookup));
+  hn_value_swap_names(graph, lookup->out[0], node->out[0]);
+  hn_value_replace(node->out[0], lookup->out[0]);
+  ++q->run->changes;
+  return HONE_OK;
+}
+
+/* ---- the passes ---- */
+
+typedef hone_status visit_fn(const quantised *q, hn_node *node);
+
+static hone_status visit_block(const quantised *q, hn_block *block, visit_fn *visit) {
+  for (hn_node *node = block->first, *next; node; node = next) {
+    next = node->next;
+    HN_TRY(hn_check_stop(q->run->context));
+    for (int i = 0; i < node->block_count; ++i) HN_TRY(visit_block(q, node->blocks[i], visit));
+    if (node->op == q->quantize || node->op == q->dequantize) HN_TRY(visit(q, node));
+  }
+  return HONE_OK;
+}
+
+static hone_status visit_all(hn_pass_run *run, visit_fn *visit) {
+  const quantised q = {run, hn_op_find(run->context->ops, "quantize_linear"),
+                       hn_op_find(run->context->ops, "dequantize_linear")};
+  return visit_block(&q, run->graph->main, visit);
+}
+
+hone_status hn_pass_quantised_ends(hn_pass_run *run) { return visit_all(run, prepare); }
+
+static hone_status visit_concat(const quantised *q, hn_node *node) {
+  const hone_op *concat = hn_op_find(q->run->context->ops, "concat");
+  return node->op == q->quantize && maker(node->in[X], concat) ? part_concat(q, node) : HONE_OK;
+}
+
+hone_status hn_pass_quantised_concats(hn_pass_run *run) { return visit_all(run, visit_concat); }
+
+static hone_status visit_chain(const quantised *q, hn_node *node) {
+  return node->op == q->quantize ? make_table(q, node) : HONE_OK;
+}
+
+hone_status hn_pass_byte_tables(hn_pass_run *run) { return visit_all(run, visit_chain); }
