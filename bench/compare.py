@@ -4,6 +4,7 @@
 
     python3 bench/compare.py [--models mobilenet_v2,resnet50] [--threads 1,2] [--rounds 12] [--json FILE]
     python3 bench/compare.py --files a.onnx,b.onnx --peers onnxruntime
+    python3 bench/compare.py --flags=--bf16 --peers openvino_default --threads 1 --no-start
 
 Models are zoo names (written by `hone zoo`) or ONNX files. For every model and number of threads:
 - speed: the engines take turns in blocks of runs; between blocks the others' threads are given time to stop spinning.
@@ -161,10 +162,10 @@ def model_file(name, folder):
     return path
 
 
-def build(path, engine, threads, level):
+def build(path, engine, threads, level, flags):
     """Builds an engine file; returns seconds and what its steps tell."""
     begin = time.perf_counter()
-    command = [hone_api.TOOL, "build", path, "-o", engine, "--threads", str(threads), "--level", str(level)]
+    command = [hone_api.TOOL, "build", path, "-o", engine, "--threads", str(threads), "--level", str(level), *flags]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    preexec_fn=lambda: pin(threads))
     seconds = time.perf_counter() - begin
@@ -176,7 +177,7 @@ def build(path, engine, threads, level):
 
 def measure(name, path, threads, arguments):
     engine = os.path.join(arguments.folder, f"{name}_{threads}.hone")
-    row = {"model": name, "threads": threads, **build(path, engine, threads, arguments.level)}
+    row = {"model": name, "threads": threads, **build(path, engine, threads, arguments.level, arguments.flags.split())}
     files = {peer: path for peer in arguments.peers.split(",")}
     files["hone"] = engine
     ports = input_ports(path)
@@ -267,6 +268,7 @@ def read_arguments():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--peers", default="onnxruntime,openvino")
     parser.add_argument("--rounds", type=at_least(1), default=12)
+    parser.add_argument("--flags", default="", help="more flags of hone's builds, e.g. =--bf16")
     parser.add_argument("--level", type=int, default=3, help="tuning level of the builds")
     parser.add_argument("--starts", type=at_least(0), default=3,
                         help="fresh processes an engine; the median counts; 0 leaves creation and memory out")
@@ -275,7 +277,13 @@ def read_arguments():
     parser.add_argument("--write", action="store_true", help="rewrite the tables of README.md, its translation and docs/PERFORMANCE.md")
     parser.add_argument("--folder", default=os.path.join(hone_api.ROOT, "build/bench"))
     parser.add_argument("--job", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.peers.split(",") if name not in peers.PEERS]
+    if unknown:
+        parser.error(f"--peers: there is no {unknown[0]}; peers: {', '.join(peers.PEERS)}")
+    if arguments.write and not arguments.starts:
+        parser.error("--write needs the starts, which --starts 0 leaves out")
+    return arguments
 
 
 def main():
@@ -285,7 +293,7 @@ def main():
         return 0
     for name in arguments.peers.split(","):
         try:
-            __import__(name)
+            __import__(peers.PEERS[name].package)
         except ImportError:
             sys.exit(f"compare.py: {name} is not installed: make bench, or pip install -r bench/requirements.txt")
     os.makedirs(arguments.folder, exist_ok=True)

@@ -8,7 +8,7 @@ import numpy as np
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = os.environ.get("HONE_LIB", os.path.join(ROOT, "build/release/libhone.so"))
 TOOL = os.environ.get("HONE_BIN", os.path.join(ROOT, "build/release/hone"))
-DTYPES = {1: np.float32, 4: np.float64, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8, 13: np.bool_}
+DTYPES = {1: np.float32, 2: np.float16, 4: np.float64, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8, 13: np.bool_}
 
 
 class Shape(ctypes.Structure):

@@ -3,7 +3,7 @@
 
 
 class OnnxRuntime:
-    name = "onnxruntime"
+    name = package = "onnxruntime"
 
     def __init__(self, path, threads):
         import onnxruntime as ort
@@ -31,15 +31,16 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """Latency hint, f32 throughout (its default may be bf16 or f16 where the CPU has them)."""
+    """Latency hint, f32 throughout."""
 
-    name = "openvino"
+    name = package = "openvino"
+    precision = {"INFERENCE_PRECISION_HINT": "f32"}
 
     def __init__(self, path, threads):
         import openvino
 
         self.version = openvino.__version__.split("-")[0]
-        options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", **self.precision}
         self.request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
 
     def bind(self, inputs):
@@ -54,4 +55,11 @@ class OpenVino:
         return {port.get_any_name(): self.request.get_tensor(port).data for port in model.outputs}
 
 
-PEERS = {peer.name: peer for peer in (OnnxRuntime, OpenVino)}
+class OpenVinoDefault(OpenVino):
+    """What a user gets who asks for nothing: bf16 where the CPU has AMX."""
+
+    name = "openvino_default"
+    precision = {}
+
+
+PEERS = {peer.name: peer for peer in (OnnxRuntime, OpenVino, OpenVinoDefault)}
