@@ -15,6 +15,8 @@ typedef struct build {
   cli_shape min[CLI_MAX_SHAPES], opt[CLI_MAX_SHAPES], max[CLI_MAX_SHAPES];
   int min_count, opt_count, max_count;
   int profile_count; /* by --profile; 1 without it */
+  cli_layer_types layer_types;
+  hone_named_tensor inputs[CLI_MAX_INPUTS]; /* that the error of outputs is measured on */
   cli_load load;
   hone_profile_shape profiles[HONE_MAX_SCHEDULES * CLI_MAX_INPUTS];
 } build;
@@ -138,6 +140,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .timing_cache_only = cli_has(cli, "timing-cache-only"),
                                   .keep_subnormals = cli_has(cli, "keep-subnormals"),
                                   .precisions = allowed_types(cli),
+                                  .max_error = cli_real(cli, "max-error", 0),
                                   .progress = cli_progress,
                                   .progress_user = cli};
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
@@ -158,7 +161,14 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   b->passes.disable_count = cli_list(cli, "disable", b->disabled, MAX_NAMES);
   for (int i = 0; i < options->tactic_count; ++i)
     if (!strchr(b->tactics[i], '=')) return cli_usage_error(cli, "--tactic expects NODE=TACTIC, not %s", b->tactics[i]);
-  const int code = read_limits(cli, b);
+  for (int i = 0; i < model->input_count; ++i)
+    b->inputs[i] = (hone_named_tensor){.name = model->inputs[i].name, .tensor = model->inputs[i].tensor};
+  options->inputs = b->inputs;
+  options->input_count = model->input_count;
+  int code = cli_read_layer_types(cli, &b->layer_types);
+  options->layer_types = b->layer_types.items;
+  options->layer_type_count = b->layer_types.count;
+  if (code == CLI_EXIT_OK) code = read_limits(cli, b);
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }
 

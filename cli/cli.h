@@ -208,6 +208,15 @@ typedef struct cli_model {
 /* Exit code; messages are said. Closing is right after every outcome. */
 int cli_open_model(cli_tool *cli, cli_model *model);
 void cli_close_model(cli_tool *cli, cli_model *model);
+/* Those of --layerPrecisions and --layerOutputTypes that the build sees to. */
+enum { CLI_MAX_LAYER_TYPES = 128 };
+typedef struct cli_layer_types {
+  hone_layer_type items[CLI_MAX_LAYER_TYPES];
+  int count;
+  char names[16384];
+  size_t used;
+} cli_layer_types;
+int cli_read_layer_types(cli_tool *cli, cli_layer_types *out);
 /* --inputIOFormats, --layerPrecisions and their kin against the model or engine that was opened (trt_types.c). Exit
  * code. */
 int cli_check_types(cli_tool *cli, const cli_model *model);

@@ -26,6 +26,7 @@ static void print_work(const hone_engine_summary *s, uint64_t weights_bytes) {
   printf(", weights %.1f MB, arena %.2f MB, %.4g GFLOP", (double)weights_bytes * 1e-6, (double)s->arena_bytes * 1e-6,
          s->flops * 1e-9);
   if (s->max_error_rel_l2 >= 0) printf(", largest error of a step %.1e", s->max_error_rel_l2);
+  if (s->output_error_rel_l2 >= 0) printf(", of the outputs from f32's %.1e", s->output_error_rel_l2);
 }
 
 static void print_schedule(const hone_engine *engine, int schedule) {
@@ -50,11 +51,11 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
     printf(cli->machine ? "{\"machine\": " : "{\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
-           "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"schedules\": %d, "
-           "\"build_seconds\": %.3f}\n",
+           "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"output_error_rel_l2\": %.6g, "
+           "\"schedules\": %d, \"build_seconds\": %.3f}\n",
            s.step_count, s.reference_steps, (unsigned long long)s.weights_bytes, (unsigned long long)s.arena_bytes,
-           (unsigned long long)s.scratch_bytes, s.flops * 1e-9, s.max_error_rel_l2, s.schedule_count,
-           model->build_ms * 1e-3);
+           (unsigned long long)s.scratch_bytes, s.flops * 1e-9, s.max_error_rel_l2, s.output_error_rel_l2,
+           s.schedule_count, model->build_ms * 1e-3);
     return;
   }
   if (s.schedule_count > 1) {
@@ -115,6 +116,7 @@ static int build(cli_tool *cli, cli_model *model) {
   const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
   code = cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
   if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
+  if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, count, model);
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
   if (code == CLI_EXIT_OK && cli_has(cli, "markDebug")) code = check_marks(cli, model);
   if (code != CLI_EXIT_OK) return code;

@@ -6,9 +6,6 @@
 
 const cli_option cli_verify_options[] = {
     {"full", CLI_FLAG, .doc = "compare every element of every step, not 4,096 of each"},
-    {"max-error", CLI_REAL, "X",
-     .doc = "of a model's outputs: relative L2 distance from the reference's; default 1e-4; integers must be equal",
-     .high = 1e6},
     {0},
 };
 

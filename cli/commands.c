@@ -11,7 +11,8 @@ static const cli_command build = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_build_command_options, cli_model_options, cli_build_options, cli_device_options,
-               cli_trt_build_options, cli_common_options, cli_trt_not_yet},
+               cli_trt_build_options, cli_input_options, cli_image_options, cli_load_inputs_options, cli_common_options,
+               cli_trt_not_yet},
     .examples = "  hone build model.onnx -o model.hone\n"
                 "  hone build model.onnx --minShapes=input:1x3x224x224 \\\n"
                 "      --optShapes=input:8x3x224x224 --maxShapes=input:32x3x224x224\n"
@@ -20,7 +21,9 @@ static const cli_command build = {
                 "      --maxShapes input:16x3x224x224\n"
                 "  hone build --onnx=model.onnx --saveEngine=model.hone \\\n"
                 "      --timingCacheFile=times.cache\n"
-                "  hone build model.onnx --lock model.lock --threads 2\n",
+                "  hone build model.onnx --lock model.lock --threads 2\n"
+                "  hone build model.onnx --bf16 --max-error 5e-3 --input x=x.npy\n"
+                "  hone build model.onnx --bf16 --layerPrecisions='/head/*:fp32'\n",
     .run = cli_command_build,
 };
 

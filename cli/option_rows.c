@@ -68,6 +68,10 @@ const cli_option cli_build_options[] = {
      .high = 1e9},
     {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster"},
     {"fp16", CLI_FLAG, .doc = "allow layers to hold values in f16, where that is faster"},
+    {"max-error", CLI_REAL, "E",
+     .doc = "relative L2 that outputs may be from those of f32: layers return to f32 until it holds; hone verify holds "
+            "a model's outputs against the reference's with it (default 1e-4; integers must be equal)",
+     .high = 1e6},
     {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16 and f16"},
     {"reference", CLI_FLAG, .doc = "run every layer on the reference implementation (slow)"},
     {"disable", CLI_LIST, "PASS", .doc = "disable a pass or a rule (hone passes --list)"},

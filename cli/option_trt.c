@@ -15,8 +15,9 @@ const cli_option cli_trt_build_options[] = {
     {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
      .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
     {"layerPrecisions", CLI_LIST, "NODE:TYPE",
-     .doc = "the type a layer computes in, so far only its own (fp32); * matches any name; separated by commas"},
-    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types a layer writes, separated by +; so far only its own"},
+     .doc = "the type a layer reads and multiplies in: fp32, fp16 or bf16 for one of fp32, else its own; * matches "
+            "any name; separated by commas"},
+    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types that a layer's outputs are held in, separated by +"},
     {"inputIOFormats", CLI_LIST, "TYPE:FORMAT",
      .doc = "type and format of all inputs, or of each in order; so far the model's types in chw"},
     {"outputIOFormats", CLI_LIST, "TYPE:FORMAT", .doc = "the same for the outputs"},

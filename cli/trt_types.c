@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trt_types.c - trtexec's options about types and formats, held against what is so: every layer computes in the model's
- * own types, inputs and outputs are plain. What asks for that is granted; anything else is refused with the reason. */
+/* trt_types.c - trtexec's options about types and formats. Layers of f32 may be asked to compute in and to write f32,
+ * f16 and bf16, which the build then sees to; other layers stay in the model's own types, and inputs and outputs are
+ * plain: what asks for that is granted, anything else is refused with the reason. */
 #include "cli.h"
 #include <string.h>
 
@@ -77,9 +78,8 @@ static void refuse(layer_check *check, const hone_node_info *node, hone_dtype is
              node->op, does, hone_dtype_name(is), (int)length, wanted);
     return;
   }
-  cli_error(
-      "--%s: layer %s (%s) %s %s; that it could be %.*s is not supported yet: hone computes in the model's own types",
-      check->option, node->name, node->op, does, hone_dtype_name(is), (int)length, wanted);
+  cli_error("--%s: layer %s (%s) %s %s; that it could be %.*s is not supported yet: only f32 may become fp16 or bf16",
+            check->option, node->name, node->op, does, hone_dtype_name(is), (int)length, wanted);
   check->code = CLI_EXIT_UNSUPPORTED;
 }
 
@@ -95,8 +95,10 @@ static void check_layer(layer_check *check, const spec *s, const hone_node_info 
       return;
     }
     const hone_dtype is = check->outputs ? dtype_of(node->out[i]) : computes_in(node);
-    const bool passes = any && is_float(read_dtype(at, length)) && !is_float(is);
-    if (is != HONE_NONE && is != read_dtype(at, length) && !passes) refuse(check, node, is, at, length);
+    const hone_dtype wanted = read_dtype(at, length);
+    const bool builds = is == HONE_F32 && (wanted == HONE_F16 || wanted == HONE_BF16);
+    const bool passes = builds || (any && is_float(wanted) && !is_float(is));
+    if (is != HONE_NONE && is != wanted && !passes) refuse(check, node, is, at, length);
     at += length + 1;
   }
 }
@@ -153,23 +155,69 @@ static int check_layers(cli_tool *cli, const hone_graph *graph, const char *opti
   return check.code;
 }
 
-static int check_precisions(cli_tool *cli, const hone_graph *graph) {
+/* none, prefer or obey (the default). */
+static int read_constraints(cli_tool *cli, bool *out_asks, bool *out_wish) {
   const char *constraints = cli_text(cli, "precisionConstraints");
-  const bool asks = cli_has(cli, "layerPrecisions") || cli_has(cli, "layerOutputTypes");
-  if (constraints && strcmp(constraints, "none") != 0 && strcmp(constraints, "prefer") != 0 &&
-      strcmp(constraints, "obey") != 0)
-    return cli_usage_error(cli, "--precisionConstraints expects none, prefer or obey, not %s", constraints);
-  if (constraints && !asks)
+  *out_asks = cli_has(cli, "layerPrecisions") || cli_has(cli, "layerOutputTypes");
+  *out_wish = constraints && strcmp(constraints, "prefer") == 0;
+  if (constraints && strcmp(constraints, "none") == 0) *out_asks = false;
+  if (!constraints || *out_wish || strcmp(constraints, "none") == 0 || strcmp(constraints, "obey") == 0)
+    return CLI_EXIT_OK;
+  return cli_usage_error(cli, "--precisionConstraints expects none, prefer or obey, not %s", constraints);
+}
+
+static int check_precisions(cli_tool *cli, const hone_graph *graph) {
+  bool asks, wish;
+  int code = read_constraints(cli, &asks, &wish);
+  if (code != CLI_EXIT_OK) return code;
+  const char *constraints = cli_text(cli, "precisionConstraints");
+  const bool given = cli_has(cli, "layerPrecisions") || cli_has(cli, "layerOutputTypes");
+  if (constraints && !given)
     cli_note(cli, "--precisionConstraints=%s constrains nothing without --layerPrecisions or --layerOutputTypes",
              constraints);
-  if (!asks) return CLI_EXIT_OK;
-  if (constraints && strcmp(constraints, "none") == 0) {
+  if (given && !asks)
     cli_note(cli, "warning: --precisionConstraints=none: --layerPrecisions and --layerOutputTypes ask for nothing");
-    return CLI_EXIT_OK;
-  }
-  const bool wish = constraints && strcmp(constraints, "prefer") == 0;
-  const int code = check_layers(cli, graph, "layerPrecisions", false, wish);
+  if (!asks) return CLI_EXIT_OK;
+  code = check_layers(cli, graph, "layerPrecisions", false, wish);
   return code == CLI_EXIT_OK ? check_layers(cli, graph, "layerOutputTypes", true, wish) : code;
+}
+
+static bool is_half_or_f32(hone_dtype dtype) { return dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16; }
+
+static int add_layer_types(cli_tool *cli, const char *option, bool outputs, bool wish, cli_layer_types *out) {
+  static layer_check read; /* large for a stack */
+  read = (layer_check){.cli = cli, .option = option};
+  const int code = read_specs(&read);
+  if (code != CLI_EXIT_OK) return code;
+  for (int i = 0; i < read.count; ++i) {
+    const spec *s = &read.specs[i];
+    const size_t length = (size_t)(s->end - s->type), first = strcspn(s->type, "+,");
+    const hone_dtype dtype = read_dtype(s->type, first < length ? first : length);
+    if (!is_half_or_f32(dtype)) continue; /* the layer's own: it was checked */
+    for (const char *at = s->type + first; at < s->end; at += 1 + strcspn(at + 1, "+,"))
+      if (read_dtype(at + 1, strcspn(at + 1, "+,")) != dtype)
+        return cli_usage_error(cli, "--%s: the outputs of layer %.*s get one type; not %.*s", option,
+                               (int)s->node_length, s->node, (int)length, s->type);
+    if (out->count == CLI_MAX_LAYER_TYPES || out->used + s->node_length + 1 > sizeof out->names)
+      return cli_usage_error(cli, "--%s: too many layers", option);
+    char *name = memcpy(out->names + out->used, s->node, s->node_length);
+    name[s->node_length] = 0;
+    out->used += s->node_length + 1;
+    out->items[out->count++] = (hone_layer_type){
+        .node = name, .compute = outputs ? HONE_NONE : dtype, .output = outputs ? dtype : HONE_NONE, .preferred = wish};
+  }
+  return CLI_EXIT_OK;
+}
+
+int cli_read_layer_types(cli_tool *cli, cli_layer_types *out) {
+  bool asks = false, wish = false;
+  out->count = 0;
+  out->used = 0;
+  if (!cli_takes(cli->command, "layerPrecisions")) return CLI_EXIT_OK;
+  int code = read_constraints(cli, &asks, &wish);
+  if (code == CLI_EXIT_OK && asks) code = add_layer_types(cli, "layerPrecisions", false, wish, out);
+  if (code == CLI_EXIT_OK && asks) code = add_layer_types(cli, "layerOutputTypes", true, wish, out);
+  return code;
 }
 
 /* ---- inputs and outputs ---- */

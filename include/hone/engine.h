@@ -26,6 +26,21 @@ typedef struct hone_profile_shape {
 /* Called from the building thread, often; done of total in abstract units, what names the present work. */
 typedef void (*hone_progress_fn)(void *user, const char *what, int64_t done, int64_t total);
 
+/* Types for layers of the model, as trtexec's --layerPrecisions and --layerOutputTypes ask for. What is asked for is
+ * allowed there, whatever the build's precisions are. Of a fused node the last entry for any of its layers counts. */
+typedef struct hone_layer_type {
+  const char *node;   /* of the model or of the optimised graph; a glob of fnmatch(3) */
+  hone_dtype compute; /* what it reads and multiplies in: F32, F16, BF16; NONE: as is fastest */
+  hone_dtype output;  /* what its outputs are held in: likewise */
+  bool preferred;     /* where no tactic does so, a warning says so and any other runs; else the build fails */
+} hone_layer_type;
+
+/* Numbers for an input, by its name. */
+typedef struct hone_named_tensor {
+  const char *name;
+  hone_tensor tensor; /* plain, in the host's memory */
+} hone_named_tensor;
+
 typedef struct hone_build_options {
   uint32_t struct_size;
   const hone_profile_shape *shapes;
@@ -58,6 +73,15 @@ typedef struct hone_build_options {
    * computed, where that is faster; each tactic's error stays within the bound of its type. 0: results are those of
    * f32. */
   uint32_t precisions;
+  /* Bounds the relative L2 distance of each floating-point output from that of the engine without narrow types, on
+   * `inputs` and seeded numbers for the others, at the opt shapes. Layers return to f32 until it holds, those first
+   * that win most error for their time, but not those whose types are asked for by name (layer_types). 0: what tactics'
+   * own bounds give. UNSUPPORTED when it cannot hold. */
+  double max_error;
+  const hone_named_tensor *inputs;
+  int input_count;
+  const hone_layer_type *layer_types; /* INVALID: the model has no such node */
+  int layer_type_count;
 } hone_build_options;
 
 /* Builds an engine from a graph.

@@ -40,6 +40,7 @@ typedef struct hone_engine_summary {
   uint64_t weights_bytes, arena_bytes, scratch_bytes; /* at the opt shapes; weights: of the whole engine */
   double flops;                                       /* of one run at the opt shapes */
   double max_error_rel_l2;                            /* the largest measured error of a step; -1: none measured */
+  double output_error_rel_l2; /* the largest of an output, from that without narrow types; -1: not measured */
   bool dynamic, after_run;
   int schedule_count;
   uint64_t schedule_weights_bytes; /* of the weights, what this schedule reads */

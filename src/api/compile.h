@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "tensor/shape.h"
 #include "tensor/target.h"
+#include "tune/tune.h"
 #include <hone/engine.h>
 #include <hone/hone.h>
 
@@ -40,5 +41,18 @@ typedef struct hn_device_target {
 
 hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
                                hn_device_target *out);
+
+/* ---- how far the outputs are from those of f32 (compile_accuracy.c) ---- */
+typedef struct hn_accuracy {
+  hone_context *context;
+  const hone_build_options *options;
+  const hone_graph *graph; /* optimised */
+  const hn_ranges *ranges;
+  hn_arena arena;    /* of what is kept */
+  hone_tensor *want; /* one a result */
+} hn_accuracy;
+/* For hn_tune(): the first four fields are the caller's. Errors of run: what lowering and running give. */
+hn_judge hn_accuracy_begin(hn_accuracy *accuracy);
+void hn_accuracy_end(hn_accuracy *accuracy);
 
 #endif

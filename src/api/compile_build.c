@@ -84,7 +84,10 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   const bool flush = !b->options->keep_subnormals;
   if (flush) HN_TRY(hn_graph_flush_subnormals(m->graph));
   const hn_float_mode before = hn_float_mode_flush(flush);
-  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges, &m->choices);
+  hn_accuracy accuracy = {.context = b->context, .options = b->options, .graph = m->graph, .ranges = &m->ranges};
+  const hn_judge judge = hn_accuracy_begin(&accuracy);
+  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges, &judge, &m->choices);
+  hn_accuracy_end(&accuracy);
   if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
   hn_float_mode_set(before);
   return status;
@@ -171,6 +174,7 @@ static hone_status name_plugins(const build_state *b) {
 static hone_status make_schedules(build_state *b, hone_device *const *devices, int device_count) {
   hone_context *context = b->context;
   int count;
+  HN_TRY(hn_layer_types_check(context, b->graph, b->options));
   HN_TRY(hn_device_list_open(context, devices, device_count, &b->list));
   HN_TRY(hn_profiles_count(context, b->graph, b->options, &count));
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
@@ -212,9 +216,40 @@ static hone_status check_lists(hone_diagnostics *diag, const hone_build_options 
     HN_TRY(hn_argument_range(diag, "the rank of a profile's opt", shape->opt.rank, 0, HONE_MAX_RANK));
     HN_TRY(hn_argument_range(diag, "the rank of a profile's max", shape->max.rank, 0, HONE_MAX_RANK));
   }
+  HN_TRY(hn_argument_list(diag, "build option inputs", options->inputs, options->input_count, INT32_MAX));
+  for (int i = 0; i < options->input_count; ++i)
+    if (!options->inputs[i].name || !options->inputs[i].tensor.data)
+      return HN_FAIL(diag, HONE_INVALID, "build option inputs: entry %d has no name or no data", i);
   HN_TRY(hn_argument_pointers(diag, "build option tactics", options->tactics, options->tactic_count, INT32_MAX));
   return hn_argument_pointers(diag, "build option tactic_sources", options->tactic_sources,
                               options->tactic_source_count, INT32_MAX);
+}
+
+static bool is_layer_type(hone_dtype dtype) {
+  return dtype == HONE_NONE || dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16;
+}
+
+static hone_status check_layer_types(hone_diagnostics *diag, const hone_build_options *options) {
+  HN_TRY(
+      hn_argument_list(diag, "build option layer_types", options->layer_types, options->layer_type_count, INT32_MAX));
+  for (int i = 0; i < options->layer_type_count; ++i) {
+    const hone_layer_type *entry = &options->layer_types[i];
+    if (!entry->node) return HN_FAIL(diag, HONE_INVALID, "build option layer_types: entry %d names no node", i);
+    if (!is_layer_type(entry->compute) || !is_layer_type(entry->output))
+      return HN_FAIL(diag, HONE_INVALID, "build option layer_types: %s: allowed are f32, f16 and bf16, not %s",
+                     entry->node, hone_dtype_name(is_layer_type(entry->compute) ? entry->output : entry->compute));
+  }
+  return HONE_OK;
+}
+
+static hone_status check_precision(hone_diagnostics *diag, const hone_build_options *options) {
+  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
+  if (options->precisions & ~narrow)
+    return HN_FAIL(diag, HONE_INVALID, "build option precisions is 0x%x; allowed are f16 (0x%x) and bf16 (0x%x)",
+                   options->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16));
+  if (!(options->max_error >= 0) || options->max_error > 1e6)
+    return HN_FAIL(diag, HONE_INVALID, "build option max_error is %g; allowed are 0 to 1e6", options->max_error);
+  return check_layer_types(diag, options);
 }
 
 static hone_status take_options(hone_diagnostics *diag, const hone_build_options *given, hone_build_options *out,
@@ -229,10 +264,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_build_options
   HN_TRY(hn_argument_range(diag, "build option scratch_limit_bytes", out->scratch_limit_bytes, 0, HN_NO_MOST));
   HN_TRY(hn_argument_range(diag, "build option time_budget_ms", out->time_budget_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "build option max_tactics", out->max_tactics, 0, 1000000));
-  const uint32_t narrow = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
-  if (out->precisions & ~narrow)
-    return HN_FAIL(diag, HONE_INVALID, "build option precisions is 0x%x; allowed are f16 (0x%x) and bf16 (0x%x)",
-                   out->precisions, HONE_BIT(HONE_F16), HONE_BIT(HONE_BF16));
+  HN_TRY(check_precision(diag, out));
   return check_lists(diag, out);
 }
 

@@ -125,6 +125,7 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
                                        .arena_bytes = plan->arena_bytes,
                                        .scratch_bytes = plan->scratch_bytes,
                                        .max_error_rel_l2 = -1,
+                                       .output_error_rel_l2 = -1,
                                        .dynamic = plan->dynamic,
                                        .after_run = plan->after_run,
                                        .schedule_count = schedules->count};
@@ -134,6 +135,9 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
     out_summary->flops += step->cost.flops;
     if (step->error_rel_l2 > out_summary->max_error_rel_l2) out_summary->max_error_rel_l2 = step->error_rel_l2;
   }
+  for (int i = 0; i < plan->output_count; ++i)
+    if (plan->outputs[i].error_rel_l2 > out_summary->output_error_rel_l2)
+      out_summary->output_error_rel_l2 = plan->outputs[i].error_rel_l2;
   out_summary->time_spread = engine->time_spread;
   hn_report_cost(plan, &engine->devices[0]->facts, out_summary);
   hn_arena arena;

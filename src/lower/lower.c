@@ -40,7 +40,9 @@ static hone_status name_outputs(hn_lowering *lowering) {
       plan->tensors[t].index = i;
     }
     plan->outputs[i] =
-        (hn_plan_port){.name = hn_arena_text(&plan->arena, lowering->graph->output_names[i]), .tensor = t};
+        (hn_plan_port){.name = hn_arena_text(&plan->arena, lowering->graph->output_names[i]),
+                       .tensor = t,
+                       .error_rel_l2 = lowering->choices->output_errors ? lowering->choices->output_errors[i] : -1};
     if (!plan->outputs[i].name) return HN_FAIL_MEMORY(&lowering->context->diag);
   }
   for (int t = 0; t < plan->tensor_count; ++t) { /* views of outputs lie where those lie */

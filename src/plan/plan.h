@@ -75,6 +75,7 @@ typedef struct hn_plan_port {
   const char *name;
   int tensor;
   hone_shape min, opt, max; /* inputs: the profile; equal when static. Outputs: unused. */
+  double error_rel_l2;      /* outputs: from that of the engine without narrow types, at build; -1: not measured */
 } hn_plan_port;
 
 typedef struct hn_plan {
@@ -94,8 +95,8 @@ typedef struct hn_plan {
   bool shown;                          /* to look at only: some device is not here, and its tactics are names alone */
   bool after_run;                      /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
-  double max_error_rel_l2;
-  const uint8_t *weights; /* borrowed from the schedules, which share them */
+  double max_error_rel_l2;             /* of steps */
+  const uint8_t *weights;              /* borrowed from the schedules, which share them */
   uint64_t weights_bytes;
 } hn_plan;
 

@@ -133,7 +133,12 @@ static hone_status read_ports(hn_plan_reader *reader, const hn_json *header, con
     HN_TRY(hn_read_text(reader, &items[i], "name", &ports[i].name));
     HN_TRY(hn_json_int(&items[i], "tensor", 0, reader->plan->tensor_count - 1, &tensor, reader->diag));
     ports[i].tensor = (int)tensor;
-    if (!with_profile) continue;
+    if (!with_profile) {
+      ports[i].error_rel_l2 = -1;
+      if (hn_json_get(&items[i], "error"))
+        HN_TRY(hn_json_real(&items[i], "error", &ports[i].error_rel_l2, reader->diag));
+      continue;
+    }
     HN_TRY(hn_read_shape(reader, &items[i], "min", &ports[i].min));
     HN_TRY(hn_read_shape(reader, &items[i], "opt", &ports[i].opt));
     HN_TRY(hn_read_shape(reader, &items[i], "max", &ports[i].max));

@@ -175,7 +175,8 @@ static void put_ports(hn_json_writer *w, const char *key, const hn_plan *plan, c
       put_shape(w, "min", plan, &ports[i].min, scratch);
       put_shape(w, "opt", plan, &ports[i].opt, scratch);
       put_shape(w, "max", plan, &ports[i].max, scratch);
-    }
+    } else if (ports[i].error_rel_l2 >= 0)
+      hn_json_put_real(w, "error", ports[i].error_rel_l2);
     hn_json_close(w, '}');
   }
   hn_json_close(w, ']');

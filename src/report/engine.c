@@ -46,8 +46,12 @@ static void write_ports(description *d) {
     }
     hn_text_add(d->out, "\n");
   }
-  for (int i = 0; i < plan->output_count; ++i)
-    hn_text_printf(d->out, "output    %s: %s\n", plan->outputs[i].name, type_text(d, plan->outputs[i].tensor));
+  for (int i = 0; i < plan->output_count; ++i) {
+    const hn_plan_port *port = &plan->outputs[i];
+    hn_text_printf(d->out, "output    %s: %s", port->name, type_text(d, port->tensor));
+    if (port->error_rel_l2 >= 0) hn_text_printf(d->out, ", %.2e relative L2 from f32's", port->error_rel_l2);
+    hn_text_add(d->out, "\n");
+  }
 }
 
 static const char *tactic_text(description *d, const hn_plan_step *step) {
@@ -167,7 +171,8 @@ static void put_ports(description *d, hn_json_writer *w, const char *key, const 
       put_shape(w, "min", &ports[i].min);
       put_shape(w, "opt", &ports[i].opt);
       put_shape(w, "max", &ports[i].max);
-    }
+    } else if (ports[i].error_rel_l2 >= 0)
+      hn_json_put_real(w, "error_rel_l2", ports[i].error_rel_l2);
     hn_json_close(w, '}');
   }
   hn_json_close(w, ']');

@@ -4,6 +4,7 @@
 #include "report/grid.h"
 #include "report/report.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,21 @@ static void write_formats(const explanation *e, const hn_json *candidates, int c
                    hn_ledger_best_ns(alone) * 1e-6);
 }
 
+/* What f32 costs and buys here, where layers gave narrow types back for the sake of the outputs' error. */
+static void write_precision(const explanation *e, const hn_json *node) {
+  const hn_json *f32 = hn_json_get(node, "f32"), *taken = f32 ? hn_json_get(f32, "taken") : NULL;
+  if (!f32) return;
+  const double fastest = hn_ledger_real(e->schedule, "fastest_error", 0),
+               alone = hn_ledger_real(f32, "outputs_error", -1);
+  hn_text_printf(e->out, "  precision: %s; alone in f32 it costs %.4f ms of the network",
+                 taken && taken->i ? "returned to f32" : "stays narrow", hn_ledger_real(f32, "lost_ns", 0) * 1e-6);
+  if (alone >= 0)
+    hn_text_printf(e->out, " and brings the outputs' error from %.2e to %.2e\n", fastest, alone);
+  else
+    hn_text_printf(e->out, "; by its own error it has %.0f %% of the outputs' (time was up)\n",
+                   fastest > 0 ? 100 * hn_ledger_real(f32, "won", 0) / (fastest * fastest) : 0);
+}
+
 /* The fused node against its parts. */
 static void write_parts(const explanation *e, const hn_json *node) {
   const hn_json *trial = hn_json_get(node, "parts");
@@ -150,6 +166,7 @@ static void write_node(const explanation *e, const hn_json *node) {
     write_formats(e, candidates, chosen);
     hn_grid_write(&grid, e->out);
   }
+  write_precision(e, node);
   write_parts(e, node);
   write_events(e, node);
   hn_text_add(e->out, "\n");
@@ -161,12 +178,30 @@ static void write_head(const explanation *e) {
                  threads == 1 ? "thread" : "threads", e->schedule_count > 1 ? "\n" : "; ");
 }
 
+static void write_errors(const explanation *e) {
+  const hn_json *errors = hn_json_get(e->schedule, "output_errors");
+  double worst = 0;
+  if (!errors) return;
+  for (size_t i = 0; i < hn_ledger_count(errors); ++i)
+    if (errors->items[i].kind == HN_JSON_REAL || errors->items[i].kind == HN_JSON_INT)
+      worst = fmax(worst, errors->items[i].kind == HN_JSON_INT ? (double)errors->items[i].i : errors->items[i].real);
+  const double now = hn_ledger_real(e->schedule, "expected_ns", 0),
+               fastest = hn_ledger_real(e->schedule, "fastest_ns", 0);
+  hn_text_printf(e->out, "outputs %.2e relative L2 from those of f32, which would take %.4f ms\n", worst,
+                 hn_ledger_real(e->schedule, "f32_ns", 0) * 1e-6);
+  if (now > fastest)
+    hn_text_printf(e->out, "layers returned to f32 for that: the fastest plan takes %.4f ms and is %.2e away\n",
+                   fastest * 1e-6, hn_ledger_real(e->schedule, "fastest_error", 0));
+  hn_text_add(e->out, "\n");
+}
+
 static void write_schedule_head(const explanation *e) {
   const hn_json *proved = hn_json_get(e->schedule, "formats_proved_best");
   if (e->schedule_count > 1) hn_text_printf(e->out, "\nschedule %d: ", (int)hn_ledger_real(e->schedule, "schedule", 0));
   hn_text_printf(e->out, "expected %.4f ms a run\nthe choice of formats is %s\n\n",
                  hn_ledger_real(e->schedule, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
+  write_errors(e);
   const int untimed = (int)hn_ledger_real(e->schedule, "untimed_nodes", 0);
   if (untimed > 0)
     hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);

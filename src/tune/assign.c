@@ -56,7 +56,7 @@ static int find_offer(assigning *a, int c, const hone_storage_pair *pair) {
 static void offer_parts(assigning *a, int c) {
   const hn_choice *choice = &a->choices->items[c];
   const hn_parts_trial *trial = choice->trial;
-  for (int i = 0; trial && !choice->locked && i < trial->count; ++i) {
+  for (int i = 0; trial && !choice->locked && !a->choices->settled && i < trial->count; ++i) {
     if (!(trial->ns[i] < HN_FORBIDDEN_NS)) continue;
     const int at = find_offer(a, c, &trial->storages[i]);
     if (at < 0 || trial->ns[i] >= HN_PARTS_MARGIN * a->problem.cost[c * M + at]) continue;
@@ -68,6 +68,12 @@ static void offer_parts(assigning *a, int c) {
 static bool passes(const assigning *a, const hn_choice *view, hone_storage storage) {
   return (a->choices->narrow & bit(storage)) && hn_storage_format(storage) == HONE_PLAIN &&
          hn_storage_fit(&view->in[0].type, storage) == storage && !view->in[0].constant;
+}
+
+static bool has_wide(const hn_choice *choice) {
+  for (int k = 0; k < choice->candidate_count; ++k)
+    if (hn_candidate_usable(&choice->candidates[k]) && !hn_candidate_is_narrow(&choice->candidates[k])) return true;
+  return false;
 }
 
 /* The fastest usable candidate for each pair of storages. A lock leaves one. */
@@ -85,8 +91,11 @@ static hone_status make_offers(assigning *a, int c) {
   }
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
-    if (!hn_candidate_usable(candidate) || (choice->locked && choice->chosen != k)) continue;
-    if (!choice->locked && hn_candidate_waits(a->choices, choice, candidate)) continue;
+    const bool locked = choice->locked && !choice->widened;
+    const bool withheld = choice->widened && candidate->state == HN_CANDIDATE_WITHHELD && !has_wide(choice);
+    if (!(hn_candidate_usable(candidate) || withheld) || (locked && choice->chosen != k)) continue;
+    if (choice->widened && hn_candidate_is_narrow(candidate)) continue;
+    if (!locked && hn_candidate_waits(a->choices, choice, candidate)) continue;
     const int at = find_offer(a, c, &candidate->storages);
     if (at < 0 || hn_candidate_ns(candidate) >= a->problem.cost[c * M + at]) continue;
     a->problem.cost[c * M + at] = hn_candidate_ns(candidate);
@@ -363,7 +372,8 @@ static hone_status start(assigning *a) {
 }
 
 static const char *why_chosen(const hn_choice *choice, int chosen) {
-  if (choice->locked) return "lock";
+  if (choice->locked && !choice->widened) return "lock";
+  if (choice->widened) return "f32, for the outputs' error";
   int usable = 0;
   if (chosen < 0) return "its parts are faster";
   for (int k = 0; k < choice->candidate_count; ++k) {

@@ -11,7 +11,8 @@ typedef enum hn_candidate_state {
   HN_CANDIDATE_REJECTED,  /* reason says why */
   HN_CANDIDATE_ESTIMATED, /* not timed: pruned by cost, or timing is off */
   HN_CANDIDATE_TIMED,
-  HN_CANDIDATE_INEXACT /* timed or not, its measured error is over its bound: never chosen */
+  HN_CANDIDATE_INEXACT, /* timed or not, its measured error is over its bound: never chosen */
+  HN_CANDIDATE_WITHHELD /* accepts, but another type was asked for: it only says what f32 would give */
 } hn_candidate_state;
 
 /* One tactic with one variant and one pair of storages for one node. */
@@ -73,6 +74,10 @@ typedef struct hn_choice {
   hn_parts_trial *trial;        /* NULL: the node has no parts */
   bool split;                   /* its parts are to run instead, */
   double parts_ns;              /* in so much time */
+  bool widened;                 /* it is to run without narrow types, for the sake of the outputs' error */
+  bool f32_probed;              /* so much was measured of that (tune/accuracy.c): */
+  double f32_error;             /* of the outputs, with this layer alone in f32 */
+  double f32_won, f32_lost_ns;  /* of the square of the outputs' error, and of the network's time */
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
   hone_storage viewed_in; /* of a view: how what it passes on lies */
@@ -102,6 +107,11 @@ typedef struct hn_choices {
   int untimed_count; /* that nothing was timed for: the time was used up */
   int split_count;
   const hn_split *splits;
+  bool settled;          /* fused nodes no longer give way to their parts */
+  double *output_errors; /* [result], relative L2 against f32_ns's plan; -1: not compared. NULL: not measured */
+  double fastest_error;  /* the largest of them in the fastest plan, and what that takes */
+  double fastest_ns;
+  double f32_ns;   /* of the plan without narrow types, where output_errors were measured */
   bool optimal;    /* the assignment of storages is proved best under the measured times */
   double total_ns; /* of the chosen ones, with converts */
 } hn_choices;

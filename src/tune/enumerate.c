@@ -50,6 +50,7 @@ typedef struct asking {
   hone_fact *in, *out; /* room */
   bool is_wanted;
   hn_tactic_override wanted; /* all that is allowed for this node */
+  hone_layer_type types;     /* that are asked for it by name; none: HONE_NONE */
 } asking;
 
 static bool is_narrow(const hn_candidate *candidate) {
@@ -125,11 +126,21 @@ static const char *decline_precision(const asking *a, const hone_tactic *tactic,
   const hone_dtype types[] = {hn_storage_dtype(pair->in), hn_storage_dtype(pair->out), tactic->compute};
   for (int i = 0; i < 3; ++i) {
     if (types[i] == HONE_NONE || types[i] == HONE_F32 || (a->options->precisions & HONE_BIT(types[i]))) continue;
+    if (types[i] == a->types.compute || types[i] == a->types.output) continue;
     return types[i] == HONE_F16    ? "f16 was not allowed"
            : types[i] == HONE_BF16 ? "bf16 was not allowed"
                                    : "its type was not allowed";
   }
   return NULL;
+}
+
+/* Declined for the type asked for alone. What is not narrow is withheld: the outputs' error is measured from it. */
+static void withhold(const asking *a, hn_candidate *candidate) {
+  const char *reason =
+      a->types.node ? hn_layer_type_decline(&a->types, a->choice, candidate->tactic, &candidate->storages) : NULL;
+  if (!reason || candidate->state != HN_CANDIDATE_ESTIMATED) return;
+  candidate->state = hn_candidate_is_narrow(candidate) ? HN_CANDIDATE_REJECTED : HN_CANDIDATE_WITHHELD;
+  candidate->reason = reason;
 }
 
 typedef struct isa_row {
@@ -220,6 +231,7 @@ static hone_status ask_variants(asking *a, hn_candidate *candidate) {
       candidate->state = HN_CANDIDATE_REJECTED;
       candidate->reason = "other parameters were requested";
     }
+    withhold(a, candidate);
     estimate(a->choices, a->choice, &cost, needs.efficiency, candidate);
     if (!add(a, candidate)) return HN_FAIL_MEMORY(&a->choices->context->diag);
   }
@@ -287,11 +299,18 @@ static bool any_usable(const hn_choice *choice) {
 
 /* All that no tactic accepts are reported, not the first. */
 static hone_status report_missing(hn_choices *choices, const hn_choice *choice) {
-  if (any_usable(choice)) return HONE_OK;
+  if (any_usable(choice) || choice->split) return HONE_OK;
   hn_text reasons;
   hn_text_init(&reasons, choices->context->allocator);
-  for (int c = 0; c < choice->candidate_count && c < 6; ++c)
-    hn_text_printf(&reasons, "\n  %s: %s", choice->candidates[c].tactic->name, choice->candidates[c].reason);
+  int named = 0;
+  for (int withheld = 1; withheld >= 0; --withheld) /* those that lack nothing but the type asked for first */
+    for (int c = 0; c < choice->candidate_count && named < 6; ++c) {
+      const hn_candidate *candidate = &choice->candidates[c], *before = c ? candidate - 1 : NULL;
+      const bool again = before && before->tactic == candidate->tactic && before->reason == candidate->reason;
+      if ((candidate->state == HN_CANDIDATE_WITHHELD) != withheld || again) continue;
+      hn_text_printf(&reasons, "\n  %s: %s", candidate->tactic->name, candidate->reason);
+      ++named;
+    }
   const hone_status status = HN_FAIL(&choices->context->diag, HONE_UNSUPPORTED, "node %s (%s): no tactic accepts it%s",
                                      choice->node->name, choice->node->op->name, hn_text_string(&reasons));
   hn_text_deinit(&reasons);
@@ -306,18 +325,34 @@ static hone_status ask_all(asking *a) {
   return HONE_OK;
 }
 
+/* The types asked for. Where no tactic has them, a fused node gives way to its parts, which may; of one without parts
+ * any tactic runs, if they are only preferred. */
+static hone_status ask_types(asking *a) {
+  HN_TRY(ask_all(a));
+  if (!a->types.node || any_usable(a->choice)) return HONE_OK;
+  a->choice->split = !a->types.preferred && !a->choices->outer && hn_node_can_split(a->choice->node);
+  if (a->choice->split) a->choice->why = "no tactic of the fused node has the type asked for";
+  if (a->choice->split || !a->types.preferred) return HONE_OK;
+  hn_log(a->choices->context, HONE_LOG_WARN, "node %s (%s): no tactic has the types preferred for it; any other runs",
+         a->choice->node->name, a->choice->node->op->name);
+  a->types = (hone_layer_type){0};
+  a->choice->candidate_count = 0;
+  return ask_all(a);
+}
+
 hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options) {
   asking a = {.choices = choices, .options = choices->tuning->options, .choice = choice};
   const hn_node *node = choice->node;
+  hn_layer_type_find(a.options, choices->outer ? choices->outer->node : node, &a.types);
   a.is_wanted = by_options && hn_tactic_override_find(a.options, node->name, &a.wanted);
   a.in = HN_NEW(&choices->arena, hone_fact, node->in_count + 1);
   a.out = HN_NEW(&choices->arena, hone_fact, node->out_count + 1);
   if (!a.in || !a.out) return HN_FAIL_MEMORY(&choices->context->diag);
-  HN_TRY(ask_all(&a));
+  HN_TRY(ask_types(&a));
   if (!a.is_wanted || !a.wanted.glob || any_usable(choice)) return HONE_OK;
   a.is_wanted = false; /* a glob over nodes means those that can */
   choice->candidate_count = 0;
-  return ask_all(&a);
+  return ask_types(&a);
 }
 
 hone_status hn_tune_enumerate(hn_choices *choices) {

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "tune/tuning.h"
 
-static const char *const states[] = {"rejected", "estimated", "timed", "inexact"};
+static const char *const states[] = {"rejected", "estimated", "timed", "inexact", "withheld"};
 
 void hn_text_candidate(hn_text *out, const hn_candidate *candidate) {
   hn_text_add(out, candidate->tactic->name);
@@ -99,6 +99,17 @@ static void put_splits(hn_json_writer *w, const hn_choices *choices) {
   hn_json_close(w, ']');
 }
 
+/* What running it in f32 would win and cost, or did. */
+static void put_precision(hn_json_writer *w, const hn_choice *choice) {
+  if (!choice->widened && choice->f32_won == 0) return;
+  hn_json_open_flat(w, "f32", '{');
+  hn_json_put_bool(w, "taken", choice->widened);
+  if (choice->f32_probed) hn_json_put_real(w, "outputs_error", choice->f32_error);
+  hn_json_put_real(w, "won", choice->f32_won);
+  hn_json_put_real(w, "lost_ns", choice->f32_lost_ns);
+  hn_json_close(w, '}');
+}
+
 static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_choice *choice) {
   hn_json_open(w, NULL, '{');
   hn_json_put_text(w, "node", choice->node->name);
@@ -113,6 +124,7 @@ static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_ch
     hn_json_put_text(w, "why", choice->why);
     hn_json_put_real(w, "flops", choice->cost.flops);
     hn_json_put_real(w, "bytes", choice->cost.bytes_read + choice->cost.bytes_written);
+    put_precision(w, choice);
     if (choice->same_as >= 0) hn_json_put_text(w, "measured_with", choices->items[choice->same_as].node->name);
     hn_json_open(w, "candidates", '[');
     for (int k = 0; k < choice->candidate_count; ++k) put_candidate(w, &choice->candidates[k]);
@@ -140,6 +152,14 @@ void hn_ledger_add(hn_ledger *ledger, const hn_choices *choices, const hn_pass_l
   hn_json_put_bool(w, "formats_proved_best", choices->optimal);
   hn_json_put_real(w, "expected_ns", choices->total_ns);
   hn_json_put_int(w, "untimed_nodes", choices->untimed_count);
+  if (choices->output_errors) {
+    hn_json_put_real(w, "f32_ns", choices->f32_ns);
+    hn_json_put_real(w, "fastest_ns", choices->fastest_ns);
+    hn_json_put_real(w, "fastest_error", choices->fastest_error);
+    hn_json_open_flat(w, "output_errors", '[');
+    for (int i = 0; i < choices->root->result_count; ++i) hn_json_put_real(w, NULL, choices->output_errors[i]);
+    hn_json_close(w, ']');
+  }
   put_splits(w, choices);
   hn_json_open(w, "nodes", '[');
   for (int i = 0; i < choices->count; ++i) put_choice(w, choices, &choices->items[i]);

@@ -125,9 +125,10 @@ static hone_status measure_devices(const hn_choices *choices) {
 /* Must the error of what was chosen still be measured? A candidate that was not timed may win for the sake of its
  * storages; and an identical layer shares the first one's times, but its weights are its own. */
 static bool is_unproved(const hn_choice *choice) {
-  if (!hn_choice_runs(choice) || choice->data_dependent || choice->locked || choice->split) return false;
+  if (!hn_choice_runs(choice) || choice->data_dependent || choice->split) return false;
+  if (choice->locked && !choice->widened) return false;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
-  if (candidate->tactic->flags & HONE_TACTIC_REFERENCE) return false;
+  if ((candidate->tactic->flags & HONE_TACTIC_REFERENCE) || candidate->state == HN_CANDIDATE_WITHHELD) return false;
   return candidate->error_rel_l2 < 0 || choice->same_as >= 0;
 }
 
@@ -155,7 +156,7 @@ static bool any_split(const hn_choices *choices) {
 
 /* Chooses until everything chosen is within its bound. A time that finds an inexact candidate takes it away, so that
  * this ends. */
-static hone_status assign(hn_choices *choices) {
+hone_status hn_tune_prove(hn_choices *choices) {
   bool lost;
   do {
     lost = false;
@@ -214,9 +215,12 @@ static hone_status split_chosen(hn_choices *choices) {
     hn_choice *choice = &choices->items[i];
     if (!choice->split) continue;
     const hn_candidate *fused = choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
+    const bool by_type = choice->why && !fused && choice->parts_ns == 0; /* before anything was chosen */
     const bool reference = !fused || fused->tactic->flags & HONE_TACTIC_REFERENCE;
     HN_TRY(split(tuning, choices->graph, choice->node,
-                 reference ? "the fused node has no tactic but the reference" : "they are faster",
+                 by_type     ? choice->why
+                 : reference ? "the fused node has no tactic but the reference"
+                             : "they are faster",
                  fused && !reference && fused->state == HN_CANDIDATE_TIMED ? fused->time_low_ns : 0, choice->parts_ns));
   }
   return HONE_OK;
@@ -251,12 +255,13 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   HN_TRY(measure_devices(choices));
   choices->cold_bytes = cold_bytes(choices);
   HN_TRY(hn_tune_enumerate(choices));
+  if (any_split(choices)) return HONE_OK; /* another round */
   if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
   HN_TRY(hn_choices_find_identical(choices));
   HN_TRY(hn_converts_measure(choices));
   HN_TRY(hn_choices_measure(choices));
   HN_TRY(hn_tune_calibrate(choices));
-  return assign(choices);
+  return hn_tune_prove(choices);
 }
 
 static hn_choices *create(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count) {
@@ -294,7 +299,7 @@ static hone_status keep(hn_choices *choices) {
 }
 
 static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count,
-                        const hn_ranges *ranges, hn_choices **out) {
+                        const hn_ranges *ranges, const hn_judge *judge, hn_choices **out) {
   HN_TRY(split_wanted(tuning, graph));
   bool again = true;
   for (int round = 0; again; ++round) {
@@ -306,6 +311,7 @@ static hone_status tune(hn_tuning *tuning, hone_graph *graph, hone_device *const
     again = any_split(*out);
     if (again) HN_TRY(split_chosen(*out));
   }
+  HN_TRY(hn_tune_accuracy(*out, judge));
   return keep(*out);
 }
 
@@ -332,7 +338,7 @@ static int64_t stop_of(const hn_tuner *tuner) {
 }
 
 hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hn_ranges *ranges, hn_choices **out) {
+                    const hn_ranges *ranges, const hn_judge *judge, hn_choices **out) {
   *out = NULL;
   hn_lock lock;
   hn_tuning tuning = {.context = tuner->context,
@@ -347,7 +353,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
     status = hn_lock_find(tuner->context, &tuner->lock, tuner->tuned_count, tuner->schedule_count, &lock);
     tuning.lock = &lock;
   }
-  if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, ranges, out);
+  if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, ranges, judge, out);
   hn_arena_deinit(&tuning.arena);
   if (status == HONE_OK) status = hn_tuner_note(tuner, *out);
   if (status == HONE_OK) return HONE_OK;

@@ -14,12 +14,21 @@
 typedef struct hn_tuner hn_tuner;
 /* INVALID: a lock or a cache that does not read. The options must live as long. */
 hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count, hn_tuner **out);
+/* Runs what was chosen, on the build's inputs. as_reference: its outputs are kept, to hold others against; else
+ * out_errors receives the relative L2 of each of the graph's outputs, HUGE_VAL where one has another shape or is no
+ * number, and -1 for those that are not compared, since they are no floats. */
+typedef struct hn_judge {
+  hone_status (*run)(void *user, const hn_choices *choices, bool as_reference, double *out_errors);
+  void *user;
+} hn_judge;
+/* INVALID names a layer in the options' layer_types that the graph, not optimised, does not have. */
+hone_status hn_layer_types_check(hone_context *context, const hone_graph *graph, const hone_build_options *options);
 /* Tunes the next schedule: level, budget, seed, runs, caches, lock, as the public call documents. The graph is
  * optimised already; fused nodes whose parts are faster are replaced by those in it.
  * Errors: UNSUPPORTED (no tactic accepts a node, or what the lock or the options name; the timing cache misses a layer
  * that it must hold), INVALID (a lock that names no node of the graph), and what devices and stops give. */
 hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devices, int device_count,
-                    const hn_ranges *ranges, hn_choices **out);
+                    const hn_ranges *ranges, const hn_judge *judge, hn_choices **out);
 /* Keeps what was measured in the timing cache, also when the build failed; writes the lock, if there was none, when
  * status is OK. Returns status, or what went wrong here. tuner NULL is fine. */
 hone_status hn_tuner_close(hn_tuner *tuner, hone_status status);

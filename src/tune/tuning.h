@@ -71,6 +71,7 @@ bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor
 static inline bool hn_candidate_is_reference(const hn_candidate *candidate) {
   return candidate->tactic->flags & HONE_TACTIC_REFERENCE;
 }
+bool hn_candidate_is_narrow(const hn_candidate *candidate); /* it holds or computes f32 in a narrower type */
 /* What it is taken to cost: the lower end of its interval, since other programs on the machine only add time. */
 static inline double hn_candidate_ns(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
@@ -142,6 +143,12 @@ typedef struct hn_boundary {
 /* The cheapest assignment; boundary NULL: all plain. costs are left in choices->total_ns (tune/assign.c). */
 hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
 
+/* The cheapest assignment whose every choice is within its tactic's bound (tune/tune.c). */
+hone_status hn_tune_prove(hn_choices *choices);
+/* The outputs' error, and layers that give narrow types back for it; judge NULL: nothing is measured
+ * (tune/accuracy.c). UNSUPPORTED: the error stays over the options' max_error. */
+hone_status hn_tune_accuracy(hn_choices *choices, const hn_judge *judge);
+
 /* Asked for by --tactic or in the lock's words (tune/tactic_overrides.c). */
 typedef struct hn_tactic_override {
   const char *tactic; /* glob */
@@ -156,6 +163,13 @@ bool hn_tactic_override_allows(const hn_tactic_override *wanted, const hone_para
 hone_status hn_tactic_overrides_check(const hn_choices *choices, const hone_build_options *options);
 /* Does some option ask for the node's parts? */
 bool hn_tactic_override_parts(const hone_build_options *options, const char *node);
+
+/* Types asked for by layers' names (tune/layer_types.c); false: none for this node. */
+bool hn_layer_type_find(const hone_build_options *options, const hn_node *node, hone_layer_type *out);
+/* Why a candidate is not of the types asked for; NULL: it is, or the choice has no floats. A layer computes in the
+ * coarsest of what it reads and of what its tactic multiplies in. */
+const char *hn_layer_type_decline(const hone_layer_type *asked, const hn_choice *choice, const hone_tactic *tactic,
+                                  const hone_storage_pair *pair);
 
 /* INVALID names the sources of tactics that are not known, and those that are (tune/sources.c). */
 hone_status hn_sources_check(const hn_choices *choices, const hone_build_options *options);

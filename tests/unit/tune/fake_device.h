@@ -159,7 +159,7 @@ static inline hone_status case_tune(tuning_case *t, const hone_build_options *op
   hn_tuner *tuner;
   HN_TRY(hn_tuner_open(t->context, options, 1, &tuner));
   return hn_tuner_close(
-      tuner, hn_tune(tuner, t->graph, t->devices, 2, &(const hn_ranges){shapes, shapes, shapes}, &t->choices));
+      tuner, hn_tune(tuner, t->graph, t->devices, 2, &(const hn_ranges){shapes, shapes, shapes}, NULL, &t->choices));
 }
 
 static inline void case_tune_ok(tuning_case *t, const hone_build_options *options) {
