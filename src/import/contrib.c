@@ -393,6 +393,7 @@ const hn_adapter hn_contrib_adapters[] = {
     {"ort_fused_conv", "activation activation_params", fused_conv},
     {"ort_fused_gemm", "activation activation_alpha activation_beta activation_gamma", fused_gemm},
     {"ort_fused_matmul", "alpha transA transB transBatchA transBatchB", fused_matmul},
+    {"ort_matmul_nbits", "K N accuracy_level bits block_size weight_prepacked", hn_import_matmul_nbits},
     {"ort_matmul_to_float", "", matmul_to_float},
     {"ort_multi_head_attention", "mask_filter_value num_heads scale unidirectional", multi_head_attention},
     {"ort_qgemm", "alpha transA transB", qgemm},

@@ -22,7 +22,9 @@ static int64_t points_of(const hone_shape *shape) {
 static bool can_convert(const hone_tensor *from, const hone_tensor *to) {
   size_t from_bytes, to_bytes;
   const hone_dtype a = from->type.dtype, b = to->type.dtype;
-  if ((a != b && !(hn_dtype_is_float(a) && hn_dtype_is_float(b))) || hone_dtype_bits(a) < 8 || hone_dtype_bits(b) < 8 ||
+  const bool is_copy = a == b && from->type.format == HONE_PLAIN && to->type.format == HONE_PLAIN;
+  if ((a != b && !(hn_dtype_is_float(a) && hn_dtype_is_float(b))) ||
+      (!is_copy && (hone_dtype_bits(a) < 8 || hone_dtype_bits(b) < 8)) ||
       !hn_shape_equal(&from->type.shape, &to->type.shape))
     return false;
   if (!hn_type_bytes(&from->type, &from_bytes) || !hn_type_bytes(&to->type, &to_bytes)) return false;
@@ -77,6 +79,7 @@ bool hn_layout_convert(const hone_tensor *from, hone_tensor *to) {
 bool hn_layout_convert_run(const hone_tensor *from, hone_tensor *to, int64_t first, int64_t last) {
   const hone_shape *shape = &from->type.shape;
   if (!can_convert(from, to) || to->type.format != HONE_PLAIN || shape->rank < 2) return false;
+  if (hone_dtype_bits(to->type.dtype) < 8) return false;
   const bool same = from->type.dtype == to->type.dtype;
   const size_t size = hone_dtype_bits(to->type.dtype) / 8;
   const int64_t points = points_of(shape), channels = shape->dim[1];

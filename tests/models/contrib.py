@@ -34,7 +34,33 @@ def one(op, inputs, outputs, constants=(), **attrs):
                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
+def nbits(bits, block, k, n, rows, zeros, bias):
+    """MatMulNBits: B [N, blocks, bytes], scales [N * blocks], zero points in whole bytes a row."""
+    random = np.random.default_rng(bits * 1000 + block)
+    blocks = -(-k // block)
+    constants = {"B": random.integers(0, 256, [n, blocks, block * bits // 8], dtype=np.uint8),
+                 "s": (random.random(n * blocks) * 0.05 + 0.001).astype(np.float32)}
+    if zeros:
+        constants["z"] = random.integers(0, 256, n * -(-blocks * bits // 8), dtype=np.uint8)
+    if bias:
+        constants["b"] = random.standard_normal(n).astype(np.float32)
+    inputs = ["x", "B", "s", "z" if zeros else "", "", "b" if bias else ""]
+    while not inputs[-1]:
+        inputs.pop()
+    node = helper.make_node("MatMulNBits", inputs, ["y"], domain="com.microsoft", K=k, N=n, bits=bits, block_size=block)
+    graph = helper.make_graph([node], "nbits", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [*rows, k])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(v, name) for name, v in constants.items()])
+    return helper.make_model(graph, ir_version=8,
+                             opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+
+
 def cases():
+    yield "nbits_4", nbits(4, 32, 64, 24, [5], False, False)
+    yield "nbits_4_zeros", nbits(4, 16, 100, 33, [2, 3], True, False)
+    yield "nbits_4_bias", nbits(4, 128, 256, 40, [1], True, True)
+    yield "nbits_8", nbits(8, 32, 96, 17, [4], False, True)
+    yield "nbits_8_zeros", nbits(8, 64, 130, 20, [1, 2], True, False)
     rows, size = [2, 5, 16], [16]
     for bias in (False, True):
         more = {"bias": size} if bias else {}
