@@ -55,6 +55,7 @@ static const hn_pass passes[] = {
     DEAD,
     QUANTISED_ENDS,
     {.name = "quantised", .doc = "computes with bytes between equal roundings", .rewrites = hn_rules_quantised},
+    {.name = "nbits", .doc = "keeps weights of few bits packed", .rewrites = hn_rules_nbits, .repeat = true},
     {.name = "byte_tables", .doc = "makes tables of functions of one byte", .run = hn_pass_byte_tables},
     DEAD,
     FOLD,

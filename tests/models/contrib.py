@@ -55,7 +55,29 @@ def nbits(bits, block, k, n, rows, zeros, bias):
                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
+def blocked(rows, k, n, block, dtype, gemm, zeros):
+    """A product with weights that DequantizeLinear makes of blocks along the inner axis."""
+    random = np.random.default_rng(k + n)
+    shape, low, high = ([n, k] if gemm else [k, n]), *((-8, 8) if dtype == TensorProto.INT4 else (0, 16))
+    blocks = [n, k // block] if gemm else [k // block, n]
+    make = lambda name, dims: helper.make_tensor(name, dtype, dims, random.integers(low, high, dims).flatten())
+    constants = [make("w", shape), numpy_helper.from_array((random.random(blocks) * 0.1).astype(np.float32), "s")]
+    constants += [make("z", blocks)] if zeros else []
+    constants += [numpy_helper.from_array(random.standard_normal(n).astype(np.float32), "b")]
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"] + ["z"] * zeros, ["d"], axis=int(gemm), block_size=block)]
+    if gemm:
+        nodes += [helper.make_node("Gemm", ["x", "d", "b"], ["y"], transB=1)]
+    else:
+        nodes += [helper.make_node("MatMul", ["x", "d"], ["m"]), helper.make_node("Add", ["m", "b"], ["y"])]
+    graph = helper.make_graph(nodes, "blocked", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [*rows, k])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], constants)
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
 def cases():
+    yield "blocked_i4", blocked([2, 3], 64, 24, 16, TensorProto.INT4, False, True)
+    yield "blocked_u4", blocked([5], 96, 17, 32, TensorProto.UINT4, False, True)
+    yield "blocked_i4_gemm", blocked([4], 64, 33, 32, TensorProto.INT4, True, False)
     yield "nbits_4", nbits(4, 32, 64, 24, [5], False, False)
     yield "nbits_4_zeros", nbits(4, 16, 100, 33, [2, 3], True, False)
     yield "nbits_4_bias", nbits(4, 128, 256, 40, [1], True, True)
@@ -97,6 +119,7 @@ def cases():
 def session(path, optimised=None):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")  # else it rounds activations to i8
     if optimised:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         options.optimized_model_filepath = optimised
