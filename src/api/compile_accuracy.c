@@ -35,7 +35,7 @@ static hone_status make_input(const hn_accuracy *a, int i, hn_arena *arena, hone
   out->bytes = hn_bytes(&out->type);
   if (out->type.kind != HONE_TENSOR || out->type.dtype == HONE_STRING)
     return HN_FAIL(&a->context->diag, HONE_UNSUPPORTED,
-                   "input %s is no tensor of numbers: the error of the outputs is measured on inputs that are given",
+                   "input %s is not a numeric tensor: to measure the error of the outputs it must be given",
                    value->name);
   out->data = hn_arena_alloc(arena, out->bytes + 1, 64);
   if (!out->data) return HN_FAIL_MEMORY(&a->context->diag);

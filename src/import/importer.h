@@ -135,7 +135,7 @@ typedef struct hn_adapter {
   hone_status (*run)(hn_import_call *call);
 } hn_adapter;
 hone_status hn_import_matmul_nbits(hn_import_call *call); /* contrib_nbits.c */
-extern const hn_adapter hn_contrib_adapters[];       /* contrib.c; ends with name NULL */
-const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
+extern const hn_adapter hn_contrib_adapters[];            /* contrib.c; ends with name NULL */
+const hn_adapter *hn_adapter_find(const char *name);      /* NULL: none of that name */
 
 #endif
