@@ -15,7 +15,7 @@ const hn_cpu_half_kernel hn_cpu_f16_c = {
     HONE_F16, hn_product_f16_c, hn_gather_f16_c, hn_product_f16_pack_c, TILE / 4, 0.1, 0.5};
 #ifndef HONE_NO_AVX
 const hn_cpu_half_kernel hn_cpu_bf16_avx512 = {
-    HONE_BF16, hn_product_bf16_avx512_bf16, hn_gather_bf16_avx512_bf16, hn_product_bf16_pack_c, TILE / 4, 0.9, 150};
+    HONE_BF16, hn_product_bf16_avx512_bf16, hn_gather_bf16_avx512_bf16, hn_product_bf16_pack_c, TILE / 4, 0.95, 200};
 const hn_cpu_half_kernel hn_cpu_bf16_amx = {
     HONE_BF16, hn_product_bf16_amx_bf16, hn_gather_bf16_amx_bf16, hn_product_bf16_pack_c, TILE / 2, 0.4, 800};
 const hn_cpu_half_kernel hn_cpu_f16_avx512 = {
@@ -131,6 +131,7 @@ void hn_cpu_half_run(const hn_cpu_half *planned, const int64_t *tap_at, hone_str
   if (b.gathers) {
     b.gather.x = launch->in[0].data;
     b.gather.y = launch->scratch;
+    if (b.scale_at) b.gather.scale = floats + b.scale_at, b.gather.shift = floats + b.shift_at;
     hn_pool_run(pool, b.gather_units, b.gather_grain, gather_body, &b);
     b.product.x = launch->scratch;
   }

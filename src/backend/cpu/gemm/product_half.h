@@ -24,7 +24,9 @@ typedef struct hn_cpu_half {
   hn_gather_half gather;
   bool gathers;
   int64_t units, grain, gather_units, gather_grain;
-  int64_t bias_at, slopes_at, residual; /* floats behind the weights, -1: none; a port, -1: none */
+  int64_t bias_at, slopes_at; /* floats behind the weights, -1: none */
+  int64_t scale_at, shift_at; /* those of the gather, 0: none */
+  int64_t residual;           /* a port, -1: none */
 } hn_cpu_half;
 
 /* The query with what is held in halves said to be f32: for readers that know f32 alone. in and out: room for the

@@ -64,6 +64,17 @@ HN_INLINE void row_of_halves(const hn_gather_half *g, const row *r) {
   memset(r->to + p * TILE, 0, (size_t)((g->row_pixels - p) * TILE) * sizeof *r->to);
 }
 
+HN_INLINE void row_of_affine(const hn_gather_half *g, const row *r) {
+  const held *x = (const held *)g->x +
+                  ((r->image * hn_gather_half_blocks(g) + r->block) * g->in_height + r->y) * g->in_width * TILE;
+  const vf low = v_set(g->rectified ? 0.0F : -__builtin_inff());
+  for (int64_t v = 0; v < TILE; v += HN_LANES) {
+    const vf scale = v_load(g->scale + r->block * TILE + v), shift = v_load(g->shift + r->block * TILE + v);
+    for (int64_t p = 0; p < g->row_pixels; ++p)
+      h_store(r->to + p * TILE + v, v_max(low, v_fma(h_load(x + p * TILE + v), scale, shift)));
+  }
+}
+
 /* Plain images: a channel at a time through a few pixels of floats. */
 HN_INLINE float plain_at(const hn_gather_half *g, int64_t image, int64_t channel, int64_t y, int64_t x) {
   const int64_t at = ((image * g->channels + channel) * g->in_height + y) * g->in_width + x;
@@ -162,6 +173,8 @@ void HN_HELD_NAME(hn_gather)(const hn_gather_half *g, int64_t begin, int64_t end
       memset(r.to, 0, (size_t)(g->row_pixels * TILE) * sizeof *r.to);
     else if (g->windowed)
       row_of_windows(g, &r);
+    else if (g->scale)
+      row_of_affine(g, &r);
     else if (g->lanes == TILE)
       row_of_halves(g, &r);
     else if (g->lanes == 16)

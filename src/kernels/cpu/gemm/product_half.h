@@ -89,6 +89,10 @@ typedef struct hn_gather_half {
   int64_t phases_height, phases_width, stride_height, stride_width, pad_top, pad_left;
   int64_t kernel_width, dilation_width; /* windowed */
   int32_t lanes, x_is_half, windowed;
+  /* Of halves in blocks of 32 without pads: x * scale + shift, then relu if it is rectified; floats, whole blocks, zero
+   * behind the last channel. NULL: x as it is. */
+  const float *scale, *shift;
+  int32_t rectified;
 } hn_gather_half;
 static inline int64_t hn_gather_half_blocks(const hn_gather_half *g) {
   return g->windowed ? 1 : (g->channels + HN_PRODUCT_HALF_TILE - 1) / HN_PRODUCT_HALF_TILE;

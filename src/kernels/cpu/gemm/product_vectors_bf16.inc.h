@@ -10,7 +10,7 @@
 enum {
   STEP = 8,
   PAIRS = TILE / 2,
-  CHUNK = 6 /* depth blocks whose weights stay in the first cache while all pixels of a tile go by: 12 KiB */
+  CHUNK = 24 /* depth blocks that a step goes through at once: their weights, 48 KiB, stay in the inner caches */
 };
 
 typedef int multiplier;
