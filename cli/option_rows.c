@@ -67,7 +67,7 @@ const cli_option cli_build_options[] = {
      .doc = "time budget of tuning in seconds; after it, or at an interrupt, estimates choose the rest", .low = 0.001,
      .high = 1e9},
     {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster"},
-    {"fp16", CLI_FLAG, .doc = "allow layers to hold values in f16, where that is faster"},
+    {"fp16", CLI_FLAG, .doc = "allow layers to compute and to hold values in f16, where that is faster"},
     {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16 and f16"},
     {"reference", CLI_FLAG, .doc = "run every layer on the reference implementation (slow)"},
     {"disable", CLI_LIST, "PASS", .doc = "disable a pass or a rule (hone passes --list)"},
