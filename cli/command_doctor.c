@@ -56,8 +56,12 @@ static void add_device(facts *list, const hone_facts *device) {
     add(list, "units", "%d multiprocessors", device->threads);
     add(list, "caches", "L2 %zu KiB", device->l2_bytes / 1024);
   }
+  char halves[80] = "";
+  if (device->peak_bf16 > 0) (void)snprintf(halves, sizeof halves, ", %.1f in bf16", device->peak_bf16 * 1e-9);
+  if (device->peak_f16 > 0)
+    (void)snprintf(halves + strlen(halves), sizeof halves - strlen(halves), ", %.1f in f16", device->peak_f16 * 1e-9);
   if (device->peak_flops > 0)
-    add(list, "peaks", "%.1f GFLOP/s in f32, %.1f GB/s, measured", device->peak_flops * 1e-9,
+    add(list, "peaks", "%.1f GFLOP/s in f32%s, %.1f GB/s, measured", device->peak_flops * 1e-9, halves,
         device->peak_bytes * 1e-9);
   else
     add(list, "peaks", "not measured");

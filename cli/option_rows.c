@@ -67,7 +67,7 @@ const cli_option cli_build_options[] = {
      .doc = "time budget of tuning in seconds; after it, or at an interrupt, estimates choose the rest", .low = 0.001,
      .high = 1e9},
     {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster"},
-    {"fp16", CLI_FLAG, .doc = "allow layers to hold values in f16, where that is faster"},
+    {"fp16", CLI_FLAG, .doc = "allow layers to compute and to hold values in f16, where that is faster"},
     {"max-error", CLI_REAL, "E",
      .doc = "relative L2 that outputs may be from those of f32: layers return to f32 until it holds; hone verify holds "
             "a model's outputs against the reference's with it (default 1e-4; integers must be equal)",

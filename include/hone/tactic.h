@@ -19,8 +19,9 @@ typedef struct hone_facts {
   uint32_t isa;         /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
   uint32_t isa_refused; /* a CPU's sets that are there and that the operating system does not grant (tiles) */
   int threads;
-  double peak_flops; /* f32, all threads, per second */
-  double peak_bytes; /* main memory, all threads, per second */
+  double peak_flops;          /* f32, all threads, per second */
+  double peak_bytes;          /* main memory, all threads, per second */
+  double peak_bf16, peak_f16; /* as peak_flops; 0 where there are no instructions for it, too */
   size_t l1_bytes, l2_bytes, l3_bytes;
   bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
   bool described;   /* a machine on paper: what would be built for it can be told, and nothing runs on it */

@@ -140,6 +140,8 @@ hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnosti
   backend->facts(device->unit, &facts);
   device->facts.peak_flops = facts.peak_flops; /* the others stay: sessions may be reading them */
   device->facts.peak_bytes = facts.peak_bytes;
+  device->facts.peak_bf16 = facts.peak_bf16;
+  device->facts.peak_f16 = facts.peak_f16;
   return HONE_OK;
 }
 

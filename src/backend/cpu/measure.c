@@ -33,6 +33,17 @@ static const struct {
 #endif
     {HONE_ISA_C, hn_peak_fma_f32_c, hn_peak_read_f32_c}};
 
+#ifndef HONE_NO_AVX
+/* The first of a type that the unit can run is the fastest. */
+static const struct {
+  uint32_t isa;
+  bool is_f16;
+  hn_peak_fma_f32_fn *fma;
+} half_loops[] = {{HONE_ISA_AMX_BF16, false, hn_peak_halves_amx_bf16},
+                  {HONE_ISA_AVX512_BF16, false, hn_peak_halves_avx512_bf16},
+                  {HONE_ISA_AVX512_FP16, true, hn_peak_halves_avx512_fp16}};
+#endif
+
 static void choose(job *j, uint32_t isa) {
   size_t i = 0;
   while ((isa & loops[i].isa) != loops[i].isa) ++i;
@@ -74,15 +85,35 @@ static int64_t fastest_ns(hn_pool *pool, int64_t units, hn_pool_body body, job *
   return best > 0 ? best : 1;
 }
 
+/* A second, of all threads. */
+static double fma_peak(hn_pool *pool, job *j) {
+  const int64_t units = (int64_t)UNITS_PER_THREAD * hn_pool_threads(pool);
+  float sink = 1;
+  const double flops = j->fma(1, &sink) * (double)ROUNDS * (double)units;
+  return flops * 1e9 / (double)fastest_ns(pool, units, fma_body, j);
+}
+
+/* 0: it has no instructions for it. */
+static double halves_peak(const hone_unit *unit, hn_pool *pool, job *j, bool is_f16) {
+#ifndef HONE_NO_AVX
+  for (size_t i = 0; i < HN_COUNT(half_loops); ++i) {
+    if (half_loops[i].is_f16 != is_f16 || (unit->facts.isa & half_loops[i].isa) != half_loops[i].isa) continue;
+    j->fma = half_loops[i].fma;
+    return fma_peak(pool, j);
+  }
+#endif
+  (void)unit, (void)pool, (void)j, (void)is_f16;
+  return 0;
+}
+
 hone_status hn_cpu_measure(hone_unit *unit) {
   job j = {.data = NULL};
   hn_pool pool = *unit->pool;
   pool.stop = unit->stop;
   choose(&j, unit->facts.isa);
-  const int64_t units = (int64_t)UNITS_PER_THREAD * unit->facts.threads;
-  float sink = 1;
-  const double flops = j.fma(1, &sink) * (double)ROUNDS * (double)units;
-  const int64_t fma_ns = fastest_ns(&pool, units, fma_body, &j);
+  const double flops = fma_peak(&pool, &j);
+  double halves[2];
+  for (int f16 = 0; f16 < 2; ++f16) halves[f16] = halves_peak(unit, &pool, &j, f16);
 
   size_t bytes = 4 * unit->facts.l3_bytes;
   bytes = bytes < READ_LEAST ? READ_LEAST : bytes > READ_MOST ? READ_MOST : bytes;
@@ -97,7 +128,9 @@ hone_status hn_cpu_measure(hone_unit *unit) {
   hn_free(&unit->allocator, j.data, bytes);
   if (hn_stop_now(unit->stop)) return hn_stop_look(unit->stop); /* parts of it were left out */
 
-  unit->facts.peak_flops = flops * 1e9 / (double)fma_ns;
+  unit->facts.peak_flops = flops;
+  unit->facts.peak_bf16 = halves[0];
+  unit->facts.peak_f16 = halves[1];
   unit->facts.peak_bytes = (double)bytes * 1e9 / (double)read_ns;
   return HONE_OK;
 }

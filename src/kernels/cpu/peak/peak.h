@@ -11,6 +11,9 @@
 typedef double hn_peak_fma_f32_fn(int64_t rounds, float *sink);
 hn_peak_fma_f32_fn hn_peak_fma_f32_avx512, hn_peak_fma_f32_avx2, hn_peak_fma_f32_c;
 
+/* The same of halves, in the type that the instruction set is there for. */
+hn_peak_fma_f32_fn hn_peak_halves_avx512_bf16, hn_peak_halves_avx512_fp16, hn_peak_halves_amx_bf16;
+
 /* Reads x[begin, end) once; the sum of it goes to *sink. */
 typedef void hn_peak_read_f32_fn(const float *x, int64_t begin, int64_t end, float *sink);
 hn_peak_read_f32_fn hn_peak_read_f32_avx512, hn_peak_read_f32_avx2, hn_peak_read_f32_c;

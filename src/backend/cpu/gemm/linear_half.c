@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linear_bf16.c - a matrix of weights applied to the last axis, in bf16 with f32 sums. Packed are the weights, then the
- * bias, then the slopes of the activation, in floats. */
-#include "backend/cpu/gemm/product_bf16.h"
+/* linear_half.c - a matrix of weights applied to the last axis, in halves with f32 sums. Packed are the weights, then
+ * the bias, then the slopes of the activation, in floats. */
+#include "backend/cpu/gemm/product_half.h"
 
-enum { TILE = HN_PRODUCT_BF16_TILE };
+enum { TILE = HN_PRODUCT_HALF_TILE };
 static const double size_limit = 1e12; /* elements */
 
 typedef struct state {
-  hn_cpu_bf16 bf16;
+  hn_cpu_half half;
   int64_t tap_at[1];
 } state;
 
@@ -18,12 +18,13 @@ typedef struct layer {
 } layer;
 
 static const char *read(const hone_query *query, layer *out, hn_epilogue_f32 *epilogue) {
+  const hn_cpu_half_kernel *kernel = query->tactic->kernel;
   hone_fact in[5], y_fact[1];
   HN_TRY_REASON(hn_cpu_check(query, 2, 5, 1));
-  const hone_query q = hn_cpu_as_f32(query, HONE_BF16, in, y_fact);
+  const hone_query q = hn_cpu_as_f32(query, kernel->held, in, y_fact);
   if (!hn_cpu_is(&q.in[0], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->in[1], HONE_F32, HONE_PLAIN) ||
       !hn_cpu_is(&q.out[0], HONE_F32, HONE_PLAIN))
-    return "it is not plain f32 or bf16";
+    return "it is neither plain f32 nor held as the row holds";
   const hone_shape *x = &q.in[0].type.shape, *w = &q.in[1].type.shape, *y = &q.out[0].type.shape;
   if (x->rank < 1 || w->rank != 2 || y->rank != x->rank) return "the ranks do not fit together";
   const bool transposed = hn_attr_int(q.attrs, "transpose_w") != 0;
@@ -45,7 +46,7 @@ static const char *read(const hone_query *query, layer *out, hn_epilogue_f32 *ep
   hn_cpu_activation(q.attrs, epilogue);
   out->w_out = transposed ? out->k : 1;
   out->w_in = transposed ? 1 : out->n;
-  out->weights = hn_product_bf16_packed(1, out->n, out->k, 1) / 2;
+  out->weights = hn_product_half_packed(1, out->n, out->k, 1) / 2;
   out->has_bias = hn_cpu_given(query, 2);
   out->has_slopes = hn_cpu_has_slope(epilogue);
   return NULL;
@@ -58,15 +59,15 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   state asked, *s = memory ? memory : &asked;
   const hone_type *x = &query->in[0].type;
   const int64_t channels = hn_ceil_div(l.n, TILE) * TILE;
-  *s = (state){.bf16 = {.kernel = query->tactic->kernel,
+  *s = (state){.half = {.kernel = query->tactic->kernel,
                         .bias_at = l.has_bias ? l.weights : -1,
                         .slopes_at = l.has_slopes ? l.weights + (l.has_bias ? channels : 0) : -1,
                         .residual = hn_cpu_given(query, 3) ? 3 : -1}};
-  hn_cpu_bf16 *b = &s->bf16;
-  hn_product_bf16 *p = &b->product;
+  hn_cpu_half *b = &s->half;
+  hn_product_half *p = &b->product;
   b->gathers =
       true; /* rows of a matrix meet in a few sets of the first cache; rows of tiles lie one behind the other */
-  *p = (hn_product_bf16){.images = 1,
+  *p = (hn_product_half){.images = 1,
                          .groups = 1,
                          .taps = 1,
                          .depth_blocks = hn_ceil_div(l.k, TILE),
@@ -74,14 +75,13 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
                          .row_pixels = l.m,
                          .out_width = l.m,
                          .out_height = 1,
-                         .x_pixel = TILE,
                          .x_block = l.m * TILE,
                          .y_pixel = l.n,
                          .y_block = TILE,
                          .may_read_behind = true,
                          .epilogue = epilogue};
-  if (!hn_cpu_bf16_output(&query->out[0].type, p)) return "the output has another format";
-  b->gather = (hn_gather_bf16){.images = 1,
+  if (!hn_cpu_half_output(b->kernel, &query->out[0].type, p)) return "the output has another format";
+  b->gather = (hn_gather_half){.images = 1,
                                .channels = l.k,
                                .in_height = 1,
                                .in_width = l.m,
@@ -91,11 +91,11 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
                                .phases_width = 1,
                                .stride_height = 1,
                                .stride_width = 1,
-                               .x_is_bf16 = x->dtype == HONE_BF16};
-  needs->scratch = hn_cpu_bf16_cut(b, query->facts);
+                               .x_is_half = x->dtype == b->kernel->held};
+  needs->scratch = hn_cpu_half_cut(b, query);
   needs->state = sizeof *s;
   needs->packed = (size_t)(l.weights + (l.has_bias ? channels : 0) + (l.has_slopes ? channels : 0)) * sizeof(float);
-  needs->efficiency = hn_cpu_bf16_efficiency(b);
+  needs->efficiency = hn_cpu_half_efficiency(b);
   return NULL;
 }
 
@@ -103,14 +103,15 @@ static hone_status pack(const hone_query *query, void *to) {
   layer l;
   hn_epilogue_f32 epilogue = {0};
   if (read(query, &l, &epilogue)) return HONE_INTERNAL;
-  const hn_product_bf16_weights weights = {.w = query->in[1].constant->data,
+  const hn_product_half_weights weights = {.w = query->in[1].constant->data,
                                            .groups = 1,
                                            .outs = l.n,
                                            .depth = l.k,
                                            .taps = 1,
                                            .out = l.w_out,
                                            .in = l.w_in};
-  hn_product_bf16_pack_c(&weights, to);
+  const hn_cpu_half_kernel *kernel = query->tactic->kernel;
+  kernel->pack(&weights, to);
   float *floats = (float *)to + l.weights;
   for (int port = 2; port <= 4; port += 2) {
     if (port == 2 ? !l.has_bias : !l.has_slopes) continue;
@@ -120,13 +121,17 @@ static hone_status pack(const hone_query *query, void *to) {
   return HONE_OK;
 }
 
+static int variants(const hone_query *query, hone_params *out, int room) {
+  return hn_cpu_half_variants(query->tactic->kernel, out, room);
+}
+
 static hone_status launch(void *memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = memory;
-  hn_cpu_bf16_run(&s->bf16, s->tap_at, stream, launch);
+  hn_cpu_half_run(&s->half, s->tap_at, stream, launch);
   return HONE_OK;
 }
 
-const hone_tactic hn_tactics_cpu_linear_bf16[] = {
+const hone_tactic hn_tactics_cpu_linear_half[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.linear.bf16.amx_bf16", .version = 1, .op = "linear", .isa = HONE_ISA_AMX_BF16,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_BF16,
@@ -135,6 +140,20 @@ const hone_tactic hn_tactics_cpu_linear_bf16[] = {
                   {HONE_PLAIN, HONE_BF16_PLAIN},
                   {HONE_BF16_PLAIN, HONE_PLAIN}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_amx},
+    {sizeof(hone_tactic), .name = "cpu.linear.bf16.avx512_bf16", .version = 1, .op = "linear",
+     .isa = HONE_ISA_AVX512_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_BF16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_PLAIN}},
+     .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_avx512},
+    {sizeof(hone_tactic), .name = "cpu.linear.f16.avx512_fp16", .version = 1, .op = "linear",
+     .isa = HONE_ISA_AVX512_FP16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_F16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_PLAIN}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_avx512},
 #endif
     {sizeof(hone_tactic), .name = "cpu.linear.bf16.c", .version = 1, .op = "linear", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_BF16,
@@ -143,4 +162,11 @@ const hone_tactic hn_tactics_cpu_linear_bf16[] = {
                   {HONE_PLAIN, HONE_BF16_PLAIN},
                   {HONE_BF16_PLAIN, HONE_PLAIN}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_c},
+    {sizeof(hone_tactic), .name = "cpu.linear.f16.c", .version = 1, .op = "linear", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_F16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_PLAIN}},
+     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_c},
     {0}};

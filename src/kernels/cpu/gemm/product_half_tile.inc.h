@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* product_half_tile.inc.h - what multiplying and the rest of a product of halves say to each other. */
+#ifndef HN_KERNELS_CPU_GEMM_PRODUCT_HALF_TILE_INC_H
+#define HN_KERNELS_CPU_GEMM_PRODUCT_HALF_TILE_INC_H
+
+#include "kernels/cpu/gemm/product_half.h"
+#include "kernels/cpu/held.inc.h"
+
+enum {
+  TILE = HN_PRODUCT_HALF_TILE,
+  HALF = TILE / 2,
+  BLOCK = HN_PRODUCT_HALF_WEIGHTS,
+  LINE = 32 /* elements of 64 bytes */
+};
+
+typedef struct sums {
+  float of[TILE][TILE]; /* [pixel][channel] */
+} sums;
+
+/* Weights that will be wanted after these: so many lines of 64 bytes are fetched with each depth block. */
+typedef struct ahead {
+  const uint16_t *w;
+  int64_t lines;
+} ahead;
+
+HN_INLINE ahead fetch(ahead next) {
+  for (int64_t line = 0; line < next.lines; ++line, next.w += LINE) __builtin_prefetch(next.w, 0, 2);
+  return next;
+}
+
+#endif
