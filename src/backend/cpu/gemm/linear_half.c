@@ -164,9 +164,6 @@ const hone_tactic hn_tactics_cpu_linear_half[] = {
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_c},
     {sizeof(hone_tactic), .name = "cpu.linear.f16.c", .version = 1, .op = "linear", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4 | 16, .compute = HONE_F16,
-     .storages = {{HONE_PLAIN, HONE_PLAIN},
-                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
-                  {HONE_PLAIN, HONE_F16_PLAIN},
-                  {HONE_F16_PLAIN, HONE_PLAIN}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_c},
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}}, .plan = plan, .variants = variants,
+     .pack = pack, .launch = launch, .kernel = &hn_cpu_f16_c},
     {0}};
