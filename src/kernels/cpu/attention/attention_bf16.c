@@ -77,6 +77,10 @@ HN_INLINE int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / ea
 /* n elements at p times factor, rounded, and zeros behind them, to 32. */
 HN_INLINE void round_some(const void *p, int is_bf16, int64_t n, float factor, uint16_t *to) {
   const vf f = v_set(factor);
+  if (is_bf16 && factor == 1.0F && n >= DEPTH) {
+    memcpy(to, p, DEPTH * sizeof *to);
+    return;
+  }
   for (int64_t i = 0; i < DEPTH; i += HN_LANES) {
     vf x = v_set(0.0F);
     if (!is_bf16) {
@@ -117,28 +121,35 @@ static void pack_keys(source s, int64_t keys, int64_t size, uint16_t *to) {
   _Alignas(64) uint16_t rows[TILE];
   for (int64_t j = 0; j < keys; j += HALF)
     for (int64_t p = 0; p < size; p += DEPTH, to += TILE) {
-      memset(rows, 0, sizeof rows);
+      if (keys - j < HALF) memset(rows, 0, sizeof rows);
       for (int64_t i = 0; i < HALF && j + i < keys; ++i)
         round_some(element_of(&s, j + i, p), s.is_bf16, size - p, 1.0F, rows + i * DEPTH);
       turn_words(rows, to);
     }
 }
 
-/* Two rows of values beside each other. */
+/* 16 elements of two rows beside each other. */
+HN_INLINE void pair_rows(const uint16_t *even, const uint16_t *odd, uint16_t *to) {
+#if HN_LANES == 16
+  const __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)even));
+  const __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)odd));
+  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+#else
+  for (int64_t i = 0; i < HALF; ++i) to[2 * i] = even[i], to[2 * i + 1] = odd[i];
+#endif
+}
+
 static void pack_values(source s, int64_t keys, int64_t size, uint16_t *to) {
   const int64_t blocks = tiles_of(keys, DEPTH), panel = blocks * TILE;
   uint16_t pair[2][DEPTH];
   for (int64_t j = 0; j < blocks * DEPTH; j += 2)
     for (int64_t p = 0; p < size; p += DEPTH) {
-      memset(pair, 0, sizeof pair);
+      if (keys - j < 2) memset(pair, 0, sizeof pair);
       for (int64_t i = 0; i < 2 && j + i < keys; ++i)
         round_some(element_of(&s, j + i, p), s.is_bf16, size - p, 1.0F, pair[i]);
       for (int64_t half = 0; half < 2 && p + half * HALF < size; ++half) {
         uint16_t *at = to + (p / HALF + half) * panel + j / DEPTH * TILE + j % DEPTH / 2 * DEPTH;
-        for (int64_t i = 0; i < HALF; ++i) {
-          at[2 * i] = pair[0][half * HALF + i];
-          at[2 * i + 1] = pair[1][half * HALF + i];
-        }
+        pair_rows(pair[0] + half * HALF, pair[1] + half * HALF, at);
       }
     }
 }

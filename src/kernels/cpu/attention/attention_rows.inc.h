@@ -114,7 +114,7 @@ HN_INLINE float mask_row(float *scores, int64_t stride, span s, const void *mask
   return largest_lane(most);
 }
 
-HN_INLINE void cap_row(float *scores, int64_t stride, int64_t n, float cap) {
+HN_OUTLINE void cap_row(float *scores, int64_t stride, int64_t n, float cap) {
   const float narrow = 1.0f / cap;
   for (int64_t j = 0; j < n; j += HN_LANES, scores += stride)
     v_store(scores, v_tanh_fast(v_load(scores) * narrow) * cap);
