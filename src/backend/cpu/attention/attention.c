@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention.c - attention and qkv_attention in plain f32: a unit is a chunk of one head's query rows, or all rows of a
- * key head where there are few of them. */
+/* attention.c - attention and qkv_attention, plain, in f32 or on tiles of bf16: a unit is a chunk of one head's query
+ * rows, or all rows of a key head where there are few of them. */
 #include "kernels/cpu/attention/attention.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/gemm/product_bf16.h"
 #include <math.h>
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, ATTENTION_INPUTS, QKV_MASK = 1 };
@@ -212,12 +213,45 @@ static void cut(const hone_query *query, state *s) {
   s->grain = hn_cpu_grain(s->units, flops / flops_per_ns);
 }
 
+/* Reads a query in which the first `inputs` inputs and the first output may be held in bf16. */
+static const char *read_bf16(const hone_query *query, int inputs, state *s) {
+  const row_kernel *kernel = query->tactic->kernel;
+  hone_fact in[ATTENTION_INPUTS], out[ATTENTION_OUTPUTS];
+  HN_TRY_REASON(hn_cpu_check(query, inputs, ATTENTION_INPUTS, ATTENTION_OUTPUTS));
+  for (int i = 0; i < query->in_count; ++i)
+    if (query->in[i].type.kind == HONE_TENSOR && i > 0 && i < inputs &&
+        query->in[i].type.dtype != query->in[0].type.dtype)
+      return "queries, keys and values are of different types";
+    else if (i >= inputs && query->in[i].type.kind == HONE_TENSOR && query->in[i].type.dtype == HONE_BF16)
+      return "its mask or cache is held in bf16";
+  for (int i = 1; i < query->out_count; ++i)
+    if (query->out[i].type.kind == HONE_TENSOR && query->out[i].type.dtype == HONE_BF16)
+      return "the cache that it writes is held in bf16";
+  const bool x_is_bf16 = query->in[0].type.dtype == HONE_BF16, y_is_bf16 = query->out[0].type.dtype == HONE_BF16;
+  if (x_is_bf16 && query->out_count > 1 && (wants(query, PRESENT_KEY) || wants(query, PRESENT_VALUE)))
+    return "it writes a cache of what is held in bf16";
+  const hone_query q = hn_cpu_as_f32(query, HONE_BF16, in, out);
+  HN_TRY_REASON(kernel->read(&q, s));
+  if (s->args.q_len <= FEW_ROWS) return "for so few rows, packing keys costs more than it saves";
+  s->args.x_is_bf16 = x_is_bf16;
+  s->args.y_is_bf16 = y_is_bf16;
+  return NULL;
+}
+
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   const row_kernel *kernel = query->tactic->kernel;
+  const bool is_bf16 = query->tactic->compute == HONE_BF16;
   state asked = {0}, *s = memory ? memory : &asked;
-  HN_TRY_REASON(kernel->read(query, s));
+  HN_TRY_REASON(is_bf16 ? read_bf16(query, kernel->read == read_attention ? 3 : 1, s) : kernel->read(query, s));
   cut(query, s);
   s->kernel = kernel->run;
+  if (is_bf16) {
+    s->worker_floats = hn_cpu_whole_lines(hn_attention_bf16_scratch_floats(&s->args));
+    needs->efficiency = 0.1; /* softmax is most of it */
+    needs->state = sizeof *s;
+    needs->scratch = (size_t)(s->workers * s->worker_floats) * sizeof(float);
+    return NULL;
+  }
   s->worker_floats = hn_cpu_whole_lines(hn_attention_f32_scratch_floats(&s->args));
   needs->state = sizeof *s;
   needs->scratch = (size_t)(s->workers * s->worker_floats) * sizeof(float);
@@ -266,9 +300,11 @@ static hone_status launch_attention(void *planned, hone_stream *stream, const ho
 static hone_status launch_qkv_attention(void *planned, hone_stream *stream, const hone_launch *l) {
   job j = {.s = *(const state *)planned, .scratch = l->scratch};
   hn_attention_f32 *a = &j.s.args;
+  const int64_t element = a->x_is_bf16 ? (int64_t)sizeof(uint16_t) : (int64_t)sizeof(float);
+  const char *x = l->in[Q].data;
   a->q = l->in[Q].data;
-  a->k = a->q + j.s.k_at;
-  a->v = a->q + j.s.v_at;
+  a->k = (const void *)(x + j.s.k_at * element);
+  a->v = (const void *)(x + j.s.v_at * element);
   a->mask = j.s.mask_port < 0 ? NULL : l->in[j.s.mask_port].data;
   a->y = l->out[Y].data;
   hn_pool_run(hn_stream_pool(stream), j.s.units, j.s.grain, body, &j);
@@ -289,6 +325,15 @@ const hone_tactic hn_tactics_cpu_attention[] = {
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.avx2", .version = 1, .op = "qkv_attention",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.attention.bf16.amx_bf16", .version = 1, .op = "attention",
+     .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan,
+     .launch = launch_attention, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_amx_bf16}},
+    {sizeof(hone_tactic), .name = "cpu.qkv_attention.bf16.amx_bf16", .version = 1, .op = "qkv_attention",
+     .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan, .launch = launch_qkv_attention,
+     .kernel = &(const row_kernel){read_qkv_attention, hn_attention_bf16_amx_bf16}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.attention.f32.c", .version = 1, .op = "attention", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
@@ -296,4 +341,13 @@ const hone_tactic hn_tactics_cpu_attention[] = {
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.c", .version = 1, .op = "qkv_attention", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.attention.bf16.c", .version = 1, .op = "attention", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan,
+     .launch = launch_attention, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_c}},
+    {sizeof(hone_tactic), .name = "cpu.qkv_attention.bf16.c", .version = 1, .op = "qkv_attention", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan, .launch = launch_qkv_attention,
+     .kernel = &(const row_kernel){read_qkv_attention, hn_attention_bf16_c}},
     {0}};

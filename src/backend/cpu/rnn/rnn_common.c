@@ -85,16 +85,19 @@ static int64_t state_gates(const hn_cpu_rnn *r) { return r->gates - (r->waits ? 
 
 static int64_t packed_state_floats(const hn_cpu_rnn *r, int64_t gates) {
   const hn_cpu_rnn_cell *cell = r->cell;
-  return hn_cpu_whole_lines(cell->lanes ? hn_rnn_packed_floats(r->hidden, gates, cell->lanes)
-                                        : hn_gemm_f32_packed_floats(r->hidden, gates * r->hidden, cell->gemm->panel));
+  return hn_cpu_whole_lines(cell->holds_bf16 ? hn_rnn_packed_pairs(r->hidden, gates, cell->lanes)
+                            : cell->lanes    ? hn_rnn_packed_floats(r->hidden, gates, cell->lanes)
+                                          : hn_gemm_f32_packed_floats(r->hidden, gates * r->hidden, cell->gemm->panel));
 }
 
 static void lay_out(hn_cpu_rnn *r) {
   const int64_t n = r->gates * r->hidden;
-  r->r_at = hn_cpu_whole_lines(hn_gemm_f32_packed_floats(r->input, n, r->cell->gemm->panel));
+  r->r_at = hn_cpu_whole_lines(r->cell->tiles ? hn_product_bf16_packed(1, n, r->input, 1) / 2
+                                              : hn_gemm_f32_packed_floats(r->input, n, r->cell->gemm->panel));
   r->candidate_at = r->r_at + packed_state_floats(r, state_gates(r));
   r->x_bias_at = r->candidate_at + (r->waits ? packed_state_floats(r, 1) : 0);
-  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(n);
+  const int64_t whole = r->cell->tiles ? hn_ceil_div(n, HN_PRODUCT_BF16_TILE) * HN_PRODUCT_BF16_TILE : n;
+  r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(whole);
   r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
 }
 
@@ -131,7 +134,9 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
 static void pack_state(const hn_cpu_rnn *r, const float *from, int64_t gates, float *to) {
   const int64_t h = r->hidden, n = gates * h;
   const int panel = r->cell->gemm->panel;
-  if (r->cell->lanes)
+  if (r->cell->holds_bf16)
+    hn_rnn_pack_bf16_c(from, gates, h, r->cell->lanes, (uint16_t *)to);
+  else if (r->cell->lanes)
     hn_rnn_pack_f32_c(from, gates, h, r->cell->lanes, to);
   else
     hn_gemm_f32_pack_b_c(from, 1, h, h, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
@@ -141,7 +146,12 @@ static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *sta
   const int panel = r->cell->gemm->panel;
   const int64_t n = r->gates * r->hidden, first = state_gates(r);
   const bool joins = kinds[r->cell->kind].joins_biases;
-  hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
+  const hn_product_bf16_weights tiles = {
+      .w = w, .groups = 1, .outs = n, .depth = r->input, .taps = 1, .out = r->input, .in = 1};
+  if (r->cell->tiles)
+    hn_product_bf16_pack_c(&tiles, (uint16_t *)to);
+  else
+    hn_gemm_f32_pack_b_c(w, 1, r->input, r->input, n, panel, 0, hn_gemm_f32_panels(n, panel), to);
   pack_state(r, state, first, to + r->r_at);
   if (r->waits) pack_state(r, state + first * r->hidden * r->hidden, 1, to + r->candidate_at);
   for (int64_t i = 0; b && i < n; ++i) {
@@ -163,9 +173,46 @@ hone_status hn_cpu_rnn_pack(const hone_query *query, void *to) {
   return HONE_OK;
 }
 
+/* Rows of x become blocks of 32 beside each other (backend/cpu/gemm/linear_bf16.c); returns the floats for them. */
+static int64_t plan_tiles(hn_cpu_rnn *r, const hone_facts *facts) {
+  enum { TILE = HN_PRODUCT_BF16_TILE };
+  const int64_t rows = r->time * r->batch, n = r->gates * r->hidden;
+  r->tiles = (hn_cpu_bf16){
+      .kernel = r->cell->tiles, .gathers = true, .bias_at = r->x_bias_at, .slopes_at = -1, .residual = -1};
+  r->tiles.product = (hn_product_bf16){.images = 1,
+                                       .groups = 1,
+                                       .taps = 1,
+                                       .depth_blocks = hn_ceil_div(r->input, TILE),
+                                       .out_channels = n,
+                                       .row_pixels = rows,
+                                       .out_width = rows,
+                                       .out_height = 1,
+                                       .x_pixel = TILE,
+                                       .x_block = rows * TILE,
+                                       .y_pixel = n,
+                                       .y_block = TILE,
+                                       .y_lanes = TILE,
+                                       .may_read_behind = true};
+  r->tiles.gather = (hn_gather_bf16){.images = 1,
+                                     .channels = r->input,
+                                     .in_height = 1,
+                                     .in_width = rows,
+                                     .rows = 1,
+                                     .row_pixels = rows,
+                                     .phases_height = 1,
+                                     .phases_width = 1,
+                                     .stride_height = 1,
+                                     .stride_width = 1};
+  return hn_cpu_whole_lines((int64_t)(hn_cpu_bf16_cut(&r->tiles, facts) / sizeof(float)));
+}
+
 void hn_cpu_rnn_plan_project(hn_cpu_rnn *r, const hone_facts *facts) {
-  hn_cpu_product_plan(&r->project, facts);
   r->gates_floats = hn_cpu_whole_lines(r->time * r->batch * r->gates * r->hidden);
+  if (r->cell->tiles) {
+    r->project_floats = plan_tiles(r, facts);
+    return;
+  }
+  hn_cpu_product_plan(&r->project, facts);
   r->project_floats = (int64_t)(hn_cpu_product_scratch_bytes(&r->project) / sizeof(float));
 }
 
@@ -293,15 +340,24 @@ static void body(void *arg, int worker, int64_t begin, int64_t end) {
   for (int64_t number = begin; number < end; ++number) run_unit(arg, number);
 }
 
-void hn_cpu_rnn_project(const hn_cpu_rnn *r, hn_pool *pool, const hone_launch *launch, float *x_gates) {
+void hn_cpu_rnn_project(const hn_cpu_rnn *r, hone_stream *stream, const hone_launch *launch, float *x_gates) {
   for (int64_t d = 0; d < r->directions; ++d) {
     const float *packed = (const float *)launch->packed + d * r->direction_floats;
+    if (r->cell->tiles) {
+      static const int64_t no_shift = 0;
+      hone_tensor y = {.data = x_gates + d * r->gates_floats};
+      hn_cpu_bf16_run(
+          &r->tiles, &no_shift, stream,
+          &(hone_launch){
+              .in = launch->in, .out = &y, .packed = packed, .scratch = x_gates + r->directions * r->gates_floats});
+      continue;
+    }
     const hn_cpu_product_data data = {.a = launch->in[HN_RNN_X].data,
                                       .b = packed,
                                       .bias = packed + r->x_bias_at,
                                       .c = x_gates + d * r->gates_floats,
                                       .scratch = x_gates + r->directions * r->gates_floats};
-    hn_cpu_product_run(&r->project, pool, &data);
+    hn_cpu_product_run(&r->project, hn_stream_pool(stream), &data);
   }
 }
 
@@ -309,7 +365,7 @@ hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launc
   const hn_cpu_rnn *r = state;
   hn_pool *pool = hn_stream_pool(stream);
   float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
-  hn_cpu_rnn_project(r, pool, launch, x_gates);
+  hn_cpu_rnn_project(r, stream, launch, x_gates);
   job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats, .stop = pool->stop};
   if (r->splits_steps) j.pool = pool;
   if (r->splits_steps)

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/rnn/rnn.h"
 #include "backend/cpu/gemm/gemm_common.h"
+#include "backend/cpu/gemm/product_bf16.h"
 
 /* Ports of lstm and gru. */
 enum { HN_RNN_X, HN_RNN_W, HN_RNN_R, HN_RNN_B, HN_RNN_LENGTHS, HN_RNN_INITIAL_H, HN_RNN_INITIAL_C, HN_RNN_PEEPHOLE };
@@ -26,12 +27,16 @@ typedef struct hn_cpu_rnn_cell {
   /* Of rnn_steps.c: hidden units of a tile, and the kernels of a whole step, or, where GRU's candidate waits for the
    * reset, of its gates and of its candidate. lanes 0: the state's weights are packed for products. */
   int lanes;
-  hn_rnn_step_f32_fn *whole, *before_reset, *after_reset;
+  hn_rnn_step_fn *whole, *before_reset, *after_reset;
+  /* The state's weights are held in bf16; and the inputs' product is one of bf16, too, where it has a kernel. */
+  bool holds_bf16;
+  const hn_cpu_bf16_kernel *tiles;
 } hn_cpu_rnn_cell;
 
 typedef struct hn_cpu_rnn {
   const hn_cpu_rnn_cell *cell;
   hn_cpu_product project; /* of one direction */
+  hn_cpu_bf16 tiles;      /* the same where the cell has tiles */
   hn_gemm_f32 recur;      /* of one unit: m, k, tiles */
   int64_t time, batch, input, hidden, directions, gates;
   bool batch_first, is_reverse, is_linear_first, is_coupled, is_relu;
@@ -65,7 +70,7 @@ int64_t hn_cpu_rnn_x_stride(const hn_cpu_rnn *rnn); /* floats between a unit's r
  * rows of `hidden`. */
 const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *rnn);
 void hn_cpu_rnn_plan_project(hn_cpu_rnn *rnn, const hone_facts *facts);
-void hn_cpu_rnn_project(const hn_cpu_rnn *rnn, hn_pool *pool, const hone_launch *launch, float *x_gates);
+void hn_cpu_rnn_project(const hn_cpu_rnn *rnn, hone_stream *stream, const hone_launch *launch, float *x_gates);
 void hn_cpu_rnn_copy_state(const hn_cpu_rnn *rnn, int64_t direction, int64_t first, int64_t count, float *tensor,
                            float *rows, bool to_tensor);
 

@@ -3,7 +3,8 @@
  * each with all its gates and its cell. Threads share the tiles of a step and meet once a step (GRU whose candidate
  * waits for the reset: twice); threads that have whole directions do not meet at all. When one does not come, because
  * its core was taken away, the first goes on alone. For many rows
- * the products of lstm.c and gru.c, which reuse a panel for more rows, are better. */
+ * the products of lstm.c and gru.c, which reuse a panel for more rows, are better.
+ * Rows of bf16 hold the state's weights in half the bytes, which is what a step waits for; state and cell are f32. */
 #include "backend/cpu/rnn/rnn_common.h"
 #include "base/pool.h"
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ enum { PATIENCE_LIMIT_NS = 60000, STATES = 6 };
 
 typedef struct steps {
   hn_cpu_rnn rnn;
-  hn_rnn_step_f32_fn *first, *second; /* second: NULL unless the candidate waits */
+  hn_rnn_step_fn *first, *second; /* second: NULL unless the candidate waits */
   int64_t tiles;
   int most; /* members of the team */
   int64_t patience_ns, meeting_ns;
@@ -32,13 +33,15 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   HN_TRY_REASON(hn_cpu_rnn_read(query, r));
   if (r->batch > 64) return "so many rows are better served by whole products";
   hn_cpu_rnn_plan_project(r, facts);
+  if (r->cell->tiles && !r->project_floats) return "its inputs are too large";
   s->tiles = hn_rnn_tiles(r->hidden, r->cell->lanes);
   s->state_floats = hn_cpu_whole_lines(r->batch * r->hidden);
   s->direction_floats = STATES * s->state_floats;
   s->first = r->waits ? r->cell->before_reset : r->cell->whole;
   s->second = r->waits ? r->cell->after_reset : NULL;
   const double floats = (double)(r->directions * r->gates) * (double)r->hidden * (double)r->hidden;
-  const double step_ns = 4 * floats / bytes_per_ns * (double)hn_ceil_div(r->batch, 4), ns = step_ns * (double)r->time;
+  const double step_ns = (r->cell->holds_bf16 ? 2 : 4) * floats / bytes_per_ns * (double)hn_ceil_div(r->batch, 4),
+               ns = step_ns * (double)r->time;
   int64_t most = hn_cpu_lesser(hn_cpu_threads(facts), r->directions * s->tiles);
   if (step_ns / ns_per_member < (double)most) most = (int64_t)(step_ns / ns_per_member);
   if (r->directions > 1) most = hn_cpu_greater(most, hn_cpu_lesser(hn_cpu_threads(facts), r->directions));
@@ -118,7 +121,7 @@ static void run_share(const job *j, const share *part, int64_t step, bool is_sec
     hn_rnn_step d = describe(j, part->states, direction, step);
     if (!part->stores) d.y = NULL;
     if (is_second) {
-      d.packed += s->rnn.candidate_at - s->rnn.r_at;
+      d.packed = (const float *)d.packed + s->rnn.candidate_at - s->rnn.r_at;
       d.h_prev = d.reset;
     }
     (is_second ? s->second : s->first)(&d, hn_cpu_greater(part->begin, base) - base,
@@ -172,7 +175,7 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   const steps *s = state;
   const hn_cpu_rnn *r = &s->rnn;
   float *x_gates = l->scratch;
-  hn_cpu_rnn_project(r, hn_stream_pool(stream), l, x_gates);
+  hn_cpu_rnn_project(r, stream, l, x_gates);
   job j = {.steps = s, .launch = l, .x_gates = x_gates, .stop = hn_stream_pool(stream)->stop};
   atomic_init(&j.ends_after, INT64_MAX);
   j.states = x_gates + r->directions * r->gates_floats + r->project_floats;
@@ -222,6 +225,72 @@ const hone_tactic hn_tactics_cpu_rnn_steps[] = {
     {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.avx2", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX2,
      .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx2, .lanes = 8, .whole = hn_plain_step_f32_avx2},
      COMMON},
+    {sizeof(hone_tactic), .name = "cpu.lstm.bf16.steps.amx_bf16", .version = 1, .op = "lstm", .isa = HONE_ISA_AMX_BF16,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .tiles = &hn_cpu_bf16_amx, .whole = hn_lstm_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gru.bf16.steps.amx_bf16", .version = 1, .op = "gru", .isa = HONE_ISA_AMX_BF16,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .tiles = &hn_cpu_bf16_amx, .whole = hn_gru_step_bf16_avx512_bf16,
+                                        .before_reset = hn_gru_gates_step_bf16_avx512_bf16,
+                                        .after_reset = hn_gru_output_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rnn.bf16.steps.amx_bf16", .version = 1, .op = "rnn", .isa = HONE_ISA_AMX_BF16,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .tiles = &hn_cpu_bf16_amx, .whole = hn_plain_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.lstm.bf16.steps.avx512_bf16", .version = 1, .op = "lstm",
+     .isa = HONE_ISA_AVX512_BF16, .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_lstm_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gru.bf16.steps.avx512_bf16", .version = 1, .op = "gru",
+     .isa = HONE_ISA_AVX512_BF16, .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_gru_step_bf16_avx512_bf16,
+                                        .before_reset = hn_gru_gates_step_bf16_avx512_bf16,
+                                        .after_reset = hn_gru_output_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rnn.bf16.steps.avx512_bf16", .version = 1, .op = "rnn",
+     .isa = HONE_ISA_AVX512_BF16, .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_plain_step_bf16_avx512_bf16},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.lstm.bf16.steps.avx512", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX512,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_lstm_step_bf16_avx512},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gru.bf16.steps.avx512", .version = 1, .op = "gru", .isa = HONE_ISA_AVX512,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_gru_step_bf16_avx512, .before_reset = hn_gru_gates_step_bf16_avx512,
+                                        .after_reset = hn_gru_output_step_bf16_avx512},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rnn.bf16.steps.avx512", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX512,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx512, .lanes = 16, .holds_bf16 = true,
+                                        .whole = hn_plain_step_bf16_avx512},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.lstm.bf16.steps.avx2", .version = 1, .op = "lstm", .isa = HONE_ISA_AVX2,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_avx2, .lanes = 8, .holds_bf16 = true,
+                                        .whole = hn_lstm_step_bf16_avx2},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gru.bf16.steps.avx2", .version = 1, .op = "gru", .isa = HONE_ISA_AVX2,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_avx2, .lanes = 8, .holds_bf16 = true,
+                                        .whole = hn_gru_step_bf16_avx2, .before_reset = hn_gru_gates_step_bf16_avx2,
+                                        .after_reset = hn_gru_output_step_bf16_avx2},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rnn.bf16.steps.avx2", .version = 1, .op = "rnn", .isa = HONE_ISA_AVX2,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_avx2, .lanes = 8, .holds_bf16 = true,
+                                        .whole = hn_plain_step_bf16_avx2},
+     COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.lstm.f32.steps.c", .version = 1, .op = "lstm", .isa = HONE_ISA_C,
      .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_lstm_step_f32_c}, COMMON},
@@ -232,5 +301,22 @@ const hone_tactic hn_tactics_cpu_rnn_steps[] = {
      COMMON},
     {sizeof(hone_tactic), .name = "cpu.rnn.f32.steps.c", .version = 1, .op = "rnn", .isa = HONE_ISA_C,
      .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_c, .lanes = 4, .whole = hn_plain_step_f32_c},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.lstm.bf16.steps.c", .version = 1, .op = "lstm", .isa = HONE_ISA_C,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_LSTM, &hn_cpu_gemm_c, .lanes = 4, .holds_bf16 = true,
+                                        .tiles = &hn_cpu_bf16_c, .whole = hn_lstm_step_bf16_c},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gru.bf16.steps.c", .version = 1, .op = "gru", .isa = HONE_ISA_C,
+     .compute = HONE_BF16,
+     .kernel =
+         &(const hn_cpu_rnn_cell){HN_RNN_GRU, &hn_cpu_gemm_c, .lanes = 4, .holds_bf16 = true, .tiles = &hn_cpu_bf16_c,
+                                  .whole = hn_gru_step_bf16_c, .before_reset = hn_gru_gates_step_bf16_c,
+                                  .after_reset = hn_gru_output_step_bf16_c},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.rnn.bf16.steps.c", .version = 1, .op = "rnn", .isa = HONE_ISA_C,
+     .compute = HONE_BF16,
+     .kernel = &(const hn_cpu_rnn_cell){HN_RNN_PLAIN, &hn_cpu_gemm_c, .lanes = 4, .holds_bf16 = true,
+                                        .tiles = &hn_cpu_bf16_c, .whole = hn_plain_step_bf16_c},
      COMMON},
     {0}};

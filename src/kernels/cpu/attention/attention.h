@@ -52,6 +52,7 @@ typedef struct hn_attention_f32 {
   const int64_t *lengths;        /* or NULL: how many keys each batch sees */
   int32_t ends_at_length;        /* the last query is at place lengths[batch] - 1, whatever past_place says */
   float *present_k, *present_v;  /* or NULL: where all keys and values go, laid out as the past is */
+  int32_t x_is_bf16, y_is_bf16;  /* hn_attention_bf16 alone: what q, k and v, and y, point to */
   int64_t head_chunk;            /* > 0: few rows; heads of a unit, which divide group or are the last */
 } hn_attention_f32;
 
@@ -68,6 +69,10 @@ typedef void hn_attention_f32_fn(const hn_attention_f32 *attention, int64_t begi
 void hn_attention_present_c(const hn_attention_f32 *attention, int64_t begin, int64_t end);
 
 hn_attention_f32_fn hn_attention_f32_avx512, hn_attention_f32_avx2, hn_attention_f32_c;
+
+/* The same with products of bf16 and f32 sums; not for few rows. Caches are f32. */
+hn_attention_f32_fn hn_attention_bf16_c, hn_attention_bf16_amx_bf16;
+int64_t hn_attention_bf16_scratch_floats(const hn_attention_f32 *attention);
 
 /* ---- pairs of features turned by an angle that depends on the row (Su et al., arXiv:2104.09864) ---- */
 /* Row r has `size` floats, of which the first 2 * half are turned. Its angles are row `places[at]` of cos and sin, or

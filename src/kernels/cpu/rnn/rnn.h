@@ -53,7 +53,7 @@ hn_gru_cell_f32_fn hn_gru_output_f32_avx512, hn_gru_output_f32_avx2, hn_gru_outp
  * HN_LANES hidden units. Its weights lie together in the order they are used, [k][gate][unit], so that a step reads the
  * recurrent matrix once, straight on; sums of all gates of a unit stay in registers until its cell is done. */
 typedef struct {
-  const float *packed; /* hn_rnn_pack_f32_c's */
+  const void *packed;  /* hn_rnn_pack_f32_c's, or hn_rnn_pack_bf16_c's */
   const float *x;      /* rows x gates * hidden: X W + b; row r at r * x_stride */
   const float *h_bias; /* GRU: 3 * hidden, added to the state's products */
   const float *h_prev; /* rows x hidden: what the product is with */
@@ -78,14 +78,19 @@ typedef struct {
  *   hn_gru_gates_step   2 gates, z and r: writes z and reset = r * carried
  *   hn_gru_output_step  1 gate; h_prev is reset here
  *   hn_plain_step       1 gate */
-typedef void hn_rnn_step_f32_fn(const hn_rnn_step *step, int64_t begin, int64_t end);
+typedef void hn_rnn_step_fn(const hn_rnn_step *step, int64_t begin, int64_t end);
 
+/* The type is the weights'. bf16_avx512_bf16 rounds the state to bf16 where it multiplies it, the others do not. */
 #define HN_RNN_STEPS(suffix)                                                                                           \
-  hn_rnn_step_f32_fn hn_lstm_step_f32_##suffix, hn_gru_step_f32_##suffix, hn_gru_gates_step_f32_##suffix,              \
-      hn_gru_output_step_f32_##suffix, hn_plain_step_f32_##suffix
-HN_RNN_STEPS(avx512);
-HN_RNN_STEPS(avx2);
-HN_RNN_STEPS(c);
+  hn_rnn_step_fn hn_lstm_step_##suffix, hn_gru_step_##suffix, hn_gru_gates_step_##suffix, hn_gru_output_step_##suffix, \
+      hn_plain_step_##suffix
+HN_RNN_STEPS(f32_avx512);
+HN_RNN_STEPS(f32_avx2);
+HN_RNN_STEPS(f32_c);
+HN_RNN_STEPS(bf16_avx512_bf16);
+HN_RNN_STEPS(bf16_avx512);
+HN_RNN_STEPS(bf16_avx2);
+HN_RNN_STEPS(bf16_c);
 
 static inline int64_t hn_rnn_tiles(int64_t hidden, int64_t lanes) { return (hidden + lanes - 1) / lanes; }
 static inline int64_t hn_rnn_packed_floats(int64_t hidden, int64_t gates, int64_t lanes) {
@@ -93,5 +98,10 @@ static inline int64_t hn_rnn_packed_floats(int64_t hidden, int64_t gates, int64_
 }
 /* r: gates * hidden rows of hidden; `to` gets tiles of `lanes` units, zeros where a tile has fewer. */
 void hn_rnn_pack_f32_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, float *to);
+/* In bf16, [k / 2][gate][unit][k % 2], zeros behind an odd `hidden`. */
+static inline int64_t hn_rnn_packed_pairs(int64_t hidden, int64_t gates, int64_t lanes) {
+  return hn_rnn_tiles(hidden, lanes) * lanes * gates * ((hidden + 1) / 2);
+}
+void hn_rnn_pack_bf16_c(const float *r, int64_t gates, int64_t hidden, int64_t lanes, uint16_t *to);
 
 #endif

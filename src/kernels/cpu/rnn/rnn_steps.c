@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rnn_steps.c - the steps' body. A row alone sums even and odd k apart, because its few sums in one
+ * chain each would wait for the FMA's latency; several rows share every weight that is loaded.
+ * What is held in another type here are the weights: a step reads all of them and each once, so that its time is their
+ * bytes'. Of bf16 a line holds two k of a gate's units beside each other; vectors of floats take them apart with one
+ * instruction each, while AVX512_BF16 multiplies the pairs with pairs of the state that it rounds. */
+/* isa: c avx2 avx512 avx512_bf16 */
+/* held: f32 bf16 */
+#include "kernels/cpu/rnn/rnn.h"
+#include "kernels/cpu/held.inc.h"
+#include "kernels/cpu/vecmath.inc.h"
+
+#if !HN_HELD_IS_F32 || !defined(__AVX512BF16__) /* in f32 that is AVX-512 again */
+
+enum { MOST_ROWS = HN_LANES == 16 ? 4 : 2, MOST_GATES = 4, MOST_SUMS = 16, CHAINS_ALONE = 8 };
+
+HN_INLINE vf get(const float *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
+HN_INLINE void put(float *p, int64_t n, vf v) {
+  if (n == HN_LANES)
+    v_store(p, v);
+  else
+    v_store_part(p, n, v);
+}
+HN_INLINE vf clipped(vf v, float clip) { return clip > 0.0F ? v_max(v_set(-clip), v_min(v_set(clip), v)) : v; }
+
+/* The chains of each sum become one. */
+HN_INLINE void join(const vf *acc, const int count, const int apart, vf *sums) {
+  HN_UNROLL
+  for (int i = 0; i < count; ++i) {
+    sums[i] = acc[i];
+    HN_UNROLL
+    for (int u = 1; u < apart; ++u) sums[i] += acc[u * count + i];
+  }
+}
+
+#if HN_HELD_IS_F32
+/* sums[row * gates + gate] = a[row] times the tile's weights; `apart` chains a sum. Counts are constants. */
+HN_INLINE void dot(const float *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
+                   vf *sums) {
+  vf acc[MOST_SUMS];
+  HN_UNROLL
+  for (int i = 0; i < rows * gates * apart; ++i) acc[i] = v_set(0.0F);
+  int64_t k = 0;
+  for (; k + apart <= n; k += apart, w += apart * gates * HN_LANES) {
+    HN_UNROLL
+    for (int u = 0; u < apart; ++u) {
+      HN_UNROLL
+      for (int gate = 0; gate < gates; ++gate) {
+        const vf weight = v_load(w + (u * gates + gate) * HN_LANES);
+        HN_UNROLL
+        for (int row = 0; row < rows; ++row) acc[(u * rows + row) * gates + gate] += v_set(a[row * n + k + u]) * weight;
+      }
+    }
+  }
+  for (; k < n; ++k, w += gates * HN_LANES) {
+    HN_UNROLL
+    for (int gate = 0; gate < gates; ++gate) {
+      const vf weight = v_load(w + gate * HN_LANES);
+      HN_UNROLL
+      for (int row = 0; row < rows; ++row) acc[row * gates + gate] += v_set(a[row * n + k]) * weight;
+    }
+  }
+  join(acc, rows * gates, apart, sums);
+}
+#elif defined(__AVX512BF16__)
+enum { CHUNK = 256 /* of k, whose pairs stay in the first cache */ };
+
+HN_INLINE void round_pairs(const float *a, int64_t n, uint16_t *to) {
+  int64_t k = 0;
+  for (; k + HN_LANES <= n; k += HN_LANES) v_store_bf16(to + k, v_load(a + k));
+  if (k < n) v_store_bf16(to + k, v_load_part(a + k, n - k));
+}
+HN_INLINE __m512bh pair_of(const uint16_t *a) {
+  uint32_t word;
+  memcpy(&word, a, sizeof word);
+  return (__m512bh)_mm512_set1_epi32((int)word);
+}
+HN_INLINE __m512bh pairs_of(const held *w) { return (__m512bh)_mm512_loadu_si512(w); }
+
+/* As below; pairs of the state are rounded to bf16. */
+HN_INLINE void dot(const held *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
+                   vf *sums) {
+  _Alignas(64) uint16_t pairs[MOST_ROWS][CHUNK + HN_LANES];
+  vf acc[MOST_SUMS];
+  HN_UNROLL
+  for (int i = 0; i < rows * gates * apart; ++i) acc[i] = v_set(0.0F);
+  for (int64_t first = 0; first < n; first += CHUNK) {
+    const int64_t count = n - first < CHUNK ? n - first : CHUNK;
+    for (int row = 0; row < rows; ++row) round_pairs(a + row * n + first, count, pairs[row]);
+    int64_t k = 0;
+    for (; k + 2 * apart <= count; k += 2 * apart, w += 2 * apart * gates * HN_LANES) {
+      HN_UNROLL
+      for (int u = 0; u < apart; ++u) {
+        HN_UNROLL
+        for (int gate = 0; gate < gates; ++gate) {
+          const __m512bh weights = pairs_of(w + (u * gates + gate) * 2 * HN_LANES);
+          HN_UNROLL
+          for (int row = 0; row < rows; ++row) {
+            vf *sum = &acc[(u * rows + row) * gates + gate];
+            *sum = _mm512_dpbf16_ps(*sum, weights, pair_of(&pairs[row][k + 2 * u]));
+          }
+        }
+      }
+    }
+    for (; k < count; k += 2, w += 2 * gates * HN_LANES) {
+      HN_UNROLL
+      for (int gate = 0; gate < gates; ++gate) {
+        const __m512bh weights = pairs_of(w + gate * 2 * HN_LANES);
+        HN_UNROLL
+        for (int row = 0; row < rows; ++row)
+          acc[row * gates + gate] = _mm512_dpbf16_ps(acc[row * gates + gate], weights, pair_of(&pairs[row][k]));
+      }
+    }
+  }
+  join(acc, rows * gates, apart, sums);
+}
+#else
+/* Even and odd of 2 * HN_LANES elements that lie in pairs. */
+#if defined(HN_SIMD_AVX512)
+HN_INLINE vf even_of(const held *w) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(w), 16)); }
+HN_INLINE vf odd_of(const held *w) {
+  return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(w), _mm512_set1_epi32((int)0xffff0000U)));
+}
+#elif defined(HN_SIMD_AVX2)
+HN_INLINE __m256i words_of(const held *w) { return _mm256_loadu_si256((const __m256i *)(const void *)w); }
+HN_INLINE vf even_of(const held *w) { return _mm256_castsi256_ps(_mm256_slli_epi32(words_of(w), 16)); }
+HN_INLINE vf odd_of(const held *w) {
+  return _mm256_castsi256_ps(_mm256_and_si256(words_of(w), _mm256_set1_epi32((int)0xffff0000U)));
+}
+#else
+HN_INLINE vf even_of(const held *w) {
+  return (vf){bf16_to_f32(w[0]), bf16_to_f32(w[2]), bf16_to_f32(w[4]), bf16_to_f32(w[6])};
+}
+HN_INLINE vf odd_of(const held *w) { return even_of(w + 1); }
+#endif
+
+/* As for f32, by pairs of k: two chains of a sum that is apart. */
+HN_INLINE void dot(const held *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
+                   vf *sums) {
+  const int pairs = apart > 1 ? apart / 2 : 1, odd_chain = apart > 1 ? 1 : 0;
+  vf acc[MOST_SUMS];
+  HN_UNROLL
+  for (int i = 0; i < rows * gates * apart; ++i) acc[i] = v_set(0.0F);
+  int64_t k = 0;
+  for (; k + 2 * pairs <= n; k += 2 * pairs, w += 2 * pairs * gates * HN_LANES) {
+    HN_UNROLL
+    for (int u = 0; u < pairs; ++u) {
+      HN_UNROLL
+      for (int gate = 0; gate < gates; ++gate) {
+        const vf even = even_of(w + (u * gates + gate) * 2 * HN_LANES);
+        const vf odd = odd_of(w + (u * gates + gate) * 2 * HN_LANES);
+        HN_UNROLL
+        for (int row = 0; row < rows; ++row) {
+          const float *at = a + row * n + k + 2 * u;
+          acc[(2 * u * rows + row) * gates + gate] += v_set(at[0]) * even;
+          acc[((2 * u + odd_chain) * rows + row) * gates + gate] += v_set(at[1]) * odd;
+        }
+      }
+    }
+  }
+  for (; k < n; k += 2, w += 2 * gates * HN_LANES) {
+    HN_UNROLL
+    for (int gate = 0; gate < gates; ++gate) {
+      const vf even = even_of(w + gate * 2 * HN_LANES), odd = odd_of(w + gate * 2 * HN_LANES);
+      HN_UNROLL
+      for (int row = 0; row < rows; ++row) {
+        acc[row * gates + gate] += v_set(a[row * n + k]) * even;
+        if (k + 1 < n) acc[row * gates + gate] += v_set(a[row * n + k + 1]) * odd;
+      }
+    }
+  }
+  join(acc, rows * gates, apart, sums);
+}
+#endif
+
+/* One row of a tile: where its units are, how many, and the state's products of all gates. */
+typedef struct unit_row {
+  const hn_rnn_step *s;
+  int64_t row, at, lanes; /* at: the first unit */
+  const vf *sums;
+} unit_row;
+
+HN_INLINE vf pre(const unit_row *u, int64_t gate) {
+  const hn_rnn_step *s = u->s;
+  return get(s->x + u->row * s->x_stride + gate * s->hidden + u->at, u->lanes);
+}
+HN_INLINE vf state(const unit_row *u, int64_t gate, int64_t bias_gate) {
+  const hn_rnn_step *s = u->s;
+  return s->h_bias ? u->sums[gate] + get(s->h_bias + bias_gate * s->hidden + u->at, u->lanes) : u->sums[gate];
+}
+HN_INLINE vf of(const unit_row *u, const float *rows) { return get(rows + u->row * u->s->hidden + u->at, u->lanes); }
+HN_INLINE void keep(const unit_row *u, float *rows, vf v) { put(rows + u->row * u->s->hidden + u->at, u->lanes, v); }
+HN_INLINE void finish(const unit_row *u, vf h) {
+  keep(u, u->s->h, h);
+  if (u->s->y) put(u->s->y + u->row * u->s->y_stride + u->at, u->lanes, h);
+}
+
+HN_INLINE void lstm_cell(const unit_row *u) {
+  const hn_rnn_step *s = u->s;
+  const vf before = of(u, s->c_prev);
+  vf i = pre(u, 0) + u->sums[0], o = pre(u, 1) + u->sums[1], f = pre(u, 2) + u->sums[2];
+  if (s->peephole) {
+    i += get(s->peephole + u->at, u->lanes) * before;
+    f += get(s->peephole + 2 * s->hidden + u->at, u->lanes) * before;
+  }
+  i = v_sigmoid(clipped(i, s->clip));
+  f = s->input_forget ? v_set(1.0F) - i : v_sigmoid(clipped(f, s->clip));
+  const vf c = f * before + i * v_tanh(clipped(pre(u, 3) + u->sums[3], s->clip));
+  if (s->peephole) o += get(s->peephole + s->hidden + u->at, u->lanes) * c;
+  keep(u, s->c, c);
+  finish(u, v_sigmoid(clipped(o, s->clip)) * v_tanh(c));
+}
+
+/* (1 - z) n + z h. */
+HN_INLINE vf blend(vf z, vf n, vf h) { return (v_set(1.0F) - z) * n + z * h; }
+
+HN_INLINE void gru_cell(const unit_row *u) {
+  const float clip = u->s->clip;
+  const vf z = v_sigmoid(clipped(pre(u, 0) + state(u, 0, 0), clip));
+  const vf r = v_sigmoid(clipped(pre(u, 1) + state(u, 1, 1), clip));
+  const vf n = v_tanh(clipped(pre(u, 2) + r * state(u, 2, 2), clip));
+  finish(u, blend(z, n, of(u, u->s->carried)));
+}
+
+HN_INLINE void gru_gates_cell(const unit_row *u) {
+  const float clip = u->s->clip;
+  keep(u, u->s->z, v_sigmoid(clipped(pre(u, 0) + state(u, 0, 0), clip)));
+  keep(u, u->s->reset, v_sigmoid(clipped(pre(u, 1) + state(u, 1, 1), clip)) * of(u, u->s->carried));
+}
+
+HN_INLINE void gru_output_cell(const unit_row *u) {
+  const vf n = v_tanh(clipped(pre(u, 2) + state(u, 0, 2), u->s->clip));
+  finish(u, blend(of(u, u->s->z), n, of(u, u->s->carried)));
+}
+
+HN_INLINE void plain_cell(const unit_row *u) {
+  const vf x = clipped(pre(u, 0) + u->sums[0], u->s->clip);
+  finish(u, u->s->is_relu ? v_max(v_set(0.0F), x) : v_tanh(x));
+}
+
+HN_INLINE void tile_rows(const hn_rnn_step *s, const held *w, unit_row *u, const int rows, const int gates,
+                         void (*cell)(const unit_row *)) {
+  vf sums[MOST_SUMS];
+  const int apart = rows == 1 ? CHAINS_ALONE / gates : 1;
+  dot(w, s->h_prev + u->row * s->hidden, s->hidden, rows, gates, apart, sums);
+  HN_UNROLL
+  for (int row = 0; row < rows; ++row, ++u->row) {
+    u->sums = sums + row * gates;
+    cell(u);
+  }
+}
+
+HN_INLINE void run(const hn_rnn_step *s, int64_t begin, int64_t end, const int gates, void (*cell)(const unit_row *)) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t tile = s->from_the_back ? begin + end - 1 - i : i, at = tile * HN_LANES;
+    const int64_t depth = HN_HELD_IS_F32 ? s->hidden : (s->hidden + 1) / 2 * 2;
+    const held *w = (const held *)s->packed + tile * HN_LANES * gates * depth;
+    unit_row u = {.s = s, .at = at, .lanes = s->hidden - at < HN_LANES ? s->hidden - at : HN_LANES};
+    while (u.row + MOST_ROWS <= s->rows) tile_rows(s, w, &u, MOST_ROWS, gates, cell);
+    while (MOST_ROWS > 2 && u.row + 2 <= s->rows) tile_rows(s, w, &u, 2, gates, cell);
+    while (u.row < s->rows) tile_rows(s, w, &u, 1, gates, cell);
+  }
+}
+
+#define STEP(name, gates, cell)                                                                                        \
+  void HN_HELD_NAME(name)(const hn_rnn_step *s, int64_t begin, int64_t end) { run(s, begin, end, gates, cell); }
+STEP(hn_lstm_step, 4, lstm_cell)
+STEP(hn_gru_step, 3, gru_cell)
+STEP(hn_gru_gates_step, 2, gru_gates_cell)
+STEP(hn_gru_output_step, 1, gru_output_cell)
+STEP(hn_plain_step, 1, plain_cell)
+
+#endif
