@@ -324,7 +324,7 @@ const hone_tactic hn_tactics_cpu_qlinear_conv[] = {
                   {HONE_PLAIN, HONE_NCHW64C},
                   {HONE_NCHW64C, HONE_PLAIN}},
      .kernel = &(const row_kernel){hn_conv_bytes_avx512_vnni, false, true, 4, 4, 16, 64, 0.6, 300.0}, COMMON},
-    {sizeof(hone_tactic), .name = "cpu.qlinear_conv.u8s8.dw.avx512_vnni", .version = 2, .op = "qlinear_conv",
+    {sizeof(hone_tactic), .name = "cpu.qlinear_conv.u8s8.dw.avx512_vnni", .version = 3, .op = "qlinear_conv",
      .isa = HONE_ISA_AVX512_VNNI, .pack_mask = QLINEAR_PACKED,
      .storages = {{HONE_PLAIN, HONE_PLAIN},
                   {HONE_NCHW64C, HONE_NCHW64C},

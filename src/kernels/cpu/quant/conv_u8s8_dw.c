@@ -3,7 +3,7 @@
 /* conv_u8s8_dw.c - depthwise convolution of bytes. A unit lays the rows that it reads into a band of words, each the
  * taps below each other of one channel, pads with them: so an output is a dot of words for each column of its window,
  * and knows no borders. */
-#include "kernels/cpu/quant/conv_words.inc.h"
+#include "kernels/cpu/quant/conv_dw3.inc.h"
 
 /* Pixels at once: enough sums to hide the latency of adding. */
 enum { PIXELS = HN_LANES == 16 ? 4 : 2 };
@@ -201,12 +201,46 @@ static target target_of(const hn_conv_bytes *c, const unit *u) {
                   .plane = plane};
 }
 
+#if defined(W_HAS_DW3)
+static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const target *t) {
+  const int64_t plane = c->in_height * c->in_width * 64, blocks = hn_conv_bytes_up(c->in_channels, 64) / 64;
+  const uint8_t *from = c->input + (u->image * blocks + u->channel / 64) * plane;
+  uint8_t pads[CHANNELS];
+  memset(pads, c->x_zero ^ c->in_flip, sizeof pads);
+  dw3_shift((const int8_t *)b->weights, (int8_t *)b->at);
+  dw3 d = {.weights = {(const int8_t *)b->weights, (const int8_t *)b->at}, .base = t->base, .scale = t->scale};
+  d.out = t->out, d.keep = t->keep;
+  d.in_width = c->in_width, d.out_width = c->out_width, d.pad_left = c->pad_left;
+  d.x_zero = c->x_zero, d.flip = c->in_flip;
+  for (int64_t y = 0, rows; y < u->rows; y += rows) {
+    rows = c->stride_height == 1 && u->rows - y > 1 ? 2 : 1;
+    for (int r = 0; r < 4; ++r) {
+      const uint8_t *row = row_at(c, from, (u->row + y) * c->stride_height - c->pad_top + r);
+      d.row[r] = row ? row : pads, d.next[r] = row ? 64 : 0;
+    }
+    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * 64;
+    if (rows == 2)
+      (c->in_flip ? dw3_two_flipped : dw3_two)(&d);
+    else if (c->stride_width == 1)
+      (c->in_flip ? dw3_one_flipped : dw3_one)(&d);
+    else
+      (c->in_flip ? dw3_half_flipped : dw3_half)(&d);
+  }
+}
+#endif
+
 static void run_unit(const hn_conv_bytes *c, const band *b, const unit *u) {
   const target t = target_of(c, u);
   const int64_t words = b->is.steps * c->kernel_width * VECTORS;
   const int8_t *packed = c->weights + u->channel * b->is.steps * c->kernel_width * W_WORD;
   for (int64_t i = 0; i < words; ++i)
     vi_store((int32_t *)(void *)(b->weights + i * VECTOR_WORD), w_weights(packed + i * VECTOR_WORD));
+#if defined(W_HAS_DW3)
+  if (dw3_takes(c)) { /* of 64 channels: nothing is behind them */
+    run_rows(c, b, u, &t);
+    return;
+  }
+#endif
   if (c->in_block != 64) memset(b->lines, 0, (size_t)(W_WORD * b->is.columns * CHANNELS));
   for (int64_t first = 0; first < c->out_width; first += c->strip) {
     const int64_t pixels = c->out_width - first < c->strip ? c->out_width - first : c->strip;
