@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """quantised.py - quantised networks for bench/compare.py, and how often hone and ONNX Runtime agree on photos.
 
-    python3 bench/quantised.py make FLOAT.onnx OUT.onnx [--signed] [--images FOLDER --mean ... --std ...] [--count 8]
+    python3 bench/quantised.py make FLOAT.onnx OUT.onnx [--signed] [--dynamic] [--images FOLDER --mean ... --std ...] [--count 8]
     python3 bench/quantised.py agree MODEL.onnx FOLDER [--count 500]
 
 make: Q/DQ per channel by ONNX Runtime's own tools, ranges of the first images or of random numbers; FLOAT.onnx may be
-a zoo model's name. --signed: activations are i8, else u8. A free first dim becomes 1 in either case.
+a zoo model's name. --signed: activations are i8, else u8. Free dims are 1 for that.
+--dynamic: ranges are found by each run (ConvInteger, MatMulInteger).
 agree: the first class of both on the photos of a folder (RGB, cut to 224x224 from the centre, /255, less mean, by
 std), on the same tensors; exit 1 below 99.8 %.
 Needs Pillow beside the packages of bench/requirements.txt where photos are read."""
@@ -55,6 +56,10 @@ def make(arguments, folder):
 
     path, ready = float_model(arguments.model, folder), os.path.join(folder, "ready.onnx")
     shape_inference.quant_pre_process(path, ready, skip_symbolic_shape=True)
+    if arguments.dynamic:
+        quantization.quantize_dynamic(ready, arguments.out, weight_type=quantization.QuantType.QInt8)
+        print(f"{arguments.out}: {os.path.getsize(arguments.out) / 2**20:.1f} MiB")
+        return 0
     ort = peers.OnnxRuntime(path, 1)
     port = ort.session.get_inputs()[0]
     shape = [dim if isinstance(dim, int) else 1 for dim in port.shape]
@@ -111,6 +116,7 @@ def main():
     one.add_argument("model")
     one.add_argument("out")
     one.add_argument("--signed", action="store_true")
+    one.add_argument("--dynamic", action="store_true")
     one.add_argument("--images", default="")
     one.add_argument("--count", type=int, default=8)
     two = commands.add_parser("agree")
