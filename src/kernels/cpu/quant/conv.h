@@ -42,7 +42,7 @@ typedef struct hn_conv_bytes {
 typedef void hn_conv_bytes_fn(const hn_conv_bytes *conv, void *scratch, int64_t begin, int64_t end);
 hn_conv_bytes_fn hn_conv_bytes_c, hn_conv_bytes_avx2, hn_conv_bytes_avx_vnni, hn_conv_bytes_avx512,
     hn_conv_bytes_avx512_vnni;
-/* Depthwise: one input and one output channel a group; w_zero must be zeros. */
+/* Depthwise: one input and one output channel a group. */
 hn_conv_bytes_fn hn_conv_bytes_dw_c, hn_conv_bytes_dw_avx2, hn_conv_bytes_dw_avx_vnni, hn_conv_bytes_dw_avx512,
     hn_conv_bytes_dw_avx512_vnni;
 /* The same as hn_conv_bytes, in tiles of HN_CONV_BYTES_TILE pixels and as many words. */
