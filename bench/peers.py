@@ -31,7 +31,7 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """Latency hint, f32 throughout."""
+    """Latency hint, f32 throughout; free dims are 1, as compare.py's inputs have them."""
 
     name = package = "openvino"
     precision = {"INFERENCE_PRECISION_HINT": "f32"}
@@ -41,11 +41,20 @@ class OpenVino:
 
         self.version = openvino.__version__.split("-")[0]
         options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", **self.precision}
-        self.request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
+        core = openvino.Core()
+        model = core.read_model(path)
+        if any(port.partial_shape.is_dynamic for port in model.inputs):
+            # a free dim's tensors are empty until a run gives them an extent, and copying into them says nothing
+            model.reshape({port: [1 if dim.is_dynamic else dim.get_length() for dim in port.partial_shape]
+                           for port in model.inputs})
+        self.request = core.compile_model(model, "CPU", options).create_infer_request()
 
     def bind(self, inputs):
         for name, value in inputs.items():
-            self.request.get_tensor(name).data[...] = value
+            tensor = self.request.get_tensor(name).data
+            if tensor.shape != value.shape:
+                raise ValueError(f"{name} is {tensor.shape}, but {value.shape} was given")
+            tensor[...] = value
 
     def run(self):
         self.request.infer()

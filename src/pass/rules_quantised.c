@@ -6,6 +6,7 @@
 #include "pass/passes.h"
 #include "pass/rule_help.h"
 #include <math.h>
+#include <string.h>
 
 /* ---- scales ---- */
 
@@ -229,6 +230,46 @@ const hn_rewrite hn_rules_quantised[] = {
      .put = "qlinear_global_average_pool(x, sx, zx, sy, zy)",
      .when = when_pool,
      .why = "sums of bytes are exact"},
+    {0}};
+
+/* ---- layers whose output stays in floats: the sum of bytes, then one product of f32 ---- */
+
+static const char *when_linear(const hn_match *match, int axis) {
+  const hn_value *y = match->roots[0];
+  const hone_shape *w = &hn_bound_type(match, "w")->shape;
+  HN_TRY_REASON(when_per_tensor(match, "d"));
+  if (y->fact.type.dtype != HONE_F32) return "the output is not f32";
+  if (is_dtype(match, "x", HONE_I8) && !is_dtype(match, "w", HONE_I8)) return "a signed input has unsigned weights";
+  if (w->rank != 2 || HONE_SYMBOLIC(w->dim[axis])) return "the weights are no matrix of known extents";
+  for (const hn_use *use = y->uses; use; use = use->next)
+    if (use->node && strcmp(use->node->op->name, "quantize_linear") == 0)
+      return "its output is quantised, but not as its input is";
+  HN_TRY_REASON(when_weights(match, axis));
+  return when_bias(match, w->dim[axis]);
+}
+
+static const char *when_linear_matmul(const hn_match *match) { return when_linear(match, 1); }
+
+static const char *when_linear_gemm(const hn_match *match) { return when_linear(match, gemm_outputs(match)); }
+
+static hone_status make_linear_gemm(hn_match *match) {
+  static const int64_t kept[2] = {0, 1}, swapped[2] = {1, 0};
+  HN_TRY(hn_bind_ints(match, "flat", 1, (const int64_t[]){-1}));
+  return hn_bind_list(match, "perm", 2, gemm_outputs(match) == 0 ? swapped : kept);
+}
+
+#define SCALED(sum) "mul(cast[to=1](" sum "), mul(sx, sw))"
+#define GEMM_SUM "matmul_integer(x, transpose[perm=$perm](w), zx, zw)"
+
+const hn_rewrite hn_rules_quantised_linear[] = {
+    {.name = "integer_matmul",
+     .find = "c:matmul(" X ", " W_CONST ")",
+     .put = SCALED("matmul_integer(x, w, zx, zw)"),
+     .when = when_linear_matmul,
+     .why = EXACT},
+    {"integer_gemm", GEMM_LAYER ")", SCALED(GEMM_SUM), when_linear_gemm, make_linear_gemm, .why = EXACT},
+    {"integer_biased_gemm", GEMM_LAYER BIAS ")", SCALED("add(" GEMM_SUM ", reshape(b, flat))"), when_linear_gemm,
+     make_linear_gemm, .why = EXACT},
     {0}};
 
 /* ---- what moves or selects values does so with bytes, and is dequantised afterwards ---- */

@@ -20,6 +20,7 @@ HONE = os.environ.get("HONE_BIN", "hone")
 with open("/proc/cpuinfo", encoding="utf-8") as file:
     WEIGHT_SHIFT = 0 if "vnni" in file.read() else 1
 BYTES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+FLOATS = ("DynamicQuantizeMatMul", "Gemm", "MatMul")  # what ends in floats
 
 
 class Net:
@@ -89,7 +90,7 @@ class Net:
     def model(self, output):
         """The bytes of the output, not their value, are returned: the last node dequantises."""
         last = next(n for n in self.nodes if n.output[0] == output)
-        kind = TensorProto.FLOAT if "Float" in last.op_type or last.op_type == "DynamicQuantizeMatMul" else BYTES[self.type]
+        kind = TensorProto.FLOAT if "Float" in last.op_type or last.op_type in FLOATS else BYTES[self.type]
         if last.op_type == "QGemm" and len(last.input) < 8:
             kind = TensorProto.FLOAT
         if last.op_type == "DequantizeLinear":
@@ -125,6 +126,21 @@ def gemm(net):
     w, b = net.weights([11, k], 0, 11, scale, 0.02)
     more = [b] if net.random.integers(2) else []
     return net.round(net.node("Gemm", [x, w] + more, transB=1))
+
+
+def gemm_to_float(net):
+    k = int(net.random.integers(1, 68))
+    x, scale = net.input([3, k])
+    is_turned = int(net.random.integers(2))
+    w, b = net.weights([11, k] if is_turned else [k, 11], 1 - is_turned, 11, scale, 0.02)
+    return net.node("Gemm", [x, w] + ([b] if net.random.integers(2) else []), transB=is_turned)
+
+
+def matmul_to_float(net):
+    k = int(net.random.integers(1, 68))
+    x, scale = net.input([2, 5, k])
+    w, _ = net.weights([k, 7], 1, 7, scale, 0.02)
+    return net.node("MatMul", [x, w])
 
 
 def matmul(net):
@@ -250,7 +266,8 @@ CASES = {"QLinearAdd": of_two("QLinearAdd"), "QLinearMul": of_two("QLinearMul"),
          "QLinearLeakyRelu": of_one("QLinearLeakyRelu", [3, 50], alpha=0.1),
          "QLinearAveragePool": of_one("QLinearAveragePool", [1, 3, 8, 8], kernel_shape=[3, 3], strides=[2, 2]),
          "QLinearConcat": qlinear_concat, "QGemm": qgemm, "DynamicQuantizeMatMul": dynamic, "MatMulIntegerToFloat": to_float,
-         "conv": conv, "depthwise": depthwise, "gemm": gemm, "matmul": matmul, "add": pair("Add"), "mul": pair("Mul"),
+         "conv": conv, "depthwise": depthwise, "gemm": gemm, "matmul": matmul, "gemm_to_float": gemm_to_float,
+         "matmul_to_float": matmul_to_float, "add": pair("Add"), "mul": pair("Mul"),
          "mean": mean, "pool": pool, "moves": moves, "concat": concat, "residual": residual}
 
 

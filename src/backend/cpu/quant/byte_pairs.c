@@ -131,7 +131,7 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
 
 const hone_tactic hn_tactics_cpu_byte_pairs[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.qlinear_add.bytes.avx512", .version = 1, .op = "qlinear_add",
+    {sizeof(hone_tactic), .name = "cpu.qlinear_add.bytes.avx512", .version = 2, .op = "qlinear_add",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_byte_add_avx512, true}},
@@ -139,7 +139,7 @@ const hone_tactic hn_tactics_cpu_byte_pairs[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_byte_mul_avx512, false}},
-    {sizeof(hone_tactic), .name = "cpu.qlinear_add.bytes.avx2", .version = 1, .op = "qlinear_add", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.qlinear_add.bytes.avx2", .version = 2, .op = "qlinear_add", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){hn_byte_add_avx2, true}},

@@ -159,17 +159,6 @@ static void read_bounds(const hone_query *query, hn_conv_bytes *c) {
   c->high = (int32_t)hn_cpu_greater(0, hn_cpu_lesser(255, most));
 }
 
-/* Weights of a depthwise layer whose zero point is not the middle of their type: known at build. */
-static bool has_w_zero(const hone_query *query, const row_kernel *kernel) {
-  const int w = kernel->requantises ? W : I_W, zero = kernel->requantises ? W_ZERO : I_W_ZERO;
-  const int64_t middle = query->in[w].type.dtype == HONE_U8 ? 128 : 0;
-  if (!hn_cpu_given(query, zero)) return middle != 0;
-  const hone_tensor *zeros = query->in[zero].constant;
-  for (int64_t i = 0; zeros && i < hn_elems(&zeros->type.shape); ++i)
-    if (hn_int(zeros, i) != middle) return true;
-  return false;
-}
-
 /* Depthwise: the rows of words that one row of pixels reads fill half of a core's first cache, and strips are equal. */
 static void cut_strips(hn_conv_bytes *c) {
   enum { ROOM = 1 << 14, PIXELS = 4 };
@@ -218,7 +207,6 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   const row_kernel *kernel = query->tactic->kernel;
   hn_conv_bytes c;
   HN_TRY_REASON(read(query, kernel, &c));
-  if (kernel->is_depthwise && has_w_zero(query, kernel)) return "its weights have a zero point";
   cut(query, kernel, &c);
   read_bounds(query, &c);
   const hn_conv_bytes_layout packed = hn_conv_bytes_lay_out_c(&c, kernel->is_depthwise);
@@ -324,7 +312,7 @@ const hone_tactic hn_tactics_cpu_qlinear_conv[] = {
                   {HONE_PLAIN, HONE_NCHW64C},
                   {HONE_NCHW64C, HONE_PLAIN}},
      .kernel = &(const row_kernel){hn_conv_bytes_avx512_vnni, false, true, 4, 4, 16, 64, 0.6, 300.0}, COMMON},
-    {sizeof(hone_tactic), .name = "cpu.qlinear_conv.u8s8.dw.avx512_vnni", .version = 2, .op = "qlinear_conv",
+    {sizeof(hone_tactic), .name = "cpu.qlinear_conv.u8s8.dw.avx512_vnni", .version = 3, .op = "qlinear_conv",
      .isa = HONE_ISA_AVX512_VNNI, .pack_mask = QLINEAR_PACKED,
      .storages = {{HONE_PLAIN, HONE_PLAIN},
                   {HONE_NCHW64C, HONE_NCHW64C},

@@ -15,6 +15,7 @@ enum { B_TILE = 16 };
 
 #if defined(HN_SIMD_AVX512)
 HN_INLINE vi b_load(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p)); }
+HN_INLINE vi b_load_signed(const uint8_t *p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p)); }
 HN_INLINE vi vi_round(vf a) { return _mm512_cvtps_epi32(a); } /* half to even */
 /* Four vectors of 0 .. 255. */
 HN_INLINE void b_put(uint8_t *p, vi a, vi b, vi c, vi d, int32_t flip) {
@@ -25,6 +26,7 @@ HN_INLINE void b_put(uint8_t *p, vi a, vi b, vi c, vi d, int32_t flip) {
 }
 #elif defined(HN_SIMD_AVX2)
 HN_INLINE vi b_load(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p)); }
+HN_INLINE vi b_load_signed(const uint8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)); }
 HN_INLINE vi vi_round(vf a) { return _mm256_cvtps_epi32(a); }
 HN_INLINE void b_put(uint8_t *p, vi a, vi b, vi c, vi d, int32_t flip) {
   const __m256i bytes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));

@@ -42,7 +42,7 @@ typedef struct hn_conv_bytes {
 typedef void hn_conv_bytes_fn(const hn_conv_bytes *conv, void *scratch, int64_t begin, int64_t end);
 hn_conv_bytes_fn hn_conv_bytes_c, hn_conv_bytes_avx2, hn_conv_bytes_avx_vnni, hn_conv_bytes_avx512,
     hn_conv_bytes_avx512_vnni;
-/* Depthwise: one input and one output channel a group; w_zero must be zeros. */
+/* Depthwise: one input and one output channel a group. */
 hn_conv_bytes_fn hn_conv_bytes_dw_c, hn_conv_bytes_dw_avx2, hn_conv_bytes_dw_avx_vnni, hn_conv_bytes_dw_avx512,
     hn_conv_bytes_dw_avx512_vnni;
 /* The same as hn_conv_bytes, in tiles of HN_CONV_BYTES_TILE pixels and as many words. */
@@ -83,10 +83,12 @@ static inline int64_t hn_conv_bytes_dw_units(const hn_conv_bytes *c) {
   return c->batch * blocks * ((c->out_height + c->unit_pixels - 1) / c->unit_pixels);
 }
 
-/* What a worker has: the panel, of whole tiles of pixels, the sums of its pixels, and lines, in bytes. */
+/* What a worker has: the panel, of whole tiles of pixels, the sums of its pixels, and lines, in bytes. A panel may also
+ * be a copy of blocks as they are. */
 static inline int64_t hn_conv_bytes_sums_at(const hn_conv_bytes *c) {
-  const int64_t pixels = hn_conv_bytes_up(c->unit_pixels, HN_CONV_BYTES_TILE);
-  return hn_conv_bytes_up((pixels * hn_conv_bytes_panel_stride(c) + 64) * (c->word == 4 ? 1 : 2), 64);
+  const int64_t pixels = hn_conv_bytes_up(c->unit_pixels, HN_CONV_BYTES_TILE), row = hn_conv_bytes_panel_stride(c);
+  const int64_t blocks = hn_conv_bytes_up(hn_conv_bytes_depth(c), 64);
+  return hn_conv_bytes_up((pixels * (row > blocks ? row : blocks) + 64) * (c->word == 4 ? 1 : 2), 64);
 }
 static inline int64_t hn_conv_bytes_lines_at(const hn_conv_bytes *c) {
   return hn_conv_bytes_sums_at(c) + hn_conv_bytes_up(c->unit_pixels * 4, 64);

@@ -115,7 +115,11 @@ HN_INLINE void interleave_three(const uint8_t *from, int64_t plane, uint8_t *to)
 HN_INLINE void interleave(const uint8_t *from, int64_t plane, int64_t channels, int64_t pixels, uint8_t *to) {
   int64_t i = 0;
 #if !defined(HN_SIMD_C)
-  for (; channels == 3 && pixels - i >= 16; i += 16) interleave_three(from + i, plane, to + i * 3);
+  for (; channels == 3 && pixels >= 16 && i < pixels; i += 16) {
+    if (pixels - i < 16) i = pixels - 16; /* some of them again */
+    interleave_three(from + i, plane, to + i * 3);
+  }
+  if (i >= pixels) return;
 #endif
   b_transpose(from + i, plane, to + i * channels, channels, channels, pixels - i);
 }
@@ -134,6 +138,15 @@ static void fill_line(const hn_conv_bytes *c, const uint8_t *row, int64_t in_x, 
   memset(line + (left + inside) * channels, c->x_zero ^ c->in_flip, (size_t)((columns - left - inside) * channels));
 }
 
+/* Windows whose rows lie together in their lines, of `length` elements that 16 * chunks hold; chunks and height may be
+ * known to the compiler. */
+HN_INLINE void gather_runs(const uint8_t *lines, int64_t line_bytes, int64_t next, int64_t height, int64_t length,
+                           int64_t chunks, int64_t count, int32_t flip, w_element *to, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i, lines += next, to += stride)
+    for (int64_t ky = 0; ky < height; ++ky)
+      for (int64_t k = 0; k < chunks; ++k) w_widen(to + ky * length + k * 16, lines + ky * line_bytes + k * 16, flip);
+}
+
 /* `count` pixels of an output row, from y, x on. */
 static void gather_plain(const hn_conv_bytes *c, const uint8_t *image, const unit *u, uint8_t *lines, int64_t y,
                          int64_t x, int64_t count, w_element *to, int64_t stride) {
@@ -146,14 +159,22 @@ static void gather_plain(const hn_conv_bytes *c, const uint8_t *image, const uni
     const bool is_inside = in_y >= 0 && in_y < c->in_height;
     fill_line(c, is_inside ? from + in_y * c->in_width : NULL, in_x, columns, lines + ky * line_bytes);
   }
-  const bool is_run = c->dilation_width == 1; /* the taps of a row lie together in its line */
-  const int64_t runs = is_run ? 1 : c->kernel_width, length = is_run ? c->kernel_width * channels : channels;
+  if (c->dilation_width == 1) { /* the taps of a row lie together in its line */
+    const int64_t next = c->stride_width * channels, length = c->kernel_width * channels, height = c->kernel_height;
+    if (length <= 16 && height == 3)
+      gather_runs(lines, line_bytes, next, 3, length, 1, count, c->in_flip, to, stride);
+    else if (length <= 32 && length > 16)
+      gather_runs(lines, line_bytes, next, height, length, 2, count, c->in_flip, to, stride);
+    else
+      gather_runs(lines, line_bytes, next, height, length, (length + 15) / 16, count, c->in_flip, to, stride);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i, to += stride) {
     w_element *next = to;
     for (int64_t ky = 0; ky < c->kernel_height; ++ky)
-      for (int64_t run = 0; run < runs; ++run, next += length) {
-        const uint8_t *line = lines + ky * line_bytes + (i * c->stride_width + run * c->dilation_width) * channels;
-        for (int64_t k = 0; k < length; k += 16) w_widen(next + k, line + k, c->in_flip);
+      for (int64_t kx = 0; kx < c->kernel_width; ++kx, next += channels) {
+        const uint8_t *line = lines + ky * line_bytes + (i * c->stride_width + kx * c->dilation_width) * channels;
+        for (int64_t k = 0; k < channels; k += 16) w_widen(next + k, line + k, c->in_flip);
       }
   }
 }
@@ -199,6 +220,17 @@ static panel panel_of(const hn_conv_bytes *c, const unit *u, void *scratch) {
   }
   w_element *to = scratch;
   p.at = to;
+#if !defined(HN_SIMD_C)
+  if (W_WORD == 4 && c->depth_step == 4 && is_pointwise(c) && !c->w_zero) { /* s8: blocks are copied as they are */
+    const int64_t chunk = u->pixels * 64, blocks = hn_conv_bytes_up(depth, 64) / 64;
+    const uint8_t *from = input + u->pixel * 64;
+    uint8_t *bytes = (uint8_t *)(void *)to;
+    for (int64_t b = 0; b < blocks; ++b, from += plane * 64, bytes += chunk)
+      for (int64_t i = 0; i < chunk; i += B_GROUP) vb_store(bytes + i, vb_xor(vb_load(from + i), vb_set(c->in_flip)));
+    p.pixel_stride = 64, p.chunk_stride = chunk, p.chunk_words = 64 / W_WORD;
+    return p;
+  }
+#endif
   p.pixel_stride = hn_conv_bytes_panel_stride(c), p.chunk_words = p.words;
   int32_t *sums = (int32_t *)(void *)((char *)scratch + hn_conv_bytes_sums_at(c));
   gather(c, input, u, (uint8_t *)scratch + hn_conv_bytes_lines_at(c), to, p.pixel_stride);

@@ -3,7 +3,7 @@
 /* conv_u8s8_dw.c - depthwise convolution of bytes. A unit lays the rows that it reads into a band of words, each the
  * taps below each other of one channel, pads with them: so an output is a dot of words for each column of its window,
  * and knows no borders. */
-#include "kernels/cpu/quant/conv_words.inc.h"
+#include "kernels/cpu/quant/conv_dw3.inc.h"
 
 /* Pixels at once: enough sums to hide the latency of adding. */
 enum { PIXELS = HN_LANES == 16 ? 4 : 2 };
@@ -116,8 +116,8 @@ static void fill(const hn_conv_bytes *c, const band *b, const unit *u, int64_t y
 /* Where the unit's sums go. */
 typedef struct target {
   const hn_conv_bytes *conv;
-  const int32_t *base;
-  const float *scale; /* NULL: the sums are stored */
+  const int32_t *base, *w_zero; /* w_zero NULL: all are 0 */
+  const float *scale;           /* NULL: the sums are stored */
   w_way_out out;
   vb keep;        /* the channels that are there */
   uint8_t *first; /* of the first channel at pixel 0 */
@@ -147,15 +147,27 @@ HN_OUTLINE void store_sums(const target *t, const vi *acc, int64_t pixel) {
     for (int64_t i = 0; i < t->lanes; i += HN_BLOCK) memcpy(to + i * t->plane, sums + i, HN_BLOCK * sizeof *sums);
 }
 
-/* Pixels from x of the strip on, `at` in the image. */
-HN_INLINE void run_pixels(const hn_conv_bytes *c, const band *b, const target *t, const int pixels, int64_t y,
-                          int64_t x, int64_t at) {
-  vi acc[PIXELS * VECTORS];
+/* A one for each tap of a word of this step. */
+HN_INLINE vi ones_of(const hn_conv_bytes *c, int64_t step) {
+  const int64_t left = c->kernel_height - step * W_WORD, taps = left < W_WORD ? left : W_WORD;
+  const uint32_t all = W_WORD == 4 ? 0x01010101U : 0x00010001U;
+  return vi_set((int32_t)(all >> (W_WORD - taps) * (32 / W_WORD)));
+}
+
+/* Pixels from x of the strip on, `at` in the image. has_zeros: what they read is summed up as well. */
+HN_INLINE void run_pixels(const hn_conv_bytes *c, const band *b, const target *t, const int pixels,
+                          const bool has_zeros, int64_t y, int64_t x, int64_t at) {
+  vi acc[PIXELS * VECTORS], read[PIXELS * VECTORS];
+  if (has_zeros) {
+    HN_UNROLL
+    for (int i = 0; i < pixels * VECTORS; ++i) read[i] = vi_set(0);
+  }
   HN_UNROLL
   for (int i = 0; i < pixels * VECTORS; ++i) acc[i] = vi_load(t->base + i % VECTORS * HN_LANES);
   const w_element *w = b->weights;
   const int64_t next = c->stride_width * BAND_WORD;
   for (int64_t s = 0; s < b->is.steps; ++s) {
+    const vi ones = ones_of(c, s);
     const w_element *in = b->at + (band_row(c, b, y, s) * b->is.columns + x * c->stride_width) * BAND_WORD;
     for (int64_t kx = 0; kx < c->kernel_width; ++kx, in += c->dilation_width * BAND_WORD, w += BAND_WORD) {
       HN_UNROLL
@@ -163,10 +175,17 @@ HN_INLINE void run_pixels(const hn_conv_bytes *c, const band *b, const target *t
         const vi weights = vi_load((const int32_t *)(const void *)(w + v * VECTOR_WORD));
         HN_UNROLL
         for (int p = 0; p < pixels; ++p) {
-          acc[p * VECTORS + v] = w_dot_at(acc[p * VECTORS + v], in + p * next + v * VECTOR_WORD, weights);
+          const w_element *word = in + p * next + v * VECTOR_WORD;
+          acc[p * VECTORS + v] = w_dot_at(acc[p * VECTORS + v], word, weights);
+          if (has_zeros) read[p * VECTORS + v] = w_dot_at(read[p * VECTORS + v], word, ones);
         }
       }
     }
+  }
+  if (has_zeros) {
+    HN_UNROLL
+    for (int i = 0; i < pixels * VECTORS; ++i)
+      acc[i] = vi_sub(acc[i], w_multiply(vi_load(t->w_zero + i % VECTORS * HN_LANES), read[i]));
   }
   if (!t->scale) {
     HN_UNROLL
@@ -193,6 +212,7 @@ static target target_of(const hn_conv_bytes *c, const unit *u) {
   memset(keep, 0xff, (size_t)u->lanes);
   return (target){.conv = c,
                   .base = c->base + u->channel,
+                  .w_zero = c->w_zero ? c->w_zero + u->channel : NULL,
                   .scale = c->scale ? c->scale + u->channel : NULL,
                   .out = w_way_out_make(c->y_zero, c->low, c->high, c->out_flip),
                   .keep = vb_load(keep),
@@ -201,12 +221,46 @@ static target target_of(const hn_conv_bytes *c, const unit *u) {
                   .plane = plane};
 }
 
+#if defined(W_HAS_DW3)
+static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const target *t) {
+  const int64_t plane = c->in_height * c->in_width * 64, blocks = hn_conv_bytes_up(c->in_channels, 64) / 64;
+  const uint8_t *from = c->input + (u->image * blocks + u->channel / 64) * plane;
+  uint8_t pads[CHANNELS];
+  memset(pads, c->x_zero ^ c->in_flip, sizeof pads);
+  dw3_shift((const int8_t *)b->weights, (int8_t *)b->at);
+  dw3 d = {.weights = {(const int8_t *)b->weights, (const int8_t *)b->at}, .base = t->base, .scale = t->scale};
+  d.out = t->out, d.keep = t->keep;
+  d.in_width = c->in_width, d.out_width = c->out_width, d.pad_left = c->pad_left;
+  d.x_zero = c->x_zero, d.flip = c->in_flip;
+  for (int64_t y = 0, rows; y < u->rows; y += rows) {
+    rows = c->stride_height == 1 && u->rows - y > 1 ? 2 : 1;
+    for (int r = 0; r < 4; ++r) {
+      const uint8_t *row = row_at(c, from, (u->row + y) * c->stride_height - c->pad_top + r);
+      d.row[r] = row ? row : pads, d.next[r] = row ? 64 : 0;
+    }
+    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * 64;
+    if (rows == 2)
+      (c->in_flip ? dw3_two_flipped : dw3_two)(&d);
+    else if (c->stride_width == 1)
+      (c->in_flip ? dw3_one_flipped : dw3_one)(&d);
+    else
+      (c->in_flip ? dw3_half_flipped : dw3_half)(&d);
+  }
+}
+#endif
+
 static void run_unit(const hn_conv_bytes *c, const band *b, const unit *u) {
   const target t = target_of(c, u);
   const int64_t words = b->is.steps * c->kernel_width * VECTORS;
   const int8_t *packed = c->weights + u->channel * b->is.steps * c->kernel_width * W_WORD;
   for (int64_t i = 0; i < words; ++i)
     vi_store((int32_t *)(void *)(b->weights + i * VECTOR_WORD), w_weights(packed + i * VECTOR_WORD));
+#if defined(W_HAS_DW3)
+  if (dw3_takes(c)) { /* of 64 channels: nothing is behind them */
+    run_rows(c, b, u, &t);
+    return;
+  }
+#endif
   if (c->in_block != 64) memset(b->lines, 0, (size_t)(W_WORD * b->is.columns * CHANNELS));
   for (int64_t first = 0; first < c->out_width; first += c->strip) {
     const int64_t pixels = c->out_width - first < c->strip ? c->out_width - first : c->strip;
@@ -214,8 +268,12 @@ static void run_unit(const hn_conv_bytes *c, const band *b, const unit *u) {
       fill(c, b, u, y, first); /* just before it is read: it is in the first cache then */
       const int64_t at = (u->row + y) * c->out_width + first;
       int64_t x = 0;
-      for (; pixels - x >= PIXELS; x += PIXELS) run_pixels(c, b, &t, PIXELS, y, x, at + x);
-      for (; x < pixels; ++x) run_pixels(c, b, &t, 1, y, x, at + x);
+      if (t.w_zero) {
+        for (; pixels - x >= PIXELS / 2; x += PIXELS / 2) run_pixels(c, b, &t, PIXELS / 2, true, y, x, at + x);
+        for (; x < pixels; ++x) run_pixels(c, b, &t, 1, true, y, x, at + x);
+      }
+      for (; pixels - x >= PIXELS; x += PIXELS) run_pixels(c, b, &t, PIXELS, false, y, x, at + x);
+      for (; x < pixels; ++x) run_pixels(c, b, &t, 1, false, y, x, at + x);
     }
   }
   /* Zeros in what a block has behind the last channels. */
