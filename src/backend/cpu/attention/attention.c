@@ -3,7 +3,7 @@
  * rows, or all rows of a key head where there are few of them. */
 #include "kernels/cpu/attention/attention.h"
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/gemm/product_bf16.h"
+#include "backend/cpu/gemm/product_half.h"
 #include <math.h>
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, ATTENTION_INPUTS, QKV_MASK = 1 };

@@ -151,7 +151,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   p->y_pixel = p->y_lanes;
   p->y_block = pixels * p->y_lanes;
   p->y_image = hn_ceil_div(c.out_channels, p->y_lanes) * p->y_block;
-  needs->scratch = hn_cpu_half_cut(&b, query);
+  needs->scratch = hn_cpu_half_cut(&b, query->facts, query->params);
   if (b.gathers && !needs->scratch) return "the padded images are too large";
   needs->state = sizeof(state) + (size_t)p->taps * sizeof(int64_t);
   needs->packed = (size_t)(packed.end + 2 * scales) * sizeof(float);

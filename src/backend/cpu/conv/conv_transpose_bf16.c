@@ -2,12 +2,12 @@
 /* conv_transpose_bf16.c - transposed convolution in bf16 with f32 sums, written as what each output pixel gathers.
  *
  * Output pixels whose distance is a multiple of the strides hear from the same taps: each such phase is a convolution
- * with stride 1, whose rows are products of their own (kernels/cpu/gemm/product_bf16.h takes them for images), because
+ * with stride 1, whose rows are products of their own (kernels/cpu/gemm/product_half.h takes them for images), because
  * they are stored apart. Packed are the weights of all phases, then the bias. */
 #include "backend/cpu/conv/conv_common.h"
-#include "backend/cpu/gemm/product_bf16.h"
+#include "backend/cpu/gemm/product_half.h"
 
-enum { TILE = HN_PRODUCT_BF16_TILE, MOST_PHASES = 16, UNIT_ROWS = 8 };
+enum { TILE = HN_PRODUCT_HALF_TILE, MOST_PHASES = 16, UNIT_ROWS = 8 };
 static const double size_limit = 1e12;         /* elements of the padded images */
 static const double cached_weights = 24 << 10; /* bytes that stay in the first cache for narrow rows */
 
@@ -22,12 +22,12 @@ typedef struct phase {
   axis y, x;
   int64_t weights_at, taps_at, y_at; /* bf16 elements; numbers in tap_at; elements of the output */
   int64_t row_units;
-  hn_product_bf16 product; /* of one image: its images are the phase's rows; without pointers */
+  hn_product_half product; /* of one image: its images are the phase's rows; without pointers */
 } phase;
 
 typedef struct state {
-  const hn_cpu_bf16_kernel *kernel;
-  hn_gather_bf16 gather;
+  const hn_cpu_half_kernel *kernel;
+  hn_gather_half gather;
   bool gathers;
   int64_t gather_units, gather_grain, units, grain;
   int64_t x_image, y_image, y_bytes; /* elements; of one */
@@ -81,7 +81,7 @@ static int64_t find_phases(const hn_conv_f32 *c, state *s) {
     p->weights_at = weights;
     p->taps_at = taps;
     p->y_at = y * c->out_width + x; /* pixels, as yet */
-    weights += hn_product_bf16_packed(c->groups, c->out_channels / c->groups, c->in_channels / c->groups,
+    weights += hn_product_half_packed(c->groups, c->out_channels / c->groups, c->in_channels / c->groups,
                                       p->y.count * p->x.count);
     taps += p->y.count * p->x.count;
     ++s->phases;
@@ -102,8 +102,8 @@ static const char *plan_gather(const hn_conv_f32 *c, const hone_type *x, state *
     reach(&s->phase[i].y, c->in_height, &top, &bottom);
     reach(&s->phase[i].x, c->in_width, &left, &right);
   }
-  hn_gather_bf16 *g = &s->gather;
-  *g = (hn_gather_bf16){.images = c->batch,
+  hn_gather_half *g = &s->gather;
+  *g = (hn_gather_half){.images = c->batch,
                         .channels = c->in_channels,
                         .in_height = c->in_height,
                         .in_width = c->in_width,
@@ -116,17 +116,17 @@ static const char *plan_gather(const hn_conv_f32 *c, const hone_type *x, state *
                         .pad_top = top,
                         .pad_left = left,
                         .lanes = hn_format_block(x->format),
-                        .x_is_bf16 = x->dtype == HONE_BF16};
+                        .x_is_half = x->dtype == HONE_BF16};
   /* Rows of 32 pixels or of one half tile are read without what lies behind them. */
   const bool is_padded = top + bottom + left + right > 0, fits = c->in_width >= TILE || c->in_width == TILE / 2;
   bool is_whole = true;
   for (int64_t i = 0; i < s->phases; ++i) is_whole &= s->phase[i].x.pixels == c->in_width;
   s->gathers = is_padded || !fits || !is_whole || x->dtype != HONE_BF16;
-  const int64_t blocks = hn_gather_bf16_blocks(g);
+  const int64_t blocks = hn_gather_half_blocks(g);
   const double elements = (double)g->images * (double)blocks * (double)g->rows * (double)g->row_pixels * TILE;
   if (elements > size_limit) return "the padded images are too large";
   s->x_image = blocks * g->rows * g->row_pixels * TILE;
-  s->gather_units = hn_gather_bf16_units(g);
+  s->gather_units = hn_gather_half_units(g);
   s->gather_grain = hn_cpu_grain(s->gather_units, elements * 6 * HN_CPU_NS_PER_BYTE);
   if (s->gathers) needs->scratch = ((size_t)elements + TILE * TILE) * sizeof(uint16_t);
   return NULL;
@@ -134,10 +134,10 @@ static const char *plan_gather(const hn_conv_f32 *c, const hone_type *x, state *
 
 /* A row of narrow images uses each weight for few pixels: then a block of channels, which stays in the first cache,
  * does all rows of a unit before the next. */
-static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_bf16 *output, phase *p) {
-  const hn_gather_bf16 *g = &s->gather;
+static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_half *output, phase *p) {
+  const hn_gather_half *g = &s->gather;
   const int64_t lanes = output->y_lanes, area = c->out_height * c->out_width, in_group = c->in_channels / c->groups;
-  hn_product_bf16 *m = &p->product;
+  hn_product_half *m = &p->product;
   *m = *output;
   m->images = p->y.pixels;
   m->groups = c->groups;
@@ -146,7 +146,6 @@ static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_
   m->out_channels = c->out_channels / c->groups;
   m->row_pixels = m->out_width = p->x.pixels;
   m->out_height = 1;
-  m->x_pixel = TILE;
   m->x_image = g->row_pixels * TILE;
   m->x_block = g->rows * m->x_image;
   m->x_group = in_group / TILE * m->x_block;
@@ -156,8 +155,8 @@ static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_
   m->may_read_behind = s->gathers;
   m->epilogue = c->epilogue;
   m->unit_pixels = hn_ceil_div(m->row_pixels, TILE) * TILE;
-  m->unit_blocks = hn_product_bf16_blocks(m);
-  const double bytes = (double)(m->taps * m->depth_blocks) * HN_PRODUCT_BF16_WEIGHTS * sizeof(uint16_t);
+  m->unit_blocks = hn_product_half_blocks(m);
+  const double bytes = (double)(m->taps * m->depth_blocks) * HN_PRODUCT_HALF_WEIGHTS * sizeof(uint16_t);
   if (m->row_pixels <= TILE && bytes * (double)m->unit_blocks > cached_weights) m->unit_blocks = 1;
   p->y_at *= lanes;
   p->row_units = hn_ceil_div(p->y.pixels, UNIT_ROWS);
@@ -165,7 +164,7 @@ static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_
 
 /* Units of a phase: [group][block unit][row unit]. */
 static int64_t units_of(const phase *p) {
-  return p->product.groups * hn_product_bf16_block_units(&p->product) * p->row_units;
+  return p->product.groups * hn_product_half_block_units(&p->product) * p->row_units;
 }
 
 static void fill_taps(const state *s, const phase *p, int64_t *tap_at) {
@@ -182,13 +181,13 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   state asked, *s = memory ? memory : &asked;
   *s = (state){.kernel = query->tactic->kernel, .batch = c.batch};
   const int64_t weights = find_phases(&c, s) / 2;
-  hn_product_bf16 output = {0};
-  if (y->format == HONE_PLAIN || !hn_cpu_bf16_output(y, &output)) return "the output has another format";
+  hn_product_half output = {0};
+  if (y->format == HONE_PLAIN || !hn_cpu_half_output(s->kernel, y, &output)) return "the output has another format";
   HN_TRY_REASON(plan_gather(&c, &query->in[0].type, s, needs));
   const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, TILE, weights);
   s->bias_at = hn_cpu_given(query, 2) ? packed.bias_at : -1;
   s->y_image = hn_ceil_div(c.out_channels, output.y_lanes) * c.out_height * c.out_width * output.y_lanes;
-  s->y_bytes = output.y_is_bf16 ? (int64_t)sizeof(uint16_t) : (int64_t)sizeof(float);
+  s->y_bytes = output.y_is_half ? (int64_t)sizeof(uint16_t) : (int64_t)sizeof(float);
   int64_t taps = 0;
   double flops = 0;
   for (int64_t i = 0; i < s->phases; ++i) {
@@ -197,7 +196,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
     taps += p->product.taps;
     s->units += c.batch * units_of(p);
     flops += 2.0 * (double)(c.batch * c.groups * p->y.pixels * p->x.pixels) *
-             (double)(hn_product_bf16_blocks(&p->product) * TILE) *
+             (double)(hn_product_half_blocks(&p->product) * TILE) *
              (double)(p->product.taps * p->product.depth_blocks) * TILE;
   }
   s->grain = hn_cpu_grain(s->units, flops / s->kernel->flops_per_ns);
@@ -223,7 +222,7 @@ static hone_status pack(const hone_query *query, void *to) {
     for (int64_t j = 0; j < c.groups * hn_ceil_div(outs, TILE) * p->y.count; ++j) {
       const int64_t row = p->y.first + j % p->y.count * p->y.step, block = j / p->y.count % hn_ceil_div(outs, TILE);
       const int64_t group = j / p->y.count / hn_ceil_div(outs, TILE);
-      const hn_product_bf16_weights some = {.w = (const float *)query->in[1].constant->data +
+      const hn_product_half_weights some = {.w = (const float *)query->in[1].constant->data +
                                                  (group * in_group * outs + block * TILE) * taps +
                                                  row * c.kernel_width + p->x.first,
                                             .groups = 1,
@@ -234,7 +233,7 @@ static hone_status pack(const hone_query *query, void *to) {
                                             .in = outs * taps,
                                             .step = p->x.step};
       hn_product_bf16_pack_c(&some, at);
-      at += hn_product_bf16_packed(1, TILE, in_group, p->x.count);
+      at += hn_product_half_packed(1, TILE, in_group, p->x.count);
     }
   }
   const hn_cpu_conv_layout layout = hn_cpu_conv_lay_out(query, &c, TILE, floats);
@@ -244,7 +243,7 @@ static hone_status pack(const hone_query *query, void *to) {
 
 typedef struct job {
   const state *s;
-  hn_gather_bf16 gather;
+  hn_gather_half gather;
   const uint16_t *x, *w;
   const float *bias;
   char *y;
@@ -259,13 +258,13 @@ static void gather_body(void *arg, int worker, int64_t begin, int64_t end) {
 /* Some rows of one phase of one image, for a unit of blocks. */
 static void run_unit(const job *j, const phase *p, int64_t image, int64_t unit) {
   const state *s = j->s;
-  hn_product_bf16 m = p->product;
+  hn_product_half m = p->product;
   m.x = j->x + image * s->x_image;
   m.w = j->w + p->weights_at;
   m.y = j->y + (image * s->y_image + p->y_at) * s->y_bytes;
   m.tap_at = s->tap_at + p->taps_at;
   m.epilogue.bias = j->bias;
-  const int64_t planes = m.groups * hn_product_bf16_block_units(&m), plane = unit / p->row_units;
+  const int64_t planes = m.groups * hn_product_half_block_units(&m), plane = unit / p->row_units;
   const int64_t first = unit % p->row_units * UNIT_ROWS, last = hn_cpu_lesser(first + UNIT_ROWS, m.images);
   if (planes == 1) {
     s->kernel->run(&m, first, last);
@@ -309,6 +308,13 @@ const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_amx},
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.avx512_bf16", .version = 1, .op = "conv_transpose",
+     .isa = HONE_ISA_AVX512_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
+     .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
+                  {HONE_NCHW16C, HONE_BF16_NCHW32C},
+                  {HONE_BF16_NCHW32C, HONE_NCHW16C},
+                  {HONE_NCHW16C, HONE_NCHW16C}},
+     .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_avx512},
 #endif
     {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.c", .version = 1, .op = "conv_transpose", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,

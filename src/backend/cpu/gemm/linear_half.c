@@ -92,7 +92,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
                                .stride_height = 1,
                                .stride_width = 1,
                                .x_is_half = x->dtype == b->kernel->held};
-  needs->scratch = hn_cpu_half_cut(b, query);
+  needs->scratch = hn_cpu_half_cut(b, query->facts, query->params);
   needs->state = sizeof *s;
   needs->packed = (size_t)(l.weights + (l.has_bias ? channels : 0) + (l.has_slopes ? channels : 0)) * sizeof(float);
   needs->efficiency = hn_cpu_half_efficiency(b);

@@ -52,8 +52,8 @@ int hn_cpu_half_variants(const hn_cpu_half_kernel *kernel, hone_params *out, int
 }
 
 /* What no row has written is the first of them. */
-static int32_t terms_of(const hone_query *query) {
-  const int64_t asked = query->params && query->params->count > 0 ? query->params->items[0].value : 0;
+static int32_t terms_of(const hone_params *params) {
+  const int64_t asked = params && params->count > 0 ? params->items[0].value : 0;
   for (size_t i = 0; i < HN_COUNT(f16_terms); ++i)
     if (f16_terms[i] == asked) return f16_terms[i];
   return f16_terms[0];
@@ -82,11 +82,11 @@ static void choose_units(hn_product_half *p, const hone_facts *facts) {
   p->unit_blocks = hn_cpu_greater(1, hn_cpu_lesser(p->unit_blocks, hn_ceil_div(blocks, block_units)));
 }
 
-size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_query *query) {
+size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_facts *facts, const hone_params *params) {
   hn_product_half *p = &b->product;
   const hn_gather_half *g = &b->gather;
-  p->f16_terms = terms_of(query);
-  choose_units(p, query->facts);
+  p->f16_terms = terms_of(params);
+  choose_units(p, facts);
   b->units = hn_product_half_units(p);
   const double flops = 2.0 * (double)(p->images * p->groups) * (double)hn_product_half_pixels(p) *
                        (double)(hn_product_half_blocks(p) * TILE) * (double)(p->taps * p->depth_blocks) * TILE;

@@ -92,11 +92,11 @@ static int64_t packed_state_floats(const hn_cpu_rnn *r, int64_t gates) {
 
 static void lay_out(hn_cpu_rnn *r) {
   const int64_t n = r->gates * r->hidden;
-  r->r_at = hn_cpu_whole_lines(r->cell->tiles ? hn_product_bf16_packed(1, n, r->input, 1) / 2
+  r->r_at = hn_cpu_whole_lines(r->cell->tiles ? hn_product_half_packed(1, n, r->input, 1) / 2
                                               : hn_gemm_f32_packed_floats(r->input, n, r->cell->gemm->panel));
   r->candidate_at = r->r_at + packed_state_floats(r, state_gates(r));
   r->x_bias_at = r->candidate_at + (r->waits ? packed_state_floats(r, 1) : 0);
-  const int64_t whole = r->cell->tiles ? hn_ceil_div(n, HN_PRODUCT_BF16_TILE) * HN_PRODUCT_BF16_TILE : n;
+  const int64_t whole = r->cell->tiles ? hn_ceil_div(n, HN_PRODUCT_HALF_TILE) * HN_PRODUCT_HALF_TILE : n;
   r->h_bias_at = r->x_bias_at + hn_cpu_whole_lines(whole);
   r->direction_floats = r->h_bias_at + hn_cpu_whole_lines(n);
 }
@@ -146,7 +146,7 @@ static void pack_direction(const hn_cpu_rnn *r, const float *w, const float *sta
   const int panel = r->cell->gemm->panel;
   const int64_t n = r->gates * r->hidden, first = state_gates(r);
   const bool joins = kinds[r->cell->kind].joins_biases;
-  const hn_product_bf16_weights tiles = {
+  const hn_product_half_weights tiles = {
       .w = w, .groups = 1, .outs = n, .depth = r->input, .taps = 1, .out = r->input, .in = 1};
   if (r->cell->tiles)
     hn_product_bf16_pack_c(&tiles, (uint16_t *)to);
@@ -173,13 +173,13 @@ hone_status hn_cpu_rnn_pack(const hone_query *query, void *to) {
   return HONE_OK;
 }
 
-/* Rows of x become blocks of 32 beside each other (backend/cpu/gemm/linear_bf16.c); returns the floats for them. */
+/* Rows of x become blocks of 32 beside each other (backend/cpu/gemm/linear_half.c); returns the floats for them. */
 static int64_t plan_tiles(hn_cpu_rnn *r, const hone_facts *facts) {
-  enum { TILE = HN_PRODUCT_BF16_TILE };
+  enum { TILE = HN_PRODUCT_HALF_TILE };
   const int64_t rows = r->time * r->batch, n = r->gates * r->hidden;
-  r->tiles = (hn_cpu_bf16){
+  r->tiles = (hn_cpu_half){
       .kernel = r->cell->tiles, .gathers = true, .bias_at = r->x_bias_at, .slopes_at = -1, .residual = -1};
-  r->tiles.product = (hn_product_bf16){.images = 1,
+  r->tiles.product = (hn_product_half){.images = 1,
                                        .groups = 1,
                                        .taps = 1,
                                        .depth_blocks = hn_ceil_div(r->input, TILE),
@@ -187,13 +187,12 @@ static int64_t plan_tiles(hn_cpu_rnn *r, const hone_facts *facts) {
                                        .row_pixels = rows,
                                        .out_width = rows,
                                        .out_height = 1,
-                                       .x_pixel = TILE,
                                        .x_block = rows * TILE,
                                        .y_pixel = n,
                                        .y_block = TILE,
                                        .y_lanes = TILE,
                                        .may_read_behind = true};
-  r->tiles.gather = (hn_gather_bf16){.images = 1,
+  r->tiles.gather = (hn_gather_half){.images = 1,
                                      .channels = r->input,
                                      .in_height = 1,
                                      .in_width = rows,
@@ -203,7 +202,7 @@ static int64_t plan_tiles(hn_cpu_rnn *r, const hone_facts *facts) {
                                      .phases_width = 1,
                                      .stride_height = 1,
                                      .stride_width = 1};
-  return hn_cpu_whole_lines((int64_t)(hn_cpu_bf16_cut(&r->tiles, facts) / sizeof(float)));
+  return hn_cpu_whole_lines((int64_t)(hn_cpu_half_cut(&r->tiles, facts, NULL) / sizeof(float)));
 }
 
 void hn_cpu_rnn_plan_project(hn_cpu_rnn *r, const hone_facts *facts) {
@@ -346,7 +345,7 @@ void hn_cpu_rnn_project(const hn_cpu_rnn *r, hone_stream *stream, const hone_lau
     if (r->cell->tiles) {
       static const int64_t no_shift = 0;
       hone_tensor y = {.data = x_gates + d * r->gates_floats};
-      hn_cpu_bf16_run(
+      hn_cpu_half_run(
           &r->tiles, &no_shift, stream,
           &(hone_launch){
               .in = launch->in, .out = &y, .packed = packed, .scratch = x_gates + r->directions * r->gates_floats});

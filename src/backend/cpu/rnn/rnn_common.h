@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/rnn/rnn.h"
 #include "backend/cpu/gemm/gemm_common.h"
-#include "backend/cpu/gemm/product_bf16.h"
+#include "backend/cpu/gemm/product_half.h"
 
 /* Ports of lstm and gru. */
 enum { HN_RNN_X, HN_RNN_W, HN_RNN_R, HN_RNN_B, HN_RNN_LENGTHS, HN_RNN_INITIAL_H, HN_RNN_INITIAL_C, HN_RNN_PEEPHOLE };
@@ -30,13 +30,13 @@ typedef struct hn_cpu_rnn_cell {
   hn_rnn_step_fn *whole, *before_reset, *after_reset;
   /* The state's weights are held in bf16; and the inputs' product is one of bf16, too, where it has a kernel. */
   bool holds_bf16;
-  const hn_cpu_bf16_kernel *tiles;
+  const hn_cpu_half_kernel *tiles;
 } hn_cpu_rnn_cell;
 
 typedef struct hn_cpu_rnn {
   const hn_cpu_rnn_cell *cell;
   hn_cpu_product project; /* of one direction */
-  hn_cpu_bf16 tiles;      /* the same where the cell has tiles */
+  hn_cpu_half tiles;      /* the same where the cell has tiles */
   hn_gemm_f32 recur;      /* of one unit: m, k, tiles */
   int64_t time, batch, input, hidden, directions, gates;
   bool batch_first, is_reverse, is_linear_first, is_coupled, is_relu;

@@ -69,7 +69,7 @@ HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *m, const uint
   const uint16_t *at[CHUNK];
   int64_t tap = 0, d = 0;
   (void)m;
-  for (int64_t begin = 0; begin < depth; begin += CHUNK, w += CHUNK * BLOCK) {
+  for (int64_t begin = 0; begin == 0 || begin < depth; begin += CHUNK, w += CHUNK * BLOCK) { /* of no taps: zeros */
     const int64_t count = depth - begin < CHUNK ? depth - begin : CHUNK;
     for (int64_t i = 0; i < count; ++i) {
       next = fetch(next);
