@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "device/device.h"
+#include "support/share.h"
 #include "tensor/storage.h"
 
 extern const hone_backend hn_backend_cpu;
@@ -298,6 +299,11 @@ static void run_everywhere(const run *r) {
   drop(&one);
 }
 
+/* Slow builds, and rows that imitate another machine's arithmetic, run one variant of a case, drawn with it. */
+static bool one_variant(const hone_tactic *tactic) {
+  return TEST_SHARE > 1 || (tactic->isa == 0 && tactic->compute == HONE_F16);
+}
+
 /* How many variants ran; 0: rejected. */
 static int try_format(tactic_case *c, const hone_tactic *tactic, int pair, const char **reason) {
   run r = {.c = c, .tactic = tactic};
@@ -331,6 +337,7 @@ static int try_format(tactic_case *c, const hone_tactic *tactic, int pair, const
   r.want = wanted(c, r.in, narrowest(&r));
   const int count = tactic->variants ? tactic->variants(&r.query, variants, MAX_VARIANTS) : 1;
   for (int v = 0; v < count; ++v) {
+    if (count > 1 && one_variant(tactic) && v != (int)(c->random.state % (uint64_t)count)) continue;
     hn_text text;
     hn_text_init(&text, hn_allocator_default());
     for (int i = 0; i < c->in_count; ++i) {
