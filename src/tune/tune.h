@@ -15,8 +15,8 @@ typedef struct hn_tuner hn_tuner;
 /* INVALID: a lock or a cache that does not read. The options must live as long. */
 hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count, hn_tuner **out);
 /* Runs what was chosen, on the build's inputs. as_reference: its outputs are kept, to hold others against; else
- * out_errors receives the relative L2 of each of the graph's outputs, HUGE_VAL where one has another shape or is no
- * number, and -1 for those that are not compared, since they are no floats. */
+ * out_errors receives the relative L2 of each of the graph's outputs, HUGE_VAL where one is not a number or, with a
+ * limit, has another shape, and -1 for those that are not compared. */
 typedef struct hn_judge {
   hone_status (*run)(void *user, const hn_choices *choices, bool as_reference, double *out_errors);
   void *user;
