@@ -56,6 +56,11 @@ static const hone_tensor wrong_tensors[] = {
     4, { __VA_ARGS__ }                                                                                                 \
   }
 #define FIT SHAPE(1, 3, 16, 16)
+static float some_number;
+static const hone_named_tensor input_without_data = {.name = "x"}, input_without_name = {.tensor.data = &some_number};
+static const hone_layer_type layer_without_name = {.compute = HONE_F32},
+                             layer_of_bytes = {"n", HONE_I8, HONE_NONE, false},
+                             no_such_layer = {"no such", HONE_F32, HONE_NONE, false};
 static const hone_profile_shape shape_without_input = {NULL, FIT, FIT, FIT, 0},
                                 shape_of_rank_nine = {"x", {9, {1}}, {9, {1}}, {9, {1}}, 0},
                                 shape_below_zero = {"x", SHAPE(-1, 3, 16, 16), FIT, FIT, 0},
