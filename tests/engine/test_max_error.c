@@ -32,7 +32,7 @@ static hone_graph *net(void) {
   two_devices_check(hone_graph_create(two_devices_context, "net", &graph));
   two_devices_check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, &x));
   for (int i = 0; i < LAYERS; ++i) {
-    char name[16];
+    char name[24];
     (void)snprintf(name, sizeof name, "layer_%d", i);
     x = named(graph, "sin", NULL, named(graph, "matmul", name, x, two_devices_constant(graph, 2, square)), NULL);
   }
@@ -201,7 +201,7 @@ static void test_layer_types(void **state) {
   hone_engine *engine = build(
       graph, far, (hone_build_options){.precisions = HONE_BIT(HONE_F16), .layer_types = wide, .layer_type_count = 2});
   for (int i = 0; i < LAYERS; ++i) {
-    char name[16];
+    char name[24];
     (void)snprintf(name, sizeof name, "layer_%d", i);
     assert_int_equal(step_of(engine, name)->tactic->compute == HONE_F16, i == 0 || i == 1 || i == 3);
   }

@@ -3,11 +3,11 @@
  * thread and with two, in place too where it says so: the result is the op's own eval's within the tactic's bound, the
  * same bits at any thread count, and nothing outside the buffers is touched.
  *
- * Each case is run with several random shapes: a program that includes this says how many (SWEEP_LEAST, SWEEP_MOST)
- * and for how long it goes on beyond the least (SWEEP_SECONDS); SWEEP_CASES: a file of cases instead of all. A case's
- * numbers depend on its row, the seed and the round alone, so other rows and slower machines do not change them. A
- * failure names both; to repeat it: HONE_TEST_SEED=N   another seed than 1 HONE_TEST_ROUND=N  this round only
- *   HONE_TEST_OP=NAME  the cases of one op only */
+ * Each case is run with several random shapes: a program that includes this says how many (from SWEEP_FIRST,
+ * SWEEP_LEAST, up to SWEEP_MOST) and for how long it goes on beyond the least (SWEEP_SECONDS); SWEEP_CASES: a file of
+ * cases instead of all. A case's numbers depend on its row, the seed and the round alone, so other rows and slower
+ * machines do not change them. A failure names both; to repeat it: HONE_TEST_SEED=N   another seed than 1
+ * HONE_TEST_ROUND=N  this round only HONE_TEST_OP=NAME  the cases of one op only */
 #ifndef TEST_TACTIC_SWEEP_H
 #define TEST_TACTIC_SWEEP_H
 
@@ -369,7 +369,7 @@ typedef struct sweep {
 
 static sweep sweep_read(void) {
   const char *seed = getenv("HONE_TEST_SEED"), *round = getenv("HONE_TEST_ROUND");
-  sweep s = {.seed = 1, .least = SWEEP_LEAST, .most = SWEEP_MOST, .only = getenv("HONE_TEST_OP")};
+  sweep s = {.seed = 1, .first = SWEEP_FIRST, .least = SWEEP_LEAST, .most = SWEEP_MOST, .only = getenv("HONE_TEST_OP")};
   if (seed) s.seed = strtoull(seed, NULL, 10);
   if (round) {
     s.first = atoi(round);
