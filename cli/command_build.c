@@ -9,7 +9,7 @@ const cli_option cli_build_command_options[] = {
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"markDebug", CLI_LIST, "NAME,NAME",
      .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
-    {"machine", CLI_TEXT, "avx512|avx2|c",
+    {"machine", CLI_TEXT, "amx|avx512|avx2|c",
      .doc = "plan for a described machine from estimates alone: nothing is timed, run or written"},
     {0},
 };
