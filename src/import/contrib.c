@@ -4,7 +4,7 @@
  * is not exactly a composition of ours is refused. */
 #include "import/importer.h"
 
-static hn_value *input(const hn_import_call *call, int index) {
+hn_value *hn_contrib_input(const hn_import_call *call, int index) {
   return index < call->in_count ? call->in[index] : NULL;
 }
 
@@ -14,7 +14,7 @@ static hone_status refuse(hn_import_call *call, const char *what) {
 
 static hone_status want_inputs(hn_import_call *call, int count) {
   for (int i = 0; i < count; ++i)
-    if (!input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
+    if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
   return HONE_OK;
 }
 
@@ -30,7 +30,7 @@ static double take_real(hn_import_call *call, const char *name, double otherwise
   return attr.kind == HONE_ATTR_FLOAT ? attr.f : attr.kind == HONE_ATTR_INT ? (double)attr.i : otherwise;
 }
 
-static int64_t take_int(hn_import_call *call, const char *name, int64_t otherwise) {
+int64_t hn_contrib_take_int(hn_import_call *call, const char *name, int64_t otherwise) {
   hone_attr attr;
   return hn_import_take_attr(call, name, &attr) && attr.kind == HONE_ATTR_INT ? attr.i : otherwise;
 }
@@ -55,10 +55,10 @@ static hone_status skip_norm(hn_import_call *call) {
   const hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = take_real(call, "epsilon", 1e-12)};
   HN_TRY(want_inputs(call, 3));
   HN_TRY(refuse_outputs(call, 1, 2));
-  hn_value *sum = input(call, 0), *bias = input(call, is_rms ? 3 : 4), *y;
-  HN_TRY(combine(call, "add", &sum, input(call, 1)));
+  hn_value *sum = hn_contrib_input(call, 0), *bias = hn_contrib_input(call, is_rms ? 3 : 4), *y;
+  HN_TRY(combine(call, "add", &sum, hn_contrib_input(call, 1)));
   if (bias) HN_TRY(combine(call, "add", &sum, bias));
-  hn_value *in[3] = {sum, input(call, 2), is_rms ? NULL : input(call, 3)};
+  hn_value *in[3] = {sum, hn_contrib_input(call, 2), is_rms ? NULL : hn_contrib_input(call, 3)};
   HN_TRY(hn_import_make(call, call->op->name, in[2] ? 3 : 2, in, 1, &epsilon, &y));
   if (call->out_count > 3) call->out[3] = sum;
   return finish(call, y);
@@ -69,7 +69,7 @@ static hone_status skip_norm(hn_import_call *call) {
 /* BiasGelu and FastGelu: x and a bias, which the second may lack. */
 static hone_status bias_gelu(hn_import_call *call) {
   HN_TRY(want_inputs(call, 1));
-  hn_value *x = input(call, 0), *bias = input(call, 1);
+  hn_value *x = hn_contrib_input(call, 0), *bias = hn_contrib_input(call, 1);
   if (bias) HN_TRY(combine(call, "add", &x, bias));
   HN_TRY(hn_import_make(call, call->op->name, 1, &x, 0, NULL, &x));
   return finish(call, x);
@@ -124,8 +124,8 @@ static hone_status fused_conv(hn_import_call *call) {
     for (; count < given.count && count < 2; ++count) params[count] = given.floats[count];
   if (hn_name_equal(activation, "Clip") && count < 2) return refuse(call, "the bounds of its activation are missing");
   HN_TRY(want_inputs(call, 2));
-  hn_value *y, *summand = input(call, 3);
-  HN_TRY(hn_import_make(call, "conv", input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
+  hn_value *y, *summand = hn_contrib_input(call, 3);
+  HN_TRY(hn_import_make(call, "conv", hn_contrib_input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
   if (summand) HN_TRY(combine(call, "add", &y, summand));
   HN_TRY(activate(call, activation, params[0], params[1], &y));
   return finish(call, y);
@@ -139,7 +139,7 @@ static hone_status fused_gemm(hn_import_call *call) {
   if (hn_name_equal(activation, "Clip")) return refuse(call, "it clips");
   HN_TRY(want_inputs(call, 2));
   hn_value *y;
-  HN_TRY(hn_import_make(call, "gemm", input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
+  HN_TRY(hn_import_make(call, "gemm", hn_contrib_input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
   HN_TRY(activate(call, activation, alpha, beta, &y));
   return finish(call, y);
 }
@@ -158,11 +158,11 @@ static hone_status swap_last(hn_import_call *call, hn_value **x) {
 
 static hone_status fused_matmul(hn_import_call *call) {
   const double alpha = take_real(call, "alpha", 1);
-  const bool swaps[2] = {take_int(call, "transA", 0) != 0, take_int(call, "transB", 0) != 0};
-  if (take_int(call, "transBatchA", 0) || take_int(call, "transBatchB", 0))
+  const bool swaps[2] = {hn_contrib_take_int(call, "transA", 0) != 0, hn_contrib_take_int(call, "transB", 0) != 0};
+  if (hn_contrib_take_int(call, "transBatchA", 0) || hn_contrib_take_int(call, "transBatchB", 0))
     return refuse(call, "it transposes the batch");
   HN_TRY(want_inputs(call, 2));
-  hn_value *in[2] = {input(call, 0), input(call, 1)}, *y;
+  hn_value *in[2] = {hn_contrib_input(call, 0), hn_contrib_input(call, 1)}, *y;
   for (int i = 0; i < 2; ++i)
     if (swaps[i]) HN_TRY(swap_last(call, &in[i]));
   HN_TRY(hn_import_make(call, "matmul", 2, in, 0, NULL, &y));
@@ -183,10 +183,10 @@ static hone_status refuse_inputs(hn_import_call *call, int from, int but) {
 static hone_status attend(hn_import_call *call, hn_value *const qkv[3], hn_value *addend) {
   hone_attr attrs[3];
   int count = 2;
-  const int64_t heads = take_int(call, "num_heads", 0);
+  const int64_t heads = hn_contrib_take_int(call, "num_heads", 0);
   const double scale = take_real(call, "scale", 0);
   (void)take_real(call, "mask_filter_value", 0); /* of masks that are refused */
-  if (take_int(call, "unidirectional", 0)) return refuse(call, "it looks back only");
+  if (hn_contrib_take_int(call, "unidirectional", 0)) return refuse(call, "it looks back only");
   attrs[0] = (hone_attr){.name = "q_num_heads", .kind = HONE_ATTR_INT, .i = heads};
   attrs[1] = (hone_attr){.name = "kv_num_heads", .kind = HONE_ATTR_INT, .i = heads};
   if (scale != 0) attrs[count++] = (hone_attr){.name = "scale", .kind = HONE_ATTR_FLOAT, .f = scale};
@@ -206,9 +206,9 @@ static hone_status joined_attention(hn_import_call *call) {
   const hone_shape *w = &call->in[1]->fact.type.shape;
   if (w->rank != 2 || HONE_SYMBOLIC(w->dim[1]) || w->dim[1] % 3 != 0)
     return refuse(call, "its weights are not a matrix");
-  hn_value *y = input(call, 0), *qkv[3];
+  hn_value *y = hn_contrib_input(call, 0), *qkv[3];
   HN_TRY(combine(call, "matmul", &y, call->in[1]));
-  if (input(call, 2)) HN_TRY(combine(call, "add", &y, call->in[2]));
+  if (hn_contrib_input(call, 2)) HN_TRY(combine(call, "add", &y, call->in[2]));
   const int64_t size = w->dim[1] / 3, last = -1;
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t begin = i * size, end = begin + size;
@@ -218,7 +218,7 @@ static hone_status joined_attention(hn_import_call *call) {
     if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
     HN_TRY(hn_import_make(call, "slice", 4, in, 0, NULL, &qkv[i]));
   }
-  return attend(call, qkv, input(call, ADDEND));
+  return attend(call, qkv, hn_contrib_input(call, ADDEND));
 }
 
 /* MultiHeadAttention: queries, keys and values as rows. */
@@ -227,7 +227,7 @@ static hone_status multi_head_attention(hn_import_call *call) {
   HN_TRY(want_inputs(call, 3));
   HN_TRY(refuse_inputs(call, BIAS, ADDEND));
   HN_TRY(refuse_outputs(call, 1, 3));
-  return attend(call, call->in, input(call, ADDEND));
+  return attend(call, call->in, hn_contrib_input(call, ADDEND));
 }
 
 /* ---- quantised ---- */
@@ -236,13 +236,13 @@ static hone_dtype dtype_of(const hn_value *value) { return value->fact.type.dtyp
 
 /* An absent zero point is zero, of the type of what it belongs to. */
 static hone_status give_zero(hn_import_call *call, int index, const hn_value *like) {
-  if (input(call, index)) return HONE_OK;
+  if (hn_contrib_input(call, index)) return HONE_OK;
   hn_value *zero = hn_constant_scalar(call->importer->graph, dtype_of(like), 0);
   return zero ? hn_import_set_input(call, index, zero) : HONE_NO_MEMORY;
 }
 
 static hone_status want_planes(hn_import_call *call) {
-  return take_int(call, "channels_last", 0) ? refuse(call, "its channels come last") : HONE_OK;
+  return hn_contrib_take_int(call, "channels_last", 0) ? refuse(call, "its channels come last") : HONE_OK;
 }
 
 /* QLinearAdd, QLinearMul: a and b with scale and zero point, those of the result. */
@@ -250,7 +250,8 @@ static hone_status qlinear_pair(hn_import_call *call) {
   enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
   static const int needed[] = {A, A_SCALE, B, B_SCALE, Y_SCALE};
   for (size_t i = 0; i < HN_COUNT(needed); ++i)
-    if (!input(call, needed[i])) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", needed[i]);
+    if (!hn_contrib_input(call, needed[i]))
+      return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", needed[i]);
   HN_TRY(give_zero(call, A_ZERO, call->in[A]));
   HN_TRY(give_zero(call, B_ZERO, call->in[B]));
   return give_zero(call, Y_ZERO, call->in[A]);
@@ -259,7 +260,7 @@ static hone_status qlinear_pair(hn_import_call *call) {
 /* x, its scale and zero point, those of the result: the inputs of all operators of one tensor. */
 enum { ONE_X, ONE_X_SCALE, ONE_X_ZERO, ONE_Y_SCALE, ONE_Y_ZERO };
 static hone_status complete_one(hn_import_call *call) {
-  if (!input(call, ONE_X) || !input(call, ONE_X_SCALE) || !input(call, ONE_Y_SCALE))
+  if (!hn_contrib_input(call, ONE_X) || !hn_contrib_input(call, ONE_X_SCALE) || !hn_contrib_input(call, ONE_Y_SCALE))
     return HN_FAIL(call->importer->diag, HONE_MALFORMED, "its input or a scale is missing");
   HN_TRY(give_zero(call, ONE_X_ZERO, call->in[ONE_X]));
   return give_zero(call, ONE_Y_ZERO, call->in[ONE_X]);
@@ -301,7 +302,7 @@ static hone_status qlinear_concat(hn_import_call *call) {
 
 /* A scale or zero point of the left matrix: those of its rows would be taken as of columns. */
 static hone_status want_one(hn_import_call *call, int index) {
-  const hn_value *value = input(call, index);
+  const hn_value *value = hn_contrib_input(call, index);
   const hone_shape *shape = value ? &value->fact.type.shape : NULL;
   const bool is_one = !shape || shape->rank == 0 || (shape->rank == 1 && shape->dim[0] == 1);
   return is_one || shape->rank < 0 ? HONE_OK : refuse(call, "the rows of its first matrix have scales of their own");
@@ -325,9 +326,10 @@ static hone_status matmul_to_float(hn_import_call *call) {
   HN_TRY(want_inputs(call, A_ZERO));
   HN_TRY(want_one(call, A_SCALE));
   HN_TRY(want_one(call, A_ZERO));
-  hn_value *in[4] = {call->in[A], call->in[B], input(call, A_ZERO), input(call, B_ZERO)}, *product;
+  hn_value *in[4] = {call->in[A], call->in[B], hn_contrib_input(call, A_ZERO), hn_contrib_input(call, B_ZERO)},
+           *product;
   HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &product));
-  return scaled_product(call, product, call->in[A_SCALE], call->in[B_SCALE], input(call, BIAS));
+  return scaled_product(call, product, call->in[A_SCALE], call->in[B_SCALE], hn_contrib_input(call, BIAS));
 }
 
 /* DynamicQuantizeMatMul: a in f32, which is quantised over its own range; b, its scale and zero point, a bias. */
@@ -343,9 +345,9 @@ static hone_status dynamic_matmul(hn_import_call *call) {
   hn_value *product;
   if (!spec.op) return refuse(call, "it needs the operator dynamic_quantize_linear, which is missing");
   HN_TRY(hn_node_create(call->scope->block, &spec, &a));
-  hn_value *in[4] = {a->out[0], call->in[B], a->out[2], input(call, B_ZERO)};
+  hn_value *in[4] = {a->out[0], call->in[B], a->out[2], hn_contrib_input(call, B_ZERO)};
   HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &product));
-  return scaled_product(call, product, a->out[1], call->in[B_SCALE], input(call, BIAS));
+  return scaled_product(call, product, a->out[1], call->in[B_SCALE], hn_contrib_input(call, BIAS));
 }
 
 static hone_status flatten(hn_import_call *call, hn_value **x) {
@@ -358,11 +360,11 @@ static hone_status flatten(hn_import_call *call, hn_value **x) {
 static hone_status qgemm(hn_import_call *call) {
   enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, BIAS, Y_SCALE, Y_ZERO };
   const double alpha = take_real(call, "alpha", 1);
-  const bool swaps[2] = {take_int(call, "transA", 0) != 0, take_int(call, "transB", 0) != 0};
+  const bool swaps[2] = {hn_contrib_take_int(call, "transA", 0) != 0, hn_contrib_take_int(call, "transB", 0) != 0};
   HN_TRY(want_inputs(call, BIAS));
   HN_TRY(want_one(call, A_SCALE));
   HN_TRY(want_one(call, A_ZERO));
-  hn_value *a = call->in[A], *b = call->in[B], *bias = input(call, BIAS), *a_scale = call->in[A_SCALE], *y;
+  hn_value *a = call->in[A], *b = call->in[B], *bias = hn_contrib_input(call, BIAS), *a_scale = call->in[A_SCALE], *y;
   if (swaps[0]) HN_TRY(swap_last(call, &a));
   if (swaps[1]) HN_TRY(swap_last(call, &b));
   if (bias) HN_TRY(flatten(call, &bias)); /* [1, N] is allowed, too */
@@ -371,7 +373,7 @@ static hone_status qgemm(hn_import_call *call) {
     if (!a_scale) return HONE_NO_MEMORY;
     HN_TRY(combine(call, "mul", &a_scale, call->in[A_SCALE]));
   }
-  if (input(call, Y_SCALE)) {
+  if (hn_contrib_input(call, Y_SCALE)) {
     HN_TRY(give_zero(call, Y_ZERO, call->in[A]));
     hn_value *in[9] = {
         a,   a_scale, call->in[A_ZERO], b, call->in[B_SCALE], call->in[B_ZERO], call->in[Y_SCALE], call->in[Y_ZERO],

@@ -11,24 +11,15 @@ typedef struct blocks {
   int64_t k, n, bits, size, count; /* of a row */
 } blocks;
 
-static hn_value *input(const hn_import_call *call, int index) {
-  return index < call->in_count ? call->in[index] : NULL;
-}
-
-static int64_t take(hn_import_call *call, const char *name, int64_t otherwise) {
-  hone_attr attr;
-  return hn_import_take_attr(call, name, &attr) && attr.kind == HONE_ATTR_INT ? attr.i : otherwise;
-}
-
 static hone_status take_blocks(hn_import_call *call, blocks *out) {
   hone_diagnostics *diag = call->importer->diag;
   const int64_t most = INT64_C(1) << 31;
-  *out = (blocks){.k = take(call, "K", 0),
-                  .n = take(call, "N", 0),
-                  .bits = take(call, "bits", 4),
-                  .size = take(call, "block_size", 0)};
-  (void)take(call, "accuracy_level", 0); /* a leave to be less exact, which is not taken */
-  (void)take(call, "weight_prepacked", 0);
+  *out = (blocks){.k = hn_contrib_take_int(call, "K", 0),
+                  .n = hn_contrib_take_int(call, "N", 0),
+                  .bits = hn_contrib_take_int(call, "bits", 4),
+                  .size = hn_contrib_take_int(call, "block_size", 0)};
+  (void)hn_contrib_take_int(call, "accuracy_level", 0); /* a leave to be less exact, which is not taken */
+  (void)hn_contrib_take_int(call, "weight_prepacked", 0);
   if (out->k < 1 || out->k > most || out->n < 1 || out->n > most)
     return HN_FAIL(diag, HONE_MALFORMED, "K is %lld and N is %lld; allowed are 1 to 2^31", (long long)out->k,
                    (long long)out->n);
@@ -45,7 +36,7 @@ static hone_status take_blocks(hn_import_call *call, blocks *out) {
 static hone_status unpack(hn_import_call *call, const blocks *b, int port, int64_t columns, hn_value **out) {
   static const hone_dtype dtypes[] = {[2] = HONE_U2, [4] = HONE_U4, [8] = HONE_U8};
   hone_diagnostics *diag = call->importer->diag;
-  const hone_tensor *bytes = input(call, port)->fact.constant;
+  const hone_tensor *bytes = hn_contrib_input(call, port)->fact.constant;
   const char *what = port == B ? "B" : "zero_points";
   const int64_t row_bytes = (columns * b->bits + 7) / 8, dims[2] = {b->n, columns};
   if (!bytes) return HN_FAIL(diag, HONE_UNSUPPORTED, "%s is not constant", what);
@@ -73,11 +64,12 @@ hone_status hn_import_matmul_nbits(hn_import_call *call) {
   blocks b;
   HN_TRY(take_blocks(call, &b));
   for (int i = A; i <= SCALES; ++i)
-    if (!input(call, i)) return HN_FAIL(diag, HONE_MALFORMED, "input %d is missing", i);
-  if (input(call, GROUPS)) return HN_FAIL(diag, HONE_UNSUPPORTED, "g_idx is not supported: blocks in another order");
-  hn_value *in[5] = {call->in[A], NULL, call->in[SCALES], NULL, input(call, BIAS)}, *shape;
+    if (!hn_contrib_input(call, i)) return HN_FAIL(diag, HONE_MALFORMED, "input %d is missing", i);
+  if (hn_contrib_input(call, GROUPS))
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "g_idx is not supported: blocks in another order");
+  hn_value *in[5] = {call->in[A], NULL, call->in[SCALES], NULL, hn_contrib_input(call, BIAS)}, *shape;
   HN_TRY(unpack(call, &b, B, b.count * b.size, &in[B]));
-  if (input(call, ZEROS))
+  if (hn_contrib_input(call, ZEROS))
     HN_TRY(unpack(call, &b, ZEROS, b.count, &in[ZEROS]));
   else {
     in[ZEROS] = hn_constant_scalar(call->importer->graph, in[B]->fact.type.dtype, (double)(INT64_C(1) << (b.bits - 1)));

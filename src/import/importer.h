@@ -134,8 +134,10 @@ typedef struct hn_adapter {
   const char *attributes; /* that it takes besides those of the row */
   hone_status (*run)(hn_import_call *call);
 } hn_adapter;
-hone_status hn_import_matmul_nbits(hn_import_call *call); /* contrib_nbits.c */
-extern const hn_adapter hn_contrib_adapters[];            /* contrib.c; ends with name NULL */
-const hn_adapter *hn_adapter_find(const char *name);      /* NULL: none of that name */
+hn_value *hn_contrib_input(const hn_import_call *call, int index);                      /* contrib.c; NULL: not given */
+int64_t hn_contrib_take_int(hn_import_call *call, const char *name, int64_t otherwise); /* the attribute goes */
+hone_status hn_import_matmul_nbits(hn_import_call *call);                               /* contrib_nbits.c */
+extern const hn_adapter hn_contrib_adapters[];       /* contrib.c; ends with name NULL */
+const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
 
 #endif

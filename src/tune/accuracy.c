@@ -38,8 +38,7 @@ static bool is_narrow(const hn_choice *choice) {
   return hn_choice_runs(choice) && choice->chosen >= 0 && hn_candidate_is_narrow(&choice->candidates[choice->chosen]);
 }
 
-/* Is there a candidate that needs no narrow type? withheld: also where a narrow one was asked for by name. */
-static bool can_widen(const hn_choice *choice, bool withheld) {
+bool hn_choice_can_widen(const hn_choice *choice, bool withheld) {
   for (int k = 0; hn_choice_runs(choice) && k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     if (hn_candidate_is_narrow(candidate)) continue;
@@ -71,7 +70,7 @@ static hone_status try_reference(giving *g) {
   for (int i = 0; i < choices->count; ++i) {
     hn_choice *choice = &choices->items[i];
     g->locked[i] = choice->chosen;
-    choice->widened = can_widen(choice, true);
+    choice->widened = hn_choice_can_widen(choice, true);
   }
   const hone_status status = try_one(g, true, &error);
   g->f32_ns = choices->total_ns;
@@ -84,7 +83,7 @@ static hone_status list_layers(giving *g) {
   g->layers = HN_NEW(&choices->arena, layer, choices->count + 1);
   if (!g->layers) return HN_FAIL_MEMORY(&choices->context->diag);
   for (int i = 0; i < choices->count; ++i)
-    if (is_narrow(&choices->items[i]) && !choices->items[i].locked && can_widen(&choices->items[i], false))
+    if (is_narrow(&choices->items[i]) && !choices->items[i].locked && hn_choice_can_widen(&choices->items[i], false))
       g->layers[g->count++] = (layer){.choice = i};
   return HONE_OK;
 }
@@ -139,7 +138,7 @@ static hone_status try_first(giving *g, int count, double *out_error) {
 static hone_status try_widest(giving *g, double *out_error) {
   for (int i = 0; i < g->choices->count; ++i) {
     hn_choice *choice = &g->choices->items[i];
-    choice->widened = !choice->locked && can_widen(choice, false);
+    choice->widened = !choice->locked && hn_choice_can_widen(choice, false);
   }
   return try_one(g, false, out_error);
 }

@@ -70,12 +70,6 @@ static bool passes(const assigning *a, const hn_choice *view, hone_storage stora
          hn_storage_fit(&view->in[0].type, storage) == storage && !view->in[0].constant;
 }
 
-static bool has_wide(const hn_choice *choice) {
-  for (int k = 0; k < choice->candidate_count; ++k)
-    if (hn_candidate_usable(&choice->candidates[k]) && !hn_candidate_is_narrow(&choice->candidates[k])) return true;
-  return false;
-}
-
 /* The fastest usable candidate for each pair of storages. A lock leaves one. */
 static hone_status make_offers(assigning *a, int c) {
   hn_choice *choice = &a->choices->items[c];
@@ -89,10 +83,11 @@ static hone_status make_offers(assigning *a, int c) {
     }
     return HONE_OK;
   }
+  const bool takes_withheld = choice->widened && !hn_choice_can_widen(choice, false);
   for (int k = 0; k < choice->candidate_count; ++k) {
     const hn_candidate *candidate = &choice->candidates[k];
     const bool locked = choice->locked && !choice->widened;
-    const bool withheld = choice->widened && candidate->state == HN_CANDIDATE_WITHHELD && !has_wide(choice);
+    const bool withheld = takes_withheld && candidate->state == HN_CANDIDATE_WITHHELD;
     if (!(hn_candidate_usable(candidate) || withheld) || (locked && choice->chosen != k)) continue;
     if (choice->widened && hn_candidate_is_narrow(candidate)) continue;
     if (!locked && hn_candidate_waits(a->choices, choice, candidate)) continue;

@@ -72,6 +72,8 @@ static inline bool hn_candidate_is_reference(const hn_candidate *candidate) {
   return candidate->tactic->flags & HONE_TACTIC_REFERENCE;
 }
 bool hn_candidate_is_narrow(const hn_candidate *candidate); /* it holds or computes f32 in a narrower type */
+/* Is there a candidate that needs no narrow type? withheld: also where a narrow one was asked for by name. */
+bool hn_choice_can_widen(const hn_choice *choice, bool withheld);
 /* What it is taken to cost: the lower end of its interval, since other programs on the machine only add time. */
 static inline double hn_candidate_ns(const hn_candidate *candidate) {
   return candidate->state == HN_CANDIDATE_TIMED ? candidate->time_low_ns : candidate->estimate_ns;
