@@ -56,15 +56,15 @@ static void add_device(facts *list, const hone_facts *device) {
     add(list, "units", "%d multiprocessors", device->threads);
     add(list, "caches", "L2 %zu KiB", device->l2_bytes / 1024);
   }
-  char halves[80] = "";
-  if (device->peak_bf16 > 0) (void)snprintf(halves, sizeof halves, ", %.1f in bf16", device->peak_bf16 * 1e-9);
-  if (device->peak_f16 > 0)
-    (void)snprintf(halves + strlen(halves), sizeof halves - strlen(halves), ", %.1f in f16", device->peak_f16 * 1e-9);
-  if (device->peak_flops > 0)
-    add(list, "peaks", "%.1f GFLOP/s in f32%s, %.1f GB/s, measured", device->peak_flops * 1e-9, halves,
-        device->peak_bytes * 1e-9);
-  else
-    add(list, "peaks", "not measured");
+  char peaks[480] = "";
+  for (int r = 0; r < HONE_ROOF_COUNT; ++r)
+    if (device->roofs[r] > 0)
+      (void)snprintf(peaks + strlen(peaks), sizeof peaks - strlen(peaks), "%s%s %.1f %s", *peaks ? ", " : "",
+                     hone_roof_name((hone_roof)r), device->roofs[r] * 1e-9,
+                     r >= HONE_ROOF_L1     ? "GB/s"
+                     : r == HONE_ROOF_INT8 ? "GOP/s"
+                                           : "GFLOP/s");
+  add(list, "peaks", "%s", *peaks ? peaks : "not measured");
 }
 
 /* Opened for a look: what it is, or why there is none. */

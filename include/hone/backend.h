@@ -96,7 +96,7 @@ typedef struct hone_backend {
 
   const hone_tactic *const *families; /* tables of tactics, each ends with a row without a name; ends with NULL */
 
-  hone_status (*measure)(hone_unit *unit); /* optional: fills peak_flops and peak_bytes of the unit's facts */
+  hone_status (*measure)(hone_unit *unit); /* optional: fills the roofs of the unit's facts */
 } hone_backend;
 
 #ifdef __cplusplus

@@ -29,7 +29,10 @@ HONE_API const char *hone_device_kind(const hone_device *device); /* borrowed */
 /* The instruction sets of a CPU's facts.isa that kernels are there for, e.g. "c avx2 avx512"; of isa_refused likewise.
  */
 HONE_API void hone_isa_text(uint32_t isa, char *out, size_t room);
-/* Measures peak_flops and peak_bytes of facts (about 100 ms); they stay with the device. */
+/* "f32", "int8", "L2", "memory"; "none" for what is no roof. Roofs before HONE_ROOF_L1 count operations a second, the
+ * others bytes. */
+HONE_API const char *hone_roof_name(hone_roof roof);
+/* Measures the roofs of facts (about 200 ms); they stay with the device. */
 HONE_API HONE_CHECKED hone_status hone_device_measure(hone_device *device, hone_diagnostics *diagnostics);
 
 #ifdef __cplusplus

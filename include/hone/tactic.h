@@ -12,16 +12,33 @@ extern "C" {
 typedef struct hone_unit hone_unit; /* one opened unit of a backend: a CPU, a GPU */
 typedef struct hone_stream hone_stream;
 
-/* What a device says of itself. Peaks are measured (not from a data sheet); 0 means not measured. */
+/* The roofs of a roofline (Williams, Waterman and Patterson 2009): operations a second by the type that is multiplied,
+ * and bytes read a second by where they lie. Of all threads together. */
+typedef enum hone_roof {
+  HONE_ROOF_F64,
+  HONE_ROOF_F32,
+  HONE_ROOF_TF32,
+  HONE_ROOF_F16,
+  HONE_ROOF_BF16,
+  HONE_ROOF_FP8,
+  HONE_ROOF_INT8,
+  HONE_ROOF_L1,
+  HONE_ROOF_L2,
+  HONE_ROOF_L3,
+  HONE_ROOF_MEMORY,
+  HONE_ROOF_COUNT
+} hone_roof;
+
+/* What a device says of itself. Roofs are measured (not from a data sheet). */
 typedef struct hone_facts {
   char name[96];
   char version[64];     /* of the driver or of the kernel library: part of the timing cache's key */
   uint32_t isa;         /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
   uint32_t isa_refused; /* a CPU's sets that are there and that the operating system does not grant (tiles) */
   int threads;
-  double peak_flops;          /* f32, all threads, per second */
-  double peak_bytes;          /* main memory, all threads, per second */
-  double peak_bf16, peak_f16; /* as peak_flops; 0 where there are no instructions for it, too */
+  double roofs[HONE_ROOF_COUNT];   /* the fastest pass; 0: not measured, or there is no unit or cache for it */
+  double clock_hz;                 /* of a core while the roofs were measured; 0: not known */
+  double spreads[HONE_ROOF_COUNT]; /* what the median pass was slower, as a share of the fastest */
   size_t l1_bytes, l2_bytes, l3_bytes;
   bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
   bool described;   /* a machine on paper: what would be built for it can be told, and nothing runs on it */

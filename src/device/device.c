@@ -138,10 +138,9 @@ hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnosti
   if (status != HONE_OK) return HN_FAIL(diag, status, "device %s could not be measured", backend->name);
   hone_facts facts;
   backend->facts(device->unit, &facts);
-  device->facts.peak_flops = facts.peak_flops; /* the others stay: sessions may be reading them */
-  device->facts.peak_bytes = facts.peak_bytes;
-  device->facts.peak_bf16 = facts.peak_bf16;
-  device->facts.peak_f16 = facts.peak_f16;
+  memcpy(device->facts.roofs, facts.roofs, sizeof facts.roofs); /* the others stay: sessions may be reading them */
+  device->facts.clock_hz = facts.clock_hz;
+  memcpy(device->facts.spreads, facts.spreads, sizeof facts.spreads);
   return HONE_OK;
 }
 

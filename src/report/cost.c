@@ -12,8 +12,8 @@ static double reference_ns(const hone_cost *cost) {
 /* Half of what the device reaches at most; of one whose peaks are not measured, those of a common core. */
 static double kernel_ns(const hone_cost *cost, const hone_facts *facts) {
   const double threads = facts->threads > 0 ? facts->threads : 1;
-  const double flops = facts->peak_flops > 0 ? facts->peak_flops : 100e9 * threads;
-  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  const double flops = facts->roofs[HONE_ROOF_F32] > 0 ? facts->roofs[HONE_ROOF_F32] : 100e9 * threads;
+  const double bytes = facts->roofs[HONE_ROOF_MEMORY] > 0 ? facts->roofs[HONE_ROOF_MEMORY] : 15e9 * threads;
   return 1e3 + 2e9 * fmax(cost->flops / flops, (cost->bytes_read + cost->bytes_written) / (4 * bytes));
 }
 

@@ -178,8 +178,9 @@ static void write_hint(const profile *p, const profile_row *row, hn_text *out) {
     hn_text_printf(out, "a transfer between host and device for %s", row->step->caused_by);
   else if (row->step->caused_by)
     hn_text_printf(out, "changes the layout for %s", row->step->caused_by);
-  else if (facts->peak_flops > 0 && facts->peak_bytes > 0) {
-    const double compute = row->gflops * 1e9 / facts->peak_flops, memory = row->gbytes * 1e9 / facts->peak_bytes;
+  else if (facts->roofs[HONE_ROOF_F32] > 0 && facts->roofs[HONE_ROOF_MEMORY] > 0) {
+    const double compute = row->gflops * 1e9 / facts->roofs[HONE_ROOF_F32],
+                 memory = row->gbytes * 1e9 / facts->roofs[HONE_ROOF_MEMORY];
     hn_text_printf(out, "%.0f %% of the %s roof", 100 * (compute > memory ? compute : memory),
                    compute > memory ? "compute" : "memory");
   } else if (row->gflops >= 0.05)

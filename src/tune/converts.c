@@ -31,7 +31,7 @@ static bool same_bytes(const hone_type *type, hone_storage from, hone_storage to
 static double by_bandwidth(const hn_choices *choices, double bytes) {
   const hone_facts *facts = &choices->devices[0]->facts;
   const double threads = facts->threads > 0 ? facts->threads : 1;
-  const double speed = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  const double speed = facts->roofs[HONE_ROOF_MEMORY] > 0 ? facts->roofs[HONE_ROOF_MEMORY] : 15e9 * threads;
   return 1000 + bytes / speed * 1e9;
 }
 

@@ -194,8 +194,8 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, const h
     return;
   }
   const double threads = facts->threads > 0 ? facts->threads : 1;
-  const double flops = facts->peak_flops > 0 ? facts->peak_flops : 150e9 * threads;
-  const double bytes = facts->peak_bytes > 0 ? facts->peak_bytes : 15e9 * threads;
+  const double flops = facts->roofs[HONE_ROOF_F32] > 0 ? facts->roofs[HONE_ROOF_F32] : 150e9 * threads;
+  const double bytes = facts->roofs[HONE_ROOF_MEMORY] > 0 ? facts->roofs[HONE_ROOF_MEMORY] : 15e9 * threads;
   const double efficiency = reached > 0 ? reached : 0.6;
   const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
   const double saved = reached > 0 ? fmax(1.1, 2 * efficiency) : 4; /* it may need fewer operations */

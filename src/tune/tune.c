@@ -112,7 +112,7 @@ static hone_status measure_devices(const hn_choices *choices) {
   if (!choices->tuning->level->times || flops < 2e8) return HONE_OK;
   for (int d = 0; d < choices->device_count; ++d) {
     hone_device *device = choices->devices[d];
-    if (device->facts.peak_flops > 0 || !device->backend->measure) continue;
+    if (device->facts.roofs[HONE_ROOF_F32] > 0 || !device->backend->measure) continue;
     const hone_status status = hn_device_measure(device, &choices->context->stop, &choices->context->diag);
     if (status != HONE_OK && status != HONE_UNSUPPORTED) return status;
     if (status == HONE_UNSUPPORTED) hn_diag_clear(&choices->context->diag);

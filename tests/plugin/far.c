@@ -90,7 +90,7 @@ static hone_status open_unit(hone_driver *driver, int index, const hone_device_o
 }
 static void close_unit(hone_unit *unit) { drop(unit->host, unit, sizeof *unit); }
 static void facts(const hone_unit *unit, hone_facts *out) {
-  *out = (hone_facts){.threads = 1, .peak_flops = 1e15, .peak_bytes = 1e15};
+  *out = (hone_facts){.threads = 1, .roofs = {[HONE_ROOF_F32] = 1e15, [HONE_ROOF_MEMORY] = 1e15}};
   strcpy(out->name, unit->late ? "far, late" : "far, at once");
   strcpy(out->version, "1");
 }

@@ -15,7 +15,7 @@
 void hn_cpu_facts(hone_facts *facts);
 /* Facts of a machine on paper (backend/cpu/machines.c); threads 0: its own. INVALID: there is none of that name. */
 hone_status hn_cpu_describe(const char *name, int threads, hone_facts *facts, hone_diagnostics *diag);
-/* Measures peak_flops and peak_bytes (about 100 ms). */
+/* Measures the roofs (about 200 ms). */
 hone_status hn_cpu_measure(hone_unit *unit);
 
 /* NULL when the query has between least and most inputs and `outs` outputs at most, all tensors known in size; absent

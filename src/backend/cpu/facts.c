@@ -103,20 +103,40 @@ static uint32_t isa_bits(uint32_t *out_refused) {
   return bits & ~*out_refused;
 }
 
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-static size_t cache_bytes(int name) {
-  const long bytes = sysconf(name);
-  return bytes > 0 ? (size_t)bytes : 0;
-}
+/* Data and shared caches as this core sees them: CPUID leaf 4, on AMD 0x8000001D of the same layout. The C library
+ * may count the third cache of a whole package, of which a core reaches a part. */
+static void cache_sizes(size_t *out_bytes) {
+#if defined(__x86_64__)
+  enum { EAX, EBX, ECX, EDX, WORDS, TYPE = 0x1f, INSTRUCTIONS = 2 };
+  static const unsigned leaves[] = {4, 0x8000001DU};
+  for (size_t l = 0; l < HN_COUNT(leaves); ++l) {
+    unsigned w[WORDS];
+    for (unsigned i = 0; __get_cpuid_count(leaves[l], i, &w[EAX], &w[EBX], &w[ECX], &w[EDX]); ++i) {
+      const unsigned type = w[EAX] & TYPE, level = w[EAX] >> 5 & 7;
+      if (type == 0) break;
+      if (type == INSTRUCTIONS || level < 1 || level > 3) continue;
+      const size_t ways = (w[EBX] >> 22) + 1, parts = (w[EBX] >> 12 & 0x3ff) + 1, line = (w[EBX] & 0xfff) + 1;
+      out_bytes[level - 1] = ways * parts * line * ((size_t)w[ECX] + 1);
+    }
+    if (out_bytes[0] > 0) return;
+  }
 #endif
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (size_t i = 0; i < HN_COUNT(names); ++i) {
+    const long bytes = sysconf(names[i]);
+    out_bytes[i] = bytes > 0 ? (size_t)bytes : 0;
+  }
+#endif
+}
 
 void hn_cpu_facts(hone_facts *facts) {
   cpu_name(facts->name, sizeof facts->name);
   hn_copy_text(facts->version, sizeof facts->version, HONE_VERSION_STRING);
   facts->isa = isa_bits(&facts->isa_refused);
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-  facts->l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  facts->l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  facts->l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
-#endif
+  size_t caches[3] = {0};
+  cache_sizes(caches);
+  facts->l1_bytes = caches[0];
+  facts->l2_bytes = caches[1];
+  facts->l3_bytes = caches[2];
 }

@@ -36,8 +36,8 @@ hone_status hn_cpu_describe(const char *name, int threads, hone_facts *facts, ho
                           .l3_bytes = m->l3_bytes,
                           .host_memory = true,
                           .described = true};
-    facts->peak_flops = m->flops * facts->threads;
-    facts->peak_bytes = m->bytes * facts->threads;
+    facts->roofs[HONE_ROOF_F32] = m->flops * facts->threads;
+    facts->roofs[HONE_ROOF_MEMORY] = m->bytes * facts->threads;
     hn_copy_text(facts->name, sizeof facts->name, m->name);
     hn_copy_text(facts->version, sizeof facts->version, HONE_VERSION_STRING);
     return HONE_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - the ceilings of a roofline, measured: multiply-adds and reads of main memory by all threads together.
- * The fastest of several passes counts, since other programs only make it slower. */
+/* measure.c - the roofs of a roofline, measured: multiply-adds of each type by the fastest unit that has it, and reads
+ * of each cache and of main memory, by all threads together. The fastest of several passes counts, since other programs
+ * only make it slower. */
 #include "backend/cpu/cpu.h"
 #include "base/clock.h"
 #include "kernels/cpu/peak/peak.h"
@@ -12,50 +13,55 @@ enum { PASSES = 5, UNITS_PER_THREAD = 8 };
 #define READ_LEAST ((size_t)64 << 20) /* bytes; more where the last cache is larger, */
 #define READ_MOST ((size_t)256 << 20) /* up to this */
 #define READ_UNIT ((int64_t)1 << 18)  /* floats */
+#define CACHE_UNIT ((int64_t)1 << 21) /* floats read out of a cache by a unit, at least */
 
 typedef struct job {
-  hn_peak_fma_f32_fn *fma;
+  hn_peak_compute_fn *compute;
   hn_peak_read_f32_fn *read;
   float *data;
-  int64_t count;
+  int64_t floats;     /* of a worker's share of data: its place in a cache */
   _Atomic float sink; /* nobody reads it: it keeps the compiler from leaving the loops out */
 } job;
 
-/* The first that the unit can run is the fastest. */
-static const struct {
-  uint32_t isa;
-  hn_peak_fma_f32_fn *fma;
-  hn_peak_read_f32_fn *read;
-} loops[] = {
-#ifndef HONE_NO_AVX
-    {HONE_ISA_AVX512, hn_peak_fma_f32_avx512, hn_peak_read_f32_avx512},
-    {HONE_ISA_AVX2, hn_peak_fma_f32_avx2, hn_peak_read_f32_avx2},
-#endif
-    {HONE_ISA_C, hn_peak_fma_f32_c, hn_peak_read_f32_c}};
-
-#ifndef HONE_NO_AVX
 /* The first of a type that the unit can run is the fastest. */
 static const struct {
+  hone_roof roof;
   uint32_t isa;
-  bool is_f16;
-  hn_peak_fma_f32_fn *fma;
-} half_loops[] = {{HONE_ISA_AMX_BF16, false, hn_peak_halves_amx_bf16},
-                  {HONE_ISA_AVX512_BF16, false, hn_peak_halves_avx512_bf16},
-                  {HONE_ISA_AVX512_FP16, true, hn_peak_halves_avx512_fp16}};
+  hn_peak_compute_fn *compute;
+} computes[] = {
+#ifndef HONE_NO_AVX
+    {HONE_ROOF_F16, HONE_ISA_AVX512_FP16, hn_peak_halves_avx512_fp16},
+    {HONE_ROOF_BF16, HONE_ISA_AMX_BF16, hn_peak_halves_amx_bf16},
+    {HONE_ROOF_BF16, HONE_ISA_AVX512_BF16, hn_peak_halves_avx512_bf16},
+    {HONE_ROOF_INT8, HONE_ISA_AMX_INT8, hn_peak_bytes_amx_int8},
+    {HONE_ROOF_INT8, HONE_ISA_AVX512_VNNI, hn_peak_bytes_avx512_vnni},
+    {HONE_ROOF_INT8, HONE_ISA_AVX_VNNI, hn_peak_bytes_avx_vnni},
+    {HONE_ROOF_INT8, HONE_ISA_AVX2, hn_peak_bytes_avx2},
+    {HONE_ROOF_F64, HONE_ISA_AVX512, hn_peak_fma_f64_avx512},
+    {HONE_ROOF_F64, HONE_ISA_AVX2, hn_peak_fma_f64_avx2},
+    {HONE_ROOF_F32, HONE_ISA_AVX512, hn_peak_fma_f32_avx512},
+    {HONE_ROOF_F32, HONE_ISA_AVX2, hn_peak_fma_f32_avx2},
 #endif
+    {HONE_ROOF_F64, HONE_ISA_C, hn_peak_fma_f64_c},
+    {HONE_ROOF_F32, HONE_ISA_C, hn_peak_fma_f32_c}};
 
-static void choose(job *j, uint32_t isa) {
-  size_t i = 0;
-  while ((isa & loops[i].isa) != loops[i].isa) ++i;
-  j->fma = loops[i].fma;
-  j->read = loops[i].read;
-}
+static const struct {
+  uint32_t isa;
+  hn_peak_read_f32_fn *read;
+} reads[] = {
+#ifndef HONE_NO_AVX
+    {HONE_ISA_AVX512, hn_peak_read_f32_avx512},
+    {HONE_ISA_AVX2, hn_peak_read_f32_avx2},
+#endif
+    {HONE_ISA_C, hn_peak_read_f32_c}};
 
-static void fma_body(void *arg, int worker, int64_t begin, int64_t end) {
+static bool has(const hone_unit *unit, uint32_t isa) { return (unit->facts.isa & isa) == isa; }
+
+static void compute_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   job *j = arg;
   float sink = 1;
-  (void)j->fma((end - begin) * ROUNDS, &sink);
+  (void)j->compute((end - begin) * ROUNDS, &sink);
   atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
 }
 
@@ -70,67 +76,99 @@ static void read_body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   job *j = arg;
   float sink = 0;
-  j->read(j->data, begin * READ_UNIT, end * READ_UNIT, &sink);
+  j->read(j->data, begin * READ_UNIT, end * READ_UNIT, 1, &sink);
   atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
 }
 
-static int64_t fastest_ns(hn_pool *pool, int64_t units, hn_pool_body body, job *j) {
-  int64_t best = INT64_MAX;
+static int64_t reads_of_a_unit(const job *j) { return (CACHE_UNIT + j->floats - 1) / j->floats; }
+
+static void reread_body(void *arg, int worker, int64_t begin, int64_t end) {
+  job *j = arg;
+  float sink = 0;
+  j->read(j->data + worker * j->floats, 0, j->floats, (end - begin) * reads_of_a_unit(j), &sink);
+  atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
+}
+
+/* Sets the roof to what, `amount` of it a pass, the fastest pass did a second. */
+static void pass_over(hone_unit *unit, hn_pool *pool, hone_roof roof, double amount, int64_t units, hn_pool_body body,
+                      job *j) {
+  int64_t ns[PASSES];
   for (int pass = 0; pass < PASSES; ++pass) {
     const int64_t begin = hn_clock_ns();
     hn_pool_run(pool, units, 1, body, j);
     const int64_t elapsed = hn_clock_ns() - begin;
-    if (elapsed < best) best = elapsed;
+    int at = pass;
+    for (; at > 0 && ns[at - 1] > elapsed; --at) ns[at] = ns[at - 1];
+    ns[at] = elapsed > 0 ? elapsed : 1;
   }
-  return best > 0 ? best : 1;
+  unit->facts.roofs[roof] = amount * 1e9 / (double)ns[0];
+  unit->facts.spreads[roof] = (double)(ns[PASSES / 2] - ns[0]) / (double)ns[0];
 }
 
-/* A second, of all threads. */
-static double fma_peak(hn_pool *pool, job *j) {
+static void measure_computing(hone_unit *unit, hn_pool *pool, job *j) {
   const int64_t units = (int64_t)UNITS_PER_THREAD * hn_pool_threads(pool);
-  float sink = 1;
-  const double flops = j->fma(1, &sink) * (double)ROUNDS * (double)units;
-  return flops * 1e9 / (double)fastest_ns(pool, units, fma_body, j);
+  bool done[HONE_ROOF_COUNT] = {false};
+  for (size_t i = 0; i < HN_COUNT(computes); ++i) {
+    const hone_roof roof = computes[i].roof;
+    if (done[roof] || !has(unit, computes[i].isa)) continue;
+    done[roof] = true;
+    j->compute = computes[i].compute;
+    float sink = 1;
+    pass_over(unit, pool, roof, j->compute(1, &sink) * (double)ROUNDS * (double)units, units, compute_body, j);
+  }
 }
 
-/* 0: it has no instructions for it. */
-static double halves_peak(const hone_unit *unit, hn_pool *pool, job *j, bool is_f16) {
-#ifndef HONE_NO_AVX
-  for (size_t i = 0; i < HN_COUNT(half_loops); ++i) {
-    if (half_loops[i].is_f16 != is_f16 || (unit->facts.isa & half_loops[i].isa) != half_loops[i].isa) continue;
-    j->fma = half_loops[i].fma;
-    return fma_peak(pool, j);
+/* Shares of data that lie in one cache and not in the one before it: a half of it, of a shared one's part. */
+static void measure_caches(hone_unit *unit, hn_pool *pool, job *j, size_t room) {
+  const hone_facts *facts = &unit->facts;
+  const size_t threads = (size_t)hn_pool_threads(pool);
+  const size_t shares[] = {facts->l1_bytes / 2, facts->l2_bytes / 2, facts->l3_bytes / 2 / threads};
+  for (int level = 0; level < 3; ++level) {
+    const size_t share = shares[level] < room / threads ? shares[level] : room / threads;
+    if (share < sizeof(float) * 1024 || (level > 0 && share < 3 * shares[level - 1])) continue;
+    j->floats = (int64_t)(share / sizeof(float) / 1024 * 1024);
+    const int64_t units = (int64_t)UNITS_PER_THREAD * (int64_t)threads;
+    const double bytes = (double)(units * reads_of_a_unit(j) * j->floats) * sizeof(float);
+    pass_over(unit, pool, (hone_roof)(HONE_ROOF_L1 + level), bytes, units, reread_body, j);
   }
-#endif
-  (void)unit, (void)pool, (void)j, (void)is_f16;
-  return 0;
+}
+
+static void measure_clock(hone_unit *unit, job *j) {
+  int64_t best_ns = INT64_MAX;
+  float sink = 1;
+  for (int pass = 0; pass < PASSES; ++pass) {
+    const int64_t begin = hn_clock_ns();
+    (void)hn_peak_cycles(ROUNDS / 4, &sink);
+    const int64_t elapsed = hn_clock_ns() - begin;
+    if (elapsed < best_ns) best_ns = elapsed;
+  }
+  atomic_store_explicit(&j->sink, sink, memory_order_relaxed);
+  unit->facts.clock_hz = hn_peak_cycles(ROUNDS / 4, &sink) * 1e9 / (double)(best_ns > 0 ? best_ns : 1);
 }
 
 hone_status hn_cpu_measure(hone_unit *unit) {
   job j = {.data = NULL};
   hn_pool pool = *unit->pool;
   pool.stop = unit->stop;
-  choose(&j, unit->facts.isa);
-  const double flops = fma_peak(&pool, &j);
-  double halves[2];
-  for (int f16 = 0; f16 < 2; ++f16) halves[f16] = halves_peak(unit, &pool, &j, f16);
-
+  size_t first = 0;
+  while (!has(unit, reads[first].isa)) ++first;
+  j.read = reads[first].read;
   size_t bytes = 4 * unit->facts.l3_bytes;
   bytes = bytes < READ_LEAST ? READ_LEAST : bytes > READ_MOST ? READ_MOST : bytes;
-  j.count = (int64_t)(bytes / sizeof(float)) / READ_UNIT;
-  bytes = (size_t)(j.count * READ_UNIT) * sizeof(float);
+  const int64_t units = (int64_t)(bytes / sizeof(float)) / READ_UNIT;
+  bytes = (size_t)(units * READ_UNIT) * sizeof(float);
   j.data = hn_alloc(&unit->allocator, bytes);
   if (!j.data) return HONE_NO_MEMORY;
-  pool.at_least = j.count; /* fresh memory takes long */
-  hn_pool_run(&pool, j.count, 1, touch_body, &j);
+  pool.at_least = units; /* fresh memory takes long */
+  hn_pool_run(&pool, units, 1, touch_body, &j);
   pool.at_least = 0;
-  const int64_t read_ns = fastest_ns(&pool, j.count, read_body, &j);
+  const hone_facts before = unit->facts;
+  measure_clock(unit, &j);
+  measure_computing(unit, &pool, &j);
+  measure_caches(unit, &pool, &j, bytes);
+  pass_over(unit, &pool, HONE_ROOF_MEMORY, (double)bytes, units, read_body, &j);
   hn_free(&unit->allocator, j.data, bytes);
-  if (hn_stop_now(unit->stop)) return hn_stop_look(unit->stop); /* parts of it were left out */
-
-  unit->facts.peak_flops = flops;
-  unit->facts.peak_bf16 = halves[0];
-  unit->facts.peak_f16 = halves[1];
-  unit->facts.peak_bytes = (double)bytes * 1e9 / (double)read_ns;
-  return HONE_OK;
+  if (!hn_stop_now(unit->stop)) return HONE_OK;
+  unit->facts = before; /* parts of it were left out */
+  return hn_stop_look(unit->stop);
 }

@@ -79,8 +79,8 @@ hone_status hn_cuda_measure(hone_unit *unit) {
   if (status == HONE_OK) status = hn_cuda_stream(unit, 2, &stream);
   if (status == HONE_OK && !fill(stream, &memory)) status = HONE_DEVICE;
   if (status == HONE_OK) {
-    unit->facts.peak_bytes = best_copy(stream, &memory);
-    unit->facts.peak_flops = best_product(stream, &memory, &workspace);
+    unit->facts.roofs[HONE_ROOF_MEMORY] = best_copy(stream, &memory);
+    unit->facts.roofs[HONE_ROOF_F32] = best_product(stream, &memory, &workspace);
   }
   if (stream) hn_cuda_drop(stream);
   if (workspace.bytes) (void)unit->driver->api.cuMemFree(workspace.address);

@@ -16,8 +16,8 @@ static hone_status open_null(hone_driver *driver, int index, const hone_device_o
   hone_facts *facts = &(*out)->facts;
   hn_copy_text(facts->name, sizeof facts->name, "null device");
   hn_copy_text(facts->version, sizeof facts->version, "1");
-  facts->peak_flops = 100e9;
-  facts->peak_bytes = 10e9;
+  facts->roofs[HONE_ROOF_F32] = 100e9;
+  facts->roofs[HONE_ROOF_MEMORY] = 10e9;
   return HONE_OK;
 }
 

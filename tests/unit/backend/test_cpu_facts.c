@@ -32,7 +32,7 @@ static void test_facts(void **state) {
   assert_int_not_equal(facts.version[0], 0);
   assert_int_equal(facts.threads, 2);
   assert_true(facts.host_memory);
-  assert_true(facts.peak_flops == 0 && facts.peak_bytes == 0); /* not measured yet */
+  assert_true(facts.roofs[HONE_ROOF_F32] == 0 && facts.roofs[HONE_ROOF_MEMORY] == 0); /* not measured yet */
   assert_int_equal(HONE_ISA_C, 0);
   assert_true(!(facts.isa & HONE_ISA_AVX512) || (facts.isa & HONE_ISA_AVX2));
 }
@@ -42,8 +42,19 @@ static void test_measure(void **state) {
   hone_status status;
   const hone_facts facts = facts_of("cpu", 1, &status);
   assert_int_equal(status, HONE_OK);
-  assert_true(facts.peak_flops > 1e7 && facts.peak_flops < 1e13); /* one core: any machine of three decades */
-  assert_true(facts.peak_bytes > 1e6 && facts.peak_bytes < 1e13);
+  assert_true(facts.roofs[HONE_ROOF_F32] > 1e7 && facts.roofs[HONE_ROOF_F32] < 1e13); /* one core of three decades */
+  assert_true(facts.roofs[HONE_ROOF_F64] > 1e6 && facts.roofs[HONE_ROOF_F64] < 1.2 * facts.roofs[HONE_ROOF_F32]);
+  assert_true(facts.roofs[HONE_ROOF_MEMORY] > 1e6 && facts.roofs[HONE_ROOF_MEMORY] < 1e13);
+  assert_true(facts.l1_bytes == 0 || facts.roofs[HONE_ROOF_L1] > 1e6);
+  assert_int_equal((facts.isa & HONE_ISA_AVX2) != 0, facts.roofs[HONE_ROOF_INT8] > 0);
+  for (int r = 0; r < HONE_ROOF_COUNT; ++r) assert_true(facts.spreads[r] >= 0);
+}
+
+static void test_names(void **state) {
+  (void)state;
+  assert_string_equal(hone_roof_name(HONE_ROOF_BF16), "bf16");
+  assert_string_equal(hone_roof_name(HONE_ROOF_MEMORY), "memory");
+  assert_string_equal(hone_roof_name(HONE_ROOF_COUNT), "none");
 }
 
 static void test_nothing_to_measure(void **state) {
@@ -51,11 +62,11 @@ static void test_nothing_to_measure(void **state) {
   hone_status status;
   const hone_facts facts = facts_of("ref", 1, &status);
   assert_int_equal(status, HONE_UNSUPPORTED);
-  assert_true(facts.peak_flops == 0);
+  assert_true(facts.roofs[HONE_ROOF_F32] == 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_facts), cmocka_unit_test(test_measure),
-                                     cmocka_unit_test(test_nothing_to_measure)};
+                                     cmocka_unit_test(test_names), cmocka_unit_test(test_nothing_to_measure)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,7 @@ static void test_padded_convert(void **state) {
   case_tune_ok(&t, &options);
   const hone_type few = hn_tensor_type(HONE_F32, 4, (const int64_t[]){1, 3, 300, 300});
   const hone_type full = hn_tensor_type(HONE_F32, 4, (const int64_t[]){1, 16, 300, 300});
-  const double start = 1000, peak = t.devices[0]->facts.peak_bytes, plane = 300.0 * 300 * sizeof(float);
+  const double start = 1000, peak = t.devices[0]->facts.roofs[HONE_ROOF_MEMORY], plane = 300.0 * 300 * sizeof(float);
   assert_true(peak > 0);
   const double want = (3 + 16) * plane / 2 / peak * 1e9;
   for (int back = 0; back < 2; ++back) {

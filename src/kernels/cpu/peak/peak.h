@@ -6,16 +6,20 @@
 
 #include <stdint.h>
 
-/* Independent f32 multiply-adds in registers; returns how many floating-point operations rounds of them were. The sum
- * of the registers goes to *sink, so that none is left out. */
-typedef double hn_peak_fma_f32_fn(int64_t rounds, float *sink);
-hn_peak_fma_f32_fn hn_peak_fma_f32_avx512, hn_peak_fma_f32_avx2, hn_peak_fma_f32_c;
+/* Independent multiply-adds in registers; returns how many operations rounds of them were. The sum of the registers
+ * goes to *sink, so that none is left out. */
+typedef double hn_peak_compute_fn(int64_t rounds, float *sink);
+hn_peak_compute_fn hn_peak_fma_f32_avx512, hn_peak_fma_f32_avx2, hn_peak_fma_f32_c;
+hn_peak_compute_fn hn_peak_fma_f64_avx512, hn_peak_fma_f64_avx2, hn_peak_fma_f64_c;
+/* Of halves, in the type that the instruction set is there for. */
+hn_peak_compute_fn hn_peak_halves_avx512_bf16, hn_peak_halves_avx512_fp16, hn_peak_halves_amx_bf16;
+hn_peak_compute_fn hn_peak_bytes_avx2, hn_peak_bytes_avx_vnni, hn_peak_bytes_avx512_vnni, hn_peak_bytes_amx_int8;
 
-/* The same of halves, in the type that the instruction set is there for. */
-hn_peak_fma_f32_fn hn_peak_halves_avx512_bf16, hn_peak_halves_avx512_fp16, hn_peak_halves_amx_bf16;
+/* Instructions that wait for each other and take a cycle each; returns how many. 0: none is known for this CPU. */
+hn_peak_compute_fn hn_peak_cycles;
 
-/* Reads x[begin, end) once; the sum of it goes to *sink. */
-typedef void hn_peak_read_f32_fn(const float *x, int64_t begin, int64_t end, float *sink);
+/* Reads x[begin, end) so many times; the sum of it goes to *sink. */
+typedef void hn_peak_read_f32_fn(const float *x, int64_t begin, int64_t end, int64_t times, float *sink);
 hn_peak_read_f32_fn hn_peak_read_f32_avx512, hn_peak_read_f32_avx2, hn_peak_read_f32_c;
 
 #endif

@@ -15,23 +15,33 @@ HN_INLINE float lane_sum(vf v) {
 
 double HN_SIMD_NAME(hn_peak_fma_f32)(int64_t rounds, float *sink) {
   vf chain[CHAINS], factor = v_set(0.999F), step = v_set(*sink); /* *sink is not known to the compiler */
+  HN_UNROLL
   for (int i = 0; i < CHAINS; ++i) chain[i] = v_set((float)i);
-  for (int64_t round = 0; round < rounds; ++round)
+  for (int64_t round = 0; round < rounds; ++round) {
+    HN_UNROLL
     for (int i = 0; i < CHAINS; ++i) chain[i] = chain[i] * factor + step;
+  }
+  HN_UNROLL
   for (int i = 1; i < CHAINS; ++i) chain[0] += chain[i];
   *sink = lane_sum(chain[0]);
   return 2.0 * CHAINS * HN_LANES * (double)rounds;
 }
 
-void HN_SIMD_NAME(hn_peak_read_f32)(const float *x, int64_t begin, int64_t end, float *sink) {
+void HN_SIMD_NAME(hn_peak_read_f32)(const float *x, int64_t begin, int64_t end, int64_t times, float *sink) {
   enum { STEP = 8 };
   vf sum[STEP];
-  int64_t i = begin;
+  float total = 0;
+  HN_UNROLL
   for (int j = 0; j < STEP; ++j) sum[j] = v_set(0);
-  for (; end - i >= STEP * HN_LANES; i += STEP * HN_LANES)
-    for (int j = 0; j < STEP; ++j) sum[j] += v_load(x + i + j * HN_LANES);
+  for (; times > 0; --times) {
+    int64_t i = begin;
+    for (; end - i >= STEP * HN_LANES; i += STEP * HN_LANES) {
+      HN_UNROLL
+      for (int j = 0; j < STEP; ++j) sum[j] += v_load(x + i + j * HN_LANES);
+    }
+    for (; i < end; ++i) total += x[i];
+  }
+  HN_UNROLL
   for (int j = 1; j < STEP; ++j) sum[0] += sum[j];
-  float total = lane_sum(sum[0]);
-  for (; i < end; ++i) total += x[i];
-  *sink = total;
+  *sink = total + lane_sum(sum[0]);
 }
