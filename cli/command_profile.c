@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_profile.c - hone profile: where the time of a run goes, layer by layer. */
 #include "cli.h"
+#include <stdlib.h>
 #include <string.h>
 
 const cli_option cli_profile_options[] = {
     {"runs", CLI_INT, "N", .doc = "minimum number of profiled runs; default 10", .low = 1, .high = 1e7},
     {"duration", CLI_REAL, "S", .doc = "minimum duration of profiling in seconds; default 1", .high = 1e6},
     {"warmUp", CLI_REAL, "MS", .doc = "warm-up time before measuring; default 200", .high = 1e6},
+    {"by", CLI_TEXT, "WHAT", .doc = "rows: layer (the default), type, onnx-node or module"},
+    {"cold", CLI_FLAG, .doc = "empty the caches before each run, as after a pause; main memory is the roof then"},
+    {"warm", CLI_FLAG, .doc = "run after run, the default"},
+    {"csv", CLI_FLAG, .doc = "the rows alone, as CSV"},
     {"top", CLI_INT, "K", .doc = "rows of the list of candidates; default 5", .low = 1, .high = 1000},
     {0},
 };
@@ -32,8 +37,8 @@ static void name_next(cli_tool *cli, const cli_model *model, const hone_session 
   double most_ns = -1;
   hone_step_profile step;
   for (int i = 0; hone_session_step(session, i, &step) == HONE_OK; ++i) {
-    if (step.mean_ns <= most_ns) continue;
-    most_ns = step.mean_ns;
+    if (step.median_ns <= most_ns) continue;
+    most_ns = step.median_ns;
     (void)snprintf(name, sizeof name, "%s", step.name);
   }
   if (strstr(name, "/convert_")) *strstr(name, "/convert_") = 0;
@@ -45,36 +50,123 @@ static void name_next(cli_tool *cli, const cli_model *model, const hone_session 
   }
 }
 
-static int profile(cli_tool *cli, const cli_model *model, hone_session **session) {
+enum { PLAIN_RUNS = 1024 };
+
+/* What a profile is measured with. */
+typedef struct profiler {
+  hone_session *session;
+  unsigned char *evicted; /* read and written between runs when they are to be cold; NULL: warm */
+  size_t evicted_bytes;
+  cli_load load;
+  double plain_ms[PLAIN_RUNS]; /* the latest runs without profiling */
+  int64_t plain_count;
+} profiler;
+
+/* Twice the last cache; where that is shared by a whole server, as much as one should take. */
+static int open_cold(cli_tool *cli, profiler *p) {
+  enum { LEAST_MIB = 64, MOST_MIB = 1024 };
+  hone_facts facts;
+  hone_device_facts(cli->device, &facts);
+  size_t bytes = 2 * facts.l3_bytes;
+  if (bytes < (size_t)LEAST_MIB << 20) bytes = (size_t)LEAST_MIB << 20;
+  if (bytes > (size_t)MOST_MIB << 20) bytes = (size_t)MOST_MIB << 20;
+  p->evicted = malloc(bytes);
+  p->evicted_bytes = bytes;
+  return p->evicted ? CLI_EXIT_OK : cli_fail(cli, HONE_NO_MEMORY);
+}
+
+static void evict(const profiler *p) {
+  enum { LINE = 64 };
+  volatile unsigned char *bytes = p->evicted;
+  for (size_t at = 0; bytes && at < p->evicted_bytes; at += LINE) bytes[at] = (unsigned char)(bytes[at] + 1);
+}
+
+/* Runs for at least so long and so many times; profiled: the session records its steps. */
+static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_runs, bool profiled) {
+  double spent_ms = 0;
+  for (int64_t runs = 0; runs < least_runs || spent_ms < least_ms; ++runs) {
+    evict(p);
+    const double start_ms = cli_now_ms();
+    const hone_status status = hone_session_run(p->session);
+    if (status != HONE_OK) return cli_fail_session(cli, p->session, status);
+    const double run_ms = cli_now_ms() - start_ms;
+    spent_ms += run_ms;
+    if (profiled)
+      cli_load_add(&p->load, run_ms);
+    else
+      p->plain_ms[p->plain_count++ % PLAIN_RUNS] = run_ms;
+    if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
+  }
+  return CLI_EXIT_OK;
+}
+
+/* Half of the runs without profiling come before the profiled ones and half after, so that a drift of the machine's
+ * clock is not taken for the profiler's cost. */
+static int measure(cli_tool *cli, profiler *p) {
+  const double most_ms = 1e3 * cli_real(cli, "duration", 1);
+  const int64_t runs = cli_int(cli, "runs", 10);
+  int code = run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
+  if (code != CLI_EXIT_OK) return code;
+  hone_session_set_profile(p->session, true);
+  cli_load_begin(&p->load);
+  code = run_for(cli, p, most_ms, runs, true);
+  if (code != CLI_EXIT_OK) return code;
+  hone_session_set_profile(p->session, false);
+  return run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
+}
+
+static double plain_median_ns(profiler *p) {
+  const size_t count = (size_t)(p->plain_count < PLAIN_RUNS ? p->plain_count : PLAIN_RUNS);
+  qsort(p->plain_ms, count, sizeof p->plain_ms[0], cli_compare_doubles);
+  return count ? 1e6 * p->plain_ms[count / 2] : 0;
+}
+
+static int read_by(const cli_tool *cli, hone_profile_by *out) {
+  static const char *const names[HONE_BY_COUNT] = {"layer", "type", "onnx-node", "module"};
+  const char *given = cli_text(cli, "by");
+  *out = HONE_BY_LAYER;
+  for (int i = 0; given && i < HONE_BY_COUNT; ++i)
+    if (strcmp(given, names[i]) == 0) {
+      *out = (hone_profile_by)i;
+      return CLI_EXIT_OK;
+    }
+  return given ? cli_usage_error(cli, "--by is %s; it may be layer, type, onnx-node or module", given) : CLI_EXIT_OK;
+}
+
+static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
-  hone_status status = cli_open_session(cli, model->engine, session);
-  if (status != HONE_OK) return cli_fail(cli, status);
-  int code = cli_measure_device(cli); /* the roofs that layers are held against */
-  if (code != CLI_EXIT_OK) return code;
-  code = cli_fill_inputs(cli, model, *session);
-  if (code == CLI_EXIT_OK) code = cli_run_for(cli, *session, cli_real(cli, "warmUp", 200), 1, NULL);
-  if (code != CLI_EXIT_OK) return code;
-  hone_session_set_profile(*session, true);
-  static cli_load load; /* large for a stack */
-  cli_load_begin(&load);
-  code = cli_run_for(cli, *session, 1e3 * cli_real(cli, "duration", 1), cli_int(cli, "runs", 10), &load);
-  if (code != CLI_EXIT_OK) return code;
   hone_report_options options;
   cli_report_options(cli, &options);
+  int code = read_by(cli, &options.by);
+  if (code != CLI_EXIT_OK) return code;
+  hone_status status = cli_open_session(cli, model->engine, &p->session);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  code = cli_measure_device(cli); /* the roofs that layers are held against */
+  if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, p->session);
+  if (code == CLI_EXIT_OK) code = cli_run_for(cli, p->session, cli_real(cli, "warmUp", 200), 1, NULL);
+  if (code == CLI_EXIT_OK && cli_has(cli, "cold")) code = open_cold(cli, p);
+  if (code == CLI_EXIT_OK) code = measure(cli, p);
+  if (code != CLI_EXIT_OK) return code;
   options.top = (int)cli_int(cli, "top", 5);
-  status = hone_report_profile(*session, &options, cli_write_file, stdout, diag);
+  options.csv = cli_has(cli, "csv");
+  options.cold = cli_has(cli, "cold");
+  options.unprofiled_ns = plain_median_ns(p);
+  status = hone_report_profile(p->session, &options, cli_write_file, stdout, diag);
   fflush(stdout);
-  cli_load_end(cli, &load, 0);
-  name_next(cli, model, *session);
+  cli_load_end(cli, &p->load, 0);
+  name_next(cli, model, p->session);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
 int cli_command_profile(cli_tool *cli) {
   static cli_model model;
-  hone_session *session = NULL;
+  static profiler p; /* large for a stack */
+  if (cli_has(cli, "cold") && cli_has(cli, "warm")) return cli_usage_error(cli, "--cold and --warm: only one can be");
+  if (cli_has(cli, "csv") && cli_has(cli, "json")) return cli_usage_error(cli, "--csv and --json: only one can be");
   int code = cli_open_model(cli, &model);
-  if (code == CLI_EXIT_OK) code = profile(cli, &model, &session);
-  hone_session_destroy(session);
+  if (code == CLI_EXIT_OK) code = profile(cli, &model, &p);
+  free(p.evicted);
+  hone_session_destroy(p.session);
   cli_close_model(cli, &model);
   return code;
 }

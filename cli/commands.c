@@ -81,7 +81,9 @@ static const cli_command profile = {
                cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
                cli_schedule_options},
     .examples = "  hone profile model.hone\n"
-                "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n",
+                "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n"
+                "  hone profile model.hone --by module\n"
+                "  hone profile model.hone --cold --csv > layers.csv\n",
     .run = cli_command_profile,
 };
 

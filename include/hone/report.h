@@ -9,6 +9,16 @@
 extern "C" {
 #endif
 
+/* What the rows of a profile stand for. */
+typedef enum hone_profile_by {
+  HONE_BY_LAYER,     /* a step of the engine */
+  HONE_BY_TYPE,      /* all steps of an operator */
+  HONE_BY_ONNX_NODE, /* the model's nodes that a step stands for */
+  HONE_BY_MODULE, /* the first two parts of the nodes' names, as frameworks write them: "features.3", "encoder/layer.0"
+                   */
+  HONE_BY_COUNT
+} hone_profile_by;
+
 typedef struct hone_report_options {
   uint32_t struct_size;
   bool json, color;
@@ -20,10 +30,17 @@ typedef struct hone_report_options {
   bool all;  /* explain: every node in full, not a line each */
   const hone_profile_shape *shapes; /* check: as hone_build_options has them */
   int shape_count;
+  hone_profile_by by; /* profile */
+  bool csv;           /* profile: the rows alone, as RFC 4180 has them */
+  bool cold;          /* profile: nothing was left in caches before a run; layers are held against main memory */
+  double
+      unprofiled_ns; /* profile: the median of runs without profiling, which its overhead is told from; 0: not told */
 } hone_report_options;
 
-/* The layer profile of a session that ran with profiling on: layer, type, time, % of total; total, FPS; top
- * optimisation candidates; shares by class; what fell back to the reference. INVALID when nothing was profiled. */
+/* The layer profile of a session that ran with profiling on: layer, type, median time, % of total, what bounds it and
+ * the share of that roof; total, FPS; top optimisation candidates by time above their roofs; shares by class; what fell
+ * back to the reference. Roofs are those of the first device's facts (hone_device_measure). INVALID when nothing was
+ * profiled. */
 HONE_API HONE_CHECKED hone_status hone_report_profile(const hone_session *session, const hone_report_options *options,
                                                       hone_write_fn write, void *user, hone_diagnostics *diag);
 /* What an engine holds: inputs, outputs, steps with tactics, formats, measured errors, memory. */
@@ -65,7 +82,7 @@ HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine,
 /* Per-step numbers of a profiled session, for programs: of the schedule that ran last. Borrowed pointers. */
 typedef struct hone_step_profile {
   const char *name, *op, *provider, *tactic;
-  double mean_ns, min_ns, max_ns, median_ns;
+  double mean_ns, min_ns, max_ns, median_ns, p99_ns;
   hone_cost cost;
   bool reference; /* ran on the reference backend */
 } hone_step_profile;

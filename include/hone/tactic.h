@@ -145,6 +145,10 @@ typedef struct hone_tactic {
   int64_t (*overlay)(const hone_query *query, int input, int output);
   /* hone_needs.efficiency where it does not depend on the query. */
   double efficiency;
+  /* An algorithm that needs fewer operations than the op's cost counts ("Winograd F(4x4,3x3)"), and how many times
+   * fewer at most; NULL and 0: none. */
+  const char *algorithm;
+  double fewer;
   const char *library; /* the vendor's library that it calls, as users know it ("CUBLAS_LT"); NULL: none */
 } hone_tactic;
 

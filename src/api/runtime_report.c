@@ -3,6 +3,7 @@
 #include "base/arguments.h"
 #include "base/file.h"
 #include "device/isa.h"
+#include "report/bound.h"
 #include "report/report.h"
 #include "run/session.h"
 #include "tensor/shape.h"
@@ -40,16 +41,10 @@ static hone_status end(report *r, hone_status status, hone_write_fn write, void 
   return status;
 }
 
-/* The work of each step at the shapes of the current instance; as at build where they are not known. */
-static hone_cost step_cost(const hone_session *session, const hn_plan *plan, const hn_plan_step *step) {
-  hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
-  if (!plan->dynamic || !session->current || session->current->plan != plan || !step->op || !step->op->cost ||
-      step->in_count > HONE_MAX_PORTS * 2 || step->out_count > HONE_MAX_PORTS)
-    return step->cost;
-  if (hn_plan_step_facts(plan, step, session->current->symbols, in, out, NULL) != HONE_OK) return step->cost;
-  for (int i = 0; i < step->out_count; ++i)
-    if (out[i].type.kind == HONE_TENSOR && !hn_shape_known(&out[i].type.shape)) return step->cost;
-  return step->op->cost(&step->attrs, in, step->in_count, out, step->out_count);
+/* The work of a step at the shapes of the current instance; of a schedule that has none, as at build. */
+static hn_work step_work(const hone_session *session, const hn_plan *plan, const hn_plan_step *step) {
+  const bool current = session->current && session->current->plan == plan;
+  return hn_step_work(plan, step, current ? session->current->symbols : NULL);
 }
 
 /* Of the shapes that ran last; of a schedule that did not, its opt shapes'. */
@@ -67,14 +62,14 @@ static hone_status make_profile(report *r, const hone_session *session) {
   const hn_plan *plan = schedules->plans[schedule];
   hn_trace trace;
   HN_TRY(hn_session_trace(session, schedule, &r->arena, &trace, r->diag));
-  hone_cost *costs = HN_NEW(&r->arena, hone_cost, plan->step_count + 1);
-  if (!costs) return HONE_NO_MEMORY;
-  for (int s = 0; s < plan->step_count; ++s) costs[s] = step_cost(session, plan, &plan->steps[s]);
+  hn_work *work = HN_NEW(&r->arena, hn_work, plan->step_count + 1);
+  if (!work) return HONE_NO_MEMORY;
+  for (int s = 0; s < plan->step_count; ++s) work[s] = step_work(session, plan, &plan->steps[s]);
   const hn_profile_input input = {.name = schedules->name,
                                   .plan = plan,
                                   .schedule_count = schedules->count,
                                   .trace = &trace,
-                                  .costs = costs,
+                                  .work = work,
                                   .facts = &session->engine->devices[0]->facts,
                                   .batch = batch_of(session, plan)};
   return hn_report_profile(&input, options, &r->arena, &r->text);
@@ -200,7 +195,8 @@ hone_status hone_session_step(const hone_session *session, int index, hone_step_
                                        .min_ns = times->min_ns,
                                        .max_ns = times->max_ns,
                                        .median_ns = times->median_ns,
-                                       .cost = step_cost(session, plan, step),
+                                       .p99_ns = times->p99_ns,
+                                       .cost = step_work(session, plan, step).cost,
                                        .reference = hn_step_is_reference(step)};
   }
   hn_arena_deinit(&arena);

@@ -8,7 +8,7 @@
 typedef struct hn_trace_step {
   int step; /* of the schedule's plan */
   int64_t runs;
-  double total_ns, min_ns, max_ns, median_ns;
+  double total_ns, min_ns, max_ns, median_ns, p99_ns;
 } hn_trace_step;
 
 typedef struct hn_trace {
@@ -16,8 +16,8 @@ typedef struct hn_trace {
   int64_t runs;
   int step_count;
   hn_trace_step *steps;
-  double total_ns;  /* host time of all runs, end to end */
-  double median_ns; /* of one run */
+  double total_ns;          /* host time of all runs, end to end */
+  double median_ns, p99_ns; /* of one run */
 } hn_trace;
 
 #endif

@@ -52,12 +52,16 @@ static int compare_floats(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median_of(const hn_step_samples *samples, float *sorted) {
+/* Of the latest samples; the 99th percentile is the least that 99 % are not above. */
+static void percentiles(const hn_step_samples *samples, float *sorted, double *out_median_ns, double *out_p99_ns) {
   const int64_t count = samples->runs < HN_PROFILE_SAMPLES ? samples->runs : HN_PROFILE_SAMPLES;
-  if (count == 0) return 0;
+  *out_median_ns = *out_p99_ns = 0;
+  if (count == 0) return;
   memcpy(sorted, samples->latest_ns, (size_t)count * sizeof *sorted);
   qsort(sorted, (size_t)count, sizeof *sorted, compare_floats);
-  return count % 2 ? (double)sorted[count / 2] : ((double)sorted[count / 2 - 1] + (double)sorted[count / 2]) / 2;
+  const double upper = (double)sorted[count / 2];
+  *out_median_ns = count % 2 ? upper : ((double)sorted[count / 2 - 1] + upper) / 2;
+  *out_p99_ns = (double)sorted[(99 * count + 99) / 100 - 1];
 }
 
 hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena *arena, hn_trace *out,
@@ -70,19 +74,20 @@ hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena
   float sorted[HN_PROFILE_SAMPLES];
   hn_trace_step *steps = HN_NEW(arena, hn_trace_step, plan->step_count);
   if (!steps) return HN_FAIL_MEMORY(diag);
-  for (int s = 0; s < plan->step_count; ++s)
+  for (int s = 0; s < plan->step_count; ++s) {
     steps[s] = (hn_trace_step){.step = s,
                                .runs = samples[s].runs,
                                .total_ns = samples[s].total_ns,
                                .min_ns = samples[s].min_ns,
-                               .max_ns = samples[s].max_ns,
-                               .median_ns = median_of(&samples[s], sorted)};
+                               .max_ns = samples[s].max_ns};
+    percentiles(&samples[s], sorted, &steps[s].median_ns, &steps[s].p99_ns);
+  }
   const hn_step_samples *whole = &samples[plan->step_count];
   *out = (hn_trace){.schedule = schedule,
                     .runs = whole->runs,
                     .step_count = plan->step_count,
                     .steps = steps,
-                    .total_ns = whole->total_ns,
-                    .median_ns = median_of(whole, sorted)};
+                    .total_ns = whole->total_ns};
+  percentiles(whole, sorted, &out->median_ns, &out->p99_ns);
   return HONE_OK;
 }

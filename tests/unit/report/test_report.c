@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_report.c - reports of a plan and a trace made by hand: every number in them is known. */
 #include "ops/registry.h"
+#include "report/bound.h"
 #include "report/grid.h"
 #include "report/report.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@ typedef struct fixture {
   hone_tactic fast, slow;
   hn_plan_step steps[4];
   hn_trace_step times[4];
-  hone_cost costs[4];
+  hn_work work[4];
   hn_plan plan;
   hn_trace trace;
   hone_facts facts;
@@ -46,15 +48,19 @@ static fixture *open_fixture(void) {
                                  .provider = i == 2 ? "ref" : "cpu",
                                  .tactic = i == 2 ? &f->slow : &f->fast};
     assert_non_null(f->steps[i].op);
-    f->times[i] = (hn_trace_step){.step = i, .runs = 2, .total_ns = rows[i].total_ns};
-    f->costs[i] = (hone_cost){.flops = rows[i].flops, .bytes_read = rows[i].bytes};
+    f->times[i] = (hn_trace_step){.step = i,
+                                  .runs = 2,
+                                  .total_ns = rows[i].total_ns,
+                                  .median_ns = rows[i].total_ns / 2,
+                                  .p99_ns = rows[i].total_ns};
+    f->work[i] = (hn_work){.cost = {.flops = rows[i].flops, .bytes_read = rows[i].bytes}, .in_bytes = rows[i].bytes};
   }
   f->steps[0].params = (hone_params){.count = 1, .items = {{"oc", 4}}};
   f->steps[3].caused_by = "c";
   f->plan = (hn_plan){.step_count = 4, .steps = f->steps};
   f->trace = (hn_trace){.runs = 2, .step_count = 4, .steps = f->times, .total_ns = 11e6, .median_ns = 5.4e6};
   f->facts = (hone_facts){.name = "box", .threads = 1, .roofs = {[HONE_ROOF_F32] = 400e9, [HONE_ROOF_MEMORY] = 10e9}};
-  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->costs, &f->facts, 3};
+  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 3};
   return f;
 }
 
@@ -74,13 +80,17 @@ static void test_profile_text(void **state) {
   const hone_report_options options = {.struct_size = sizeof options};
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "net on box, 1 thread\n");
-  check_has(f, "1  c            conv      3.0000  60.0    200.0   1.0  cpu.fast{oc=4}\n");
-  check_has(f, "2  r            relu      1.0000  20.0        -     -  ref.eval\n");
-  check_has(f, "total       5.5000 ms a run, 545.5 FPS (median 5.4000 ms, 2 runs, batch 3)\n");
-  check_has(f, "5.0000 ms in sum + 0.5000 ms between them (9.1 %) = end to end\n");
+  check_has(f, "1  c            conv      3.0000  6.0000  60.0  600.0  3.00    200.0   1.0  compute f32      50");
+  check_has(f, "2  r            relu      1.0000  2.0000  20.0      -  0.01        -     -  memory            0");
+  check_has(f, "total       5.4000 ms a run, 555.6 FPS (median of 2 runs, p99 0.0000 ms, batch 3)\n");
+  check_has(f, "5.0000 ms in sum + 0.5000 ms between them (9.1 %) = 5.5000 ms end to end, in the mean\n");
+  check_has(f, "GEMM share  60.0 % of the time");
+  check_has(f, "the rest: Activation 20.0 %, Convert 20.0 %\n");
+  check_has(f, "roofs       1.6008 ms: the layers in sum reach 32 % of what their roofs allow\n");
   check_has(f, "transfers   none: every step works in the host's memory\n");
   check_has(f, "20.00 % of the time ran on the reference: r (relu)\n");
-  check_has(f, "Top 3 optimization candidates\n  1. c (conv): 3.0000 ms, 60.0 %; 50 % of the compute roof\n");
+  check_has(f, "Top 3 optimization candidates, by what lies above their roofs\n"
+               "  1. c (conv): 3.0000 ms, 60.0 %; compute f32, 50 % of the roof, 1.5000 ms above it\n");
   check_has(f, "runs on the reference: no fast tactic takes it");
   check_has(f, "changes the layout for c\n");
   check_has(f, "Convolution       60.0 %");
@@ -106,11 +116,12 @@ static void test_profile_transfers(void **state) {
   f->times[0].total_ns = 5e6;
   f->times[1].total_ns = 1e6;
   f->times[3].total_ns = 2e6;
+  for (int i = 0; i < 4; ++i) f->times[i].median_ns = f->times[i].total_ns / 2;
   const hone_report_options options = {.struct_size = sizeof options, .top = 3};
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "a transfer between host and device for y\n");
-  check_has(f, "H2D 0.5000 ms (9.1 %), inference 72.7 %, D2H 1.0000 ms (18.2 %), 2 copies\n");
-  check_has(f, "Top 3 optimization candidates\n  1. c (conv)");
+  check_has(f, "H2D 0.5000 ms (9.3 %), inference 72.2 %, D2H 1.0000 ms (18.5 %), 2 copies\n");
+  check_has(f, "Top 3 optimization candidates, by what lies above their roofs\n  1. c (conv)");
   const hone_report_options json = {.struct_size = sizeof json, .json = true};
   assert_int_equal(hn_report_profile(&f->input, &json, &f->arena, &f->out), HONE_OK);
   check_has(f, "\"h2d_ms\": 0.5");
@@ -126,8 +137,97 @@ static void test_profile_json(void **state) {
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   check_has(f, "\"mean_ms\": 5.5");
   check_has(f, "\"reference_percent\": 20");
-  check_has(f, "\"candidates\": [\"c\", \"r\", \"c/convert_0\"]");
+  check_has(f, "\"candidates\": [\"c\", \"c/convert_0\", \"r\"]");
   check_has(f, "\"caused_by\": \"c\"");
+  close_fixture(f);
+}
+
+/* Rows of types, nodes and modules, CSV, and the cost of profiling. */
+static void test_profile_views(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  static const char *const nodes[] = {"/body/block.0/conv/Conv", "/body/block.0/act/Relu"};
+  f->steps[0].origins = nodes;
+  f->steps[0].origin_count = 2;
+  f->steps[2].origins = &nodes[1];
+  f->steps[2].origin_count = 1;
+  hone_report_options options = {.struct_size = sizeof options, .by = HONE_BY_MODULE, .unprofiled_ns = 5e6};
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(f, "body/block.0   4.0000  80.0       2  600.0    150.0   0.8      38\n");
+  check_has(f, "(no module)    1.0000  20.0       1      -        -   1.0      10\n");
+  check_has(f, "profiling   +8.0 %: a run without it takes 5.0000 ms\n");
+  options.by = HONE_BY_ONNX_NODE;
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(f, "/body/block.0/conv/Conv + /body/block.0/act/Relu   3.0000");
+  options.by = HONE_BY_TYPE;
+  options.csv = true;
+  hn_text_clear(&f->out);
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  assert_string_equal(hn_text_string(&f->out),
+                      "name,median_ms,percent,layers,flops\r\nconv,3.000000,60.000,1,600000000\r\n"
+                      "convert,1.000000,20.000,1,0\r\nrelu,1.000000,20.000,1,1000\r\n");
+  options.by = HONE_BY_LAYER;
+  f->steps[0].name = "a \"b\", c";
+  assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
+  check_has(
+      f, "1,\"a \"\"b\"\", c\",conv,Convolution,cpu.fast{oc=4},,3.000000,6.000000,60.000,600000000,3000000,0,3000000,0,"
+         "compute f32,50.00,1.500000\r\n");
+  close_fixture(f);
+}
+
+static void assert_close(double got, double want, double within) {
+  if (fabs(got - want) > within) fail_msg("%.12g, not %.12g", got, want);
+}
+
+/* Which roof a step is held against: by the type it multiplies, the caches that hold its bytes, and its algorithm. */
+static void test_bounds(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  static int numbers[2] = {0, 1};
+  static hn_plan_tensor tensors[2] = {{.name = "x", .type.dtype = HONE_F32}, {.name = "y", .type.dtype = HONE_F32}};
+  f->plan.tensors = tensors;
+  f->steps[0].in_count = f->steps[0].out_count = 1;
+  f->steps[0].in = &numbers[0];
+  f->steps[0].out = &numbers[1];
+  f->plan.weights_bytes = 4000;
+  hone_facts facts = {.threads = 1, .host_memory = true, .l1_bytes = 1000, .l2_bytes = 10000};
+  facts.roofs[HONE_ROOF_F32] = 100e9;
+  facts.roofs[HONE_ROOF_L1] = 100e9;
+  facts.roofs[HONE_ROOF_L2] = 50e9;
+  facts.roofs[HONE_ROOF_MEMORY] = 10e9;
+  hn_work work = {.in_bytes = 300, .out_bytes = 300};
+  hn_bound bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 60);
+  assert_int_equal(bound.kind, HN_BOUND_LATENCY); /* 6 of 60 ns, and short */
+  assert_int_equal(bound.level, HONE_ROOF_L1);
+  assert_close(bound.memory_ns, 6, 1e-9);
+  work.params_bytes = 1000; /* the network's 4,000 bytes lie a quarter in L1, the rest in L2; so do these */
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 30);
+  assert_int_equal(bound.kind, HN_BOUND_MEMORY);
+  assert_close(bound.memory_ns, 600 * (0.625 / 100 + 0.375 / 50) + 1000 * (0.25 / 100 + 0.75 / 50), 1e-9);
+  assert_int_equal(bound.level, HONE_ROOF_L2);
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, true, 160);
+  assert_close(bound.memory_ns, 160, 1e-9);
+  assert_close(bound.share, 1, 1e-9);
+  work.cost.flops = 1e6;
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 20e3);
+  assert_int_equal(bound.kind, HN_BOUND_COMPUTE);
+  assert_close(bound.compute_ns, 1e4, 1e-6);
+  assert_null(bound.reason);
+  f->fast.algorithm = "Winograd F(2x2,3x3)";
+  f->fast.fewer = 2.25;
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 20e3);
+  assert_close(bound.compute_ns, 1e4 / 2.25, 1e-6);
+  assert_string_equal(bound.reason, "Winograd F(2x2,3x3)");
+  f->fast.fewer = 0;
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 5e3);
+  assert_non_null(bound.reason); /* twice the roof is not left without a word */
+  tensors[0].type.dtype = HONE_U8;
+  assert_int_equal(hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 20e3).unit, HONE_ROOF_F32);
+  facts.roofs[HONE_ROOF_INT8] = 400e9; /* there is a roof of bytes, now */
+  bound = hn_step_bound(&f->plan, &f->steps[0], &work, &facts, false, 20e3);
+  assert_int_equal(bound.unit, HONE_ROOF_INT8);
+  assert_close(bound.compute_ns, 2.5e3, 1e-6);
+  tensors[0].type.dtype = HONE_F32;
   close_fixture(f);
 }
 
@@ -314,7 +414,8 @@ static void test_classes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_profile_text),    cmocka_unit_test(test_profile_transfers),
-      cmocka_unit_test(test_profile_json),    cmocka_unit_test(test_explain),
+      cmocka_unit_test(test_profile_json),    cmocka_unit_test(test_profile_views),
+      cmocka_unit_test(test_bounds),          cmocka_unit_test(test_explain),
       cmocka_unit_test(test_explain_damaged), cmocka_unit_test(test_grid),
       cmocka_unit_test(test_grid_fits),       cmocka_unit_test(test_classes),
   };

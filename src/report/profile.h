@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile.h - a layer profile, gathered once and written as text, JSON or CSV. */
+#ifndef HN_REPORT_PROFILE_H
+#define HN_REPORT_PROFILE_H
+
+#include "report/bound.h"
+#include "report/report.h"
+
+typedef struct hn_profile_row {
+  const hn_plan_step *step;
+  const hn_trace_step *times;
+  const hn_work *work;
+  hn_bound bound;
+  double mean_ns, median_ns, share; /* share: percent of the layers' sum, by medians */
+  double above_ns;                  /* the median above the roof: what could be saved at most */
+  double gflops, gbytes;            /* per second; 0: not known. gbytes: of what is compulsory */
+  const char *tactic;               /* with its parameters */
+  const char *storage;              /* "f32 nchw16c", "f32 > bf16 nchw32c" */
+} hn_profile_row;
+
+/* Layers of one class, type, node or module together. */
+typedef struct hn_profile_group {
+  const char *name;
+  double median_ns, floor_ns, flops, bytes;
+  int count;
+} hn_profile_group;
+
+typedef struct hn_profile {
+  const hn_profile_input *in;
+  const hone_report_options *options;
+  hn_arena *arena;
+  int count, class_count, group_count;
+  hn_profile_row *rows;                   /* in the order of execution */
+  hn_profile_row **candidates;            /* by what could be saved, the most first */
+  hn_profile_group *classes;              /* by time, the longest first */
+  hn_profile_group *groups;               /* what options->by asks for; 0 of them by layer */
+  double sum_ns, reference_ns;            /* of medians: layers; those on the reference */
+  double mean_sum_ns, mean_ns, median_ns; /* layers by their means; one run, end to end */
+  double gemm_ns, floor_ns;               /* of the sum: convolutions and products; at the roofs */
+  double to_device_ns, to_host_ns;        /* of the sum: transfers between memory spaces */
+  int transfers;
+  double fps;
+} hn_profile;
+
+/* Rows of options->by (profile_groups.c): key() of each row names its group. */
+hone_status hn_profile_group_by(hn_profile *profile);
+hone_status hn_profile_classes(hn_profile *profile);
+bool hn_profile_is_gemm(const char *report_class);
+const char *hn_profile_class(const hn_profile_row *row);
+
+void hn_profile_write_text(const hn_profile *profile, hn_text *out);
+void hn_profile_write_json(const hn_profile *profile, hn_text *out);
+void hn_profile_write_csv(const hn_profile *profile, hn_text *out);
+
+int hn_profile_top(const hn_profile *profile); /* candidates that are listed */
+double hn_percent(double part, double whole);  /* 0 of nothing */
+
+#endif
