@@ -3,13 +3,13 @@
 """quantised.py - quantised networks for bench/compare.py, and how often hone and ONNX Runtime agree on photos.
 
     python3 bench/quantised.py make FLOAT.onnx OUT.onnx [--signed] [--dynamic] [--images FOLDER --mean ... --std ...] [--count 8]
-    python3 bench/quantised.py agree MODEL.onnx FOLDER [--count 500]
+    python3 bench/quantised.py agree MODEL.onnx FOLDER [--count 500] [--flags=--bf16 --least 0.99]
 
 make: Q/DQ per channel by ONNX Runtime's own tools, ranges of the first images or of random numbers; FLOAT.onnx may be
 a zoo model's name. --signed: activations are i8, else u8. Free dims are 1 for that.
 --dynamic: ranges are found by each run (ConvInteger, MatMulInteger).
 agree: the first class of both on the photos of a folder (RGB, cut to 224x224 from the centre, /255, less mean, by
-std), on the same tensors; exit 1 below 99.8 %.
+std), on the same tensors; exit 1 below 99.8 % (--least). --flags: of `hone build`, words apart by blanks.
 Needs Pillow beside the packages of bench/requirements.txt where photos are read."""
 import argparse
 import os
@@ -91,7 +91,7 @@ def agree(arguments, folder):
     ort = peers.OnnxRuntime(arguments.model, 1)
     port, result = ort.session.get_inputs()[0].name, ort.session.get_outputs()[0].name
     subprocess.run([hone_api.TOOL, "build", arguments.model, "-o", engine, "--shapes", f"{port}:1x3x224x224",
-                    "--threads", "1"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    "--threads", "1", *arguments.flags.split()], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     hone = hone_api.Hone(engine, 1)
     same = equal = count = 0
     worst = 0.0
@@ -106,7 +106,7 @@ def agree(arguments, folder):
         if got.argmax() != want.argmax():
             print(f"{name}: class {got.argmax()}, onnxruntime says {want.argmax()}")
     print(f"the same first class on {same} of {count} photos, equal bits on {equal}; largest relative L2 {worst:.1e}")
-    return 0 if count and same >= LEAST * count else 1
+    return 0 if count and same >= arguments.least * count else 1
 
 
 def main():
@@ -123,6 +123,8 @@ def main():
     two.add_argument("model")
     two.add_argument("folder")
     two.add_argument("--count", type=int, default=500)
+    two.add_argument("--flags", default="")
+    two.add_argument("--least", type=float, default=LEAST)
     for command in (one, two):
         command.add_argument("--mean", default=MEAN)
         command.add_argument("--std", default=STD)

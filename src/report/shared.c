@@ -92,8 +92,7 @@ hone_status hn_report_options_take(hone_diagnostics *diag, const hone_report_opt
   HN_TRY(hn_argument_range(diag, "report option shape_count", out->shape_count, 0, INT32_MAX));
   if (out->shape_count > 0 && !out->shapes)
     return HN_FAIL(diag, HONE_INVALID, "report option shapes is NULL, and shape_count is %d", out->shape_count);
-  if (!(out->unprofiled_ns >= 0))
-    return HN_FAIL(diag, HONE_INVALID, "report option unprofiled_ns is %g; it may be 0 or more", out->unprofiled_ns);
+  HN_TRY(hn_argument_real(diag, "report option unprofiled_ns", out->unprofiled_ns, 0));
   HN_TRY(hn_argument_range(diag, "report option by", out->by, 0, HONE_BY_COUNT - 1));
   return hn_argument_range(diag, "report option top", out->top, 0, INT32_MAX);
 }
