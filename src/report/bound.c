@@ -33,19 +33,32 @@ static double constant_bytes(const hn_plan *plan, const hn_plan_step *step, cons
   return sum;
 }
 
-/* A tactic that places its outputs and inputs in one another has nothing to do where lowering did so. */
-static bool moves_nothing(const hn_plan *plan, const hn_plan_step *step) {
-  if (!step->tactic || !step->tactic->overlay) return false;
-  for (int o = 0; o < step->out_count; ++o)
-    for (int i = 0; i < step->in_count; ++i) {
-      if (step->in[i] < 0 || step->out[o] < 0) continue;
-      const hn_plan_tensor *in = &plan->tensors[step->in[i]], *out = &plan->tensors[step->out[o]];
-      if (in->place == HN_PLACE_ARENA && out->place == HN_PLACE_ARENA &&
-          hn_plan_top(plan, step->in[i]) != hn_plan_top(plan, step->out[o]))
-        return false;
-      if (in->place != HN_PLACE_ARENA || out->place != HN_PLACE_ARENA) return false;
-    }
-  return true;
+/* Do both lie in one place of the arena? */
+static bool is_same_place(const hn_plan *plan, int a, int b) {
+  return a >= 0 && b >= 0 && plan->tensors[a].place == HN_PLACE_ARENA && plan->tensors[b].place == HN_PLACE_ARENA &&
+         hn_plan_top(plan, a) == hn_plan_top(plan, b);
+}
+
+static bool lies_with_any(const hn_plan *plan, int tensor, int count, const int *others) {
+  for (int i = 0; i < count; ++i)
+    if (is_same_place(plan, tensor, others[i])) return true;
+  return false;
+}
+
+/* A tactic that only moves bytes leaves alone what lowering put where it belongs: of the larger side (a join's output,
+ * a split's input) as much is touched as of the smaller tensors that must be moved. */
+static void leave_in_place(const hn_plan *plan, const hn_plan_step *step, const hone_fact *in, const hone_fact *out,
+                           hn_work *work) {
+  if (!step->tactic || !step->tactic->overlay) return;
+  const bool joins = work->out_bytes >= work->in_bytes;
+  const int count = joins ? step->in_count : step->out_count, others = joins ? step->out_count : step->in_count;
+  const int *tensors = joins ? step->in : step->out, *larger = joins ? step->out : step->in;
+  double moved = 0;
+  for (int i = 0; i < count; ++i)
+    if (tensors[i] >= 0 && !lies_with_any(plan, tensors[i], others, larger))
+      moved += fmin(bytes_of(joins ? &in[i].type : &out[i].type), work->out_bytes); /* or a part of a constant */
+  work->in_bytes = work->out_bytes = moved;
+  work->params_bytes = 0;
 }
 
 hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_t *symbols) {
@@ -58,7 +71,6 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
   if (step->op && step->op->cost && all_known(in, step->in_count) && all_known(out, step->out_count))
     moved = step->op->cost(&step->attrs, in, step->in_count, out, step->out_count);
   if (plan->dynamic) work.cost = moved;
-  work.moves_nothing = moves_nothing(plan, step);
   for (int i = 0; i < step->out_count; ++i) work.out_bytes += bytes_of(&out[i].type);
   for (int i = 0; i < step->in_count; ++i)
     if (step->in[i] >= 0 && plan->tensors[step->in[i]].place != HN_PLACE_CONSTANT &&
@@ -67,7 +79,10 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
   /* Of a table that is looked up in, the rows that are needed: what the operator says of its reading. */
   const double rest = fmax(0, moved.bytes_read - work.in_bytes), whole = constant_bytes(plan, step, in, true);
   const double plain = constant_bytes(plan, step, in, false);
+  work.in_place =
+      step->in_count > 0 && step->out_count > 0 && lies_with_any(plan, step->out[0], step->in_count, step->in);
   work.params_bytes = step->packed_bytes > 0 ? (double)step->packed_bytes + plain : rest < whole ? rest : whole;
+  leave_in_place(plan, step, in, out, &work);
   return work;
 }
 
@@ -100,9 +115,9 @@ static double level_holds(const hone_facts *facts, hone_roof level) {
   }
 }
 
-/* Reads bytes that are part of a set: what of the set a level holds comes from there, the rest from behind it. Adds to
- * what each level takes. */
-static void add_reading(const hone_facts *facts, double bytes, double set, bool cold, double *level_ns) {
+/* Moves bytes that are part of a set: what of the set a level holds lies there, the rest behind it. Adds to what each
+ * level takes. */
+static void add_moving(const hone_facts *facts, double bytes, double set, bool cold, double *level_ns) {
   double held = 0;
   for (hone_roof level = cold ? HONE_ROOF_MEMORY : HONE_ROOF_L1; level < HONE_ROOF_COUNT && held < 1; ++level) {
     if (!(facts->roofs[level] > 0)) continue;
@@ -113,24 +128,32 @@ static void add_reading(const hone_facts *facts, double bytes, double set, bool 
   }
 }
 
+/* Caches take in and give out at once, main memory in turns. */
+static void move(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts, bool cold,
+                 hn_bound *bound) {
+  double read_ns[HONE_ROOF_COUNT] = {0}, write_ns[HONE_ROOF_COUNT] = {0}, most_ns = -1;
+  const double activations = work->in_place ? fmax(work->in_bytes, work->out_bytes) : work->in_bytes + work->out_bytes;
+  const double own = activations + work->params_bytes + (double)step->scratch_bytes;
+  const double all = (double)plan->weights_bytes + (double)plan->arena_bytes;
+  add_moving(facts, work->in_bytes, own, cold, read_ns);
+  add_moving(facts, work->params_bytes, fmax(own, all), cold, read_ns);
+  add_moving(facts, work->out_bytes, own, cold, write_ns);
+  for (hone_roof level = HONE_ROOF_L1; level < HONE_ROOF_COUNT; ++level) {
+    const double ns =
+        level == HONE_ROOF_MEMORY ? read_ns[level] + write_ns[level] : fmax(read_ns[level], write_ns[level]);
+    bound->memory_ns += ns;
+    if (ns > most_ns) bound->level = level;
+    most_ns = fmax(ns, most_ns);
+  }
+}
+
 hn_bound hn_step_bound(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,
                        bool cold, double time_ns) {
   hn_bound bound = {.unit = unit_of(plan, step, facts), .level = HONE_ROOF_MEMORY};
   if (!(facts->roofs[HONE_ROOF_F32] > 0) || !(facts->roofs[HONE_ROOF_MEMORY] > 0)) return bound;
   const double fewer = step->tactic && step->tactic->fewer > 1 ? step->tactic->fewer : 1;
   bound.compute_ns = work->cost.flops / fewer / facts->roofs[bound.unit] * 1e9;
-  double level_ns[HONE_ROOF_COUNT] = {0};
-  if (!work->moves_nothing) {
-    const double activations = work->in_bytes + work->out_bytes;
-    const double own = activations + work->params_bytes + (double)step->scratch_bytes;
-    const double all = (double)plan->weights_bytes + (double)plan->arena_bytes;
-    add_reading(facts, activations, own, cold, level_ns);
-    add_reading(facts, work->params_bytes, fmax(own, all), cold, level_ns);
-  }
-  for (hone_roof level = HONE_ROOF_L1; level < HONE_ROOF_COUNT; ++level) {
-    bound.memory_ns += level_ns[level];
-    if (level_ns[level] > level_ns[bound.level]) bound.level = level;
-  }
+  move(plan, step, work, facts, cold, &bound);
   const bool computes = bound.compute_ns > bound.memory_ns;
   bound.floor_ns = computes ? bound.compute_ns : bound.memory_ns;
   bound.share = time_ns > 0 ? bound.floor_ns / time_ns : 0;

@@ -12,9 +12,9 @@
 typedef struct hn_work {
   hone_cost cost; /* by the operator's definition, in the types of the graph: what is compulsory */
   /* Bytes as they lie: constants packed for the kernel or read as they are, activations in their storages. What is
-   * found only where it is needed (rows of a table) counts as read. */
+   * found only where it is needed (rows of a table), or has a place already where it belongs, does not count. */
   double params_bytes, in_bytes, out_bytes;
-  bool moves_nothing; /* the outputs are where they belong already */
+  bool in_place; /* the output takes an input's place */
 } hn_work;
 
 typedef enum hn_bound_kind {
