@@ -60,6 +60,6 @@ const hone_op hn_op_center_crop_pad = {
     .traits = HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .onnx = {{"CenterCropPad", 18, HONE_LATEST}},
 };

@@ -119,5 +119,5 @@ const hone_op hn_op_channel_gather = {
     .traits = HONE_MOVES,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
 };

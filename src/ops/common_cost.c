@@ -14,6 +14,15 @@ hone_cost hn_cost_copy(const hone_attrs *attrs, const hone_fact *in, int in_coun
   return (hone_cost){.bytes_read = hn_cost_bytes(in, in_count), .bytes_written = hn_cost_bytes(out, out_count)};
 }
 
+/* Of the first input only what is selected is read. */
+hone_cost hn_cost_select(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                         int out_count) {
+  hone_cost cost = hn_cost_copy(attrs, in, in_count, out, out_count);
+  const double whole = hn_cost_bytes(in, 1);
+  if (whole > cost.bytes_written) cost.bytes_read -= whole - cost.bytes_written;
+  return cost;
+}
+
 /* A fused chain tells its operations in its attribute expr; any other row counts as one for each element. */
 hone_cost hn_cost_elementwise(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
                               int out_count) {

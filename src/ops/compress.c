@@ -59,6 +59,6 @@ const hone_op hn_op_compress = {
     .traits = HONE_AFTER_RUN,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .onnx = {{"Compress", 9, HONE_LATEST}},
 };

@@ -63,7 +63,7 @@ const hone_op hn_op_gather = {
     .traits = HONE_MOVES | HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .report_class = "Data movement",
     .onnx = {{"Gather", 1, HONE_LATEST}},
 };

@@ -43,7 +43,7 @@ const hone_op hn_op_gather_elements = {
     .traits = HONE_MOVES | HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .report_class = "Data movement",
     .onnx = {{"GatherElements", 11, HONE_LATEST}},
 };

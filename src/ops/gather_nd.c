@@ -72,7 +72,7 @@ const hone_op hn_op_gather_nd = {
     .traits = HONE_MOVES | HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .report_class = "Data movement",
     .onnx = {{"GatherND", 11, HONE_LATEST}},
 };

@@ -73,6 +73,8 @@ hone_cost hn_cost_elementwise(const hone_attrs *attrs, const hone_fact *in, int 
                               int out_count);
 hone_cost hn_cost_copy(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
                        int out_count); /* 0 flops */
+hone_cost hn_cost_select(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out,
+                         int out_count);
 double hn_cost_bytes(const hone_fact *facts, int count);
 
 /* Shorthand of elementwise rows: unary float ops differ in name, doc and expression only. */

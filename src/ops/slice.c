@@ -173,7 +173,7 @@ const hone_op hn_op_slice = {
     .traits = HONE_MOVES | HONE_WINDOWED,
     .infer = infer,
     .eval = eval,
-    .cost = hn_cost_copy,
+    .cost = hn_cost_select,
     .report_class = "Data movement",
     .onnx = {{"Slice", 1, 9, .to_input = "starts=1 ends=2 axes=3"}, {"Slice", 10, HONE_LATEST}},
 };

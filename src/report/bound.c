@@ -76,6 +76,7 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
     if (step->in[i] >= 0 && plan->tensors[step->in[i]].place != HN_PLACE_CONSTANT &&
         plan->tensors[step->in[i]].place != HN_PLACE_PACKED)
       work.in_bytes += bytes_of(&in[i].type);
+  work.in_bytes = fmin(work.in_bytes, moved.bytes_read);
   /* Of a table that is looked up in, the rows that are needed: what the operator says of its reading. */
   const double rest = fmax(0, moved.bytes_read - work.in_bytes), whole = constant_bytes(plan, step, in, true);
   const double plain = constant_bytes(plan, step, in, false);
