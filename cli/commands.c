@@ -191,6 +191,19 @@ static const cli_command doctor = {
     .run = cli_command_doctor,
 };
 
+static const cli_command peaks = {
+    .name = "peaks",
+    .doc = "show what this machine reaches at most, or what a chip does on paper",
+    .usage = "peaks [--chip NAME ...] [--list] [options]",
+    .tables = {cli_peaks_options, cli_device_options, cli_common_options},
+    .examples = "  hone peaks\n"
+                "  hone peaks --threads 1 --measure\n"
+                "  hone peaks --list\n"
+                "  hone peaks --chip A100 --chip 'RTX 4090'\n"
+                "  hone peaks --chips mine.txt --chip mine\n",
+    .run = cli_command_peaks,
+};
+
 static const cli_command help = {
     .name = "help",
     .doc = "explain the tool or one command",
@@ -211,5 +224,5 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,  &run,   &bench, &profile, &show, &passes,  &explain, &check,
-                                           &verify, &cache, &zoo,   &doctor,  &help, &version, NULL};
+const cli_command *const cli_commands[] = {&build,  &run,   &bench, &profile, &show,  &passes, &explain, &check,
+                                           &verify, &cache, &zoo,   &doctor,  &peaks, &help,   &version, NULL};

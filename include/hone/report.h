@@ -116,6 +116,26 @@ HONE_API HONE_CHECKED hone_status hone_report_check(hone_context *context, const
 HONE_API HONE_CHECKED hone_status hone_report_operators(hone_context *context, const hone_report_options *options,
                                                         hone_write_fn write, void *user);
 
+/* Peaks: of a device what was measured (every type, every cache, memory) beside what its clock and its model allow,
+ * with ridge points; of named chips what their sheets' numbers come to, with the formulas. Chips are rows of text
+ * (src/report/chips.h explains the fields), built in and of chip_file. The device may be NULL where `list` or chips are
+ * given. Errors: INVALID (there is no such chip; the message names a near one), IO, MALFORMED and LIMIT (of chip_file:
+ * the message names line and field). */
+typedef struct hone_peaks_options {
+  uint32_t struct_size;
+  bool json, color;
+  int width;                /* as in hone_report_options */
+  bool list;                /* the chips that there are, a line each; with json all of each */
+  const char *const *chips; /* by name or alias; none: the device */
+  int chip_count;
+  const char *chip_file; /* more chips; they stand before built-in ones of the same name. NULL: none */
+  const char *cache_dir; /* where measured roofs are kept, by device, version, instruction sets and threads; NULL: they
+                          * are not. A damaged file is replaced, which the report tells */
+  bool measure;          /* anew, whatever is kept */
+} hone_peaks_options;
+HONE_API HONE_CHECKED hone_status hone_report_peaks(hone_device *device, const hone_peaks_options *options,
+                                                    hone_write_fn write, void *user, hone_diagnostics *diag);
+
 #ifdef __cplusplus
 }
 #endif

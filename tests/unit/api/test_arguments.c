@@ -116,6 +116,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define passes_with(...) WITH(hone_pass_options, __VA_ARGS__)
 #define session_with(...) WITH(hone_session_options, __VA_ARGS__)
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
+#define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
 static int setup(void **state) {
