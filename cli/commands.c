@@ -168,6 +168,20 @@ static const cli_command verify = {
     .run = cli_command_verify,
 };
 
+static const cli_command diff = {
+    .name = "diff",
+    .doc = "run two engines in turns and show which layers differ, in what and by how much",
+    .usage = "diff A B [--max-regression PERCENT] [options]",
+    .positional = "engine",
+    .positional_max = 2,
+    .tables = {cli_diff_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
+    .examples = "  hone diff before.hone after.hone\n"
+                "  hone diff before.hone after.hone --max-regression 2 --json > diff.json\n",
+    .run = cli_command_diff,
+};
+
 static const cli_command zoo = {
     .name = "zoo",
     .doc = "write a standard network with seeded weights as ONNX",
@@ -224,5 +238,5 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,  &run,   &bench, &profile, &show,  &passes, &explain, &check,
-                                           &verify, &cache, &zoo,   &doctor,  &peaks, &help,   &version, NULL};
+const cli_command *const cli_commands[] = {&build, &run,   &bench, &profile, &show,  &passes, &explain, &check, &verify,
+                                           &diff,  &cache, &zoo,   &doctor,  &peaks, &help,   &version, NULL};

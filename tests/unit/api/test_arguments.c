@@ -117,6 +117,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define session_with(...) WITH(hone_session_options, __VA_ARGS__)
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
 #define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
+#define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
 static int setup(void **state) {
