@@ -3,15 +3,18 @@
 #include "cli.h"
 #include <string.h>
 
-enum { MOST_RUNS = 512 /* that a session keeps the times of */ };
+enum { MOST_RUNS = 512 /* that a session keeps the times of */, MOST_SESSIONS = 16 };
 
 const cli_option cli_diff_options[] = {
     {"engine", CLI_LIST, "FILE", .doc = "the two engines or models: A, then B"},
     {"max-regression", CLI_REAL, "PERCENT",
      .doc = "exit 1 when B is so much slower than A, and the interval says that it is not by chance", .high = 1e6},
-    {"blocks", CLI_INT, "N", .doc = "blocks of runs, in which A and B take turns; default 31", .low = 6, .high = 512},
+    {"blocks", CLI_INT, "N", .doc = "blocks of runs, in which A and B take turns; default 32", .low = 6, .high = 512},
     {"runs", CLI_INT, "N", .doc = "runs of a block; default: as many as --duration has time for, at most 512 / N",
      .low = 1, .high = 85},
+    {"sessions", CLI_INT, "N",
+     .doc = "sessions of each, which take the blocks in turns, as the place of their memory moves times; default 8",
+     .low = 1, .high = MOST_SESSIONS},
     {"duration", CLI_REAL, "S", .doc = "how long all blocks may take, about; default 4", .high = 1e6},
     {"warmUp", CLI_REAL, "MS", .doc = "warm-up time of each before measuring; default 200", .high = 1e6},
     {0},
@@ -20,16 +23,18 @@ const cli_option cli_diff_options[] = {
 typedef struct pair {
   const char *paths[2];
   cli_model models[2];
-  hone_session *sessions[2];
+  hone_session *sessions[2][MOST_SESSIONS];
+  int count; /* of the sessions of a side */
 } pair;
 
 static int open_pair(cli_tool *cli, pair *p) {
   for (int side = 0; side < 2; ++side) {
     int code = cli_open_named_model(cli, p->paths[side], &p->models[side]);
     if (code != CLI_EXIT_OK) return code;
-    const hone_status status = cli_open_session(cli, p->models[side].engine, &p->sessions[side]);
-    if (status != HONE_OK) return cli_fail(cli, status);
-    code = cli_fill_inputs(cli, &p->models[side], p->sessions[side]);
+    for (int k = 0; k < p->count && code == CLI_EXIT_OK; ++k) {
+      const hone_status status = cli_open_session(cli, p->models[side].engine, &p->sessions[side][k]);
+      code = status == HONE_OK ? cli_fill_inputs(cli, &p->models[side], p->sessions[side][k]) : cli_fail(cli, status);
+    }
     if (code != CLI_EXIT_OK) return code;
   }
   return CLI_EXIT_OK;
@@ -39,9 +44,12 @@ static int open_pair(cli_tool *cli, pair *p) {
 static int warm_up(cli_tool *cli, const pair *p, int blocks, int *out_runs) {
   double run_ms = 0;
   for (int side = 0; side < 2; ++side) {
-    int code = cli_run_for(cli, p->sessions[side], cli_real(cli, "warmUp", 200), 1, NULL);
+    for (int k = 0; k < p->count; ++k) {
+      const int code = cli_run_for(cli, p->sessions[side][k], cli_real(cli, "warmUp", 200) / p->count, 1, NULL);
+      if (code != CLI_EXIT_OK) return code;
+    }
     const double begin_ms = cli_now_ms();
-    if (code == CLI_EXIT_OK) code = cli_run_for(cli, p->sessions[side], 0, 1, NULL);
+    const int code = cli_run_for(cli, p->sessions[side][0], 0, 1, NULL);
     if (code != CLI_EXIT_OK) return code;
     run_ms += cli_now_ms() - begin_ms;
   }
@@ -54,12 +62,12 @@ static int warm_up(cli_tool *cli, const pair *p, int blocks, int *out_runs) {
 
 static int measure(cli_tool *cli, const pair *p, int blocks, int runs) {
   static cli_load load; /* large for a stack */
-  for (int side = 0; side < 2; ++side) hone_session_set_profile(p->sessions[side], true);
+  for (int k = 0; k < 2 * p->count; ++k) hone_session_set_profile(p->sessions[k % 2][k / 2], true);
   cli_load_begin(&load);
   for (int block = 0; block < blocks; ++block)
-    for (int turn = 0; turn < 2; ++turn) { /* A B, B A, A B: neither is always the first */
-      const int side = (block + turn) % 2;
-      const int code = cli_run_for(cli, p->sessions[side], 0, runs, side ? NULL : &load);
+    for (int turn = 0; turn < 2; ++turn) { /* neither is always the first */
+      const int side = (block / p->count + turn) % 2;
+      const int code = cli_run_for(cli, p->sessions[side][block % p->count], 0, runs, side ? NULL : &load);
       if (code != CLI_EXIT_OK) return code;
     }
   cli_load_end(cli, &load, 0);
@@ -67,7 +75,9 @@ static int measure(cli_tool *cli, const pair *p, int blocks, int runs) {
 }
 
 static int diff(cli_tool *cli, pair *p) {
-  const int blocks = (int)cli_int(cli, "blocks", 31);
+  const int blocks = (int)cli_int(cli, "blocks", 32);
+  const int sessions = (int)cli_int(cli, "sessions", 8);
+  p->count = sessions < blocks ? sessions : blocks;
   int runs, code = open_pair(cli, p);
   if (code == CLI_EXIT_OK) code = warm_up(cli, p, blocks, &runs);
   if (code == CLI_EXIT_OK) code = measure(cli, p, blocks, runs);
@@ -81,8 +91,9 @@ static int diff(cli_tool *cli, pair *p) {
                                      .name_b = p->paths[1],
                                      .max_regression = cli_real(cli, "max-regression", -1)};
   bool regressed;
-  const hone_status status = hone_report_diff(p->sessions[0], p->sessions[1], &options, cli_write_file, stdout,
-                                              &regressed, hone_context_diagnostics(cli->context));
+  const hone_status status =
+      hone_report_diff((const hone_session *const *)p->sessions[0], (const hone_session *const *)p->sessions[1],
+                       p->count, &options, cli_write_file, stdout, &regressed, hone_context_diagnostics(cli->context));
   if (status != HONE_OK) return cli_fail(cli, status);
   cli_next(cli, "hone explain %s", p->paths[1]);
   return regressed ? CLI_EXIT_CHECK_FAILED : CLI_EXIT_OK;
@@ -93,7 +104,7 @@ int cli_command_diff(cli_tool *cli) {
   if (cli_list(cli, "engine", p.paths, 2) != 2) return cli_usage_error(cli, "two engines or models must be named");
   const int code = diff(cli, &p);
   for (int side = 0; side < 2; ++side) {
-    hone_session_destroy(p.sessions[side]);
+    for (int k = 0; k < p.count; ++k) hone_session_destroy(p.sessions[side][k]);
     cli_close_model(cli, &p.models[side]);
   }
   return code;

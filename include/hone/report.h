@@ -136,7 +136,8 @@ typedef struct hone_peaks_options {
 HONE_API HONE_CHECKED hone_status hone_report_peaks(hone_device *device, const hone_peaks_options *options,
                                                     hone_write_fn write, void *user, hone_diagnostics *diag);
 
-/* Two sessions of engines of one model that ran in turns with profiling on: which layers differ, by how much time (with
+/* Sessions of two engines of one model, `count` of each, that ran in turns with profiling on, a[k] with b[k]: several,
+ * since where a session's memory lies moves its times, too. It tells which layers differ, by how much time (with
  * an interval of 95 %), in which decisions, bytes and measured errors; the largest difference first. Layers are put
  * together by the model's nodes that they came from. *out_regressed: B's whole run takes more than max_regression
  * percent longer than A's, and the interval excludes that this is chance. Errors: INVALID (not the same number of
@@ -145,13 +146,13 @@ typedef struct hone_diff_options {
   uint32_t struct_size;
   bool json, color;
   int width;                   /* as in hone_report_options */
-  int runs_of_a_block;         /* how many runs each session did at a time; 0: 1. The latest 512 runs count */
+  int runs_of_a_block;         /* how many runs each session did at a time; 0: 1. The latest 512 of each count */
   const char *name_a, *name_b; /* what they are called; NULL: the engines' names */
   double max_regression;       /* percent; -1, or options NULL: not judged */
 } hone_diff_options;
-HONE_API HONE_CHECKED hone_status hone_report_diff(const hone_session *a, const hone_session *b,
-                                                   const hone_diff_options *options, hone_write_fn write, void *user,
-                                                   bool *out_regressed, hone_diagnostics *diag);
+HONE_API HONE_CHECKED hone_status hone_report_diff(const hone_session *const *a, const hone_session *const *b,
+                                                   int count, const hone_diff_options *options, hone_write_fn write,
+                                                   void *user, bool *out_regressed, hone_diagnostics *diag);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ typedef struct hn_diff_side {
   uint64_t weights_bytes;      /* that the schedule reads */
 } hn_diff_side;
 
-/* The sides ran in turns, `block` runs each time, so that what slows the machine slows both. */
+/* The sides ran in turns, `block` runs each time, so that what slows the machine slows both. Blocks may be of several
+ * sessions of each side: the place of a session's memory moves its times, which no run within it shows. */
 typedef struct hn_diff_input {
   hn_diff_side sides[HN_DIFF_SIDES];
   int blocks, block;     /* samples are blocks * block */
