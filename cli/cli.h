@@ -207,6 +207,7 @@ typedef struct cli_model {
 } cli_model;
 /* Exit code; messages are said. Closing is right after every outcome. */
 int cli_open_model(cli_tool *cli, cli_model *model);
+int cli_open_named_model(cli_tool *cli, const char *path, cli_model *model); /* another one than the argument */
 void cli_close_model(cli_tool *cli, cli_model *model);
 /* Those of --layerPrecisions and --layerOutputTypes that the build sees to. */
 enum { CLI_MAX_LAYER_TYPES = 128 };
@@ -308,16 +309,18 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_bench_options[], cli_build_command_options[], cli_cache_options[], cli_check_options[],
-    cli_explain_options[], cli_help_options[], cli_passes_options[], cli_profile_options[], cli_run_options[],
-    cli_show_options[], cli_verify_options[], cli_zoo_options[];
+    cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[], cli_profile_options[],
+    cli_run_options[], cli_peaks_options[], cli_show_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
 int cli_command_cache(cli_tool *cli);
 int cli_command_check(cli_tool *cli);
+int cli_command_diff(cli_tool *cli);
 int cli_command_doctor(cli_tool *cli);
 int cli_command_explain(cli_tool *cli);
 int cli_command_help(cli_tool *cli);
 int cli_command_passes(cli_tool *cli);
+int cli_command_peaks(cli_tool *cli);
 int cli_command_profile(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
 int cli_command_show(cli_tool *cli);

@@ -168,6 +168,20 @@ static const cli_command verify = {
     .run = cli_command_verify,
 };
 
+static const cli_command diff = {
+    .name = "diff",
+    .doc = "run two engines in turns and show which layers differ, in what and by how much",
+    .usage = "diff A B [--max-regression PERCENT] [options]",
+    .positional = "engine",
+    .positional_max = 2,
+    .tables = {cli_diff_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
+    .examples = "  hone diff before.hone after.hone\n"
+                "  hone diff before.hone after.hone --max-regression 2 --json > diff.json\n",
+    .run = cli_command_diff,
+};
+
 static const cli_command zoo = {
     .name = "zoo",
     .doc = "write a standard network with seeded weights as ONNX",
@@ -191,6 +205,19 @@ static const cli_command doctor = {
     .run = cli_command_doctor,
 };
 
+static const cli_command peaks = {
+    .name = "peaks",
+    .doc = "show what this machine reaches at most, or what a chip does on paper",
+    .usage = "peaks [--chip NAME ...] [--list] [options]",
+    .tables = {cli_peaks_options, cli_device_options, cli_common_options},
+    .examples = "  hone peaks\n"
+                "  hone peaks --threads 1 --measure\n"
+                "  hone peaks --list\n"
+                "  hone peaks --chip A100 --chip 'RTX 4090'\n"
+                "  hone peaks --chips mine.txt --chip mine\n",
+    .run = cli_command_peaks,
+};
+
 static const cli_command help = {
     .name = "help",
     .doc = "explain the tool or one command",
@@ -211,5 +238,5 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,  &run,   &bench, &profile, &show, &passes,  &explain, &check,
-                                           &verify, &cache, &zoo,   &doctor,  &help, &version, NULL};
+const cli_command *const cli_commands[] = {&build, &run,   &bench, &profile, &show,  &passes, &explain, &check, &verify,
+                                           &diff,  &cache, &zoo,   &doctor,  &peaks, &help,   &version, NULL};

@@ -227,10 +227,8 @@ static void tell_idle_options(const cli_tool *cli, const char *path) {
   }
 }
 
-int cli_open_model(cli_tool *cli, cli_model *model) {
+int cli_open_named_model(cli_tool *cli, const char *path, cli_model *model) {
   *model = (cli_model){0};
-  const char *path = cli_text(cli, "model");
-  if (!path) return cli_usage_error(cli, "a model or an engine must be named");
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
   int code = cli_open_device(cli);
@@ -253,6 +251,13 @@ int cli_open_model(cli_tool *cli, cli_model *model) {
   if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, port_count, model);
   if (code == CLI_EXIT_OK && !model->engine) code = cli_build_engine(cli, model);
   return code;
+}
+
+int cli_open_model(cli_tool *cli, cli_model *model) {
+  *model = (cli_model){0};
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "a model or an engine must be named");
+  return cli_open_named_model(cli, path, model);
 }
 
 void cli_close_model(cli_tool *cli, cli_model *model) {

@@ -116,6 +116,44 @@ HONE_API HONE_CHECKED hone_status hone_report_check(hone_context *context, const
 HONE_API HONE_CHECKED hone_status hone_report_operators(hone_context *context, const hone_report_options *options,
                                                         hone_write_fn write, void *user);
 
+/* Peaks: of a device what was measured (every type, every cache, memory) beside what its clock and its model allow,
+ * with ridge points; of named chips what their sheets' numbers come to, with the formulas. Chips are rows of text
+ * (src/report/chips.h explains the fields), built in and of chip_file. The device may be NULL where `list` or chips are
+ * given. Errors: INVALID (there is no such chip; the message names a near one), IO, MALFORMED and LIMIT (of chip_file:
+ * the message names line and field). */
+typedef struct hone_peaks_options {
+  uint32_t struct_size;
+  bool json, color;
+  int width;                /* as in hone_report_options */
+  bool list;                /* the chips that there are, a line each; with json all of each */
+  const char *const *chips; /* by name or alias; none: the device */
+  int chip_count;
+  const char *chip_file; /* more chips; they stand before built-in ones of the same name. NULL: none */
+  const char *cache_dir; /* where measured roofs are kept, by device, version, instruction sets and threads; NULL: they
+                          * are not. A damaged file is replaced, which the report tells */
+  bool measure;          /* anew, whatever is kept */
+} hone_peaks_options;
+HONE_API HONE_CHECKED hone_status hone_report_peaks(hone_device *device, const hone_peaks_options *options,
+                                                    hone_write_fn write, void *user, hone_diagnostics *diag);
+
+/* Sessions of two engines of one model, `count` of each, that ran in turns with profiling on, a[k] with b[k]: several,
+ * since where a session's memory lies moves its times, too. It tells which layers differ, by how much time (with
+ * an interval of 95 %), in which decisions, bytes and measured errors; the largest difference first. Layers are put
+ * together by the model's nodes that they came from. *out_regressed: B's whole run takes more than max_regression
+ * percent longer than A's, and the interval excludes that this is chance. Errors: INVALID (not the same number of
+ * profiled runs, or fewer than six blocks of them). */
+typedef struct hone_diff_options {
+  uint32_t struct_size;
+  bool json, color;
+  int width;                   /* as in hone_report_options */
+  int runs_of_a_block;         /* how many runs each session did at a time; 0: 1. The latest 512 of each count */
+  const char *name_a, *name_b; /* what they are called; NULL: the engines' names */
+  double max_regression;       /* percent; -1, or options NULL: not judged */
+} hone_diff_options;
+HONE_API HONE_CHECKED hone_status hone_report_diff(const hone_session *const *a, const hone_session *const *b,
+                                                   int count, const hone_diff_options *options, hone_write_fn write,
+                                                   void *user, bool *out_regressed, hone_diagnostics *diag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,6 +39,9 @@ typedef struct hone_facts {
   double roofs[HONE_ROOF_COUNT];   /* the fastest pass; 0: not measured, or there is no unit or cache for it */
   double clock_hz;                 /* of a core while the roofs were measured; 0: not known */
   double spreads[HONE_ROOF_COUNT]; /* what the median pass was slower, as a share of the fastest */
+  int cores;                       /* that the threads share: as many, or fewer where cores run several; 0: not known */
+  /* Multiply-adds that a core of this model begins a clock: ports of so many lanes, by type; 0: not known. */
+  uint16_t ports[HONE_ROOF_L1], lanes[HONE_ROOF_L1];
   size_t l1_bytes, l2_bytes, l3_bytes;
   bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
   bool described;   /* a machine on paper: what would be built for it can be told, and nothing runs on it */

@@ -15,6 +15,8 @@
 void hn_cpu_facts(hone_facts *facts);
 /* Facts of a machine on paper (backend/cpu/machines.c); threads 0: its own. INVALID: there is none of that name. */
 hone_status hn_cpu_describe(const char *name, int threads, hone_facts *facts, hone_diagnostics *diag);
+/* Of facts: cores, ports and lanes, by the CPU's model (backend/cpu/models.c); isa and threads are known. */
+void hn_cpu_model(hone_facts *facts);
 /* Measures the roofs (about 200 ms). */
 hone_status hn_cpu_measure(hone_unit *unit);
 

@@ -139,4 +139,5 @@ void hn_cpu_facts(hone_facts *facts) {
   facts->l1_bytes = caches[0];
   facts->l2_bytes = caches[1];
   facts->l3_bytes = caches[2];
+  hn_cpu_model(facts);
 }

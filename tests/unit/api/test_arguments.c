@@ -28,6 +28,7 @@ static hone_graph *graph, *scratch; /* scratch: rows may add to it */
 static hone_value *value, *scratch_value, *no_value;
 static hone_engine *engine;
 static hone_session *session, *profiled;
+static const hone_session *some_session, *no_session; /* profiled, for lists */
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX";
 static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic";
 static const int negative = -1;
@@ -116,6 +117,8 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define passes_with(...) WITH(hone_pass_options, __VA_ARGS__)
 #define session_with(...) WITH(hone_session_options, __VA_ARGS__)
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
+#define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
+#define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
 static int setup(void **state) {
@@ -136,6 +139,7 @@ static int setup(void **state) {
       hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK)
     return 1;
   value = hone_graph_input(graph, 0);
+  some_session = profiled;
   return 0;
 }
 

@@ -50,6 +50,21 @@ static void test_measure(void **state) {
   for (int r = 0; r < HONE_ROOF_COUNT; ++r) assert_true(facts.spreads[r] >= 0);
 }
 
+/* What is on paper is more than what is reached, where the model is known; tools that emulate CPUs have no clock. */
+static void test_on_paper(void **state) {
+  (void)state;
+  hone_status status;
+  const hone_facts facts = facts_of("cpu", 1, &status);
+  assert_int_equal(status, HONE_OK);
+  assert_int_equal(facts.cores, 1);
+  assert_int_equal(facts.lanes[HONE_ROOF_F32], 2 * facts.lanes[HONE_ROOF_F64]);
+  for (int r = 0; r < HONE_ROOF_L1; ++r) {
+    const double most = facts.clock_hz * facts.ports[r] * facts.lanes[r] * 2;
+    assert_int_equal(facts.ports[r] > 0, facts.lanes[r] > 0);
+    assert_true(most == 0 || facts.roofs[r] < 1.5 * most); /* the clock moves between the two measurements */
+  }
+}
+
 static void test_names(void **state) {
   (void)state;
   assert_string_equal(hone_roof_name(HONE_ROOF_BF16), "bf16");
@@ -67,6 +82,7 @@ static void test_nothing_to_measure(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_facts), cmocka_unit_test(test_measure),
-                                     cmocka_unit_test(test_names), cmocka_unit_test(test_nothing_to_measure)};
+                                     cmocka_unit_test(test_on_paper), cmocka_unit_test(test_names),
+                                     cmocka_unit_test(test_nothing_to_measure)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
