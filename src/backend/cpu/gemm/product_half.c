@@ -51,8 +51,7 @@ int hn_cpu_half_variants(const hn_cpu_half_kernel *kernel, hone_params *out, int
   return count < room ? count : room;
 }
 
-/* What no row has written is the first of them. */
-static int32_t terms_of(const hone_params *params) {
+int32_t hn_cpu_half_terms(const hone_params *params) {
   const int64_t asked = params && params->count > 0 ? params->items[0].value : 0;
   for (size_t i = 0; i < HN_COUNT(f16_terms); ++i)
     if (f16_terms[i] == asked) return f16_terms[i];
@@ -85,7 +84,7 @@ static void choose_units(hn_product_half *p, const hone_facts *facts) {
 size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_facts *facts, const hone_params *params) {
   hn_product_half *p = &b->product;
   const hn_gather_half *g = &b->gather;
-  p->f16_terms = terms_of(params);
+  p->f16_terms = hn_cpu_half_terms(params);
   choose_units(p, facts);
   b->units = hn_product_half_units(p);
   const double flops = 2.0 * (double)(p->images * p->groups) * (double)hn_product_half_pixels(p) *

@@ -5,24 +5,14 @@
  *   enum STEP                 pixels that it multiplies at least; TILE is whole steps
  *   multiplier                its state, between multiplier_begin and multiplier_end
  *   multiply_tile(p, m, x, w, steps, halves, next, to)
- *                             steps of pixels times one or two halves of a block of channels; sums to `to` */
+ *                             steps of pixels times one or two halves of a block of channels; sums to `to`
+ *
+ * and, where it can end a tile in registers, HN_MULTIPLIER_ENDS, takes_end() and end_tile(). */
 #ifndef HN_KERNELS_CPU_GEMM_PRODUCT_HALF_INC_H
 #define HN_KERNELS_CPU_GEMM_PRODUCT_HALF_INC_H
 
-#include "kernels/cpu/activate.inc.h"
 #include "kernels/cpu/gemm/product_half_tile.inc.h"
 
-/* Where one pixel of one tile goes. */
-typedef struct place {
-  const hn_product_half *p;
-  int64_t offset;  /* of the tile's first channel at the image's first pixel, in y */
-  int64_t channel; /* in all groups: bias and slopes */
-  int64_t count;   /* channels of the tile that there are */
-} place;
-
-HN_INLINE vf load_y(const void *from, int64_t at, int is_half) {
-  return is_half ? h_load((const held *)from + at) : v_load((const float *)from + at);
-}
 HN_INLINE void store_y(void *to, int64_t at, int is_half, vf v) {
   if (is_half)
     h_store((held *)to + at, v);
@@ -236,7 +226,14 @@ HN_INLINE void tile(const hn_product_half *p, multiplier *m, const span *u, int6
   const int64_t channel = u->group * p->out_channels + b * TILE;
   const place to = {p, u->image * p->y_image + channel / p->y_lanes * p->y_block, channel, count};
   const uint16_t *w = p->w + (u->group * blocks + b) * depth * BLOCK;
-  multiply_tile(p, m, u->x + base * TILE, w, steps, count <= HALF ? 1 : 2, next, s);
+  const uint16_t *x = u->x + base * TILE;
+#ifdef HN_MULTIPLIER_ENDS
+  if (takes_end(&to)) {
+    end_tile(&to, x, w, steps, base, first, last, next, s);
+    return;
+  }
+#endif
+  multiply_tile(p, m, x, w, steps, count <= HALF ? 1 : 2, next, s);
   if (count < TILE) clear_behind(s, steps * STEP, count);
   if (is_dense(p, count))
     (p->y_is_half ? dense_half : dense_f32)(&to, s, base, first, last);
