@@ -14,6 +14,7 @@ typedef struct hn_cpu_half_kernel {
   hn_product_half_pack_fn *pack;
   int step;                        /* pixels that it multiplies at least */
   double efficiency, flops_per_ns; /* of one thread */
+  bool skips;                      /* can leave out pixels behind a row's last */
 } hn_cpu_half_kernel;
 extern const hn_cpu_half_kernel hn_cpu_bf16_c, hn_cpu_bf16_avx512, hn_cpu_bf16_amx, hn_cpu_f16_c, hn_cpu_f16_avx512;
 

@@ -39,12 +39,15 @@ typedef struct hn_product_half {
   int64_t unit_pixels, unit_blocks; /* of a work unit: whole tiles, blocks of 32 channels */
   int32_t last_pairs;               /* pairs of k with weights in a tap's last depth block; 0: all 16 of them */
   int32_t f16_terms;                /* of f16: products that are summed in f16, 8, 16 or 32, before f32 takes them */
+  int32_t skips;                    /* pixels behind out_width are not computed; where the kernel says it can */
   int32_t blocks_first;             /* order within a unit: weights are more than the second cache holds */
   hn_epilogue_f32 epilogue;         /* its residual is not used */
 } hn_product_half;
 
+/* Pixels of a row that are counted. */
+static inline int64_t hn_product_half_row(const hn_product_half *p) { return p->skips ? p->out_width : p->row_pixels; }
 static inline int64_t hn_product_half_pixels(const hn_product_half *p) {
-  return (p->out_height - 1) * p->row_pixels + p->out_width;
+  return (p->out_height - 1) * hn_product_half_row(p) + p->out_width;
 }
 static inline int64_t hn_product_half_blocks(const hn_product_half *p) {
   return (p->out_channels + HN_PRODUCT_HALF_TILE - 1) / HN_PRODUCT_HALF_TILE;

@@ -30,6 +30,11 @@ HN_INLINE vf load_y(const void *from, int64_t at, int is_half) {
   return is_half ? h_load((const held *)from + at) : v_load((const float *)from + at);
 }
 
+/* What is done to a sum while it is in a register: one way through a tile's sums. */
+HN_INLINE int ends_at_once(const hn_epilogue_f32 *e) {
+  return activation_is_bounds(e) || e->activation == HN_ACTIVATION_HARD_SWISH;
+}
+
 /* Weights that will be wanted after these: so many lines of 64 bytes are fetched with each depth block. */
 typedef struct ahead {
   const uint16_t *w;
