@@ -11,7 +11,6 @@ enum { SCALE = 5, SHIFT = 6, AFFINE_PACKED = HN_CPU_CONV_PACKED | 1 << SCALE | 1
 
 typedef struct conv_kernel {
   const hn_cpu_half_kernel *half;
-  bool reads_plain; /* few channels of a plain image: its windows are the channels */
   bool is_affine;
 } conv_kernel;
 
@@ -37,12 +36,7 @@ static const char *check_affine(const hone_query *query, const hn_conv_f32 *c) {
   return c->groups > 1 || !is_pointwise(c) ? "it is not 1x1 with stride 1, one group and no pads" : NULL;
 }
 
-static const char *check_input(const conv_kernel *kernel, const hone_type *x, const hn_conv_f32 *c) {
-  if (kernel->reads_plain)
-    return x->format != HONE_PLAIN                   ? "the input has another format"
-           : c->groups > 1                           ? "it has groups"
-           : c->in_channels * c->kernel_width > TILE ? "its channels and columns are more than 32"
-                                                     : NULL;
+static const char *check_input(const conv_kernel *kernel, const hone_type *x) {
   const bool is_held = x->dtype == kernel->half->held && x->format == HONE_NCHW32C;
   const bool is_f32 = x->dtype == HONE_F32 && (x->format == HONE_NCHW16C || x->format == HONE_NCHW8C);
   return is_held || (is_f32 && !kernel->is_affine) ? NULL : "the input has another format";
@@ -61,24 +55,18 @@ static const char *read(const hone_query *query, hn_conv_f32 *c) {
     return "the residual has another type than the output";
   if (c->groups > 1 && (c->in_channels / c->groups % TILE || c->out_channels / c->groups % TILE))
     return "a group's channels do not fill blocks of 32";
-  return check_input(kernel, &query->in[0].type, c);
+  return check_input(kernel, &query->in[0].type);
 }
 
-/* The weights' taps as the product counts them, and its depth. */
-static int64_t taps_of(const hn_conv_f32 *c, bool windowed) {
-  return windowed ? c->kernel_height : c->kernel_height * c->kernel_width;
-}
-static int64_t depth_of(const hn_conv_f32 *c, bool windowed) {
-  return windowed ? c->kernel_width * c->in_channels : c->in_channels / c->groups;
-}
-static int64_t weight_floats(const hn_conv_f32 *c, bool windowed) {
-  return hn_product_half_packed(c->groups, c->out_channels / c->groups, depth_of(c, windowed), taps_of(c, windowed)) /
-         2;
+static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_height * c->kernel_width; }
+static int64_t depth_of(const hn_conv_f32 *c) { return c->in_channels / c->groups; }
+static int64_t weight_floats(const hn_conv_f32 *c) {
+  return hn_product_half_packed(c->groups, c->out_channels / c->groups, depth_of(c), taps_of(c)) / 2;
 }
 
-static hn_gather_half gather_of(const hn_conv_f32 *c, const hone_type *x, bool windowed) {
+static hn_gather_half gather_of(const hn_conv_f32 *c, const hone_type *x) {
   const int64_t over_y = (c->kernel_height - 1) * c->dilation_height;
-  const int64_t over_x = windowed ? 0 : (c->kernel_width - 1) * c->dilation_width;
+  const int64_t over_x = (c->kernel_width - 1) * c->dilation_width;
   return (hn_gather_half){.images = c->batch,
                           .channels = c->in_channels,
                           .in_height = c->in_height,
@@ -91,17 +79,13 @@ static hn_gather_half gather_of(const hn_conv_f32 *c, const hone_type *x, bool w
                           .stride_width = c->stride_width,
                           .pad_top = c->pad_top,
                           .pad_left = c->pad_left,
-                          .kernel_width = c->kernel_width,
-                          .dilation_width = c->dilation_width,
-                          .lanes = windowed ? 1 : hn_format_block(x->format),
-                          .x_is_half = x->dtype != HONE_F32,
-                          .windowed = windowed};
+                          .lanes = hn_format_block(x->format),
+                          .x_is_half = x->dtype != HONE_F32};
 }
 
 static void fill_taps(const hn_conv_f32 *c, const hn_gather_half *g, bool gathers, int64_t *tap_at) {
-  const int64_t columns = g->windowed ? 1 : c->kernel_width;
-  for (int64_t i = 0; i < c->kernel_height * columns; ++i) {
-    const int64_t y = i / columns * c->dilation_height, x = i % columns * c->dilation_width;
+  for (int64_t i = 0; i < taps_of(c); ++i) {
+    const int64_t y = i / c->kernel_width * c->dilation_height, x = i % c->kernel_width * c->dilation_width;
     const int64_t phase = y % c->stride_height * g->phases_width + x % c->stride_width;
     tap_at[i] = gathers ? (phase * g->rows + y / c->stride_height) * g->row_pixels + x / c->stride_width : 0;
   }
@@ -112,10 +96,9 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   hn_conv_f32 c;
   HN_TRY_REASON(read(query, &c));
   const hone_type *x = &query->in[0].type;
-  const bool windowed = kernel->reads_plain;
-  const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, TILE, weight_floats(&c, windowed));
+  const hn_cpu_conv_layout packed = hn_cpu_conv_lay_out(query, &c, TILE, weight_floats(&c));
   hn_cpu_half b = {.kernel = kernel->half,
-                   .gather = gather_of(&c, x, windowed),
+                   .gather = gather_of(&c, x),
                    .bias_at = packed.slopes_at > packed.bias_at ? packed.bias_at : -1,
                    .slopes_at = hn_cpu_has_slope(&c.epilogue) ? packed.slopes_at : -1,
                    .residual = packed.has_residual ? 3 : -1};
@@ -125,8 +108,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
     b.scale_at = packed.end, b.shift_at = packed.end + scales;
     g->rectified = hn_name_equal(hn_attr_text(query->attrs, "pre_act"), "relu");
   }
-  b.gathers =
-      windowed || kernel->is_affine || x->dtype == HONE_F32 || !is_pointwise(&c) || c.out_height * c.out_width < TILE;
+  b.gathers = kernel->is_affine || x->dtype == HONE_F32 || !is_pointwise(&c) || c.out_height * c.out_width < TILE;
   if ((double)g->rows * (double)g->row_pixels * (double)(g->phases_height * g->phases_width) > INT32_MAX)
     return "the padded image has too many pixels";
   const int64_t plane =
@@ -134,8 +116,9 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   const int64_t blocks = hn_gather_half_blocks(g), pixels = c.out_height * c.out_width;
   b.product = (hn_product_half){.images = c.batch,
                                 .groups = c.groups,
-                                .taps = taps_of(&c, windowed),
-                                .depth_blocks = hn_ceil_div(depth_of(&c, windowed), TILE),
+                                .taps = taps_of(&c),
+                                .depth_blocks = hn_ceil_div(depth_of(&c), TILE),
+                                .last_pairs = hn_product_half_last_pairs(depth_of(&c)),
                                 .out_channels = c.out_channels / c.groups,
                                 .row_pixels = b.gathers ? g->row_pixels : pixels,
                                 .out_width = b.gathers ? c.out_width : pixels,
@@ -155,7 +138,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   if (b.gathers && !needs->scratch) return "the padded images are too large";
   needs->state = sizeof(state) + (size_t)p->taps * sizeof(int64_t);
   needs->packed = (size_t)(packed.end + 2 * scales) * sizeof(float);
-  needs->efficiency = hn_cpu_half_efficiency(&b) * hn_cpu_filled(depth_of(&c, windowed), TILE);
+  needs->efficiency = hn_cpu_half_efficiency(&b) * hn_cpu_filled(depth_of(&c), TILE);
   if (!memory) return NULL;
   state *s = memory;
   s->half = b;
@@ -167,20 +150,18 @@ static hone_status pack(const hone_query *query, void *to) {
   const conv_kernel *kernel = query->tactic->kernel;
   hn_conv_f32 c;
   if (read(query, &c)) return HONE_INTERNAL;
-  const bool windowed = kernel->reads_plain;
-  const int64_t taps = c.kernel_height * c.kernel_width, in_group = c.in_channels / c.groups;
-  hn_product_half_weights weights = {.w = query->in[1].constant->data,
-                                     .groups = c.groups,
-                                     .outs = c.out_channels / c.groups,
-                                     .depth = in_group,
-                                     .taps = taps,
-                                     .group = c.out_channels / c.groups * in_group * taps,
-                                     .out = in_group * taps,
-                                     .in = taps,
-                                     .step = 1};
-  if (windowed) weights.taps = c.kernel_height, weights.step = c.kernel_width, weights.columns = c.kernel_width;
+  const int64_t taps = taps_of(&c), in_group = depth_of(&c);
+  const hn_product_half_weights weights = {.w = query->in[1].constant->data,
+                                           .groups = c.groups,
+                                           .outs = c.out_channels / c.groups,
+                                           .depth = in_group,
+                                           .taps = taps,
+                                           .group = c.out_channels / c.groups * in_group * taps,
+                                           .out = in_group * taps,
+                                           .in = taps,
+                                           .step = 1};
   kernel->half->pack(&weights, to);
-  const hn_cpu_conv_layout at = hn_cpu_conv_lay_out(query, &c, TILE, weight_floats(&c, windowed));
+  const hn_cpu_conv_layout at = hn_cpu_conv_lay_out(query, &c, TILE, weight_floats(&c));
   hn_cpu_conv_pack_epilogue(query, &at, &c, TILE, to);
   if (!kernel->is_affine) return HONE_OK;
   float *scale = (float *)to + at.end;
@@ -208,23 +189,14 @@ const hone_tactic hn_tactics_cpu_conv_half[] = {
                   {HONE_NCHW16C, HONE_BF16_NCHW32C},
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_amx, false, false}},
-    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.amx_bf16", .version = 1, .op = "conv", .isa = HONE_ISA_AMX_BF16,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
-     .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_amx, true, false}},
+     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_amx, false}},
     {sizeof(hone_tactic), .name = "cpu.conv.bf16.avx512_bf16", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512_BF16,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
                   {HONE_NCHW16C, HONE_BF16_NCHW32C},
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_avx512, false, false}},
-    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.avx512_bf16", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED,
-     .compute = HONE_BF16,
-     .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_avx512, true, false}},
+     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_avx512, false}},
     {sizeof(hone_tactic), .name = "cpu.conv.f16.avx512_fp16", .version = 1, .op = "conv", .isa = HONE_ISA_AVX512_FP16,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
      .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C},
@@ -232,25 +204,19 @@ const hone_tactic hn_tactics_cpu_conv_half[] = {
                   {HONE_F16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){&hn_cpu_f16_avx512, false, false}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f16.first.avx512_fp16", .version = 1, .op = "conv",
-     .isa = HONE_ISA_AVX512_FP16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
-     .storages = {{HONE_PLAIN, HONE_F16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_F16_PLAIN, HONE_F16_NCHW32C}},
-     .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){&hn_cpu_f16_avx512, true, false}},
+     .kernel = &(const conv_kernel){&hn_cpu_f16_avx512, false}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.bf16.avx512_bf16", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_AVX512_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = AFFINE_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_BF16_NCHW32C, HONE_NCHW16C}}, .plan = plan,
-     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_avx512, false, true}},
+     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_avx512, true}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.bf16.amx_bf16", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = AFFINE_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_BF16_NCHW32C, HONE_NCHW16C}}, .plan = plan,
-     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_amx, false, true}},
+     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_amx, true}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.f16.avx512_fp16", .version = 1, .op = "affine_conv",
      .isa = HONE_ISA_AVX512_FP16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = AFFINE_PACKED, .compute = HONE_F16,
      .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}, {HONE_F16_NCHW32C, HONE_NCHW16C}}, .plan = plan,
-     .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const conv_kernel){&hn_cpu_f16_avx512, false, true}},
+     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_avx512, true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.conv.bf16.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
@@ -258,25 +224,17 @@ const hone_tactic hn_tactics_cpu_conv_half[] = {
                   {HONE_NCHW8C, HONE_BF16_NCHW32C},
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW8C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_c, false, false}},
-    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
-     .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_c, true, false}},
+     .plan = plan, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_c, false}},
     {sizeof(hone_tactic), .name = "cpu.conv.f16.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
      .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}, {HONE_NCHW16C, HONE_NCHW8C}}, .plan = plan,
-     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_c, false, false}},
-    {sizeof(hone_tactic), .name = "cpu.conv.f16.first.c", .version = 1, .op = "conv", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
-     .storages = {{HONE_PLAIN, HONE_F16_NCHW32C}, {HONE_F16_PLAIN, HONE_F16_NCHW32C}}, .plan = plan,
-     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_c, true, false}},
+     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_c, false}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.bf16.c", .version = 1, .op = "affine_conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = AFFINE_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C}, {HONE_BF16_NCHW32C, HONE_NCHW16C}}, .plan = plan,
-     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_c, false, true}},
+     .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_bf16_c, true}},
     {sizeof(hone_tactic), .name = "cpu.affine_conv.f16.c", .version = 1, .op = "affine_conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = AFFINE_PACKED, .compute = HONE_F16,
      .storages = {{HONE_F16_NCHW32C, HONE_F16_NCHW32C}, {HONE_F16_NCHW32C, HONE_NCHW16C}}, .plan = plan,
-     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_c, false, true}},
+     .variants = variants, .pack = pack, .launch = launch, .kernel = &(const conv_kernel){&hn_cpu_f16_c, true}},
     {0}};

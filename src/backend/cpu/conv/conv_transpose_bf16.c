@@ -143,6 +143,7 @@ static void plan_product(const hn_conv_f32 *c, const state *s, const hn_product_
   m->groups = c->groups;
   m->taps = p->y.count * p->x.count;
   m->depth_blocks = hn_ceil_div(in_group, TILE);
+  m->last_pairs = hn_product_half_last_pairs(in_group);
   m->out_channels = c->out_channels / c->groups;
   m->row_pixels = m->out_width = p->x.pixels;
   m->out_height = 1;

@@ -5,6 +5,7 @@
 #ifndef HN_BACKEND_CPU_REGION_H
 #define HN_BACKEND_CPU_REGION_H
 
+#include "kernels/cpu/pool/pool.h"
 #include "backend/cpu/conv/conv_common.h"
 #include "tensor/sliding.h"
 
@@ -23,6 +24,11 @@ hone_type hn_cpu_region_type(const hone_type *x, int64_t channels, const hn_slid
 /* hn_cpu_conv_read for one layer; weights and bias are inputs of the region. residual: an input, or -1. */
 const char *hn_cpu_region_read(const hone_query *query, const hn_region_attrs *attrs, const hone_type *x, int weights,
                                int residual, const hone_type *y, hn_conv_f32 *out);
+
+/* The pool of conv_pool over `middle`, which the convolution makes in blocks of `block` channels: its attributes begin
+ * with pool_. out has no pointers. */
+const char *hn_cpu_region_read_pool(const hone_query *query, int block, const hone_type *middle, hn_pool_args *out,
+                                    bool *out_averages);
 
 /* How many strips of rows an image is cut into: each thread takes whole ones, and rows at a strip's ends are computed
  * twice, so that there are few. */

@@ -4,7 +4,6 @@
  * other. Rows that the next band's windows need again are kept. A strip of bands is one unit; neither bands nor strips
  * show in a result. Packed are the weights and the bias, as the convolution's own tactics pack them. */
 #include "backend/cpu/conv/region.h"
-#include "kernels/cpu/pool/pool.h"
 
 enum { X, W, B, PORTS };
 enum { MOST_BAND = 8, MOST_FIRST_CHANNELS = 8 };
@@ -29,61 +28,6 @@ typedef struct state {
   hn_cpu_conv_layout packed;
 } state;
 
-static bool has_empty_windows(const hn_sliding *s) {
-  for (int i = 0; i < s->spatial; ++i)
-    if (s->dilation[i] != 1 || s->pad_begin[i] >= s->kernel[i] || s->pad_end[i] >= s->kernel[i]) return true;
-  return false;
-}
-
-static void read_pool(const hone_query *query, const hn_sliding *s, int block, hn_pool_args *out) {
-  const int w = s->spatial - 1, h = w - 1; /* h -1: one row */
-  *out = (hn_pool_args){.in_h = 1,
-                        .out_h = 1,
-                        .kernel_h = 1,
-                        .stride_h = 1,
-                        .dilation_h = 1,
-                        .block = block,
-                        .in_d = 1,
-                        .out_d = 1,
-                        .kernel_d = 1,
-                        .stride_d = 1,
-                        .dilation_d = 1};
-  out->count_include_pad = hn_attr_int(query->attrs, "pool_count_include_pad") != 0;
-  out->in_w = s->in[w], out->out_w = s->out[w], out->kernel_w = s->kernel[w];
-  out->stride_w = s->stride[w], out->dilation_w = s->dilation[w];
-  out->pad_left = s->pad_begin[w], out->pad_right = s->pad_end[w];
-  if (h < 0) return;
-  out->in_h = s->in[h], out->out_h = s->out[h], out->kernel_h = s->kernel[h];
-  out->stride_h = s->stride[h], out->dilation_h = s->dilation[h];
-  out->pad_top = s->pad_begin[h], out->pad_bottom = s->pad_end[h];
-}
-
-/* The pool over what the convolution makes, of type `middle`. */
-static const char *read_windows(const hone_query *query, const region_kernel *kernel, const hone_type *middle,
-                                state *s) {
-  enum { LARGEST_WINDOW = 64 };
-  hn_region_attrs attrs;
-  hn_sliding sliding;
-  const int64_t *window;
-  const hone_type *y = &query->out[0].type;
-  hn_cpu_region_attrs(query, "pool_", 0, &attrs);
-  if (hn_attr_ints(&attrs.attrs, "kernel_shape", &window) != middle->shape.rank - 2)
-    return "the window has another rank";
-  if (hn_sliding_make(NULL, NULL, &attrs.attrs, &middle->shape, window, &sliding) != HONE_OK)
-    return "its windows do not fit";
-  const hone_type pooled = hn_cpu_region_type(middle, middle->shape.dim[1], &sliding);
-  if (!hn_shape_equal(&pooled.shape, &y->shape)) return "the output has another shape";
-  for (int i = 0; i < sliding.spatial; ++i)
-    if ((sliding.kernel[i] - 1) * sliding.dilation[i] >= LARGEST_WINDOW || sliding.stride[i] > LARGEST_WINDOW)
-      return "its windows are too large";
-  if (middle->shape.dim[1] % kernel->block != 0 && has_empty_windows(&sliding))
-    return "a window may lie in the padding alone";
-  const bool averages = hn_name_equal(hn_attr_text(query->attrs, "pool"), "average");
-  read_pool(query, &sliding, kernel->block, &s->pool);
-  s->fold = averages ? kernel->average : kernel->max;
-  return NULL;
-}
-
 static const char *read_layers(const hone_query *query, const region_kernel *kernel, state *s) {
   hn_region_attrs attrs;
   hn_sliding sliding;
@@ -98,7 +42,10 @@ static const char *read_layers(const hone_query *query, const region_kernel *ker
     return "the convolution's window does not fit";
   const hone_type middle = hn_cpu_region_type(x, w->shape.dim[0], &sliding);
   HN_TRY_REASON(hn_cpu_region_read(query, &attrs, x, W, -1, &middle, &s->conv));
-  return read_windows(query, kernel, &middle, s);
+  bool averages;
+  HN_TRY_REASON(hn_cpu_region_read_pool(query, kernel->block, &middle, &s->pool, &averages));
+  s->fold = averages ? kernel->average : kernel->max;
+  return NULL;
 }
 
 /* Minimal filtering needs a fourth of the multiplications. */

@@ -75,6 +75,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
                          .row_pixels = l.m,
                          .out_width = l.m,
                          .out_height = 1,
+                         .last_pairs = hn_product_half_last_pairs(l.k),
                          .x_block = l.m * TILE,
                          .y_pixel = l.n,
                          .y_block = TILE,

@@ -10,16 +10,17 @@ static const double size_limit = 1e12; /* elements of any operand */
 static const int f16_terms[] = {32, 16, 8};
 
 const hn_cpu_half_kernel hn_cpu_bf16_c = {
-    HONE_BF16, hn_product_bf16_c, hn_gather_bf16_c, hn_product_bf16_pack_c, TILE / 2, 0.1, 0.5};
+    HONE_BF16, hn_product_bf16_c, hn_gather_bf16_c, hn_product_bf16_pack_c, TILE / 2, 0.1, 0.5, false};
 const hn_cpu_half_kernel hn_cpu_f16_c = {
-    HONE_F16, hn_product_f16_c, hn_gather_f16_c, hn_product_f16_pack_c, TILE / 4, 0.1, 0.5};
+    HONE_F16, hn_product_f16_c, hn_gather_f16_c, hn_product_f16_pack_c, TILE / 4, 0.1, 0.5, false};
 #ifndef HONE_NO_AVX
 const hn_cpu_half_kernel hn_cpu_bf16_avx512 = {
-    HONE_BF16, hn_product_bf16_avx512_bf16, hn_gather_bf16_avx512_bf16, hn_product_bf16_pack_c, TILE / 4, 0.95, 200};
+    HONE_BF16, hn_product_bf16_avx512_bf16, hn_gather_bf16_avx512_bf16, hn_product_bf16_pack_c, TILE / 4, 0.95, 200,
+    true};
 const hn_cpu_half_kernel hn_cpu_bf16_amx = {
-    HONE_BF16, hn_product_bf16_amx_bf16, hn_gather_bf16_amx_bf16, hn_product_bf16_pack_c, TILE / 2, 0.4, 800};
+    HONE_BF16, hn_product_bf16_amx_bf16, hn_gather_bf16_amx_bf16, hn_product_bf16_pack_c, TILE / 2, 0.4, 800, false};
 const hn_cpu_half_kernel hn_cpu_f16_avx512 = {
-    HONE_F16, hn_product_f16_avx512_fp16, hn_gather_f16_avx512_fp16, hn_product_f16_pack_c, TILE / 4, 0.7, 250};
+    HONE_F16, hn_product_f16_avx512_fp16, hn_gather_f16_avx512_fp16, hn_product_f16_pack_c, TILE / 4, 0.7, 250, false};
 #endif
 
 hone_query hn_cpu_as_f32(const hone_query *query, hone_dtype held, hone_fact *in, hone_fact *out) {
@@ -51,8 +52,7 @@ int hn_cpu_half_variants(const hn_cpu_half_kernel *kernel, hone_params *out, int
   return count < room ? count : room;
 }
 
-/* What no row has written is the first of them. */
-static int32_t terms_of(const hone_params *params) {
+int32_t hn_cpu_half_terms(const hone_params *params) {
   const int64_t asked = params && params->count > 0 ? params->items[0].value : 0;
   for (size_t i = 0; i < HN_COUNT(f16_terms); ++i)
     if (f16_terms[i] == asked) return f16_terms[i];
@@ -85,7 +85,8 @@ static void choose_units(hn_product_half *p, const hone_facts *facts) {
 size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_facts *facts, const hone_params *params) {
   hn_product_half *p = &b->product;
   const hn_gather_half *g = &b->gather;
-  p->f16_terms = terms_of(params);
+  p->f16_terms = hn_cpu_half_terms(params);
+  p->skips = b->kernel->skips && p->row_pixels != p->out_width;
   choose_units(p, facts);
   b->units = hn_product_half_units(p);
   const double flops = 2.0 * (double)(p->images * p->groups) * (double)hn_product_half_pixels(p) *

@@ -14,6 +14,7 @@ typedef struct hn_cpu_half_kernel {
   hn_product_half_pack_fn *pack;
   int step;                        /* pixels that it multiplies at least */
   double efficiency, flops_per_ns; /* of one thread */
+  bool skips;                      /* can leave out pixels behind a row's last */
 } hn_cpu_half_kernel;
 extern const hn_cpu_half_kernel hn_cpu_bf16_c, hn_cpu_bf16_avx512, hn_cpu_bf16_amx, hn_cpu_f16_c, hn_cpu_f16_avx512;
 
@@ -37,6 +38,8 @@ hone_query hn_cpu_as_f32(const hone_query *query, hone_dtype held, hone_fact *in
 bool hn_cpu_half_output(const hn_cpu_half_kernel *kernel, const hone_type *y, hn_product_half *product);
 /* Rows that sum in f16 have a variant for each number of terms that they sum so; the others have one. */
 int hn_cpu_half_variants(const hn_cpu_half_kernel *kernel, hone_params *out, int room);
+/* That number; what no row has written is the first of them. */
+int32_t hn_cpu_half_terms(const hone_params *params);
 /* Cuts the product into units, and says what the gather takes in scratch memory; 0 where that is more than memory.
  * params: the query's, of hn_cpu_half_variants; NULL: the first. */
 size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_facts *facts, const hone_params *params);

@@ -115,6 +115,7 @@ void hn_conv_dw_f32_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t 
 void hn_conv_dw_f32_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 /* The same on nChw32c in bf16 and f16: input, output and residual point at elements of that type; weights of block 32,
  * bias and slopes are floats. */
+void hn_conv_dw_bf16_nchw32c_avx512_bf16(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_dw_bf16_nchw32c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_dw_bf16_nchw32c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_dw_bf16_nchw32c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);

@@ -93,25 +93,41 @@ HN_INLINE void dw_store(const dw_row *r, vf *acc, const int pixels, int64_t x, i
   for (int p = 0; p < pixels; ++p) v_store(r->out + (x + p) * HN_HELD_BLOCK + lane, acc[p]);
 }
 #else
-/* What is rounded cannot be worked on afterwards. One function for all tiles: its code is large. */
+/* What is rounded cannot be worked on afterwards. One function for all tiles where an activation takes much code. */
 HN_OUTLINE void dw_store_all(const dw_row *r, float *sums, const int pixels, int64_t x, int lane) {
   const hn_epilogue_f32 *e = r->epilogue;
   const vm there = vm_below(r->channels - lane < 0 ? 0 : r->channels - lane);
   for (int p = 0; p < pixels; ++p) {
     vf sum = v_load(sums + p * HN_LANES);
     if (r->residual) sum += h_load(r->residual + (x + p) * HN_HELD_BLOCK + lane);
-    v_store(sums + p * HN_LANES, v_min(v_set(r->high), v_max(v_set(r->low), sum)));
+    v_store(sums + p * HN_LANES, sum);
   }
-  if (!activation_is_bounds(e))
-    activate_channels(sums, (int64_t)pixels * HN_LANES, e, r->first_channel + lane, HN_LANES);
+  activate_channels(sums, (int64_t)pixels * HN_LANES, e, r->first_channel + lane, HN_LANES);
   for (int p = 0; p < pixels; ++p)
     h_store(r->out + (x + p) * HN_HELD_BLOCK + lane, v_select(there, v_load(sums + p * HN_LANES), v_set(0.0f)));
 }
-HN_INLINE void dw_store(const dw_row *r, const vf *acc, const int pixels, int64_t x, int lane) {
-  _Alignas(64) float sums[HN_DW_PIXELS * HN_LANES];
+HN_INLINE void dw_store(const dw_row *r, vf *acc, const int pixels, int64_t x, int lane) {
+  const hn_activation kind = r->epilogue->activation;
+  if (!activation_is_bounds(r->epilogue) && kind != HN_ACTIVATION_HARD_SWISH) {
+    _Alignas(64) float sums[HN_DW_PIXELS * HN_LANES];
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) v_store(sums + p * HN_LANES, acc[p]);
+    dw_store_all(r, sums, pixels, x, lane);
+    return;
+  }
+  const vm there = vm_below(r->channels - lane < 0 ? 0 : r->channels - lane);
+  held *out = r->out + x * HN_HELD_BLOCK + lane;
+  if (r->residual) {
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) acc[p] += h_load(r->residual + (x + p) * HN_HELD_BLOCK + lane);
+  }
+  if (kind == HN_ACTIVATION_HARD_SWISH) {
+    HN_UNROLL
+    for (int p = 0; p < pixels; ++p) acc[p] = activate_one(acc[p], HN_ACTIVATION_HARD_SWISH, 0, 0);
+  }
+  tile_bound(acc, pixels, r->low, r->high);
   HN_UNROLL
-  for (int p = 0; p < pixels; ++p) v_store(sums + p * HN_LANES, acc[p]);
-  dw_store_all(r, sums, pixels, x, lane);
+  for (int p = 0; p < pixels; ++p) h_store(out + p * HN_HELD_BLOCK, v_select(there, acc[p], v_set(0.0f)));
 }
 #endif
 

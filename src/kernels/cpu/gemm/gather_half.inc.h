@@ -75,23 +75,6 @@ HN_INLINE void row_of_affine(const hn_gather_half *g, const row *r) {
   }
 }
 
-/* Plain images: a channel at a time through a few pixels of floats. */
-HN_INLINE float plain_at(const hn_gather_half *g, int64_t image, int64_t channel, int64_t y, int64_t x) {
-  const int64_t at = ((image * g->channels + channel) * g->in_height + y) * g->in_width + x;
-  if (x < 0 || x >= g->in_width) return 0;
-  return g->x_is_half ? h_load_one((const held *)g->x + at) : ((const float *)g->x)[at];
-}
-
-HN_INLINE void row_of_plain(const hn_gather_half *g, const row *r) {
-  const int64_t left = g->channels - r->block * TILE, count = left < TILE ? left : TILE;
-  for (int64_t p = 0; p < g->row_pixels; ++p) {
-    float pixel[TILE] = {0};
-    for (int64_t c = 0; c < count; ++c)
-      pixel[c] = plain_at(g, r->image, r->block * TILE + c, r->y, r->first + p * r->step);
-    round_block(pixel, r->to + p * TILE);
-  }
-}
-
 /* Rows of a matrix: channels lie beside each other. */
 HN_INLINE void row_of_last(const hn_gather_half *g, const row *r) {
   const int64_t left = g->channels - r->block * TILE, count = left < TILE ? left : TILE;
@@ -112,52 +95,6 @@ HN_INLINE void row_of_last(const hn_gather_half *g, const row *r) {
   }
 }
 
-/* Windows without dilation are runs of a line whose channels lie beside each other: made once for a row. */
-enum { LINE = 8192 /* elements */ };
-
-HN_INLINE void row_of_windows(const hn_gather_half *g, const row *r) {
-  const int64_t pixels = (g->row_pixels - 1) * g->stride_width + g->kernel_width, count = g->kernel_width * g->channels;
-  held line[LINE + TILE];
-  if (g->dilation_width != 1 || pixels * g->channels > LINE) {
-    for (int64_t p = 0; p < g->row_pixels; ++p) {
-      float window[TILE] = {0};
-      for (int64_t k = 0; k < g->kernel_width; ++k)
-        for (int64_t c = 0; c < g->channels; ++c)
-          window[k * g->channels + c] =
-              plain_at(g, r->image, c, r->y, r->first + p * g->stride_width + k * g->dilation_width);
-      round_block(window, r->to + p * TILE);
-    }
-    return;
-  }
-  const int64_t begin = r->first < 0 ? -r->first : 0, room = g->in_width - r->first;
-  const int64_t end = room < pixels ? room : pixels; /* line pixels that are within the image */
-  memset(line, 0, (size_t)(pixels * g->channels) * sizeof *line);
-  for (int64_t c = 0; c < g->channels; ++c) {
-    const int64_t at = ((r->image * g->channels + c) * g->in_height + r->y) * g->in_width + r->first;
-    for (int64_t p = begin; p < end; p += TILE) {
-      const int64_t count_here = end - p < TILE ? end - p : TILE;
-      held run[TILE];
-      if (g->x_is_half) {
-        memcpy(run, (const held *)g->x + at + p, (size_t)count_here * sizeof *run);
-      } else {
-        float some[TILE] = {0};
-        memcpy(some, (const float *)g->x + at + p, (size_t)count_here * sizeof *some);
-        round_block(some, run);
-      }
-      for (int64_t i = 0; i < count_here; ++i) line[(p + i) * g->channels + c] = run[i];
-    }
-  }
-  uint64_t keep[TILE / 4]; /* all ones for the window's elements */
-  for (int64_t i = 0; i < TILE / 4; ++i) keep[i] = 0;
-  memset(keep, 0xff, (size_t)count * sizeof *line);
-  for (int64_t p = 0; p < g->row_pixels; ++p) {
-    uint64_t words[TILE / 4];
-    memcpy(words, line + p * g->stride_width * g->channels, sizeof words);
-    for (int64_t i = 0; i < TILE / 4; ++i) words[i] &= keep[i];
-    memcpy(r->to + p * TILE, words, sizeof words);
-  }
-}
-
 void HN_HELD_NAME(hn_gather)(const hn_gather_half *g, int64_t begin, int64_t end) {
   const int64_t blocks = hn_gather_half_blocks(g);
   for (int64_t at = begin; at < end; ++at) {
@@ -171,8 +108,6 @@ void HN_HELD_NAME(hn_gather)(const hn_gather_half *g, int64_t begin, int64_t end
                    .to = g->y + at * g->row_pixels * TILE};
     if (r.y < 0 || r.y >= g->in_height)
       memset(r.to, 0, (size_t)(g->row_pixels * TILE) * sizeof *r.to);
-    else if (g->windowed)
-      row_of_windows(g, &r);
     else if (g->scale)
       row_of_affine(g, &r);
     else if (g->lanes == TILE)
@@ -181,10 +116,8 @@ void HN_HELD_NAME(hn_gather)(const hn_gather_half *g, int64_t begin, int64_t end
       row_of_blocks(g, &r, 16);
     else if (g->lanes == 8)
       row_of_blocks(g, &r, 8);
-    else if (g->lanes == 0)
-      row_of_last(g, &r);
     else
-      row_of_plain(g, &r);
+      row_of_last(g, &r);
   }
 }
 

@@ -37,13 +37,17 @@ typedef struct hn_product_half {
   int32_t y_is_half, y_is_padded;   /* padded: lanes behind the last channel are there, and become zero */
   int32_t may_read_behind;          /* 32 pixels behind the last are readable; else there are at least 32 pixels */
   int64_t unit_pixels, unit_blocks; /* of a work unit: whole tiles, blocks of 32 channels */
+  int32_t last_pairs;               /* pairs of k with weights in a tap's last depth block; 0: all 16 of them */
   int32_t f16_terms;                /* of f16: products that are summed in f16, 8, 16 or 32, before f32 takes them */
+  int32_t skips;                    /* pixels behind out_width are not computed; where the kernel says it can */
   int32_t blocks_first;             /* order within a unit: weights are more than the second cache holds */
   hn_epilogue_f32 epilogue;         /* its residual is not used */
 } hn_product_half;
 
+/* Pixels of a row that are counted. */
+static inline int64_t hn_product_half_row(const hn_product_half *p) { return p->skips ? p->out_width : p->row_pixels; }
 static inline int64_t hn_product_half_pixels(const hn_product_half *p) {
-  return (p->out_height - 1) * p->row_pixels + p->out_width;
+  return (p->out_height - 1) * hn_product_half_row(p) + p->out_width;
 }
 static inline int64_t hn_product_half_blocks(const hn_product_half *p) {
   return (p->out_channels + HN_PRODUCT_HALF_TILE - 1) / HN_PRODUCT_HALF_TILE;
@@ -53,6 +57,10 @@ static inline int64_t hn_product_half_pixel_units(const hn_product_half *p) {
 }
 static inline int64_t hn_product_half_block_units(const hn_product_half *p) {
   return (hn_product_half_blocks(p) + p->unit_blocks - 1) / p->unit_blocks;
+}
+/* Pairs of k among the last of a depth of so many. */
+static inline int32_t hn_product_half_last_pairs(int64_t depth) {
+  return (int32_t)(((depth - 1) % HN_PRODUCT_HALF_TILE + 2) / 2);
 }
 /* Work units: [image][group][block unit][pixel unit]; independent of each other. */
 static inline int64_t hn_product_half_units(const hn_product_half *p) {
@@ -78,24 +86,21 @@ hn_product_half_pack_fn hn_product_bf16_pack_c, hn_product_f16_pack_c;
 /* What a product's x is made from: an image that is padded, taken apart by the strides into phases and rounded.
  *
  * y: [image][depth block][phase row][phase column][row][row pixel][32]; zero where there is no pixel or channel. Phase
- * (a, b) holds the padded image's pixels (row * stride_height + a, column * stride_width + b).
- * windowed: channels are not the image's but (column of the kernel, channel) pairs, kernel_width * channels <= 32 of
- * them: one depth block, columns are those of the output, and the strides in width are within it. */
+ * (a, b) holds the padded image's pixels (row * stride_height + a, column * stride_width + b). */
 typedef struct hn_gather_half {
-  const void *x; /* [image][block][row][column][lanes], f32 or halves; lanes 1: NCHW, 0: NHWC without pads */
+  const void *x; /* [image][block][row][column][lanes], f32 or halves; lanes 0: NHWC without pads */
   uint16_t *y;
   int64_t images, channels, in_height, in_width;
   int64_t rows, row_pixels; /* of a phase */
   int64_t phases_height, phases_width, stride_height, stride_width, pad_top, pad_left;
-  int64_t kernel_width, dilation_width; /* windowed */
-  int32_t lanes, x_is_half, windowed;
+  int32_t lanes, x_is_half;
   /* Of halves in blocks of 32 without pads: x * scale + shift, then relu if it is rectified; floats, whole blocks, zero
    * behind the last channel. NULL: x as it is. */
   const float *scale, *shift;
   int32_t rectified;
 } hn_gather_half;
 static inline int64_t hn_gather_half_blocks(const hn_gather_half *g) {
-  return g->windowed ? 1 : (g->channels + HN_PRODUCT_HALF_TILE - 1) / HN_PRODUCT_HALF_TILE;
+  return (g->channels + HN_PRODUCT_HALF_TILE - 1) / HN_PRODUCT_HALF_TILE;
 }
 /* Units: rows of y, in its order. */
 static inline int64_t hn_gather_half_units(const hn_gather_half *g) {

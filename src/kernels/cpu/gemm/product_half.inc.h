@@ -4,25 +4,15 @@
  *
  *   enum STEP                 pixels that it multiplies at least; TILE is whole steps
  *   multiplier                its state, between multiplier_begin and multiplier_end
- *   multiply_tile(p, m, x, w, steps, halves, next, to)
- *                             steps of pixels times one or two halves of a block of channels; sums to `to` */
+ *   multiply_tile(p, m, x, base, w, steps, halves, next, to)
+ *                             steps of pixels from base on times one or two halves of a block of channels; sums to `to`
+ *
+ * and, where it can end a tile in registers, HN_MULTIPLIER_ENDS, takes_end() and end_tile(). */
 #ifndef HN_KERNELS_CPU_GEMM_PRODUCT_HALF_INC_H
 #define HN_KERNELS_CPU_GEMM_PRODUCT_HALF_INC_H
 
-#include "kernels/cpu/activate.inc.h"
 #include "kernels/cpu/gemm/product_half_tile.inc.h"
 
-/* Where one pixel of one tile goes. */
-typedef struct place {
-  const hn_product_half *p;
-  int64_t offset;  /* of the tile's first channel at the image's first pixel, in y */
-  int64_t channel; /* in all groups: bias and slopes */
-  int64_t count;   /* channels of the tile that there are */
-} place;
-
-HN_INLINE vf load_y(const void *from, int64_t at, int is_half) {
-  return is_half ? h_load((const held *)from + at) : v_load((const float *)from + at);
-}
 HN_INLINE void store_y(void *to, int64_t at, int is_half, vf v) {
   if (is_half)
     h_store((held *)to + at, v);
@@ -91,7 +81,8 @@ HN_INLINE void empty(const place *to, sums *s, int64_t base, int64_t first, int6
   activation_bounds(e, &low, &high);
   /* Behind the last channel: nothing, or zeros up to the end of its block. */
   const int64_t lanes = p->y_is_padded ? (to->count + p->y_lanes - 1) / p->y_lanes * p->y_lanes : to->count;
-  int64_t row = first / p->row_pixels, column = first % p->row_pixels;
+  const int64_t row_pixels = hn_product_half_row(p);
+  int64_t row = first / row_pixels, column = first % row_pixels;
   for (int64_t at = first; at < last; ++at) {
     float *sum = s->of[at - base];
     const int64_t pixel = row * p->out_width + column;
@@ -104,7 +95,7 @@ HN_INLINE void empty(const place *to, sums *s, int64_t base, int64_t first, int6
         store_pixel(to, sum, pixel, lanes, is_half);
       }
     }
-    if (++column == p->row_pixels) column = 0, ++row;
+    if (++column == row_pixels) column = 0, ++row;
   }
 }
 
@@ -121,7 +112,7 @@ HN_INLINE int is_dense(const hn_product_half *p, int64_t count) {
   float low, high;
   activation_bounds(e, &low, &high);
   return p->y_lanes >= HN_LANES &&
-         (count == TILE || (p->y_is_padded && p->y_lanes == TILE && activation_is_bounds(e) && low <= 0 && high >= 0));
+         (count == TILE || (p->y_is_padded && p->y_lanes == TILE && ends_at_once(e) && low <= 0 && high >= 0));
 }
 
 /* begins: bias, residual and bounds are still to be added; ends: what is there is stored. */
@@ -129,8 +120,9 @@ HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t firs
                             const int has_residual, const int begins, const int ends) {
   enum { VECTORS = TILE / HN_LANES };
   const hn_product_half *p = to->p;
-  const int64_t width = p->out_width, row_pixels = p->row_pixels, y_pixel = p->y_pixel;
+  const int64_t width = p->out_width, row_pixels = hn_product_half_row(p), y_pixel = p->y_pixel;
   const float *residual = has_residual ? p->residual : NULL; /* or halves */
+  const int swishes = begins && ends && p->epilogue.activation == HN_ACTIVATION_HARD_SWISH;
   char *y = p->y;
   vf bias[VECTORS];
   int64_t place_of[VECTORS]; /* of each vector, in a pixel */
@@ -153,6 +145,7 @@ HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t firs
         if (begins) {
           x[v] += bias[v];
           if (has_residual) x[v] += load_y(residual, place_of[v] + pixel * y_pixel, is_half);
+          if (swishes) x[v] = activate_one(x[v], HN_ACTIVATION_HARD_SWISH, 0, 0);
           x[v] = v_min(v_set(high), v_max(v_set(low), x[v]));
         }
         if (!ends) v_store(sum + v * HN_LANES, x[v]);
@@ -175,7 +168,7 @@ HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t firs
 HN_INLINE void dense(const place *to, sums *s, int64_t base, int64_t first, int64_t last, const int is_half) {
   const hn_product_half *p = to->p;
   const hn_epilogue_f32 *e = &p->epilogue;
-  if (activation_is_bounds(e)) {
+  if (ends_at_once(e)) {
     if (p->residual)
       dense_pixels(to, s, base, first, last, is_half, 1, 1, 1);
     else
@@ -236,7 +229,13 @@ HN_INLINE void tile(const hn_product_half *p, multiplier *m, const span *u, int6
   const int64_t channel = u->group * p->out_channels + b * TILE;
   const place to = {p, u->image * p->y_image + channel / p->y_lanes * p->y_block, channel, count};
   const uint16_t *w = p->w + (u->group * blocks + b) * depth * BLOCK;
-  multiply_tile(p, m, u->x + base * TILE, w, steps, count <= HALF ? 1 : 2, next, s);
+#ifdef HN_MULTIPLIER_ENDS
+  if (takes_end(&to)) {
+    end_tile(&to, u->x, w, steps, base, first, last, next, s);
+    return;
+  }
+#endif
+  multiply_tile(p, m, u->x, base, w, steps, count <= HALF ? 1 : 2, next, s);
   if (count < TILE) clear_behind(s, steps * STEP, count);
   if (is_dense(p, count))
     (p->y_is_half ? dense_half : dense_f32)(&to, s, base, first, last);

@@ -61,11 +61,11 @@ HN_OUTLINE void multiply_2_2(const hn_product_half *p, multiplier *t, const uint
   multiply(p, t, x, w, 2, 2, next, to);
 }
 
-HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *t, const uint16_t *x, const uint16_t *w,
-                             int64_t steps, int channel_halves, ahead next, sums *to) {
+HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *t, const uint16_t *x, int64_t base,
+                             const uint16_t *w, int64_t steps, int channel_halves, ahead next, sums *to) {
   (steps == 1            ? channel_halves == 1 ? multiply_1_1 : multiply_1_2
    : channel_halves == 1 ? multiply_2_1
-                         : multiply_2_2)(p, t, x, w, next, to);
+                         : multiply_2_2)(p, t, x + base * TILE, w, next, to);
 }
 
 #endif

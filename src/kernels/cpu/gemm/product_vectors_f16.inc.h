@@ -116,8 +116,8 @@ HN_OUTLINE void multiply_steps(const uint16_t *const *at, int64_t depth, int64_t
 }
 #endif
 
-HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *m, const uint16_t *x, const uint16_t *w,
-                             int64_t steps, int channel_halves, ahead next, sums *to) {
+HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *m, const uint16_t *x, int64_t base,
+                             const uint16_t *w, int64_t steps, int channel_halves, ahead next, sums *to) {
   const int64_t depth = p->taps * p->depth_blocks;
   const uint16_t *at[CHUNK];
   int64_t tap = 0, d = 0;
@@ -127,7 +127,7 @@ HN_INLINE void multiply_tile(const hn_product_half *p, multiplier *m, const uint
     const int64_t count = depth - begin < CHUNK ? depth - begin : CHUNK;
     for (int64_t i = 0; i < count; ++i) {
       next = fetch(next);
-      at[i] = x + p->tap_at[tap] * TILE + d * p->x_block;
+      at[i] = x + (base + p->tap_at[tap]) * TILE + d * p->x_block;
       if (++d == p->depth_blocks) d = 0, ++tap;
     }
     multiply_steps(at, count, steps, w, p->f16_terms, to);
