@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The best usable candidate of these storages; NULL: there is none but the reference. */
-static const hn_candidate *best_of(const hn_choice *choice, const hone_storage_pair *pair) {
+const hn_candidate *hn_choice_best(const hn_choice *choice, const hone_storage_pair *pair) {
   const hn_candidate *best = NULL;
   for (int c = 0; c < choice->candidate_count; ++c) {
     const hn_candidate *candidate = &choice->candidates[c];
@@ -33,7 +32,7 @@ static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
     for (int c = 0; c < part->candidate_count; ++c) {
       hn_candidate *candidate = &part->candidates[c];
       if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
-      const hn_candidate *best = best_of(fused, &candidate->storages);
+      const hn_candidate *best = hn_choice_best(fused, &candidate->storages);
       const bool like = best && best->tactic == candidate->tactic && same_params(&best->params, &candidate->params);
       if (pass == 0) any = any || like;
       if (pass == 0 || like || !any) continue;
@@ -80,7 +79,7 @@ static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **o
     if (!hn_choice_runs(part) || *out_why) continue;
     HN_TRY(hn_tune_ask(parts, part, true));
     keep_beside_fused(parts, fused, part);
-    if (!best_of(part, NULL)) *out_why = "a part has no tactic but the reference";
+    if (!hn_choice_best(part, NULL)) *out_why = "a part has no tactic but the reference";
     if (effort == HN_PARTS_LIKE && part->node->op == fused->node->op) keep_like_fused(fused, part);
   }
   return HONE_OK;
@@ -88,7 +87,7 @@ static hone_status ask(hn_choices *parts, const hn_choice *fused, const char **o
 
 /* By the device's peaks: can the parts be as fast as the fused node is? */
 static bool may_win(const hn_choices *parts, const hn_choice *fused) {
-  const hn_candidate *best = best_of(fused, NULL);
+  const hn_candidate *best = hn_choice_best(fused, NULL);
   double floor_ns = 0;
   for (int i = 0; i < parts->count; ++i) {
     double least = HUGE_VAL;
@@ -162,7 +161,7 @@ static hone_status repeat_contest(hn_choices *parts, hn_choice *choice, const hn
 }
 
 static const char *outcome(const hn_choice *choice, const hn_parts_trial *trial) {
-  const hn_candidate *fused = best_of(choice, NULL);
+  const hn_candidate *fused = hn_choice_best(choice, NULL);
   if (!fused) return "the fused node has no tactic but the reference";
   for (int i = 0; i < trial->count; ++i)
     if (trial->ns[i] < HN_PARTS_MARGIN * hn_candidate_ns(fused)) return "they are faster";
@@ -174,7 +173,7 @@ static hone_status assign_all(hn_choices *parts, hn_choice *choice, hn_parts_tri
   int best = 0;
   for (int i = 0; i < trial->count; ++i) {
     HN_TRY(assign_between(parts, &trial->storages[i], &trial->ns[i]));
-    const hn_candidate *fused = best_of(choice, &trial->storages[i]), *any = best_of(choice, NULL);
+    const hn_candidate *fused = hn_choice_best(choice, &trial->storages[i]), *any = hn_choice_best(choice, NULL);
     if (!fused) fused = any;
     /* Between storages in which nothing is near the best of all, who is faster will not matter. */
     const bool matters = any && trial->ns[i] < 1.15 * hn_candidate_ns(any);
@@ -212,7 +211,7 @@ static const char *skip(const hn_choices *choices, const hn_choice *choice) {
   if (choices->tuning->splitting_over) return "too many fused nodes were split";
   if (!hn_node_can_split(choice->node)) return "they cannot stand alone";
   if (hn_tactic_override_find(choices->tuning->options, choice->node->name, &wanted)) return "a tactic was requested";
-  if (!best_of(choice, NULL) || leaves_by_reference(choice)) return NULL;
+  if (!hn_choice_best(choice, NULL) || leaves_by_reference(choice)) return NULL;
   if (choices->tuning->level->parts == HN_PARTS_NEVER) return "not timed at this level";
   if (choices->tuning->options->timing_cache_only) return "nothing is timed, by the options";
   return hn_tuning_stopped(choices->tuning) ? hn_time_used_up : NULL;
@@ -231,7 +230,7 @@ hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice) {
   if (trial->why) return HONE_OK;
   HN_TRY(hn_choices_find_identical(parts));
   HN_TRY(hn_choices_measure(parts));
-  if (best_of(choice, NULL) && choices->tuning->stopped) trial->why = hn_time_used_up;
+  if (hn_choice_best(choice, NULL) && choices->tuning->stopped) trial->why = hn_time_used_up;
   if (trial->why) return HONE_OK;
   return assign_all(parts, choice, trial);
 }

@@ -214,8 +214,10 @@ static hone_status split_chosen(hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
     hn_choice *choice = &choices->items[i];
     if (!choice->split) continue;
-    const hn_candidate *fused = choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
-    const bool by_type = choice->why && !fused && choice->parts_ns == 0; /* before anything was chosen */
+    /* Where the parts won by their formats, none was chosen. */
+    const hn_candidate *fused =
+        choice->chosen >= 0 ? &choice->candidates[choice->chosen] : hn_choice_best(choice, NULL);
+    const bool by_type = choice->why && choice->chosen < 0 && choice->parts_ns == 0; /* before anything was chosen */
     const bool reference = !fused || fused->tactic->flags & HONE_TACTIC_REFERENCE;
     HN_TRY(split(tuning, choices->graph, choice->node,
                  by_type     ? choice->why

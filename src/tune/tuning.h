@@ -68,6 +68,8 @@ extern const char hn_time_used_up[]; /* the reason of candidates that therefore 
 hone_status hn_tune_calibrate(hn_choices *choices);
 
 bool hn_candidate_usable(const hn_candidate *candidate); /* neither rejected nor inexact */
+/* The fastest usable candidate of these storages (NULL: of any) that is no reference; NULL: none (parts.c). */
+const hn_candidate *hn_choice_best(const hn_choice *choice, const hone_storage_pair *pair);
 static inline bool hn_candidate_is_reference(const hn_candidate *candidate) {
   return candidate->tactic->flags & HONE_TACTIC_REFERENCE;
 }
