@@ -92,7 +92,7 @@ HN_OUTLINE void dw3_half(const dw3 *d) { dw3_run(d, 1, 2, false); }
 HN_OUTLINE void dw3_half_flipped(const dw3 *d) { dw3_run(d, 1, 2, true); }
 
 HN_INLINE bool dw3_takes(const hn_conv_bytes *c) {
-  return c->in_block == 64 && c->out_block == 64 && c->scale && !c->w_zero && c->kernel_height == 3 &&
+  return c->in_block == 64 && c->out_block == 64 && w_is_bytes(c) && !c->w_zero && c->kernel_height == 3 &&
          c->kernel_width == 3 && c->dilation_width == 1 && c->dilation_height == 1 && c->stride_width <= 2 &&
          c->stride_width == c->stride_height;
 }

@@ -118,6 +118,7 @@ typedef struct target {
   const hn_conv_bytes *conv;
   const int32_t *base, *w_zero; /* w_zero NULL: all are 0 */
   const float *scale;           /* NULL: the sums are stored */
+  const float *bias;            /* of floats */
   w_way_out out;
   vb keep;        /* the channels that are there */
   uint8_t *first; /* of the first channel at pixel 0 */
@@ -187,12 +188,18 @@ HN_INLINE void run_pixels(const hn_conv_bytes *c, const band *b, const target *t
     for (int i = 0; i < pixels * VECTORS; ++i)
       acc[i] = vi_sub(acc[i], w_multiply(vi_load(t->w_zero + i % VECTORS * HN_LANES), read[i]));
   }
-  if (!t->scale) {
+  if (!w_is_bytes(c)) {
     HN_UNROLL
     for (int p = 0; p < pixels; ++p) {
       vi sums[VECTORS]; /* or all of acc would live in memory, since its address is taken */
       HN_UNROLL
       for (int v = 0; v < VECTORS; ++v) sums[v] = acc[p * VECTORS + v];
+      if (c->floats) {
+        HN_UNROLL
+        for (int v = 0; v < VECTORS; ++v)
+          sums[v] =
+              vi_of(w_between(c, w_float(sums[v], v_load(t->scale + v * HN_LANES), v_load(t->bias + v * HN_LANES))));
+      }
       store_sums(t, sums, at + p);
     }
     return;
@@ -214,9 +221,10 @@ static target target_of(const hn_conv_bytes *c, const unit *u) {
                   .base = c->base + u->channel,
                   .w_zero = c->w_zero ? c->w_zero + u->channel : NULL,
                   .scale = c->scale ? c->scale + u->channel : NULL,
+                  .bias = c->bias ? c->bias + u->channel : NULL,
                   .out = w_way_out_make(c->y_zero, c->low, c->high, c->out_flip),
                   .keep = vb_load(keep),
-                  .first = (uint8_t *)c->output + first * (c->scale ? 1 : 4),
+                  .first = (uint8_t *)c->output + first * (w_is_bytes(c) ? 1 : 4),
                   .lanes = u->lanes,
                   .plane = plane};
 }
@@ -278,7 +286,7 @@ static void run_unit(const hn_conv_bytes *c, const band *b, const unit *u) {
   }
   /* Zeros in what a block has behind the last channels. */
   const int64_t end = hn_conv_bytes_up(u->channel % 64 + u->lanes, CHANNELS);
-  if (!c->scale || c->out_block != 64 || u->channel + u->lanes < c->out_channels || end == 64) return;
+  if (!w_is_bytes(c) || c->out_block != 64 || u->channel + u->lanes < c->out_channels || end == 64) return;
   uint8_t *to = t.first - u->channel % 64 + u->row * c->out_width * 64 + end;
   for (int64_t p = 0; p < u->rows * c->out_width; ++p) memset(to + p * 64, 0, (size_t)(64 - end));
 }
