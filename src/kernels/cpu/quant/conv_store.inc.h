@@ -267,6 +267,22 @@ HN_INLINE void w_store_sums(const w_target *t, const vi *acc, const int stride, 
 /* The first two roundings of floats. */
 HN_INLINE vf w_float(vi sum, vf scale, vf bias) { return b_rounded(vf_from(sum) * scale) + bias; }
 
+/* Depthwise: four vectors of sums as w_bytes takes them, in the order of their channels. */
+HN_INLINE void w_in_order(vi *v) {
+#if defined(HN_SIMD_AVX512)
+  const vi a = _mm512_shuffle_i32x4(v[0], v[1], 0x44), b = _mm512_shuffle_i32x4(v[0], v[1], 0xee);
+  const vi c = _mm512_shuffle_i32x4(v[2], v[3], 0x44), d = _mm512_shuffle_i32x4(v[2], v[3], 0xee);
+  v[0] = _mm512_shuffle_i32x4(a, c, 0x88), v[1] = _mm512_shuffle_i32x4(a, c, 0xdd);
+  v[2] = _mm512_shuffle_i32x4(b, d, 0x88), v[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+#elif defined(HN_SIMD_AVX2)
+  const vi a = _mm256_permute2x128_si256(v[0], v[1], 0x20), b = _mm256_permute2x128_si256(v[2], v[3], 0x20);
+  const vi c = _mm256_permute2x128_si256(v[0], v[1], 0x31), d = _mm256_permute2x128_si256(v[2], v[3], 0x31);
+  v[0] = a, v[1] = b, v[2] = c, v[3] = d;
+#else
+  (void)v;
+#endif
+}
+
 /* A NaN stays one. */
 HN_INLINE vf w_between(const hn_conv_bytes *c, vf y) { return v_max(v_set(c->least), v_min(v_set(c->most), y)); }
 

@@ -137,15 +137,20 @@ HN_INLINE void store_bytes(const target *t, const vi *acc, const vf *scale, int6
 }
 
 /* Sums in the order of channels: plain, or in blocks of HN_BLOCK that are full. */
-HN_OUTLINE void store_sums(const target *t, const vi *acc, int64_t pixel) {
-  int32_t raw[VECTORS][HN_LANES], sums[CHANNELS];
-  int32_t *to = (int32_t *)(void *)t->first + pixel * t->conv->out_block;
-  for (int v = 0; v < VECTORS; ++v) vi_store(raw[v], acc[v]);
-  for (int i = 0; i < CHANNELS; i += 4) memcpy(sums + i, &raw[i % W_BLOCK / 4][i / W_BLOCK * 4], 4 * sizeof *sums);
-  if (t->conv->out_block == 1)
-    for (int64_t i = 0; i < t->lanes; ++i) to[i * t->plane] = sums[i];
-  else
-    for (int64_t i = 0; i < t->lanes; i += HN_BLOCK) memcpy(to + i * t->plane, sums + i, HN_BLOCK * sizeof *sums);
+HN_INLINE void store_sums(const target *t, vi *acc, int64_t pixel) {
+  int32_t sums[CHANNELS], *to = (int32_t *)(void *)t->first + pixel * t->conv->out_block;
+  w_in_order(acc);
+  if (t->conv->out_block > 1) {
+    const int64_t lanes = hn_conv_bytes_up(t->lanes, HN_BLOCK);
+    HN_UNROLL
+    for (int v = 0; v < VECTORS; ++v)
+      if (v * HN_LANES < lanes)
+        vi_store(to + v * HN_LANES / HN_BLOCK * HN_BLOCK * t->plane + v * HN_LANES % HN_BLOCK, acc[v]);
+    return;
+  }
+  HN_UNROLL
+  for (int v = 0; v < VECTORS; ++v) vi_store(sums + v * HN_LANES, acc[v]);
+  for (int64_t i = 0; i < t->lanes; ++i) to[i * t->plane] = sums[i];
 }
 
 /* A one for each tap of a word of this step. */
@@ -237,6 +242,9 @@ static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const
   memset(pads, c->x_zero ^ c->in_flip, sizeof pads);
   dw3_shift((const int8_t *)b->weights, (int8_t *)b->at);
   dw3 d = {.weights = {(const int8_t *)b->weights, (const int8_t *)b->at}, .base = t->base, .scale = t->scale};
+  const int64_t pixel = c->floats ? 16 * 4 : 64;
+  const int kind = c->floats ? DW3_FLOATS : c->in_flip ? DW3_FLIPPED : DW3_PLAIN;
+  d.conv = c, d.bias = t->bias, d.plane = t->plane, d.lanes = t->lanes;
   d.out = t->out, d.keep = t->keep;
   d.in_width = c->in_width, d.out_width = c->out_width, d.pad_left = c->pad_left;
   d.x_zero = c->x_zero, d.flip = c->in_flip;
@@ -246,13 +254,8 @@ static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const
       const uint8_t *row = row_at(c, from, (u->row + y) * c->stride_height - c->pad_top + r);
       d.row[r] = row ? row : pads, d.next[r] = row ? 64 : 0;
     }
-    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * 64;
-    if (rows == 2)
-      (c->in_flip ? dw3_two_flipped : dw3_two)(&d);
-    else if (c->stride_width == 1)
-      (c->in_flip ? dw3_one_flipped : dw3_one)(&d);
-    else
-      (c->in_flip ? dw3_half_flipped : dw3_half)(&d);
+    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * pixel;
+    (rows == 2 ? dw3_two : c->stride_width == 1 ? dw3_one : dw3_half)[kind](&d);
   }
 }
 #endif
