@@ -196,22 +196,74 @@ HN_OUTLINE void w_collect(const w_target *t, uint8_t *to, int pixels, int64_t at
   }
 }
 
-/* The bytes of w_quantum as numbers, and what they are with the residual's. */
-HN_INLINE vi w_joined(const w_target *t, vi sum, vf scale, vf residual) {
-  const hn_conv_bytes *c = t->conv;
+/* What joins sums and residuals: of the convolution's own bytes bounds and zero point, then those of the sum. */
+typedef struct w_joint {
+  vf low, high, to_whole, to_number; /* of a quantum; to_whole rounds when it is added */
+  vf own_ratio, residual_ratio, shift, sum_high;
+} w_joint;
+
+HN_INLINE w_joint w_joint_make(const hn_conv_bytes *c) {
   const hn_conv_bytes_sum *s = &c->sum;
-  const vf low = v_set((float)(c->low - c->y_zero)), zero = v_set((float)(c->y_zero - c->out_flip));
-  const vf high = v_set((float)(s->high - c->out_flip));
-  const vf own = v_round(v_max(v_min(t->way.high, vf_from(sum) * scale), low)) + zero;
-  const vf a = s->is_last ? residual : own, b = s->is_last ? own : residual;
-  const vf ra = v_set(s->is_last ? s->residual_ratio : s->own_ratio);
-  const vf rb = v_set(s->is_last ? s->own_ratio : s->residual_ratio);
-  const vf y = v_min(high, b_fma(a, ra, b_fma(b, rb, v_set(s->shift))));
+  const float whole = 12582912.0F; /* 1.5 * 2^23: a sum with it has no room for fractions, and its last bit is even */
+  return (w_joint){.low = v_set((float)(c->low - c->y_zero)),
+                   .high = v_set((float)(c->high - c->y_zero)),
+                   .to_whole = v_set(whole),
+                   .to_number = v_set(whole - (float)(c->y_zero - c->out_flip)),
+                   .own_ratio = v_set(s->own_ratio),
+                   .residual_ratio = v_set(s->residual_ratio),
+                   .shift = v_set(s->shift),
+                   .sum_high = v_set((float)(s->high - c->out_flip))};
+}
+
+HN_INLINE vi w_joined(const w_joint *j, const bool is_last, vi sum, vf scale, vf residual) {
+  const vf bounded = v_max(v_min(j->high, vf_from(sum) * scale), j->low);
+  const vf own = b_rounded(bounded + j->to_whole) - j->to_number;
+  const vf y = is_last ? b_fma(residual, j->residual_ratio, b_fma(own, j->own_ratio, j->shift))
+                       : b_fma(own, j->own_ratio, b_fma(residual, j->residual_ratio, j->shift));
 #if defined(HN_SIMD_C)
-  return vi_round(v_max(y, v_set(-256.0F)));
+  return vi_round(v_max(v_min(j->sum_high, y), v_set(-256.0F)));
 #else
-  return vi_round(y);
+  return vi_round(v_min(j->sum_high, y));
 #endif
+}
+
+/* The numbers of a residual's bytes. */
+HN_INLINE vf w_residual(const uint8_t *p, const bool is_signed) {
+#if defined(HN_SIMD_C)
+  const vi flip = vi_set(is_signed ? 0x80 : 0);
+  return b_numbers(p, flip);
+#else
+  return vf_from(is_signed ? b_load_signed(p) : b_load(p));
+#endif
+}
+
+/* Up to 16 pixels of whole vectors; what lies behind the last pixel's is not read. */
+HN_INLINE void w_join(const hn_conv_bytes *c, const int32_t *sums, int64_t stride, int pixels, const float *scales,
+                      const uint8_t *from, uint8_t *to, int64_t next, int64_t lanes, const bool is_last,
+                      const bool is_signed) {
+  const w_joint joint = w_joint_make(c);
+  const w_way_out way = {.zero = is_signed ? 0x80 : 0, .low = vb_set(c->sum.low), .flip = vb_set(is_signed ? 0x80 : 0)};
+  vf scale[W_VECTORS];
+  HN_UNROLL
+  for (int v = 0; v < W_VECTORS; ++v) scale[v] = v_load(scales + v * HN_LANES);
+  for (int p = 0; p < pixels; p += W_GROUP) {
+    vi q[4];
+    const int last = pixels - 1 - p; /* behind it, that one again */
+    HN_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int pixel = p + (i / W_VECTORS < last ? i / W_VECTORS : last), lane = i % W_VECTORS * HN_LANES;
+      const vf residual = w_residual(from + pixel * next + lane, is_signed);
+      q[i] = w_joined(&joint, is_last, vi_load(sums + pixel * stride + lane), scale[i % W_VECTORS], residual);
+    }
+    const vb bytes = w_ordered(w_pack(&way, q));
+    if (last >= W_GROUP - 1) {
+      w_put_bytes(to + p * next, next, bytes, lanes);
+      continue;
+    }
+    uint8_t group[B_GROUP];
+    w_put_bytes(group, W_BLOCK, bytes, lanes);
+    for (int i = 0; i <= last; ++i) memcpy(to + (p + i) * next, group + i * W_BLOCK, W_BLOCK);
+  }
 }
 
 /* Sums of up to 16 pixels, `stride` from pixel to pixel, that are rounded, added to the residual and rounded again. */
@@ -222,25 +274,15 @@ HN_OUTLINE void w_store_joined(const w_target *t, const int32_t *sums, int64_t s
   uint8_t *to = t->is_vectors ? t->first + at * 64 : some;
   const uint8_t *from = t->is_vectors ? (const uint8_t *)c->residual + (to - (uint8_t *)c->output) : beside;
   const int64_t next = t->is_vectors ? 64 : W_BLOCK;
-  const w_way_out way = {.zero = c->out_flip, .low = vb_set(c->sum.low), .flip = vb_set(c->out_flip)};
   if (!t->is_vectors) w_collect(t, beside, pixels, at);
-  for (int p = 0; p < pixels; p += W_GROUP) {
-    vi q[4];
-    HN_UNROLL
-    for (int i = 0; i < 4; ++i) { /* behind the last pixel, that one again */
-      const int pixel = p + i / W_VECTORS < pixels ? p + i / W_VECTORS : pixels - 1, lane = i % W_VECTORS * HN_LANES;
-      const vf residual = b_numbers(from + pixel * next + lane, vi_set(c->out_flip));
-      q[i] = w_joined(t, vi_load(sums + pixel * stride + lane), v_load(scales + lane), residual);
-    }
-    const vb bytes = w_ordered(w_pack(&way, q));
-    if (pixels - p >= W_GROUP) {
-      w_put_bytes(to + p * next, next, bytes, t->lanes);
-      continue;
-    }
-    uint8_t group[B_GROUP];
-    w_put_bytes(group, W_BLOCK, bytes, t->lanes);
-    for (int i = p; i < pixels; ++i) memcpy(to + i * next, group + (i - p) * W_BLOCK, W_BLOCK);
-  }
+  if (c->out_flip && c->sum.is_last)
+    w_join(c, sums, stride, pixels, scales, from, to, next, t->lanes, true, true);
+  else if (c->out_flip)
+    w_join(c, sums, stride, pixels, scales, from, to, next, t->lanes, false, true);
+  else if (c->sum.is_last)
+    w_join(c, sums, stride, pixels, scales, from, to, next, t->lanes, true, false);
+  else
+    w_join(c, sums, stride, pixels, scales, from, to, next, t->lanes, false, false);
   if (!t->is_vectors) w_scatter(t, some, 1, pixels, at);
 }
 
