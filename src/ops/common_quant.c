@@ -131,6 +131,14 @@ hone_status hn_infer_bounds(hone_infer *infer) {
   return HONE_OK;
 }
 
+double hn_bounded(const hone_eval *eval, double value) {
+  const double low = (double)hn_attr_int(eval->attrs, "low"), high = (double)hn_attr_int(eval->attrs, "high");
+  double least, most;
+  if (isnan(value)) value = 0;
+  int_range(eval->out[0].type.dtype, &least, &most);
+  return fmin(fmax(value, fmax(low, least)), fmin(high, most));
+}
+
 void hn_store_bounded(const hone_eval *eval, int64_t at, double value) {
   const double low = (double)hn_attr_int(eval->attrs, "low"), high = (double)hn_attr_int(eval->attrs, "high");
   /* The type's range and [low, high] meet, so that the order of the two does not matter. */

@@ -39,6 +39,7 @@ double hn_requantised(int64_t sum, float scale, int64_t zero);
 #define HN_BOUND_ATTRS HONE_INT_ATTR("low", INT32_MIN), HONE_INT_ATTR("high", INT32_MAX)
 hone_status hn_infer_bounds(hone_infer *infer); /* of output 0 */
 /* Saturated to the output's type, then held within low and high. */
+double hn_bounded(const hone_eval *eval, double value);
 void hn_store_bounded(const hone_eval *eval, int64_t at, double value);
 
 /* Two byte tensors that are broadcast to output 0 and requantised: ports, infer, and what eval reads. */

@@ -272,6 +272,61 @@ const hn_rewrite hn_rules_quantised_linear[] = {
      make_linear_gemm, .why = EXACT},
     {0}};
 
+/* ---- a sum of two byte tensors behind the convolution that makes one of them ---- */
+
+static bool is_one(const hn_match *match, const char *name) {
+  return hn_elems(&hn_bound_type(match, name)->shape) == 1;
+}
+
+/* r and ta, tb, ...: the sum's operands as they stand in it; zs zero points. */
+static const char *when_summed(const hn_match *match) {
+  const hone_type *r = hn_bound_type(match, "r"), *c = hn_bound_type(match, "c"), *y = &match->roots[0]->fact.type;
+  static const char *const numbers[] = {"sa", "za", "sb", "zb", "ss", "zs"};
+  if (hn_bound(match, "r") == hn_bound(match, "c")) return "";
+  HN_TRY_REASON(hn_when_same_type(r, c, "the summands have different shapes"));
+  HN_TRY_REASON(hn_when_same_type(y, c, "the summands have different shapes"));
+  if (r->dtype != c->dtype || y->dtype != c->dtype) return "the types differ";
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    if (!is_one(match, numbers[i])) return "a scale or zero point is not one number";
+  return NULL;
+}
+
+static float number_of(const hn_match *match, const char *name) {
+  return (float)hn_real(hn_bound(match, name)->fact.constant, 0);
+}
+
+/* As qlinear_add has them: each step is rounded to f32. */
+static hone_status bind_sum(hn_match *match, const char *own, const char *other) {
+  const float a = number_of(match, "sa") / number_of(match, "ss"), b = number_of(match, "sb") / number_of(match, "ss");
+  const float a_zero = a * number_of(match, "za"), b_zero = b * number_of(match, "zb"), zeros = a_zero + b_zero;
+  HN_TRY(hn_bind_float(match, own, (double)a));
+  HN_TRY(hn_bind_float(match, other, (double)b));
+  return hn_bind_float(match, "shift", (double)(number_of(match, "zs") - zeros));
+}
+
+static hone_status make_first(hn_match *match) { return bind_sum(match, "own", "other"); }
+
+static hone_status make_last(hn_match *match) { return bind_sum(match, "other", "own"); }
+
+#define OWN_INPUTS "x, sx, zx, w, sw, zw, sy, zy"
+#define SUM_ATTRS "own_ratio=$own, residual_ratio=$other, sum_shift=$shift, sum_low=s.low, sum_high=s.high, own_last="
+#define SUM_FIRST(inputs)                                                                                              \
+  "s:qlinear_add(c:qlinear_conv(" inputs "), sa:const, za:const, r, sb:const, zb:const, ss:const, zs:const)"
+#define SUM_LAST(inputs)                                                                                               \
+  "s:qlinear_add(r, sa:const, za:const, c:qlinear_conv(" inputs "), sb:const, zb:const, ss:const, zs:const)"
+#define JOINED "both roundings are made while the sums are in registers"
+
+const hn_rewrite hn_rules_quantised_sums[] = {
+    {"bytes_into_biased_conv", SUM_FIRST(OWN_INPUTS ", b"), "c[" SUM_ATTRS "0](" OWN_INPUTS ", b, r)", when_summed,
+     make_first, .fuses = true, .why = JOINED},
+    {"bytes_before_biased_conv", SUM_LAST(OWN_INPUTS ", b"), "c[" SUM_ATTRS "1](" OWN_INPUTS ", b, r)", when_summed,
+     make_last, .fuses = true, .why = JOINED},
+    {"bytes_into_conv", SUM_FIRST(OWN_INPUTS), "c[" SUM_ATTRS "0](" OWN_INPUTS ", _, r)", when_summed, make_first,
+     .fuses = true, .why = JOINED},
+    {"bytes_before_conv", SUM_LAST(OWN_INPUTS), "c[" SUM_ATTRS "1](" OWN_INPUTS ", _, r)", when_summed, make_last,
+     .fuses = true, .why = JOINED},
+    {0}};
+
 /* ---- what moves or selects values does so with bytes, and is dequantised afterwards ---- */
 
 static const char *when_moved(const hn_match *match) {

@@ -20,7 +20,7 @@ HONE = os.environ.get("HONE_BIN", "hone")
 with open("/proc/cpuinfo", encoding="utf-8") as file:
     WEIGHT_SHIFT = 0 if "vnni" in file.read() else 1
 BYTES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
-FLOATS = ("DynamicQuantizeMatMul", "Gemm", "MatMul")  # what ends in floats
+FLOATS = ("DynamicQuantizeMatMul", "Gemm", "MatMul", "Relu")  # what ends in floats
 
 
 class Net:
@@ -189,10 +189,12 @@ def concat(net):
 
 
 def residual(net):
-    x, scale = net.input([1, 8, 6, 6])
-    w, b = net.weights([8, 8, 3, 3], 0, 8, scale, 0.02)
-    y = net.round(net.node("Conv", [x, w, b], pads=[1, 1, 1, 1]))
-    return net.round(net.node("Add", [y, x]))
+    size, kernel = int(net.random.integers(3, 9)), int(net.random.choice([1, 3]))
+    x, scale = net.input([1, 72, size, size])
+    w, b = net.weights([72, 72, kernel, kernel], 0, 72, scale, 0.02)
+    more = [b] if net.random.integers(2) else []
+    y = net.round(net.node("Conv", [x, w] + more, pads=[kernel // 2] * 4))
+    return net.round(net.node("Add", [y, x] if net.random.integers(2) else [x, y]))
 
 
 # ---- ONNX Runtime's own operators ----
@@ -252,6 +254,26 @@ def dynamic(net):
     return net.node("DynamicQuantizeMatMul", [x, b, scale, zero] + bias, "com.microsoft")
 
 
+def dynamic_conv(net):
+    """As ONNX Runtime's tools write it, one rounding after the other."""
+    group = int(net.random.choice([1, 1, 2, 20]))
+    kernel, size, outputs = int(net.random.choice([1, 3])), int(net.random.integers(3, 9)), 40
+    net.inputs.append(helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, 20, size, size]))
+    data = net.random.integers(-127, 128, [outputs, 20 // group, kernel, kernel]).astype(np.int8) >> WEIGHT_SHIFT
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x0"], ["q0", "s0", "z0"], name="quantise"))
+    each = [1, outputs, 1, 1] if net.random.integers(2) else []
+    scale = net.constant(net.random.uniform(0.001, 0.01, each).astype(np.float32), "s")
+    zero = [net.constant(np.int8(0), "z")] if net.random.integers(2) else []
+    y = net.node("ConvInteger", ["q0", net.constant(data), "z0"] + zero, group=group, pads=[kernel // 2] * 4)
+    y = net.node("Mul", [net.node("Cast", [y], to=TensorProto.FLOAT), net.node("Mul", ["s0", scale])])
+    if net.random.integers(2):
+        y = net.node("Add", [y, net.constant(net.random.standard_normal([1, outputs, 1, 1]).astype(np.float32))])
+    if net.random.integers(2):
+        net.inputs.append(helper.make_tensor_value_info("r0", TensorProto.FLOAT, [1, outputs, size, size]))
+        y = net.node("Add", [y, "r0"])
+    return net.node("Relu", [y])
+
+
 def to_float(net):
     net.type = np.uint8
     x, x_scale, x_zero = bytes_in(net, [2, 3, 20])
@@ -265,7 +287,8 @@ CASES = {"QLinearAdd": of_two("QLinearAdd"), "QLinearMul": of_two("QLinearMul"),
          "QLinearSigmoid": of_one("QLinearSigmoid", [3, 50]),
          "QLinearLeakyRelu": of_one("QLinearLeakyRelu", [3, 50], alpha=0.1),
          "QLinearAveragePool": of_one("QLinearAveragePool", [1, 3, 8, 8], kernel_shape=[3, 3], strides=[2, 2]),
-         "QLinearConcat": qlinear_concat, "QGemm": qgemm, "DynamicQuantizeMatMul": dynamic, "MatMulIntegerToFloat": to_float,
+         "QLinearConcat": qlinear_concat, "QGemm": qgemm, "DynamicQuantizeMatMul": dynamic,
+         "dynamic_conv": dynamic_conv, "MatMulIntegerToFloat": to_float,
          "conv": conv, "depthwise": depthwise, "gemm": gemm, "matmul": matmul, "gemm_to_float": gemm_to_float,
          "matmul_to_float": matmul_to_float, "add": pair("Add"), "mul": pair("Mul"),
          "mean": mean, "pool": pool, "moves": moves, "concat": concat, "residual": residual}

@@ -7,6 +7,7 @@
 #define HN_KERNELS_CPU_QUANT_BYTES_INC_H
 
 #include "kernels/cpu/simd.inc.h"
+#include <math.h>
 
 /* What one b_put writes. */
 #define B_GROUP (4 * HN_LANES)
@@ -46,6 +47,30 @@ HN_INLINE void b_put(uint8_t *p, vi a, vi b, vi c, vi d, int32_t flip) {
   }
 }
 #endif
+
+/* The numbers that HN_LANES bytes stand for. */
+HN_INLINE vf b_numbers(const uint8_t *p, vi flip) { return vf_from(vi_sub(vi_xor(b_load(p), flip), flip)); }
+
+/* One rounding: what v_fma gives where the instruction set has it. */
+HN_INLINE vf b_fma(vf a, vf b, vf c) {
+#if defined(HN_SIMD_C)
+  return (vf){fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]), fmaf(a[2], b[2], c[2]), fmaf(a[3], b[3], c[3])};
+#else
+  return v_fma(a, b, c);
+#endif
+}
+
+/* Kernels are compiled with contraction: this keeps a product from being fused with what is added to it. */
+HN_INLINE vf b_rounded(vf a) {
+#if defined(HN_SIMD_AVX512)
+  __asm__("" : "+v"(a));
+#elif defined(HN_SIMD_AVX2)
+  __asm__("" : "+x"(a));
+#else
+  __asm__("" : "+m"(a));
+#endif
+  return a;
+}
 
 /* Vectors of B_GROUP bytes. */
 #if defined(HN_SIMD_AVX512)

@@ -4,7 +4,8 @@
  * What is s8 among the activations is taken as u8 with 128 added, what is u8 among the weights as s8 with 128 taken
  * away, and the zero points with them: (x - z_x)(w - z_w) stays what it is. A sum starts at `base`, which holds the
  * bias and all that follows from the zero points alone; pads are the byte z_x. Then y = f32(sum) * scale, rounded half
- * to even, + z_y, between low and high. Outputs are computed in blocks of 16 channels of a group.
+ * to even, + z_y, between low and high; or floats, or the sums themselves are the output. Outputs are computed in
+ * blocks of 16 channels of a group.
  *
  * Weights lie as words of 32 bits' worth of taps for each channel: `word` of them, 4 where one instruction multiplies
  * four bytes, else 2, which are widened when they are used. Of products in tiles a channel's words are whole tiles. */
@@ -16,11 +17,21 @@
 
 enum { HN_CONV_BYTES_BLOCK = 16, HN_CONV_BYTES_TILE = 16 };
 
+/* What is added to a convolution's bytes: y = rne(fma(a, ra, fma(b, rb, shift))) between low and high, of bytes as the
+ * numbers that they stand for; the convolution's are a and ra, or b and rb where it comes last. */
+typedef struct hn_conv_bytes_sum {
+  float own_ratio, residual_ratio, shift;
+  int32_t low, high; /* of u8, after the flip */
+  bool is_last;
+} hn_conv_bytes_sum;
+
 typedef struct hn_conv_bytes {
   const uint8_t *input;
   const int8_t *weights;
   const int32_t *base, *w_zero; /* of each packed channel; w_zero NULL: all are 0 */
   const float *scale;           /* NULL: the sums are the output */
+  const float *bias;            /* of floats */
+  const void *residual;         /* laid out as the output; NULL: none is added */
   void *output;
   int64_t batch, in_channels, out_channels, groups;
   int64_t in_height, in_width, out_height, out_width;
@@ -30,6 +41,10 @@ typedef struct hn_conv_bytes {
   int32_t in_flip, out_flip;         /* 0x80 for s8, else 0 */
   bool in_is_signed;                 /* s8 that is multiplied as it is: in_flip is 0, x_zero one of them */
   int32_t x_zero, y_zero, low, high; /* of u8, after the flip */
+  hn_conv_bytes_sum sum;
+  /* y = act((f32(sum) * scale + bias) + residual), each rounded to f32, for floats: between these. */
+  bool floats;
+  float least, most;
   /* The kernel's: products of a sum are filled up to a multiple of depth_step, and channels of a group, or of all where
    * it is depthwise, to one of channel_step. */
   int word, depth_step, channel_step;
@@ -145,6 +160,9 @@ typedef struct hn_conv_bytes_constants {
 } hn_conv_bytes_constants;
 void hn_conv_bytes_pack_c(const hn_conv_bytes *conv, bool is_depthwise, const hn_conv_bytes_constants *constants,
                           void *to);
+/* One number for each packed channel, of one or of one for each output channel, times factor; 0 where there is none. */
+void hn_conv_bytes_spread_c(const hn_conv_bytes *conv, bool is_depthwise, const float *from, bool is_one, float factor,
+                            float *to);
 /* base for a zero point of x that was not known: that of zero, and what the sums of weights add. */
 void hn_conv_bytes_base_c(const hn_conv_bytes_layout *layout, const void *packed, int32_t x_zero, int32_t *to);
 

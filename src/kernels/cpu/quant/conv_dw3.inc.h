@@ -12,16 +12,21 @@
 #define W_HAS_DW3
 enum { DW3_VECTORS = 4, DW3_COLUMNS = 3, DW3_WEIGHTS = DW3_COLUMNS * DW3_VECTORS * 64 };
 
+/* Of floats, signed bytes are turned over by flip, or by 0. */
+enum { DW3_PLAIN, DW3_FLIPPED, DW3_FLOATS, DW3_KINDS };
+
 typedef struct dw3 {
+  const hn_conv_bytes *conv;
   const uint8_t *row[4]; /* of the input, at its first pixel; of pads where next is 0 */
   int64_t next[4];
   const int8_t *weights[2]; /* of the two rows of outputs: [column][vector][16 channels][4 rows] */
   const int32_t *base;
-  const float *scale;
+  const float *scale, *bias;
   w_way_out out;
   vb keep;
   uint8_t *to[2]; /* the first outputs */
   int64_t in_width, out_width, pad_left;
+  int64_t plane, lanes; /* of floats: pixels of an output image, channels that are there */
   int32_t x_zero, flip;
 } dw3;
 
@@ -51,7 +56,20 @@ HN_INLINE vi dw3_dot(vi sum, vi x, const int8_t *weights) {
   return sum;
 }
 
-HN_INLINE void dw3_run(const dw3 *d, const int rows, const int stride, const bool is_flipped) {
+HN_INLINE void dw3_store_floats(const dw3 *d, vi *acc, uint8_t *to) {
+  HN_UNROLL
+  for (int v = 0; v < DW3_VECTORS; ++v) {
+    const vf scale = v_load(d->scale + v * HN_LANES), bias = v_load(d->bias + v * HN_LANES);
+    acc[v] = vi_of(w_between(d->conv, w_float(acc[v], scale, bias)));
+  }
+  w_in_order(acc);
+  HN_UNROLL
+  for (int v = 0; v < DW3_VECTORS; ++v)
+    if (v * HN_LANES < d->lanes) vb_store(to + v * d->plane * 64, acc[v]);
+}
+
+HN_INLINE void dw3_run(const dw3 *d, const int rows, const int stride, const int kind) {
+  const bool is_flipped = kind != DW3_PLAIN;
   vi words[DW3_COLUMNS][DW3_VECTORS];
   vf scale[DW3_VECTORS];
   const uint8_t *row[4] = {d->row[0], d->row[1], d->row[2], d->row[3]};
@@ -78,23 +96,34 @@ HN_INLINE void dw3_run(const dw3 *d, const int rows, const int stride, const boo
       for (int i = 0; i < DW3_COLUMNS * DW3_VECTORS; ++i)
         acc[i % DW3_VECTORS] =
             dw3_dot(acc[i % DW3_VECTORS], words[i / DW3_VECTORS][i % DW3_VECTORS], d->weights[r] + i * 64);
-      vb_store(to[r], vb_and(w_bytes(&d->out, acc, scale), d->keep));
-      to[r] += 64;
+      if (kind == DW3_FLOATS) {
+        dw3_store_floats(d, acc, to[r]);
+      } else {
+        vb_store(to[r], vb_and(w_bytes(&d->out, acc, scale), d->keep));
+      }
+      to[r] += 64; /* bytes of 64 channels, or floats of 16 */
     }
   }
 }
 
-HN_OUTLINE void dw3_two(const dw3 *d) { dw3_run(d, 2, 1, false); }
-HN_OUTLINE void dw3_two_flipped(const dw3 *d) { dw3_run(d, 2, 1, true); }
-HN_OUTLINE void dw3_one(const dw3 *d) { dw3_run(d, 1, 1, false); }
-HN_OUTLINE void dw3_one_flipped(const dw3 *d) { dw3_run(d, 1, 1, true); }
-HN_OUTLINE void dw3_half(const dw3 *d) { dw3_run(d, 1, 2, false); }
-HN_OUTLINE void dw3_half_flipped(const dw3 *d) { dw3_run(d, 1, 2, true); }
+HN_OUTLINE void dw3_two_plain(const dw3 *d) { dw3_run(d, 2, 1, DW3_PLAIN); }
+HN_OUTLINE void dw3_two_flipped(const dw3 *d) { dw3_run(d, 2, 1, DW3_FLIPPED); }
+HN_OUTLINE void dw3_two_floats(const dw3 *d) { dw3_run(d, 2, 1, DW3_FLOATS); }
+HN_OUTLINE void dw3_one_plain(const dw3 *d) { dw3_run(d, 1, 1, DW3_PLAIN); }
+HN_OUTLINE void dw3_one_flipped(const dw3 *d) { dw3_run(d, 1, 1, DW3_FLIPPED); }
+HN_OUTLINE void dw3_one_floats(const dw3 *d) { dw3_run(d, 1, 1, DW3_FLOATS); }
+HN_OUTLINE void dw3_half_plain(const dw3 *d) { dw3_run(d, 1, 2, DW3_PLAIN); }
+HN_OUTLINE void dw3_half_flipped(const dw3 *d) { dw3_run(d, 1, 2, DW3_FLIPPED); }
+HN_OUTLINE void dw3_half_floats(const dw3 *d) { dw3_run(d, 1, 2, DW3_FLOATS); }
+typedef void dw3_fn(const dw3 *d);
+static dw3_fn *const dw3_two[DW3_KINDS] = {dw3_two_plain, dw3_two_flipped, dw3_two_floats};
+static dw3_fn *const dw3_one[DW3_KINDS] = {dw3_one_plain, dw3_one_flipped, dw3_one_floats};
+static dw3_fn *const dw3_half[DW3_KINDS] = {dw3_half_plain, dw3_half_flipped, dw3_half_floats};
 
 HN_INLINE bool dw3_takes(const hn_conv_bytes *c) {
-  return c->in_block == 64 && c->out_block == 64 && c->scale && !c->w_zero && c->kernel_height == 3 &&
-         c->kernel_width == 3 && c->dilation_width == 1 && c->dilation_height == 1 && c->stride_width <= 2 &&
-         c->stride_width == c->stride_height;
+  return c->in_block == 64 && c->scale && c->out_block == (c->floats ? 16 : 64) && !c->w_zero &&
+         c->kernel_height == 3 && c->kernel_width == 3 && c->dilation_width == 1 && c->dilation_height == 1 &&
+         c->stride_width <= 2 && c->stride_width == c->stride_height;
 }
 
 /* shifted: room for DW3_WEIGHTS bytes: the weights of a second row. */

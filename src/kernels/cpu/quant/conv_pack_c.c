@@ -57,9 +57,22 @@ static int64_t place_depthwise(const hn_conv_bytes *c, int64_t packed, int64_t t
   return (at * c->channel_step + packed % c->channel_step) * word + row % word;
 }
 
+static int64_t packed_at(const hn_conv_bytes *c, bool is_depthwise, int64_t o) {
+  const int64_t out_group = c->out_channels / c->groups;
+  if (is_depthwise) return place_channel(c, o);
+  return o / out_group * hn_conv_bytes_group_blocks(c) * BLOCK + o % out_group;
+}
+
+void hn_conv_bytes_spread_c(const hn_conv_bytes *c, bool is_depthwise, const float *from, bool is_one, float factor,
+                            float *to) {
+  memset(to, 0, (size_t)packed_channels(c, is_depthwise) * sizeof *to);
+  for (int64_t o = 0; from && o < c->out_channels; ++o)
+    to[packed_at(c, is_depthwise, o)] = factor * from[is_one ? 0 : o];
+}
+
 void hn_conv_bytes_pack_c(const hn_conv_bytes *c, bool is_depthwise, const hn_conv_bytes_constants *k, void *to) {
   const hn_conv_bytes_layout l = hn_conv_bytes_lay_out_c(c, is_depthwise);
-  const int64_t in_group = c->in_channels / c->groups, out_group = c->out_channels / c->groups;
+  const int64_t in_group = c->in_channels / c->groups;
   const int64_t taps = c->kernel_height * c->kernel_width, depth = hn_conv_bytes_depth(c);
   char *bytes = to;
   memset(bytes, 0, (size_t)l.end);
@@ -69,8 +82,7 @@ void hn_conv_bytes_pack_c(const hn_conv_bytes *c, bool is_depthwise, const hn_co
   float *scale = (float *)(bytes + l.scale);
   hn_conv_bytes_head head = {.x_zero = k->x_zero, .y_zero = k->y_zero};
   for (int64_t o = 0; o < c->out_channels; ++o) {
-    const int64_t group_at = o / out_group * hn_conv_bytes_group_blocks(c) * BLOCK;
-    const int64_t packed = is_depthwise ? place_channel(c, o) : group_at + o % out_group;
+    const int64_t packed = packed_at(c, is_depthwise, o);
     int64_t sum = 0;
     for (int64_t i = 0; i < in_group; ++i)
       for (int64_t tap = 0; tap < taps; ++tap) {

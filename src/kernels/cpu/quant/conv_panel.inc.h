@@ -80,11 +80,38 @@ HN_INLINE void gather_blocked(const hn_conv_bytes *c, const uint8_t *image, int6
   }
 }
 
+/* The same as gather_pixel, of one group of `blocks` whole blocks; what is written may alias all of c. */
+HN_INLINE void gather_whole(const hn_conv_bytes *c, const uint8_t *image, int64_t y, int64_t x, const int64_t blocks,
+                            w_element *to) {
+  const int64_t width = c->in_width, height = c->in_height, plane = height * width * 64;
+  const int64_t kernel_height = c->kernel_height, kernel_width = c->kernel_width;
+  const int64_t down = c->dilation_height, across = c->dilation_width;
+  const int32_t flip = c->in_flip;
+  for (int64_t ky = 0; ky < kernel_height; ++ky, y += down) {
+    const bool is_row = (uint64_t)y < (uint64_t)height;
+    const uint8_t *row = is_row ? image + y * width * 64 : image;
+    int64_t in_x = x;
+    for (int64_t kx = 0; kx < kernel_width; ++kx, in_x += across, to += blocks * 64) {
+      if (is_row && (uint64_t)in_x < (uint64_t)width)
+        for (int64_t b = 0; b < blocks; ++b) widen_block(to + b * 64, row + b * plane + in_x * 64, flip);
+      else
+        gather_zero(c, to, blocks * 64);
+    }
+  }
+}
+
 /* All that the pixel at y, x of the output reads, tap by tap. */
 static void gather_pixel(const hn_conv_bytes *c, const uint8_t *image, const unit *u, int64_t out_y, int64_t out_x,
                          w_element *to) {
   const int64_t channels = c->in_channels / c->groups, first = u->group * channels;
   const int64_t y = out_y * c->stride_height - c->pad_top, x = out_x * c->stride_width - c->pad_left;
+  if (c->groups == 1 && channels % 64 == 0) {
+    if (channels == 64)
+      gather_whole(c, image, y, x, 1, to);
+    else
+      gather_whole(c, image, y, x, channels / 64, to);
+    return;
+  }
   for (int64_t ky = 0; ky < c->kernel_height; ++ky)
     for (int64_t kx = 0; kx < c->kernel_width; ++kx, to += channels) {
       const int64_t in_y = y + ky * c->dilation_height, in_x = x + kx * c->dilation_width;

@@ -51,6 +51,8 @@ HN_INLINE void store_bytes(const w_target *t, const int32_t *sums, int64_t pixel
   HN_UNROLL
   for (int v = 0; v < W_VECTORS; ++v) scale[v] = v_load(scales + v * HN_LANES);
   int64_t i = 0;
+  for (; t->conv->residual && i < pixels; i += TILE)
+    w_store_joined(t, sums + i * TILE_SIDE, TILE_SIDE, (int)(pixels - i < TILE ? pixels - i : TILE), scales, pixel + i);
   for (; pixels - i >= W_GROUP; i += W_GROUP) {
     HN_UNROLL
     for (int v = 0; v < 4; ++v) acc[v] = vi_load(sums + (i + v / W_VECTORS) * TILE_SIDE + v % W_VECTORS * HN_LANES);
@@ -61,6 +63,13 @@ HN_INLINE void store_bytes(const w_target *t, const int32_t *sums, int64_t pixel
     for (int v = 0; v < W_VECTORS; ++v) acc[v] = vi_load(sums + i * TILE_SIDE + v * HN_LANES);
     w_store_bytes(t, acc, W_VECTORS, 1, scale, pixel + i);
   }
+}
+
+HN_INLINE void store_floats(const w_target *t, const int32_t *sums, int64_t pixels, const float *scales,
+                            const float *biases, int64_t pixel) {
+  for (int64_t i = 0; i < pixels; i += TILE)
+    w_store_floats(t, sums + i * TILE_SIDE, TILE_SIDE, (int)(pixels - i < TILE ? pixels - i : TILE), scales, biases,
+                   pixel + i);
 }
 
 HN_OUTLINE void store_sums(const w_target *t, const int32_t *sums, int64_t pixels, int64_t pixel) {
@@ -92,7 +101,10 @@ static void run_blocks(const work *w, amx_tiles *tiles, w_target *targets, int64
     if (c->w_zero) correct(w, c->w_zero + packed * W_BLOCK, i, pixels, blocks, &sums);
     for (int b = 0; b < blocks; ++b) {
       const int32_t *from = &sums.of[0][b * TILE];
-      if (c->scale)
+      if (c->floats)
+        store_floats(&targets[b], from, pixels, c->scale + (packed + b) * W_BLOCK, c->bias + (packed + b) * W_BLOCK,
+                     u->pixel + i);
+      else if (c->scale)
         store_bytes(&targets[b], from, pixels, c->scale + (packed + b) * W_BLOCK, u->pixel + i);
       else
         store_sums(&targets[b], from, pixels, u->pixel + i);

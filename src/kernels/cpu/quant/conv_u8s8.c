@@ -24,7 +24,7 @@ typedef struct tile {
   const w_element *x; /* of its first pixel */
   const int8_t *weights;
   const int32_t *base, *w_zero, *sums;
-  const float *scale;
+  const float *scale, *bias;
   int64_t weight_stride; /* from block to block */
   w_target target[TILE_BLOCKS];
   int64_t pixel;
@@ -86,7 +86,16 @@ HN_INLINE void run_tile(const tile *t, const int blocks, const int pixels) {
   HN_UNROLL
   for (int b = 0; b < blocks; ++b) {
     const w_target *to = &t->target[b];
-    if (t->scale) {
+    if (to->conv->residual || to->conv->floats) {
+      int32_t sums[TILE_PIXELS * W_BLOCK];
+      HN_UNROLL
+      for (int i = 0; i < pixels * W_VECTORS; ++i)
+        vi_store(sums + i * HN_LANES, acc[i / W_VECTORS * vectors + b * W_VECTORS + i % W_VECTORS]);
+      if (to->conv->floats)
+        w_store_floats(to, sums, W_BLOCK, pixels, t->scale + b * W_BLOCK, t->bias + b * W_BLOCK, t->pixel);
+      else
+        w_store_joined(to, sums, W_BLOCK, pixels, t->scale + b * W_BLOCK, t->pixel);
+    } else if (t->scale) {
       vf scale[W_VECTORS];
       HN_UNROLL
       for (int v = 0; v < W_VECTORS; ++v) scale[v] = v_load(t->scale + b * W_BLOCK + v * HN_LANES);
@@ -128,6 +137,7 @@ static void run_unit(const hn_conv_bytes *c, const unit *u, const panel *p) {
     t.weights = c->weights + at / W_BLOCK * weight_stride;
     t.base = c->base + at;
     t.scale = c->scale ? c->scale + at : NULL;
+    t.bias = c->bias ? c->bias + at : NULL;
     t.w_zero = c->w_zero ? c->w_zero + at : NULL;
     for (int k = 0; k < TILE_BLOCKS && b + k < u->blocks; ++k) {
       t.target[k] = target;

@@ -118,6 +118,7 @@ typedef struct target {
   const hn_conv_bytes *conv;
   const int32_t *base, *w_zero; /* w_zero NULL: all are 0 */
   const float *scale;           /* NULL: the sums are stored */
+  const float *bias;            /* of floats */
   w_way_out out;
   vb keep;        /* the channels that are there */
   uint8_t *first; /* of the first channel at pixel 0 */
@@ -136,15 +137,20 @@ HN_INLINE void store_bytes(const target *t, const vi *acc, const vf *scale, int6
 }
 
 /* Sums in the order of channels: plain, or in blocks of HN_BLOCK that are full. */
-HN_OUTLINE void store_sums(const target *t, const vi *acc, int64_t pixel) {
-  int32_t raw[VECTORS][HN_LANES], sums[CHANNELS];
-  int32_t *to = (int32_t *)(void *)t->first + pixel * t->conv->out_block;
-  for (int v = 0; v < VECTORS; ++v) vi_store(raw[v], acc[v]);
-  for (int i = 0; i < CHANNELS; i += 4) memcpy(sums + i, &raw[i % W_BLOCK / 4][i / W_BLOCK * 4], 4 * sizeof *sums);
-  if (t->conv->out_block == 1)
-    for (int64_t i = 0; i < t->lanes; ++i) to[i * t->plane] = sums[i];
-  else
-    for (int64_t i = 0; i < t->lanes; i += HN_BLOCK) memcpy(to + i * t->plane, sums + i, HN_BLOCK * sizeof *sums);
+HN_INLINE void store_sums(const target *t, vi *acc, int64_t pixel) {
+  int32_t sums[CHANNELS], *to = (int32_t *)(void *)t->first + pixel * t->conv->out_block;
+  w_in_order(acc);
+  if (t->conv->out_block > 1) {
+    const int64_t lanes = hn_conv_bytes_up(t->lanes, HN_BLOCK);
+    HN_UNROLL
+    for (int v = 0; v < VECTORS; ++v)
+      if (v * HN_LANES < lanes)
+        vi_store(to + v * HN_LANES / HN_BLOCK * HN_BLOCK * t->plane + v * HN_LANES % HN_BLOCK, acc[v]);
+    return;
+  }
+  HN_UNROLL
+  for (int v = 0; v < VECTORS; ++v) vi_store(sums + v * HN_LANES, acc[v]);
+  for (int64_t i = 0; i < t->lanes; ++i) to[i * t->plane] = sums[i];
 }
 
 /* A one for each tap of a word of this step. */
@@ -187,12 +193,18 @@ HN_INLINE void run_pixels(const hn_conv_bytes *c, const band *b, const target *t
     for (int i = 0; i < pixels * VECTORS; ++i)
       acc[i] = vi_sub(acc[i], w_multiply(vi_load(t->w_zero + i % VECTORS * HN_LANES), read[i]));
   }
-  if (!t->scale) {
+  if (!w_is_bytes(c)) {
     HN_UNROLL
     for (int p = 0; p < pixels; ++p) {
       vi sums[VECTORS]; /* or all of acc would live in memory, since its address is taken */
       HN_UNROLL
       for (int v = 0; v < VECTORS; ++v) sums[v] = acc[p * VECTORS + v];
+      if (c->floats) {
+        HN_UNROLL
+        for (int v = 0; v < VECTORS; ++v)
+          sums[v] =
+              vi_of(w_between(c, w_float(sums[v], v_load(t->scale + v * HN_LANES), v_load(t->bias + v * HN_LANES))));
+      }
       store_sums(t, sums, at + p);
     }
     return;
@@ -214,9 +226,10 @@ static target target_of(const hn_conv_bytes *c, const unit *u) {
                   .base = c->base + u->channel,
                   .w_zero = c->w_zero ? c->w_zero + u->channel : NULL,
                   .scale = c->scale ? c->scale + u->channel : NULL,
+                  .bias = c->bias ? c->bias + u->channel : NULL,
                   .out = w_way_out_make(c->y_zero, c->low, c->high, c->out_flip),
                   .keep = vb_load(keep),
-                  .first = (uint8_t *)c->output + first * (c->scale ? 1 : 4),
+                  .first = (uint8_t *)c->output + first * (w_is_bytes(c) ? 1 : 4),
                   .lanes = u->lanes,
                   .plane = plane};
 }
@@ -229,6 +242,9 @@ static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const
   memset(pads, c->x_zero ^ c->in_flip, sizeof pads);
   dw3_shift((const int8_t *)b->weights, (int8_t *)b->at);
   dw3 d = {.weights = {(const int8_t *)b->weights, (const int8_t *)b->at}, .base = t->base, .scale = t->scale};
+  const int64_t pixel = c->floats ? 16 * 4 : 64;
+  const int kind = c->floats ? DW3_FLOATS : c->in_flip ? DW3_FLIPPED : DW3_PLAIN;
+  d.conv = c, d.bias = t->bias, d.plane = t->plane, d.lanes = t->lanes;
   d.out = t->out, d.keep = t->keep;
   d.in_width = c->in_width, d.out_width = c->out_width, d.pad_left = c->pad_left;
   d.x_zero = c->x_zero, d.flip = c->in_flip;
@@ -238,13 +254,8 @@ static void run_rows(const hn_conv_bytes *c, const band *b, const unit *u, const
       const uint8_t *row = row_at(c, from, (u->row + y) * c->stride_height - c->pad_top + r);
       d.row[r] = row ? row : pads, d.next[r] = row ? 64 : 0;
     }
-    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * 64;
-    if (rows == 2)
-      (c->in_flip ? dw3_two_flipped : dw3_two)(&d);
-    else if (c->stride_width == 1)
-      (c->in_flip ? dw3_one_flipped : dw3_one)(&d);
-    else
-      (c->in_flip ? dw3_half_flipped : dw3_half)(&d);
+    for (int r = 0; r < 2; ++r) d.to[r] = t->first + (u->row + y + r) * c->out_width * pixel;
+    (rows == 2 ? dw3_two : c->stride_width == 1 ? dw3_one : dw3_half)[kind](&d);
   }
 }
 #endif
@@ -278,7 +289,7 @@ static void run_unit(const hn_conv_bytes *c, const band *b, const unit *u) {
   }
   /* Zeros in what a block has behind the last channels. */
   const int64_t end = hn_conv_bytes_up(u->channel % 64 + u->lanes, CHANNELS);
-  if (!c->scale || c->out_block != 64 || u->channel + u->lanes < c->out_channels || end == 64) return;
+  if (!w_is_bytes(c) || c->out_block != 64 || u->channel + u->lanes < c->out_channels || end == 64) return;
   uint8_t *to = t.first - u->channel % 64 + u->row * c->out_width * 64 + end;
   for (int64_t p = 0; p < u->rows * c->out_width; ++p) memset(to + p * 64, 0, (size_t)(64 - end));
 }

@@ -10,37 +10,13 @@ enum { SUM, PRODUCT, BLOCK = 64 };
 
 HN_INLINE int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The numbers that HN_LANES bytes stand for. */
-HN_INLINE vf numbers(const uint8_t *p, vi flip) { return vf_from(vi_sub(vi_xor(b_load(p), flip), flip)); }
-
 HN_INLINE vi saturated(vf y, vf low, vf high, vi flip) { return vi_add(vi_round(v_min(v_max(y, low), high)), flip); }
 
-/* One rounding: what v_fma gives where the instruction set has it. */
-HN_INLINE vf fused(vf a, vf b, vf c) {
-#if defined(HN_SIMD_C)
-  return (vf){fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]), fmaf(a[2], b[2], c[2]), fmaf(a[3], b[3], c[3])};
-#else
-  return v_fma(a, b, c);
-#endif
-}
-
-/* Kernels are compiled with contraction: this keeps a product from being fused with what is added to it. */
-HN_INLINE vf rounded(vf a) {
-#if defined(HN_SIMD_AVX512)
-  __asm__("" : "+v"(a));
-#elif defined(HN_SIMD_AVX2)
-  __asm__("" : "+x"(a));
-#else
-  __asm__("" : "+m"(a));
-#endif
-  return a;
-}
-
 HN_INLINE vf joined(int kind, const hn_byte_pair *args, vf a, vf b) {
-  if (kind == SUM) return fused(a, v_set(args->a_ratio), fused(b, v_set(args->b_ratio), v_set(args->shift)));
+  if (kind == SUM) return b_fma(a, v_set(args->a_ratio), b_fma(b, v_set(args->b_ratio), v_set(args->shift)));
   /* The product is below 2^24, so exact; the other two are rounded one after the other. */
   const vf product = (a - v_set(args->a_zero)) * (b - v_set(args->b_zero)) * v_set(args->a_ratio);
-  return rounded(product) + v_set(args->shift);
+  return b_rounded(product) + v_set(args->shift);
 }
 
 /* One byte in every place of a group, where the row has but one. */
@@ -49,7 +25,7 @@ HN_INLINE void pair_group(int kind, const hn_byte_pair *args, const uint8_t *a, 
   const vf low = v_set(args->low), high = v_set(args->high);
   vi v[4];
   HN_UNROLL for (int i = 0; i < 4; ++i) {
-    const vf one = numbers(a + i * HN_LANES, a_flip), other = numbers(b + i * HN_LANES, b_flip);
+    const vf one = b_numbers(a + i * HN_LANES, a_flip), other = b_numbers(b + i * HN_LANES, b_flip);
     v[i] = saturated(joined(kind, args, one, other), low, high, y_flip);
   }
   b_put(y, v[0], v[1], v[2], v[3], args->y_flip);
