@@ -4,10 +4,10 @@
 
 #include "kernel_test.h"
 
-static hn_lstm_cell_f32_fn *const lstm[] = VARIANTS_OF(hn_lstm_cell_f32);
-static hn_gru_cell_f32_fn *const gru[] = VARIANTS_OF(hn_gru_cell_f32);
-static hn_gru_cell_f32_fn *const gru_gates[] = VARIANTS_OF(hn_gru_gates_f32);
-static hn_gru_cell_f32_fn *const gru_output[] = VARIANTS_OF(hn_gru_output_f32);
+static hn_lstm_cell_fn *const lstm[] = VARIANTS_OF(hn_lstm_cell_f32);
+static hn_gru_cell_fn *const gru[] = VARIANTS_OF(hn_gru_cell_f32);
+static hn_gru_cell_fn *const gru_gates[] = VARIANTS_OF(hn_gru_gates_f32);
+static hn_gru_cell_fn *const gru_output[] = VARIANTS_OF(hn_gru_output_f32);
 
 enum { ROWS = 3, GAP = 5 }; /* GAP: floats between rows that must stay as they are */
 static const double bound = 1.5e-6;
