@@ -23,7 +23,7 @@ target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
 target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 
-# The kernels, a set of objects for each instruction set, and for each with activations held in a narrower type.
+# The kernels, a set of objects for each instruction set, and for each with activations held in another type.
 set(hone_kernel_objects "")
 function(hone_add_kernel_objects target suffix)
   hone_add_objects(${target} ${ARGN})

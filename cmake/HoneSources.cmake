@@ -35,7 +35,7 @@ endfunction()
 # once, for the plain C row; with a line `/* held: f32 bf16 ... */` behind it also once for each type that activations
 # are held in. Sets hone_isa_rows to the suffixes this build has, and for each row hone_kernels_SUFFIX (files, in f32),
 # hone_kernels_SUFFIX_in_TYPE (those for activations in hone_held_types), hone_isa_SUFFIX_name and hone_isa_SUFFIX_flags.
-set(hone_held_types bf16 f16)
+set(hone_held_types bf16 f16 f64)
 function(hone_add_kernels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${hone_src}/device/isa.inc)
   file(STRINGS ${hone_src}/device/isa.inc rows REGEX "^HN_ISA\\(")

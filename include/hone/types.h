@@ -76,9 +76,17 @@ typedef enum hone_format {
 } hone_format;
 
 /* How a value lies between two steps: element type and format as one number. A hone_format by itself is a storage, too:
- * in the value's own element type. The others hold what is f32 in the graph in a narrower type. */
+ * in the value's own element type. The others hold what is f32 in the graph in a narrower type; f64 is only ever a
+ * value's own, and names the rows that take it. */
 typedef uint8_t hone_storage;
-enum { HONE_F16_PLAIN = HONE_FORMAT_COUNT, HONE_F16_NCHW32C, HONE_BF16_PLAIN, HONE_BF16_NCHW32C, HONE_STORAGE_COUNT };
+enum {
+  HONE_F16_PLAIN = HONE_FORMAT_COUNT,
+  HONE_F16_NCHW32C,
+  HONE_BF16_PLAIN,
+  HONE_BF16_NCHW32C,
+  HONE_F64_PLAIN,
+  HONE_STORAGE_COUNT
+};
 
 /* What a value is. */
 typedef enum hone_kind { HONE_ABSENT = 0, HONE_TENSOR = 1, HONE_SEQUENCE = 2, HONE_OPTIONAL = 3 } hone_kind;

@@ -17,6 +17,7 @@ static const struct row {
     [HONE_F16_NCHW32C] = {"f16:nchw32c", HONE_F16, HONE_NCHW32C},
     [HONE_BF16_PLAIN] = {"bf16", HONE_BF16, HONE_PLAIN},
     [HONE_BF16_NCHW32C] = {"bf16:nchw32c", HONE_BF16, HONE_NCHW32C},
+    [HONE_F64_PLAIN] = {"f64", HONE_F64, HONE_PLAIN},
 };
 
 hone_format hn_storage_format(hone_storage storage) {
@@ -32,7 +33,8 @@ const char *hn_storage_name(hone_storage storage) {
 }
 
 hone_storage hn_storage_fit(const hone_type *type, hone_storage wanted) {
-  const bool narrows = type->kind == HONE_TENSOR && type->dtype == HONE_F32;
+  const bool narrows =
+      type->kind == HONE_TENSOR && type->dtype == HONE_F32 && hn_storage_dtype(wanted) != HONE_F64; /* never widened */
   const hone_dtype dtype = narrows ? hn_storage_dtype(wanted) : HONE_NONE;
   const hone_format format = hn_takes_format(type, hn_storage_format(wanted)) ? hn_storage_format(wanted) : HONE_PLAIN;
   for (int s = 0; s < HONE_STORAGE_COUNT; ++s)

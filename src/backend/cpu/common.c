@@ -55,7 +55,9 @@ hone_dtype hn_cpu_held(const hone_tactic *tactic) {
   return dtype == HONE_NONE ? HONE_F32 : dtype;
 }
 
-/* What is f32 beside activations in a narrower type would be read as that. */
+hone_dtype hn_cpu_real(const hone_tactic *tactic) { return hn_cpu_held(tactic) == HONE_F64 ? HONE_F64 : HONE_F32; }
+
+/* What is f32 beside activations in another type would be read as that. */
 static bool as_f32(hone_fact *fact, hone_dtype held) {
   if (fact->type.kind != HONE_TENSOR) return true;
   if (fact->type.dtype == HONE_F32 && held != HONE_F32) return false;
@@ -69,7 +71,7 @@ const char *hn_cpu_ask_f32(const hone_query *query, hn_cpu_asked *asked) {
   if (query->in_count > HN_CPU_ASKED_INPUTS || query->out_count > HONE_MAX_PORTS) return "it has too many inputs";
   for (int i = 0; i < query->in_count; ++i) {
     asked->in[i] = query->in[i];
-    if (!hn_port_is_param(query->op, i)) fits = as_f32(&asked->in[i], held) && fits;
+    if (held == HONE_F64 || !hn_port_is_param(query->op, i)) fits = as_f32(&asked->in[i], held) && fits;
   }
   for (int i = 0; i < query->out_count; ++i) {
     asked->out[i] = query->out[i];

@@ -38,8 +38,10 @@ bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format);
 
 /* The type that a row's activations are held in: that of its storages, f32 where they name none. */
 hone_dtype hn_cpu_held(const hone_tactic *tactic);
+/* The type that such a row computes in, which parameters beside its activations have, too: f64 for f64, else f32. */
+hone_dtype hn_cpu_real(const hone_tactic *tactic);
 /* A query with activations in the row's held type said to be f32, for readers that know f32 alone; constants too, but
- * not parameters, which stay as the graph has them. */
+ * not parameters, which stay as the graph has them: beside f64 they are f64 and said to be f32, too. */
 enum { HN_CPU_ASKED_INPUTS = 16 };
 typedef struct hn_cpu_asked {
   hone_query query;

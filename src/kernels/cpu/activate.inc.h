@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* activate.inc.h - the activations of epilogue.h on vectors and on runs of floats. */
+/* activate.inc.h - the activations of epilogue.h on vectors and on runs of reals. */
 #ifndef HN_KERNELS_CPU_ACTIVATE_INC_H
 #define HN_KERNELS_CPU_ACTIVATE_INC_H
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/vecmath.inc.h"
 
-/* Bounds for what max and min alone can do; the others are applied by activate(). */
-HN_INLINE void activation_bounds(const hn_epilogue_f32 *e, float *low, float *high) {
-  *low = e->activation == HN_ACTIVATION_RELU   ? 0.0f
-         : e->activation == HN_ACTIVATION_CLIP ? e->alpha
-                                               : -__builtin_inff();
-  *high = e->activation == HN_ACTIVATION_CLIP ? e->beta : __builtin_inff();
-}
-HN_INLINE int activation_is_bounds(const hn_epilogue_f32 *e) { return e->activation <= HN_ACTIVATION_CLIP; }
+#if defined(HN_HELD_F64)
+typedef hn_epilogue_f64 real_epilogue;
+#else
+typedef hn_epilogue_f32 real_epilogue;
+#endif
 
-HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
+/* Bounds for what max and min alone can do; the others are applied by activate(). */
+HN_INLINE void activation_bounds(const real_epilogue *e, real *low, real *high) {
+  *low = e->activation == HN_ACTIVATION_RELU ? 0 : e->activation == HN_ACTIVATION_CLIP ? e->alpha : -(real)INFINITY;
+  *high = e->activation == HN_ACTIVATION_CLIP ? e->beta : (real)INFINITY;
+}
+HN_INLINE int activation_is_bounds(const real_epilogue *e) { return e->activation <= HN_ACTIVATION_CLIP; }
+
+HN_INLINE vf activate_one(vf x, hn_activation kind, real alpha, real beta) {
   switch (kind) {
 #define HN_ACT(NUMBER, name, expression, reference, vector, ...)                                                       \
   case HN_ACTIVATION_##NUMBER:                                                                                         \
@@ -27,10 +31,10 @@ HN_INLINE vf activate_one(vf x, hn_activation kind, float alpha, float beta) {
   return x;
 }
 
-/* Applies the activations that are not plain bounds to count floats in place, while they are in L1. The last vector
+/* Applies the activations that are not plain bounds to count reals in place, while they are in L1. The last vector
  * goes through a copy, so that an element's result does not depend on its place in a run. */
-HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
-  const float alpha = e->alpha, beta = e->beta;
+HN_OUTLINE void activate(real *x, int64_t count, const real_epilogue *e) {
+  const real alpha = e->alpha, beta = e->beta;
   int64_t i = 0;
   if (activation_is_bounds(e)) return;
   switch (e->activation) {
@@ -43,9 +47,9 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
 #undef HN_ACT
   case HN_ACTIVATION_COUNT: return;
   }
-  const size_t rest_bytes = (size_t)(count % HN_LANES) * sizeof(float);
+  const size_t rest_bytes = (size_t)(count % HN_LANES) * sizeof(real);
   if (!rest_bytes) return;
-  float last[HN_LANES] = {0};
+  real last[HN_LANES] = {0};
   memcpy(last, x + i, rest_bytes);
   v_store(last, activate_one(v_load(last), e->activation, alpha, beta));
   memcpy(x + i, last, rest_bytes);
@@ -54,14 +58,14 @@ HN_OUTLINE void activate(float *x, int64_t count, const hn_epilogue_f32 *e) {
 HN_INLINE vf rectify_one(vf x, vf slope) { return v_select(v_lt(x, v_set(0.0f)), x * slope, x); }
 
 /* x[i] or slope[i % period] * x[i] where that is negative. The period is whole vectors, or count or more. */
-HN_OUTLINE void rectify(float *x, int64_t count, const float *slope, int64_t period) {
+HN_OUTLINE void rectify(real *x, int64_t count, const real *slope, int64_t period) {
   for (int64_t at = 0; at < count; at += period, x += period) {
     const int64_t run = count - at < period ? count - at : period;
     int64_t i = 0;
     for (; i + HN_LANES <= run; i += HN_LANES) v_store(x + i, rectify_one(v_load(x + i), v_load(slope + i)));
-    const size_t rest_bytes = (size_t)(run % HN_LANES) * sizeof(float);
+    const size_t rest_bytes = (size_t)(run % HN_LANES) * sizeof(real);
     if (!rest_bytes) continue;
-    float last[HN_LANES] = {0}, slopes[HN_LANES] = {0};
+    real last[HN_LANES] = {0}, slopes[HN_LANES] = {0};
     memcpy(last, x + i, rest_bytes);
     memcpy(slopes, slope + i, rest_bytes);
     v_store(last, rectify_one(v_load(last), v_load(slopes)));
@@ -70,7 +74,7 @@ HN_OUTLINE void rectify(float *x, int64_t count, const float *slope, int64_t per
 }
 
 /* activate() where the channels begin with `channel` and repeat with the period, as rectify() wants it. */
-HN_INLINE void activate_channels(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel, int64_t period) {
+HN_INLINE void activate_channels(real *x, int64_t count, const real_epilogue *e, int64_t channel, int64_t period) {
   if (e->activation == HN_ACTIVATION_PRELU)
     rectify(x, count, e->slope + channel, period);
   else
@@ -78,9 +82,9 @@ HN_INLINE void activate_channels(float *x, int64_t count, const hn_epilogue_f32 
 }
 
 /* activate() where all are of one channel. */
-HN_INLINE void activate_channel(float *x, int64_t count, const hn_epilogue_f32 *e, int64_t channel) {
+HN_INLINE void activate_channel(real *x, int64_t count, const real_epilogue *e, int64_t channel) {
   if (e->activation == HN_ACTIVATION_PRELU)
-    activate(x, count, &(hn_epilogue_f32){.activation = HN_ACTIVATION_LEAKY_RELU, .alpha = e->slope[channel]});
+    activate(x, count, &(real_epilogue){.activation = HN_ACTIVATION_LEAKY_RELU, .alpha = e->slope[channel]});
   else
     activate(x, count, e);
 }

@@ -20,6 +20,15 @@ typedef struct hn_epilogue_f32 {
   const float *slope; /* for PRELU alone; as long as bias */
 } hn_epilogue_f32;
 
+/* The same of doubles. */
+typedef struct hn_epilogue_f64 {
+  const double *bias, *residual;
+  int64_t residual_stride;
+  hn_activation activation;
+  double alpha, beta;
+  const double *slope;
+} hn_epilogue_f64;
+
 /* ---- an activation alone, in place, for kernels whose results are sums in memory (eltwise/activate_f32.c) ---- */
 /* x[i] = activation(x[i]) for i in 0..count; bias and residual of the epilogue are ignored. An element's result does
  * not depend on its place. */

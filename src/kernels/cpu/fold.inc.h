@@ -12,7 +12,7 @@
 enum { FOLD_SUM, FOLD_SUM_ABS, FOLD_SUM_SQUARE, FOLD_PRODUCT, FOLD_MAX, FOLD_MIN };
 enum { FOLD_CHUNK = 64 };
 
-HN_INLINE float fold_identity(int fold) {
+HN_INLINE real fold_identity(int fold) {
   return fold == FOLD_MAX ? -INFINITY : fold == FOLD_MIN ? INFINITY : fold == FOLD_PRODUCT ? 1.0F : 0.0F;
 }
 HN_INLINE int fold_is_sum(int fold) { return fold <= FOLD_SUM_SQUARE; }
@@ -46,15 +46,15 @@ HN_INLINE void fold_total_add(int fold, fold_total *t, vf x) {
   t->total = sum;
 }
 
-HN_INLINE float fold_lanes(int fold, vf v) {
+HN_INLINE real fold_lanes(int fold, vf v) {
   if (fold_is_sum(fold)) return v_sum(v);
   if (fold == FOLD_PRODUCT) return v_product(v);
   return fold == FOLD_MAX ? v_largest(v) : -v_largest(v_negate(v));
 }
 
 /* Folds x[i] - center. The lanes behind the row's end hold what leaves the fold unchanged. */
-HN_INLINE float fold_row(int fold, const held *x, int64_t n, float center) {
-  const float none = fold_identity(fold);
+HN_INLINE real fold_row(int fold, const held *x, int64_t n, real center) {
+  const real none = fold_identity(fold);
   const vf c = v_set(center), start = v_set(none);
   fold_total t = {start, v_set(0.0F)};
   int64_t i = 0;

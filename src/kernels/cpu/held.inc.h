@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held.inc.h - activations as they are held in memory, on vectors of floats: all arithmetic is in f32, and each stored
- * element is rounded once, to the nearest, ties to even.
+/* held.inc.h - activations as they are held in memory, on vectors of reals: all arithmetic on what is held in f32, bf16
+ * and f16 is in f32, and each stored element is rounded once, to the nearest, ties to even; on f64 it is in f64.
  *
- * A kernel file with a line `held: f32 bf16 f16` behind its isa line is compiled once for each type too:
+ * A kernel file with a line `held: f32 bf16 f16 f64` behind its isa line is compiled once for each type too:
  *
  *   macro         held      HN_HELD_BLOCK   name from HN_HELD_NAME(hn_x)
  *   (none)        float     HN_BLOCK        hn_x_f32_avx2
  *   HN_HELD_BF16  uint16_t  32              hn_x_bf16_avx2
  *   HN_HELD_F16   uint16_t  32              hn_x_f16_avx2
+ *   HN_HELD_F64   double    none            hn_x_f64_avx2
  *
- * HN_HELD_BLOCK is the block of blocked activations (nChw32c fills a cache line), always whole vectors. */
+ * HN_HELD_BLOCK is the block of blocked activations (nChw32c fills a cache line), always whole vectors.
+ * HN_HELD_IS_REAL: what is held needs no conversion. Parameters beside activations are reals. */
 #ifndef HN_KERNELS_CPU_HELD_INC_H
 #define HN_KERNELS_CPU_HELD_INC_H
 
+#if defined(HN_HELD_F64)
+#include "kernels/cpu/simd.inc.h"
+#else
 #include "kernels/cpu/half.inc.h"
+#endif
 
 #if defined(HN_HELD_BF16) || defined(HN_HELD_F16)
-#define HN_HELD_IS_F32 0
+#define HN_HELD_IS_REAL 0
 #define HN_HELD_BLOCK 32
 #define HN_HELD_BLOCK_SUFFIX _nchw32c
 typedef uint16_t held;
@@ -55,18 +61,22 @@ HN_INLINE vf h_load_strided(const held *p, int64_t stride, int64_t n) {
   return h_load(lane);
 }
 #else
-#define HN_HELD_IS_F32 1
+#define HN_HELD_IS_REAL 1
 #define HN_HELD_BLOCK HN_BLOCK
 #define HN_HELD_BLOCK_SUFFIX HN_BLOCK_SUFFIX
+#if defined(HN_HELD_F64)
+#define HN_HELD_SUFFIX _f64
+#else
 #define HN_HELD_SUFFIX _f32
-typedef float held;
+#endif
+typedef real held;
 HN_INLINE vf h_load(const held *p) { return v_load(p); }
 HN_INLINE void h_store(held *p, vf v) { v_store(p, v); }
-HN_INLINE float h_load_one(const held *p) { return *p; }
-HN_INLINE void h_store_one(held *p, float x) { *p = x; }
+HN_INLINE real h_load_one(const held *p) { return *p; }
+HN_INLINE void h_store_one(held *p, real x) { *p = x; }
 HN_INLINE vf h_load_part(const held *p, int64_t n) { return v_load_part(p, n); }
 HN_INLINE void h_store_part(held *p, int64_t n, vf v) { v_store_part(p, n, v); }
-HN_INLINE vf h_load_part_or(const held *p, int64_t n, float other) { return v_load_part_or(p, n, other); }
+HN_INLINE vf h_load_part_or(const held *p, int64_t n, real other) { return v_load_part_or(p, n, other); }
 HN_INLINE vf h_load_strided(const held *p, int64_t stride, int64_t n) { return v_load_strided(p, stride, n); }
 #endif
 

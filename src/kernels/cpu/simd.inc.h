@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd.inc.h - one float vector type and its operations, for the instruction set that a file is compiled for.
+/* simd.inc.h - one vector type of real numbers and its operations, for the instruction set that a file is compiled for.
  *
  * A kernel's body is written once against these names and names its instruction sets on a line `isa: c avx2 avx512`;
  * the build compiles it once for each, with that row's flags of device/isa.inc and HN_SIMD_<NAME>:
@@ -10,6 +10,9 @@
  *   HN_SIMD_C        4      8      16 bytes    int vector, all ones  _c
  *
  * The block is that of the blocked activations which the instruction set works on (nChw16c, nChw8c).
+ *
+ * A real is a float; where HN_HELD_F64 is defined it is a double, vf has half as many lanes, and the operations are
+ * those of simd_f64.inc.h, which says the same of doubles.
  *
  * Arithmetic on vf uses the operators of the GNU vector extension. A remainder is always handled by the partial
  * forms, with the same arithmetic as a whole vector: an element's result never depends on which lane held it. */
@@ -34,6 +37,14 @@
 #define HN_OUTLINE static __attribute__((noinline, noclone, unused))
 #define HN_UNROLL _Pragma("GCC unroll 64")
 #endif
+
+#if defined(HN_HELD_F64)
+typedef double real;
+#define HN_REAL(function) function /* of C's library: HN_REAL(sqrt) is sqrtf for floats */
+#include "kernels/cpu/simd_f64.inc.h"
+#else
+typedef float real;
+#define HN_REAL(function) function##f
 
 #if defined(HN_SIMD_AVX512)
 #include <immintrin.h>
@@ -253,9 +264,6 @@ HN_INLINE vf v_scale(vf a, vf n) {
 #endif
 }
 
-/* v_min and v_max return b where a or b is NaN (x86's rule). These return NaN whichever of the two it was in. */
-HN_INLINE vf v_min_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_min(a, b)); }
-HN_INLINE vf v_max_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_max(a, b)); }
 HN_INLINE vf v_abs(vf a) { return vf_of(vi_and(vi_of(a), vi_set(INT32_MAX))); }
 HN_INLINE vf v_negate(vf a) { return vf_of(vi_xor(vi_of(a), vi_set(INT32_MIN))); }
 HN_INLINE vf v_copy_sign(vf size, vf sign) {
@@ -301,5 +309,10 @@ HN_INLINE float v_largest_number(vf v) { V_ACROSS(v, max); }
 #endif
 /* NaN if any lane is. */
 HN_INLINE float v_largest(vf v) { return vm_any(v_ne(v, v)) ? NAN : v_largest_number(v); }
+#endif /* of floats */
+
+/* v_min and v_max return b where a or b is NaN (x86's rule). These return NaN whichever of the two it was in. */
+HN_INLINE vf v_min_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_min(a, b)); }
+HN_INLINE vf v_max_nan(vf a, vf b) { return v_select(v_ne(a, a), a, v_max(a, b)); }
 
 #endif

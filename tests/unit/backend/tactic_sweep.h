@@ -27,6 +27,7 @@ static const case_row rows[] = {
 #ifdef SWEEP_CASES
 #include SWEEP_CASES
 #else
+#include "cases_f64.inc"
 #include "cases_gemm_conv.inc"
 #include "cases_move.inc"
 #include "cases_nn.inc"

@@ -259,7 +259,7 @@ static void interpret(const program *p, int64_t row, int64_t i, float *out) {
     } else if (ins->op == HN_ELTWISE_STORE) {
       out[ins->dst] = r[ins->a];
     } else if (ins->op == HN_ELTWISE_CONST) {
-      r[ins->dst] = ins->imm;
+      r[ins->dst] = (float)ins->imm;
     } else {
       r[ins->dst] = (float)expected(ins->op, r[ins->a], r[ins->b], r[ins->c]);
     }

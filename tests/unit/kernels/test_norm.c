@@ -24,15 +24,16 @@ static void check_rows(const hn_norm_rows_args *a, int centered, const char *wha
     for (int64_t i = 0; i < a->n; ++i) square += pow(value_at(a, row * a->n + i) - mean, 2) / (double)a->n;
     const double inv = 1 / sqrt(square + a->epsilon);
     for (int64_t i = 0; i < a->n; ++i) {
-      const double x = value_at(a, row * a->n + i), scale = a->scale ? a->scale[i] : 1, bias = a->bias ? a->bias[i] : 0;
+      const double x = value_at(a, row * a->n + i), scale = a->scale ? as_f32(a->scale)[i] : 1,
+                   bias = a->bias ? as_f32(a->bias)[i] : 0;
       /* The mean is off by a rounding of its own size, which inv amplifies. */
       const double bound = 4e-7 * ((fabs(x) + fabs(mean)) * inv * fabs(scale) + fabs(bias)) + 1e-30;
       CHECK_NEAR(as_f32(a->y)[row * a->n + i], (x - mean) * inv * scale + bias, bound, "%s row of %d at %d", what,
                  (int)a->n, (int)i);
       if (a->sum) CHECK_NEAR(as_f32(a->sum)[row * a->n + i], x, 0.0, "%s sum", what);
     }
-    if (a->mean && centered) CHECK_NEAR(a->mean[row], mean, 3e-7 * (fabs(mean) + 1), "%s mean", what);
-    if (a->inv_std) CHECK_NEAR(a->inv_std[row], inv, 1e-6 * inv, "%s inv_std", what);
+    if (a->mean && centered) CHECK_NEAR(as_f32(a->mean)[row], mean, 3e-7 * (fabs(mean) + 1), "%s mean", what);
+    if (a->inv_std) CHECK_NEAR(as_f32(a->inv_std)[row], inv, 1e-6 * inv, "%s inv_std", what);
   }
 }
 
@@ -93,7 +94,7 @@ static void test_channel_affine(void **state) {
         IN_PIECES(&seed, planes, affine[v / 2](&a, begin, end))
         for (int64_t i = 0; i < n; ++i) {
           const int64_t c = i / (pixels * block[b]) % blocks * block[b] + i % block[b];
-          double want = (double)as_f32(a.x)[i] * a.scale[c] + (a.shift ? a.shift[c] : 0);
+          double want = (double)as_f32(a.x)[i] * as_f32(a.scale)[c] + (a.shift ? as_f32(a.shift)[c] : 0);
           want = a.relu && want < 0 ? 0 : want;
           CHECK_NEAR(as_f32(a.y)[i], want, 4e-7, "%s block %d, %d pixels", variant_name[v / 2], (int)block[b],
                      (int)pixels);
@@ -125,7 +126,8 @@ static void test_group_norm(void **state) {
           for (int64_t j = 0; j < n; ++j) mean += members[j] / (double)n;
           for (int64_t j = 0; j < n; ++j) square += pow(members[j] - mean, 2) / (double)n;
           const int64_t c = i / pixels % CHANNELS;
-          const double want = (as_f32(a.x)[i] - mean) / sqrt(square + a.epsilon) * a.scale[c] + a.bias[c];
+          const double want =
+              (as_f32(a.x)[i] - mean) / sqrt(square + a.epsilon) * as_f32(a.scale)[c] + as_f32(a.bias)[c];
           CHECK_NEAR(as_f32(a.y)[i], want, 4e-6, "%s %d groups, %d pixels", variant_name[v], (int)groups, (int)pixels);
         }
       }

@@ -17,7 +17,7 @@ static double reference(const hn_resize_args *a, int64_t i, int use_taps) {
     for (int32_t tx = 0; tx < (use_taps ? a->taps_x : 1); ++tx) {
       const double x =
           plane[(a->index_y[ty * a->out_h + oy] * a->in_w + a->index_x[tx * a->out_w + ox]) * a->block + lane];
-      sum += use_taps ? x * a->weight_y[ty * a->out_h + oy] * a->weight_x[tx * a->out_w + ox] : x;
+      sum += use_taps ? x * as_f32(a->weight_y)[ty * a->out_h + oy] * as_f32(a->weight_x)[tx * a->out_w + ox] : x;
     }
   }
   return sum;

@@ -4,10 +4,10 @@
 
 #include "kernel_test.h"
 
-static hn_lstm_cell_f32_fn *const lstm[] = VARIANTS_OF(hn_lstm_cell_f32);
-static hn_gru_cell_f32_fn *const gru[] = VARIANTS_OF(hn_gru_cell_f32);
-static hn_gru_cell_f32_fn *const gru_gates[] = VARIANTS_OF(hn_gru_gates_f32);
-static hn_gru_cell_f32_fn *const gru_output[] = VARIANTS_OF(hn_gru_output_f32);
+static hn_lstm_cell_fn *const lstm[] = VARIANTS_OF(hn_lstm_cell_f32);
+static hn_gru_cell_fn *const gru[] = VARIANTS_OF(hn_gru_cell_f32);
+static hn_gru_cell_fn *const gru_gates[] = VARIANTS_OF(hn_gru_gates_f32);
+static hn_gru_cell_fn *const gru_output[] = VARIANTS_OF(hn_gru_output_f32);
 
 enum { ROWS = 3, GAP = 5 }; /* GAP: floats between rows that must stay as they are */
 static const double bound = 1.5e-6;
@@ -18,15 +18,15 @@ static double clipped(double x, double clip) { return clip > 0 ? fmax(-clip, fmi
 static void check_lstm(const hn_lstm_cell_args *a, const float *c_prev, const char *what) {
   for (int64_t i = 0; i < ROWS * a->hidden; ++i) {
     const int64_t row = i / a->hidden, j = i % a->hidden, n = a->hidden;
-    const float *g = a->gates + row * a->gates_stride + j, *p = a->peephole;
+    const float *g = as_f32(a->gates) + row * a->gates_stride + j, *p = a->peephole;
     const double before = c_prev[row * a->c_prev_stride + j];
     const double in = sigmoid(clipped(g[0] + (p ? p[j] * before : 0), a->clip));
     const double forget =
         a->input_forget ? 1 - in : sigmoid(clipped(g[2 * n] + (p ? p[2 * n + j] * before : 0), a->clip));
     const double c = forget * before + in * tanh(clipped(g[3 * n], a->clip));
     const double out = sigmoid(clipped(g[n] + (p ? p[n + j] * c : 0), a->clip));
-    CHECK_NEAR(a->c[row * a->c_stride + j], c, bound, "%s c, hidden %d", what, (int)n);
-    CHECK_NEAR(a->h[row * a->h_stride + j], out * tanh(c), bound, "%s h, hidden %d", what, (int)n);
+    CHECK_NEAR(as_f32(a->c)[row * a->c_stride + j], c, bound, "%s c, hidden %d", what, (int)n);
+    CHECK_NEAR(as_f32(a->h)[row * a->h_stride + j], out * tanh(c), bound, "%s h, hidden %d", what, (int)n);
   }
 }
 
@@ -76,15 +76,17 @@ static void test_lstm(void **state) {
 static void check_gru(const hn_gru_cell_args *a, int reset_before, const char *what) {
   for (int64_t i = 0; i < ROWS * a->hidden; ++i) {
     const int64_t row = i / a->hidden, j = i % a->hidden, n = a->hidden;
-    const float *x = a->x_gates + row * a->x_gates_stride + j, *g = a->h_gates + row * a->h_gates_stride + j;
-    const double before = a->h_prev[row * a->h_prev_stride + j];
+    const float *x = as_f32(a->x_gates) + row * a->x_gates_stride + j,
+                *g = as_f32(a->h_gates) + row * a->h_gates_stride + j;
+    const double before = as_f32(a->h_prev)[row * a->h_prev_stride + j];
     const double z = sigmoid(clipped((double)x[0] + g[0], a->clip));
     const double r = sigmoid(clipped((double)x[n] + g[n], a->clip));
     const double next = tanh(clipped(x[2 * n] + (reset_before ? 1 : r) * g[2 * n], a->clip));
-    CHECK_NEAR(a->h[row * a->h_stride + j], (1 - z) * next + z * before, bound, "%s h, hidden %d", what, (int)n);
+    CHECK_NEAR(as_f32(a->h)[row * a->h_stride + j], (1 - z) * next + z * before, bound, "%s h, hidden %d", what,
+               (int)n);
     if (!reset_before) continue;
-    CHECK_NEAR(a->z[row * a->z_stride + j], z, bound, "%s z", what);
-    CHECK_NEAR(a->reset[row * a->reset_stride + j], r * before, bound, "%s reset", what);
+    CHECK_NEAR(as_f32(a->z)[row * a->z_stride + j], z, bound, "%s z", what);
+    CHECK_NEAR(as_f32(a->reset)[row * a->reset_stride + j], r * before, bound, "%s reset", what);
   }
 }
 

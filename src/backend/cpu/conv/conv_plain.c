@@ -3,11 +3,11 @@
  * x pixels], K = input channels of a group x kernel. A unit is a run of pixel panels of some groups: its worker gathers
  * the columns straight into packed panels, so nothing of the size of the whole column matrix is ever written; where a
  * panel's pixels meet the kernel is found once for all groups. */
-#include "backend/cpu/conv/conv_common.h"
+#include "backend/cpu/conv/columns.h"
 #include "backend/cpu/gemm/gemm_common.h"
 #include <string.h>
 
-enum { MOST_PANEL = 16, LEAST_PANELS = 4 };
+enum { LEAST_PANELS = 4 };
 
 typedef struct state {
   const hn_cpu_gemm_kernel *kernel;
@@ -20,16 +20,6 @@ typedef struct state {
   bool has_bias, has_residual;
 } state;
 
-/* Where the pixels of a panel meet one tap of the kernel. */
-typedef struct tap_places {
-  int32_t at[MOST_PANEL]; /* in the input's plane; -1 in the padding */
-  int32_t is_run;         /* they lie next to each other, none in the padding */
-} tap_places;
-
-static int64_t pixels_of(const hn_conv_f32 *c) { return c->out_depth * c->out_height * c->out_width; }
-static int64_t plane_of(const hn_conv_f32 *c) { return c->in_depth * c->in_height * c->in_width; }
-static int64_t taps_of(const hn_conv_f32 *c) { return c->kernel_depth * c->kernel_height * c->kernel_width; }
-
 /* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked = {0}, *s = state_memory ? state_memory : &asked;
@@ -38,14 +28,14 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   hn_gemm_f32 *g = &s->gemm;
   HN_TRY_REASON(hn_cpu_conv_read_3d(query, c));
   if (query->in[0].type.format != HONE_PLAIN || query->out[0].type.format != HONE_PLAIN) return "it is not plain";
-  const int64_t pixels = pixels_of(c), panel = kernel->panel;
+  const int64_t pixels = hn_cpu_out_pixels(c), panel = kernel->panel;
   const int64_t threads = hn_cpu_threads(query->facts);
   const size_t l2 = hn_cpu_l2_bytes(query->facts);
   s->kernel = kernel;
   s->has_bias = hn_cpu_given(query, 2);
   s->has_residual = hn_cpu_given(query, 3);
   *g = (hn_gemm_f32){.m = c->out_channels / c->groups, .epilogue = c->epilogue, .bias_per_row = 1};
-  g->k = c->in_channels / c->groups * taps_of(c);
+  g->k = c->in_channels / c->groups * hn_cpu_taps(c);
   g->a_row_stride = g->k;
   g->a_column_stride = 1;
   g->c_row_stride = g->epilogue.residual_stride = pixels;
@@ -62,7 +52,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   hn_gemm_f32_choose(g, kernel->panel, l2);
   s->grain = hn_cpu_grain(s->units, hn_cpu_conv_flops(c) / kernel->flops_per_ns);
   s->column_floats = s->chunk * g->k * panel;
-  s->place_floats = s->chunk * taps_of(c) * (int64_t)(sizeof(tap_places) / sizeof(float));
+  s->place_floats = s->chunk * hn_cpu_taps(c) * (int64_t)(sizeof(hn_cpu_tap_places) / sizeof(float));
   const int64_t floats = s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g);
   s->worker_floats = hn_cpu_whole_lines(floats);
   needs->state = sizeof *s;
@@ -72,32 +62,14 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   return NULL;
 }
 
-static void find_places(const hn_conv_f32 *c, int64_t pixel, int count, int width, int64_t tap, tap_places *places) {
-  const int64_t kx = tap % c->kernel_width, ky = tap / c->kernel_width % c->kernel_height;
-  const int64_t kz = tap / (c->kernel_width * c->kernel_height);
-  int64_t ox = pixel % c->out_width, oy = pixel / c->out_width % c->out_height;
-  int64_t oz = pixel / (c->out_width * c->out_height);
-  places->is_run = count == width;
-  for (int i = 0; i < width; ++i) {
-    const int64_t z = oz * c->stride_depth + kz * c->dilation_depth - c->pad_front;
-    const int64_t y = oy * c->stride_height + ky * c->dilation_height - c->pad_top;
-    const int64_t x = ox * c->stride_width + kx * c->dilation_width - c->pad_left;
-    const bool is_inside =
-        i < count && z >= 0 && z < c->in_depth && y >= 0 && y < c->in_height && x >= 0 && x < c->in_width;
-    places->at[i] = is_inside ? (int32_t)((z * c->in_height + y) * c->in_width + x) : -1;
-    places->is_run = places->is_run && is_inside && (i == 0 || places->at[i] == places->at[i - 1] + 1);
-    if (++ox == c->out_width) ox = 0, ++oy;
-    if (oy == c->out_height) oy = 0, ++oz;
-  }
-}
-
 /* One packed panel of columns: row channel * taps + tap, `width` pixels each. */
-static void gather_panel(const hn_conv_f32 *c, const tap_places *places, const float *image, int width, float *to) {
-  const int64_t taps = taps_of(c), plane = plane_of(c);
+static void gather_panel(const hn_conv_f32 *c, const hn_cpu_tap_places *places, const float *image, int width,
+                         float *to) {
+  const int64_t taps = hn_cpu_taps(c), plane = hn_cpu_in_plane(c);
   const int64_t channels = c->in_channels / c->groups;
   for (int64_t channel = 0; channel < channels; ++channel, image += plane)
     for (int64_t tap = 0; tap < taps; ++tap, to += width) {
-      const tap_places *p = &places[tap];
+      const hn_cpu_tap_places *p = &places[tap];
       if (p->is_run)
         memcpy(to, image + p->at[0], (size_t)width * sizeof(float));
       else
@@ -113,12 +85,12 @@ typedef struct job {
 
 /* One group's product over the panels [first, last). */
 static void run_group(const job *j, int64_t image_group, int64_t first, int64_t last, float *columns,
-                      const tap_places *places, float *scratch) {
+                      const hn_cpu_tap_places *places, float *scratch) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
-  const int64_t pixels = pixels_of(c), group = image_group % c->groups, taps = taps_of(c);
-  const float *in = j->x + image_group * (c->in_channels / c->groups) * plane_of(c);
+  const int64_t pixels = hn_cpu_out_pixels(c), group = image_group % c->groups, taps = hn_cpu_taps(c);
+  const float *in = j->x + image_group * (c->in_channels / c->groups) * hn_cpu_in_plane(c);
   for (int64_t panel = first; panel < last; ++panel)
     gather_panel(c, places + (panel - first) * taps, in, width, columns + (panel - first) * s->gemm.k * width);
   hn_gemm_f32 g = s->gemm;
@@ -137,14 +109,14 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   const state *s = j->s;
   const hn_conv_f32 *c = &s->conv;
   const int width = s->kernel->panel;
-  const int64_t taps = taps_of(c), pixels = pixels_of(c);
+  const int64_t taps = hn_cpu_taps(c), pixels = hn_cpu_out_pixels(c);
   const int64_t first = unit % s->chunks * s->chunk, last = hn_cpu_lesser(s->panels, first + s->chunk);
   const int64_t image = unit / s->chunks / s->sets, group = unit / s->chunks % s->sets * s->set;
-  tap_places *places = (tap_places *)(void *)(memory + s->column_floats);
+  hn_cpu_tap_places *places = (hn_cpu_tap_places *)(void *)(memory + s->column_floats);
   for (int64_t panel = first; panel < last; ++panel)
     for (int64_t tap = 0; tap < taps; ++tap)
-      find_places(c, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width), width, tap,
-                  &places[(panel - first) * taps + tap]);
+      hn_cpu_find_places(c, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width), width, tap,
+                         &places[(panel - first) * taps + tap]);
   for (int64_t g = group; g < hn_cpu_lesser(c->groups, group + s->set); ++g)
     run_group(j, image * c->groups + g, first, last, memory, places, memory + s->column_floats + s->place_floats);
 }

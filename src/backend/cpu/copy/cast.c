@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast.c - conversions between f32 and other element types, plain or blocked alike. */
+/* cast.c - conversions between f32, or f64, and other element types, plain or blocked alike. */
 #include "backend/cpu/copy/copy.h"
 
 typedef struct row {
@@ -29,6 +29,18 @@ static const row rows_avx512[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_avx512},
                                   {HONE_U8, HONE_F32, hn_cast_u8_f32_avx512},
                                   {HONE_F32, HONE_BOOL, hn_cast_f32_bool_avx512},
                                   {HONE_BOOL, HONE_F32, hn_cast_u8_f32_avx512},
+                                  {HONE_F64, HONE_I64, hn_cast_f64_i64_avx512},
+                                  {HONE_I64, HONE_F64, hn_cast_i64_f64_avx512},
+                                  {HONE_F64, HONE_I32, hn_cast_f64_i32_avx512},
+                                  {HONE_I32, HONE_F64, hn_cast_i32_f64_avx512},
+                                  {HONE_F64, HONE_I8, hn_cast_f64_i8_avx512},
+                                  {HONE_I8, HONE_F64, hn_cast_i8_f64_avx512},
+                                  {HONE_F64, HONE_U8, hn_cast_f64_u8_avx512},
+                                  {HONE_U8, HONE_F64, hn_cast_u8_f64_avx512},
+                                  {HONE_F64, HONE_BOOL, hn_cast_f64_bool_avx512},
+                                  {HONE_F64, HONE_F32, hn_cast_f64_f32_avx512},
+                                  {HONE_F32, HONE_F64, hn_cast_f32_f64_avx512},
+                                  {HONE_BOOL, HONE_F64, hn_cast_u8_f64_avx512},
                                   {HONE_NONE, HONE_NONE, NULL}};
 static const row rows_avx2[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_avx2},
                                 {HONE_F16, HONE_F32, hn_cast_f16_f32_avx2},
@@ -44,6 +56,18 @@ static const row rows_avx2[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_avx2},
                                 {HONE_U8, HONE_F32, hn_cast_u8_f32_avx2},
                                 {HONE_F32, HONE_BOOL, hn_cast_f32_bool_avx2},
                                 {HONE_BOOL, HONE_F32, hn_cast_u8_f32_avx2},
+                                {HONE_F64, HONE_I64, hn_cast_f64_i64_avx2},
+                                {HONE_I64, HONE_F64, hn_cast_i64_f64_avx2},
+                                {HONE_F64, HONE_I32, hn_cast_f64_i32_avx2},
+                                {HONE_I32, HONE_F64, hn_cast_i32_f64_avx2},
+                                {HONE_F64, HONE_I8, hn_cast_f64_i8_avx2},
+                                {HONE_I8, HONE_F64, hn_cast_i8_f64_avx2},
+                                {HONE_F64, HONE_U8, hn_cast_f64_u8_avx2},
+                                {HONE_U8, HONE_F64, hn_cast_u8_f64_avx2},
+                                {HONE_F64, HONE_BOOL, hn_cast_f64_bool_avx2},
+                                {HONE_F64, HONE_F32, hn_cast_f64_f32_avx2},
+                                {HONE_F32, HONE_F64, hn_cast_f32_f64_avx2},
+                                {HONE_BOOL, HONE_F64, hn_cast_u8_f64_avx2},
                                 {HONE_NONE, HONE_NONE, NULL}};
 #endif
 static const row rows_c[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_c},
@@ -60,6 +84,18 @@ static const row rows_c[] = {{HONE_F32, HONE_F16, hn_cast_f32_f16_c},
                              {HONE_U8, HONE_F32, hn_cast_u8_f32_c},
                              {HONE_F32, HONE_BOOL, hn_cast_f32_bool_c},
                              {HONE_BOOL, HONE_F32, hn_cast_u8_f32_c},
+                             {HONE_F64, HONE_I64, hn_cast_f64_i64_c},
+                             {HONE_I64, HONE_F64, hn_cast_i64_f64_c},
+                             {HONE_F64, HONE_I32, hn_cast_f64_i32_c},
+                             {HONE_I32, HONE_F64, hn_cast_i32_f64_c},
+                             {HONE_F64, HONE_I8, hn_cast_f64_i8_c},
+                             {HONE_I8, HONE_F64, hn_cast_i8_f64_c},
+                             {HONE_F64, HONE_U8, hn_cast_f64_u8_c},
+                             {HONE_U8, HONE_F64, hn_cast_u8_f64_c},
+                             {HONE_F64, HONE_BOOL, hn_cast_f64_bool_c},
+                             {HONE_F64, HONE_F32, hn_cast_f64_f32_c},
+                             {HONE_F32, HONE_F64, hn_cast_f32_f64_c},
+                             {HONE_BOOL, HONE_F64, hn_cast_u8_f64_c},
                              {HONE_NONE, HONE_NONE, NULL}};
 
 static hn_cast_fn *find(const row *rows, const hone_query *query) {

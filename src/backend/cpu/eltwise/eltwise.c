@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eltwise.c - every elementwise op in f32, plain or blocked, as one program over its operands. */
+/* eltwise.c - every elementwise op in f32 or f64, plain or blocked, as one program over its operands. */
 #include "backend/cpu/eltwise/eltwise.h"
 #include <string.h>
 
@@ -18,19 +18,20 @@ static void share_rows(const hone_type *out, const hone_facts *facts, hn_eltwise
   }
 }
 
-const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
-                            const hone_facts *facts, hn_eltwise_state *state) {
-  HN_TRY_REASON(hn_eltwise_compile(expr, &state->program));
+const char *hn_eltwise_plan(const hn_expr *expr, hone_dtype type, const hone_fact *in, int in_count,
+                            const hone_type *out, const hone_facts *facts, hn_eltwise_state *state) {
+  HN_TRY_REASON(hn_eltwise_compile(expr, type, &state->program));
   HN_TRY_REASON(hn_eltwise_place(in, in_count, out, &state->places));
   state->in_count = in_count;
   const hn_eltwise_places *p = &state->places;
   share_rows(out, facts, state);
   hone_type stored = *out;
-  stored.dtype = HONE_F32;
+  stored.dtype = type;
   int64_t units = p->part ? hn_ceil_div(p->inner, p->part) : 1;
   for (int d = 0; d < p->outer_rank; ++d) units *= p->outer_dim[d];
-  state->grain = hn_cpu_grain(units, (double)hn_cpu_stored(&stored) * (4 * (in_count + 1) * HN_CPU_NS_PER_BYTE +
-                                                                       hn_expr_flops(expr) * HN_CPU_NS_PER_FLOP));
+  state->grain = hn_cpu_grain(units, (double)hn_cpu_stored(&stored) *
+                                         ((int)hone_dtype_bits(type) / 8 * (in_count + 1) * HN_CPU_NS_PER_BYTE +
+                                          hn_expr_flops(expr) * HN_CPU_NS_PER_FLOP));
   return NULL;
 }
 
@@ -109,7 +110,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   if (hn_expr_of_op(NULL, query->op, query->attrs, query->in_count, &expr) != HONE_OK) return "it has no expression";
   s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
   s->element = hone_dtype_bits(query->out[0].type.dtype) / 8;
-  return hn_eltwise_plan(&expr, q->in, q->in_count, &q->out[0].type, q->facts, s);
+  return hn_eltwise_plan(&expr, hn_cpu_real(query->tactic), q->in, q->in_count, &q->out[0].type, q->facts, s);
 }
 
 static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
@@ -133,6 +134,10 @@ const hone_tactic hn_tactics_cpu_eltwise[] = {
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f64.avx512", .version = 1, .op = "*elementwise",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_eltwise_f64_avx512}},
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan, .launch = launch,
@@ -145,6 +150,9 @@ const hone_tactic hn_tactics_cpu_eltwise[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f64.avx2", .version = 1, .op = "*elementwise", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f64_avx2}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.elementwise.f32.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
@@ -158,4 +166,7 @@ const hone_tactic hn_tactics_cpu_eltwise[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan,
      .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.elementwise.f64.c", .version = 1, .op = "*elementwise", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_IN_PLACE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_eltwise_f64_c}},
     {0}};

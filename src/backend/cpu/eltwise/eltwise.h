@@ -14,8 +14,9 @@ typedef struct hn_eltwise_program {
   hn_eltwise_instruction code[HN_ELTWISE_CODE];
 } hn_eltwise_program;
 
-/* NULL, or why the expression has no program. Input i of the expression is load number i; the result is output 0. */
-const char *hn_eltwise_compile(const hn_expr *expr, hn_eltwise_program *out);
+/* NULL, or why the expression has no program. Input i of the expression is load number i; the result is output 0. type:
+ * of the kernel's arithmetic, f32 or f64, which constants are rounded to. */
+const char *hn_eltwise_compile(const hn_expr *expr, hone_dtype type, hn_eltwise_program *out);
 
 /* Rows over all operands, as few and as long as broadcasting allows. */
 typedef struct hn_eltwise_places {
@@ -44,9 +45,9 @@ typedef struct hn_eltwise_state {
   int64_t rows, parts; /* parts > 1: units go through all rows' first parts, then the second ones... */
 } hn_eltwise_state;
 
-/* Operands as the facts say, all taken for f32; facts of the device. NULL, or the reason against it. */
-const char *hn_eltwise_plan(const hn_expr *expr, const hone_fact *in, int in_count, const hone_type *out,
-                            const hone_facts *facts, hn_eltwise_state *state);
+/* Operands as the facts say, all taken for `type`, f32 or f64; facts of the device. NULL, or the reason against it. */
+const char *hn_eltwise_plan(const hn_expr *expr, hone_dtype type, const hone_fact *in, int in_count,
+                            const hone_type *out, const hone_facts *facts, hn_eltwise_state *state);
 void hn_eltwise_run(const hn_eltwise_state *state, hone_stream *stream, const void *const *in, void *out);
 
 #endif

@@ -66,7 +66,7 @@ static const row rows[HN_EXPR_OP_COUNT] = {
 typedef struct value {
   uint8_t op, operands, arg[3];
   bool is_input, is_const;
-  float imm;
+  double imm;
   int uses;
 } value;
 
@@ -76,8 +76,19 @@ typedef struct compiler {
   uint8_t place[HN_EXPR_MAX_STEPS]; /* register, or NOT_THERE */
   int left[HN_EXPR_MAX_STEPS];      /* uses still to come */
   bool taken[HN_ELTWISE_REGISTERS];
+  hone_dtype type; /* of the arithmetic: f32 or f64 */
   hn_eltwise_program *out;
 } compiler;
+
+/* The number as the kernel has it. */
+static double as_held(const compiler *c, double number) { return c->type == HONE_F64 ? number : (double)(float)number; }
+
+/* 1 / number in that type; 0 where one of the two is no ordinary number of it. */
+static double reciprocal(const compiler *c, double number) {
+  const float narrow = (float)number, inverse = 1 / narrow;
+  if (c->type == HONE_F64) return isnormal(number) && isnormal(1 / number) ? 1 / number : 0;
+  return isnormal(narrow) && isnormal(inverse) ? (double)inverse : 0;
+}
 
 static void unuse(compiler *c, int at) {
   value *v = &c->values[at];
@@ -86,7 +97,7 @@ static void unuse(compiler *c, int at) {
 }
 
 /* Gives a value another instruction whose operands are among what its old operands were made of. */
-static void replace(compiler *c, int at, uint8_t op, int operands, const uint8_t *arg, float imm) {
+static void replace(compiler *c, int at, uint8_t op, int operands, const uint8_t *arg, double imm) {
   value *v = &c->values[at];
   const value old = *v;
   v->op = op;
@@ -110,7 +121,7 @@ static bool with_constant(compiler *c, int at) {
   if (v->operands != 2) return false;
   const bool left = c->values[v->arg[0]].is_const, right = c->values[v->arg[1]].is_const;
   if (left == right) return false;
-  const float number = c->values[v->arg[left ? 0 : 1]].imm;
+  const double number = c->values[v->arg[left ? 0 : 1]].imm;
   const uint8_t other = v->arg[left ? 1 : 0];
   switch (v->op) {
   case HN_ELTWISE_ADD: replace(c, at, HN_ELTWISE_ADD_IMM, 1, &other, number); return true;
@@ -126,8 +137,8 @@ static bool with_constant(compiler *c, int at) {
     if (right) replace(c, at, HN_ELTWISE_ADD_IMM, 1, &other, -number);
     return right;
   case HN_ELTWISE_DIV:
-    if (!right || !isnormal(number) || !isnormal(1 / number)) return false;
-    replace(c, at, HN_ELTWISE_MUL_IMM, 1, &other, 1 / number);
+    if (!right || reciprocal(c, number) == 0) return false;
+    replace(c, at, HN_ELTWISE_MUL_IMM, 1, &other, reciprocal(c, number));
     return true;
   default: return false;
   }
@@ -179,7 +190,7 @@ static const char *read_steps(const hn_expr *expr, compiler *c) {
       v->is_input = true;
     } else if (step->op == HN_EXPR_CONST) {
       v->is_const = true;
-      v->imm = (float)step->real;
+      v->imm = as_held(c, step->real);
     } else {
       v->op = rows[step->op].op;
       v->operands = rows[step->op].operands;
@@ -237,8 +248,8 @@ static bool allocate(compiler *c) {
   return true;
 }
 
-const char *hn_eltwise_compile(const hn_expr *expr, hn_eltwise_program *out) {
-  compiler c = {.out = out};
+const char *hn_eltwise_compile(const hn_expr *expr, hone_dtype type, hn_eltwise_program *out) {
+  compiler c = {.type = type, .out = out};
   out->count = 0;
   HN_TRY_REASON(read_steps(expr, &c));
   for (int i = 0; i < c.count; ++i) {

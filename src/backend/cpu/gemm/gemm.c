@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm.c - one matrix product with transposes; the addend becomes the kernel's bias or residual. */
-#include "backend/cpu/gemm/gemm_common.h"
+#include "backend/cpu/gemm/product_f64.h"
 
 static const char *read_addend(const hone_query *query, hn_gemm_f32 *g, hn_cpu_product_ports *ports) {
   const double beta = hn_attr_float(query->attrs, "beta");
@@ -47,13 +47,22 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
 #define COMMON                                                                                                         \
   .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,                                  \
   .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch
+#define COMMON_F64                                                                                                     \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},                     \
+  .plan = hn_cpu_product_f64_plan, .pack = hn_cpu_product_f64_pack, .launch = hn_cpu_product_f64_launch
 const hone_tactic hn_tactics_cpu_gemm[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.14x32.avx512", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX512,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.6x16.avx2", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX2,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gemm.f64.12x16.avx512", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX512,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_avx512, read}, COMMON_F64},
+    {sizeof(hone_tactic), .name = "cpu.gemm.f64.6x8.avx2", .version = 1, .op = "gemm", .isa = HONE_ISA_AVX2,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_avx2, read}, COMMON_F64},
 #endif
     {sizeof(hone_tactic), .name = "cpu.gemm.f32.4x8.c", .version = 1, .op = "gemm", .isa = HONE_ISA_C,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.gemm.f64.4x4.c", .version = 1, .op = "gemm", .isa = HONE_ISA_C,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_c, read}, COMMON_F64},
     {0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* matmul.c - matrix products over broadcast batch axes, as numpy's. When all share one B, the batch is rows. */
-#include "backend/cpu/gemm/gemm_common.h"
+#include "backend/cpu/gemm/product_f64.h"
 
 /* A one-dimensional operand is a row on the left, a column on the right. */
 static hone_shape matrix(const hone_shape *shape, bool left) {
@@ -71,13 +71,22 @@ static const char *read(const hone_query *query, hn_cpu_product *p, hn_cpu_produ
 #define COMMON                                                                                                         \
   .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .plan = hn_cpu_product_plan_query,                                  \
   .pack = hn_cpu_product_pack_query, .launch = hn_cpu_product_launch
+#define COMMON_F64                                                                                                     \
+  .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},                     \
+  .plan = hn_cpu_product_f64_plan, .pack = hn_cpu_product_f64_pack, .launch = hn_cpu_product_f64_launch
 const hone_tactic hn_tactics_cpu_matmul[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.14x32.avx512", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX512,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx512, read}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.6x16.avx2", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX2,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_avx2, read}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.matmul.f64.12x16.avx512", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX512,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_avx512, read}, COMMON_F64},
+    {sizeof(hone_tactic), .name = "cpu.matmul.f64.6x8.avx2", .version = 1, .op = "matmul", .isa = HONE_ISA_AVX2,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_avx2, read}, COMMON_F64},
 #endif
     {sizeof(hone_tactic), .name = "cpu.matmul.f32.4x8.c", .version = 1, .op = "matmul", .isa = HONE_ISA_C,
      .kernel = &(const hn_cpu_product_kernel){&hn_cpu_gemm_c, read}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.matmul.f64.4x4.c", .version = 1, .op = "matmul", .isa = HONE_ISA_C,
+     .kernel = &(const hn_cpu_product_f64_kernel){&hn_cpu_gemm_f64_c, read}, COMMON_F64},
     {0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* norm_channels.c - normalisation by channel in f32, plain or blocked: batch norm with given moments, instance norm and
- * group norm. */
+/* norm_channels.c - normalisation by channel in f32 or f64, plain or blocked: batch norm with given moments, instance
+ * norm and group norm. */
 #include "kernels/cpu/norm/norm.h"
 #include "backend/cpu/cpu.h"
 #include "tensor/storage.h"
@@ -17,8 +17,9 @@ typedef struct state {
   hn_channel_affine_fn *affine;
   hn_group_norm_fn *group;
   int64_t channels, groups, pixels, units, grain;
-  float epsilon;
+  double epsilon;
   int block;
+  bool wide; /* f64 */
 } state;
 
 static const char *check_tensors(const hone_query *query, int operands) {
@@ -32,7 +33,8 @@ static const char *check_tensors(const hone_query *query, int operands) {
   if (x->shape.rank < 2) return "it has no channels";
   for (int i = 1; i <= operands; ++i) {
     const hone_fact *operand = &query->in[i];
-    if (!hn_cpu_is(operand, HONE_F32, HONE_PLAIN)) return "a parameter is not plain f32";
+    if (!hn_cpu_is(operand, hn_cpu_real(query->tactic), HONE_PLAIN))
+      return "a parameter is not plain, or of another type";
     if (operand->type.shape.rank != 1 || operand->type.shape.dim[0] != x->shape.dim[1])
       return "a parameter does not have one number for each channel";
   }
@@ -45,7 +47,9 @@ static void measure(const hone_query *query, state *s) {
   s->channels = x->shape.dim[1];
   s->pixels = 1;
   for (int i = 2; i < x->shape.rank; ++i) s->pixels *= x->shape.dim[i];
-  s->epsilon = (float)hn_attr_float(query->attrs, "epsilon");
+  s->wide = hn_cpu_real(query->tactic) == HONE_F64;
+  s->epsilon = hn_attr_float(query->attrs, "epsilon");
+  if (!s->wide) s->epsilon = (double)(float)s->epsilon;
 }
 
 static const char *plan_batch(const hone_query *query, void *memory, hone_needs *needs) {
@@ -55,7 +59,8 @@ static const char *plan_batch(const hone_query *query, void *memory, hone_needs 
   const int64_t block = hn_format_block(x->format), blocks = hn_ceil_div(x->shape.dim[1], block);
   state *s = memory;
   needs->state = sizeof *s;
-  needs->scratch = 2 * sizeof(float) * (size_t)(blocks * block); /* scale and shift, each padded */
+  const size_t real_bytes = hn_cpu_real(query->tactic) == HONE_F64 ? sizeof(double) : sizeof(float);
+  needs->scratch = 2 * real_bytes * (size_t)(blocks * block); /* scale and shift, each padded */
   if (!s) return NULL;
   measure(query, s);
   s->affine = ((const row_kernel *)query->tactic->kernel)->affine;
@@ -107,16 +112,27 @@ static void body_group(void *arg, int worker, int64_t begin, int64_t end) {
   j->state->group(&j->group, begin, end);
 }
 
+static double real_at(const hone_tensor *tensor, int64_t at, bool wide) {
+  return wide ? ((const double *)tensor->data)[at] : (double)((const float *)tensor->data)[at];
+}
+
+static void put_real(void *to, int64_t at, bool wide, double x) {
+  if (wide)
+    ((double *)to)[at] = x;
+  else
+    ((float *)to)[at] = (float)x;
+}
+
 static hone_status launch_batch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const state *s = state_memory;
-  const float *gamma = launch->in[1].data, *beta = launch->in[2].data, *mean = launch->in[3].data,
-              *variance = launch->in[4].data;
+  const hone_tensor *gamma = &launch->in[1], *beta = &launch->in[2], *mean = &launch->in[3], *variance = &launch->in[4];
   const int64_t padded = hn_ceil_div(s->channels, s->block) * s->block;
-  float *scale = launch->scratch, *shift = scale + padded;
+  char *scale = launch->scratch, *shift = scale + (size_t)padded * (s->wide ? sizeof(double) : sizeof(float));
   for (int64_t c = 0; c < padded; ++c) {
-    const double factor = c < s->channels ? (double)gamma[c] / sqrt((double)variance[c] + (double)s->epsilon) : 0;
-    scale[c] = (float)factor;
-    shift[c] = c < s->channels ? (float)((double)beta[c] - (double)mean[c] * factor) : 0;
+    const bool there = c < s->channels;
+    const double factor = there ? real_at(gamma, c, s->wide) / sqrt(real_at(variance, c, s->wide) + s->epsilon) : 0;
+    put_real(scale, c, s->wide, factor);
+    put_real(shift, c, s->wide, there ? real_at(beta, c, s->wide) - real_at(mean, c, s->wide) * factor : 0);
   }
   job j = {.state = s,
            .affine = {.x = launch->in[0].data,
@@ -187,6 +203,15 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
      .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx512, hn_group_norm_blocked_f16_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f64.avx512", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f64_avx512}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f64.avx512", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan_group, .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_avx512, NULL}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f64.avx512", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX512,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_avx512, NULL}},
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .plan = plan_batch, .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f32_avx2}},
@@ -226,6 +251,15 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
      .launch = launch_group,
      .kernel = &(const row_kernel){NULL, hn_group_norm_f16_avx2, hn_group_norm_blocked_f16_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f64.avx2", .version = 1, .op = "batch_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f64_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f64.avx2", .version = 1, .op = "instance_norm",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan_group, .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_avx2, NULL}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f64.avx2", .version = 1, .op = "group_norm", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_avx2, NULL}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.batch_norm.f32.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
@@ -262,4 +296,13 @@ const hone_tactic hn_tactics_cpu_norm_channels[] = {
      .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}}, .plan = plan_group,
      .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f16_c, hn_group_norm_blocked_f16_c}},
+    {sizeof(hone_tactic), .name = "cpu.batch_norm.f64.c", .version = 1, .op = "batch_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_batch,
+     .launch = launch_batch, .kernel = &(const row_kernel){.affine = hn_channel_affine_f64_c}},
+    {sizeof(hone_tactic), .name = "cpu.instance_norm.f64.c", .version = 1, .op = "instance_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_c, NULL}},
+    {sizeof(hone_tactic), .name = "cpu.group_norm.f64.c", .version = 1, .op = "group_norm", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan_group,
+     .launch = launch_group, .kernel = &(const row_kernel){NULL, hn_group_norm_f64_c, NULL}},
     {0}};

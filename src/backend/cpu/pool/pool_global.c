@@ -33,6 +33,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   if (x->dtype != held || (y->dtype != held && (y->dtype != HONE_F32 || x->format == HONE_PLAIN)))
     return "it is of another type";
   if (!hn_reads_as(y, x->format) && y->format != HONE_PLAIN) return "input and output have different formats";
+  if (held == HONE_F64 && x->format != HONE_PLAIN) return "it is not plain";
   hone_shape shape = x->shape;
   for (int i = 2; i < shape.rank; ++i) shape.dim[i] = 1;
   if (shape.rank < 3 || !hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
@@ -175,6 +176,12 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
                   {HONE_F16_NCHW32C, HONE_F16_PLAIN},
                   {HONE_F16_NCHW32C, HONE_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_avx512, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f64.avx512", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f64_avx512, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f64.avx512", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f64_avx512, .is_mean = true}},
     {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.avx2", .version = 1, .op = "global_max_pool",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}, {HONE_NCHW8C, HONE_PLAIN}}, .plan = plan,
@@ -211,6 +218,12 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
                   {HONE_F16_NCHW32C, HONE_F16_PLAIN},
                   {HONE_F16_NCHW32C, HONE_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_avx2, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f64.avx2", .version = 1, .op = "global_max_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_max_f64_avx2, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f64.avx2", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f64_avx2, .is_mean = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.global_max_pool.f32.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE,
@@ -248,4 +261,10 @@ const hone_tactic hn_tactics_cpu_pool_global[] = {
                   {HONE_F16_NCHW32C, HONE_F16_PLAIN},
                   {HONE_F16_NCHW32C, HONE_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f16_c, .is_mean = true}},
+    {sizeof(hone_tactic), .name = "cpu.global_max_pool.f64.c", .version = 1, .op = "global_max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){hn_pool_global_max_f64_c, .is_mean = false}},
+    {sizeof(hone_tactic), .name = "cpu.global_average_pool.f64.c", .version = 1, .op = "global_average_pool",
+     .isa = HONE_ISA_C, .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan,
+     .launch = launch, .kernel = &(const row_kernel){hn_pool_global_average_f64_c, .is_mean = true}},
     {0}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.c - sums, products and extremes in f32 and of integers. Axes that lie next to one another are one; where there
- * are several such groups, the last goes first and leaves its results in scratch for the next. What is blocked over
- * all pixels.
+/* reduce.c - sums, products and extremes in f32, f64 and of integers. Axes that lie next to one another are one; where
+ * there are several such groups, the last goes first and leaves its results in scratch for the next. What is blocked
+ * over all pixels.
  */
 #include "kernels/cpu/reduce/reduce.h"
 #include "backend/cpu/cpu.h"
@@ -127,7 +127,8 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
     plan_stages(&x->shape, reduced, s);
     const hn_reduce_args *last = &s->stage[s->stages - 1].args;
     if (hn_elems(&y->shape) != last->outer * last->inner) return "the output has another shape";
-    if (s->stages > 1 && row->run && x->dtype != HONE_F32) return "what is between two groups of axes would be rounded";
+    if (s->stages > 1 && row->run && x->dtype != hn_cpu_real(query->tactic))
+      return "what is between two groups of axes would be rounded";
   }
   for (int i = 0; i < s->stages; ++i) {
     stage *one = &s->stage[i];
@@ -219,6 +220,30 @@ const hone_tactic hn_tactics_cpu_reduce[] = {
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.avx512", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX512,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){hn_reduce_f16_avx512, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f64.avx512", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_SUM},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f64.avx512", .version = 1, .op = "reduce_mean",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_MEAN}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f64.avx512", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_MAX},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f64.avx512", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_MIN},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f64.avx512", .version = 1, .op = "reduce_prod",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_PRODUCT}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f64.avx512", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_AVX512, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_SUM_SQUARE}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f64.avx512", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_L1},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f64.avx512", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx512, HN_REDUCE_L2},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .kernel = &(const row_kernel){hn_reduce_f32_avx2, HN_REDUCE_SUM}, COMMON},
@@ -261,6 +286,30 @@ const hone_tactic hn_tactics_cpu_reduce[] = {
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){hn_reduce_f16_avx2, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f64.avx2", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_SUM},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f64.avx2", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_MEAN},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f64.avx2", .version = 1, .op = "reduce_max", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_MAX},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f64.avx2", .version = 1, .op = "reduce_min", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_MIN},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f64.avx2", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_PRODUCT}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f64.avx2", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_AVX2, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_SUM_SQUARE}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f64.avx2", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_L1},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f64.avx2", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_avx2, HN_REDUCE_L2},
+     COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.reduce_sum.f32.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
@@ -316,4 +365,28 @@ const hone_tactic hn_tactics_cpu_reduce[] = {
     {sizeof(hone_tactic), .name = "cpu.reduce_max.f16.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){hn_reduce_f16_c, HN_REDUCE_MAX}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum.f64.c", .version = 1, .op = "reduce_sum", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_SUM},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_mean.f64.c", .version = 1, .op = "reduce_mean", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_MEAN},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_max.f64.c", .version = 1, .op = "reduce_max", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_MAX},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_min.f64.c", .version = 1, .op = "reduce_min", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_MIN},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_prod.f64.c", .version = 1, .op = "reduce_prod", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_PRODUCT},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_sum_square.f64.c", .version = 1, .op = "reduce_sum_square",
+     .isa = HONE_ISA_C, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_SUM_SQUARE}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l1.f64.c", .version = 1, .op = "reduce_l1", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_L1},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cpu.reduce_l2.f64.c", .version = 1, .op = "reduce_l2", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .kernel = &(const row_kernel){hn_reduce_f64_c, HN_REDUCE_L2},
+     COMMON},
     {0}};

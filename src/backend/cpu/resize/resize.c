@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize.c - resize and upsample of f32 over one to three spatial axes, plain or blocked, as tables of indices and
- * weights. Source: ONNX operator Resize (opsets 11 to 19); the cubic kernel is Keys' (1981). */
+/* resize.c - resize and upsample of f32 and f64 over one to three spatial axes, plain or blocked, as tables of indices
+ * and weights. Source: ONNX operator Resize (opsets 11 to 19); the cubic kernel is Keys' (1981). */
 #include "kernels/cpu/resize/resize.h"
 #include "tensor/element.h"
 #include <math.h>
@@ -143,7 +143,10 @@ static int32_t inside(double at, int64_t extent) {
   return (int32_t)(at < 0 ? 0 : at > (double)(extent - 1) ? (double)(extent - 1) : at);
 }
 
-static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *index) {
+/* The table is of doubles where it is wide, else of floats. */
+static void fill_axis(const geometry *g, const axis *a, void *table, bool wide, int32_t *index) {
+  float *weight = wide ? NULL : table;
+  double *wide_weight = wide ? table : NULL;
   const char *transform = text_or(g->attrs, "coordinate_transformation_mode", "asymmetric");
   const char *how = text_or(g->attrs, "nearest_mode", "floor"), mode = hn_attr_text(g->attrs, "mode")[0];
   const bool drops = hn_attr_int(g->attrs, "exclude_outside") != 0;
@@ -153,7 +156,10 @@ static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *
     const double x = a->active ? place(transform, a, at) : (double)at, base = floor(x);
     if (!a->active || g->nearest) {
       index[at] = a->active ? inside(rounded(how, x), a->in) : (int32_t)at;
-      weight[at] = 1;
+      if (wide)
+        wide_weight[at] = 1;
+      else
+        weight[at] = 1;
       continue;
     }
     const int first = 1 - a->taps / 2;
@@ -166,7 +172,11 @@ static void fill_axis(const geometry *g, const axis *a, float *weight, int32_t *
     }
     for (int t = 0; t < a->taps; ++t) {
       index[t * a->out + at] = inside(base + first + t, a->in);
-      weight[t * a->out + at] = (float)(tap[t] / (sum == 0 ? 1 : sum));
+      const double share = tap[t] / (sum == 0 ? 1 : sum);
+      if (wide)
+        wide_weight[t * a->out + at] = share;
+      else
+        weight[t * a->out + at] = (float)share;
     }
   }
 }
@@ -180,17 +190,20 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   geometry g;
   HN_TRY_REASON(read(query, kernel->scales_input, &g));
   const int64_t items = table_items(&g.z) + table_items(&g.y) + table_items(&g.x);
-  needs->state = sizeof *s + (size_t)items * (sizeof(float) + sizeof(int32_t));
+  const bool wide = hn_cpu_real(query->tactic) == HONE_F64;
+  const size_t real_bytes = wide ? sizeof(double) : sizeof(float);
+  needs->state = sizeof *s + (size_t)items * (real_bytes + sizeof(int32_t));
   if (!s) return NULL;
   const hone_type *x = &query->in[0].type;
   const int block = hn_format_block(x->format == HONE_PLAIN ? query->out[0].type.format : x->format);
-  float *weight_z = (float *)(s + 1), *weight_y = weight_z + table_items(&g.z);
-  float *weight_x = weight_y + table_items(&g.y);
-  int32_t *index_z = (int32_t *)(weight_x + table_items(&g.x)), *index_y = index_z + table_items(&g.z);
+  char *weight_z = (char *)(s + 1), *weight_y = weight_z + (size_t)table_items(&g.z) * real_bytes;
+  char *weight_x = weight_y + (size_t)table_items(&g.y) * real_bytes;
+  int32_t *index_z = (int32_t *)(void *)(weight_x + (size_t)table_items(&g.x) * real_bytes);
+  int32_t *index_y = index_z + table_items(&g.z);
   int32_t *index_x = index_y + table_items(&g.y);
-  fill_axis(&g, &g.z, weight_z, index_z);
-  fill_axis(&g, &g.y, weight_y, index_y);
-  fill_axis(&g, &g.x, weight_x, index_x);
+  fill_axis(&g, &g.z, weight_z, wide, index_z);
+  fill_axis(&g, &g.y, weight_y, wide, index_y);
+  fill_axis(&g, &g.x, weight_x, wide, index_x);
   s->kernel = g.nearest ? kernel->by_index : kernel->by_taps;
   s->args = (hn_resize_args){.in_h = g.y.in,
                              .in_w = g.x.in,
@@ -235,6 +248,12 @@ const hone_tactic hn_tactics_cpu_resize[] = {
     {sizeof(hone_tactic), .name = "cpu.upsample.f16.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_avx512, hn_resize_taps_f16_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f64.avx512", .version = 1, .op = "resize", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f64_avx512, hn_resize_taps_f64_avx512}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f64.avx512", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX512,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f64_avx512, hn_resize_taps_f64_avx512}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.resize.f32.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
      .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f32_avx2, hn_resize_taps_f32_avx2}, COMMON},
@@ -253,6 +272,12 @@ const hone_tactic hn_tactics_cpu_resize[] = {
     {sizeof(hone_tactic), .name = "cpu.upsample.f16.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_avx2, hn_resize_taps_f16_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f64.avx2", .version = 1, .op = "resize", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f64_avx2, hn_resize_taps_f64_avx2}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f64.avx2", .version = 1, .op = "upsample", .isa = HONE_ISA_AVX2,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f64_avx2, hn_resize_taps_f64_avx2}, COMMON},
 #endif
     {sizeof(hone_tactic), .name = "cpu.resize.f32.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}},
@@ -272,4 +297,10 @@ const hone_tactic hn_tactics_cpu_resize[] = {
     {sizeof(hone_tactic), .name = "cpu.upsample.f16.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_NCHW32C, HONE_F16_NCHW32C}},
      .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f16_c, hn_resize_taps_f16_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.resize.f64.c", .version = 1, .op = "resize", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){SCALES, hn_resize_nearest_f64_c, hn_resize_taps_f64_c}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.upsample.f64.c", .version = 1, .op = "upsample", .isa = HONE_ISA_C,
+     .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}},
+     .kernel = &(const row_kernel){UPSAMPLE_SCALES, hn_resize_nearest_f64_c, hn_resize_taps_f64_c}, COMMON},
     {0}};

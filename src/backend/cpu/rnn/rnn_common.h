@@ -21,8 +21,8 @@ typedef struct hn_cpu_rnn_cell {
   hn_cpu_rnn_kind kind;
   const hn_cpu_gemm_kernel *gemm;
   /* Of lstm.c and gru.c: the pointwise kernels, and the step that uses them. */
-  hn_lstm_cell_f32_fn *lstm;
-  hn_gru_cell_f32_fn *gru, *gru_gates, *gru_output;
+  hn_lstm_cell_fn *lstm;
+  hn_gru_cell_fn *gru, *gru_gates, *gru_output;
   void (*step)(const hn_cpu_rnn_unit *unit, const float *x_gates);
   /* Of rnn_steps.c: hidden units of a tile, and the kernels of a whole step, or, where GRU's candidate waits for the
    * reset, of its gates and of its candidate. lanes 0: the state's weights are packed for products. */

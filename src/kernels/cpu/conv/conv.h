@@ -49,6 +49,14 @@ typedef struct hn_conv_f32 {
   int64_t in_depth, out_depth, kernel_depth, stride_depth, dilation_depth, pad_front;
 } hn_conv_f32;
 
+/* The same of doubles, plain: the shape's own pointers and epilogue are not read. */
+typedef struct hn_conv_f64 {
+  hn_conv_f32 shape;
+  const double *input, *weights;
+  double *output;
+  hn_epilogue_f64 epilogue;
+} hn_conv_f64;
+
 /* The largest oc_blocks; the tiles are 1x14 2x14 3x8 4x6, 1x10 2x6 3x4 and 1x4 2x2 blocks x pixels. */
 #define HN_CONV_F32_OC_BLOCKS_AVX512 4
 #define HN_CONV_F32_OC_BLOCKS_AVX2 3
@@ -144,12 +152,15 @@ void hn_conv_transpose_f32_pack_c(const float *iohw, int64_t groups, int64_t in_
                                   int64_t kernel_pixels, int block, float *packed);
 
 /* Depthwise on plain NCHW, with a channel multiplier or without, batches dense, weights O x kh x kw of at most so many
- * taps, bias O floats. Units are output planes, batch * O of them; scratch is hn_conv_f32_dw_plain_scratch() floats of
+ * taps, bias O floats. Units are output planes, batch * O of them; scratch is hn_conv_f32_dw_plain_scratch() reals of
  * the caller's own. */
 #define HN_CONV_F32_DW_PLAIN_TAPS 128
-void hn_conv_f32_dw_plain_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
-void hn_conv_f32_dw_plain_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
-void hn_conv_f32_dw_plain_c(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_dw_plain_f32_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_dw_plain_f32_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_dw_plain_f32_c(const hn_conv_f32 *conv, int64_t begin, int64_t end, float *scratch);
+void hn_conv_dw_plain_f64_avx512(const hn_conv_f64 *conv, int64_t begin, int64_t end, double *scratch);
+void hn_conv_dw_plain_f64_avx2(const hn_conv_f64 *conv, int64_t begin, int64_t end, double *scratch);
+void hn_conv_dw_plain_f64_c(const hn_conv_f64 *conv, int64_t begin, int64_t end, double *scratch);
 
 /* Floats of one phase of a padded row: what whole vectors of outputs read of the last tap. */
 static inline int64_t hn_conv_f32_dw_plain_run(const hn_conv_f32 *c) {

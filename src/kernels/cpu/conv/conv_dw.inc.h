@@ -16,7 +16,7 @@
 #include "kernels/cpu/conv/conv_tile_f32.inc.h"
 
 /* The widest tile: its sums, a row of weights and a pixel fill the registers, and rows of 7, 14, 28... divide well. */
-#if HN_LANES == 16 && HN_HELD_IS_F32
+#if HN_LANES == 16 && HN_HELD_IS_REAL
 #define HN_DW_PIXELS 14
 #define HN_DW_FULL(X, k, s) X(k, s, 14)
 #define HN_DW_WIDTHS_TO_7(X, k, s) X(k, s, 1) X(k, s, 2) X(k, s, 3) X(k, s, 4) X(k, s, 5) X(k, s, 6) X(k, s, 7)
@@ -81,7 +81,7 @@ typedef struct dw_row {
   int32_t from[HN_HELD_BLOCK]; /* the lane of the input's block that each of the output's reads */
 } dw_row;
 
-#if HN_HELD_IS_F32
+#if HN_HELD_IS_REAL
 /* The pixels from x on of `lane` and the lanes beside it; what bounds cannot do is done once the row is there. */
 HN_INLINE void dw_store(const dw_row *r, vf *acc, const int pixels, int64_t x, int lane) {
   if (r->residual) {
@@ -243,7 +243,7 @@ static void dw_unit(const hn_conv_f32 *c, const conv_plan *plan, const conv_unit
     r.out = (held *)(void *)c->output + offset;
     r.residual = residual ? residual + offset : NULL;
     dw_run_row(c, &r);
-#if HN_HELD_IS_F32
+#if HN_HELD_IS_REAL
     conv_tile_finish(&(conv_tile){.conv = c,
                                   .out = c->output,
                                   .blocks = 1,

@@ -29,7 +29,7 @@ void hn_copy_c(const hn_copy_plan *plan, const void *from, void *to, int64_t beg
 /* Sets the elements [begin, end) of `to` to *value; element_bytes is 1, 2, 4 or 8. */
 void hn_fill_c(void *to, const void *value, int32_t element_bytes, int64_t begin, int64_t end);
 
-/* ---- conversions between f32 and the other element types ----
+/* ---- conversions between f32, or f64, and the other element types ----
  *   to f16, bf16   round to nearest even; overflow gives infinity, a NaN stays one
  *   to i32, i64    towards zero; what does not fit, and NaN, gives the type's least value (as x86 does)
  *   to i8, u8      as i32, then the low 8 bits
@@ -51,6 +51,17 @@ hn_cast_fn hn_cast_i8_f32_avx512, hn_cast_i8_f32_avx2, hn_cast_i8_f32_c;
 hn_cast_fn hn_cast_f32_u8_avx512, hn_cast_f32_u8_avx2, hn_cast_f32_u8_c;
 hn_cast_fn hn_cast_u8_f32_avx512, hn_cast_u8_f32_avx2, hn_cast_u8_f32_c;
 hn_cast_fn hn_cast_f32_bool_avx512, hn_cast_f32_bool_avx2, hn_cast_f32_bool_c;
+hn_cast_fn hn_cast_f64_i64_avx512, hn_cast_f64_i64_avx2, hn_cast_f64_i64_c;
+hn_cast_fn hn_cast_i64_f64_avx512, hn_cast_i64_f64_avx2, hn_cast_i64_f64_c;
+hn_cast_fn hn_cast_f64_i32_avx512, hn_cast_f64_i32_avx2, hn_cast_f64_i32_c;
+hn_cast_fn hn_cast_i32_f64_avx512, hn_cast_i32_f64_avx2, hn_cast_i32_f64_c;
+hn_cast_fn hn_cast_f64_i8_avx512, hn_cast_f64_i8_avx2, hn_cast_f64_i8_c;
+hn_cast_fn hn_cast_i8_f64_avx512, hn_cast_i8_f64_avx2, hn_cast_i8_f64_c;
+hn_cast_fn hn_cast_f64_u8_avx512, hn_cast_f64_u8_avx2, hn_cast_f64_u8_c;
+hn_cast_fn hn_cast_u8_f64_avx512, hn_cast_u8_f64_avx2, hn_cast_u8_f64_c;
+hn_cast_fn hn_cast_f64_bool_avx512, hn_cast_f64_bool_avx2, hn_cast_f64_bool_c;
+hn_cast_fn hn_cast_f64_f32_avx512, hn_cast_f64_f32_avx2, hn_cast_f64_f32_c;
+hn_cast_fn hn_cast_f32_f64_avx512, hn_cast_f32_f64_avx2, hn_cast_f32_f64_c;
 
 /* ---- channels of blocked tensors put into other lanes and blocks: shuffles, and joins and cuts inside a block ----
  * Tensors are nChwBc, [image][block][pixel][B], of elements of four bytes or of two. Every block of every output is

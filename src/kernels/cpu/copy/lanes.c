@@ -5,7 +5,7 @@
 #include "kernels/cpu/copy/copy.h"
 #include "kernels/cpu/held.inc.h"
 
-#if defined(HN_SIMD_AVX512) && HN_HELD_IS_F32
+#if defined(HN_SIMD_AVX512) && HN_HELD_IS_REAL
 #define LANES 16
 typedef struct {
   __m512i from;
@@ -39,7 +39,7 @@ HN_INLINE lanes pick(lanes old, picker p, const held *x) {
 }
 HN_INLINE lanes start(const held *y) { return y ? _mm512_loadu_si512((const void *)y) : _mm512_setzero_si512(); }
 HN_INLINE void finish(held *y, lanes v) { _mm512_storeu_si512((void *)y, v); }
-#elif defined(HN_SIMD_AVX2) && HN_HELD_IS_F32
+#elif defined(HN_SIMD_AVX2) && HN_HELD_IS_REAL
 #define LANES 8
 typedef struct {
   __m256i from;

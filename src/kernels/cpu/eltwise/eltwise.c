@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eltwise.c - the interpreter's body.
  *
- * A block is run directly on the tensors' memory where it is one piece of one row of floats in whole vectors, and
- * otherwise on staged copies, which are floats; short rows are staged several at a time, so that decoding stays cheap
+ * A block is run directly on the tensors' memory where it is one piece of one row of reals in whole vectors, and
+ * otherwise on staged copies, which are reals; short rows are staged several at a time, so that decoding stays cheap
  * for them too. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/eltwise/eltwise.h"
 #include "kernels/cpu/held.inc.h"
 #include "kernels/cpu/vecmath.inc.h"
@@ -14,23 +14,23 @@ enum { BLOCK = HN_ELTWISE_BLOCK, REGISTERS = HN_ELTWISE_REGISTERS };
 
 /* Where a register's current value lies. A value that is the same everywhere is one vector with step 0. */
 typedef struct {
-  const float *at;
+  const real *at;
   int64_t step; /* HN_LANES or 0 */
 } operand;
 
 typedef struct {
   operand in[HN_ELTWISE_INPUTS];
-  float *out[HN_ELTWISE_OUTPUTS];
+  real *out[HN_ELTWISE_OUTPUTS];
   int64_t count; /* elements, a multiple of HN_LANES */
 } block;
 
 typedef struct {
-  _Alignas(64) float value[REGISTERS][BLOCK];
-  _Alignas(64) float same[REGISTERS][HN_LANES];
-  _Alignas(64) float zero[HN_LANES];
-  _Alignas(64) float in[HN_ELTWISE_INPUTS][BLOCK + HN_LANES];
-  _Alignas(64) float in_same[HN_ELTWISE_INPUTS][HN_LANES];
-  _Alignas(64) float out[HN_ELTWISE_OUTPUTS][BLOCK];
+  _Alignas(64) real value[REGISTERS][BLOCK];
+  _Alignas(64) real same[REGISTERS][HN_LANES];
+  _Alignas(64) real zero[HN_LANES];
+  _Alignas(64) real in[HN_ELTWISE_INPUTS][BLOCK + HN_LANES];
+  _Alignas(64) real in_same[HN_ELTWISE_INPUTS][HN_LANES];
+  _Alignas(64) real out[HN_ELTWISE_OUTPUTS][BLOCK];
 } bank;
 
 /* The place among the outer dimensions, and what it means for each tensor. */
@@ -76,10 +76,10 @@ HN_INLINE vf sign_of(vf a) {
     for (int j = 0; j < HN_LANES; ++j) to[i + j] = call
 
 /* One arithmetic instruction over a block of n elements. */
-static void compute(const hn_eltwise_instruction *ins, const operand *r, float *to, int64_t n) {
-  const float *pa = r[ins->a].at, *pb = r[ins->b].at, *pc = r[ins->c].at;
+static void compute(const hn_eltwise_instruction *ins, const operand *r, real *to, int64_t n) {
+  const real *pa = r[ins->a].at, *pb = r[ins->b].at, *pc = r[ins->c].at;
   const int64_t sa = r[ins->a].step, sb = r[ins->b].step, sc = r[ins->c].step;
-  const vf imm = v_set(ins->imm);
+  const vf imm = v_set((real)ins->imm);
   switch (ins->op) {
   case HN_ELTWISE_ADD: EACH(A + B); break;
   case HN_ELTWISE_SUB: EACH(A - B); break;
@@ -88,7 +88,7 @@ static void compute(const hn_eltwise_instruction *ins, const operand *r, float *
   case HN_ELTWISE_MIN: EACH(v_min_nan(A, B)); break;
   case HN_ELTWISE_MAX: EACH(v_max_nan(A, B)); break;
   case HN_ELTWISE_POW: EACH(v_pow(A, B)); break;
-  case HN_ELTWISE_FMOD: EACH_LANE(fmodf(pa[j], pb[j])); break;
+  case HN_ELTWISE_FMOD: EACH_LANE(HN_REAL(fmod)(pa[j], pb[j])); break;
   case HN_ELTWISE_FMA: EACH(A * B + C); break;
   case HN_ELTWISE_NEG: EACH(v_negate(A)); break;
   case HN_ELTWISE_ABS: EACH(v_abs(A)); break;
@@ -104,15 +104,15 @@ static void compute(const hn_eltwise_instruction *ins, const operand *r, float *
   case HN_ELTWISE_SIGMOID: EACH(v_sigmoid(A)); break;
   case HN_ELTWISE_SIN: EACH(v_sin(A)); break;
   case HN_ELTWISE_COS: EACH(v_cos(A)); break;
-  case HN_ELTWISE_TAN: EACH_LANE(tanf(pa[j])); break;
-  case HN_ELTWISE_ASIN: EACH_LANE(asinf(pa[j])); break;
-  case HN_ELTWISE_ACOS: EACH_LANE(acosf(pa[j])); break;
-  case HN_ELTWISE_ATAN: EACH_LANE(atanf(pa[j])); break;
-  case HN_ELTWISE_SINH: EACH_LANE(sinhf(pa[j])); break;
-  case HN_ELTWISE_COSH: EACH_LANE(coshf(pa[j])); break;
-  case HN_ELTWISE_ASINH: EACH_LANE(asinhf(pa[j])); break;
-  case HN_ELTWISE_ACOSH: EACH_LANE(acoshf(pa[j])); break;
-  case HN_ELTWISE_ATANH: EACH_LANE(atanhf(pa[j])); break;
+  case HN_ELTWISE_TAN: EACH_LANE(HN_REAL(tan)(pa[j])); break;
+  case HN_ELTWISE_ASIN: EACH_LANE(HN_REAL(asin)(pa[j])); break;
+  case HN_ELTWISE_ACOS: EACH_LANE(HN_REAL(acos)(pa[j])); break;
+  case HN_ELTWISE_ATAN: EACH_LANE(HN_REAL(atan)(pa[j])); break;
+  case HN_ELTWISE_SINH: EACH_LANE(HN_REAL(sinh)(pa[j])); break;
+  case HN_ELTWISE_COSH: EACH_LANE(HN_REAL(cosh)(pa[j])); break;
+  case HN_ELTWISE_ASINH: EACH_LANE(HN_REAL(asinh)(pa[j])); break;
+  case HN_ELTWISE_ACOSH: EACH_LANE(HN_REAL(acosh)(pa[j])); break;
+  case HN_ELTWISE_ATANH: EACH_LANE(HN_REAL(atanh)(pa[j])); break;
   case HN_ELTWISE_FLOOR: EACH(v_floor(A)); break;
   case HN_ELTWISE_CEIL: EACH(v_ceil(A)); break;
   case HN_ELTWISE_ROUND: EACH(v_round(A)); break;
@@ -140,7 +140,7 @@ static void compute(const hn_eltwise_instruction *ins, const operand *r, float *
   }
 }
 
-static void copy_block(float *to, operand from, int64_t n) {
+static void copy_block(real *to, operand from, int64_t n) {
   for (int64_t i = 0; i < n; i += HN_LANES, from.at += from.step) v_store(to + i, v_load(from.at));
 }
 
@@ -153,13 +153,13 @@ static void run_block(const hn_eltwise_args *a, bank *k, const block *b) {
     case HN_ELTWISE_LOAD: r[ins->dst] = b->in[ins->a]; break;
     case HN_ELTWISE_STORE: copy_block(b->out[ins->dst], r[ins->a], b->count); break;
     case HN_ELTWISE_CONST:
-      v_store(k->same[ins->dst], v_set(ins->imm));
+      v_store(k->same[ins->dst], v_set((real)ins->imm));
       r[ins->dst] = (operand){k->same[ins->dst], 0};
       break;
     default: {
       const hn_eltwise_instruction *next = ins + 1;
       const int stored = i + 1 < a->code_count && next->op == HN_ELTWISE_STORE && next->a == ins->dst;
-      float *to = stored ? b->out[next->dst] : k->value[ins->dst];
+      real *to = stored ? b->out[next->dst] : k->value[ins->dst];
       compute(ins, r, to, b->count);
       r[ins->dst] = (operand){to, HN_LANES};
       i += stored;
@@ -180,8 +180,8 @@ static int may_run_direct(const hn_eltwise_args *a) {
 }
 
 /* n elements from memory, and to it. */
-static void read_run(float *to, const held *from, int64_t n) {
-  if (HN_HELD_IS_F32) {
+static void read_run(real *to, const held *from, int64_t n) {
+  if (HN_HELD_IS_REAL) {
     memcpy(to, from, (size_t)n * sizeof *to);
     return;
   }
@@ -189,8 +189,8 @@ static void read_run(float *to, const held *from, int64_t n) {
   for (; n - i >= HN_LANES; i += HN_LANES) v_store(to + i, h_load(from + i));
   if (i < n) v_store_part(to + i, n - i, h_load_part(from + i, n - i));
 }
-static void write_run(held *to, const float *from, int64_t n) {
-  if (HN_HELD_IS_F32) {
+static void write_run(held *to, const real *from, int64_t n) {
+  if (HN_HELD_IS_REAL) {
     memcpy(to, from, (size_t)n * sizeof *to);
     return;
   }
@@ -210,14 +210,14 @@ static int64_t block_limit(const hn_eltwise_args *a) {
   }
   for (int32_t i = 0; i < a->input_count; ++i)
     if (a->input[i].period && a->input[i].period != HN_LANES) return BLOCK;
-  return arithmetic == 1 && HN_HELD_IS_F32 ? INT64_MAX : BLOCK;
+  return arithmetic == 1 && HN_HELD_IS_REAL ? INT64_MAX : BLOCK;
 }
 
 /* period values again and again; n is a multiple of it. */
-static void repeat(float *to, const held *from, int64_t period, int64_t n) {
-  const int64_t first = HN_HELD_IS_F32 ? 0 : period;
+static void repeat(real *to, const held *from, int64_t period, int64_t n) {
+  const int64_t first = HN_HELD_IS_REAL ? 0 : period;
   if (first) read_run(to, from, period);
-  const float *values = HN_HELD_IS_F32 ? (const float *)from : to;
+  const real *values = HN_HELD_IS_REAL ? (const real *)from : to;
   for (int64_t i = first; i < n; i += period)
     for (int64_t j = 0; j < period; j += 8) memcpy(to + i + j, values + j, 8 * sizeof *to);
 }
@@ -226,25 +226,25 @@ static void run_direct(const hn_eltwise_args *a, bank *k, const place *p, int64_
   block b = {.count = n};
   for (int32_t i = 0; i < a->input_count; ++i) {
     const held *at = (const held *)a->input[i].data + p->in[i];
-    if (HN_HELD_IS_F32 && a->input[i].period == HN_LANES) {
-      b.in[i] = (operand){(const float *)at, 0};
+    if (HN_HELD_IS_REAL && a->input[i].period == HN_LANES) {
+      b.in[i] = (operand){(const real *)at, 0};
     } else if (a->input[i].period) {
       repeat(k->in[i], at, a->input[i].period, n);
       b.in[i] = (operand){k->in[i], HN_LANES};
-    } else if (a->input[i].inner_stride && !HN_HELD_IS_F32) {
+    } else if (a->input[i].inner_stride && !HN_HELD_IS_REAL) {
       read_run(k->in[i], at + first, n);
       b.in[i] = (operand){k->in[i], HN_LANES};
     } else if (a->input[i].inner_stride) {
-      b.in[i] = (operand){(const float *)at + first, HN_LANES};
+      b.in[i] = (operand){(const real *)at + first, HN_LANES};
     } else {
       v_store(k->in_same[i], v_set(h_load_one(at)));
       b.in[i] = (operand){k->in_same[i], 0};
     }
   }
   for (int32_t i = 0; i < a->output_count; ++i)
-    b.out[i] = HN_HELD_IS_F32 ? (float *)a->output[i].data + p->out[i] + first : k->out[i];
+    b.out[i] = HN_HELD_IS_REAL ? (real *)a->output[i].data + p->out[i] + first : k->out[i];
   run_block(a, k, &b);
-  for (int32_t i = 0; !HN_HELD_IS_F32 && i < a->output_count; ++i)
+  for (int32_t i = 0; !HN_HELD_IS_REAL && i < a->output_count; ++i)
     write_run((held *)a->output[i].data + p->out[i] + first, k->out[i], n);
 }
 
@@ -255,7 +255,7 @@ static int rows_touch(const hn_eltwise_args *a, const place *p, const int64_t *s
 }
 
 static void gather_rows(const hn_eltwise_args *a, const place *p, int32_t input, int64_t rows, int64_t first, int64_t n,
-                        float *to) {
+                        real *to) {
   const hn_eltwise_input *in = &a->input[input];
   if (in->inner_stride && !in->period && rows_touch(a, p, in->outer_stride, rows)) {
     read_run(to, (const held *)in->data + p->in[input], rows * n);
@@ -276,7 +276,7 @@ static void gather_rows(const hn_eltwise_args *a, const place *p, int32_t input,
 }
 
 static void scatter_rows(const hn_eltwise_args *a, const place *p, int32_t output, int64_t rows, int64_t first,
-                         int64_t n, const float *from) {
+                         int64_t n, const real *from) {
   const hn_eltwise_output *out = &a->output[output];
   if (rows_touch(a, p, out->outer_stride, rows)) {
     write_run((held *)out->data + p->out[output], from, rows * n);
@@ -295,7 +295,7 @@ static void run_staged(const hn_eltwise_args *a, bank *k, const place *p, int64_
   block b = {.count = padded};
   for (int32_t i = 0; i < a->input_count; ++i) {
     gather_rows(a, p, i, rows, first, n, k->in[i]);
-    memset(k->in[i] + count, 0, (size_t)(padded - count) * sizeof(float));
+    memset(k->in[i] + count, 0, (size_t)(padded - count) * sizeof(real));
     b.in[i] = (operand){k->in[i], HN_LANES};
   }
   for (int32_t i = 0; i < a->output_count; ++i) b.out[i] = k->out[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eltwise.h - an interpreter of straight-line elementwise programs on blocks that stay in L1.
  *
- * A program works on numbered registers, each a block of HN_ELTWISE_BLOCK floats: one instruction runs over the
+ * A program works on numbered registers, each a block of HN_ELTWISE_BLOCK reals: one instruction runs over the
  * whole block before the next, so that decoding costs one branch for each 256 elements and a chain of any length
  * reads and writes memory once. What an element becomes depends on nothing but the elements at its place. */
 #ifndef HN_KERNELS_CPU_ELTWISE_H
@@ -86,7 +86,7 @@ typedef enum {
 typedef struct {
   uint8_t op; /* hn_eltwise_op */
   uint8_t dst, a, b, c;
-  float imm;
+  double imm; /* a float for kernels of f32 */
 } hn_eltwise_instruction;
 
 typedef struct {
@@ -128,5 +128,6 @@ typedef void hn_eltwise_fn(const hn_eltwise_args *args, int64_t begin, int64_t e
 hn_eltwise_fn hn_eltwise_f32_avx512, hn_eltwise_f32_avx2, hn_eltwise_f32_c;
 hn_eltwise_fn hn_eltwise_bf16_avx512, hn_eltwise_bf16_avx2, hn_eltwise_bf16_c;
 hn_eltwise_fn hn_eltwise_f16_avx512, hn_eltwise_f16_avx2, hn_eltwise_f16_c;
+hn_eltwise_fn hn_eltwise_f64_avx512, hn_eltwise_f64_avx2, hn_eltwise_f64_c;
 
 #endif

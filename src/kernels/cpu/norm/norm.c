@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* norm.c - the normalisations' body. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/norm/norm.h"
 #include "kernels/cpu/fold.inc.h"
 
-/* Of parameters, which are floats, and of activations. */
-HN_INLINE vf load_param(const float *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
+/* Of parameters, which are reals, and of activations. */
+HN_INLINE vf load_param(const real *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
 HN_INLINE vf load_some(const held *p, int64_t n) { return n == HN_LANES ? h_load(p) : h_load_part(p, n); }
 HN_INLINE void store_some(held *p, int64_t n, vf v) {
   if (n == HN_LANES)
@@ -24,19 +24,20 @@ HN_INLINE void add_rows(const held *a, const held *b, held *sum, int64_t n) {
 }
 
 /* y = (x - mean) * inv * scale + bias. */
-HN_INLINE void apply_row(const hn_norm_rows_args *a, const held *x, held *y, float mean, float inv) {
+HN_INLINE void apply_row(const hn_norm_rows_args *a, const held *x, held *y, real mean, real inv) {
   const vf m = v_set(mean), f = v_set(inv);
+  const real *scale = a->scale, *bias = a->bias;
   for (int64_t i = 0; i < a->n; i += HN_LANES) {
     const int64_t k = lanes_at(i, a->n);
     vf v = (load_some(x + i, k) - m) * f;
-    if (a->scale) v *= load_param(a->scale + i, k);
-    if (a->bias) v += load_param(a->bias + i, k);
+    if (scale) v *= load_param(scale + i, k);
+    if (bias) v += load_param(bias + i, k);
     store_some(y + i, k, v);
   }
 }
 
 HN_INLINE void norm_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end, int centered) {
-  const float count = (float)a->n;
+  const real count = (real)a->n;
   for (int64_t row = begin; row < end; ++row) {
     const held *x = (const held *)a->x + row * a->n;
     held *y = (held *)a->y + row * a->n;
@@ -47,12 +48,12 @@ HN_INLINE void norm_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end,
     } else if (a->sum && a->sum != a->x) {
       memcpy((held *)a->sum + row * a->n, x, (size_t)a->n * sizeof *x);
     }
-    const float mean = centered ? fold_row(FOLD_SUM, x, a->n, 0.0F) / count : 0.0F;
-    const float variance = fold_row(FOLD_SUM_SQUARE, x, a->n, mean) / count;
-    const float inv = 1.0F / __builtin_sqrtf(variance + a->epsilon);
+    const real mean = centered ? fold_row(FOLD_SUM, x, a->n, 0.0F) / count : 0;
+    const real variance = fold_row(FOLD_SUM_SQUARE, x, a->n, mean) / count;
+    const real inv = 1 / HN_REAL(__builtin_sqrt)(variance + (real)a->epsilon);
     apply_row(a, x, y, mean, inv);
-    if (a->mean && centered) a->mean[row] = mean;
-    if (a->inv_std) a->inv_std[row] = inv;
+    if (a->mean && centered) ((real *)a->mean)[row] = mean;
+    if (a->inv_std) ((real *)a->inv_std)[row] = inv;
   }
 }
 
@@ -64,10 +65,10 @@ void HN_HELD_NAME(hn_rms_norm)(const hn_norm_rows_args *args, int64_t begin, int
   norm_rows(args, begin, end, 0);
 }
 
-enum { PERIOD = HN_HELD_IS_F32 ? 16 : 32 }; /* elements after which the channels of every block size repeat */
+enum { PERIOD = HN_HELD_IS_REAL ? 16 : 32 }; /* elements after which the channels of every block size repeat */
 
 /* Repeats the block's own values up to PERIOD floats. */
-HN_INLINE void channel_pattern(float *out, const float *values, int64_t first, int block, float otherwise) {
+HN_INLINE void channel_pattern(real *out, const real *values, int64_t first, int block, real otherwise) {
   for (int i = 0; i < PERIOD; ++i) out[i] = values ? values[first + i % block] : otherwise;
 }
 
@@ -75,7 +76,7 @@ void HN_HELD_NAME(hn_channel_affine)(const hn_channel_affine_args *a, int64_t be
   const int64_t blocks = (a->channels + a->block - 1) / a->block, n = a->pixels * a->block;
   const vf floor = v_set(a->relu ? 0.0F : -INFINITY);
   for (int64_t plane = begin; plane < end; ++plane) {
-    float scale[PERIOD], shift[PERIOD];
+    real scale[PERIOD], shift[PERIOD];
     channel_pattern(scale, a->scale, plane % blocks * a->block, a->block, 1.0F);
     channel_pattern(shift, a->shift, plane % blocks * a->block, a->block, 0.0F);
     const held *x = (const held *)a->x + plane * n;
@@ -93,15 +94,16 @@ void HN_HELD_NAME(hn_channel_affine)(const hn_channel_affine_args *a, int64_t be
 
 void HN_HELD_NAME(hn_group_norm)(const hn_group_norm_args *a, int64_t begin, int64_t end) {
   const int64_t members = a->channels / a->groups, n = members * a->pixels;
+  const real *scale = a->scale, *bias = a->bias;
   for (int64_t unit = begin; unit < end; ++unit) {
     const held *x = (const held *)a->x + unit * n;
     held *y = (held *)a->y + unit * n;
-    const float mean = fold_row(FOLD_SUM, x, n, 0.0F) / (float)n;
-    const float inv = 1.0F / __builtin_sqrtf(fold_row(FOLD_SUM_SQUARE, x, n, mean) / (float)n + a->epsilon);
+    const real mean = fold_row(FOLD_SUM, x, n, 0.0F) / (real)n;
+    const real inv = 1 / HN_REAL(__builtin_sqrt)(fold_row(FOLD_SUM_SQUARE, x, n, mean) / (real)n + (real)a->epsilon);
     for (int64_t c = 0; c < members; ++c) {
       const int64_t channel = unit % a->groups * members + c;
-      const vf m = v_set(mean), f = v_set(a->scale ? inv * a->scale[channel] : inv);
-      const vf b = v_set(a->bias ? a->bias[channel] : 0.0F);
+      const vf m = v_set(mean), f = v_set(scale ? inv * scale[channel] : inv);
+      const vf b = v_set(bias ? bias[channel] : 0);
       for (int64_t i = 0; i < a->pixels; i += HN_LANES) {
         const int64_t k = lanes_at(i, a->pixels), at = c * a->pixels + i;
         store_some(y + at, k, (load_some(x + at, k) - m) * f + b);
@@ -113,8 +115,8 @@ void HN_HELD_NAME(hn_group_norm)(const hn_group_norm_args *a, int64_t begin, int
 enum { LANES_MOST = PERIOD, CHUNK = 256 }; /* pixels summed up before their sum is added to those of others */
 
 /* Adds up x - mean, or its square, lane by lane, over the unit's blocks and pixels. */
-HN_INLINE void lane_sums(const hn_group_norm_args *a, const held *x, int64_t vectors, const float *mean, int squared,
-                         float *sum) {
+HN_INLINE void lane_sums(const hn_group_norm_args *a, const held *x, int64_t vectors, const real *mean, int squared,
+                         real *sum) {
   const int64_t step = a->block;
   for (int64_t lane = 0; lane < step; lane += HN_LANES) {
     const vf m = v_load(mean + lane);
@@ -143,23 +145,24 @@ HN_INLINE void lane_sums(const hn_group_norm_args *a, const held *x, int64_t vec
 }
 
 /* Every lane gets its group's sum over the count of its elements. */
-HN_INLINE void group_means(const hn_group_norm_args *a, float *sum, int64_t vectors) {
+HN_INLINE void group_means(const hn_group_norm_args *a, real *sum, int64_t vectors) {
   const int64_t members = a->channels / a->groups, span = members < a->block ? members : a->block;
   for (int64_t first = 0; first < a->block; first += span) {
-    float total = 0;
+    real total = 0;
     for (int64_t lane = first; lane < first + span; ++lane) total += sum[lane];
-    for (int64_t lane = first; lane < first + span; ++lane) sum[lane] = total / (float)(vectors * span);
+    for (int64_t lane = first; lane < first + span; ++lane) sum[lane] = total / (real)(vectors * span);
   }
 }
 
 void HN_HELD_NAME(hn_group_norm_blocked)(const hn_group_norm_args *a, int64_t begin, int64_t end) {
   const int64_t blocks = (a->channels + a->block - 1) / a->block, own = hn_group_norm_blocks(a);
   const int64_t vectors = own * a->pixels;
-  static const float zeros[LANES_MOST];
+  static const real zeros[LANES_MOST];
+  const real *scale = a->scale, *bias = a->bias;
   for (int64_t unit = begin; unit < end; ++unit) {
     const held *x = (const held *)a->x + unit * vectors * a->block;
     held *y = (held *)a->y + unit * vectors * a->block;
-    float mean[LANES_MOST], variance[LANES_MOST], factor[LANES_MOST], shift[LANES_MOST];
+    real mean[LANES_MOST], variance[LANES_MOST], factor[LANES_MOST], shift[LANES_MOST];
     lane_sums(a, x, vectors, zeros, 0, mean);
     group_means(a, mean, vectors);
     lane_sums(a, x, vectors, mean, 1, variance);
@@ -168,9 +171,9 @@ void HN_HELD_NAME(hn_group_norm_blocked)(const hn_group_norm_args *a, int64_t be
       const int64_t channel = (unit * own + b) % blocks * a->block;
       for (int64_t lane = 0; lane < a->block; ++lane) { /* behind the last channel all stays zero */
         const int there = channel + lane < a->channels;
-        const float inv = 1.0F / __builtin_sqrtf(variance[lane] + a->epsilon);
-        factor[lane] = !there ? 0.0F : a->scale ? inv * a->scale[channel + lane] : inv;
-        shift[lane] = there && a->bias ? a->bias[channel + lane] : 0.0F;
+        const real inv = 1 / HN_REAL(__builtin_sqrt)(variance[lane] + (real)a->epsilon);
+        factor[lane] = !there ? 0 : scale ? inv * scale[channel + lane] : inv;
+        shift[lane] = there && bias ? bias[channel + lane] : 0;
       }
       for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
         const vf m = v_load(mean + lane), f = v_load(factor + lane), s = v_load(shift + lane);

@@ -4,16 +4,16 @@
  * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
  * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/pool/pool.h"
 #include "kernels/cpu/pool/taps.inc.h"
 #include "kernels/cpu/fold.inc.h"
 
-HN_INLINE float divisor(const hn_pool_args *a, row_taps row, taps x) {
+HN_INLINE real divisor(const hn_pool_args *a, row_taps row, taps x) {
   const taps y = row.y, z = row.z;
   const int64_t n = a->count_include_pad ? z.padded * y.padded * x.padded
                                          : (z.last - z.first) * (y.last - y.first) * (x.last - x.first);
-  return n > 0 ? (float)n : 1.0F;
+  return n > 0 ? (real)n : 1;
 }
 
 /* Folds the window of n neighbouring outputs; step: elements between their first taps. */
@@ -81,11 +81,11 @@ HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int
     const held *plane = (const held *)a->x + plane_at * a->in_h * a->in_w * a->block;
     held *y = (held *)a->y + unit * a->out_w * a->block;
     const row_taps t = row_taps_at(a, unit, deep);
-    if (!HN_HELD_IS_F32 && a->block == HN_HELD_BLOCK)
+    if (!HN_HELD_IS_REAL && a->block == HN_HELD_BLOCK)
       blocked_row(fold, a, plane, y, t, HN_HELD_BLOCK);
-    else if (HN_HELD_IS_F32 && a->block == 16)
+    else if (HN_HELD_IS_REAL && a->block == 16)
       blocked_row(fold, a, plane, y, t, 16);
-    else if (HN_HELD_IS_F32 && a->block == 8)
+    else if (HN_HELD_IS_REAL && a->block == 8)
       blocked_row(fold, a, plane, y, t, 8);
     else
       plain_row(fold, a, plane, y, t);
@@ -123,7 +123,7 @@ HN_INLINE vf fold_pixels(int fold, const held *x, int64_t pixels, int64_t block,
 }
 
 HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin, int64_t end) {
-  const vf count = v_set((float)a->pixels);
+  const vf count = v_set((real)a->pixels);
   const int64_t step = (a->plane_pixels ? a->plane_pixels : a->pixels) * a->block;
   for (int64_t plane = begin; plane < end; ++plane) {
     const held *x = (const held *)a->x + plane * step;
@@ -132,12 +132,12 @@ HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin
       const vf v = a->block == 1 ? v_set(fold_row(fold, x, a->pixels, 0.0F))
                                  : fold_pixels(fold, x + lane, a->pixels, a->block, n);
       const vf result = fold == FOLD_SUM && !a->is_sum ? v / count : v;
-      if (HN_HELD_IS_F32 || !a->y_is_f32)
+      if (HN_HELD_IS_REAL || !a->y_is_f32)
         put((held *)a->y + plane * a->block + lane, n, result);
       else if (n == HN_LANES)
-        v_store((float *)a->y + plane * a->block + lane, result);
+        v_store((real *)a->y + plane * a->block + lane, result);
       else
-        v_store_part((float *)a->y + plane * a->block + lane, n, result);
+        v_store_part((real *)a->y + plane * a->block + lane, n, result);
     }
   }
 }

@@ -34,8 +34,10 @@ hn_pool_fn hn_pool_max_bytes_avx512, hn_pool_max_bytes_avx2, hn_pool_max_bytes_c
 hn_pool_fn hn_pool_average_f32_avx512, hn_pool_average_f32_avx2, hn_pool_average_f32_c;
 hn_pool_fn hn_pool_max_bf16_avx512, hn_pool_max_bf16_avx2, hn_pool_max_bf16_c;
 hn_pool_fn hn_pool_max_f16_avx512, hn_pool_max_f16_avx2, hn_pool_max_f16_c;
+hn_pool_fn hn_pool_max_f64_avx512, hn_pool_max_f64_avx2, hn_pool_max_f64_c;
 hn_pool_fn hn_pool_average_bf16_avx512, hn_pool_average_bf16_avx2, hn_pool_average_bf16_c;
 hn_pool_fn hn_pool_average_f16_avx512, hn_pool_average_f16_avx2, hn_pool_average_f16_c;
+hn_pool_fn hn_pool_average_f64_avx512, hn_pool_average_f64_avx2, hn_pool_average_f64_c;
 
 typedef struct {
   const void *x; /* planes of pixels x block, of the kernel's type */
@@ -54,7 +56,9 @@ hn_pool_global_fn hn_pool_global_max_f32_avx512, hn_pool_global_max_f32_avx2, hn
 hn_pool_global_fn hn_pool_global_average_f32_avx512, hn_pool_global_average_f32_avx2, hn_pool_global_average_f32_c;
 hn_pool_global_fn hn_pool_global_max_bf16_avx512, hn_pool_global_max_bf16_avx2, hn_pool_global_max_bf16_c;
 hn_pool_global_fn hn_pool_global_max_f16_avx512, hn_pool_global_max_f16_avx2, hn_pool_global_max_f16_c;
+hn_pool_global_fn hn_pool_global_max_f64_avx512, hn_pool_global_max_f64_avx2, hn_pool_global_max_f64_c;
 hn_pool_global_fn hn_pool_global_average_bf16_avx512, hn_pool_global_average_bf16_avx2, hn_pool_global_average_bf16_c;
 hn_pool_global_fn hn_pool_global_average_f16_avx512, hn_pool_global_average_f16_avx2, hn_pool_global_average_f16_c;
+hn_pool_global_fn hn_pool_global_average_f64_avx512, hn_pool_global_average_f64_avx2, hn_pool_global_average_f64_c;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce.c - the reductions, specialised for each fold by inlining. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/reduce/reduce.h"
 #include "kernels/cpu/fold.inc.h"
 
@@ -28,7 +28,7 @@ HN_INLINE vf reduce_columns(int fold, const held *x, int64_t axis, int64_t inner
 }
 
 HN_INLINE vf finish(hn_reduce_kind kind, vf v, int64_t axis) {
-  if (kind == HN_REDUCE_MEAN) return v / v_set((float)axis);
+  if (kind == HN_REDUCE_MEAN) return v / v_set((real)axis);
   return kind == HN_REDUCE_L2 ? v_sqrt(v) : v;
 }
 
@@ -60,7 +60,7 @@ void HN_HELD_NAME(hn_reduce)(const hn_reduce_args *args, int64_t begin, int64_t 
   case HN_REDUCE_SUM:
   case HN_REDUCE_MEAN: reduce_units(FOLD_SUM, args, begin, end); break;
   case HN_REDUCE_MAX: reduce_units(FOLD_MAX, args, begin, end); break;
-#if HN_HELD_IS_F32 /* the others have no rows */
+#if HN_HELD_IS_REAL /* the others have no rows */
   case HN_REDUCE_MIN: reduce_units(FOLD_MIN, args, begin, end); break;
   case HN_REDUCE_PRODUCT: reduce_units(FOLD_PRODUCT, args, begin, end); break;
   case HN_REDUCE_L1: reduce_units(FOLD_SUM_ABS, args, begin, end); break;

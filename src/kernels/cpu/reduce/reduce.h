@@ -55,5 +55,6 @@ hn_reduce_fn hn_reduce_f32_avx512, hn_reduce_f32_avx2, hn_reduce_f32_c;
 /* SUM, MEAN and MAX alone. */
 hn_reduce_fn hn_reduce_bf16_avx512, hn_reduce_bf16_avx2, hn_reduce_bf16_c;
 hn_reduce_fn hn_reduce_f16_avx512, hn_reduce_f16_avx2, hn_reduce_f16_c;
+hn_reduce_fn hn_reduce_f64_avx512, hn_reduce_f64_avx2, hn_reduce_f64_c;
 
 #endif

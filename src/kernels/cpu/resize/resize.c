@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resize.c - resizing by tables: gathers along x on plain planes, whole blocks on blocked ones. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/resize/resize.h"
 #include "kernels/cpu/held.inc.h"
 
-HN_INLINE vf get(const float *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
+HN_INLINE vf get(const real *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
 HN_INLINE vf get_held(const held *p, int64_t n) { return n == HN_LANES ? h_load(p) : h_load_part(p, n); }
 HN_INLINE void put(held *p, int64_t n, vf v) {
   if (n == HN_LANES)
@@ -14,7 +14,7 @@ HN_INLINE void put(held *p, int64_t n, vf v) {
     h_store_part(p, n, v);
 }
 HN_INLINE int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
-#if HN_HELD_IS_F32
+#if HN_HELD_IS_REAL
 /* Lanes behind the row's end read element 0, which is always there. */
 HN_INLINE vi indices(const int32_t *p, int64_t n) {
   if (n == HN_LANES) return vi_load(p);
@@ -50,9 +50,17 @@ void HN_HELD_NAME(hn_resize_nearest)(const hn_resize_args *a, int64_t begin, int
   }
 }
 
+typedef struct {
+  const real *x, *y, *z;
+} axis_weights;
+HN_INLINE axis_weights weights_of(const hn_resize_args *a) {
+  return (axis_weights){a->weight_x, a->weight_y, a->weight_z};
+}
+
 /* taps_x is a constant where it is common, so that its loop unrolls; deep: with a third dimension. */
 HN_INLINE void taps_row(const hn_resize_args *a, const held *plane, held *y, int64_t oz, int64_t oy, int32_t taps_x,
                         const int deep) {
+  const axis_weights weights = weights_of(a);
   for (int64_t i = 0; i < a->out_w; i += HN_LANES) {
     const int64_t n = at_most(a->out_w - i, HN_LANES);
     vf total = v_set(0.0F);
@@ -63,10 +71,10 @@ HN_INLINE void taps_row(const hn_resize_args *a, const held *plane, held *y, int
         const held *row = level + a->index_y[ty * a->out_h + oy] * a->in_w;
         vf across = v_set(0.0F);
         for (int32_t tx = 0; tx < taps_x; ++tx)
-          across += pick(row, a->index_x + tx * a->out_w + i, n) * get(a->weight_x + tx * a->out_w + i, n);
-        sum += across * v_set(a->weight_y[ty * a->out_h + oy]);
+          across += pick(row, a->index_x + tx * a->out_w + i, n) * get(weights.x + tx * a->out_w + i, n);
+        sum += across * v_set(weights.y[ty * a->out_h + oy]);
       }
-      total = deep ? total + sum * v_set(a->weight_z[tz * a->out_d + oz]) : sum;
+      total = deep ? total + sum * v_set(weights.z[tz * a->out_d + oz]) : sum;
     }
     put(y + i, n, total);
   }
@@ -74,6 +82,7 @@ HN_INLINE void taps_row(const hn_resize_args *a, const held *plane, held *y, int
 
 HN_INLINE void taps_row_blocked(const hn_resize_args *a, const held *plane, held *y, int64_t oz, int64_t oy,
                                 const int deep) {
+  const axis_weights weights = weights_of(a);
   for (int64_t i = 0; i < a->out_w; ++i) {
     for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
       const int64_t n = at_most(a->block - lane, HN_LANES);
@@ -87,10 +96,10 @@ HN_INLINE void taps_row_blocked(const hn_resize_args *a, const held *plane, held
           vf across = v_set(0.0F);
           for (int32_t tx = 0; tx < a->taps_x; ++tx)
             across += get_held(row + a->index_x[tx * a->out_w + i] * (int64_t)a->block, n) *
-                      v_set(a->weight_x[tx * a->out_w + i]);
-          sum += across * v_set(a->weight_y[ty * a->out_h + oy]);
+                      v_set(weights.x[tx * a->out_w + i]);
+          sum += across * v_set(weights.y[ty * a->out_h + oy]);
         }
-        total = deep ? total + sum * v_set(a->weight_z[tz * a->out_d + oz]) : sum;
+        total = deep ? total + sum * v_set(weights.z[tz * a->out_d + oz]) : sum;
       }
       put(y + i * a->block + lane, n, total);
     }

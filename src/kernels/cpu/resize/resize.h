@@ -16,13 +16,13 @@ typedef struct {
   int32_t taps_y, taps_x; /* 2: linear, 4: cubic; not read by hn_resize_nearest */
   const int32_t *index_y; /* taps_y x out_h, or out_h for nearest */
   const int32_t *index_x; /* taps_x x out_w, or out_w */
-  const float *weight_y;  /* taps_y x out_h; not read by hn_resize_nearest */
-  const float *weight_x;  /* taps_x x out_w; likewise */
+  const void *weight_y;   /* taps_y x out_h reals (kernels/cpu/held.inc.h); not read by hn_resize_nearest */
+  const void *weight_x;   /* taps_x x out_w; likewise */
   int32_t block;          /* 1: NCHW; 8, 16: nChw8c, nChw16c; 32: nChw32c, bf16 and f16 */
   int32_t taps_z;         /* as taps_y; 1 where there is no z */
   int64_t in_d, out_d;    /* likewise */
   const int32_t *index_z;
-  const float *weight_z;
+  const void *weight_z;
 } hn_resize_args;
 
 /* Computes the output rows [begin, end); index = (plane * out_d + level) * out_h + row. */
@@ -31,8 +31,10 @@ typedef void hn_resize_fn(const hn_resize_args *args, int64_t begin, int64_t end
 hn_resize_fn hn_resize_nearest_f32_avx512, hn_resize_nearest_f32_avx2, hn_resize_nearest_f32_c;
 hn_resize_fn hn_resize_nearest_bf16_avx512, hn_resize_nearest_bf16_avx2, hn_resize_nearest_bf16_c;
 hn_resize_fn hn_resize_nearest_f16_avx512, hn_resize_nearest_f16_avx2, hn_resize_nearest_f16_c;
+hn_resize_fn hn_resize_nearest_f64_avx512, hn_resize_nearest_f64_avx2, hn_resize_nearest_f64_c;
 hn_resize_fn hn_resize_taps_f32_avx512, hn_resize_taps_f32_avx2, hn_resize_taps_f32_c;
 hn_resize_fn hn_resize_taps_bf16_avx512, hn_resize_taps_bf16_avx2, hn_resize_taps_bf16_c;
 hn_resize_fn hn_resize_taps_f16_avx512, hn_resize_taps_f16_avx2, hn_resize_taps_f16_c;
+hn_resize_fn hn_resize_taps_f64_avx512, hn_resize_taps_f64_avx2, hn_resize_taps_f64_c;
 
 #endif

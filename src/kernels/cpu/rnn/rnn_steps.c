@@ -10,7 +10,7 @@
 #include "kernels/cpu/held.inc.h"
 #include "kernels/cpu/vecmath.inc.h"
 
-#if !HN_HELD_IS_F32 || !defined(__AVX512BF16__) /* in f32 that is AVX-512 again */
+#if !HN_HELD_IS_REAL || !defined(__AVX512BF16__) /* in f32 that is AVX-512 again */
 
 enum { MOST_ROWS = HN_LANES == 16 ? 4 : 2, MOST_GATES = 4, MOST_SUMS = 16, CHAINS_ALONE = 8 };
 
@@ -33,7 +33,7 @@ HN_INLINE void join(const vf *acc, const int count, const int apart, vf *sums) {
   }
 }
 
-#if HN_HELD_IS_F32
+#if HN_HELD_IS_REAL
 /* sums[row * gates + gate] = a[row] times the tile's weights; `apart` chains a sum. Counts are constants. */
 HN_INLINE void dot(const float *w, const float *a, int64_t n, const int rows, const int gates, const int apart,
                    vf *sums) {
@@ -253,7 +253,7 @@ HN_INLINE void tile_rows(const hn_rnn_step *s, const held *w, unit_row *u, const
 HN_INLINE void run(const hn_rnn_step *s, int64_t begin, int64_t end, const int gates, void (*cell)(const unit_row *)) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t tile = s->from_the_back ? begin + end - 1 - i : i, at = tile * HN_LANES;
-    const int64_t depth = HN_HELD_IS_F32 ? s->hidden : (s->hidden + 1) / 2 * 2;
+    const int64_t depth = HN_HELD_IS_REAL ? s->hidden : (s->hidden + 1) / 2 * 2;
     const held *w = (const held *)s->packed + tile * HN_LANES * gates * depth;
     unit_row u = {.s = s, .at = at, .lanes = s->hidden - at < HN_LANES ? s->hidden - at : HN_LANES};
     while (u.row + MOST_ROWS <= s->rows) tile_rows(s, w, &u, MOST_ROWS, gates, cell);

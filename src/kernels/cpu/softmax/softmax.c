@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* softmax.c - softmax: maximum, exponentials with their sum, scaling. */
 /* isa: c avx2 avx512 */
-/* held: f32 bf16 f16 */
+/* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/softmax/softmax.h"
 #include "kernels/cpu/fold.inc.h"
 #include "kernels/cpu/vecmath.inc.h"
 
 /* Writes exp(x - top) to y where y is not NULL, and returns the sum of it. Only floats can keep it: in a narrower type
  * it would be rounded before it is scaled, and is computed twice. */
-HN_INLINE float exp_row(const held *x, held *y, int64_t n, float top) {
+HN_INLINE real exp_row(const held *x, held *y, int64_t n, real top) {
   const vf t = v_set(top);
   vf a0 = v_set(0.0F), a1 = a0;
   int64_t i = 0;
@@ -36,18 +36,18 @@ HN_INLINE float exp_row(const held *x, held *y, int64_t n, float top) {
 }
 
 HN_INLINE void softmax_row(const held *x, held *y, int64_t n) {
-  const float top = fold_row(FOLD_MAX, x, n, 0.0F);
-  const vf t = v_set(top), scale = v_set(1.0F / exp_row(x, HN_HELD_IS_F32 ? y : NULL, n, top));
+  const real top = fold_row(FOLD_MAX, x, n, 0.0F);
+  const vf t = v_set(top), scale = v_set(1 / exp_row(x, HN_HELD_IS_REAL ? y : NULL, n, top));
   int64_t i = 0;
   for (; n - i >= HN_LANES; i += HN_LANES)
-    h_store(y + i, (HN_HELD_IS_F32 ? h_load(y + i) : v_exp(h_load(x + i) - t)) * scale);
+    h_store(y + i, (HN_HELD_IS_REAL ? h_load(y + i) : v_exp(h_load(x + i) - t)) * scale);
   if (i == n) return;
-  const vf last = HN_HELD_IS_F32 ? h_load_part(y + i, n - i) : v_exp(h_load_part(x + i, n - i) - t);
+  const vf last = HN_HELD_IS_REAL ? h_load_part(y + i, n - i) : v_exp(h_load_part(x + i, n - i) - t);
   h_store_part(y + i, n - i, last * scale);
 }
 
 HN_INLINE void log_softmax_row(const held *x, held *y, int64_t n) {
-  const float top = fold_row(FOLD_MAX, x, n, 0.0F);
+  const real top = fold_row(FOLD_MAX, x, n, 0.0F);
   const vf t = v_set(top), log_sum = v_log(v_set(exp_row(x, NULL, n, top)));
   int64_t i = 0;
   for (; n - i >= HN_LANES; i += HN_LANES) h_store(y + i, (h_load(x + i) - t) - log_sum);
@@ -68,13 +68,13 @@ HN_INLINE void softmax_columns(const held *x, held *y, int64_t axis, int64_t inn
   for (int64_t i = 0; i < axis; ++i) top = v_max_nan(top, load_columns(x + i * inner, n));
   for (int64_t i = 0; i < axis; ++i) {
     const vf e = v_exp(load_columns(x + i * inner, n) - top);
-    if (HN_HELD_IS_F32 && !take_log) store_columns(y + i * inner, n, e);
+    if (HN_HELD_IS_REAL && !take_log) store_columns(y + i * inner, n, e);
     sum += e;
   }
   const vf last = take_log ? v_log(sum) : v_set(1.0F) / sum;
   for (int64_t i = 0; i < axis; ++i) {
-    const vf from = load_columns((HN_HELD_IS_F32 && !take_log ? y : x) + i * inner, n);
-    const vf v = take_log ? (from - top) - last : (HN_HELD_IS_F32 ? from : v_exp(from - top)) * last;
+    const vf from = load_columns((HN_HELD_IS_REAL && !take_log ? y : x) + i * inner, n);
+    const vf v = take_log ? (from - top) - last : (HN_HELD_IS_REAL ? from : v_exp(from - top)) * last;
     store_columns(y + i * inner, n, v);
   }
 }

@@ -28,8 +28,10 @@ typedef void hn_softmax_fn(const hn_softmax_args *args, int64_t begin, int64_t e
 hn_softmax_fn hn_softmax_f32_avx512, hn_softmax_f32_avx2, hn_softmax_f32_c;
 hn_softmax_fn hn_softmax_bf16_avx512, hn_softmax_bf16_avx2, hn_softmax_bf16_c;
 hn_softmax_fn hn_softmax_f16_avx512, hn_softmax_f16_avx2, hn_softmax_f16_c;
+hn_softmax_fn hn_softmax_f64_avx512, hn_softmax_f64_avx2, hn_softmax_f64_c;
 hn_softmax_fn hn_log_softmax_f32_avx512, hn_log_softmax_f32_avx2, hn_log_softmax_f32_c;
 hn_softmax_fn hn_log_softmax_bf16_avx512, hn_log_softmax_bf16_avx2, hn_log_softmax_bf16_c;
 hn_softmax_fn hn_log_softmax_f16_avx512, hn_log_softmax_f16_avx2, hn_log_softmax_f16_c;
+hn_softmax_fn hn_log_softmax_f64_avx512, hn_log_softmax_f64_avx2, hn_log_softmax_f64_c;
 
 #endif
