@@ -26,3 +26,13 @@ void hn_text_params(hn_text *text, const hone_params *params) {
     hn_text_printf(text, "%s%s=%lld", i ? "," : "{", params->items[i].name, (long long)params->items[i].value);
   if (params->count > 0) hn_text_add(text, "}");
 }
+
+const char *hn_step_tactic(hn_arena *arena, const hn_plan_step *step) {
+  hn_text text;
+  hn_text_init(&text, arena->allocator);
+  hn_text_add(&text, step->tactic ? step->tactic->name : step->provider ? step->provider : "");
+  hn_text_params(&text, &step->params);
+  const char *made = text.failed ? NULL : hn_arena_text(arena, hn_text_string(&text));
+  hn_text_deinit(&text);
+  return made;
+}

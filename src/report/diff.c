@@ -127,16 +127,6 @@ static uint64_t bytes_of(const hn_plan *plan, int tensor) {
   return type && type->kind == HONE_TENSOR && hn_shape_known(&type->shape) && hn_type_bytes(type, &bytes) ? bytes : 0;
 }
 
-static const char *tactic_text(diff *d, const hn_plan_step *step) {
-  hn_text text;
-  hn_text_init(&text, d->arena->allocator);
-  hn_text_add(&text, step->tactic ? step->tactic->name : hn_step_type(step));
-  hn_text_params(&text, &step->params);
-  const char *copy = text.failed ? NULL : hn_arena_text(d->arena, hn_text_string(&text));
-  hn_text_deinit(&text);
-  return copy;
-}
-
 static hone_status add_step(diff *d, int side, const hn_plan_step *step, layer *to) {
   const hn_plan *plan = d->in->sides[side].plan;
   to->weights[side] += step->packed_bytes;
@@ -150,7 +140,7 @@ static hone_status add_step(diff *d, int side, const hn_plan_step *step, layer *
   to->steps[side] += !is_convert;
   if (to->first[side] && (is_convert || stands)) return HONE_OK;
   to->first[side] = step; /* a convert alone: what wanted it takes no time of its own */
-  to->tactics[side] = tactic_text(d, step);
+  to->tactics[side] = hn_step_tactic(d->arena, step);
   return to->tactics[side] ? HONE_OK : HONE_NO_MEMORY;
 }
 

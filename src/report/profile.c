@@ -34,16 +34,6 @@ static void add_transfer(hn_profile *p, const hn_profile_row *row) {
     p->to_device_ns += row->median_ns;
 }
 
-static const char *tactic_text(hn_profile *p, const hn_plan_step *step) {
-  hn_text text;
-  hn_text_init(&text, p->arena->allocator);
-  hn_text_add(&text, step->tactic ? step->tactic->name : step->provider ? step->provider : "");
-  hn_text_params(&text, &step->params);
-  const char *made = text.failed ? NULL : hn_arena_text(p->arena, hn_text_string(&text));
-  hn_text_deinit(&text);
-  return made;
-}
-
 /* The first activation's: what is a constant stands elsewhere. */
 static const hone_type *first_type(const hn_plan *plan, int count, const int *tensors) {
   for (int i = 0; i < count; ++i)
@@ -90,7 +80,7 @@ static bool make_row(hn_profile *p, const hn_trace_step *times) {
   /* What only changes how values lie could be gone altogether; what runs on the reference has kernels' roofs, too. */
   const double least_ns = step->caused_by ? 0 : row->bound.floor_ns;
   row->above_ns = row->median_ns > least_ns ? row->median_ns - least_ns : 0;
-  row->tactic = tactic_text(p, step);
+  row->tactic = hn_step_tactic(p->arena, step);
   row->storage = storage_text(p, step);
   p->sum_ns += row->median_ns;
   p->mean_sum_ns += row->mean_ns;

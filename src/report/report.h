@@ -57,9 +57,11 @@ static inline bool hn_report_wants(const hone_report_options *options, int sched
 void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_summary *out);
 /* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */
 const char *hn_report_class(const hone_op *op);
-bool hn_step_runs(const hn_plan_step *step);                   /* not a view or a wait */
-bool hn_step_is_reference(const hn_plan_step *step);           /* the last resort, slow */
-const char *hn_step_type(const hn_plan_step *step);            /* the op's name; what has none: "copy", "control" */
+bool hn_step_runs(const hn_plan_step *step);         /* not a view or a wait */
+bool hn_step_is_reference(const hn_plan_step *step); /* the last resort, slow */
+const char *hn_step_type(const hn_plan_step *step);  /* the op's name; what has none: "copy", "control" */
+/* The tactic with its parameters; what has none: its provider, or "". NULL: out of memory. */
+const char *hn_step_tactic(hn_arena *arena, const hn_plan_step *step);
 void hn_text_params(hn_text *text, const hone_params *params); /* {a=1,b=2}; nothing when empty */
 
 #endif
