@@ -208,7 +208,7 @@ void hone_isa_text(uint32_t isa, char *out, size_t room) {
     const char *name;
     uint32_t bit;
   } rows[] = {
-#define HN_ISA(suffix, name, f32, own, flags, features) {#suffix, HONE_ISA_##name},
+#define HN_ISA(suffix, name, f32, own, type, flags, features) {#suffix, HONE_ISA_##name},
 #include "device/isa.inc"
 #undef HN_ISA
   };

@@ -146,27 +146,44 @@ static void withhold(const asking *a, hn_candidate *candidate) {
 typedef struct isa_row {
   uint32_t bit;
   double f32, own; /* device/isa.inc */
+  hone_roof roof;
 } isa_row;
 
-static const isa_row *isa_of(const hone_tactic *tactic) {
-  static const isa_row rows[] = {
-#define HN_ISA(suffix, name, f32, own, flags, features) {HONE_ISA_##name, f32, own},
+static const isa_row isa_rows[] = {
+#define HN_ISA(suffix, name, f32, own, type, flags, features) {HONE_ISA_##name, f32, own, HONE_ROOF_##type},
 #include "device/isa.inc"
 #undef HN_ISA
-  };
+};
+
+static const isa_row *isa_of(const hone_tactic *tactic) {
   size_t at = 0; /* portable C */
-  for (size_t i = 0; i < HN_COUNT(rows); ++i)
-    if (tactic->isa & rows[i].bit) at = i;
-  return &rows[at];
+  for (size_t i = 0; i < HN_COUNT(isa_rows); ++i)
+    if (tactic->isa & isa_rows[i].bit) at = i;
+  return &isa_rows[at];
 }
 
-/* The share of the device's peak in f32 that a tactic of this instruction set can reach at most. */
-static double isa_share(const hone_device *device, const hone_tactic *tactic) {
+/* What a tactic multiplies in: one may be compiled for halves' conversions alone. */
+static hone_roof roof_of(const hone_tactic *tactic) {
+  const hone_roof roof = isa_of(tactic)->roof;
+  const bool narrow = roof == HONE_ROOF_BF16 || roof == HONE_ROOF_F16;
+  return narrow && tactic->compute == HONE_NONE ? HONE_ROOF_F32 : roof;
+}
+
+/* Operations a second that a tactic of this instruction set can reach at most; f32: the device's in f32. A type's roof
+ * is that of the fastest set that is there for it. */
+static double isa_peak(const hone_device *device, const hone_tactic *tactic, double f32) {
+  const hone_facts *facts = &device->facts;
+  const hone_roof roof = roof_of(tactic);
+  const double measured = roof == HONE_ROOF_F32 ? 0 : facts->roofs[roof];
   double best = 1;
-  if (!device->facts.host_memory) return 1; /* its bits say what is there, not how wide it is */
+  if (!facts->host_memory) return f32; /* its bits say what is there, not how wide it is */
+  for (size_t i = 0; i < HN_COUNT(isa_rows) && measured > 0; ++i)
+    if (isa_rows[i].roof == roof && (isa_rows[i].bit & facts->isa) == isa_rows[i].bit)
+      best = fmax(best, isa_rows[i].own);
+  if (measured > 0) return measured * isa_of(tactic)->own / best;
   for (const hone_tactic *const *row = device->tactics; *row; ++row)
-    if (((*row)->isa & device->facts.isa) == (*row)->isa) best = fmax(best, isa_of(*row)->f32);
-  return isa_of(tactic)->own / best;
+    if (((*row)->isa & facts->isa) == (*row)->isa) best = fmax(best, isa_of(*row)->f32);
+  return f32 * isa_of(tactic)->own / best;
 }
 
 /* Bytes that packed weights have more than what the op's cost counts. */
@@ -197,7 +214,7 @@ static void estimate(const hn_choices *choices, const hn_choice *choice, const h
   const double flops = facts->roofs[HONE_ROOF_F32] > 0 ? facts->roofs[HONE_ROOF_F32] : 150e9 * threads;
   const double bytes = facts->roofs[HONE_ROOF_MEMORY] > 0 ? facts->roofs[HONE_ROOF_MEMORY] : 15e9 * threads;
   const double efficiency = reached > 0 ? reached : 0.6;
-  const double compute = cost->flops / (flops * isa_share(device, tactic)) * 1e9;
+  const double compute = cost->flops / isa_peak(device, tactic, flops) * 1e9;
   const double saved = reached > 0 ? fmax(1.1, 2 * efficiency) : 4; /* it may need fewer operations */
   candidate->floor_ns = tactic->overlay ? 0 : fmax(compute / saved, moved / (8 * bytes) * 1e9); /* may move nothing */
   const double expected = compute / efficiency, moves = (moved + packed_more(choice, candidate)) / (2 * bytes) * 1e9;

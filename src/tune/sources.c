@@ -13,7 +13,7 @@ static const struct {
   const char *name;
   uint32_t bit;
 } isa_rows[] = {
-#define HN_ISA(suffix, name, f32, own, flags, features) {#name, HONE_ISA_##name},
+#define HN_ISA(suffix, name, f32, own, type, flags, features) {#name, HONE_ISA_##name},
 #include "device/isa.inc"
 #undef HN_ISA
 };

@@ -85,7 +85,7 @@ static uint32_t isa_bits(uint32_t *out_refused) {
     uint32_t bit;
     const char *features;
   } rows[] = {
-#define HN_ISA(suffix, name, f32, own, flags, features) {HONE_ISA_##name, features},
+#define HN_ISA(suffix, name, f32, own, type, flags, features) {HONE_ISA_##name, features},
 #include "device/isa.inc"
 #undef HN_ISA
   };
