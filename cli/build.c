@@ -168,6 +168,12 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   int code = cli_read_layer_types(cli, &b->layer_types);
   options->layer_types = b->layer_types.items;
   options->layer_type_count = b->layer_types.count;
+  /* To verify it is a bound of its own. */
+  if (options->max_error > 0 && !options->precisions && !options->layer_type_count &&
+      strcmp(cli->command->name, "verify") != 0)
+    cli_note(cli,
+             "warning: --max-error bounds what narrower types do to the outputs, and none is allowed (--bf16, --fp16, "
+             "--best, --layerPrecisions)");
   if (code == CLI_EXIT_OK) code = read_limits(cli, b);
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }
