@@ -37,10 +37,11 @@ typedef struct hn_device_target {
   hone_device *const *devices; /* borrowed */
   int device_count;
   const hone_dims *dims; /* of the graph; borrowed */
+  uint32_t precisions;   /* types that f32 may be narrowed to: nothing is fused for a kernel that will not be allowed */
 } hn_device_target;
 
 hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
-                               hn_device_target *out);
+                               uint32_t precisions, hn_device_target *out);
 
 /* ---- how far the outputs are from those of f32 (compile_accuracy.c) ---- */
 typedef struct hn_accuracy {

@@ -58,10 +58,22 @@ static hone_status own_origins(const hn_block *block) {
   return HONE_OK;
 }
 
+/* Types that some layer may be narrowed to. */
+static uint32_t precisions_of(const hone_build_options *options) {
+  uint32_t bits = options->precisions;
+  for (int i = 0; i < options->layer_type_count; ++i) {
+    const hone_layer_type *type = &options->layer_types[i];
+    if (type->compute != HONE_NONE) bits |= HONE_BIT(type->compute);
+    if (type->output != HONE_NONE) bits |= HONE_BIT(type->output);
+  }
+  return bits;
+}
+
 static hone_status optimise(const build_state *b, making *m) {
   const hone_build_options *options = b->options;
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(b->list.devices, b->list.count, &m->graph->dims, &asked);
+  const hn_target target =
+      hn_target_of_devices(b->list.devices, b->list.count, &m->graph->dims, precisions_of(options), &asked);
   m->log.arena = &m->arena;
   hn_pass_run run = {.context = b->context,
                      .graph = m->graph,

@@ -262,7 +262,7 @@ hone_status hone_graph_optimize(hone_graph *graph, const hone_pass_options *give
   if (options->device_count > 0)
     HN_TRY(hn_device_list_open(graph->context, options->devices, options->device_count, &list));
   hn_device_target asked;
-  const hn_target target = hn_target_of_devices(list.devices, list.count, &graph->dims, &asked);
+  const hn_target target = hn_target_of_devices(list.devices, list.count, &graph->dims, 0, &asked);
   hn_arena arena;
   hn_arena_init(&arena, graph->context->allocator);
   hn_pass_log log = {.arena = &arena};

@@ -20,13 +20,17 @@ static void guess_dims(const hone_dims *dims, hone_fact *fact) {
   }
 }
 
-static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, const hone_query *asked) {
+static bool tactic_accepts(const hone_tactic *tactic, const hone_device *device, uint32_t precisions,
+                           const hone_query *asked) {
   if (tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT) || !hn_tactic_covers(tactic, asked->op))
     return false;
   if ((tactic->isa & device->facts.isa) != tactic->isa) return false;
   for (int f = 0; f < HONE_MAX_STORAGE_PAIRS; ++f) {
     const hone_storage_pair *pair = &tactic->storages[f];
     if (f > 0 && pair->in == HONE_PLAIN && pair->out == HONE_PLAIN) break;
+    const hone_storage_pair taken =
+        hn_storages_taken(asked->op, pair, asked->in, asked->in_count, asked->out, asked->out_count);
+    if (hn_tactic_narrows(tactic, &taken, precisions) != HONE_NONE) continue;
     hone_fact in[HONE_MAX_PORTS * 2], out[HONE_MAX_PORTS];
     memcpy(in, asked->in, (size_t)asked->in_count * sizeof *in);
     memcpy(out, asked->out, (size_t)asked->out_count * sizeof *out);
@@ -62,7 +66,7 @@ static hn_reach reach(void *user, const hone_op *op, const hone_attrs *attrs, co
   for (int d = 0; d < target->device_count && found != HN_REACH_AWAY; ++d) {
     const hone_device *device = target->devices[d];
     for (const hone_tactic *const *row = device->tactics; *row; ++row) {
-      if (!tactic_accepts(*row, device, &query)) continue;
+      if (!tactic_accepts(*row, device, target->precisions, &query)) continue;
       found = device->facts.host_memory ? HN_REACH_HOST : HN_REACH_AWAY;
       break;
     }
@@ -71,7 +75,7 @@ static hn_reach reach(void *user, const hone_op *op, const hone_attrs *attrs, co
 }
 
 hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
-                               hn_device_target *out) {
-  *out = (hn_device_target){.devices = devices, .device_count = device_count, .dims = dims};
+                               uint32_t precisions, hn_device_target *out) {
+  *out = (hn_device_target){.devices = devices, .device_count = device_count, .dims = dims, .precisions = precisions};
   return (hn_target){.user = out, .reach = reach};
 }

@@ -49,6 +49,12 @@ hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type
 /* A parameter of the layer: it stays as the graph has it. */
 bool hn_port_is_param(const hone_op *op, int input);
 /* Gives a query's facts, as the graph has them, the element types and formats that they have under a pair. */
+/* The pair without the types that no port takes: values of an author's narrow type lie in it as they are. */
+hone_storage_pair hn_storages_taken(const hone_op *op, const hone_storage_pair *pair, const hone_fact *in, int in_count,
+                                    const hone_fact *out, int out_count);
+/* The first of a row's types, with storages as they are taken, that narrows what is f32 and is not among the allowed
+ * ones (bits of dtypes); NONE: none. */
+hone_dtype hn_tactic_narrows(const hone_tactic *tactic, const hone_storage_pair *taken, uint32_t allowed);
 void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
                              hone_fact *out, int out_count);
 /* Measures the peaks of facts. stop may be NULL. UNSUPPORTED: the backend has no way. */

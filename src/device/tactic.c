@@ -63,6 +63,24 @@ hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type
   return hn_storage_fit(type, flags & HONE_PORT_AS_OUT ? pair->out : pair->in);
 }
 
+hone_storage_pair hn_storages_taken(const hone_op *op, const hone_storage_pair *pair, const hone_fact *in, int in_count,
+                                    const hone_fact *out, int out_count) {
+  bool narrows = false;
+  for (int i = 0; i < in_count && !narrows; ++i)
+    narrows = hn_storage_dtype(hn_port_storage(op, i, &in[i].type, pair)) != HONE_NONE;
+  for (int i = 0; i < out_count && !narrows; ++i)
+    narrows = hn_storage_dtype(hn_storage_fit(&out[i].type, pair->out)) != HONE_NONE;
+  if (narrows) return *pair;
+  return (hone_storage_pair){(hone_storage)hn_storage_format(pair->in), (hone_storage)hn_storage_format(pair->out)};
+}
+
+hone_dtype hn_tactic_narrows(const hone_tactic *tactic, const hone_storage_pair *taken, uint32_t allowed) {
+  const hone_dtype types[] = {hn_storage_dtype(taken->in), hn_storage_dtype(taken->out), tactic->compute};
+  for (size_t i = 0; i < HN_COUNT(types); ++i)
+    if (types[i] != HONE_NONE && types[i] != HONE_F32 && !(allowed & HONE_BIT(types[i]))) return types[i];
+  return HONE_NONE;
+}
+
 void hn_query_apply_storages(const hone_op *op, const hone_storage_pair *pair, hone_fact *in, int in_count,
                              hone_fact *out, int out_count) {
   for (int i = 0; i < in_count; ++i)

@@ -109,29 +109,16 @@ static const char *decline(const asking *a, const hone_tactic *tactic, const hon
   return NULL;
 }
 
-/* The pair without the types that no port takes: values of an author's narrow type lie in it as they are. */
-static hone_storage_pair as_taken(const asking *a, const hone_storage_pair *pair) {
-  const hn_choice *choice = a->choice;
-  bool narrows = false;
-  for (int i = 0; i < choice->node->in_count && !narrows; ++i)
-    narrows = hn_storage_dtype(hn_port_storage(choice->node->op, i, &choice->in[i].type, pair)) != HONE_NONE;
-  for (int i = 0; i < choice->node->out_count && !narrows; ++i)
-    narrows = hn_storage_dtype(hn_storage_fit(&choice->out[i].type, pair->out)) != HONE_NONE;
-  if (narrows) return *pair;
-  return (hone_storage_pair){(hone_storage)hn_storage_format(pair->in), (hone_storage)hn_storage_format(pair->out)};
-}
-
 /* Types that the caller must allow. */
 static const char *decline_precision(const asking *a, const hone_tactic *tactic, const hone_storage_pair *pair) {
-  const hone_dtype types[] = {hn_storage_dtype(pair->in), hn_storage_dtype(pair->out), tactic->compute};
-  for (int i = 0; i < 3; ++i) {
-    if (types[i] == HONE_NONE || types[i] == HONE_F32 || (a->options->precisions & HONE_BIT(types[i]))) continue;
-    if (types[i] == a->types.compute || types[i] == a->types.output) continue;
-    return types[i] == HONE_F16    ? "f16 was not allowed"
-           : types[i] == HONE_BF16 ? "bf16 was not allowed"
-                                   : "its type was not allowed";
+  const uint32_t by_name = (a->types.compute != HONE_NONE ? HONE_BIT(a->types.compute) : 0) |
+                           (a->types.output != HONE_NONE ? HONE_BIT(a->types.output) : 0);
+  switch (hn_tactic_narrows(tactic, pair, a->options->precisions | by_name)) {
+  case HONE_NONE: return NULL;
+  case HONE_F16: return "f16 was not allowed";
+  case HONE_BF16: return "bf16 was not allowed";
+  default: return "its type was not allowed";
   }
-  return NULL;
 }
 
 /* Declined for the type asked for alone. What is not narrow is withheld: the outputs' error is measured from it. */
@@ -285,15 +272,16 @@ static hone_status ask_tactic(asking *a, int d, const hone_tactic *tactic) {
   for (int f = 0; f < HONE_MAX_STORAGE_PAIRS; ++f) {
     if (f > 0 && tactic->storages[f].in == HONE_PLAIN && tactic->storages[f].out == HONE_PLAIN) break;
     if (repeats_pair(a, tactic, f)) continue;
-    hn_candidate candidate = {.tactic = tactic,
-                              .provider = device->backend->name,
-                              .device = d,
-                              .storages = as_taken(a, &tactic->storages[f]),
-                              .error_rel_l2 = -1,
-                              .error_bound =
-                                  hn_tactic_bound(tactic, out_dtype,
-                                                  hn_storage_coarser(hn_storage_dtype(tactic->storages[f].in),
-                                                                     hn_storage_dtype(tactic->storages[f].out)))};
+    hn_candidate candidate = {
+        .tactic = tactic,
+        .provider = device->backend->name,
+        .device = d,
+        .storages = hn_storages_taken(a->choice->node->op, &tactic->storages[f], a->choice->in,
+                                      a->choice->node->in_count, a->choice->out, a->choice->node->out_count),
+        .error_rel_l2 = -1,
+        .error_bound = hn_tactic_bound(
+            tactic, out_dtype,
+            hn_storage_coarser(hn_storage_dtype(tactic->storages[f].in), hn_storage_dtype(tactic->storages[f].out)))};
     candidate.reason = decline(a, tactic, device);
     if (!candidate.reason) candidate.reason = decline_precision(a, tactic, &candidate.storages);
     if (!candidate.reason) candidate.reason = decline_border(a->choice, device, &candidate.storages);
