@@ -285,9 +285,11 @@ int cli_command_count(cli_tool *cli) {
 ])
 
 SECTION = Recipe("section to a report", {"REPORT": "profile"}, {}, [
-    ("src/report/profile.c", r"(?m)^(?=static void write_text\(const profile \*p)", """/* The layer whose slowest run lies furthest from its median. */
-static const profile_row *least_steady(const profile *p, double *out_ratio) {
-  const profile_row *found = NULL;
+    ("src/report/profile.h", r"(?m)^(?=void hn_profile_write_text)", """/* The layer whose slowest run lies furthest from its median; NULL: none ran. */
+const hn_profile_row *hn_profile_least_steady(const hn_profile *profile, double *out_ratio);
+"""),
+    ("src/report/profile.c", r"(?m)^(?=hone_status hn_report_profile)", """const hn_profile_row *hn_profile_least_steady(const hn_profile *p, double *out_ratio) {
+  const hn_profile_row *found = NULL;
   *out_ratio = 0;
   for (int i = 0; i < p->count; ++i) {
     const hn_trace_step *times = p->rows[i].times;
@@ -298,15 +300,18 @@ static const profile_row *least_steady(const profile *p, double *out_ratio) {
   return found;
 }
 
-static void write_steadiness(const profile *p, hn_text *out) {
+"""),
+    ("src/report/profile_text.c", r"(?m)^(?=void hn_profile_write_text)", """static void write_steadiness(const hn_profile *p, hn_text *out) {
   double ratio;
-  const profile_row *row = least_steady(p, &ratio);
+  const hn_profile_row *row = hn_profile_least_steady(p, &ratio);
   if (row) hn_text_printf(out, "\\\\nsteadiness\\\\n  %s: the slowest run took %.1f medians\\\\n", row->step->name, ratio);
 }
 
-static void put_steadiness(hn_json_writer *w, const profile *p) {
+"""),
+    ("src/report/profile_text.c", r"  write_classes\(p, out\);\n", r"\g<0>  write_steadiness(p, out);\n"),
+    ("src/report/profile_data.c", r"(?m)^(?=void hn_profile_write_json)", """static void put_steadiness(hn_json_writer *w, const hn_profile *p) {
   double ratio;
-  const profile_row *row = least_steady(p, &ratio);
+  const hn_profile_row *row = hn_profile_least_steady(p, &ratio);
   hn_json_open_flat(w, "steadiness", '{');
   hn_json_put_text(w, "layer", row ? row->step->name : NULL);
   hn_json_put_real(w, "slowest_over_median", ratio);
@@ -314,8 +319,7 @@ static void put_steadiness(hn_json_writer *w, const profile *p) {
 }
 
 """),
-    ("src/report/profile.c", r"  write_classes\(p, out\);\n", r"\g<0>  write_steadiness(p, out);\n"),
-    ("src/report/profile.c", r"  put_lists\(w, p\);\n", r"\g<0>  put_steadiness(w, p);\n"),
+    ("src/report/profile_data.c", r"  put_lists\(w, p\);\n", r"\g<0>  put_steadiness(w, p);\n"),
     ("tests/cli/run", r'(?m)^    check\(report\["reference_percent"\] == 0.*\n',
      r'\g<0>    check(report["steadiness"]["slowest_over_median"] >= 1, "profile --json: the least steady layer")' "\n"),
 ])
