@@ -19,6 +19,8 @@ typedef struct hn_plot_labels {
 bool hn_plot_boxes_meet(const hn_plot_box *a, const hn_plot_box *b);
 bool hn_plot_take(hn_plot_labels *labels, hn_arena *arena, const hn_plot_box *box); /* NO_MEMORY is false */
 bool hn_plot_is_free(const hn_plot_labels *labels, const hn_plot_box *box);
+/* The label's nearest place to its point; true when it is so far that a line should lead there. */
+bool hn_plot_lead(double x, double y, double radius, const hn_plot_box *box, double *out_x, double *out_y);
 /* Finds a place for a label of this size about a point with this radius; it is not taken. False: there is none. */
 bool hn_plot_place(const hn_plot_labels *labels, double x, double y, double radius, double width, double height,
                    hn_plot_box *out);

@@ -201,7 +201,7 @@ static void add_on_paper(hn_roofline *r, const hn_plan *plan, const hn_plan_step
   const double compute_ns = peak > 0 ? row.flops / peak * 1e9 : 0;
   const double memory_ns = speed > 0 ? hn_roofline_bytes(&row) / speed * 1e9 : 0;
   row.floor_ns = row.time_ns = fmax(compute_ns, memory_ns);
-  row.kind = compute_ns > memory_ns ? HN_BOUND_COMPUTE : HN_BOUND_MEMORY;
+  row.kind = compute_ns > memory_ns ? HN_BOUND_COMPUTE : memory_ns > 0 ? HN_BOUND_MEMORY : HN_BOUND_UNKNOWN;
   add_row(r, &row);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { WIDTH = 1280, HEIGHT = 800, LEFT = 84, RIGHT = 976, TOP = 62, BOTTOM = 734, LEGEND = 996 };
-enum { COLORS = 8, LABELS = 14, NAME_COLUMNS = 34 };
+enum { COLORS = 8, LABELS = 20, NAME_COLUMNS = 34 };
 #define LETTER 6.2 /* px that a column of a label takes at most, in 11 px sans-serif */
 
 typedef struct plot {
@@ -435,9 +435,10 @@ static bool take_points(plot *p) {
 
 /* A line to the point where the label is not beside it; under all labels. */
 static void draw_lead(const plot *p, const spot *s, const hn_plot_box *box) {
-  const double x = fmin(fmax(s->x, box->x), box->x + box->width), y = fmin(fmax(s->y, box->y), box->y + box->height);
-  const double far = hypot(x - s->x, y - s->y), part = far > 0 ? s->radius / far : 0;
-  if (far > s->radius + 7) draw_line(p, "lead", s->x + (x - s->x) * part, s->y + (y - s->y) * part, x, y);
+  double x, y;
+  if (!hn_plot_lead(s->x, s->y, s->radius, box, &x, &y)) return;
+  const double part = s->radius / hypot(x - s->x, y - s->y);
+  draw_line(p, "lead", s->x + (x - s->x) * part, s->y + (y - s->y) * part, x, y);
 }
 
 /* The longest layers' names, as many as there is room for. */

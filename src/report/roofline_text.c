@@ -58,6 +58,12 @@ static void write_layers(const hn_roofline *r, const hone_report_options *option
   out->failed = out->failed || grid.failed;
 }
 
+/* Does a layer compute under this roof? Where products have no units of their own, it is one roof for all. */
+static bool uses(const hn_roofline *r, int product, int unit) {
+  const bool alike = strcmp(r->roofs.units[0][unit], r->roofs.units[1][unit]) == 0;
+  return r->used[product][unit] || (alike && r->used[!product][unit]);
+}
+
 /* Operations that a byte must be worth, for each type and each level that it may come from. */
 static void write_ridges(const hn_roofline *r, const hone_report_options *options, hn_arena *arena, hn_text *out) {
   char align[2 + HONE_ROOF_COUNT] = "lr";
@@ -76,7 +82,7 @@ static void write_ridges(const hn_roofline *r, const hone_report_options *option
     for (int unit = 0; unit < HONE_ROOF_L1; ++unit) {
       const double peak = r->roofs.peaks[product][unit];
       if (!(peak > 0) || (product && strcmp(r->roofs.units[0][unit], r->roofs.units[1][unit]) == 0)) continue;
-      hn_grid_add(&grid, "%s%s", r->roofs.units[product][unit], r->used[product][unit] ? " (used)" : "");
+      hn_grid_add(&grid, "%s%s", r->roofs.units[product][unit], uses(r, product, unit) ? " (used)" : "");
       hn_grid_add(&grid, "%.4g", peak * 1e-9);
       for (int level = HONE_ROOF_L1; level < HONE_ROOF_COUNT; ++level)
         if (r->roofs.levels[level] > 0) add_number(&grid, peak / r->roofs.levels[level]);
@@ -172,7 +178,7 @@ static void put_ridges(hn_json_writer *w, const hn_roofline *r) {
         hn_json_put_real(w, "flop_per_second", peak);
         hn_json_put_real(w, "byte_per_second", r->roofs.levels[level]);
         hn_json_put_real(w, "flop_per_byte", peak / r->roofs.levels[level]);
-        hn_json_put_bool(w, "used", r->used[product][unit]);
+        hn_json_put_bool(w, "used", uses(r, product, unit));
         hn_json_close(w, '}');
       }
     }
