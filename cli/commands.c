@@ -218,6 +218,22 @@ static const cli_command peaks = {
     .run = cli_command_peaks,
 };
 
+static const cli_command roofline = {
+    .name = "roofline",
+    .doc = "show each layer under the roofs of this machine, or of a chip on paper",
+    .usage = "roofline MODEL|ENGINE [--svg FILE] [--chip NAME ...] [--what-if] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_roofline_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
+    .examples = "  hone roofline model.hone\n"
+                "  hone roofline model.hone --svg roofline.svg\n"
+                "  hone roofline model.hone --chip A100 --chip T4 --type f16\n"
+                "  hone roofline --what-if --chip H100\n",
+    .run = cli_command_roofline,
+};
+
 static const cli_command help = {
     .name = "help",
     .doc = "explain the tool or one command",
@@ -238,5 +254,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build, &run,   &bench, &profile, &show,  &passes, &explain, &check, &verify,
-                                           &diff,  &cache, &zoo,   &doctor,  &peaks, &help,   &version, NULL};
+const cli_command *const cli_commands[] = {&build,   &run,   &bench,    &profile, &show,    &passes,
+                                           &explain, &check, &verify,   &diff,    &cache,   &zoo,
+                                           &doctor,  &peaks, &roofline, &help,    &version, NULL};

@@ -136,6 +136,28 @@ typedef struct hone_peaks_options {
 HONE_API HONE_CHECKED hone_status hone_report_peaks(hone_device *device, const hone_peaks_options *options,
                                                     hone_write_fn write, void *user, hone_diagnostics *diag);
 
+/* A roofline: each layer's operations, bytes, intensity (operations a byte) and rate beside the roof at that intensity,
+ * and ridge points. Of a session that ran with profiling on, under the roofs that were measured; or of an engine on
+ * paper, each layer at the roof of chips (then session may be NULL, and nothing runs). The formulas of what_if need
+ * neither: chips or a device. Errors: those of hone_report_profile and hone_report_peaks; IO (of svg_path). */
+typedef struct hone_roofline_options {
+  uint32_t struct_size;
+  bool json, color;
+  int width;                /* as in hone_report_options */
+  const char *const *chips; /* by name or alias; none: the machine that the session ran on */
+  int chip_count;
+  const char *chip_file;     /* as in hone_peaks_options */
+  hone_dtype type;           /* f32, f16, bf16, i8: on paper and what_if in that type; NONE: the engine's own, f32 */
+  const char *svg_path;      /* also plotted here; the file is replaced when it is complete. One chip at most */
+  bool what_if;              /* also what kernel, extents, groups, batch and type do to a convolution, by formula */
+  const hone_device *device; /* what_if without session and chips: its roofs, which hone_device_measure() found */
+  bool one_schedule;         /* schedule number `schedule`; else the one that ran last, on paper the first */
+  int schedule;
+} hone_roofline_options;
+HONE_API HONE_CHECKED hone_status hone_report_roofline(const hone_engine *engine, const hone_session *session,
+                                                       const hone_roofline_options *options, hone_write_fn write,
+                                                       void *user, hone_diagnostics *diag);
+
 /* Sessions of two engines of one model, `count` of each, that ran in turns with profiling on, a[k] with b[k]: several,
  * since where a session's memory lies moves its times, too. It tells which layers differ, by how much time (with
  * an interval of 95 %), in which decisions, bytes and measured errors; the largest difference first. Layers are put

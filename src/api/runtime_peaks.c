@@ -1,31 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_peaks.c - the report of peaks, for users: reads the rows of chips, measures or finds measured roofs. */
+/* runtime_peaks.c - the report of peaks, for users: measures or finds measured roofs. */
 #include "base/arguments.h"
-#include "base/file.h"
 #include "device/device.h"
 #include "report/peaks.h"
 
-enum { MOST_CHIPS_FILE = 1 << 20, MOST_NAMED = 256 };
+enum { MOST_NAMED = 256 };
 
 static hone_status take_options(hone_diagnostics *diag, const hone_peaks_options *given, hone_peaks_options *out) {
   HN_OPTIONS(diag, "peaks", given, hone_peaks_options, measure, out);
   HN_TRY(hn_argument_range(diag, "peaks option width", out->width, 0, 1 << 16));
   return hn_argument_pointers(diag, "peaks option chips", out->chips, out->chip_count, MOST_NAMED);
-}
-
-static hone_status read_chips(const hone_peaks_options *options, hn_arena *arena, hone_diagnostics *diag,
-                              hn_chips *chips) {
-  HN_TRY(hn_chips_builtin(arena, diag, chips));
-  if (!options->chip_file) return HONE_OK;
-  hn_blob blob = {0};
-  HN_TRY(hn_file_map(diag, options->chip_file, &blob));
-  const hone_status status =
-      blob.bytes > MOST_CHIPS_FILE
-          ? HN_FAIL(diag, HONE_LIMIT, "%s: %zu bytes; a file of chips has at most %d", options->chip_file, blob.bytes,
-                    MOST_CHIPS_FILE)
-          : hn_chips_read(arena, diag, options->chip_file, (const char *)blob.data, blob.bytes, chips);
-  hn_blob_close(&blob);
-  return status;
 }
 
 /* Roofs of the device, measured before or now. A device that cannot be measured has none. */
@@ -60,7 +44,7 @@ static hone_status make(hone_device *device, const hone_peaks_options *options, 
   const hone_report_options report = {
       .struct_size = sizeof report, .json = options->json, .color = options->color, .width = options->width};
   hn_chips chips = {0};
-  HN_TRY(read_chips(options, arena, diag, &chips));
+  HN_TRY(hn_chips_open(arena, diag, options->chip_file, &chips));
   if (options->list) return hn_report_chip_list(&chips, &report, arena, out);
   if (options->chip_count > 0) return report_chips(&chips, options, &report, arena, diag, out);
   hone_facts facts;

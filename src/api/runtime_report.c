@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_report.c - reports of engines and sessions, for users: gathers plan, trace and costs, and sends the text. */
+#include "api/reports.h"
 #include "base/arguments.h"
 #include "base/file.h"
 #include "device/isa.h"
@@ -55,24 +56,30 @@ static int64_t batch_of(const hone_session *session, const hn_plan *plan) {
   return shape->rank > 0 ? shape->dim[0] : 1;
 }
 
-static hone_status make_profile(report *r, const hone_session *session) {
-  const hone_report_options *options = &r->options;
+hone_status hn_session_profile(const hone_session *session, const hone_report_options *options, hn_arena *arena,
+                               hn_trace *trace, hn_profile_input *out, hone_diagnostics *diag) {
   const hn_schedules *schedules = session->engine->schedules;
   const int schedule = options->one_schedule ? options->schedule : session->schedule;
   const hn_plan *plan = schedules->plans[schedule];
-  hn_trace trace;
-  HN_TRY(hn_session_trace(session, schedule, &r->arena, &trace, r->diag));
-  hn_work *work = HN_NEW(&r->arena, hn_work, plan->step_count + 1);
+  HN_TRY(hn_session_trace(session, schedule, arena, trace, diag));
+  hn_work *work = HN_NEW(arena, hn_work, plan->step_count + 1);
   if (!work) return HONE_NO_MEMORY;
   for (int s = 0; s < plan->step_count; ++s) work[s] = step_work(session, plan, &plan->steps[s]);
-  const hn_profile_input input = {.name = schedules->name,
-                                  .plan = plan,
-                                  .schedule_count = schedules->count,
-                                  .trace = &trace,
-                                  .work = work,
-                                  .facts = &session->engine->devices[0]->facts,
-                                  .batch = batch_of(session, plan)};
-  return hn_report_profile(&input, options, &r->arena, &r->text);
+  *out = (hn_profile_input){.name = schedules->name,
+                            .plan = plan,
+                            .schedule_count = schedules->count,
+                            .trace = trace,
+                            .work = work,
+                            .facts = &session->engine->devices[0]->facts,
+                            .batch = batch_of(session, plan)};
+  return HONE_OK;
+}
+
+static hone_status make_profile(report *r, const hone_session *session) {
+  hn_trace trace;
+  hn_profile_input input;
+  HN_TRY(hn_session_profile(session, &r->options, &r->arena, &trace, &input, r->diag));
+  return hn_report_profile(&input, &r->options, &r->arena, &r->text);
 }
 
 hone_status hone_report_profile(const hone_session *session, const hone_report_options *given, hone_write_fn write,

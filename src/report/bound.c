@@ -91,8 +91,7 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
 
 static bool is_narrow_integer(hone_dtype dtype) { return dtype == HONE_U8 || dtype == HONE_I8; }
 
-/* The type that is multiplied: as the tactic's row says, else that of the activations. */
-static hone_roof unit_of(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts) {
+hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step) {
   hone_roof unit = HONE_ROOF_F32;
   if (step->tactic && step->tactic->compute == HONE_BF16) unit = HONE_ROOF_BF16;
   if (step->tactic && step->tactic->compute == HONE_F16) unit = HONE_ROOF_F16;
@@ -102,6 +101,11 @@ static hone_roof unit_of(const hn_plan *plan, const hn_plan_step *step, const ho
     if (dtype == HONE_F64) unit = HONE_ROOF_F64;
     if (is_narrow_integer(dtype)) unit = HONE_ROOF_INT8;
   }
+  return unit;
+}
+
+static hone_roof unit_of(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts) {
+  const hone_roof unit = hn_step_unit(plan, step);
   return facts->roofs[unit] > 0 ? unit : HONE_ROOF_F32;
 }
 

@@ -36,6 +36,8 @@ typedef struct hn_bound {
 
 /* symbols: of the shapes that ran; NULL where all dims are numbers. Extents that are not known count nothing. */
 hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_t *symbols);
+/* The type that is multiplied: as the tactic's row says, else that of the activations. */
+hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step);
 /* Compute and memory are thought to overlap. Parameters come from the level that holds all that a run touches,
  * activations from those that hold what the step does; cold: all from main memory. */
 hn_bound hn_step_bound(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,

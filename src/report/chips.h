@@ -21,6 +21,7 @@
 #include "base/diag.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include <hone/tactic.h>
 
 typedef enum hn_chip_type {
   HN_CHIP_F64,
@@ -63,6 +64,8 @@ hone_status hn_chips_read(hn_arena *arena, hone_diagnostics *diag, const char *w
                           hn_chips *chips);
 /* The built-in rows. */
 hone_status hn_chips_builtin(hn_arena *arena, hone_diagnostics *diag, hn_chips *chips);
+/* These and the ones of a file; NULL: none. IO, MALFORMED, LIMIT. */
+hone_status hn_chips_open(hn_arena *arena, hone_diagnostics *diag, const char *file, hn_chips *chips);
 /* By name or alias; of several the one that came last, so that a file's row stands before a built-in one. NULL. */
 const hn_chip *hn_chips_find(const hn_chips *chips, const char *name);
 /* The same, and INVALID with the near names. */
@@ -76,6 +79,7 @@ double hn_chip_bandwidth(const hn_chip *chip);                                  
 void hn_chip_terms(const hn_chip *chip, hn_chip_path path, hn_chip_type type, hn_text *out);
 void hn_chip_memory_terms(const hn_chip *chip, hn_text *out); /* "6 channels x 64 bits x 2.666 GT/s / 8" */
 void hn_rate_terms(const hn_chip_rate *rate, double clock_ghz, double units, const char *unit_name, hn_text *out);
+hn_chip_type hn_chip_type_of(hone_roof roof);     /* HN_CHIP_TYPES: of none */
 const char *hn_chip_type_name(hn_chip_type type); /* "f64"; "int4" */
 const char *hn_chip_path_name(hn_chip_path path); /* "plain"; "matrix"; "sparse" */
 

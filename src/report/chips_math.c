@@ -59,6 +59,18 @@ hone_status hn_chips_named(const hn_chips *chips, const char *name, hone_diagnos
   return HN_FAIL(diag, HONE_INVALID, "there is no chip %.64s; the list names those that there are", name);
 }
 
+hn_chip_type hn_chip_type_of(hone_roof roof) {
+  static const struct {
+    hone_roof roof;
+    hn_chip_type type;
+  } rows[] = {{HONE_ROOF_F64, HN_CHIP_F64},  {HONE_ROOF_F32, HN_CHIP_F32},   {HONE_ROOF_TF32, HN_CHIP_TF32},
+              {HONE_ROOF_F16, HN_CHIP_F16},  {HONE_ROOF_BF16, HN_CHIP_BF16}, {HONE_ROOF_FP8, HN_CHIP_FP8},
+              {HONE_ROOF_INT8, HN_CHIP_INT8}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i)
+    if (rows[i].roof == roof) return rows[i].type;
+  return HN_CHIP_TYPES;
+}
+
 static double clock_of(const hn_chip *chip, const hn_chip_rate *rate, int kind) {
   return rate->clock_ghz > 0 ? rate->clock_ghz : chip->clock_ghz[kind];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chips_read.c - rows of chips: the reader of their text (chips.h), which anybody may have written. */
 #include "report/chips.h"
+#include "base/file.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,4 +286,18 @@ hone_status hn_chips_builtin(hn_arena *arena, hone_diagnostics *diag, hn_chips *
     HN_TRY(hn_chips_read(arena, diag, "the built-in chips", *row, strlen(*row), &own));
   *chips = own;
   return HONE_OK;
+}
+
+hone_status hn_chips_open(hn_arena *arena, hone_diagnostics *diag, const char *file, hn_chips *chips) {
+  enum { MOST_BYTES = 1 << 20 };
+  HN_TRY(hn_chips_builtin(arena, diag, chips));
+  if (!file) return HONE_OK;
+  hn_blob blob = {0};
+  HN_TRY(hn_file_map(diag, file, &blob));
+  const hone_status status =
+      blob.bytes > MOST_BYTES
+          ? HN_FAIL(diag, HONE_LIMIT, "%s: %zu bytes; a file of chips has at most %d", file, blob.bytes, MOST_BYTES)
+          : hn_chips_read(arena, diag, file, (const char *)blob.data, blob.bytes, chips);
+  hn_blob_close(&blob);
+  return status;
 }

@@ -180,38 +180,28 @@ hone_status hn_report_chip_list(const hn_chips *chips, const hone_report_options
 
 /* ---- a device ---- */
 
-/* The chip's type of a roof; HN_CHIP_TYPES: none. */
-static hn_chip_type type_of(hone_roof roof) {
-  static const struct {
-    hone_roof roof;
-    hn_chip_type type;
-  } rows[] = {{HONE_ROOF_F64, HN_CHIP_F64},  {HONE_ROOF_F32, HN_CHIP_F32},   {HONE_ROOF_TF32, HN_CHIP_TF32},
-              {HONE_ROOF_F16, HN_CHIP_F16},  {HONE_ROOF_BF16, HN_CHIP_BF16}, {HONE_ROOF_FP8, HN_CHIP_FP8},
-              {HONE_ROOF_INT8, HN_CHIP_INT8}};
-  for (size_t i = 0; i < HN_COUNT(rows); ++i)
-    if (rows[i].roof == roof) return rows[i].type;
-  return HN_CHIP_TYPES;
-}
-
-/* What a roof can be at most, with its terms; 0: nothing tells. */
-static double theory(peaks *p, const hn_peaks_input *input, hone_roof roof) {
+double hn_peaks_theory(const hn_peaks_input *input, hone_roof roof, hn_text *terms) {
   const hone_facts *facts = input->facts;
-  hn_text_clear(&p->terms);
+  hn_text_clear(terms);
   if (roof < HONE_ROOF_L1 && facts->lanes[roof] > 0 && facts->clock_hz > 0) {
     const hn_chip_rate rate = {.ports = facts->ports[roof], .lanes = facts->lanes[roof]};
-    hn_rate_terms(&rate, facts->clock_hz * 1e-9, facts->cores, facts->cores == 1 ? "core" : "cores", &p->terms);
+    hn_rate_terms(&rate, facts->clock_hz * 1e-9, facts->cores, facts->cores == 1 ? "core" : "cores", terms);
     return facts->clock_hz * facts->cores * rate.ports * rate.lanes * 2;
   }
   if (!input->chip) return 0;
   if (roof == HONE_ROOF_MEMORY) {
-    hn_chip_memory_terms(input->chip, &p->terms);
+    hn_chip_memory_terms(input->chip, terms);
     return hn_chip_bandwidth(input->chip);
   }
-  const hn_chip_type type = type_of(roof);
+  const hn_chip_type type = hn_chip_type_of(roof);
   if (type == HN_CHIP_TYPES) return 0;
   const hn_chip_path path = hn_chip_peak(input->chip, HN_CHIP_MATRIX, type) > 0 ? HN_CHIP_MATRIX : HN_CHIP_PLAIN;
-  hn_chip_terms(input->chip, path, type, &p->terms);
+  hn_chip_terms(input->chip, path, type, terms);
   return hn_chip_peak(input->chip, path, type);
+}
+
+static double theory(peaks *p, const hn_peaks_input *input, hone_roof roof) {
+  return hn_peaks_theory(input, roof, &p->terms);
 }
 
 static void roof_text(double rate, hone_roof roof, char *out, size_t room) {

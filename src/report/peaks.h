@@ -14,6 +14,9 @@ typedef struct hn_peaks_input {
   bool cached;         /* the roofs were read from it */
 } hn_peaks_input;
 
+/* What a roof can be at most, with its terms; 0: nothing tells. */
+double hn_peaks_theory(const hn_peaks_input *input, hone_roof roof, hn_text *terms);
+
 hone_status hn_report_peaks(const hn_peaks_input *input, const hone_report_options *options, hn_arena *arena,
                             hn_text *out);
 /* What chips do on paper, one after the other. */

@@ -112,12 +112,18 @@ static hone_status collect(hn_profile *p) {
   return hn_profile_group_by(p);
 }
 
+hone_status hn_profile_gather(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
+                              hn_profile **out) {
+  *out = HN_NEW(arena, hn_profile, 1);
+  if (!*out) return HONE_NO_MEMORY;
+  **out = (hn_profile){.in = input, .options = options, .arena = arena};
+  return collect(*out);
+}
+
 hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
                               hn_text *out) {
-  hn_profile *p = HN_NEW(arena, hn_profile, 1);
-  if (!p) return HONE_NO_MEMORY;
-  *p = (hn_profile){.in = input, .options = options, .arena = arena};
-  HN_TRY(collect(p));
+  hn_profile *p;
+  HN_TRY(hn_profile_gather(input, options, arena, &p));
   if (options->json)
     hn_profile_write_json(p, out);
   else if (options->csv)

@@ -42,11 +42,15 @@ typedef struct hn_profile {
   double fps;
 } hn_profile;
 
+/* What all views of a profile begin with. NO_MEMORY. */
+hone_status hn_profile_gather(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
+                              hn_profile **out);
 /* Rows of options->by (profile_groups.c): key() of each row names its group. */
 hone_status hn_profile_group_by(hn_profile *profile);
 hone_status hn_profile_classes(hn_profile *profile);
 bool hn_profile_is_gemm(const char *report_class);
 const char *hn_profile_class(const hn_profile_row *row);
+const char *hn_step_class(const hn_plan_step *step);
 
 void hn_profile_write_text(const hn_profile *profile, hn_text *out);
 void hn_profile_write_json(const hn_profile *profile, hn_text *out);

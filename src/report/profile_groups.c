@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *hn_profile_class(const hn_profile_row *row) {
-  return row->step->op ? hn_report_class(row->step->op) : hn_step_type(row->step);
+const char *hn_step_class(const hn_plan_step *step) {
+  return step->op ? hn_report_class(step->op) : hn_step_type(step);
 }
+
+const char *hn_profile_class(const hn_profile_row *row) { return hn_step_class(row->step); }
 
 /* What matrix units and tensor cores are for. */
 bool hn_profile_is_gemm(const char *report_class) {

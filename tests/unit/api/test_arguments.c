@@ -30,7 +30,7 @@ static hone_engine *engine;
 static hone_session *session, *profiled;
 static const hone_session *some_session, *no_session; /* profiled, for lists */
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX";
-static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic";
+static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic", *a_chip = "A100";
 static const int negative = -1;
 static const int64_t dims[4] = {1, 3, 16, 16}, dims_below_zero[4] = {1, 3, -16, 16}, free_dim = -1, below_free = -2;
 static float elements[3 * 16 * 16];
@@ -118,6 +118,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define session_with(...) WITH(hone_session_options, __VA_ARGS__)
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
 #define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
+#define roofline_with(...) WITH(hone_roofline_options, __VA_ARGS__)
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
