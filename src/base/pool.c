@@ -284,20 +284,20 @@ static void run_open(hn_crew *crew) {
 
 /* In this thread alone, in parts between which the stop is asked. */
 static void run_alone(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
-  hn_pool_log *log = pool && pool->log && !pool->log->inside ? pool->log : NULL;
-  const int64_t begin_ns = log ? hn_clock_ns() : 0;
-  int64_t done = 0;
-  if (log) log->inside = true;
   const int64_t grains = (count - 1) / grain + 1, parts = pool && hn_stop_armed(pool->stop) ? pool->at_least : 0;
   const int64_t part = parts > 1 && grains > 1 ? ((grains - 1) / parts + 1) * grain : count;
   for (int64_t begin = 0, end; begin < count && !(pool && hn_stop_now(pool->stop)); begin = end) {
     end = count - begin <= part ? count : begin + part;
     body(arg, 0, begin, end);
-    ++done;
   }
-  if (!log) return;
-  log->inside = false;
-  log_share(log, 0, begin_ns, done);
+}
+
+/* As a share of thread 0; where there were loops inside it, those tell more: who took part. */
+static void run_alone_logged(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
+  const hn_pool_shares *own = &pool->log->of[0];
+  const int64_t before = own->count + own->dropped, begin_ns = hn_clock_ns();
+  run_alone(pool, count, grain, body, arg);
+  if (own->count + own->dropped == before) log_share(pool->log, 0, begin_ns, 1);
 }
 
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
@@ -306,7 +306,10 @@ void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body,
   const int64_t grains = (count - 1) / grain + 1;
   hn_crew *crew = pool ? pool->crew : NULL;
   if (!crew || crew->threads == 1 || grains == 1 || atomic_exchange_explicit(&crew->busy, true, memory_order_acquire)) {
-    run_alone(pool, count, grain, body, arg);
+    if (pool && pool->log && !pool->log->inside)
+      run_alone_logged(pool, count, grain, body, arg);
+    else
+      run_alone(pool, count, grain, body, arg);
     return;
   }
   const int threads = crew->threads;

@@ -25,7 +25,7 @@ typedef struct hn_pool_log {
   hn_pool_shares *of; /* one a thread */
   int threads, tag;   /* tag: the caller's */
   int64_t room;
-  bool inside; /* a loop runs: one that is started in it is a part of it */
+  bool inside; /* several threads are in a loop: one that is started in it is a part of it */
 } hn_pool_log;
 /* All it will ever need; NULL without memory. */
 hn_pool_log *hn_pool_log_create(hn_arena *arena, int threads, int64_t room);
