@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace.c - spans of runs and of builds: what lies in what, in which order, how many; steps and the gaps between
- * them are the run; each thread's shares of loops lie in their step, one behind the other. */
+/* test_trace_threads.c - spans of runs and of builds: what lies in what, in which order, how many; steps and the gaps
+ * between them are the run; each thread's shares of loops lie in their step, one behind the other. */
 #include "support/small_net.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,6 +193,48 @@ static void test_fake_clock(void **state) {
   hone_context_destroy(context);
 }
 
+/* Steps of a loop's body have no spans; their threads' shares lie in the step that runs the loop. */
+static void test_loop(void **state) {
+  (void)state;
+  static const char text[] = "graph \"g\" opset 17 {\n in %x: f32[262144]\n const %n: i64[] = [5]\n"
+                             " const %c: f32[1] = [1.0]\n %e = exp(%x)\n"
+                             " %y = loop(%n, _, %e) (%i: i64[], %go: bool[], %s: f32[262144]) {\n"
+                             "  %t = sin(%s)\n  yield %go, %t\n }\n out %y\n}\n";
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
+  hone_context *context;
+  hone_graph *graph;
+  hone_engine *engine;
+  assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
+  hone_device *device = open_device(context, "cpu", 2);
+  assert_int_equal(hone_graph_parse(context, text, strlen(text), &graph), HONE_OK);
+  assert_int_equal(hone_engine_build(context, graph, &device, 1, &options, &engine), HONE_OK);
+  record *r = &records[0];
+  hone_session *session = open_session(engine, r, 1000);
+  for (int i = 0; i < 3; ++i) assert_int_equal(hone_session_run(session), HONE_OK);
+  const hone_span *steps[16];
+  int count = 0, within = 0;
+  for (int i = 0; i < r->count; ++i) {
+    const hone_span *span = &r->spans[i];
+    if (span->kind == HONE_SPAN_RUN) count = 0;
+    if (span->kind == HONE_SPAN_STEP && count < 16) steps[count++] = span;
+    if (span->kind != HONE_SPAN_SHARE) continue;
+    bool held = false, own = false;
+    for (int s = 0; s < count; ++s) {
+      held = held || lies_in(span, steps[s]);
+      own = own || span->step == steps[s]->step;
+    }
+    assert_true(held);
+    within += !own;
+  }
+  assert_true(count > 0 && count < hone_session_step_count(session));
+  assert_true(within >= 3 * 5);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_graph_destroy(graph);
+  hone_device_close(device);
+  hone_context_destroy(context);
+}
+
 static void *run_many(void *session) {
   for (int i = 0; i < RUNS; ++i)
     if (hone_session_run(session) != HONE_OK) return session;
@@ -265,8 +307,8 @@ static void test_build(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_run), cmocka_unit_test(test_room),
-                                     cmocka_unit_test(test_fake_clock), cmocka_unit_test(test_two_sessions),
-                                     cmocka_unit_test(test_build)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_run),          cmocka_unit_test(test_room),
+                                     cmocka_unit_test(test_fake_clock),   cmocka_unit_test(test_loop),
+                                     cmocka_unit_test(test_two_sessions), cmocka_unit_test(test_build)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
