@@ -19,7 +19,7 @@ typedef enum hone_span_kind {
   HONE_SPAN_PHASE,     /* of a build: a schedule, its passes, its tuning and what that does, lowering */
   HONE_SPAN_PASS,      /* of the passes */
   HONE_SPAN_NODE,      /* of tuning: all that is measured for one node; of a fused one also its parts, as nodes in it */
-  HONE_SPAN_CANDIDATE, /* of a node: preparing a candidate, its error, and its first samples */
+  HONE_SPAN_CANDIDATE, /* of a node or a phase: preparing a candidate, its error, and its first samples */
   HONE_SPAN_SAMPLE,    /* of a candidate or a node: timed launches of a candidate */
   HONE_SPAN_KIND_COUNT
 } hone_span_kind;
