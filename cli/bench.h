@@ -3,7 +3,7 @@
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
-#include "cli.h"
+#include "trace.h"
 #include <pthread.h>
 
 enum { BENCH_PERCENTILES = 16, BENCH_MAX_STREAMS = 256 };
@@ -28,7 +28,8 @@ typedef struct bench_stream {
   hone_device *device; /* NULL: the tool's */
   hone_engine *engine; /* NULL: the model's */
   hone_session *session;
-  hone_tensor *host; /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
+  cli_trace_group *trace; /* NULL without --trace */
+  hone_tensor *host;      /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
   int in_count, out_count;
   bench_times times;
   pthread_t thread;
@@ -39,6 +40,7 @@ typedef struct bench {
   cli_tool *cli;
   const cli_model *model;
   cli_cpus cpus;
+  cli_trace trace;
   bench_stream *streams;
   int stream_count;
   pthread_mutex_t mutex; /* of what follows, which the streams' threads and the tool's meet by */

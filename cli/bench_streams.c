@@ -68,7 +68,7 @@ static int open_stream(bench_stream *s) {
     status = hone_device_open(cli->context, hone_device_kind(cli->device), 0, &s->options.options, &s->device);
     if (status == HONE_OK) status = hone_engine_share(b->model->engine, &s->device, 1, &s->engine, diag);
   }
-  if (status == HONE_OK) status = cli_open_session(cli, engine_of(s), &s->session);
+  if (status == HONE_OK) status = cli_open_traced_session(cli, engine_of(s), s->trace, &s->session);
   if (status != HONE_OK) return cli_fail(cli, status);
   const bool quiet = cli->quiet;
   if (s->number > 0) cli->quiet = true; /* the inputs are the first stream's */
@@ -90,15 +90,19 @@ int bench_open(bench *b) {
     return CLI_EXIT_NO_MEMORY;
   }
   b->stream_count = b->cpus.streams;
+  code = cli_trace_open(b->cli, b->stream_count, &b->trace);
   for (int i = 0; i < b->stream_count && code == CLI_EXIT_OK; ++i) {
     b->streams[i].of = b;
     b->streams[i].number = i;
+    b->streams[i].trace = cli_trace_group_at(&b->trace, i);
+    cli_trace_turn(b->streams[i].trace, false);
     code = open_stream(&b->streams[i]);
   }
   return code;
 }
 
 void bench_close(bench *b) {
+  cli_trace_close(&b->trace);
   for (int i = 0; i < b->stream_count; ++i) {
     bench_stream *s = &b->streams[i];
     for (int t = 0; s->host && t < s->in_count + s->out_count; ++t) hone_tensor_free(b->cli->context, &s->host[t]);
@@ -192,6 +196,7 @@ static void *stream_main(void *argument) {
   const bool stop = b->stop;
   pthread_mutex_unlock(&b->mutex);
   if (s->code == CLI_EXIT_OK && !stop) s->code = measure(s);
+  if (s->code == CLI_EXIT_OK && !stop) s->code = cli_trace_runs(b->cli, s->trace);
   return NULL;
 }
 
@@ -251,6 +256,7 @@ int bench_measure(bench *b) {
     only->code = cli_run_for(b->cli, only->session, cli_real(b->cli, "warmUp", 200), 1, NULL);
     begin(b);
     if (only->code == CLI_EXIT_OK) only->code = measure(only);
+    if (only->code == CLI_EXIT_OK) only->code = cli_trace_runs(b->cli, only->trace);
     return gather(b);
   }
   return run_threads(b) ? gather(b) : CLI_EXIT_DEVICE;

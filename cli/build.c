@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build.c - a graph built into an engine with the options of the command line. */
-#include "cli.h"
+#include "trace.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +143,10 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .max_error = cli_real(cli, "max-error", 0),
                                   .progress = cli_progress,
                                   .progress_user = cli};
+  if (model->trace) {
+    options->on_span = cli_trace_span;
+    options->on_span_user = model->trace;
+  }
   if (options->time_budget_ms > 0) options->stop_timing = cli_interrupt_flag();
   if (options->timing_cache_only && !options->timing_cache_path)
     return cli_usage_error(cli, "--timing-cache-only requires --timing-cache FILE");

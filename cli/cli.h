@@ -204,6 +204,7 @@ typedef struct cli_model {
   int run_profile; /* of them, those of this profile are the shapes to run at; -1: all, the last one given first */
   double build_ms; /* 0 when loaded */
   bool plain;      /* build the graph as it was imported, by the reference alone */
+  struct cli_trace_group *trace; /* where the build's spans go; NULL: nowhere (trace.h) */
 } cli_model;
 /* Exit code; messages are said. Closing is right after every outcome. */
 int cli_open_model(cli_tool *cli, cli_model *model);

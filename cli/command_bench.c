@@ -59,6 +59,7 @@ static int run(cli_tool *cli, bench *b) {
   int code = look(cli, b->model);
   if (code == CLI_EXIT_OK) code = bench_open(b);
   if (code == CLI_EXIT_OK) code = bench_measure(b);
+  if (code == CLI_EXIT_OK) code = cli_trace_write(&b->trace);
   if (code != CLI_EXIT_OK) return code;
   hone_session *first = b->streams[0].session;
   if (!cli_has(cli, "json")) bench_print_averages(cli, &b->all);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_build.c - hone build: a model tuned for this machine and written as an engine. */
 #include "debug.h"
+#include "trace.h"
 #include <math.h>
 #include <string.h>
 
 const cli_option cli_build_command_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"trace", CLI_TEXT, "FILE",
+     .doc = "write what the build did when, pass by pass and candidate by candidate, for Perfetto or chrome://tracing",
+     .writes = CLI_WRITES_FILE},
     {"markDebug", CLI_LIST, "NAME,NAME",
      .doc = "check that hone run can show these values (--debug-tensor); they need no marks in an engine"},
     {"machine", CLI_TEXT, "amx|avx512|avx2|c",
@@ -110,22 +114,28 @@ static int build(cli_tool *cli, cli_model *model) {
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
   if (kind == CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is already an engine", path);
+  int64_t begin_ns = cli_trace_now();
   hone_status status = cli_load_graph(cli, path, &model->graph);
   if (status != HONE_OK) return cli_fail(cli, status);
+  cli_trace_phase(model->trace, "import", begin_ns);
   hone_port_info ports[CLI_MAX_INPUTS];
   const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
   code = cli_read_shapes(cli, "shapes", ports, count, model->shapes, &model->shape_count);
   if (code == CLI_EXIT_OK) code = cli_check_types(cli, model);
   if (code == CLI_EXIT_OK) code = cli_read_inputs(cli, ports, count, model);
+  begin_ns = cli_trace_now();
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
+  cli_trace_phase(model->trace, "building", begin_ns);
   if (code == CLI_EXIT_OK && cli_has(cli, "markDebug")) code = check_marks(cli, model);
   if (code != CLI_EXIT_OK) return code;
   if (cli->machine) {
     print_result(cli, model, cli->machine);
     return cli_layer_info(cli, model->engine);
   }
+  begin_ns = cli_trace_now();
   status = hone_engine_save(model->engine, output, hone_context_diagnostics(cli->context));
   if (status != HONE_OK) return cli_fail(cli, status);
+  cli_trace_phase(model->trace, "writing", begin_ns);
   if (!cli_has(cli, "json") || !cli_has(cli, "dumpLayerInfo")) print_result(cli, model, output);
   warn_reference(cli, model, output);
   cli_next(cli, "hone profile %s", output);
@@ -134,7 +144,14 @@ static int build(cli_tool *cli, cli_model *model) {
 
 int cli_command_build(cli_tool *cli) {
   static cli_model model;
-  const int code = build(cli, &model);
+  cli_trace trace;
+  const int64_t begin_ns = cli_trace_now();
+  int code = cli_trace_open(cli, 1, &trace);
+  model.trace = cli_trace_group_at(&trace, 0);
+  if (code == CLI_EXIT_OK) code = build(cli, &model);
+  cli_trace_phase(model.trace, "hone build", begin_ns);
+  if (code == CLI_EXIT_OK) code = cli_trace_write(&trace);
+  cli_trace_close(&trace);
   cli_close_model(cli, &model);
   return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_profile.c - hone profile: where the time of a run goes, layer by layer. */
-#include "cli.h"
+#include "trace.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +55,7 @@ enum { PLAIN_RUNS = 1024 };
 /* What a profile is measured with. */
 typedef struct profiler {
   hone_session *session;
+  cli_trace trace;
   unsigned char *evicted; /* read and written between runs when they are to be cold; NULL: warm */
   size_t evicted_bytes;
   cli_load load;
@@ -139,7 +140,9 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   cli_report_options(cli, &options);
   int code = read_by(cli, &options.by);
   if (code != CLI_EXIT_OK) return code;
-  hone_status status = cli_open_session(cli, model->engine, &p->session);
+  code = cli_trace_open(cli, 1, &p->trace);
+  if (code != CLI_EXIT_OK) return code;
+  hone_status status = cli_open_traced_session(cli, model->engine, cli_trace_group_at(&p->trace, 0), &p->session);
   if (status != HONE_OK) return cli_fail(cli, status);
   code = cli_measure_device(cli); /* the roofs that layers are held against */
   if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, p->session);
@@ -155,7 +158,7 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
   name_next(cli, model, p->session);
-  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+  return status == HONE_OK ? cli_trace_write(&p->trace) : cli_fail(cli, status);
 }
 
 int cli_command_profile(cli_tool *cli) {
@@ -166,6 +169,7 @@ int cli_command_profile(cli_tool *cli) {
   int code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = profile(cli, &model, &p);
   free(p.evicted);
+  cli_trace_close(&p.trace);
   hone_session_destroy(p.session);
   cli_close_model(cli, &model);
   return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - the rows of commands: what each is for, which options it takes, examples. */
-#include "cli.h"
+#include "trace.h"
 
 const cli_option cli_help_options[] = {{"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"}, {0}};
 
@@ -54,10 +54,10 @@ static const cli_command bench = {
     .usage = "bench MODEL|ENGINE [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_bench_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_trt_build_options, cli_trt_bench_options, cli_load_inputs_options,
-               cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options, cli_schedule_options,
-               cli_debug_options},
+    .tables = {cli_bench_options, cli_trace_options, cli_input_options, cli_image_options, cli_model_options,
+               cli_build_options, cli_device_options, cli_trt_build_options, cli_trt_bench_options,
+               cli_load_inputs_options, cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options,
+               cli_schedule_options, cli_debug_options},
     .examples = "  hone bench model.hone\n"
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 \\\n"
                 "      --duration=5 --percentile=50,99\n"
@@ -77,13 +77,14 @@ static const cli_command profile = {
     .usage = "profile MODEL|ENGINE [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_profile_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+    .tables = {cli_profile_options, cli_trace_options, cli_input_options, cli_image_options, cli_model_options,
+               cli_build_options, cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
                cli_schedule_options},
     .examples = "  hone profile model.hone\n"
                 "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n"
                 "  hone profile model.hone --by module\n"
-                "  hone profile model.hone --cold --csv > layers.csv\n",
+                "  hone profile model.hone --cold --csv > layers.csv\n"
+                "  hone profile model.hone --trace trace.json\n",
     .run = cli_command_profile,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* support.c - the clock, seeded numbers, sessions and reports by the options. */
-#include "cli.h"
+#include "trace.h"
 #include <string.h>
 #include <time.h>
 
@@ -26,9 +26,7 @@ void cli_session_options_read(const cli_tool *cli, hone_session_options *out) {
 }
 
 hone_status cli_open_session(cli_tool *cli, hone_engine *engine, hone_session **out) {
-  hone_session_options options;
-  cli_session_options_read(cli, &options);
-  return hone_session_create(engine, &options, out, hone_context_diagnostics(cli->context));
+  return cli_open_traced_session(cli, engine, NULL, out);
 }
 
 bool cli_wants_schedule(const cli_tool *cli, int *out_schedule) {

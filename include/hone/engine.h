@@ -5,6 +5,7 @@
 
 #include <hone/device.h>
 #include <hone/graph.h>
+#include <hone/span.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,6 +83,9 @@ typedef struct hone_build_options {
   int input_count;
   const hone_layer_type *layer_types; /* INVALID: the model has no such node */
   int layer_type_count;
+  /* Called from the building thread when a span ends, so those inside it come first. Must not call back. NULL: none. */
+  hone_span_fn on_span;
+  void *on_span_user;
 } hone_build_options;
 
 /* Builds an engine from a graph.

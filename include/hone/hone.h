@@ -9,5 +9,6 @@
 #include <hone/plugin.h>
 #include <hone/report.h>
 #include <hone/session.h>
+#include <hone/span.h>
 #include <hone/tensor_io.h>
 #endif

@@ -84,10 +84,16 @@ typedef struct hone_step_profile {
   const char *name, *op, *provider, *tactic;
   double mean_ns, min_ns, max_ns, median_ns, p99_ns;
   hone_cost cost;
-  bool reference; /* ran on the reference backend */
+  bool reference;   /* ran on the reference backend */
+  int origin_count; /* nodes of the model that the step stands for */
+  const char *const *origins;
+  int in_count, out_count;
 } hone_step_profile;
 HONE_API int hone_session_step_count(const hone_session *session);
 HONE_API hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile);
+/* What a step read or wrote in the last run, as it lies in memory: inputs from port 0, then outputs; INVALID: there is
+ * no such port. kind ABSENT: an input that was left out. Dims of what did not run may be negative. */
+HONE_API hone_status hone_session_step_type(const hone_session *session, int index, int port, hone_type *out_type);
 
 /* Checks the weights' hashes, then runs every step alone against the reference, on seeded inputs at the opt shapes, and
  * reports the errors (4,096 elements each, or all). Weights that the engine holds only packed for a kernel are replaced

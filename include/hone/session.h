@@ -4,6 +4,7 @@
 #define HONE_SESSION_H
 
 #include <hone/engine.h>
+#include <hone/span.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,9 +29,10 @@ typedef struct hone_session_options {
   bool profile;              /* measure every step from the start; see hone_session_set_profile */
   int instance_cache;        /* prepared shapes kept, at most 65536; 0: 4 */
   uint64_t heap_limit_bytes; /* for extents known only after running; 0: 1 GiB */
-  /* Called after every run while profiling, in step order. Must not call back into the session. */
-  void (*on_step)(void *user, const char *step_name, double elapsed_ns);
-  void *on_step_user;
+  /* Called after every run while profiling, by the thread that ran: the run, its steps in their order, then what each
+   * thread's shares of loops were (trace_shares), thread after thread. Must not call back into the session. */
+  hone_span_fn on_span;
+  void *on_span_user;
   bool no_replay; /* launch every step anew, also on devices that can replay what was recorded */
   /* An engine with several schedules runs shapes by the one that takes them and was tuned nearest to them: the least
    * sum of |log(dim/opt)|. one_schedule: only schedule number `schedule`, and shapes outside its range are refused. */
@@ -47,6 +49,9 @@ typedef struct hone_session_options {
   void *on_tap_user;
   int64_t deadline_ms; /* a call taking longer ends with LIMIT, counted from its beginning; 0: none */
   const void *cancel;  /* const atomic_bool *: set by any thread to end the running call with CANCELLED. Borrowed. */
+  /* While profiling, room for so many shares of loops in each thread of a CPU's pool, at most 2^20: 32 bytes each, made
+   * when profiling is turned on and used again in each run. What finds no room is counted. 0: none are recorded. */
+  int trace_shares;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,

@@ -37,6 +37,7 @@ typedef struct build_state {
   hn_schedules *schedules;
   hn_ledger ledger;
   hn_text ledger_text;
+  hn_spans spans;
   double spread; /* the largest of the schedules' */
 } build_state;
 
@@ -79,6 +80,7 @@ static hone_status optimise(const build_state *b, making *m) {
                      .graph = m->graph,
                      .target = options->reference_only ? NULL : &target,
                      .builds = true,
+                     .spans = b->spans,
                      .log = &m->log};
   const char *after = NULL;
   if (options->passes) {
@@ -98,9 +100,13 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   const hn_float_mode before = hn_float_mode_flush(flush);
   hn_accuracy accuracy = {.context = b->context, .options = b->options, .graph = m->graph, .ranges = &m->ranges};
   const hn_judge judge = hn_accuracy_begin(&accuracy);
+  int64_t begin_ns = hn_span_begin(&b->spans);
   hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges, &judge, &m->choices);
   hn_accuracy_end(&accuracy);
+  hn_span_end(&b->spans, HONE_SPAN_PHASE, "tuning", begin_ns, 1);
+  begin_ns = hn_span_begin(&b->spans);
   if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
+  hn_span_end(&b->spans, HONE_SPAN_PHASE, "lowering", begin_ns, 1);
   hn_float_mode_set(before);
   return status;
 }
@@ -108,7 +114,9 @@ static hone_status tune_and_lower(build_state *b, making *m) {
 /* To where the shapes have been asked of every operator: no shape is refused later. */
 static hone_status shape(const build_state *b, making *m) {
   HN_TRY(fix_static_dims(m->graph, &m->ranges));
+  const int64_t begin_ns = hn_span_begin(&b->spans);
   HN_TRY(optimise(b, m));
+  hn_span_end(&b->spans, HONE_SPAN_PHASE, "passes", begin_ns, 1);
   return hn_profiles_try(b->context, m->graph, &m->ranges, &m->arena);
 }
 
@@ -142,7 +150,10 @@ static hone_status make(build_state *b, int profile, making *m) {
 static hone_status make_schedule(build_state *b, int profile) {
   making m = {0};
   hn_arena_init(&m.arena, b->context->allocator);
+  b->spans.schedule = profile;
+  const int64_t begin_ns = hn_span_begin(&b->spans);
   const hone_status status = make(b, profile, &m);
+  hn_span_end(&b->spans, HONE_SPAN_PHASE, "schedule", begin_ns, 1);
   forget(&m);
   return status;
 }
@@ -290,7 +301,8 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   hone_pass_options passes;
   HN_TRY(take_options(&context->diag, given, &options, &passes));
   hn_call_begin(context);
-  build_state b = {.context = context, .options = &options, .graph = graph};
+  build_state b = {
+      .context = context, .options = &options, .graph = graph, .spans = {options.on_span, options.on_span_user, 0}};
   hn_text_init(&b.ledger_text, context->allocator);
   const hone_status status = build(&b, devices, device_count, out_engine);
   hn_schedules_destroy(b.schedules);

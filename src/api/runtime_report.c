@@ -187,27 +187,38 @@ hone_status hone_session_step(const hone_session *session, int index, hone_step_
   if (!session) return HONE_INVALID;
   const hn_plan *plan = latest_plan(session);
   if (index < 0 || index >= plan->step_count || !session->samples) return HONE_INVALID;
-  hn_arena arena;
-  hn_arena_init(&arena, session->allocator);
-  hn_trace trace;
-  const hone_status status = hn_session_trace(session, session->schedule, &arena, &trace, NULL);
-  if (status == HONE_OK) {
-    const hn_plan_step *step = &plan->steps[index];
-    const hn_trace_step *times = &trace.steps[index];
-    *out_profile = (hone_step_profile){.name = step->name,
-                                       .op = hn_step_type(step),
-                                       .provider = step->provider,
-                                       .tactic = step->tactic ? step->tactic->name : NULL,
-                                       .mean_ns = times->runs ? times->total_ns / (double)times->runs : 0,
-                                       .min_ns = times->min_ns,
-                                       .max_ns = times->max_ns,
-                                       .median_ns = times->median_ns,
-                                       .p99_ns = times->p99_ns,
-                                       .cost = step_work(session, plan, step).cost,
-                                       .reference = hn_step_is_reference(step)};
-  }
-  hn_arena_deinit(&arena);
-  return status;
+  hn_trace_step times;
+  HN_TRY(hn_session_trace_step(session, session->schedule, index, &times, NULL));
+  const hn_plan_step *step = &plan->steps[index];
+  *out_profile = (hone_step_profile){.name = step->name,
+                                     .op = hn_step_type(step),
+                                     .provider = step->provider,
+                                     .tactic = step->tactic ? step->tactic->name : NULL,
+                                     .mean_ns = times.runs ? times.total_ns / (double)times.runs : 0,
+                                     .min_ns = times.min_ns,
+                                     .max_ns = times.max_ns,
+                                     .median_ns = times.median_ns,
+                                     .p99_ns = times.p99_ns,
+                                     .cost = step_work(session, plan, step).cost,
+                                     .reference = hn_step_is_reference(step),
+                                     .origin_count = step->origin_count,
+                                     .origins = step->origins,
+                                     .in_count = step->in_count,
+                                     .out_count = step->out_count};
+  return HONE_OK;
+}
+
+hone_status hone_session_step_type(const hone_session *session, int index, int port, hone_type *out_type) {
+  if (!out_type) return HONE_INVALID;
+  *out_type = (hone_type){0};
+  if (!session || !session->current) return HONE_INVALID;
+  const hn_plan *plan = session->current->plan;
+  if (index < 0 || index >= plan->step_count || port < 0) return HONE_INVALID;
+  const hn_plan_step *step = &plan->steps[index];
+  if (port >= step->in_count + step->out_count) return HONE_INVALID;
+  const int t = port < step->in_count ? step->in[port] : step->out[port - step->in_count];
+  if (t >= 0) *out_type = session->current->tensors[t].type;
+  return HONE_OK;
 }
 
 void hone_isa_text(uint32_t isa, char *out, size_t room) {

@@ -63,6 +63,7 @@ struct hn_crew {
   int64_t range_items;
   hn_float_mode float_mode; /* the caller's, which all threads work in */
   hn_stop *stop_loop;       /* NULL: nothing ends it early */
+  hn_pool_log *log;         /* NULL: nobody wants to know who did what */
 
   _Alignas(64) atomic_uint_fast64_t gate;
 };
@@ -75,17 +76,52 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void claim_ranges(hn_crew *crew, int number) {
+hn_pool_log *hn_pool_log_create(hn_arena *arena, int threads, int64_t room) {
+  hn_pool_log *log = HN_NEW(arena, hn_pool_log, 1);
+  hn_pool_shares *of = HN_NEW(arena, hn_pool_shares, threads);
+  for (int t = 0; of && t < threads; ++t)
+    if (!(of[t].items = HN_NEW(arena, hn_pool_share, room))) return NULL;
+  if (!log || !of) return NULL;
+  *log = (hn_pool_log){.of = of, .threads = threads, .room = room};
+  return log;
+}
+
+void hn_pool_log_clear(hn_pool_log *log) {
+  for (int t = 0; t < log->threads; ++t) log->of[t].count = log->of[t].dropped = 0;
+}
+
+static void log_share(hn_pool_log *log, int number, int64_t begin_ns, int64_t ranges) {
+  hn_pool_shares *own = &log->of[number];
+  if (own->count == log->room) {
+    ++own->dropped;
+    return;
+  }
+  own->items[own->count++] =
+      (hn_pool_share){.begin_ns = begin_ns, .end_ns = hn_clock_ns(), .ranges = ranges, .tag = log->tag};
+}
+
+/* How many. */
+static int64_t claim_ranges(hn_crew *crew, int number) {
+  int64_t claimed = 0;
   for (int i = 0; i < crew->threads; ++i) {
     section *from = &crew->sections[(number + i) % crew->threads];
     while (atomic_load_explicit(&from->next_range, memory_order_relaxed) < from->range_count) {
-      if (hn_stop_now(crew->stop_loop)) return;
+      if (hn_stop_now(crew->stop_loop)) return claimed;
       const int64_t range = atomic_fetch_add_explicit(&from->next_range, 1, memory_order_relaxed);
       if (range >= from->range_count) break;
       const int64_t begin = from->begin + range * crew->range_items, left = from->end - begin;
       crew->body(crew->arg, number, begin, begin + (left < crew->range_items ? left : crew->range_items));
+      ++claimed;
     }
   }
+  return claimed;
+}
+
+/* A thread's share of the loop that runs. */
+static void take_share(hn_crew *crew, int number) {
+  hn_pool_log *log = crew->log;
+  const int64_t begin_ns = log ? hn_clock_ns() : 0, claimed = claim_ranges(crew, number);
+  if (log && claimed > 0) log_share(log, number, begin_ns, claimed);
 }
 
 static bool is_news(uint64_t gate, uint64_t loop_done) { return (gate & GATE_OPEN) && gate / GATE_LOOP != loop_done; }
@@ -127,7 +163,7 @@ static void *worker_main(void *arg) {
     if (gate & GATE_OPEN) {
       loop_done = gate / GATE_LOOP;
       hn_float_mode_set(crew->float_mode);
-      claim_ranges(crew, self->number);
+      take_share(crew, self->number);
     }
     atomic_fetch_sub_explicit(&crew->gate, 1, memory_order_release);
   }
@@ -234,7 +270,7 @@ static void run_open(hn_crew *crew) {
     pthread_cond_broadcast(&crew->wake);
     pthread_mutex_unlock(&crew->mutex);
   }
-  claim_ranges(crew, 0);
+  take_share(crew, 0);
   uint64_t gate = atomic_fetch_and_explicit(&crew->gate, ~GATE_OPEN, memory_order_acq_rel);
   for (int pauses = 0; gate & GATE_INSIDE; gate = atomic_load_explicit(&crew->gate, memory_order_acquire)) {
     if (pauses < PAUSES_BEFORE_YIELD) {
@@ -256,13 +292,24 @@ static void run_alone(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body 
   }
 }
 
+/* As a share of thread 0; where there were loops inside it, those tell more: who took part. */
+static void run_alone_logged(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
+  const hn_pool_shares *own = &pool->log->of[0];
+  const int64_t before = own->count + own->dropped, begin_ns = hn_clock_ns();
+  run_alone(pool, count, grain, body, arg);
+  if (own->count + own->dropped == before) log_share(pool->log, 0, begin_ns, 1);
+}
+
 void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body, void *arg) {
   if (count <= 0) return;
   if (grain < 1) grain = 1;
   const int64_t grains = (count - 1) / grain + 1;
   hn_crew *crew = pool ? pool->crew : NULL;
   if (!crew || crew->threads == 1 || grains == 1 || atomic_exchange_explicit(&crew->busy, true, memory_order_acquire)) {
-    run_alone(pool, count, grain, body, arg);
+    if (pool && pool->log && !pool->log->inside)
+      run_alone_logged(pool, count, grain, body, arg);
+    else
+      run_alone(pool, count, grain, body, arg);
     return;
   }
   const int threads = crew->threads;
@@ -272,6 +319,8 @@ void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body,
   crew->arg = arg;
   crew->float_mode = hn_float_mode_get();
   crew->stop_loop = hn_stop_armed(pool->stop) ? pool->stop : NULL;
+  crew->log = pool->log;
+  if (crew->log) crew->log->inside = true;
   crew->range_items = ((grains - 1) / ranges + 1) * grain;
   if (crew->range_items > count) crew->range_items = count;
   int64_t done = 0; /* grains * threads may be more than an int64_t holds */
@@ -284,5 +333,6 @@ void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body,
     atomic_store_explicit(&part->next_range, 0, memory_order_relaxed);
   }
   run_open(crew);
+  if (crew->log) crew->log->inside = false;
   atomic_store_explicit(&crew->busy, false, memory_order_release);
 }

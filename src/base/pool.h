@@ -9,11 +9,34 @@
 #include "base/memory.h"
 #include "base/stop.h"
 
+/* What each thread of a pool did of its loops: one list a thread, which it alone writes while a loop runs. Read and
+ * cleared between loops, by who runs them. */
+typedef struct hn_pool_share {
+  int64_t begin_ns, end_ns;
+  int64_t ranges; /* of the loop */
+  int tag;        /* the log's, as it was then */
+} hn_pool_share;
+typedef struct hn_pool_shares {
+  hn_pool_share *items;
+  int64_t count, dropped; /* dropped: beyond the room */
+  char apart[64];         /* no two threads write to one cache line */
+} hn_pool_shares;
+typedef struct hn_pool_log {
+  hn_pool_shares *of; /* one a thread */
+  int threads, tag;   /* tag: the caller's */
+  int64_t room;
+  bool inside; /* several threads are in a loop: one that is started in it is a part of it */
+} hn_pool_log;
+/* All it will ever need; NULL without memory. */
+hn_pool_log *hn_pool_log_create(hn_arena *arena, int threads, int64_t room);
+void hn_pool_log_clear(hn_pool_log *log);
+
 /* Some threads, and who asks them: a stream copies its device's pool and gives it a stop of its own. */
 typedef struct hn_pool {
   struct hn_crew *crew;
   hn_stop *stop;    /* asked between ranges; what is left is skipped. NULL: never */
   int64_t at_least; /* ranges of each loop, as far as its grain allows: long launches look at stop more often; 0: few */
+  hn_pool_log *log; /* of loops that are run by this copy; NULL: none */
 } hn_pool;
 
 /* threads >= 1 counts the caller. cpus may be NULL; the caller's own thread is never pinned.

@@ -221,3 +221,19 @@ void hn_replay_forget(hone_device *device, hone_replay *replay) {
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {
   if (hn_is_host_unit(device)) stream->pool.stop = stop;
 }
+
+void hn_stream_logs(hone_device *device, hone_stream *stream, hn_pool_log *log) {
+  if (hn_is_host_unit(device)) stream->pool.log = log;
+}
+
+hone_status hn_stream_time(hone_device *device, hone_stream *stream, int slot, int base, int64_t base_ns,
+                           int64_t *out_ns) {
+  double elapsed_ns;
+  if (hn_is_host_unit(device) && !device->unit->fake_clock) { /* read from that very clock */
+    *out_ns = (int64_t)stream->marks_ns[slot];
+    return HONE_OK;
+  }
+  HN_TRY(hn_stream_between(device, stream, base, slot, &elapsed_ns));
+  *out_ns = base_ns + (int64_t)elapsed_ns;
+  return HONE_OK;
+}

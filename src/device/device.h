@@ -101,6 +101,14 @@ typedef struct hn_prepared {
 /* What ends the launches on a stream early: hn_stop_check() tells when one was. Devices of their own finish what was
  * launched. */
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop);
+/* Where the host's threads note their shares of the stream's loops; NULL: nowhere. Streams of devices of their own have
+ * no such threads. */
+struct hn_pool_log;
+void hn_stream_logs(hone_device *device, hone_stream *stream, struct hn_pool_log *log);
+/* When a mark was passed, on hn_clock_ns(). base: a mark that was passed, or put into the device's queue, at base_ns.
+ */
+hone_status hn_stream_time(hone_device *device, hone_stream *stream, int slot, int base, int64_t base_ns,
+                           int64_t *out_ns);
 hone_status hn_prepare(hone_device *device, const hone_query *query, hn_prepared *out, hone_diagnostics *diag);
 /* Into how many parts a launch is to be cut so that each takes some milliseconds; 0: it is short, or its extents are
  * not known. */

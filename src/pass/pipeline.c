@@ -215,12 +215,14 @@ static hone_status run_pass(hn_pass_run *run, const hn_pass *pass) {
   const int64_t total = run->changes;
   run->changes = 0;
   HN_TRY(hn_check_stop(run->context));
+  const int64_t begin_ns = hn_span_begin(&run->spans);
   const hone_status status =
       pass->rewrites ? hn_rewrite_run(run, pass->rewrites, pass->repeat, pass->name) : pass->run(run);
   if (status != HONE_OK) return hone_note(&run->context->diag, status, "in pass %s", pass->name);
   if (VERIFIES) HN_TRY_NOTE(&run->context->diag, hn_graph_verify(run->graph), "after pass %s", pass->name);
   hn_log(run->context, HONE_LOG_VERBOSE, "%s: %lld %s", pass->name, (long long)run->changes,
          pass->rewrites ? "rules fired" : "changes");
+  hn_span_end(&run->spans, HONE_SPAN_PASS, pass->name, begin_ns, run->changes);
   run->changes += total;
   return HONE_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef HN_PASS_PIPELINE_H
 #define HN_PASS_PIPELINE_H
 
+#include "base/span.h"
 #include "ir/graph.h"
 #include "ir/log.h"
 #include "tensor/target.h"
@@ -19,6 +20,7 @@ typedef struct hn_pass_run {
   bool builds;      /* an engine is built of it: what lowering relies on runs also behind `after` */
   hn_pass_log *log; /* may be NULL */
   int64_t changes;  /* counted by the pass */
+  hn_spans spans;   /* one a pass; tell NULL: nobody listens */
 } hn_pass_run;
 
 /* A pass: either a function or a list of rewrites for the engine. */

@@ -59,5 +59,8 @@ const void *hn_engine_weight(const hone_engine *engine, int device, uint64_t off
 /* A trace of a schedule's profiled runs since the last reset; arrays live in the arena. INVALID when there was none. */
 hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena *arena, hn_trace *out,
                              hone_diagnostics *diag);
+/* One step of it. */
+hone_status hn_session_trace_step(const hone_session *session, int schedule, int step, hn_trace_step *out,
+                                  hone_diagnostics *diag);
 
 #endif

@@ -78,6 +78,7 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
     }
     if (session->profiling) {
       const int device = plan->steps[s].device;
+      if (session->pool_log) session->pool_log->tag = s;
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s));
     }
     const int messages = session->diag.count;

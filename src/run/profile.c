@@ -1,8 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c - times of steps: marks around each, read after the run; medians over the latest samples. */
+/* profile.c - times of steps: marks around each, read after the run; medians over the latest samples; spans of the run,
+ * its steps and the threads' shares of their loops for who listens. */
 #include "run/session.h"
 #include <stdlib.h>
 #include <string.h>
+
+static void set_log(hone_session *session, hn_pool_log *log) {
+  for (int d = 0; d < session->engine->device_count; ++d)
+    hn_stream_logs(session->engine->devices[d], session->streams[d], log);
+}
+
+/* The threads of the engine's devices that work in the host's memory. */
+static hone_status make_log(hone_session *session) {
+  if (session->pool_log || session->options.trace_shares == 0 || !session->options.on_span) return HONE_OK;
+  int threads = 1;
+  for (int d = 0; d < session->engine->device_count; ++d) {
+    const hone_device *device = session->engine->devices[d];
+    if (hn_is_host_unit(device) && device->facts.threads > threads) threads = device->facts.threads;
+  }
+  session->pool_log = hn_pool_log_create(&session->arena, threads, session->options.trace_shares);
+  return session->pool_log ? HONE_OK : HN_FAIL_MEMORY(&session->diag);
+}
 
 hone_status hn_profile_start(hone_session *session) {
   const hn_schedules *schedules = session->engine->schedules;
@@ -17,11 +35,26 @@ hone_status hn_profile_start(hone_session *session) {
   }
   for (int k = 0; k < schedules->count; ++k)
     memset(session->samples[k], 0, (size_t)(schedules->plans[k]->step_count + 1) * sizeof **session->samples);
+  HN_TRY(make_log(session));
+  set_log(session, session->pool_log);
   session->profiling = true;
   return HONE_OK;
 }
 
-void hn_profile_stop(hone_session *session) { session->profiling = false; }
+void hn_profile_stop(hone_session *session) {
+  set_log(session, NULL);
+  session->profiling = false;
+}
+
+/* The mark behind those of all steps. */
+static int base_mark(const hone_session *session) { return 2 * session->current->plan->step_count; }
+
+hone_status hn_profile_begin(hone_session *session) {
+  if (session->pool_log) hn_pool_log_clear(session->pool_log);
+  for (int d = 0; session->options.on_span && d < session->engine->device_count; ++d)
+    HN_TRY(hn_stream_mark(session->engine->devices[d], session->streams[d], base_mark(session)));
+  return HONE_OK;
+}
 
 static void add_sample(hn_step_samples *samples, double elapsed_ns) {
   if (samples->runs == 0 || elapsed_ns < samples->min_ns) samples->min_ns = elapsed_ns;
@@ -31,7 +64,70 @@ static void add_sample(hn_step_samples *samples, double elapsed_ns) {
   ++samples->runs;
 }
 
-hone_status hn_profile_collect(hone_session *session, double run_ns) {
+static hone_status step_times(const hone_session *session, int at, int64_t run_begin_ns, int64_t *out_begin_ns,
+                              int64_t *out_end_ns) {
+  const int d = session->current->plan->steps[at].device, base = base_mark(session);
+  hone_device *device = session->engine->devices[d];
+  HN_TRY(hn_stream_time(device, session->streams[d], 2 * at, base, run_begin_ns, out_begin_ns));
+  return hn_stream_time(device, session->streams[d], 2 * at + 1, base, run_begin_ns, out_end_ns);
+}
+
+static void tell(const hone_session *session, hone_span span) {
+  span.run = session->runs;
+  span.schedule = session->current->schedule;
+  session->options.on_span(session->options.on_span_user, &span);
+}
+
+static int64_t dropped_shares(const hn_pool_log *log) {
+  int64_t dropped = 0;
+  for (int t = 0; log && t < log->threads; ++t) dropped += log->of[t].dropped;
+  return dropped;
+}
+
+/* A device's own clock may end its last step behind what the host's says of the run: the run ends with it then. */
+static hone_status tell_run(const hone_session *session, int64_t begin_ns, int64_t end_ns) {
+  const hn_plan *plan = session->current->plan;
+  const hn_plan_block *block = &plan->blocks[0];
+  int64_t step_begin_ns, step_end_ns;
+  for (int at = block->first_step; at < block->first_step + block->step_count; ++at) {
+    HN_TRY(step_times(session, at, begin_ns, &step_begin_ns, &step_end_ns));
+    if (step_end_ns > end_ns) end_ns = step_end_ns;
+  }
+  tell(session, (hone_span){.kind = HONE_SPAN_RUN,
+                            .name = session->engine->schedules->name,
+                            .begin_ns = begin_ns,
+                            .end_ns = end_ns,
+                            .step = -1,
+                            .device = -1,
+                            .dropped = dropped_shares(session->pool_log)});
+  for (int at = block->first_step; at < block->first_step + block->step_count; ++at) {
+    HN_TRY(step_times(session, at, begin_ns, &step_begin_ns, &step_end_ns));
+    const hn_plan_step *step = &plan->steps[at];
+    tell(session, (hone_span){.kind = HONE_SPAN_STEP,
+                              .name = step->name,
+                              .begin_ns = step_begin_ns,
+                              .end_ns = step_end_ns,
+                              .step = at,
+                              .device = step->device,
+                              .queued = !hn_is_host_unit(session->engine->devices[step->device])});
+  }
+  const hn_pool_log *log = session->pool_log;
+  for (int t = 0; log && t < log->threads; ++t)
+    for (int64_t i = 0; i < log->of[t].count; ++i) {
+      const hn_pool_share *share = &log->of[t].items[i];
+      tell(session, (hone_span){.kind = HONE_SPAN_SHARE,
+                                .name = plan->steps[share->tag].name,
+                                .begin_ns = share->begin_ns,
+                                .end_ns = share->end_ns,
+                                .step = share->tag,
+                                .device = plan->steps[share->tag].device,
+                                .thread = t,
+                                .parts = share->ranges});
+    }
+  return HONE_OK;
+}
+
+hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns) {
   const hn_plan *plan = session->current->plan;
   hn_step_samples *samples = session->samples[session->current->schedule];
   for (int s = 0; s < plan->blocks[0].step_count; ++s) {
@@ -40,11 +136,9 @@ hone_status hn_profile_collect(hone_session *session, double run_ns) {
     HN_TRY(
         hn_stream_between(session->engine->devices[device], session->streams[device], 2 * at, 2 * at + 1, &elapsed_ns));
     add_sample(&samples[at], elapsed_ns);
-    if (session->options.on_step)
-      session->options.on_step(session->options.on_step_user, plan->steps[at].name, elapsed_ns);
   }
-  add_sample(&samples[plan->step_count], run_ns);
-  return HONE_OK;
+  add_sample(&samples[plan->step_count], (double)(end_ns - begin_ns));
+  return session->options.on_span ? tell_run(session, begin_ns, end_ns) : HONE_OK;
 }
 
 static int compare_floats(const void *a, const void *b) {
@@ -64,30 +158,49 @@ static void percentiles(const hn_step_samples *samples, float *sorted, double *o
   *out_p99_ns = (double)sorted[(99 * count + 99) / 100 - 1];
 }
 
+static hone_status find_samples(const hone_session *session, int schedule, const hn_step_samples **out,
+                                hone_diagnostics *diag) {
+  *out = session->samples ? session->samples[schedule] : NULL;
+  if (!*out || (*out)[session->engine->schedules->plans[schedule]->step_count].runs == 0)
+    return HN_FAIL(diag, HONE_INVALID, "nothing was profiled: turn profiling on and run first");
+  return HONE_OK;
+}
+
+static hn_trace_step summarize(const hn_step_samples *samples, int step) {
+  float sorted[HN_PROFILE_SAMPLES];
+  hn_trace_step out = {.step = step,
+                       .runs = samples->runs,
+                       .total_ns = samples->total_ns,
+                       .min_ns = samples->min_ns,
+                       .max_ns = samples->max_ns};
+  percentiles(samples, sorted, &out.median_ns, &out.p99_ns);
+  return out;
+}
+
+hone_status hn_session_trace_step(const hone_session *session, int schedule, int step, hn_trace_step *out,
+                                  hone_diagnostics *diag) {
+  const hn_step_samples *samples;
+  HN_TRY(find_samples(session, schedule, &samples, diag));
+  *out = summarize(&samples[step], step);
+  return HONE_OK;
+}
+
 hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena *arena, hn_trace *out,
                              hone_diagnostics *diag) {
   const hn_plan *plan = session->engine->schedules->plans[schedule];
-  const hn_step_samples *samples = session->samples ? session->samples[schedule] : NULL;
+  const hn_step_samples *samples;
   *out = (hn_trace){0};
-  if (!samples || samples[plan->step_count].runs == 0)
-    return HN_FAIL(diag, HONE_INVALID, "nothing was profiled: turn profiling on and run first");
-  float sorted[HN_PROFILE_SAMPLES];
+  HN_TRY(find_samples(session, schedule, &samples, diag));
   hn_trace_step *steps = HN_NEW(arena, hn_trace_step, plan->step_count);
   if (!steps) return HN_FAIL_MEMORY(diag);
-  for (int s = 0; s < plan->step_count; ++s) {
-    steps[s] = (hn_trace_step){.step = s,
-                               .runs = samples[s].runs,
-                               .total_ns = samples[s].total_ns,
-                               .min_ns = samples[s].min_ns,
-                               .max_ns = samples[s].max_ns};
-    percentiles(&samples[s], sorted, &steps[s].median_ns, &steps[s].p99_ns);
-  }
-  const hn_step_samples *whole = &samples[plan->step_count];
+  for (int s = 0; s < plan->step_count; ++s) steps[s] = summarize(&samples[s], s);
+  const hn_trace_step whole = summarize(&samples[plan->step_count], plan->step_count);
   *out = (hn_trace){.schedule = schedule,
-                    .runs = whole->runs,
+                    .runs = whole.runs,
                     .step_count = plan->step_count,
                     .steps = steps,
-                    .total_ns = whole->total_ns};
-  percentiles(whole, sorted, &out->median_ns, &out->p99_ns);
+                    .total_ns = whole.total_ns,
+                    .median_ns = whole.median_ns,
+                    .p99_ns = whole.p99_ns};
   return HONE_OK;
 }

@@ -164,9 +164,10 @@ static hone_status allocate_session(hone_session *session) {
 
 static hone_status take_options(hone_diagnostics *diag, const hone_engine *engine, const hone_session_options *given,
                                 hone_session_options *out) {
-  HN_OPTIONS(diag, "session", given, hone_session_options, on_step_user, out);
+  HN_OPTIONS(diag, "session", given, hone_session_options, on_span_user, out);
   HN_TRY(hn_argument_range(diag, "session option instance_cache", out->instance_cache, 0, 65536));
   HN_TRY(hn_argument_range(diag, "session option deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
+  HN_TRY(hn_argument_range(diag, "session option trace_shares", out->trace_shares, 0, 1 << 20));
   HN_TRY(hn_argument_pointers(diag, "session option taps", out->taps, out->tap_count, INT32_MAX));
   return out->one_schedule ? hn_engine_check_schedule(engine, out->schedule, diag) : HONE_OK;
 }
@@ -323,11 +324,12 @@ static hone_status run(hone_session *session) {
     memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
   }
   const int64_t begin_ns = hn_clock_ns();
+  if (session->profiling) HN_TRY(hn_profile_begin(session));
   HN_TRY(hn_taps_fire(session, instance, -1));
   HN_TRY(hn_interpret(session, instance, 0));
   for (int d = 0; d < plan->device_count; ++d)
     HN_TRY(hn_stream_wait(session->engine->devices[d], session->streams[d], &session->diag));
-  return session->profiling ? hn_profile_collect(session, (double)(hn_clock_ns() - begin_ns)) : HONE_OK;
+  return session->profiling ? hn_profile_collect(session, begin_ns, hn_clock_ns()) : HONE_OK;
 }
 
 hone_status hone_session_run(hone_session *session) {

@@ -5,6 +5,7 @@
 
 #include "base/float_mode.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "run/engine.h"
 #include "run/tap.h"
 
@@ -90,6 +91,7 @@ struct hone_session {
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
   bool profiling;
+  hn_pool_log *pool_log;     /* of shares of loops; NULL: none are recorded */
   hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
 };
 
@@ -119,7 +121,9 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
 
 hone_status hn_profile_start(hone_session *session);
 void hn_profile_stop(hone_session *session);
-/* Reads the marks of the run that just ended. */
-hone_status hn_profile_collect(hone_session *session, double run_ns);
+/* A run begins: what its marks are told from. */
+hone_status hn_profile_begin(hone_session *session);
+/* Reads the marks of the run that just ended, and tells its spans. */
+hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns);
 
 #endif

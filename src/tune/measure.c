@@ -100,11 +100,30 @@ static void add_sample(timing *t, double ns) {
   summarize(t);
 }
 
+/* The span is named as the ledger writes candidates. */
+static void tell_candidate(const hn_tuning *tuning, hone_span_kind kind, const hn_candidate *candidate,
+                           int64_t begin_ns, int64_t parts) {
+  if (!tuning->spans.tell) return;
+  hn_text text;
+  hn_text_init(&text, tuning->context->allocator);
+  hn_text_candidate(&text, candidate);
+  hn_span_end(&tuning->spans, kind, text.failed ? candidate->tactic->name : hn_text_string(&text), begin_ns, parts);
+  hn_text_deinit(&text);
+}
+
+static hone_status time_launches(const hn_tuning *tuning, hn_bench *bench, const timing *t, int repeat, bool warm,
+                                 double *out_elapsed_ns) {
+  const int64_t begin_ns = hn_span_begin(&tuning->spans);
+  HN_TRY(hn_bench_time(bench, t->slot, repeat, warm, out_elapsed_ns));
+  tell_candidate(tuning, HONE_SPAN_SAMPLE, t->candidate, begin_ns, repeat);
+  return HONE_OK;
+}
+
 /* The first call finds out how many launches fill a sample; when it is one, that was it. */
 static hone_status sample(const hn_tuning *tuning, hn_bench *bench, timing *t) {
   double elapsed_ns;
   if (t->repeat == 0) {
-    HN_TRY(hn_bench_time(bench, t->slot, 1, false, &elapsed_ns)); /* checking the error has just run it */
+    HN_TRY(time_launches(tuning, bench, t, 1, false, &elapsed_ns)); /* checking the error has just run it */
     const double repeat = elapsed_ns > 0 ? ceil(tuning->level->sample_ns / elapsed_ns) : 1;
     t->repeat = repeat < 1 ? 1 : repeat > 200 ? 200 : (int)repeat;
     if (t->repeat == 1) {
@@ -113,7 +132,7 @@ static hone_status sample(const hn_tuning *tuning, hn_bench *bench, timing *t) {
     }
   }
   const bool warm = t->count == 0 || t->candidate->time_low_ns < long_launch_ns;
-  HN_TRY(hn_bench_time(bench, t->slot, t->repeat, warm, &elapsed_ns));
+  HN_TRY(time_launches(tuning, bench, t, t->repeat, warm, &elapsed_ns));
   add_sample(t, elapsed_ns / t->repeat);
   return HONE_OK;
 }
@@ -312,7 +331,9 @@ static hone_status time_all(measuring *m) {
       continue;
     }
     ++m->looked_at;
+    const int64_t begin_ns = hn_span_begin(&m->tuning->spans);
     HN_TRY(look(m, t));
+    tell_candidate(m->tuning, HONE_SPAN_CANDIDATE, t->candidate, begin_ns, t->count);
   }
   HN_TRY(time_rounds(m));
   for (int i = 0; i < m->count; ++i)
@@ -338,7 +359,9 @@ static hone_status prove(hn_choices *choices, hn_choice *choice, int only) {
   if (choices->devices[choice->candidates[only].device]->facts.described) return HONE_OK;
   hn_bench *bench;
   HN_TRY(hn_bench_open(choices, choice, choices->tuning->options->seed + 1, true, &bench));
+  const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
   const hone_status status = check_error(bench, &choice->candidates[only], 0, false);
+  tell_candidate(choices->tuning, HONE_SPAN_CANDIDATE, &choice->candidates[only], begin_ns, 0);
   hn_bench_close(bench);
   return status;
 }

@@ -47,10 +47,17 @@ static hone_status measure_locked(hn_choices *choices, hn_choice *choice) {
                  candidate->error_bound);
 }
 
-static hone_status measure_one(hn_choices *choices, hn_choice *choice) {
+static hone_status measure_node(hn_choices *choices, hn_choice *choice) {
   if (choice->locked) return measure_locked(choices, choice);
   if (choices->tuning->level->times) HN_TRY(hn_tune_measure(choices, choice, -1));
   return choice->node->parts ? hn_tune_parts(choices, choice) : HONE_OK;
+}
+
+static hone_status measure_one(hn_choices *choices, hn_choice *choice) {
+  const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
+  const hone_status status = measure_node(choices, choice);
+  hn_span_end(&choices->tuning->spans, HONE_SPAN_NODE, choice->node->name, begin_ns, 1);
+  return status;
 }
 
 hone_status hn_choices_measure(hn_choices *choices) {
@@ -106,7 +113,7 @@ static size_t cold_bytes(const hn_choices *choices) {
 }
 
 /* Peaks decide what need not be timed; small graphs are timed faster than a device is measured. */
-static hone_status measure_devices(const hn_choices *choices) {
+static hone_status measure_devices(hn_choices *choices) {
   double flops = 0;
   for (int i = 0; i < choices->count; ++i) flops += choices->items[i].cost.flops;
   if (!choices->tuning->level->times || flops < 2e8) return HONE_OK;
@@ -246,6 +253,14 @@ static int count_untimed(const hn_choices *choices) {
   return untimed;
 }
 
+/* A part of the tuning, as a span of its own. */
+static hone_status phase(hn_choices *choices, const char *name, hone_status (*part)(hn_choices *choices)) {
+  const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
+  const hone_status status = part(choices);
+  hn_span_end(&choices->tuning->spans, HONE_SPAN_PHASE, name, begin_ns, 1);
+  return status;
+}
+
 static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   int64_t *min_symbols, *max_symbols;
   HN_TRY(hn_tune_symbols(choices, ranges->opt, &choices->symbols));
@@ -254,16 +269,16 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   choices->min_symbols = min_symbols;
   choices->max_symbols = max_symbols;
   HN_TRY(hn_choices_list(choices));
-  HN_TRY(measure_devices(choices));
+  HN_TRY(phase(choices, "roofs", measure_devices));
   choices->cold_bytes = cold_bytes(choices);
-  HN_TRY(hn_tune_enumerate(choices));
+  HN_TRY(phase(choices, "enumerating", hn_tune_enumerate));
   if (any_split(choices)) return HONE_OK; /* another round */
   if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
   HN_TRY(hn_choices_find_identical(choices));
-  HN_TRY(hn_converts_measure(choices));
-  HN_TRY(hn_choices_measure(choices));
+  HN_TRY(phase(choices, "converts", hn_converts_measure));
+  HN_TRY(phase(choices, "measuring", hn_choices_measure));
   HN_TRY(hn_tune_calibrate(choices));
-  return hn_tune_prove(choices);
+  return phase(choices, "choosing", hn_tune_prove);
 }
 
 static hn_choices *create(hn_tuning *tuning, hone_graph *graph, hone_device *const *devices, int device_count) {
@@ -347,7 +362,8 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
                       .options = tuner->options,
                       .level = hn_level_of(tuner->options, devices, device_count),
                       .cache = tuner->cache,
-                      .stop_ns = stop_of(tuner)};
+                      .stop_ns = stop_of(tuner),
+                      .spans = {tuner->options->on_span, tuner->options->on_span_user, tuner->tuned_count}};
   hn_arena_init(&tuning.arena, tuner->context->allocator);
   hn_table_init(&tuning.contests, &tuning.arena);
   hone_status status = HONE_OK;

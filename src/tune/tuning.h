@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/span.h"
 #include "tune/tune.h"
 
 enum { HN_MAX_VARIANTS = 16 };
@@ -59,7 +60,8 @@ typedef struct hn_tuning {
   int split_count, split_capacity;
   hn_split *splits;
   bool splitting_over; /* no more rounds for the sake of parts */
-  int miss_count;      /* layers that the timing cache must hold and does not */
+  hn_spans spans;
+  int miss_count; /* layers that the timing cache must hold and does not */
 } hn_tuning;
 /* Is the time for measuring used up, or does the caller want what there is? */
 bool hn_tuning_stopped(hn_tuning *tuning);

@@ -36,6 +36,40 @@ static hone_engine *sandwich(hone_device *far) {
   return engine;
 }
 
+typedef struct told {
+  hone_span run;
+  int steps, queued, wrong;
+} told;
+
+static void hear(void *user, const hone_span *span) {
+  told *t = user;
+  if (span->kind == HONE_SPAN_RUN) t->run = *span;
+  if (span->kind != HONE_SPAN_STEP) return;
+  ++t->steps;
+  t->queued += span->queued;
+  t->wrong += span->queued != (span->device == 0) || span->begin_ns < t->run.begin_ns || span->end_ns > t->run.end_ns ||
+              span->begin_ns > span->end_ns;
+}
+
+/* What far did late in its queue lies in the run, on its own track. */
+static void test_spans(void **state) {
+  (void)state;
+  hone_device *far = two_devices_far(0);
+  hone_engine *engine = sandwich(far);
+  told t = {0};
+  const hone_session_options options = {
+      .struct_size = sizeof options, .profile = true, .on_span = hear, .on_span_user = &t, .trace_shares = 10};
+  hone_session *session;
+  two_devices_check(hone_session_create(engine, &options, &session, NULL));
+  for (int i = 0; i < 3; ++i) two_devices_check_session(session, hone_session_run(session));
+  assert_int_equal(t.steps, 3 * 8);
+  assert_int_equal(t.queued, 3 * 7);
+  assert_int_equal(t.wrong, 0);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(far);
+}
+
 static void test_plan(void **state) {
   (void)state;
   hone_device *far = two_devices_far(0);
@@ -234,8 +268,9 @@ static void test_verify(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),    cmocka_unit_test(test_lives),
-                                     cmocka_unit_test(test_stay),    cmocka_unit_test(test_fusion),
-                                     cmocka_unit_test(test_without), cmocka_unit_test(test_verify)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan),   cmocka_unit_test(test_spans),
+                                     cmocka_unit_test(test_lives),  cmocka_unit_test(test_stay),
+                                     cmocka_unit_test(test_fusion), cmocka_unit_test(test_without),
+                                     cmocka_unit_test(test_verify)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

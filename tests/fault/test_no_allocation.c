@@ -90,11 +90,14 @@ static long count_of_run(hone_session *session) {
   return atomic_load(&calls);
 }
 
+/* Who listens needs no memory here. */
+static void count_span(void *user, const hone_span *span) { *(int64_t *)user += span->end_ns >= span->begin_ns; }
+
 typedef struct setting {
   const char *what;
   const char *device;
   int threads;
-  bool reference_only, free_batch, profile;
+  bool reference_only, free_batch, profile, trace;
 } setting;
 
 static void run_setting(const setting *s) {
@@ -107,7 +110,12 @@ static void run_setting(const setting *s) {
                                     .level = -1,
                                     .shapes = &shape,
                                     .shape_count = 1};
-  const hone_session_options session_options = {.struct_size = sizeof session_options, .profile = s->profile};
+  int64_t spans = 0;
+  const hone_session_options session_options = {.struct_size = sizeof session_options,
+                                                .profile = s->profile,
+                                                .on_span = s->trace ? count_span : NULL,
+                                                .on_span_user = &spans,
+                                                .trace_shares = s->trace ? 100 : 0};
   hone_context *context;
   hone_device *device;
   hone_graph *graph;
@@ -127,6 +135,7 @@ static void run_setting(const setting *s) {
     const long count = count_of_run(session);
     if (count != 0) fail_msg("%s: run %d called allocating functions %ld times", s->what, i + 2, count);
   }
+  assert_true((spans > 0) == s->trace);
   hone_tensor_free(context, &x);
   hone_session_destroy(session);
   hone_engine_release(engine);
@@ -138,9 +147,13 @@ static void run_setting(const setting *s) {
 static void test_runs(void **state) {
   (void)state;
   static const setting settings[] = {
-      {"cpu, one thread", "cpu", 1, false, false, false},    {"cpu, two threads", "cpu", 2, false, false, false},
-      {"cpu, profiled", "cpu", 2, false, false, true},       {"cpu, free batch", "cpu", 2, false, true, false},
-      {"the reference alone", "cpu", 1, true, false, false}, {"the null device", "null", 1, false, false, false},
+      {"cpu, one thread", "cpu", 1, false, false, false, false},
+      {"cpu, two threads", "cpu", 2, false, false, false, false},
+      {"cpu, profiled", "cpu", 2, false, false, true, false},
+      {"cpu, traced", "cpu", 2, false, false, true, true},
+      {"cpu, free batch", "cpu", 2, false, true, false, false},
+      {"the reference alone", "cpu", 1, true, false, false, false},
+      {"the null device", "null", 1, false, false, false, false},
   };
   for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i) run_setting(&settings[i]);
 }

@@ -276,6 +276,69 @@ static void test_allocation_faults(void **state) {
   }
 }
 
+typedef struct logged {
+  hn_pool *pool;
+  atomic_int_fast64_t calls; /* of the bodies of loops that have many parts */
+  bool nests;
+} logged;
+
+static void ignore(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)arg, (void)worker, (void)begin, (void)end;
+}
+
+static void count_call(void *arg, int worker, int64_t begin, int64_t end) {
+  logged *l = arg;
+  (void)worker, (void)begin, (void)end;
+  if (l->pool->log->tag % 2) atomic_fetch_add(&l->calls, 1);
+  if (l->nests) hn_pool_run(l->pool, 100, 1, ignore, NULL);
+}
+
+/* The parts that all threads noted of one loop are its parts, with loops inside it, too, and in a pool of one thread;
+ * a loop of one part is a share of thread 0, or the loop in it is; each thread's shares follow one another, and a loop
+ * by another copy of the pool notes nothing. */
+static void test_log(void **state) {
+  (void)state;
+  enum { LOOPS = 50, THREADS = 3 };
+  for (int threads = 1; threads <= THREADS; ++threads)
+    for (int nests = 0; nests < 2; ++nests) {
+      hn_pool *plain = make(threads, 0), copy = *plain;
+      hn_arena arena;
+      hn_arena_init(&arena, hn_allocator_default());
+      hn_pool_log *log = copy.log = hn_pool_log_create(&arena, threads, LOOPS);
+      assert_non_null(log);
+      logged l = {.pool = &copy, .nests = nests};
+      const int64_t begin_ns = hn_clock_ns();
+      for (log->tag = 0; log->tag < LOOPS; ++log->tag) {
+        hn_pool_run(&copy, log->tag % 2 ? 1000 : 1, 1, count_call, &l);
+        hn_pool_run(plain, 1000, 1, ignore, NULL);
+      }
+      const int64_t end_ns = hn_clock_ns();
+      int64_t parts = 0;
+      for (int t = 0; t < threads; ++t) {
+        int64_t last_ns = begin_ns;
+        assert_int_equal(log->of[t].dropped, 0);
+        for (int64_t i = 0; i < log->of[t].count; ++i) {
+          const hn_pool_share *share = &log->of[t].items[i];
+          assert_true(share->begin_ns >= last_ns && share->end_ns >= share->begin_ns);
+          assert_true(i == 0 || share->tag > share[-1].tag);
+          last_ns = share->end_ns;
+          assert_true(share->ranges > 0);
+          if (share->tag % 2) parts += share->ranges;
+        }
+        assert_true(last_ns <= end_ns);
+      }
+      assert_int_equal(parts, atomic_load(&l.calls));
+      if (threads == 1) assert_int_equal(log->of[0].count, LOOPS);
+      hn_pool_run(&copy, 1, 1, ignore, NULL);
+      hn_pool_run(&copy, 1, 1, ignore, NULL);
+      assert_true(log->of[0].count <= LOOPS && log->of[0].dropped > 0);
+      hn_pool_log_clear(log);
+      assert_int_equal(log->of[0].count + log->of[0].dropped, 0);
+      hn_arena_deinit(&arena);
+      hn_pool_destroy(plain);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_index_once),
@@ -288,6 +351,7 @@ int main(void) {
       cmocka_unit_test(test_callers_share),
       cmocka_unit_test(test_pinning),
       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_log),
       cmocka_unit_test(test_allocation_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace.h - --trace FILE: what ran when, in the Trace Event Format that Perfetto and chrome://tracing read. */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "cli.h"
+
+/* One process of the file: a session's runs, or a build. Filled by one thread. */
+typedef struct cli_trace_group cli_trace_group;
+typedef struct cli_trace {
+  cli_tool *cli;
+  cli_trace_group *groups;
+  int count; /* 0: no --trace */
+} cli_trace;
+
+extern const cli_option cli_trace_options[];
+
+/* Exit code. Without --trace there are no groups. */
+int cli_trace_open(cli_tool *cli, int groups, cli_trace *trace);
+cli_trace_group *cli_trace_group_at(const cli_trace *trace, int number); /* NULL without --trace */
+void cli_trace_close(cli_trace *trace);                                  /* before the sessions' engines are gone */
+
+/* A session whose profiled runs go to the group while it is on; group NULL: as cli_open_session(). */
+hone_status cli_open_traced_session(cli_tool *cli, hone_engine *engine, cli_trace_group *group, hone_session **out);
+void cli_trace_turn(cli_trace_group *group, bool on); /* on at first; NULL is fine */
+/* As many runs as the file keeps, for the trace alone. Exit code. */
+int cli_trace_runs(cli_tool *cli, cli_trace_group *group);
+
+/* A build's spans: a hone_span_fn, user is the group; and phases of the tool's own. */
+void cli_trace_span(void *user, const hone_span *span);
+int64_t cli_trace_now(void);                                                      /* on the spans' clock */
+void cli_trace_phase(cli_trace_group *group, const char *name, int64_t begin_ns); /* it ends now; NULL is fine */
+
+/* Writes the file under another name first. Exit code. */
+int cli_trace_write(const cli_trace *trace);
+
+#endif
