@@ -26,12 +26,11 @@ HN_INLINE void add_rows(const held *a, const held *b, held *sum, int64_t n) {
 /* y = (x - mean) * inv * scale + bias. */
 HN_INLINE void apply_row(const hn_norm_rows_args *a, const held *x, held *y, real mean, real inv) {
   const vf m = v_set(mean), f = v_set(inv);
-  const real *scale = a->scale, *bias = a->bias;
   for (int64_t i = 0; i < a->n; i += HN_LANES) {
     const int64_t k = lanes_at(i, a->n);
     vf v = (load_some(x + i, k) - m) * f;
-    if (scale) v *= load_param(scale + i, k);
-    if (bias) v += load_param(bias + i, k);
+    if (a->scale) v *= load_param((const real *)a->scale + i, k);
+    if (a->bias) v += load_param((const real *)a->bias + i, k);
     store_some(y + i, k, v);
   }
 }
