@@ -231,8 +231,8 @@ static void test_roofs_file(void **state) {
                                         "[]",
                                         "{\"format\": 1}",
                                         "nothing",
-                                        "{\"format\": 1, \"name\": \"box\", \"version\": \"1\", \"isa\": 5, "
-                                        "\"threads\": 2, \"clock_hz\": -1}"};
+                                        ("{\"format\": 1, \"name\": \"box\", \"version\": \"1\", \"isa\": 5, "
+                                         "\"threads\": 2, \"clock_hz\": -1}")};
   for (size_t i = 0; i < HN_COUNT(damaged); ++i) {
     write_file(inner, name, damaged[i]);
     found = bare;
