@@ -21,7 +21,7 @@ typedef struct fixture {
   hn_plan_step steps[STEPS];
   hn_trace_step times[STEPS];
   hn_work work[STEPS];
-  char names[STEPS][32];
+  char names[STEPS][64];
   hn_plan plan;
   hn_trace trace;
   hone_facts facts;
