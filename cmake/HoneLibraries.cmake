@@ -44,7 +44,7 @@ function(hone_add_kernel_objects target suffix)
   # With a check at each access of an unrolled tile, -O3 takes minutes for a file, and clang takes them at any level:
   # there the address sanitizer alone watches the kernels, and gcc's build both.
   if(NOT HONE_SANITIZE)
-    # gcc's split loops make a third more code of the tiles, a quarter more time of the compiler, and no speed.
+    # gcc's split loops make half more code of the tiles of convolutions, more time of the compiler, and no speed.
     target_compile_options(${target} PRIVATE -O3 $<$<C_COMPILER_ID:GNU>:-fno-split-loops>)
   endif()
   set(hone_kernel_objects ${hone_kernel_objects} ${target} PARENT_SCOPE)

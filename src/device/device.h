@@ -46,6 +46,8 @@ static inline bool hn_mask_has(uint32_t mask, int input) { return (mask & hn_mas
 bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op);
 /* The storage of one input under a pair: in or, for a port that says so, out; as far as its type can take it. */
 hone_storage hn_port_storage(const hone_op *op, int input, const hone_type *type, const hone_storage_pair *pair);
+/* The same names in the same order, with the same values. */
+bool hn_params_equal(const hone_params *a, const hone_params *b);
 /* A parameter of the layer: it stays as the graph has it. */
 bool hn_port_is_param(const hone_op *op, int input);
 /* Gives a query's facts, as the graph has them, the element types and formats that they have under a pair. */

@@ -49,6 +49,13 @@ bool hn_tactic_covers(const hone_tactic *tactic, const hone_op *op) {
   return strcmp(tactic->op, op->name) == 0;
 }
 
+bool hn_params_equal(const hone_params *a, const hone_params *b) {
+  if (a->count != b->count) return false;
+  for (int i = 0; i < a->count; ++i)
+    if (a->items[i].value != b->items[i].value || strcmp(a->items[i].name, b->items[i].name) != 0) return false;
+  return true;
+}
+
 static uint8_t port_flags(const hone_port *ports, int index) {
   for (int i = 0; i < HONE_MAX_PORTS && ports[i].name; ++i)
     if (i == index || (ports[i].flags & HONE_PORT_VARIADIC)) return ports[i].flags;

@@ -14,7 +14,9 @@ static const char *when_scaled(const hn_match *match) {
     return "the input has many scales";
   if (hn_elems(&sw->shape) == 1) return sw->shape.rank <= c->shape.rank ? NULL : "the scale adds a dimension";
   if (!hn_varies_only_along(sw, c, 1)) return "the weights' scales are not for output channels";
-  return hn_elems(&sw->shape) == hn_bound_type(match, "w")->shape.dim[0] ? NULL : "";
+  return hn_elems(&sw->shape) == hn_bound_type(match, "w")->shape.dim[0]
+             ? NULL
+             : "the weights' scales are not one for each output channel";
 }
 
 static hone_status bind_zero(hn_match *match, const char *name, int port, const char *of) {

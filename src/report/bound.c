@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bound.c - a layer held against the roofs. */
 #include "report/bound.h"
-#include "device/isa.h"
 #include "tensor/shape.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define LATENCY_MOST_NS 10e3 /* a longer step is not bound by its fixed costs */
 #define LATENCY_SHARE 0.25   /* of its roof; a step below it that is this short is */
@@ -89,19 +89,27 @@ hn_work hn_step_work(const hn_plan *plan, const hn_plan_step *step, const int64_
 
 /* ---- roofs ---- */
 
-static bool is_narrow_integer(hone_dtype dtype) { return dtype == HONE_U8 || dtype == HONE_I8; }
+hone_roof hn_roof_of_type(hone_dtype type) {
+  switch (type) {
+  case HONE_F64: return HONE_ROOF_F64;
+  case HONE_F32: return HONE_ROOF_F32;
+  case HONE_F16: return HONE_ROOF_F16;
+  case HONE_BF16: return HONE_ROOF_BF16;
+  case HONE_I8:
+  case HONE_U8: return HONE_ROOF_INT8;
+  default: return HONE_ROOF_COUNT;
+  }
+}
 
 hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step) {
-  hone_roof unit = HONE_ROOF_F32;
-  if (step->tactic && step->tactic->compute == HONE_BF16) unit = HONE_ROOF_BF16;
-  if (step->tactic && step->tactic->compute == HONE_F16) unit = HONE_ROOF_F16;
-  for (int i = 0; i < step->in_count && unit == HONE_ROOF_F32; ++i) {
+  const hone_dtype compute = step->tactic ? step->tactic->compute : HONE_NONE;
+  if (compute == HONE_BF16 || compute == HONE_F16) return hn_roof_of_type(compute);
+  for (int i = 0; i < step->in_count; ++i) {
     if (step->in[i] < 0) continue;
-    const hone_dtype dtype = plan->tensors[step->in[i]].type.dtype;
-    if (dtype == HONE_F64) unit = HONE_ROOF_F64;
-    if (is_narrow_integer(dtype)) unit = HONE_ROOF_INT8;
+    const hone_roof roof = hn_roof_of_type(plan->tensors[step->in[i]].type.dtype);
+    if (roof == HONE_ROOF_F64 || roof == HONE_ROOF_INT8) return roof;
   }
-  return unit;
+  return HONE_ROOF_F32;
 }
 
 static hone_roof unit_of(const hn_plan *plan, const hn_plan_step *step, const hone_facts *facts) {
@@ -168,18 +176,23 @@ hn_bound hn_step_bound(const hn_plan *plan, const hn_plan_step *step, const hn_w
   if (fewer > 1)
     bound.reason = step->tactic->algorithm;
   else if (bound.share > 1.05)
-    bound.reason = computes ? "the roof was measured while the machine was busier" : "the cache before held more of it";
+    bound.reason =
+        computes ? "unexplained: was the roof measured on a busier machine?"
+                 : "unexplained: a nearer cache may have held more of it, or the roof was measured on a busier machine";
   return bound;
 }
 
-void hn_bound_text(const hn_bound *bound, char *out, size_t room) {
-  switch (bound->kind) {
-  case HN_BOUND_COMPUTE: (void)snprintf(out, room, "compute %s", hone_roof_name(bound->unit)); return;
+void hn_bound_text(hn_bound_kind kind, const char *unit, const char *level, char *out, size_t room) {
+  switch (kind) {
+  case HN_BOUND_COMPUTE: (void)snprintf(out, room, "compute %s", unit); return;
   case HN_BOUND_MEMORY:
-    (void)snprintf(out, room, "memory%s%s", bound->level == HONE_ROOF_MEMORY ? "" : " ",
-                   bound->level == HONE_ROOF_MEMORY ? "" : hone_roof_name(bound->level));
+    (void)snprintf(out, room, strcmp(level, hone_roof_name(HONE_ROOF_MEMORY)) == 0 ? "%s" : "memory %s", level);
     return;
   case HN_BOUND_LATENCY: (void)snprintf(out, room, "latency"); return;
   default: (void)snprintf(out, room, "-");
   }
+}
+
+void hn_step_bound_text(const hn_bound *bound, char *out, size_t room) {
+  hn_bound_text(bound->kind, hone_roof_name(bound->unit), hone_roof_name(bound->level), out, room);
 }

@@ -144,13 +144,6 @@ static hone_status add_step(diff *d, int side, const hn_plan_step *step, layer *
   return to->tactics[side] ? HONE_OK : HONE_NO_MEMORY;
 }
 
-static bool same_params(const hone_params *a, const hone_params *b) {
-  if (a->count != b->count) return false;
-  for (int i = 0; i < a->count; ++i)
-    if (strcmp(a->items[i].name, b->items[i].name) != 0 || a->items[i].value != b->items[i].value) return false;
-  return true;
-}
-
 static bool same_storage(const hn_plan *a, int x, const hn_plan *b, int y) {
   if (x < 0 || y < 0) return (x < 0) == (y < 0);
   return a->tensors[x].type.dtype == b->tensors[y].type.dtype && a->tensors[x].type.format == b->tensors[y].type.format;
@@ -176,7 +169,7 @@ static hone_status name_differences(diff *d, layer *at) {
     hn_text_printf(&text, ", fusion: %d and %d steps", at->steps[0], at->steps[1]);
   if (a && b && strcmp(a->tactic ? a->tactic->name : "", b->tactic ? b->tactic->name : "") != 0)
     hn_text_add(&text, ", tactic");
-  else if (a && b && !same_params(&a->params, &b->params))
+  else if (a && b && !hn_params_equal(&a->params, &b->params))
     hn_text_add(&text, ", parameters");
   if (a && b && at->steps[0] == at->steps[1] && !same_storages(d, a, b)) hn_text_add(&text, ", storages");
   if (at->converts[0] != at->converts[1])
@@ -279,7 +272,6 @@ static hone_status collect(diff *d) {
 
 /* ---- writing ---- */
 
-static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 static bool is_sure(const times *t) { return t->low_ns > 0 || t->high_ns < 0; }
 
 static bool is_any_in_both(const diff *d) {
@@ -319,7 +311,7 @@ static bool write_text(const diff *d, hn_text *out) {
     hn_grid_add(&grid, "%s", at->name);
     for (int side = 0; side < HN_DIFF_SIDES; ++side) hn_grid_add(&grid, "%.2f", at->t.ns[side] * 1e-3);
     hn_grid_add(&grid, "%+.2f", at->t.apart_ns * 1e-3);
-    hn_grid_add(&grid, "%+.1f", percent(at->t.apart_ns, at->t.ns[0]));
+    hn_grid_add(&grid, "%+.1f", hn_percent(at->t.apart_ns, at->t.ns[0]));
     hn_grid_add(&grid, "%+.2f to %+.2f%s", at->t.low_ns * 1e-3, at->t.high_ns * 1e-3,
                 is_sure(&at->t) ? "" : ", may be chance");
     hn_grid_add(&grid, "%s", at->what);
@@ -331,7 +323,7 @@ static bool write_text(const diff *d, hn_text *out) {
   hn_grid_write(&grid, out);
   hn_text_printf(out, "\ntotal  A %.2f us, B %.2f us; B - A %+.2f us (%+.2f %%), 95 %%: %+.2f to %+.2f us%s\n",
                  d->whole.ns[0] * 1e-3, d->whole.ns[1] * 1e-3, d->whole.apart_ns * 1e-3,
-                 percent(d->whole.apart_ns, d->whole.ns[0]), d->whole.low_ns * 1e-3, d->whole.high_ns * 1e-3,
+                 hn_percent(d->whole.apart_ns, d->whole.ns[0]), d->whole.low_ns * 1e-3, d->whole.high_ns * 1e-3,
                  is_sure(&d->whole) ? "" : ", may be chance");
   if (!is_any_in_both(d)) hn_text_add(out, "no layer is in both: these are not engines of one model\n");
   write_tactics(d, out);

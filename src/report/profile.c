@@ -3,8 +3,8 @@
  * candidates; classes.
  *
  * Times are medians over the latest profiled runs, which one disturbed run does not move. Means alone add up: the
- * layers' means and what lies between them are the end-to-end mean. A
- * rate is the work that the operator needs by definition over the time that the layer took. */
+ * layers' means and what lies between them are the end-to-end mean. A rate is the work that the operator needs by
+ * definition over the time that the layer took. */
 #include "report/profile.h"
 #include "tensor/storage.h"
 #include <stdlib.h>

@@ -57,6 +57,5 @@ void hn_profile_write_json(const hn_profile *profile, hn_text *out);
 void hn_profile_write_csv(const hn_profile *profile, hn_text *out);
 
 int hn_profile_top(const hn_profile *profile); /* candidates that are listed */
-double hn_percent(double part, double whole);  /* 0 of nothing */
 
 #endif

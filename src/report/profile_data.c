@@ -145,7 +145,7 @@ void hn_profile_write_csv(const hn_profile *p, hn_text *out) {
     const hn_profile_row *row = &p->rows[i];
     const hn_work *work = row->work;
     char bound[24];
-    hn_bound_text(&row->bound, bound, sizeof bound);
+    hn_step_bound_text(&row->bound, bound, sizeof bound);
     hn_text_printf(out, "%d,", i + 1);
     const char *const texts[] = {row->step->name, hn_step_type(row->step), hn_profile_class(row), row->tactic,
                                  row->storage};

@@ -33,7 +33,7 @@ static void write_layers(const hn_profile *p, hn_text *out) {
   for (int i = 0; i < p->count; ++i) {
     const hn_profile_row *row = &p->rows[i];
     char bound[24];
-    hn_bound_text(&row->bound, bound, sizeof bound);
+    hn_step_bound_text(&row->bound, bound, sizeof bound);
     hn_grid_add(&grid, "%d", i + 1);
     if (spaces) hn_grid_add(&grid, "%s", p->in->plan->device_kinds[row->step->device]);
     hn_grid_add(&grid, "%s", row->step->name);
@@ -146,7 +146,7 @@ static void write_totals(const hn_profile *p, hn_text *out) {
 /* What the numbers say about one layer, in words. */
 static void write_hint(const hn_profile *p, const hn_profile_row *row, hn_text *out) {
   char bound[24];
-  hn_bound_text(&row->bound, bound, sizeof bound);
+  hn_step_bound_text(&row->bound, bound, sizeof bound);
   if (hn_step_is_reference(row->step))
     hn_text_add(out, "runs on the reference: no fast tactic takes it (hone explain says why)");
   else if (row->step->kind == HN_STEP_COPY)

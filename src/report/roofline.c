@@ -5,7 +5,6 @@
 #include "report/roofline.h"
 #include "tensor/shape.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- roofs ---- */
@@ -39,18 +38,6 @@ hone_roof hn_roof_set_unit(const hn_roof_set *set, bool product, hone_roof type)
   return set->peaks[product][type] > 0 ? type : HONE_ROOF_F32;
 }
 
-hone_roof hn_roof_of_type(hone_dtype type) {
-  switch (type) {
-  case HONE_F64: return HONE_ROOF_F64;
-  case HONE_F32: return HONE_ROOF_F32;
-  case HONE_F16: return HONE_ROOF_F16;
-  case HONE_BF16: return HONE_ROOF_BF16;
-  case HONE_I8:
-  case HONE_U8: return HONE_ROOF_INT8;
-  default: return HONE_ROOF_COUNT;
-  }
-}
-
 /* ---- points ---- */
 
 double hn_roofline_intensity(const hn_roofline_row *row) {
@@ -62,17 +49,6 @@ double hn_roofline_reached(const hn_roofline_row *row) {
 }
 
 double hn_roofline_roof(const hn_roofline_row *row) { return row->floor_ns > 0 ? row->flops / row->floor_ns * 1e9 : 0; }
-
-void hn_roofline_bound_text(const hn_roofline_row *row, char *out, size_t room) {
-  switch (row->kind) {
-  case HN_BOUND_COMPUTE: (void)snprintf(out, room, "compute %s", row->unit); return;
-  case HN_BOUND_MEMORY:
-    (void)snprintf(out, room, strcmp(row->level, "memory") == 0 ? "%s" : "memory %s", row->level);
-    return;
-  case HN_BOUND_LATENCY: (void)snprintf(out, room, "latency"); return;
-  default: (void)snprintf(out, room, "-");
-  }
-}
 
 /* Sums; the time of the whole is the caller's to say. */
 static void add_row(hn_roofline *r, const hn_roofline_row *row) {

@@ -22,8 +22,6 @@ void hn_roof_set_measured(const hone_facts *facts, const double *theory, hn_roof
 void hn_roof_set_chip(const hn_chip *chip, hn_roof_set *out);
 /* The type that computes this one: itself, or f32 where there is no unit for it. */
 hone_roof hn_roof_set_unit(const hn_roof_set *set, bool product, hone_roof type);
-/* The roof of elements of a type; HONE_ROOF_COUNT: of none. */
-hone_roof hn_roof_of_type(hone_dtype type);
 
 /* A layer, or the whole model. */
 typedef struct hn_roofline_row {
@@ -62,7 +60,6 @@ static inline double hn_roofline_bytes(const hn_roofline_row *row) {
 double hn_roofline_intensity(const hn_roofline_row *row); /* operations a byte; 0 when there is neither */
 double hn_roofline_reached(const hn_roofline_row *row);   /* operations a second; 0 when nothing is known */
 double hn_roofline_roof(const hn_roofline_row *row);      /* the most of them, at this intensity */
-void hn_roofline_bound_text(const hn_roofline_row *row, char *out, size_t room);
 
 void hn_roofline_write(const hn_roofline *roofline, const hone_report_options *options, hn_arena *arena, hn_text *out);
 void hn_roofline_put(const hn_roofline *roofline, hn_json_writer *writer); /* the fields of an open object */

@@ -383,7 +383,7 @@ static spot spot_of(const plot *p, const hn_roofline_row *row) {
 
 static void add_tip(plot *p, const hn_roofline_row *row) {
   char bound[40], number[32];
-  hn_roofline_bound_text(row, bound, sizeof bound);
+  hn_bound_text(row->kind, row->unit, row->level, bound, sizeof bound);
   rate_text(hn_roofline_reached(row), "FLOP/s", number, sizeof number);
   hn_text_add(p->out, "<title>");
   add_escaped(p->out, row->name);

@@ -17,7 +17,7 @@ static void add_heads(hn_grid *grid, const char *const *heads, size_t count) {
 
 static void add_cells(hn_grid *grid, const hn_roofline *r, const hn_roofline_row *row) {
   char bound[40];
-  hn_roofline_bound_text(row, bound, sizeof bound);
+  hn_bound_text(row->kind, row->unit, row->level, bound, sizeof bound);
   add_number(grid, row->flops * 1e-6);
   hn_grid_add(grid, "%.3f", row->params_bytes * 1e-6);
   hn_grid_add(grid, "%.3f", row->activations_bytes * 1e-6);

@@ -18,13 +18,6 @@ const hn_candidate *hn_choice_best(const hn_choice *choice, const hone_storage_p
   return best;
 }
 
-static bool same_params(const hone_params *a, const hone_params *b) {
-  if (a->count != b->count) return false;
-  for (int i = 0; i < a->count; ++i)
-    if (a->items[i].value != b->items[i].value || strcmp(a->items[i].name, b->items[i].name) != 0) return false;
-  return true;
-}
-
 /* Of a part that is of the fused node's kind, only what is best there is timed. */
 static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
   bool any = false;
@@ -33,7 +26,7 @@ static void keep_like_fused(const hn_choice *fused, hn_choice *part) {
       hn_candidate *candidate = &part->candidates[c];
       if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
       const hn_candidate *best = hn_choice_best(fused, &candidate->storages);
-      const bool like = best && best->tactic == candidate->tactic && same_params(&best->params, &candidate->params);
+      const bool like = best && best->tactic == candidate->tactic && hn_params_equal(&best->params, &candidate->params);
       if (pass == 0) any = any || like;
       if (pass == 0 || like || !any) continue;
       candidate->state = HN_CANDIDATE_REJECTED;

@@ -42,7 +42,10 @@ static const model intel[] = {
     {6, 0xba, 0xba, 2, 256, true, false},  {6, 0xbf, 0xbf, 2, 256, true, false},
     {6, 0xcf, 0xcf, 2, 512, true, false}}; /* Emerald Rapids */
 
-static const model *find_model(void) {
+/* Only these have f16 or tiles; a virtual machine may give another number as its model. */
+static const model intel_server = {6, 0, 0, 2, 512, true, false};
+
+static const model *find_model(uint32_t isa) {
   unsigned a, b, c, d, eax;
   if (!__get_cpuid(0, &a, &b, &c, &d)) return NULL;
   const bool is_amd = b == signature_AMD_ebx && c == signature_AMD_ecx,
@@ -52,6 +55,7 @@ static const model *find_model(void) {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 15 & 1) return NULL;
   const unsigned base = eax >> 8 & 0xf, family = base == 0xf ? base + (eax >> 20 & 0xff) : base,
                  number = (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
+  if (is_intel && (isa & HONE_ISA_AVX512_FP16) == HONE_ISA_AVX512_FP16) return &intel_server;
   const model *rows = is_amd ? amd : intel;
   for (size_t i = 0; i < (is_amd ? HN_COUNT(amd) : HN_COUNT(intel)); ++i)
     if (rows[i].family == family && number >= rows[i].first && number <= rows[i].last) return &rows[i];
@@ -75,7 +79,7 @@ void hn_cpu_model(hone_facts *facts) {
   const int shared = threads_a_core();
   const long online = sysconf(_SC_NPROCESSORS_ONLN), cores = ((online > 0 ? online : 1) + shared - 1) / shared;
   facts->cores = facts->threads < cores ? facts->threads : (int)cores;
-  const model *m = find_model();
+  const model *m = find_model(isa);
   if (!m || (isa & HONE_ISA_AVX2) != HONE_ISA_AVX2) return;
   const unsigned bits = m->bits > 256 && (isa & HONE_ISA_AVX512) != HONE_ISA_AVX512 ? 256 : m->bits;
   set(facts, HONE_ROOF_F64, m->ports, bits / 64);
