@@ -2,10 +2,13 @@
 /* product_half.inc.h - products of halves, but for the multiplying: units, tiles, and what happens to the sums of a
  * tile, which go through 4 KiB of memory to the epilogue that works on vectors. The includer has
  *
- *   enum STEP                 pixels that it multiplies at least; TILE is whole steps
+ *   enum STEP, PART           pixels that it multiplies at least, and whose sums it gives at once; TILE is whole STEPs
  *   multiplier                its state, between multiplier_begin and multiplier_end
  *   multiply_tile(p, m, x, base, w, steps, halves, next, to)
- *                             steps of pixels from base on times one or two halves of a block of channels; sums to `to`
+ *                             steps of pixels from base on times one or two halves of a block of channels; sums to
+ *                             `to`, or kept until
+ *   take_sums(m, turn, halves, to)
+ *                             is asked for those of each PART pixels in turn
  *
  * and, where it can end a tile in registers, HN_MULTIPLIER_ENDS, takes_end() and end_tile(). */
 #ifndef HN_KERNELS_CPU_GEMM_PRODUCT_HALF_INC_H
@@ -135,9 +138,14 @@ HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t firs
   }
   int64_t column = first % row_pixels;
   int64_t pixel = first / row_pixels * width + (column < width ? column : width);
-  for (int64_t at = first; at < last; ++at) {
-    if (column < width) {
-      float *sum = s->of[at - base];
+  for (int64_t at = first, run; at < last; at += run) {
+    const int there = column < width;
+    run = (there ? width : row_pixels) - column;
+    if (run > last - at) run = last - at;
+    column = column + run == row_pixels ? 0 : column + run;
+    if (!there) continue;
+    float *sum = s->of[at - base];
+    for (int64_t i = 0; i < run; ++i, ++pixel, sum += TILE) {
       vf x[VECTORS];
       HN_UNROLL
       for (int v = 0; v < VECTORS; ++v) {
@@ -159,9 +167,7 @@ HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t firs
       for (int v = 0; v < VECTORS && ends && is_half; ++v) store_y(y, place_of[v] + pixel * y_pixel, 1, x[v]);
 #endif
       for (int v = 0; v < VECTORS && ends && !is_half; ++v) store_y(y, place_of[v] + pixel * y_pixel, 0, x[v]);
-      ++pixel;
     }
-    if (++column == row_pixels) column = 0;
   }
 }
 
@@ -217,6 +223,16 @@ HN_INLINE void clear_behind(sums *s, int64_t pixels, int64_t count) {
   }
 }
 
+/* Sums of pixels [first, last) become outputs; s: from pixel base on. */
+HN_INLINE void finish_pixels(const place *to, sums *s, int64_t base, int64_t first, int64_t last) {
+  const hn_product_half *p = to->p;
+  if (to->count < TILE) clear_behind(s, last - base, to->count);
+  if (is_dense(p, to->count))
+    (p->y_is_half ? dense_half : dense_f32)(to, s, base, first, last);
+  else
+    (p->y_is_half ? empty_half : empty_f32)(to, s, base, first, last);
+}
+
 /* One tile of pixels from `first` on and one block of channels. */
 HN_INLINE void tile(const hn_product_half *p, multiplier *m, const span *u, int64_t first, int64_t b, ahead next,
                     sums *s) {
@@ -236,15 +252,15 @@ HN_INLINE void tile(const hn_product_half *p, multiplier *m, const span *u, int6
   }
 #endif
   multiply_tile(p, m, u->x, base, w, steps, count <= HALF ? 1 : 2, next, s);
-  if (count < TILE) clear_behind(s, steps * STEP, count);
-  if (is_dense(p, count))
-    (p->y_is_half ? dense_half : dense_f32)(&to, s, base, first, last);
-  else
-    (p->y_is_half ? empty_half : empty_f32)(&to, s, base, first, last);
+  for (int64_t turn = 0; turn * PART < steps * STEP; ++turn) {
+    const int64_t begin = base + turn * PART, end = begin + PART < last ? begin + PART : last;
+    take_sums(m, turn, count <= HALF ? 1 : 2, s);
+    if (end > first) finish_pixels(&to, s, begin, begin > first ? begin : first, end);
+  }
 }
 
 /* Pixels first: A stays in the first cache, B in the second. Blocks first, where B is more than caches hold: a block
- * serves all pixels while the next one is fetched. */
+ * serves all pixels while the next one is fetched; where these are few, there is no time for that. */
 HN_INLINE void unit(const hn_product_half *p, multiplier *m, int64_t index) {
   const span u = span_of(p, index);
   const int64_t tiles = (u.end - u.begin + TILE - 1) / TILE, depth = p->taps * p->depth_blocks;
@@ -257,7 +273,7 @@ HN_INLINE void unit(const hn_product_half *p, multiplier *m, int64_t index) {
   const int64_t lines = (BLOCK / LINE + tiles - 1) / tiles;
   for (int64_t b = u.block_begin; b < u.block_end; ++b) {
     ahead next = {p->w + (u.group * hn_product_half_blocks(p) + b + 1) * depth * BLOCK, lines};
-    if (b + 1 == u.block_end) next.lines = 0;
+    if (b + 1 == u.block_end || tiles < 4) next.lines = 0;
     for (int64_t first = u.begin; first < u.end; first += TILE) {
       tile(p, m, &u, first, b, next, &s);
       next.w += depth * next.lines * LINE;

@@ -10,6 +10,7 @@
 
 enum {
   STEP = 8,
+  PART = TILE,
   PAIRS = TILE / 2,
   CHUNK = 24 /* depth blocks that a step goes through at once: their weights, 48 KiB, stay in the inner caches */
 };
@@ -17,6 +18,7 @@ enum {
 typedef int multiplier;
 #define multiplier_begin(m) ((void)(*(m) = 0))
 #define multiplier_end(m) ((void)(m))
+#define take_sums(m, turn, halves, to) ((void)0)
 
 HN_INLINE __m512bh pairs_at(const uint16_t *p) { return (__m512bh)_mm512_loadu_si512((const void *)p); }
 HN_INLINE __m512bh pair_everywhere(const uint16_t *p) {

@@ -11,6 +11,7 @@
 
 enum {
   STEP = 8,
+  PART = TILE,
   CHAIN = 8, /* products */
   CHUNK = 6  /* depth blocks whose weights stay in the first cache while all pixels of a tile go by: 12 KiB */
 };
@@ -18,6 +19,7 @@ enum {
 typedef int multiplier;
 #define multiplier_begin(m) ((void)(*(m) = 0))
 #define multiplier_end(m) ((void)(m))
+#define take_sums(m, turn, halves, to) ((void)0)
 
 #if defined(HN_SIMD_AVX512_FP16)
 HN_INLINE __m512h half_everywhere(const uint16_t *p) {
