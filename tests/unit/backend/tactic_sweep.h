@@ -5,9 +5,10 @@
  *
  * Each case is run with several random shapes: a program that includes this says how many (from SWEEP_FIRST,
  * SWEEP_LEAST, up to SWEEP_MOST) and for how long it goes on beyond the least (SWEEP_SECONDS); SWEEP_CASES: a file of
- * cases instead of all. A case's numbers depend on its row, the seed and the round alone, so other rows and slower
- * machines do not change them. A failure names both; to repeat it: HONE_TEST_SEED=N   another seed than 1
- * HONE_TEST_ROUND=N  this round only HONE_TEST_OP=NAME  the cases of one op only */
+ * cases instead of all; SWEEP_L2_BYTES: another second cache than the machine's. A case's numbers depend on its row,
+ * the seed and the round alone, so other rows and slower machines do not change them. A failure names both; to repeat
+ * it: HONE_TEST_SEED=N   another seed than 1 HONE_TEST_ROUND=N  this round only HONE_TEST_OP=NAME  the cases of one op
+ * only */
 #ifndef TEST_TACTIC_SWEEP_H
 #define TEST_TACTIC_SWEEP_H
 
@@ -584,6 +585,9 @@ static int sweep_main(void) {
   for (int i = 0; i < DEVICES; ++i) {
     const hone_device_options options = {.struct_size = sizeof options, .threads = i + 1};
     if (hn_device_open(context, &hn_backend_cpu, 0, &options, &devices[i]) != HONE_OK) return 1;
+#ifdef SWEEP_L2_BYTES
+    devices[i]->facts.l2_bytes = SWEEP_L2_BYTES;
+#endif
   }
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_every_tactic),
                                      cmocka_unit_test(test_changed_queries)};

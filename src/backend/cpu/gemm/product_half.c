@@ -82,12 +82,42 @@ static void choose_units(hn_product_half *p, const hone_facts *facts) {
   p->unit_blocks = hn_cpu_greater(1, hn_cpu_lesser(p->unit_blocks, hn_ceil_div(blocks, block_units)));
 }
 
+/* An image that the second cache does not hold is written, read, and written back; a band stays there until it is
+ * multiplied. It and its product are one unit of work. Smaller images gain nothing and gather the rows between bands
+ * twice; weights that the second cache does not hold would come again with each band. */
+static void choose_bands(hn_cpu_half *b, const hone_facts *facts) {
+  enum { LEAST_ROWS = 4 };
+  hn_product_half *p = &b->product;
+  hn_gather_half *g = &b->gather;
+  const int64_t halo = g->rows - p->out_height, threads = hn_cpu_threads(facts);
+  const int64_t l2 = (int64_t)hn_cpu_l2_bytes(facts);
+  const int64_t line =
+      hn_gather_half_blocks(g) * g->phases_height * g->phases_width * g->row_pixels * TILE * (int64_t)sizeof(uint16_t);
+  int64_t rows = hn_cpu_lesser(l2 / 4 / line - halo, p->out_height);
+  if (threads > 1) rows = hn_cpu_lesser(rows, hn_ceil_div(p->images * p->out_height, 4 * threads));
+  if (!b->gathers || rows < LEAST_ROWS || line * g->rows < l2 || rows == p->out_height || rows < halo ||
+      weight_bytes(p) * hn_product_half_blocks(p) > l2 / 2)
+    return;
+  b->bands = hn_ceil_div(p->out_height, rows);
+  b->band_rows = rows, b->images = p->images, b->out_height = p->out_height;
+  g->rows = rows + halo;
+  g->images = p->images = 1;
+  p->out_height = rows;
+  p->x_block = g->phases_height * g->phases_width * g->rows * g->row_pixels * TILE;
+  p->x_group = p->depth_blocks * p->x_block;
+  p->unit_pixels = hn_ceil_div(hn_product_half_pixels(p), TILE) * TILE;
+  p->unit_blocks = hn_product_half_blocks(p);
+  b->band_elements = hn_gather_half_blocks(g) * p->x_block + TILE * TILE; /* may_read_behind */
+}
+
 size_t hn_cpu_half_cut(hn_cpu_half *b, const hone_facts *facts, const hone_params *params) {
   hn_product_half *p = &b->product;
   const hn_gather_half *g = &b->gather;
   p->f16_terms = hn_cpu_half_terms(params);
   p->skips = b->kernel->skips && p->row_pixels != p->out_width;
   choose_units(p, facts);
+  choose_bands(b, facts);
+  if (b->bands) return (size_t)(hn_cpu_threads(facts) * b->band_elements) * sizeof(uint16_t);
   b->units = hn_product_half_units(p);
   const double flops = 2.0 * (double)(p->images * p->groups) * (double)hn_product_half_pixels(p) *
                        (double)(hn_product_half_blocks(p) * TILE) * (double)(p->taps * p->depth_blocks) * TILE;
@@ -122,6 +152,27 @@ static void gather_body(void *arg, int worker, int64_t begin, int64_t end) {
   b->kernel->gather(&b->gather, begin, end);
 }
 
+static void band_body(void *arg, int worker, int64_t begin, int64_t end) {
+  const hn_cpu_half *b = arg;
+  for (int64_t at = begin; at < end; ++at) {
+    hn_product_half p = b->product;
+    hn_gather_half g = b->gather;
+    const int64_t image = at / b->bands, first = at % b->bands * b->band_rows;
+    const int64_t pixels = g.in_height * g.in_width, lanes = g.lanes ? g.lanes : 1;
+    const int64_t x_at = image * hn_ceil_div(g.channels, lanes) * lanes * pixels * (g.x_is_half ? 2 : 4);
+    const int64_t y_at = (image * p.y_image + first * p.out_width * p.y_pixel) * (p.y_is_half ? 2 : 4);
+    g.x = (const char *)g.x + x_at;
+    g.y += worker * b->band_elements;
+    g.pad_top -= first * g.stride_height;
+    p.x = g.y;
+    p.y = (char *)p.y + y_at;
+    if (p.residual) p.residual = (const char *)p.residual + y_at;
+    p.out_height = hn_cpu_lesser(p.out_height, b->out_height - first);
+    b->kernel->gather(&g, 0, hn_gather_half_units(&g));
+    b->kernel->run(&p, 0, hn_product_half_units(&p));
+  }
+}
+
 void hn_cpu_half_run(const hn_cpu_half *planned, const int64_t *tap_at, hone_stream *stream,
                      const hone_launch *launch) {
   hn_cpu_half b = *planned;
@@ -133,7 +184,7 @@ void hn_cpu_half_run(const hn_cpu_half *planned, const int64_t *tap_at, hone_str
     b.gather.x = launch->in[0].data;
     b.gather.y = launch->scratch;
     if (b.scale_at) b.gather.scale = floats + b.scale_at, b.gather.shift = floats + b.shift_at;
-    hn_pool_run(pool, b.gather_units, b.gather_grain, gather_body, &b);
+    if (!b.bands) hn_pool_run(pool, b.gather_units, b.gather_grain, gather_body, &b);
     b.product.x = launch->scratch;
   }
   b.product.w = launch->packed;
@@ -141,5 +192,8 @@ void hn_cpu_half_run(const hn_cpu_half *planned, const int64_t *tap_at, hone_str
   b.product.residual = b.residual >= 0 ? launch->in[b.residual].data : NULL;
   b.product.epilogue.bias = b.bias_at >= 0 ? floats + b.bias_at : NULL;
   b.product.epilogue.slope = b.slopes_at >= 0 ? floats + b.slopes_at : NULL;
-  hn_pool_run(pool, b.units, b.grain, product_body, &b);
+  if (b.bands)
+    hn_pool_run(pool, b.images * b.bands, 1, band_body, &b);
+  else
+    hn_pool_run(pool, b.units, b.grain, product_body, &b);
 }

@@ -18,16 +18,19 @@ typedef struct hn_cpu_half_kernel {
 } hn_cpu_half_kernel;
 extern const hn_cpu_half_kernel hn_cpu_bf16_c, hn_cpu_bf16_avx512, hn_cpu_bf16_amx, hn_cpu_f16_c, hn_cpu_f16_avx512;
 
-/* A planned product; where it gathers, from the launch's input into its scratch memory. */
+/* A planned product; where it gathers, from the launch's input into its scratch memory: all of it before the product,
+ * or a band of rows at a time, which caches hold until it is multiplied. */
 typedef struct hn_cpu_half {
   const hn_cpu_half_kernel *kernel;
   hn_product_half product; /* without pointers */
   hn_gather_half gather;
   bool gathers;
   int64_t units, grain, gather_units, gather_grain;
-  int64_t bias_at, slopes_at; /* floats behind the weights, -1: none */
-  int64_t scale_at, shift_at; /* those of the gather, 0: none */
-  int64_t residual;           /* a port, -1: none */
+  int64_t bands, band_elements; /* of an image, of band_rows rows of outputs, 0: all at once; each worker's scratch */
+  int64_t band_rows, images, out_height; /* product and gather are those of one band */
+  int64_t bias_at, slopes_at;            /* floats behind the weights, -1: none */
+  int64_t scale_at, shift_at;            /* those of the gather, 0: none */
+  int64_t residual;                      /* a port, -1: none */
 } hn_cpu_half;
 
 /* The query with what is held in halves said to be f32: for readers that know f32 alone. in and out: room for the
