@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* isa: c amx_int8 */
 /* conv_tiles.c - convolution of bytes as a product of matrices in tiles: as conv_u8s8.c does it, but for how sums are
- * made. Sums pass through 4 KiB of memory on their way out. */
+ * made. Sums pass through 2 KiB of memory on their way out. */
 #include <stdint.h>
 
 enum { W_WORD = 4 };
@@ -44,39 +44,121 @@ HN_OUTLINE void correct(const work *w, const int32_t *w_zero, int64_t pixel, int
   }
 }
 
-/* One block of channels of `pixels` pixels from `pixel` on. */
-HN_INLINE void store_bytes(const w_target *t, const int32_t *sums, int64_t pixels, const float *scales, int64_t pixel) {
+/* One block of channels of up to 16 pixels from `pixel` on. */
+HN_INLINE void store_bytes(const w_target *to, const int32_t *sums, int64_t pixels, const float *scales,
+                           int64_t pixel) {
+  const w_target t = *to; /* which stores of bytes cannot change */
   vi acc[4];
   vf scale[W_VECTORS];
   HN_UNROLL
   for (int v = 0; v < W_VECTORS; ++v) scale[v] = v_load(scales + v * HN_LANES);
   int64_t i = 0;
-  for (; t->conv->residual && i < pixels; i += TILE)
-    w_store_joined(t, sums + i * TILE_SIDE, TILE_SIDE, (int)(pixels - i < TILE ? pixels - i : TILE), scales, pixel + i);
   for (; pixels - i >= W_GROUP; i += W_GROUP) {
     HN_UNROLL
     for (int v = 0; v < 4; ++v) acc[v] = vi_load(sums + (i + v / W_VECTORS) * TILE_SIDE + v % W_VECTORS * HN_LANES);
-    w_store_bytes(t, acc, W_VECTORS, W_GROUP, scale, pixel + i);
+    w_store_bytes(&t, acc, W_VECTORS, W_GROUP, scale, pixel + i);
   }
   for (; i < pixels; ++i) {
     HN_UNROLL
     for (int v = 0; v < W_VECTORS; ++v) acc[v] = vi_load(sums + i * TILE_SIDE + v * HN_LANES);
-    w_store_bytes(t, acc, W_VECTORS, 1, scale, pixel + i);
+    w_store_bytes(&t, acc, W_VECTORS, 1, scale, pixel + i);
   }
 }
 
-HN_INLINE void store_floats(const w_target *t, const int32_t *sums, int64_t pixels, const float *scales,
-                            const float *biases, int64_t pixel) {
-  for (int64_t i = 0; i < pixels; i += TILE)
-    w_store_floats(t, sums + i * TILE_SIDE, TILE_SIDE, (int)(pixels - i < TILE ? pixels - i : TILE), scales, biases,
-                   pixel + i);
+#if defined(HN_SIMD_AVX512)
+/* Both blocks of a pixel lie beside each other in its 64 bytes. */
+HN_INLINE bool are_pairs(const w_target *targets, int blocks) {
+  return blocks > 1 && w_is_bytes(targets->conv) && targets->is_vectors && targets[1].lanes == W_BLOCK &&
+         targets[1].first == targets->first + W_BLOCK;
 }
+
+HN_INLINE void put_pair(uint8_t *to, vb bytes, bool both) {
+  _mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
+  if (both) _mm256_storeu_si256((void *)(to + 64), _mm512_extracti64x4_epi64(bytes, 1));
+}
+
+/* Two pixels are four vectors, and 32 bytes each; behind the last pixel, that one again. */
+HN_INLINE void store_pairs(const w_target *to, const int32_t *sums, int64_t pixels, const float *scales,
+                           int64_t pixel) {
+  const w_way_out way = to->way;
+  uint8_t *first = to->first + pixel * 64;
+  const vf low = v_load(scales), high = v_load(scales + W_BLOCK), scale[4] = {low, high, low, high};
+  for (int64_t i = 0; i < pixels; i += 2, sums += 2 * TILE_SIDE, first += 2 * 64) {
+    const int32_t *other = pixels - i > 1 ? sums + TILE_SIDE : sums;
+    const vi acc[4] = {vi_load(sums), vi_load(sums + W_BLOCK), vi_load(other), vi_load(other + W_BLOCK)};
+    put_pair(first, w_ordered(w_bytes(&way, acc, scale)), pixels - i > 1);
+  }
+}
+
+/* The same, joined with residuals. */
+HN_INLINE void join_pairs(const w_target *to, const int32_t *sums, int64_t pixels, const float *scales, int64_t pixel,
+                          const bool is_last, const bool is_signed) {
+  const hn_conv_bytes *c = to->conv;
+  const w_joint joint = w_joint_make(c);
+  const w_way_out way = {.zero = is_signed ? 0x80 : 0, .low = vb_set(c->sum.low), .flip = vb_set(is_signed ? 0x80 : 0)};
+  uint8_t *first = to->first + pixel * 64;
+  const uint8_t *from = (const uint8_t *)c->residual + (first - (uint8_t *)c->output);
+  const vf low = v_load(scales), high = v_load(scales + W_BLOCK);
+  for (int64_t i = 0; i < pixels; i += 2, sums += 2 * TILE_SIDE, first += 2 * 64, from += 2 * 64) {
+    const int64_t other = pixels - i > 1;
+    vi q[4];
+    HN_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      const int64_t at = v < 2 ? 0 : other, lane = v % 2 * W_BLOCK;
+      q[v] = w_joined(&joint, is_last, vi_load(sums + at * TILE_SIDE + lane), v % 2 ? high : low,
+                      w_residual(from + at * 64 + lane, is_signed));
+    }
+    put_pair(first, w_ordered(w_pack(&way, q)), other);
+  }
+}
+
+HN_OUTLINE void store_joined_pairs(const w_target *t, const int32_t *sums, int64_t pixels, const float *scales,
+                                   int64_t pixel) {
+  const bool is_last = t->conv->sum.is_last, is_signed = t->conv->out_flip;
+  if (is_signed && is_last)
+    join_pairs(t, sums, pixels, scales, pixel, true, true);
+  else if (is_signed)
+    join_pairs(t, sums, pixels, scales, pixel, false, true);
+  else if (is_last)
+    join_pairs(t, sums, pixels, scales, pixel, true, false);
+  else
+    join_pairs(t, sums, pixels, scales, pixel, false, false);
+}
+#endif
 
 HN_OUTLINE void store_sums(const w_target *t, const int32_t *sums, int64_t pixels, int64_t pixel) {
   vi acc[W_VECTORS];
   for (int64_t i = 0; i < pixels; ++i) {
     for (int v = 0; v < W_VECTORS; ++v) acc[v] = vi_load(sums + i * TILE_SIDE + v * HN_LANES);
     w_store_sums(t, acc, W_VECTORS, 1, pixel + i);
+  }
+}
+
+/* Up to 16 pixels of `blocks` blocks; packed: the first of these among all. */
+HN_INLINE void store_all(const w_target *targets, const tile_sums *sums, int64_t pixels, int64_t packed, int blocks,
+                         int64_t pixel) {
+  const hn_conv_bytes *c = targets->conv;
+#if defined(HN_SIMD_AVX512)
+  if (are_pairs(targets, blocks)) {
+    const float *scales = c->scale + packed * W_BLOCK;
+    if (c->residual)
+      store_joined_pairs(targets, &sums->of[0][0], pixels, scales, pixel);
+    else
+      store_pairs(targets, &sums->of[0][0], pixels, scales, pixel);
+    return;
+  }
+#endif
+  for (int b = 0; b < blocks; ++b) {
+    const int32_t *from = &sums->of[0][b * TILE];
+    const float *scale = c->scale + (packed + b) * W_BLOCK;
+    if (c->floats)
+      w_store_floats(&targets[b], from, TILE_SIDE, (int)pixels, scale, c->bias + (packed + b) * W_BLOCK, pixel);
+    else if (!c->scale)
+      store_sums(&targets[b], from, pixels, pixel);
+    else if (c->residual)
+      w_store_joined(&targets[b], from, TILE_SIDE, (int)pixels, scale, pixel);
+    else
+      store_bytes(&targets[b], from, pixels, scale, pixel);
   }
 }
 
@@ -95,19 +177,20 @@ static void run_blocks(const work *w, amx_tiles *tiles, w_target *targets, int64
   for (int64_t i = 0; i < u->pixels; i += TILE_SIDE) {
     const int64_t pixels = u->pixels - i < TILE_SIDE ? u->pixels - i : TILE_SIDE;
     const int sides = pixels > TILE ? 2 : 1;
-    const tile_rows rows[2] = {rows_at(w, i), rows_at(w, i + (sides - 1) * TILE)};
-    tile_multiply(tiles, rows, sides, c->in_is_signed, chunks, c->weights + packed * weight_stride, weight_stride,
-                  blocks, c->base + packed * W_BLOCK, &sums);
-    if (c->w_zero) correct(w, c->w_zero + packed * W_BLOCK, i, pixels, blocks, &sums);
-    for (int b = 0; b < blocks; ++b) {
-      const int32_t *from = &sums.of[0][b * TILE];
-      if (c->floats)
-        store_floats(&targets[b], from, pixels, c->scale + (packed + b) * W_BLOCK, c->bias + (packed + b) * W_BLOCK,
-                     u->pixel + i);
-      else if (c->scale)
-        store_bytes(&targets[b], from, pixels, c->scale + (packed + b) * W_BLOCK, u->pixel + i);
-      else
-        store_sums(&targets[b], from, pixels, u->pixel + i);
+    tile_product product = {.tiles = tiles,
+                            .rows = {rows_at(w, i), rows_at(w, i + (sides - 1) * TILE)},
+                            .w = c->weights + packed * weight_stride,
+                            .w_next = weight_stride,
+                            .chunks = chunks,
+                            .sides = sides,
+                            .blocks = blocks,
+                            .is_signed = c->in_is_signed};
+    tile_multiply(&product, c->base + packed * W_BLOCK);
+    for (int side = 0; side < sides; ++side) {
+      const int64_t first = i + side * TILE, count = u->pixels - first < TILE ? u->pixels - first : TILE;
+      tile_take(&product, side, &sums);
+      if (c->w_zero) correct(w, c->w_zero + packed * W_BLOCK, first, count, blocks, &sums);
+      store_all(targets, &sums, count, packed, blocks, u->pixel + first);
     }
   }
 }

@@ -38,13 +38,21 @@ void HN_SIMD_NAME(hn_gemm_bytes_tiles)(const hn_gemm_bytes *g, int64_t row, int6
     for (int64_t i = 0; i < rows; i += TILE_SIDE) {
       const int64_t there = rows - i < TILE_SIDE ? rows - i : TILE_SIDE;
       const int sides = there > TILE ? 2 : 1;
-      const tile_rows both[2] = {{a + i * stride, stride, TILE_DEPTH},
-                                 {a + (i + (sides - 1) * TILE) * stride, stride, TILE_DEPTH}};
-      tile_multiply(&tiles, both, sides, g->a_is_signed, depth / TILE_DEPTH, g->b_packed + panel * depth * PANEL,
-                    depth * PANEL, panels, g->base + panel * PANEL, &sums);
-      for (int64_t r = 0; r < there; ++r)
+      tile_product product = {
+          .tiles = &tiles,
+          .rows = {{a + i * stride, stride, TILE_DEPTH}, {a + (i + (sides - 1) * TILE) * stride, stride, TILE_DEPTH}},
+          .w = g->b_packed + panel * depth * PANEL,
+          .w_next = depth * PANEL,
+          .chunks = depth / TILE_DEPTH,
+          .sides = sides,
+          .blocks = panels,
+          .is_signed = g->a_is_signed};
+      tile_multiply(&product, g->base + panel * PANEL);
+      for (int64_t r = 0; r < there; ++r) {
+        if (r % TILE == 0) tile_take(&product, (int)(r / TILE), &sums);
         for (int p = 0; p < panels; ++p)
-          put_sums(g, &way, row + i + r, panel + p, &sums.of[r][p * TILE], row_sums[i + r]);
+          put_sums(g, &way, row + i + r, panel + p, &sums.of[r % TILE][p * TILE], row_sums[i + r]);
+      }
     }
   }
   amx_end(&tiles);

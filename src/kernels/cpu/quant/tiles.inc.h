@@ -9,9 +9,9 @@
 
 enum { TILE = AMX_ROWS, TILE_SIDE = 2 * TILE, TILE_DEPTH = AMX_ROW_BYTES };
 
-/* [row][column] */
+/* [row][column]: of 16 rows. */
 typedef struct tile_sums {
-  int32_t of[TILE_SIDE][TILE_SIDE];
+  int32_t of[TILE][TILE_SIDE];
 } tile_sums;
 
 /* 16 rows, strides in bytes: from one to the next, and from 64 bytes of them to the next 64. */
@@ -20,36 +20,93 @@ typedef struct tile_rows {
   int64_t row, chunk;
 } tile_rows;
 
-/* a: of `sides` times 16 rows; w: [chunk][64 / 4][16][4] for 16 columns, and w_next bytes behind it for the next 16,
- * where there are 2 blocks; sums begin at base. */
-HN_INLINE void tile_multiply(amx_tiles *t, const tile_rows *a, int sides, int is_signed, int64_t chunks,
-                             const int8_t *w, int64_t w_next, int blocks, const int32_t *base, tile_sums *to) {
-  const uint8_t *x = a[0].at, *y = a[sides - 1].at;
-  amx_load(t, 0, base, 0);
-  if (blocks > 1) amx_load(t, 1, base + TILE, 0);
-  if (sides > 1) amx_load(t, 2, base, 0);
-  if (sides > 1 && blocks > 1) amx_load(t, 3, base + TILE, 0);
-  for (; chunks > 0; --chunks, x += a[0].chunk, y += a[sides - 1].chunk, w += TILE * TILE_DEPTH) {
-    amx_load(t, 4, x, a[0].row);
-    amx_load(t, 6, w, AMX_ROW_BYTES);
-    if (blocks > 1) amx_load(t, 7, w + w_next, AMX_ROW_BYTES);
-    if (sides > 1) amx_load(t, 5, y, a[1].row);
-    if (is_signed) {
+/* The second 16 rows lack their last chunks until the sums of the first are taken: what is made of these goes on beside
+ * that, and their stores, of lines that the first cache may have lost, do not come all at once. */
+enum { TILE_REST = 2 };
+typedef struct tile_product {
+  amx_tiles *tiles;
+  tile_rows rows[2];
+  const int8_t *w;
+  int64_t w_next, chunks, rest;
+  int sides, blocks, is_signed;
+} tile_product;
+
+HN_INLINE void tile_dot(amx_tiles *t, const int is_signed, const int side, const int blocks) {
+  if (side == 0) {
+    if (is_signed)
       amx_dot_s8s8(t, 0, 4, 6);
-      if (blocks > 1) amx_dot_s8s8(t, 1, 4, 7);
-      if (sides > 1) amx_dot_s8s8(t, 2, 5, 6);
-      if (sides > 1 && blocks > 1) amx_dot_s8s8(t, 3, 5, 7);
-    } else {
+    else
       amx_dot_u8s8(t, 0, 4, 6);
-      if (blocks > 1) amx_dot_u8s8(t, 1, 4, 7);
-      if (sides > 1) amx_dot_u8s8(t, 2, 5, 6);
-      if (sides > 1 && blocks > 1) amx_dot_u8s8(t, 3, 5, 7);
-    }
+    if (blocks > 1 && is_signed)
+      amx_dot_s8s8(t, 1, 4, 7);
+    else if (blocks > 1)
+      amx_dot_u8s8(t, 1, 4, 7);
+  } else {
+    if (is_signed)
+      amx_dot_s8s8(t, 2, 5, 6);
+    else
+      amx_dot_u8s8(t, 2, 5, 6);
+    if (blocks > 1 && is_signed)
+      amx_dot_s8s8(t, 3, 5, 7);
+    else if (blocks > 1)
+      amx_dot_u8s8(t, 3, 5, 7);
+  }
+}
+
+HN_INLINE void tile_run(tile_product *p, const int is_signed, const int sides, const int blocks) {
+  amx_tiles *t = p->tiles;
+  const uint8_t *x = p->rows[0].at, *y = p->rows[1].at;
+  const int8_t *w = p->w;
+  for (int64_t chunk = 0; chunk < p->chunks; ++chunk, x += p->rows[0].chunk, w += TILE * TILE_DEPTH) {
+    amx_load(t, 4, x, p->rows[0].row);
+    amx_load(t, 6, w, AMX_ROW_BYTES);
+    if (blocks > 1) amx_load(t, 7, w + p->w_next, AMX_ROW_BYTES);
+    tile_dot(t, is_signed, 0, blocks);
+    if (sides == 1 || chunk >= p->chunks - p->rest) continue;
+    amx_load(t, 5, y, p->rows[1].row);
+    tile_dot(t, is_signed, 1, blocks);
+    y += p->rows[1].chunk;
+  }
+}
+
+HN_OUTLINE void tile_run_unsigned(tile_product *p) { tile_run(p, 0, p->sides, p->blocks); }
+HN_OUTLINE void tile_run_unsigned_2_2(tile_product *p) { tile_run(p, 0, 2, 2); }
+HN_OUTLINE void tile_run_signed(tile_product *p) { tile_run(p, 1, p->sides, p->blocks); }
+HN_OUTLINE void tile_run_signed_2_2(tile_product *p) { tile_run(p, 1, 2, 2); }
+
+/* rows: of `sides` times 16; w: [chunk][64 / 4][16][4] for 16 columns, and w_next bytes behind it for the next 16,
+ * where there are 2 blocks; sums begin at base. */
+HN_INLINE void tile_multiply(tile_product *p, const int32_t *base) {
+  amx_tiles *t = p->tiles;
+  const int is_whole = p->sides > 1 && p->blocks > 1;
+  p->rest = p->sides == 1 ? 0 : p->chunks < TILE_REST ? p->chunks : TILE_REST;
+  amx_load(t, 0, base, 0);
+  if (p->blocks > 1) amx_load(t, 1, base + TILE, 0);
+  if (p->sides > 1) amx_load(t, 2, base, 0);
+  if (is_whole) amx_load(t, 3, base + TILE, 0);
+  if (p->is_signed)
+    (is_whole ? tile_run_signed_2_2 : tile_run_signed)(p);
+  else
+    (is_whole ? tile_run_unsigned_2_2 : tile_run_unsigned)(p);
+}
+
+/* The sums of one side's rows: of the first side first. */
+HN_INLINE void tile_take(const tile_product *p, int side, tile_sums *to) {
+  amx_tiles *t = p->tiles;
+  if (side == 1) {
+    amx_store(t, 2, &to->of[0][0], sizeof to->of[0]);
+    if (p->blocks > 1) amx_store(t, 3, &to->of[0][TILE], sizeof to->of[0]);
+    return;
   }
   amx_store(t, 0, &to->of[0][0], sizeof to->of[0]);
-  if (blocks > 1) amx_store(t, 1, &to->of[0][TILE], sizeof to->of[0]);
-  if (sides > 1) amx_store(t, 2, &to->of[TILE][0], sizeof to->of[0]);
-  if (sides > 1 && blocks > 1) amx_store(t, 3, &to->of[TILE][TILE], sizeof to->of[0]);
+  if (p->blocks > 1) amx_store(t, 1, &to->of[0][TILE], sizeof to->of[0]);
+  for (int64_t chunk = p->chunks - p->rest; chunk < p->chunks; ++chunk) {
+    const int8_t *w = p->w + chunk * TILE * TILE_DEPTH;
+    amx_load(t, 5, p->rows[1].at + chunk * p->rows[1].chunk, p->rows[1].row);
+    amx_load(t, 6, w, AMX_ROW_BYTES);
+    if (p->blocks > 1) amx_load(t, 7, w + p->w_next, AMX_ROW_BYTES);
+    tile_dot(t, p->is_signed, 1, p->blocks);
+  }
 }
 
 #endif
