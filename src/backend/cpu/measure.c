@@ -118,11 +118,13 @@ static void measure_computing(hone_unit *unit, hn_pool *pool, job *j) {
   }
 }
 
-/* Shares of data that lie in one cache and not in the one before it: a half of it, of a shared one's part. */
+/* Shares of data that lie in one cache and not in the one before it: a half of it, of a shared one's part. Of a
+ * server's third cache, which others fill, no more than some times the second. */
 static void measure_caches(hone_unit *unit, hn_pool *pool, job *j, size_t room) {
   const hone_facts *facts = &unit->facts;
   const size_t threads = (size_t)hn_pool_threads(pool);
-  const size_t shares[] = {facts->l1_bytes / 2, facts->l2_bytes / 2, facts->l3_bytes / 2 / threads};
+  const size_t third = facts->l3_bytes / 2 / threads, most = 8 * facts->l2_bytes;
+  const size_t shares[] = {facts->l1_bytes / 2, facts->l2_bytes / 2, third < most ? third : most};
   for (int level = 0; level < 3; ++level) {
     const size_t share = shares[level] < room / threads ? shares[level] : room / threads;
     if (share < sizeof(float) * 1024 || (level > 0 && share < 3 * shares[level - 1])) continue;
