@@ -2,12 +2,16 @@
 /* pool.c - pooling's body.
  *
  * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
- * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra. */
+ * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra; of halves, the
+ * maximum is one of integers there. */
 /* isa: c avx2 avx512 */
 /* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/pool/pool.h"
 #include "kernels/cpu/pool/taps.inc.h"
 #include "kernels/cpu/fold.inc.h"
+#if !HN_HELD_IS_REAL
+#include "kernels/cpu/pool/max_half.inc.h"
+#endif
 
 HN_INLINE real divisor(const hn_pool_args *a, row_taps row, taps x) {
   const taps y = row.y, z = row.z;
@@ -81,6 +85,12 @@ HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int
     const held *plane = (const held *)a->x + plane_at * a->in_h * a->in_w * a->block;
     held *y = (held *)a->y + unit * a->out_w * a->block;
     const row_taps t = row_taps_at(a, unit, deep);
+#if !HN_HELD_IS_REAL
+    if (fold == FOLD_MAX && a->block == HN_HELD_BLOCK && max_row_fits(a)) {
+      max_row(a, plane, y, &t);
+      continue;
+    }
+#endif
     if (!HN_HELD_IS_REAL && a->block == HN_HELD_BLOCK)
       blocked_row(fold, a, plane, y, t, HN_HELD_BLOCK);
     else if (HN_HELD_IS_REAL && a->block == 16)
