@@ -113,13 +113,14 @@ static void choose_units(const hone_query *query, const hn_conv_f32 *c, state *s
 static size_t lay_out_scratch(const hone_query *query, state *s) {
   enum { LARGEST = 1 << 28 }; /* elements */
   hn_windows_half *w = &s->windows;
-  const double line = (double)w->line, rows = (double)hn_windows_half_line_rows(w, s->call_rows);
+  w->ring = hn_windows_half_line_rows(w, s->call_rows);
+  const double line = (double)w->line, rows = (double)w->ring;
   const double pixels = (double)(s->call_rows * w->out_width + TILE) * TILE * (double)s->product.depth_blocks;
   const double planes = s->fold ? (double)(s->part_blocks * s->plane_rows) * (double)s->row : 0;
   const int64_t threads = hn_cpu_threads(query->facts);
   if ((line * rows + pixels + planes) * (double)threads > LARGEST) return 0;
   w->y_block = (s->call_rows * w->out_width + TILE) * TILE; /* TILE pixels behind the last: may_read_behind */
-  s->windows_at = w->line * hn_windows_half_line_rows(w, s->call_rows);
+  s->windows_at = w->line * w->ring + 2 * HN_WINDOWS_HALF_MARGIN;
   s->planes_at = s->windows_at + s->product.depth_blocks * w->y_block;
   s->worker_elements = s->planes_at + (s->fold ? s->part_blocks * s->plane_rows * s->row : 0);
   s->product.x_block = w->y_block;
@@ -216,10 +217,11 @@ typedef struct part {
   const job *j;
   int64_t image, block, blocks;
   uint16_t *memory;
+  int64_t lines; /* that are made, of hn_windows_half */
 } part;
 
 /* Rows [begin, end) of the convolution: `to` is the first of them, y_block elements lie between blocks. */
-static void make_rows(const part *u, int64_t begin, int64_t end, char *to, int64_t y_block) {
+static void make_rows(part *u, int64_t begin, int64_t end, char *to, int64_t y_block) {
   const state *s = u->j->s;
   const float *packed = u->j->packed;
   const int64_t no_shift = 0, channel = u->block * TILE;
@@ -239,7 +241,9 @@ static void make_rows(const part *u, int64_t begin, int64_t end, char *to, int64
   if (s->slopes_at >= 0) p.epilogue.slope = packed + s->slopes_at + channel;
   for (int64_t row = begin; row < end; row += s->call_rows) {
     const int64_t count = hn_cpu_lesser(s->call_rows, end - row);
+    w.made = u->lines;
     s->kernel->windows(&w, row, row + count);
+    u->lines = hn_windows_half_made(&w, row + count);
     p.row_pixels = p.out_width = count * w.out_width;
     p.unit_pixels = hn_ceil_div(p.out_width, TILE) * TILE;
     p.y = to + (row - begin) * s->row * bytes;
@@ -263,7 +267,7 @@ static void pool_rows(const part *u, int64_t row, int64_t count, int64_t first, 
   }
 }
 
-static void run_pooled(const part *u, int64_t begin, int64_t end) {
+static void run_pooled(part *u, int64_t begin, int64_t end) {
   const state *s = u->j->s;
   const hn_pool_args *p = &s->pool;
   uint16_t *planes = u->memory + s->planes_at;
