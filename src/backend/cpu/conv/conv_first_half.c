@@ -12,11 +12,13 @@ enum { TILE = HN_PRODUCT_HALF_TILE };
 enum { X, W, B, RESIDUAL, PORTS = 5 };
 enum {
   POOL_BAND = 4,
-  WINDOW_BYTES = 96 << 10 /* of rows that are multiplied together: they stay in the second cache */
+  WINDOW_BYTES = 96 << 10, /* of rows that are multiplied together: they stay in the second cache */
+  MOST_SHALLOW = 8         /* depth blocks */
 };
 
 typedef struct first_kernel {
   const hn_cpu_half_kernel *half;
+  hn_product_half_fn *shallow; /* for few depth blocks; NULL: half's own */
   hn_windows_half_fn *windows;
   hn_pool_fn *max, *average; /* NULL: no pool follows */
 } first_kernel;
@@ -27,6 +29,7 @@ typedef struct state {
   hn_product_half product; /* of one row */
   hn_pool_args pool;       /* of whole planes */
   hn_pool_fn *fold;
+  hn_product_half_fn *multiply;
   int64_t images, rows, strip_rows, strips, parts, part_blocks;
   int64_t band, plane_rows;      /* of the pool's output, and of what a band reads */
   int64_t call_rows;             /* that are multiplied together */
@@ -113,13 +116,14 @@ static void choose_units(const hone_query *query, const hn_conv_f32 *c, state *s
 static size_t lay_out_scratch(const hone_query *query, state *s) {
   enum { LARGEST = 1 << 28 }; /* elements */
   hn_windows_half *w = &s->windows;
-  const double line = (double)w->line, rows = (double)hn_windows_half_line_rows(w, s->call_rows);
+  w->ring = hn_windows_half_line_rows(w, s->call_rows);
+  const double line = (double)w->line, rows = (double)w->ring;
   const double pixels = (double)(s->call_rows * w->out_width + TILE) * TILE * (double)s->product.depth_blocks;
   const double planes = s->fold ? (double)(s->part_blocks * s->plane_rows) * (double)s->row : 0;
   const int64_t threads = hn_cpu_threads(query->facts);
   if ((line * rows + pixels + planes) * (double)threads > LARGEST) return 0;
   w->y_block = (s->call_rows * w->out_width + TILE) * TILE; /* TILE pixels behind the last: may_read_behind */
-  s->windows_at = w->line * hn_windows_half_line_rows(w, s->call_rows);
+  s->windows_at = w->line * w->ring + 2 * HN_WINDOWS_HALF_MARGIN;
   s->planes_at = s->windows_at + s->product.depth_blocks * w->y_block;
   s->worker_elements = s->planes_at + (s->fold ? s->part_blocks * s->plane_rows * s->row : 0);
   s->product.x_block = w->y_block;
@@ -162,6 +166,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
       (s->fold && !p->y_is_half))
     return "the output has another format";
   p->y_pixel = p->y_lanes;
+  s->multiply = kernel->shallow && p->depth_blocks <= MOST_SHALLOW ? kernel->shallow : kernel->half->run;
   s->row = c.out_width * p->y_lanes;
   s->x_image = c.in_channels * c.in_height * c.in_width;
   const int64_t y_row = s->fold ? s->pool.out_w * TILE : s->row;
@@ -216,10 +221,11 @@ typedef struct part {
   const job *j;
   int64_t image, block, blocks;
   uint16_t *memory;
+  int64_t lines; /* that are made, of hn_windows_half */
 } part;
 
 /* Rows [begin, end) of the convolution: `to` is the first of them, y_block elements lie between blocks. */
-static void make_rows(const part *u, int64_t begin, int64_t end, char *to, int64_t y_block) {
+static void make_rows(part *u, int64_t begin, int64_t end, char *to, int64_t y_block) {
   const state *s = u->j->s;
   const float *packed = u->j->packed;
   const int64_t no_shift = 0, channel = u->block * TILE;
@@ -239,11 +245,13 @@ static void make_rows(const part *u, int64_t begin, int64_t end, char *to, int64
   if (s->slopes_at >= 0) p.epilogue.slope = packed + s->slopes_at + channel;
   for (int64_t row = begin; row < end; row += s->call_rows) {
     const int64_t count = hn_cpu_lesser(s->call_rows, end - row);
+    w.made = u->lines;
     s->kernel->windows(&w, row, row + count);
+    u->lines = hn_windows_half_made(&w, row + count);
     p.row_pixels = p.out_width = count * w.out_width;
     p.unit_pixels = hn_ceil_div(p.out_width, TILE) * TILE;
     p.y = to + (row - begin) * s->row * bytes;
-    s->kernel->half->run(&p, 0, 1);
+    s->multiply(&p, 0, 1);
   }
 }
 
@@ -263,7 +271,7 @@ static void pool_rows(const part *u, int64_t row, int64_t count, int64_t first, 
   }
 }
 
-static void run_pooled(const part *u, int64_t begin, int64_t end) {
+static void run_pooled(part *u, int64_t begin, int64_t end) {
   const state *s = u->j->s;
   const hn_pool_args *p = &s->pool;
   uint16_t *planes = u->memory + s->planes_at;
@@ -315,42 +323,45 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
 #define COMMON .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .variants = variants, .pack = pack, .launch = launch
 const hone_tactic hn_tactics_cpu_conv_first_half[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.amx_bf16", .version = 2, .op = "conv", .isa = HONE_ISA_AMX_BF16,
+    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.amx_bf16", .version = 3, .op = "conv", .isa = HONE_ISA_AMX_BF16,
      .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_amx, hn_windows_bf16_amx_bf16, NULL, NULL}, COMMON},
+     .kernel = &(const first_kernel){&hn_cpu_bf16_amx, hn_product_shallow_bf16_amx_bf16, hn_windows_bf16_amx_bf16, NULL,
+                                     NULL},
+     COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.avx512_bf16", .version = 2, .op = "conv",
      .isa = HONE_ISA_AVX512_BF16, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_avx512, hn_windows_bf16_avx512_bf16, NULL, NULL}, COMMON},
+     .kernel = &(const first_kernel){&hn_cpu_bf16_avx512, NULL, hn_windows_bf16_avx512_bf16, NULL, NULL}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f16.first.avx512_fp16", .version = 2, .op = "conv",
      .isa = HONE_ISA_AVX512_FP16, .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
      .storages = {{HONE_PLAIN, HONE_F16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_F16_PLAIN, HONE_F16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_f16_avx512, hn_windows_f16_avx512_fp16, NULL, NULL}, COMMON},
-    {sizeof(hone_tactic), .name = "cpu.conv_pool.bf16.first.amx_bf16", .version = 1, .op = "conv_pool",
+     .kernel = &(const first_kernel){&hn_cpu_f16_avx512, NULL, hn_windows_f16_avx512_fp16, NULL, NULL}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.bf16.first.amx_bf16", .version = 2, .op = "conv_pool",
      .isa = HONE_ISA_AMX_BF16, .pack_mask = 1 << W | 1 << B, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_amx, hn_windows_bf16_amx_bf16, hn_pool_max_bf16_avx512,
-                                     hn_pool_average_bf16_avx512},
+     .kernel = &(const first_kernel){&hn_cpu_bf16_amx, hn_product_shallow_bf16_amx_bf16, hn_windows_bf16_amx_bf16,
+                                     hn_pool_max_bf16_avx512, hn_pool_average_bf16_avx512},
      COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv_pool.bf16.first.avx512_bf16", .version = 1, .op = "conv_pool",
      .isa = HONE_ISA_AVX512_BF16, .pack_mask = 1 << W | 1 << B, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_avx512, hn_windows_bf16_avx512_bf16, hn_pool_max_bf16_avx512,
+     .kernel = &(const first_kernel){&hn_cpu_bf16_avx512, NULL, hn_windows_bf16_avx512_bf16, hn_pool_max_bf16_avx512,
                                      hn_pool_average_bf16_avx512},
      COMMON},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.c", .version = 2, .op = "conv", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.conv.bf16.first.c", .version = 3, .op = "conv", .isa = HONE_ISA_C,
      .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_PLAIN, HONE_NCHW16C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_c, hn_windows_bf16_c, NULL, NULL}, COMMON},
+     .kernel = &(const first_kernel){&hn_cpu_bf16_c, hn_product_shallow_bf16_c, hn_windows_bf16_c, NULL, NULL}, COMMON},
     {sizeof(hone_tactic), .name = "cpu.conv.f16.first.c", .version = 2, .op = "conv", .isa = HONE_ISA_C,
      .pack_mask = HN_CPU_CONV_PACKED, .compute = HONE_F16,
      .storages = {{HONE_PLAIN, HONE_F16_NCHW32C}, {HONE_F16_PLAIN, HONE_F16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_f16_c, hn_windows_f16_c, NULL, NULL}, COMMON},
-    {sizeof(hone_tactic), .name = "cpu.conv_pool.bf16.first.c", .version = 1, .op = "conv_pool", .isa = HONE_ISA_C,
+     .kernel = &(const first_kernel){&hn_cpu_f16_c, NULL, hn_windows_f16_c, NULL, NULL}, COMMON},
+    {sizeof(hone_tactic), .name = "cpu.conv_pool.bf16.first.c", .version = 2, .op = "conv_pool", .isa = HONE_ISA_C,
      .pack_mask = 1 << W | 1 << B, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_BF16_NCHW32C}, {HONE_BF16_PLAIN, HONE_BF16_NCHW32C}},
-     .kernel = &(const first_kernel){&hn_cpu_bf16_c, hn_windows_bf16_c, hn_pool_max_bf16_c, hn_pool_average_bf16_c},
+     .kernel = &(const first_kernel){&hn_cpu_bf16_c, hn_product_shallow_bf16_c, hn_windows_bf16_c, hn_pool_max_bf16_c,
+                                     hn_pool_average_bf16_c},
      COMMON},
     {0}};

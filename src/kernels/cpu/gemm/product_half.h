@@ -71,6 +71,10 @@ typedef void hn_product_half_fn(const hn_product_half *product, int64_t begin, i
 hn_product_half_fn hn_product_bf16_c, hn_product_bf16_avx512_bf16, hn_product_bf16_amx_bf16, hn_product_f16_c,
     hn_product_f16_avx512_fp16;
 
+/* The same of one image, group and tap without a residual, all of it whatever the units are, where the depth is few
+ * blocks. x has whole 16 pixels, y blocks of 32 bf16 or 16 f32; bias comes first in a sum. */
+hn_product_half_fn hn_product_shallow_bf16_c, hn_product_shallow_bf16_amx_bf16;
+
 /* Packs weights given in f32; element (o, k, tap) of group g is w[g * group + o * out + k * in + tap * step]; with
  * columns, k counts (column, channel) pairs, column * depth + channel, and the next column is the next float. */
 typedef struct hn_product_half_weights {

@@ -2,12 +2,16 @@
 /* pool.c - pooling's body.
  *
  * Plain planes are vectorised along the output row where every tap lies inside the input; the border's few columns
- * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra. */
+ * go one by one. Blocked planes are vectorised along the block, so that the border costs nothing extra; of halves, the
+ * maximum is one of integers there. */
 /* isa: c avx2 avx512 */
 /* held: f32 bf16 f16 f64 */
 #include "kernels/cpu/pool/pool.h"
 #include "kernels/cpu/pool/taps.inc.h"
 #include "kernels/cpu/fold.inc.h"
+#if !HN_HELD_IS_REAL
+#include "kernels/cpu/pool/max_half.inc.h"
+#endif
 
 HN_INLINE real divisor(const hn_pool_args *a, row_taps row, taps x) {
   const taps y = row.y, z = row.z;
@@ -62,15 +66,38 @@ HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, hel
   }
 }
 
-HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty, int64_t block) {
+/* Folds the window of one output of blocked planes, all of the block's vectors at once. */
+HN_INLINE void blocked_window(int fold, const hn_pool_args *a, const held *plane, row_taps t, taps tx,
+                              const int64_t block, vf *v) {
+  HN_UNROLL
+  for (int64_t i = 0; i * HN_LANES < block; ++i) v[i] = v_set(fold_identity(fold));
+  for (int64_t kz = t.z.first; kz < t.z.last; ++kz) {
+    const int64_t first = (t.z.origin + kz * a->dilation_d) * a->in_h + t.y.origin;
+    for (int64_t ky = t.y.first; ky < t.y.last; ++ky) {
+      const held *x = plane + ((first + ky * a->dilation_h) * a->in_w + tx.origin + tx.first * a->dilation_w) * block;
+      for (int64_t kx = tx.first; kx < tx.last; ++kx, x += a->dilation_w * block) {
+        HN_UNROLL
+        for (int64_t i = 0; i * HN_LANES < block; ++i) {
+          const int64_t n = at_most(block - i * HN_LANES, HN_LANES);
+          v[i] = fold_take(fold, v[i], h_load_strided(x + i * HN_LANES, 1, n));
+        }
+      }
+    }
+  }
+}
+
+HN_INLINE void blocked_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty,
+                           const int64_t block) {
+  enum { MOST = 32 / HN_LANES };
   for (int64_t ox = 0; ox < a->out_w; ++ox) {
     const taps tx = taps_x(a, ox);
     const vf count = v_set(divisor(a, ty, tx));
-    for (int64_t lane = 0; lane < block; lane += HN_LANES) {
-      const int64_t n = at_most(block - lane, HN_LANES);
-      const vf v = window(fold, a, plane, ty, tx, block, lane, 1, n);
-      put(y + ox * block + lane, n, fold == FOLD_SUM ? v / count : v);
-    }
+    vf v[MOST];
+    blocked_window(fold, a, plane, ty, tx, block, v);
+    HN_UNROLL
+    for (int64_t i = 0; i * HN_LANES < block; ++i)
+      put(y + ox * block + i * HN_LANES, at_most(block - i * HN_LANES, HN_LANES),
+          fold == FOLD_SUM ? v[i] / count : v[i]);
   }
 }
 
@@ -81,6 +108,12 @@ HN_INLINE void pool_rows_of(int fold, const int deep, const hn_pool_args *a, int
     const held *plane = (const held *)a->x + plane_at * a->in_h * a->in_w * a->block;
     held *y = (held *)a->y + unit * a->out_w * a->block;
     const row_taps t = row_taps_at(a, unit, deep);
+#if !HN_HELD_IS_REAL
+    if (fold == FOLD_MAX && a->block == HN_HELD_BLOCK && max_row_fits(a)) {
+      max_row(a, plane, y, &t);
+      continue;
+    }
+#endif
     if (!HN_HELD_IS_REAL && a->block == HN_HELD_BLOCK)
       blocked_row(fold, a, plane, y, t, HN_HELD_BLOCK);
     else if (HN_HELD_IS_REAL && a->block == 16)
@@ -107,19 +140,49 @@ void HN_HELD_NAME(hn_pool_average)(const hn_pool_args *args, int64_t begin, int6
   pool_rows(FOLD_SUM, args, begin, end);
 }
 
+/* What one vector of a pixel holds: n neighbouring channels, or every other one of bf16, for which no half need be
+ * moved to a lane of its own. */
+enum { ALL_OF, EVEN_OF, ODD_OF };
+#if defined(HN_HELD_BF16)
+enum { PAIRED = HN_HELD_BLOCK }; /* the block that is folded so */
+#else
+enum { PAIRED = 0 };
+#endif
+HN_INLINE vf load_pixel(const held *x, int64_t n, const int which) {
+#if defined(HN_HELD_BF16)
+  int32_t pairs[HN_LANES];
+  if (which != ALL_OF) {
+    memcpy(pairs, x, sizeof pairs);
+    return vf_of(which == EVEN_OF ? vi_left(vi_load(pairs), 16) : vi_and(vi_load(pairs), vi_set(-65536)));
+  }
+#endif
+  (void)which;
+  return h_load_strided(x, 1, n);
+}
+
 /* Four chains at a time: one would wait for each sum before the next. */
-HN_INLINE vf fold_pixels(int fold, const held *x, int64_t pixels, int64_t block, int64_t n) {
+HN_INLINE vf fold_pixels(int fold, const held *x, int64_t pixels, int64_t block, int64_t n, const int which) {
   const vf start = v_set(fold_identity(fold));
   fold_total t = {start, v_set(0.0F)};
   for (int64_t p = 0; p < pixels;) {
     const int64_t last = at_most(pixels, p + 4 * FOLD_CHUNK);
     vf v[4] = {start, start, start, start};
     for (; last - p >= 4; p += 4)
-      for (int i = 0; i < 4; ++i) v[i] = fold_take(fold, v[i], h_load_strided(x + (p + i) * block, 1, n));
-    for (; p < last; ++p) v[0] = fold_take(fold, v[0], h_load_strided(x + p * block, 1, n));
+      for (int i = 0; i < 4; ++i) v[i] = fold_take(fold, v[i], load_pixel(x + (p + i) * block, n, which));
+    for (; p < last; ++p) v[0] = fold_take(fold, v[0], load_pixel(x + p * block, n, which));
     fold_total_add(fold, &t, fold_join(fold, fold_join(fold, v[0], v[1]), fold_join(fold, v[2], v[3])));
   }
   return t.total;
+}
+
+/* A plane of such blocks, all channels. */
+HN_INLINE void fold_plane(int fold, const held *x, int64_t pixels, real *to) {
+  for (int64_t lane = 0; lane < PAIRED; lane += 2 * HN_LANES) {
+    real even[HN_LANES], odd[HN_LANES];
+    v_store(even, fold_pixels(fold, x + lane, pixels, PAIRED, HN_LANES, EVEN_OF));
+    v_store(odd, fold_pixels(fold, x + lane, pixels, PAIRED, HN_LANES, ODD_OF));
+    for (int i = 0; i < HN_LANES; ++i) to[lane + 2 * i] = even[i], to[lane + 2 * i + 1] = odd[i];
+  }
 }
 
 HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin, int64_t end) {
@@ -127,10 +190,17 @@ HN_INLINE void pool_planes(int fold, const hn_pool_global_args *a, int64_t begin
   const int64_t step = (a->plane_pixels ? a->plane_pixels : a->pixels) * a->block;
   for (int64_t plane = begin; plane < end; ++plane) {
     const held *x = (const held *)a->x + plane * step;
+    real folded[PAIRED + 1];
+    if (a->block == PAIRED) fold_plane(fold, x, a->pixels, folded);
     for (int64_t lane = 0; lane < a->block; lane += HN_LANES) {
       const int64_t n = at_most(a->block - lane, HN_LANES);
-      const vf v = a->block == 1 ? v_set(fold_row(fold, x, a->pixels, 0.0F))
-                                 : fold_pixels(fold, x + lane, a->pixels, a->block, n);
+      vf v;
+      if (a->block == 1)
+        v = v_set(fold_row(fold, x, a->pixels, 0.0F));
+      else if (a->block == PAIRED)
+        v = v_load(folded + lane);
+      else
+        v = fold_pixels(fold, x + lane, a->pixels, a->block, n, ALL_OF);
       const vf result = fold == FOLD_SUM && !a->is_sum ? v / count : v;
       if (HN_HELD_IS_REAL || !a->y_is_f32)
         put((held *)a->y + plane * a->block + lane, n, result);
