@@ -35,6 +35,12 @@ HN_INLINE void v_store_bf16(uint16_t *p, vf v) {
   const __m256bh rounded = _mm512_cvtneps_pbh(v);
   memcpy(p, &rounded, sizeof rounded);
 }
+#define HN_STORES_TWO_BF16
+/* a, and b behind it. */
+HN_INLINE void v_store_bf16_two(uint16_t *p, vf a, vf b) {
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(b, a);
+  memcpy(p, &rounded, sizeof rounded);
+}
 #else
 HN_INLINE void v_store_bf16(uint16_t *p, vf v) {
   const __m512i bits = _mm512_castps_si512(v), upper = _mm512_srli_epi32(bits, 16);
@@ -117,6 +123,13 @@ HN_OUTLINE vf v_load_f16(const uint16_t *p) {
 }
 HN_OUTLINE void v_store_f16(uint16_t *p, vf v) {
   for (int i = 0; i < HN_LANES; ++i) p[i] = f16_from_f32(v[i]);
+}
+#endif
+
+#if !defined(HN_STORES_TWO_BF16)
+HN_INLINE void v_store_bf16_two(uint16_t *p, vf a, vf b) {
+  v_store_bf16(p, a);
+  v_store_bf16(p + HN_LANES, b);
 }
 #endif
 

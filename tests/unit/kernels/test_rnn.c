@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rnn.c - LSTM and GRU cells against their equations in double, with strides, peepholes and clipping. */
+/* test_rnn.c - LSTM and GRU cells against their equations in double, with strides, peepholes and clipping; steps on
+ * tiles, which no row has in plain C, against those on vectors. */
 #include "kernels/cpu/rnn/rnn.h"
 
 #include "kernel_test.h"
@@ -127,7 +128,66 @@ static void test_gru(void **state) {
   }
 }
 
+typedef struct pair {
+  hn_rnn_step_fn *tiles, *vectors;
+  int gates;
+} pair;
+
+/* The state is exact in bf16, so that both multiply the same. */
+static void check_tiles(uint64_t *seed, const pair *p, int64_t n, int64_t rows) {
+  enum { UNITS = 16, LANES = 4, STATES = 5, H = 0, C = 1, Z = 2, RESET = 3, Y = 4 };
+  guarded r = random_floats(seed, p->gates * n * n, 0.3F), x = random_floats(seed, rows * 4 * n, 2.0F);
+  guarded h_prev = random_floats(seed, rows * n, 1.0F), c_prev = random_floats(seed, rows * n, 1.0F), out[2];
+  for (int64_t i = 0; i < rows * n; ++i) floats(&h_prev)[i] = roundf(floats(&h_prev)[i] * 64) / 64;
+  for (int kind = 0; kind < 2; ++kind) {
+    const int64_t lanes = kind ? LANES : UNITS;
+    guarded packed = guarded_new((size_t)hn_rnn_packed_pairs(n, p->gates, lanes) * 4);
+    out[kind] = guarded_new((size_t)(STATES * rows * n) * sizeof(float));
+    memset(out[kind].data, 0, out[kind].bytes);
+    hn_rnn_pack_bf16_c(floats(&r), p->gates, n, lanes, (uint16_t *)(void *)packed.data);
+    float *to = floats(&out[kind]);
+    const hn_rnn_step s = {.packed = packed.data,
+                           .x = floats(&x),
+                           .h_bias = floats(&x),
+                           .h_prev = floats(&h_prev),
+                           .h = to + H * rows * n,
+                           .c_prev = floats(&c_prev),
+                           .c = to + C * rows * n,
+                           .carried = floats(&h_prev),
+                           .z = to + Z * rows * n,
+                           .reset = to + RESET * rows * n,
+                           .y = to + Y * rows * n,
+                           .rows = rows,
+                           .hidden = n,
+                           .x_stride = 4 * n,
+                           .y_stride = n,
+                           .from_the_back = (int32_t)(n % 2)};
+    IN_PIECES(seed, hn_rnn_tiles(n, lanes), (kind ? p->vectors : p->tiles)(&s, begin, end))
+    guarded_free(&packed);
+  }
+  for (int64_t i = 0; i < STATES * rows * n; ++i)
+    CHECK_NEAR(floats(&out[0])[i], floats(&out[1])[i], 1e-5, "%d gates, hidden %d", p->gates, (int)n);
+  guarded *all[] = {&r, &x, &h_prev, &c_prev, &out[0], &out[1]};
+  for (size_t i = 0; i < COUNT(all); ++i) guarded_free(all[i]);
+}
+
+static void test_tiles(void **state) {
+  (void)state;
+  uint64_t seed = 15;
+  static const pair pairs[] = {{hn_lstm_step_tiles_c, hn_lstm_step_bf16_c, 4},
+                               {hn_gru_step_tiles_c, hn_gru_step_bf16_c, 3},
+                               {hn_gru_gates_step_tiles_c, hn_gru_gates_step_bf16_c, 2},
+                               {hn_gru_output_step_tiles_c, hn_gru_output_step_bf16_c, 1},
+                               {hn_plain_step_tiles_c, hn_plain_step_bf16_c, 1}};
+  for (size_t i = 0; i < COUNT(pairs); ++i) {
+    for (int64_t n = 1; n < 70; n += 6) check_tiles(&seed, &pairs[i], n, 1 + n % 4 * 6);
+    check_tiles(&seed, &pairs[i], 160, 2);
+  }
+  check_tiles(&seed, &pairs[4], 1063, 1); /* its state is rounded in two parts */
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm), cmocka_unit_test(test_gru)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm), cmocka_unit_test(test_gru),
+                                     cmocka_unit_test(test_tiles)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

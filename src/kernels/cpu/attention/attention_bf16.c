@@ -8,6 +8,11 @@
 #include "kernels/cpu/attention/attention_rows.inc.h"
 #include "kernels/cpu/amx.inc.h"
 
+/* 2^r = 1 + r WEIGH1 + r^2 WEIGH2 + r^3 WEIGH3 */
+#define WEIGH1 0.69328293F
+#define WEIGH2 0.24221096F
+#define WEIGH3 0.05500893F
+
 enum {
   HALF = 16,          /* rows of a tile */
   ROWS = 2 * HALF,    /* of a step */
@@ -74,25 +79,16 @@ static void run_product(product p, amx_tiles *t, int halves, int64_t panels) {
 
 HN_INLINE int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
-/* n elements at p times factor, rounded, and zeros behind them, to 32. */
-HN_INLINE void round_some(const void *p, int is_bf16, int64_t n, float factor, uint16_t *to) {
-  const vf f = v_set(factor);
-  if (is_bf16 && factor == 1.0F && n >= DEPTH) {
+/* n elements at p, rounded, and zeros behind them, to 32. */
+HN_INLINE void round_some(const void *p, int is_bf16, int64_t n, uint16_t *to) {
+  if (is_bf16 && n >= DEPTH) {
     memcpy(to, p, DEPTH * sizeof *to);
-    return;
-  }
-  for (int64_t i = 0; i < DEPTH; i += HN_LANES) {
-    vf x = v_set(0.0F);
-    if (!is_bf16) {
-      if (i < n) x = load_lanes((const float *)p + i, n - i);
-    } else if (n - i >= HN_LANES) {
-      x = v_load_bf16((const uint16_t *)p + i);
-    } else if (i < n) {
-      uint16_t some[HN_LANES] = {0};
-      memcpy(some, (const uint16_t *)p + i, (size_t)(n - i) * sizeof *some);
-      x = v_load_bf16(some);
-    }
-    v_store_bf16(to + i, x * f);
+  } else if (is_bf16) {
+    memset(to, 0, DEPTH * sizeof *to);
+    memcpy(to, p, (size_t)n * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < DEPTH; i += HN_LANES)
+      v_store_bf16(to + i, i < n ? load_lanes((const float *)p + i, n - i) : v_set(0.0F));
   }
 }
 
@@ -107,13 +103,13 @@ HN_INLINE const void *element_of(const source *s, int64_t row, int64_t at) {
   return s->rows + (row * s->step + at) * (s->is_bf16 ? (int64_t)sizeof(uint16_t) : (int64_t)sizeof(float));
 }
 
-/* 16 rows of 16 words turned. */
-HN_INLINE void turn_words(const uint16_t *from, uint16_t *to) {
+/* 16 rows of 16 words, `step` words apart, turned. */
+HN_INLINE void turn_words(const uint16_t *from, int64_t step, uint16_t *to) {
 #if HN_LANES == 16
-  turn_square((const float *)(const void *)from, HALF, (float *)(void *)to);
+  turn_square((const float *)(const void *)from, step, (float *)(void *)to);
 #else
   for (int i = 0; i < HALF; ++i)
-    for (int j = 0; j < HALF; ++j) memcpy(to + (j * HALF + i) * 2, from + (i * HALF + j) * 2, 2 * sizeof *to);
+    for (int j = 0; j < HALF; ++j) memcpy(to + (j * HALF + i) * 2, from + (i * step + j) * 2, 2 * sizeof *to);
 #endif
 }
 
@@ -121,10 +117,14 @@ static void pack_keys(source s, int64_t keys, int64_t size, uint16_t *to) {
   _Alignas(64) uint16_t rows[TILE];
   for (int64_t j = 0; j < keys; j += HALF)
     for (int64_t p = 0; p < size; p += DEPTH, to += TILE) {
+      if (s.is_bf16 && s.step % 2 == 0 && keys - j >= HALF && size - p >= DEPTH) {
+        turn_words(element_of(&s, j, p), s.step / 2, to);
+        continue;
+      }
       if (keys - j < HALF) memset(rows, 0, sizeof rows);
       for (int64_t i = 0; i < HALF && j + i < keys; ++i)
-        round_some(element_of(&s, j + i, p), s.is_bf16, size - p, 1.0F, rows + i * DEPTH);
-      turn_words(rows, to);
+        round_some(element_of(&s, j + i, p), s.is_bf16, size - p, rows + i * DEPTH);
+      turn_words(rows, HALF, to);
     }
 }
 
@@ -139,32 +139,65 @@ HN_INLINE void pair_rows(const uint16_t *even, const uint16_t *odd, uint16_t *to
 #endif
 }
 
+static void pack_pair(source s, int64_t j, int64_t keys, int64_t size, int64_t panel, uint16_t *to) {
+  if (s.is_bf16 && j + 1 < keys && size % HALF == 0) {
+    const uint16_t *even = element_of(&s, j, 0), *odd = even + s.step;
+    for (int64_t p = 0; p < size; p += HALF, to += panel) pair_rows(even + p, odd + p, to);
+    return;
+  }
+  for (int64_t p = 0; p < size; p += DEPTH, to += 2 * panel) {
+    uint16_t pair[2][DEPTH] = {{0}};
+    for (int64_t i = 0; i < 2 && j + i < keys; ++i) round_some(element_of(&s, j + i, p), s.is_bf16, size - p, pair[i]);
+    pair_rows(pair[0], pair[1], to);
+    if (size - p > HALF) pair_rows(pair[0] + HALF, pair[1] + HALF, to + panel);
+  }
+}
+
 static void pack_values(source s, int64_t keys, int64_t size, uint16_t *to) {
-  const int64_t blocks = tiles_of(keys, DEPTH), panel = blocks * TILE;
-  uint16_t pair[2][DEPTH];
-  for (int64_t j = 0; j < blocks * DEPTH; j += 2)
-    for (int64_t p = 0; p < size; p += DEPTH) {
-      if (keys - j < 2) memset(pair, 0, sizeof pair);
-      for (int64_t i = 0; i < 2 && j + i < keys; ++i)
-        round_some(element_of(&s, j + i, p), s.is_bf16, size - p, 1.0F, pair[i]);
-      for (int64_t half = 0; half < 2 && p + half * HALF < size; ++half) {
-        uint16_t *at = to + (p / HALF + half) * panel + j / DEPTH * TILE + j % DEPTH / 2 * DEPTH;
-        pair_rows(pair[0] + half * HALF, pair[1] + half * HALF, at);
-      }
-    }
+  const int64_t blocks = tiles_of(keys, DEPTH);
+  for (int64_t j = 0; j < blocks * DEPTH; j += 2, to += DEPTH) pack_pair(s, j, keys, size, blocks * TILE, to);
+}
+
+/* 2^(d * f) for d <= 0 as far as bf16 sees it: the polynomial is a minimax fit of 2^r on |r| <= 1/2, exact at 0, within
+ * 1.1e-4. `least` times f is so low that the power is 0. */
+HN_INLINE vf weigh(vf d, vf f, vf least) {
+  const vf magic = v_set(12582912.0F), at = v_max(least, d); /* in this order NaN stays */
+  const vf n = v_fma(at, f, magic) - magic, r = v_fma(at, f, v_negate(n));
+  vf p = v_fma(v_set(WEIGH3), r, v_set(WEIGH2));
+  p = v_fma(p, r, v_set(WEIGH1));
+  return v_scale(v_fma(p, r, v_set(1.0F)), n);
+}
+
+/* What turns scores into weights: 2^((score - base) * factor). */
+typedef struct softener {
+  float factor, least;
+  int is_plain; /* scores are as the product left them, and every row of a batch sees the same keys */
+} softener;
+
+static softener softener_of(const hn_attention_f32 *a) {
+  const float log2e = 1.44269504F, lowest = -200.0F; /* of powers: 0 in floats */
+  softener s = {.is_plain = !a->mask && !(a->softcap > 0) && a->scale > 1e-30F};
+  s.factor = s.is_plain ? a->scale * log2e : log2e;
+  s.least = lowest / s.factor;
+  return s;
 }
 
 /* One unit's place and memory. */
 typedef struct unit {
   const hn_attention_f32 *a;
-  int64_t b, h, row, rows;        /* of the chunk */
-  int64_t score_row, sum_row;     /* elements */
-  uint16_t *keys, *values;        /* packed: a block of them */
-  uint16_t *queries, *parts;      /* of a step: rows of the size, and of a block's weights */
-  float *scores;                  /* of a step */
+  int64_t b, h, row, rows;    /* of the chunk */
+  int64_t score_row, sum_row; /* elements */
+  uint16_t *keys, *values;    /* packed: a block of them */
+  uint16_t *queries;          /* of a step: rows of the size */
+  float *scores;              /* of a step; then its weights, in bf16 */
+  softener soften;
   float *sums, *top, *weight;     /* of the chunk's rows */
   int64_t packed_head, packed_at; /* what keys and values hold; -1: nothing */
 } unit;
+
+/* Rows of one block are stored right behind their step, and the sums of all steps lie in one place. */
+HN_INLINE int has_one_block(const unit *u) { return u->a->kv_len <= block_keys(u->a, 0); }
+HN_INLINE float *sums_of(const unit *u, int64_t at) { return u->sums + (has_one_block(u) ? 0 : at * u->sum_row); }
 
 static source rows_at(const hn_attention_f32 *a, const float *past, const float *fresh, hn_attention_steps steps,
                       int64_t size, const unit *u, int64_t first) {
@@ -196,45 +229,107 @@ static void pack_queries(const unit *u, int64_t at, int rows) {
   s.step = a->q_step.row;
   for (int r = 0; r < rows; ++r)
     for (int64_t p = 0; p < a->size; p += DEPTH)
-      round_some(element_of(&s, r, p), s.is_bf16, a->size - p, a->scale, u->queries + r * width + p);
+      round_some(element_of(&s, r, p), s.is_bf16, a->size - p, u->queries + r * width + p);
 }
 
-/* Exponentials of n scores over `base`, rounded, with their sum; zeros from n to the end. */
-HN_INLINE float soften_row(const float *scores, int64_t n, int64_t end, float base, uint16_t *to) {
-  const vf b = v_set(base);
-  vf sum = v_set(0.0F);
+/* Weights of n scores over `base`, rounded, in lanes their sums; zeros from n to the end. They take the scores' place.
+ */
+HN_INLINE vf soften_row(float *scores, int64_t n, int64_t end, float base, softener s) {
+  const vf b = v_set(base), f = v_set(s.factor), least = v_set(s.least);
+  uint16_t *to = (uint16_t *)(void *)scores;
+  vf sum = v_set(0.0F), second = sum;
   int64_t j = 0;
+  for (; j + HN_LANES < n; j += 2 * HN_LANES) {
+    const vf e = weigh(v_load(scores + j) - b, f, least), g = weigh(v_load(scores + j + HN_LANES) - b, f, least);
+    v_store_bf16_two(to + j, e, g);
+    sum += e;
+    second += g;
+  }
   for (; j < n; j += HN_LANES) {
-    const vf e = v_exp_below_fast(v_load(scores + j) - b);
+    const vf e = weigh(v_load(scores + j) - b, f, least);
     v_store_bf16(to + j, e);
     sum += e;
   }
   for (; j < end; j += HN_LANES) v_store_bf16(to + j, v_set(0.0F));
-  return sum_of_lanes(sum);
+  return sum + second;
 }
 
-/* Scores of a step to weights; the sums so far follow when a row's maximum rises. */
+/* In lanes the largest of n scores; behind them -infinity is stored up to a whole vector. */
+HN_INLINE vf largest_of(float *scores, int64_t n) {
+  vf most[4] = {infinite(), infinite(), infinite(), infinite()};
+  int64_t j = 0;
+  for (; j + 4 * HN_LANES <= n; j += 4 * HN_LANES) {
+    HN_UNROLL
+    for (int i = 0; i < 4; ++i) most[i] = v_max(most[i], v_load(scores + j + i * HN_LANES));
+  }
+  for (; j < n; j += HN_LANES) {
+    vf x = v_load(scores + j);
+    if (n - j < HN_LANES) v_store(scores + j, x = keep_lanes(x, n - j, -__builtin_inff()));
+    most[0] = v_max(most[0], x);
+  }
+  return v_max(v_max(most[0], most[1]), v_max(most[2], most[3]));
+}
+
+/* The same with all that scale, cap and mask do to a row's scores. */
+HN_OUTLINE vf finish_scores(const unit *u, int64_t i, int64_t first, span s, float *scores) {
+  const hn_attention_f32 *a = u->a;
+  if (!u->soften.is_plain)
+    for (int64_t j = 0; j < s.high; j += HN_LANES) v_store(scores + j, v_load(scores + j) * a->scale);
+  if (a->softcap > 0) cap_row(scores, HN_LANES, s.high, a->softcap);
+  return v_set(mask_row(scores, HN_LANES, s, mask_at(a, u->b, u->h, i, first), a->mask_is_bool));
+}
+
+/* Lane i is the largest of row i's lanes, or their sum. Each round joins two vectors of n rows each to one of 2n. */
+HN_INLINE vf join_rows(const vf *rows, const int is_sum) {
+  vf row[HN_LANES];
+  HN_UNROLL
+  for (int i = 0; i < HN_LANES; ++i) row[i] = rows[i];
+  HN_UNROLL
+  for (int half = HN_LANES / 2; half > 0; half /= 2) {
+    HN_UNROLL
+    for (int i = 0; i < half; ++i) {
+      const vf low = HN_LOWER(row[i], row[i + half]), high = HN_UPPER(row[i], row[i + half]);
+      row[i] = is_sum ? low + high : v_max(low, high);
+    }
+  }
+  return row[0];
+}
+
+static void follow_maxima(const unit *u, int64_t at, int rows, const float *keep) {
+  for (int r = 0; r < rows; ++r) {
+    float *sums = sums_of(u, at) + r * u->sum_row;
+    for (int64_t p = 0; keep[r] != 1.0F && p < u->sum_row; p += HN_LANES) v_store(sums + p, v_load(sums + p) * keep[r]);
+  }
+}
+
+/* Scores of a step to weights, in their place; the sums so far follow when a row's maximum rises. What lanes hold is
+ * joined for many rows at once. */
 static void soften(const unit *u, int64_t at, int rows, int64_t first, int64_t count, int64_t end) {
   const hn_attention_f32 *a = u->a;
+  const int is_same = !a->is_causal && !a->left_seen && !a->right_seen;
+  const span all = seen_in(a, u->b, u->row + at, first, count);
+  float *top = u->top + at, *weight = u->weight + at, base[ROWS], keep[ROWS];
+  vf lanes[ROWS];
+  int64_t high[ROWS];
   for (int r = 0; r < rows; ++r) {
     const int64_t i = u->row + at + r;
-    const span s = seen_in(a, u->b, i, first, count);
-    float *scores = u->scores + r * u->score_row, *top = u->top + at + r, *weight = u->weight + at + r;
-    if (a->softcap > 0) cap_row(scores, HN_LANES, s.high, a->softcap);
-    const float most = mask_row(scores, HN_LANES, s, mask_at(a, u->b, u->h, i, first), a->mask_is_bool);
-    const float before = *top;
-    if (most > before) *top = most;
-    const float base = *top > -__builtin_inff() ? *top : 0.0F;
-    const float sum = soften_row(scores, s.high, end, base, u->parts + r * u->score_row);
-    if (first == 0 || before == *top) {
-      *weight += sum;
-      continue;
-    }
-    const float keep = v_exp_below_fast(v_set(before - base))[0];
-    *weight = *weight * keep + sum;
-    float *sums = u->sums + (at + r) * u->sum_row;
-    for (int64_t p = 0; p < u->sum_row; p += HN_LANES) v_store(sums + p, v_load(sums + p) * keep);
+    const span s = is_same ? all : seen_in(a, u->b, i, first, count);
+    float *scores = u->scores + r * u->score_row;
+    high[r] = s.high;
+    lanes[r] = u->soften.is_plain && s.low == 0 ? largest_of(scores, s.high) : finish_scores(u, i, first, s, scores);
   }
+  for (int r = rows; r < ROWS; ++r) lanes[r] = infinite();
+  for (int r = 0; r < ROWS; r += HN_LANES) {
+    const vf before = v_load(top + r), most = join_rows(lanes + r, 0), now = v_select(v_lt(before, most), most, before);
+    const vf some = v_select(v_lt(infinite(), now), now, v_set(0.0F));
+    v_store(top + r, now);
+    v_store(base + r, some);
+    v_store(keep + r, weigh(before - some, v_set(u->soften.factor), v_set(u->soften.least)));
+  }
+  for (int r = 0; r < rows; ++r) lanes[r] = soften_row(u->scores + r * u->score_row, high[r], end, base[r], u->soften);
+  for (int r = 0; r < ROWS; r += HN_LANES)
+    v_store(weight + r, v_load(weight + r) * v_load(keep + r) + join_rows(lanes + r, 1));
+  if (first > 0) follow_maxima(u, at, rows, keep);
 }
 
 /* What lies in rows without a query is multiplied, too, and never looked at. */
@@ -255,10 +350,10 @@ static void run_step(unit *u, amx_tiles *t, int64_t at, int rows, int64_t first,
                         .b_panel = size_tiles * TILE},
               t, halves, tiles_of(some.high, HALF));
   soften(u, at, rows, first, count, depth * DEPTH);
-  run_product((product){.a = u->parts,
+  run_product((product){.a = (const uint16_t *)(const void *)u->scores,
                         .b = u->values,
-                        .c = u->sums + at * u->sum_row,
-                        .a_row = u->score_row,
+                        .c = sums_of(u, at),
+                        .a_row = 2 * u->score_row,
                         .c_row = u->sum_row,
                         .depth = depth,
                         .b_panel = tiles_of(count, DEPTH) * TILE,
@@ -266,28 +361,31 @@ static void run_step(unit *u, amx_tiles *t, int64_t at, int rows, int64_t first,
               t, halves, tiles_of(a->v_size, HALF));
 }
 
-static void store_rows(const unit *u) {
+static void store_rows(const unit *u, int64_t first, int64_t rows) {
   const hn_attention_f32 *a = u->a;
-  for (int64_t r = 0; r < u->rows; ++r) {
+  const float *sums = sums_of(u, first);
+  for (int64_t r = first; r < first + rows; ++r, sums += u->sum_row) {
     const vf scale = v_set(u->weight[r] == 0.0F ? 0.0F : 1.0F / u->weight[r]);
-    const float *sums = u->sums + r * u->sum_row;
     const int64_t at = u->b * a->y_step.batch + u->h * a->y_step.head + (u->row + r) * a->y_step.row;
+    uint16_t *halves = (uint16_t *)(void *)a->y + at;
     for (int64_t p = 0; p < a->v_size; p += HN_LANES) {
       const vf y = v_load(sums + p) * scale;
       if (!a->y_is_bf16) {
         store_lanes(a->y + at + p, a->v_size - p, y);
-        continue;
+      } else if (a->v_size - p >= HN_LANES) {
+        v_store_bf16(halves + p, y);
+      } else {
+        uint16_t some[HN_LANES];
+        v_store_bf16(some, y);
+        memcpy(halves + p, some, (size_t)(a->v_size - p) * sizeof *some);
       }
-      uint16_t some[HN_LANES];
-      v_store_bf16(some, y);
-      memcpy((uint16_t *)(void *)a->y + at + p, some, (size_t)lesser(HN_LANES, a->v_size - p) * sizeof *some);
     }
   }
 }
 
 static void run_unit(unit *u, amx_tiles *t) {
   const hn_attention_f32 *a = u->a;
-  for (int64_t r = 0; r < u->rows; ++r) {
+  for (int64_t r = 0; r < tiles_of(u->rows, ROWS) * ROWS; ++r) {
     u->top[r] = -__builtin_inff();
     u->weight[r] = 0.0F;
   }
@@ -297,9 +395,13 @@ static void run_unit(unit *u, amx_tiles *t) {
     const span some = seen_by_rows(a, u->b, u->row, u->rows, first, count);
     if (first > 0 && some.low >= some.high) continue;
     pack_block(u, first, count);
-    for (int64_t at = 0; at < u->rows; at += ROWS) run_step(u, t, at, (int)lesser(ROWS, u->rows - at), first, count);
+    for (int64_t at = 0; at < u->rows; at += ROWS) {
+      const int rows = (int)lesser(ROWS, u->rows - at);
+      run_step(u, t, at, rows, first, count);
+      if (has_one_block(u)) store_rows(u, at, rows);
+    }
   }
-  store_rows(u);
+  if (!has_one_block(u)) store_rows(u, 0, u->rows);
 }
 
 static int64_t up(int64_t n) { return tiles_of(n, DEPTH) * DEPTH; }
@@ -307,7 +409,11 @@ static int64_t up(int64_t n) { return tiles_of(n, DEPTH) * DEPTH; }
 void HN_SIMD_NAME(hn_attention_bf16)(const hn_attention_f32 *a, int64_t begin, int64_t end, float *scratch) {
   const int64_t keys = up(lesser(a->kv_len, HN_ATTENTION_KEYS)), rows = up(a->row_chunk);
   const int64_t chunks = (a->q_len + a->row_chunk - 1) / a->row_chunk;
-  unit u = {.a = a, .score_row = keys, .sum_row = tiles_of(a->v_size, HALF) * HALF, .packed_head = -1};
+  unit u = {.a = a,
+            .score_row = keys,
+            .sum_row = tiles_of(a->v_size, HALF) * HALF,
+            .soften = softener_of(a),
+            .packed_head = -1};
   u.scores = scratch;
   u.sums = u.scores + ROWS * keys;
   u.top = u.sums + rows * up(a->v_size);
@@ -315,7 +421,6 @@ void HN_SIMD_NAME(hn_attention_bf16)(const hn_attention_f32 *a, int64_t begin, i
   u.keys = (uint16_t *)(void *)(u.weight + rows);
   u.values = u.keys + keys * up(a->size);
   u.queries = u.values + keys * up(a->v_size);
-  u.parts = u.queries + ROWS * up(a->size);
   amx_tiles tiles;
   amx_begin(&tiles);
   for (int64_t at = begin; at < end; ++at) {

@@ -47,6 +47,6 @@ int64_t hn_attention_bf16_scratch_floats(const hn_attention_f32 *a) {
   const int64_t block = a->kv_len < HN_ATTENTION_KEYS ? a->kv_len : HN_ATTENTION_KEYS;
   const int64_t keys = (block + DEPTH - 1) / DEPTH * DEPTH, rows = (a->row_chunk + DEPTH - 1) / DEPTH * DEPTH;
   const int64_t size = (a->size + DEPTH - 1) / DEPTH * DEPTH, v_size = (a->v_size + DEPTH - 1) / DEPTH * DEPTH;
-  return DEPTH * keys + rows * (v_size + 2)                      /* scores, sums, maxima and weights */
-         + (keys * (size + v_size) + DEPTH * (size + keys)) / 2; /* bf16: keys, values, queries, weights */
+  return DEPTH * keys + rows * (v_size + 2)             /* scores, sums, maxima and weights */
+         + (keys * (size + v_size) + DEPTH * size) / 2; /* bf16: keys, values, queries */
 }

@@ -85,7 +85,8 @@ typedef struct {
  *   hn_plain_step       1 gate */
 typedef void hn_rnn_step_fn(const hn_rnn_step *step, int64_t begin, int64_t end);
 
-/* The type is the weights'. bf16_avx512_bf16 rounds the state to bf16 where it multiplies it, the others do not. */
+/* The type is the weights'. bf16_avx512_bf16 and those on tiles, whose weights are of bf16 and 16 lanes, round the
+ * state to bf16 where they multiply it, the others do not. */
 #define HN_RNN_STEPS(suffix)                                                                                           \
   hn_rnn_step_fn hn_lstm_step_##suffix, hn_gru_step_##suffix, hn_gru_gates_step_##suffix, hn_gru_output_step_##suffix, \
       hn_plain_step_##suffix
@@ -96,6 +97,8 @@ HN_RNN_STEPS(bf16_avx512_bf16);
 HN_RNN_STEPS(bf16_avx512);
 HN_RNN_STEPS(bf16_avx2);
 HN_RNN_STEPS(bf16_c);
+HN_RNN_STEPS(tiles_amx_bf16);
+HN_RNN_STEPS(tiles_c);
 
 static inline int64_t hn_rnn_tiles(int64_t hidden, int64_t lanes) { return (hidden + lanes - 1) / lanes; }
 static inline int64_t hn_rnn_packed_floats(int64_t hidden, int64_t gates, int64_t lanes) {

@@ -6,22 +6,15 @@
  * instruction each, while AVX512_BF16 multiplies the pairs with pairs of the state that it rounds. */
 /* isa: c avx2 avx512 avx512_bf16 */
 /* held: f32 bf16 */
-#include "kernels/cpu/rnn/rnn.h"
 #include "kernels/cpu/held.inc.h"
-#include "kernels/cpu/vecmath.inc.h"
+#if !HN_HELD_IS_REAL
+#define HN_RNN_IS_ROUNDED
+#endif
+#include "kernels/cpu/rnn/rnn_step_cells.inc.h"
 
 #if !HN_HELD_IS_REAL || !defined(__AVX512BF16__) /* in f32 that is AVX-512 again */
 
 enum { MOST_ROWS = HN_LANES == 16 ? 4 : 2, MOST_GATES = 4, MOST_SUMS = 16, CHAINS_ALONE = 8 };
-
-HN_INLINE vf get(const float *p, int64_t n) { return n == HN_LANES ? v_load(p) : v_load_part(p, n); }
-HN_INLINE void put(float *p, int64_t n, vf v) {
-  if (n == HN_LANES)
-    v_store(p, v);
-  else
-    v_store_part(p, n, v);
-}
-HN_INLINE vf clipped(vf v, float clip) { return clip > 0.0F ? v_max(v_set(-clip), v_min(v_set(clip), v)) : v; }
 
 /* The chains of each sum become one. */
 HN_INLINE void join(const vf *acc, const int count, const int apart, vf *sums) {
@@ -172,71 +165,6 @@ HN_INLINE void dot(const held *w, const float *a, int64_t n, const int rows, con
   join(acc, rows * gates, apart, sums);
 }
 #endif
-
-/* One row of a tile: where its units are, how many, and the state's products of all gates. */
-typedef struct unit_row {
-  const hn_rnn_step *s;
-  int64_t row, at, lanes; /* at: the first unit */
-  const vf *sums;
-} unit_row;
-
-HN_INLINE vf pre(const unit_row *u, int64_t gate) {
-  const hn_rnn_step *s = u->s;
-  return get(s->x + u->row * s->x_stride + gate * s->hidden + u->at, u->lanes);
-}
-HN_INLINE vf state(const unit_row *u, int64_t gate, int64_t bias_gate) {
-  const hn_rnn_step *s = u->s;
-  return s->h_bias ? u->sums[gate] + get(s->h_bias + bias_gate * s->hidden + u->at, u->lanes) : u->sums[gate];
-}
-HN_INLINE vf of(const unit_row *u, const float *rows) { return get(rows + u->row * u->s->hidden + u->at, u->lanes); }
-HN_INLINE void keep(const unit_row *u, float *rows, vf v) { put(rows + u->row * u->s->hidden + u->at, u->lanes, v); }
-HN_INLINE void finish(const unit_row *u, vf h) {
-  keep(u, u->s->h, h);
-  if (u->s->y) put(u->s->y + u->row * u->s->y_stride + u->at, u->lanes, h);
-}
-
-HN_INLINE void lstm_cell(const unit_row *u) {
-  const hn_rnn_step *s = u->s;
-  const vf before = of(u, s->c_prev);
-  vf i = pre(u, 0) + u->sums[0], o = pre(u, 1) + u->sums[1], f = pre(u, 2) + u->sums[2];
-  if (s->peephole) {
-    i += get(s->peephole + u->at, u->lanes) * before;
-    f += get(s->peephole + 2 * s->hidden + u->at, u->lanes) * before;
-  }
-  i = v_sigmoid(clipped(i, s->clip));
-  f = s->input_forget ? v_set(1.0F) - i : v_sigmoid(clipped(f, s->clip));
-  const vf c = f * before + i * v_tanh(clipped(pre(u, 3) + u->sums[3], s->clip));
-  if (s->peephole) o += get(s->peephole + s->hidden + u->at, u->lanes) * c;
-  keep(u, s->c, c);
-  finish(u, v_sigmoid(clipped(o, s->clip)) * v_tanh(c));
-}
-
-/* (1 - z) n + z h. */
-HN_INLINE vf blend(vf z, vf n, vf h) { return (v_set(1.0F) - z) * n + z * h; }
-
-HN_INLINE void gru_cell(const unit_row *u) {
-  const float clip = u->s->clip;
-  const vf z = v_sigmoid(clipped(pre(u, 0) + state(u, 0, 0), clip));
-  const vf r = v_sigmoid(clipped(pre(u, 1) + state(u, 1, 1), clip));
-  const vf n = v_tanh(clipped(pre(u, 2) + r * state(u, 2, 2), clip));
-  finish(u, blend(z, n, of(u, u->s->carried)));
-}
-
-HN_INLINE void gru_gates_cell(const unit_row *u) {
-  const float clip = u->s->clip;
-  keep(u, u->s->z, v_sigmoid(clipped(pre(u, 0) + state(u, 0, 0), clip)));
-  keep(u, u->s->reset, v_sigmoid(clipped(pre(u, 1) + state(u, 1, 1), clip)) * of(u, u->s->carried));
-}
-
-HN_INLINE void gru_output_cell(const unit_row *u) {
-  const vf n = v_tanh(clipped(pre(u, 2) + state(u, 0, 2), u->s->clip));
-  finish(u, blend(of(u, u->s->z), n, of(u, u->s->carried)));
-}
-
-HN_INLINE void plain_cell(const unit_row *u) {
-  const vf x = clipped(pre(u, 0) + u->sums[0], u->s->clip);
-  finish(u, u->s->is_relu ? v_max(v_set(0.0F), x) : v_tanh(x));
-}
 
 HN_INLINE void tile_rows(const hn_rnn_step *s, const held *w, unit_row *u, const int rows, const int gates,
                          void (*cell)(const unit_row *)) {
