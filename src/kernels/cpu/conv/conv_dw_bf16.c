@@ -2,10 +2,9 @@
 /* conv_dw_bf16.c - depthwise convolution on nChw32c where one instruction rounds to bf16.
  *
  * A pixel of 32 channels is one vector, which becomes two of floats, its even and its odd channels, by a shift and a
- * mask. 3x3 and 5x5 without dilation at stride 1 and 2 run in tiles of 2 rows and 7 pixels: each pixel of the input is
- * made floats once for all of a tile's sums, and weights are operands from memory, even and odd channels apart.
- * Columns and rows in the padding are left out; behind a row's end sums are made of what is there and not stored. The
- * order of a sum is ky, kx. Other shapes go pixel by pixel. */
+ * mask. 3x3 and 5x5 without dilation at stride 1 and 2 run in tiles of 7 pixels along a row: a row's weights, even and
+ * odd channels apart, stay in registers, and each pixel of the input is made floats once for all sums of a row of taps.
+ * Rows and columns in the padding are left out. The order of a sum is ky, kx. Other shapes go pixel by pixel. */
 /* isa: avx512_bf16 */
 #define HN_HELD_BF16
 #define HN_DW_SPREADS 0
