@@ -4,7 +4,7 @@
 
 __device__ __forceinline__ float activated(int act, float alpha, float beta, float x) {
   switch (act) {
-#define HN_ACT(NUMBER, name, expression, reference, vector, cuda)                                                      \
+#define HN_ACT(NUMBER, name, expression, reference, vector, half, cuda)                                                \
   case HN_ACTIVATION_##NUMBER:                                                                                         \
     return cuda;
 #include "kernels/activations.inc"

@@ -302,14 +302,14 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
 
 const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.amx_bf16", .version = 1, .op = "conv_transpose",
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.amx_bf16", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
                   {HONE_NCHW16C, HONE_BF16_NCHW32C},
                   {HONE_BF16_NCHW32C, HONE_NCHW16C},
                   {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_amx},
-    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.avx512_bf16", .version = 1, .op = "conv_transpose",
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.avx512_bf16", .version = 2, .op = "conv_transpose",
      .isa = HONE_ISA_AVX512_BF16, .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
                   {HONE_NCHW16C, HONE_BF16_NCHW32C},
@@ -317,7 +317,7 @@ const hone_tactic hn_tactics_cpu_conv_transpose_bf16[] = {
                   {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .pack = pack, .launch = launch, .kernel = &hn_cpu_bf16_avx512},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.c", .version = 1, .op = "conv_transpose", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.conv_transpose.bf16.c", .version = 2, .op = "conv_transpose", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .pack_mask = 2 | 4, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NCHW32C, HONE_BF16_NCHW32C},
                   {HONE_NCHW8C, HONE_BF16_NCHW32C},

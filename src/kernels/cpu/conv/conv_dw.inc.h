@@ -6,12 +6,15 @@
  * the padding; other shapes go pixel by pixel. The order of a sum is ky, kx in both.
  * With a channel multiplier m, output channel o reads input channel o / m: m blocks of outputs read one block of
  * inputs, whose lanes are spread by a permutation as each pixel is loaded. The including file defines HN_DW_SPREADS,
- * 1 for multipliers, and calls dw_run(). */
+ * 1 for multipliers, and calls dw_run(); with HN_DW_HAS_TILES 0 all shapes go pixel by pixel. */
 #ifndef HN_KERNELS_CPU_CONV_DW_INC_H
 #define HN_KERNELS_CPU_CONV_DW_INC_H
 
 #include "kernels/cpu/held.inc.h"
 
+#ifndef HN_DW_HAS_TILES
+#define HN_DW_HAS_TILES 1
+#endif
 #define HN_TILE_BLOCK HN_HELD_BLOCK
 #include "kernels/cpu/conv/conv_tile_f32.inc.h"
 
@@ -102,7 +105,7 @@ HN_OUTLINE void dw_store_all(const dw_row *r, float *sums, const int pixels, int
     if (r->residual) sum += h_load(r->residual + (x + p) * HN_HELD_BLOCK + lane);
     v_store(sums + p * HN_LANES, sum);
   }
-  activate_channels(sums, (int64_t)pixels * HN_LANES, e, r->first_channel + lane, HN_LANES);
+  activate_channels_to_half(sums, (int64_t)pixels * HN_LANES, e, r->first_channel + lane, HN_LANES);
   for (int p = 0; p < pixels; ++p)
     h_store(r->out + (x + p) * HN_HELD_BLOCK + lane, v_select(there, v_load(sums + p * HN_LANES), v_set(0.0f)));
 }
@@ -131,6 +134,8 @@ HN_INLINE void dw_store(const dw_row *r, vf *acc, const int pixels, int64_t x, i
 }
 #endif
 
+typedef void dw_function(const dw_row *, int64_t, int64_t, int);
+#if HN_DW_HAS_TILES
 /* `pixels` outputs from x on; lane is the vector within the block. With is_end, up to kernel - 1 columns at either end
  * may lie outside the row. */
 HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const int kernel, const int stride,
@@ -171,12 +176,12 @@ HN_INLINE void dw_tile(const dw_row *r, int64_t x, int64_t in_x, int lane, const
 HN_DW_EACH(HN_DW_WIDTHS, HN_DEFINE_DW)
 HN_DW_EACH(HN_DW_FULL, HN_DEFINE_DW_FULL)
 
-typedef void dw_function(const dw_row *, int64_t, int64_t, int);
 #define HN_ENTRY_DW(k, s, p) [k == 5][s - 1][p] = dw_end_##k##_##s##_##p,
 #define HN_ENTRY_DW_FULL(k, s, p) [k == 5][s - 1][0] = dw_full_##k##_##s,
 /* [kernel][stride][pixels]; at 0 the widest tile with all of its taps inside the row. */
 static dw_function *const dw_tiles[2][2][HN_DW_PIXELS + 1] = {HN_DW_EACH(HN_DW_WIDTHS, HN_ENTRY_DW)
                                                                   HN_DW_EACH(HN_DW_FULL, HN_ENTRY_DW_FULL)};
+#endif
 
 /* One output at x: taps kx in [begin, end), the first of them at in. */
 static void dw_pixel(const dw_row *r, int64_t x, const held *in, ptrdiff_t tap_step, int64_t begin, int64_t end) {
@@ -197,7 +202,9 @@ static void dw_run_row(const hn_conv_f32 *c, const dw_row *r) {
   const int64_t kernel = c->kernel_width, stride = c->stride_width;
   int64_t step;
   dw_function *const *tiles = NULL;
+#if HN_DW_HAS_TILES
   if (c->dilation_width == 1 && stride <= 2 && (kernel == 3 || kernel == 5)) tiles = dw_tiles[kernel == 5][stride - 1];
+#endif
   for (int64_t x = 0; x < c->out_width; x += step) {
     const int64_t in_x = x * stride - c->pad_left;
     step = tile_width(c->out_width - x, HN_DW_PIXELS);

@@ -31,6 +31,8 @@ typedef struct {
   _Alignas(64) real in[HN_ELTWISE_INPUTS][BLOCK + HN_LANES];
   _Alignas(64) real in_same[HN_ELTWISE_INPUTS][HN_LANES];
   _Alignas(64) real out[HN_ELTWISE_OUTPUTS][BLOCK];
+  operand start[REGISTERS];                /* zero */
+  const held *repeated[HN_ELTWISE_INPUTS]; /* what in[] has a whole block of, again and again */
 } bank;
 
 /* The place among the outer dimensions, and what it means for each tensor. */
@@ -146,7 +148,7 @@ static void copy_block(real *to, operand from, int64_t n) {
 
 static void run_block(const hn_eltwise_args *a, bank *k, const block *b) {
   operand r[REGISTERS];
-  for (int i = 0; i < REGISTERS; ++i) r[i] = (operand){k->zero, 0};
+  memcpy(r, k->start, sizeof r);
   for (int32_t i = 0; i < a->code_count; ++i) {
     const hn_eltwise_instruction *ins = a->code + i;
     switch (ins->op) {
@@ -222,14 +224,67 @@ static void repeat(real *to, const held *from, int64_t period, int64_t n) {
     for (int64_t j = 0; j < period; j += 8) memcpy(to + i + j, values + j, 8 * sizeof *to);
 }
 
+/* A program that is x * scale + shift, perhaps rectified, on halves: a batch norm that no convolution took. It goes
+ * from memory to memory in registers, with the same arithmetic. */
+typedef struct affine {
+  int32_t x, scale, shift; /* inputs */
+  int is_there, rectifies;
+} affine;
+
+#if HN_HELD_IS_REAL
+static affine find_affine(const hn_eltwise_args *a) {
+  (void)a;
+  return (affine){0};
+}
+static void run_affine(const hn_eltwise_args *a, const affine *f, const place *p, int64_t first, int64_t n) {
+  (void)a, (void)f, (void)p, (void)first, (void)n;
+}
+#else
+static affine find_affine(const hn_eltwise_args *a) {
+  int32_t input[REGISTERS] = {0}, i = 0;
+  for (; i < a->code_count && a->code[i].op == HN_ELTWISE_LOAD; ++i) input[a->code[i].dst] = a->code[i].a;
+  const hn_eltwise_instruction *ins = a->code + i;
+  const int32_t left = a->code_count - i;
+  if (i != 3 || a->input_count != 3 || left < 2 || left > 3 || ins->op != HN_ELTWISE_FMA) return (affine){0};
+  const hn_eltwise_instruction *last = ins + left - 1;
+  affine f = {.x = input[ins->a], .scale = input[ins->b], .shift = input[ins->c], .rectifies = left == 3};
+  if (a->input[f.x].period) f.x = input[ins->b], f.scale = input[ins->a];
+  f.is_there = (left == 2 || (ins[1].op == HN_ELTWISE_RELU && ins[1].a == ins->dst)) && last->op == HN_ELTWISE_STORE &&
+               last->a == last[-1].dst && f.x != f.scale && f.x != f.shift && !a->input[f.x].period &&
+               a->input[f.x].inner_stride == 1 && a->input[f.scale].period == HN_HELD_BLOCK &&
+               a->input[f.shift].period == HN_HELD_BLOCK;
+  return f;
+}
+
+static void run_affine(const hn_eltwise_args *a, const affine *f, const place *p, int64_t first, int64_t n) {
+  enum { VECTORS = HN_HELD_BLOCK / HN_LANES };
+  const held *x = (const held *)a->input[f->x].data + p->in[f->x] + first;
+  const held *scales = (const held *)a->input[f->scale].data + p->in[f->scale];
+  const held *shifts = (const held *)a->input[f->shift].data + p->in[f->shift];
+  held *to = (held *)a->output[0].data + p->out[0] + first;
+  const vf low = v_set(f->rectifies ? 0.0F : -INFINITY);
+  vf scale[VECTORS], shift[VECTORS];
+  for (int v = 0; v < VECTORS; ++v) scale[v] = h_load(scales + v * HN_LANES), shift[v] = h_load(shifts + v * HN_LANES);
+  for (int64_t i = 0; i < n; i += HN_HELD_BLOCK) {
+    HN_UNROLL
+    for (int v = 0; v < VECTORS; ++v) {
+      const int64_t at = i + v * HN_LANES;
+      h_store(to + at, v_max(low, h_load(x + at) * scale[v] + shift[v]));
+    }
+  }
+}
+#endif
+
 static void run_direct(const hn_eltwise_args *a, bank *k, const place *p, int64_t first, int64_t n) {
-  block b = {.count = n};
+  block b; /* clearing it would take as long as an instruction */
+  b.count = n;
   for (int32_t i = 0; i < a->input_count; ++i) {
     const held *at = (const held *)a->input[i].data + p->in[i];
     if (HN_HELD_IS_REAL && a->input[i].period == HN_LANES) {
       b.in[i] = (operand){(const real *)at, 0};
     } else if (a->input[i].period) {
-      repeat(k->in[i], at, a->input[i].period, n);
+      if (k->repeated[i] != at) repeat(k->in[i], at, a->input[i].period, BLOCK);
+      k->repeated[i] = at;
       b.in[i] = (operand){k->in[i], HN_LANES};
     } else if (a->input[i].inner_stride && !HN_HELD_IS_REAL) {
       read_run(k->in[i], at + first, n);
@@ -292,9 +347,11 @@ static void scatter_rows(const hn_eltwise_args *a, const place *p, int32_t outpu
 /* Elements [first, first + n) of each of `rows` rows, side by side in one block. */
 static void run_staged(const hn_eltwise_args *a, bank *k, const place *p, int64_t rows, int64_t first, int64_t n) {
   const int64_t count = rows * n, padded = (count + HN_LANES - 1) / HN_LANES * HN_LANES;
-  block b = {.count = padded};
+  block b;
+  b.count = padded;
   for (int32_t i = 0; i < a->input_count; ++i) {
     gather_rows(a, p, i, rows, first, n, k->in[i]);
+    k->repeated[i] = NULL;
     memset(k->in[i] + count, 0, (size_t)(padded - count) * sizeof(real));
     b.in[i] = (operand){k->in[i], HN_LANES};
   }
@@ -308,9 +365,12 @@ void HN_HELD_NAME(hn_eltwise)(const hn_eltwise_args *a, int64_t begin, int64_t e
   bank k;
   place p;
   v_store(k.zero, v_set(0.0F));
+  for (int i = 0; i < REGISTERS; ++i) k.start[i] = (operand){k.zero, 0};
+  memset(k.repeated, 0, sizeof k.repeated);
   const int64_t part = a->part > 0 && a->part < a->inner ? a->part : a->inner;
   const int64_t parts = (a->inner + part - 1) / part;
   const int direct = may_run_direct(a);
+  const affine f = find_affine(a);
   const int64_t limit = block_limit(a);
   int64_t row_count = 1;
   for (int32_t d = 0; d < a->outer_rank; ++d) row_count *= a->outer_dim[d];
@@ -326,6 +386,10 @@ void HN_HELD_NAME(hn_eltwise)(const hn_eltwise_args *a, int64_t begin, int64_t e
     const int64_t first = (a->parts_first ? unit / row_count : unit % parts) * part;
     const int64_t last = first + part < a->inner ? first + part : a->inner;
     int64_t i = first;
+    if (f.is_there && direct) {
+      run_affine(a, &f, &p, first, last - first);
+      i = last;
+    }
     for (; direct && last - i >= HN_LANES;) {
       const int64_t n = last - i < limit ? (last - i) / HN_LANES * HN_LANES : limit;
       run_direct(a, &k, &p, i, n);

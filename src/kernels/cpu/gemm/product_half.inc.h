@@ -92,7 +92,8 @@ HN_INLINE void empty(const place *to, sums *s, int64_t base, int64_t first, int6
     if (column < p->out_width) {
       finish(to, sum, pixel, lanes, is_half, simple && (lanes == to->count || e->activation <= HN_ACTIVATION_RELU),
              v_set(low), v_set(high));
-      if (!simple) activate_channels(sum, TILE, e, to->channel, TILE);
+      if (!simple && is_half) activate_channels_to_half(sum, TILE, e, to->channel, TILE);
+      if (!simple && !is_half) activate_channels(sum, TILE, e, to->channel, TILE);
       if (!simple || (lanes > to->count && e->activation > HN_ACTIVATION_RELU)) {
         for (int64_t lane = to->count; lane < lanes; ++lane) sum[lane] = 0;
         store_pixel(to, sum, pixel, lanes, is_half);
@@ -109,84 +110,78 @@ HN_OUTLINE void empty_f32(const place *to, sums *s, int64_t base, int64_t first,
   empty(to, s, base, first, last, 0);
 }
 
-/* The usual end: whole vectors of all 32 channels, of which those that are not there come out as zero by themselves. */
+/* The usual end: whole vectors of all 32 channels. */
 HN_INLINE int is_dense(const hn_product_half *p, int64_t count) {
-  const hn_epilogue_f32 *e = &p->epilogue;
-  float low, high;
-  activation_bounds(e, &low, &high);
-  return p->y_lanes >= HN_LANES &&
-         (count == TILE || (p->y_is_padded && p->y_lanes == TILE && ends_at_once(e) && low <= 0 && high >= 0));
+  return p->y_lanes >= HN_LANES && (count == TILE || (p->y_is_padded && p->y_lanes == TILE));
 }
 
-/* begins: bias, residual and bounds are still to be added; ends: what is there is stored. */
+HN_INLINE void store_dense(void *y, const int64_t *place_of, int64_t pixel_at, const int is_half, const vf *x) {
+#if defined(__AVX512BF16__) && defined(HN_HELD_BF16)
+  if (is_half) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(x[1], x[0]);
+    memcpy((held *)y + place_of[0] + pixel_at, &both, sizeof both);
+    return;
+  }
+#endif
+  for (int v = 0; v < TILE / HN_LANES; ++v) store_y(y, place_of[v] + pixel_at, is_half, x[v]);
+}
+
+/* Channels that are not there are zero by themselves, but for activations that make something else of zero. */
 HN_INLINE void dense_pixels(const place *to, sums *s, int64_t base, int64_t first, int64_t last, const int is_half,
-                            const int has_residual, const int begins, const int ends) {
+                            const hn_activation kind) {
   enum { VECTORS = TILE / HN_LANES };
   const hn_product_half *p = to->p;
+  const hn_epilogue_f32 *e = &p->epilogue;
   const int64_t width = p->out_width, row_pixels = hn_product_half_row(p), y_pixel = p->y_pixel;
-  const float *residual = has_residual ? p->residual : NULL; /* or halves */
-  const int swishes = begins && ends && p->epilogue.activation == HN_ACTIVATION_HARD_SWISH;
-  char *y = p->y;
-  vf bias[VECTORS];
+  const int clears = kind == HN_ACTIVATION_CLIP || kind == HN_ACTIVATION_SIGMOID || kind == HN_ACTIVATION_HARD_SIGMOID;
+  const void *residual = p->residual;
+  void *y = p->y;
+  const float alpha = e->alpha, beta = e->beta;
+  vf bias[VECTORS], slope[VECTORS];
+  vm there[VECTORS];
   int64_t place_of[VECTORS]; /* of each vector, in a pixel */
-  float low, high;
-  activation_bounds(&p->epilogue, &low, &high);
   for (int v = 0; v < VECTORS; ++v) {
-    const int64_t lane = v * HN_LANES;
-    bias[v] = p->epilogue.bias ? v_load(p->epilogue.bias + to->channel + lane) : v_set(0.0F);
+    const int64_t lane = v * HN_LANES, left = to->count - lane;
+    bias[v] = e->bias ? v_load(e->bias + to->channel + lane) : v_set(0.0F);
+    slope[v] = kind == HN_ACTIVATION_PRELU ? v_load(e->slope + to->channel + lane) : v_set(0.0F);
+    there[v] = vm_below(left < 0 ? 0 : left);
     place_of[v] = to->offset + lane / p->y_lanes * p->y_block + lane % p->y_lanes;
   }
   int64_t column = first % row_pixels;
   int64_t pixel = first / row_pixels * width + (column < width ? column : width);
   for (int64_t at = first, run; at < last; at += run) {
-    const int there = column < width;
-    run = (there ? width : row_pixels) - column;
+    const int is_output = column < width;
+    run = (is_output ? width : row_pixels) - column;
     if (run > last - at) run = last - at;
     column = column + run == row_pixels ? 0 : column + run;
-    if (!there) continue;
-    float *sum = s->of[at - base];
+    if (!is_output) continue;
+    const float *sum = s->of[at - base];
     for (int64_t i = 0; i < run; ++i, ++pixel, sum += TILE) {
       vf x[VECTORS];
       HN_UNROLL
       for (int v = 0; v < VECTORS; ++v) {
-        x[v] = v_load(sum + v * HN_LANES);
-        if (begins) {
-          x[v] += bias[v];
-          if (has_residual) x[v] += load_y(residual, place_of[v] + pixel * y_pixel, is_half);
-          if (swishes) x[v] = activate_one(x[v], HN_ACTIVATION_HARD_SWISH, 0, 0);
-          x[v] = v_min(v_set(high), v_max(v_set(low), x[v]));
-        }
-        if (!ends) v_store(sum + v * HN_LANES, x[v]);
+        x[v] = v_load(sum + v * HN_LANES) + bias[v];
+        if (residual) x[v] += load_y(residual, place_of[v] + pixel * y_pixel, is_half);
+        x[v] = kind == HN_ACTIVATION_PRELU ? rectify_one(x[v], slope[v])
+                                           : activate_vector(x[v], kind, alpha, beta, is_half);
+        if (clears) x[v] = v_select(there[v], x[v], v_set(0.0F));
       }
-#if defined(__AVX512BF16__) && defined(HN_HELD_BF16)
-      if (ends && is_half) {
-        const __m512bh both = _mm512_cvtne2ps_pbh(x[1], x[0]);
-        memcpy(y + (place_of[0] + pixel * y_pixel) * (int64_t)sizeof(uint16_t), &both, sizeof both);
-      }
-#else
-      for (int v = 0; v < VECTORS && ends && is_half; ++v) store_y(y, place_of[v] + pixel * y_pixel, 1, x[v]);
-#endif
-      for (int v = 0; v < VECTORS && ends && !is_half; ++v) store_y(y, place_of[v] + pixel * y_pixel, 0, x[v]);
+      store_dense(y, place_of, pixel * y_pixel, is_half, x);
     }
   }
 }
 
+/* While a sum is in a register, all is done to it: a loop for each activation. */
 HN_INLINE void dense(const place *to, sums *s, int64_t base, int64_t first, int64_t last, const int is_half) {
-  const hn_product_half *p = to->p;
-  const hn_epilogue_f32 *e = &p->epilogue;
-  if (ends_at_once(e)) {
-    if (p->residual)
-      dense_pixels(to, s, base, first, last, is_half, 1, 1, 1);
-    else
-      dense_pixels(to, s, base, first, last, is_half, 0, 1, 1);
-    return;
+  switch (to->p->epilogue.activation) {
+#define HN_ACT(NUMBER, ...)                                                                                            \
+  case HN_ACTIVATION_##NUMBER:                                                                                         \
+    dense_pixels(to, s, base, first, last, is_half, HN_ACTIVATION_##NUMBER);                                           \
+    break;
+#include "kernels/activations.inc"
+#undef HN_ACT
+  case HN_ACTIVATION_COUNT: break;
   }
-  if (p->residual)
-    dense_pixels(to, s, base, first, last, is_half, 1, 1, 0);
-  else
-    dense_pixels(to, s, base, first, last, is_half, 0, 1, 0);
-  activate_channels(s->of[first - base], (last - first) * TILE, e, to->channel, TILE);
-  dense_pixels(to, s, base, first, last, is_half, 0, 0, 1);
 }
 
 HN_OUTLINE void dense_half(const place *to, sums *s, int64_t base, int64_t first, int64_t last) {
