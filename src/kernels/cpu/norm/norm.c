@@ -35,26 +35,121 @@ HN_INLINE void apply_row(const hn_norm_rows_args *a, const held *x, held *y, rea
   }
 }
 
-HN_INLINE void norm_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end, int centered) {
+/* Where a row is, after a residual is added to it. */
+HN_INLINE const held *row_of(const hn_norm_rows_args *a, int64_t row) {
+  const held *x = (const held *)a->x + row * a->n;
+  held *sum = (held *)a->sum + (a->sum ? row * a->n : 0);
+  if (a->residual) {
+    if (!a->sum) sum = (held *)a->y + row * a->n;
+    add_rows(x, (const held *)a->residual + row * a->n, sum, a->n);
+    return sum;
+  }
+  if (a->sum && a->sum != a->x) memcpy(sum, x, (size_t)a->n * sizeof *x);
+  return x;
+}
+
+HN_INLINE real inverse_of(const hn_norm_rows_args *a, int64_t row, real mean, real variance, int centered) {
+  const real inv = 1 / HN_REAL(__builtin_sqrt)(variance + (real)a->epsilon);
+  if (a->mean && centered) ((real *)a->mean)[row] = mean;
+  if (a->inv_std) ((real *)a->inv_std)[row] = inv;
+  return inv;
+}
+
+HN_INLINE void norm_long_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end, int centered) {
   const real count = (real)a->n;
   for (int64_t row = begin; row < end; ++row) {
-    const held *x = (const held *)a->x + row * a->n;
-    held *y = (held *)a->y + row * a->n;
-    if (a->residual) {
-      held *sum = a->sum ? (held *)a->sum + row * a->n : y;
-      add_rows(x, (const held *)a->residual + row * a->n, sum, a->n);
-      x = sum;
-    } else if (a->sum && a->sum != a->x) {
-      memcpy((held *)a->sum + row * a->n, x, (size_t)a->n * sizeof *x);
-    }
+    const held *x = row_of(a, row);
     const real mean = centered ? fold_row(FOLD_SUM, x, a->n, 0.0F) / count : 0;
     const real variance = fold_row(FOLD_SUM_SQUARE, x, a->n, mean) / count;
-    const real inv = 1 / HN_REAL(__builtin_sqrt)(variance + (real)a->epsilon);
-    apply_row(a, x, y, mean, inv);
-    if (a->mean && centered) ((real *)a->mean)[row] = mean;
-    if (a->inv_std) ((real *)a->inv_std)[row] = inv;
+    apply_row(a, x, (held *)a->y + row * a->n, mean, inverse_of(a, row, mean, variance, centered));
   }
 }
+
+#if HN_HELD_IS_REAL
+HN_INLINE void norm_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end, int centered) {
+  norm_long_rows(a, begin, end, centered);
+}
+#else
+/* Rows of halves are widened once, several of them, so that none waits alone for its sum. */
+enum { WIDE = 4096, MOST_ROWS = 4 };
+
+/* Returns the sum. Zeros follow up to a whole vector. */
+HN_INLINE float widen_row(const held *x, int64_t n, float *to) {
+  vf sum[4] = {v_set(0.0F), v_set(0.0F), v_set(0.0F), v_set(0.0F)};
+  int64_t i = 0;
+  for (; i + 4 * HN_LANES <= n; i += 4 * HN_LANES) {
+    HN_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      const vf v = h_load(x + i + j * HN_LANES);
+      v_store(to + i + j * HN_LANES, v);
+      sum[j] += v;
+    }
+  }
+  for (; i < n; i += HN_LANES) {
+    const vf v = load_some(x + i, lanes_at(i, n));
+    v_store(to + i, v);
+    sum[0] += v;
+  }
+  return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+/* The sum of squares around the mean. */
+HN_INLINE float spread_row(const float *x, int64_t n, float mean) {
+  const vf m = v_set(mean);
+  vf sum[4] = {v_set(0.0F), v_set(0.0F), v_set(0.0F), v_set(0.0F)};
+  int64_t i = 0;
+  for (; i + 4 * HN_LANES <= n; i += 4 * HN_LANES) {
+    HN_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      const vf d = v_load(x + i + j * HN_LANES) - m;
+      sum[j] += d * d;
+    }
+  }
+  for (; i < n; i += HN_LANES) {
+    const vf d = v_select(vm_below(lanes_at(i, n)), v_load(x + i) - m, v_set(0.0F));
+    sum[0] += d * d;
+  }
+  return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+HN_INLINE void apply_wide(const hn_norm_rows_args *a, const float *x, held *y, float mean, float inv) {
+  const vf m = v_set(mean), f = v_set(inv);
+  const float *scale = a->scale, *bias = a->bias;
+  int64_t i = 0;
+  for (; scale && bias && i + HN_LANES <= a->n; i += HN_LANES)
+    h_store(y + i, (v_load(x + i) - m) * f * v_load(scale + i) + v_load(bias + i));
+  for (; i < a->n; i += HN_LANES) {
+    const int64_t k = lanes_at(i, a->n);
+    vf v = (v_load(x + i) - m) * f;
+    if (scale) v *= load_param(scale + i, k);
+    if (bias) v += load_param(bias + i, k);
+    store_some(y + i, k, v);
+  }
+}
+
+HN_INLINE void norm_rows(const hn_norm_rows_args *a, int64_t begin, int64_t end, int centered) {
+  const int64_t step = (a->n + 4 * HN_LANES - 1) / (4 * HN_LANES) * (4 * HN_LANES);
+  if (step > WIDE) {
+    norm_long_rows(a, begin, end, centered);
+    return;
+  }
+  const int64_t most = WIDE / step < MOST_ROWS ? WIDE / step : MOST_ROWS;
+  const float count = (float)a->n;
+  float wide[WIDE], mean[MOST_ROWS], inv[MOST_ROWS];
+  for (int64_t row = begin; row < end; row += most) {
+    const int64_t rows = end - row < most ? end - row : most;
+    for (int64_t r = 0; r < rows; ++r) {
+      const float sum = widen_row(row_of(a, row + r), a->n, wide + r * step);
+      mean[r] = centered ? sum / count : 0;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const float variance = spread_row(wide + r * step, a->n, mean[r]) / count;
+      inv[r] = inverse_of(a, row + r, mean[r], variance, centered);
+    }
+    for (int64_t r = 0; r < rows; ++r) apply_wide(a, wide + r * step, (held *)a->y + (row + r) * a->n, mean[r], inv[r]);
+  }
+}
+#endif
 
 void HN_HELD_NAME(hn_layer_norm)(const hn_norm_rows_args *args, int64_t begin, int64_t end) {
   norm_rows(args, begin, end, 1);
