@@ -224,11 +224,11 @@ static void repeat(real *to, const held *from, int64_t period, int64_t n) {
     for (int64_t j = 0; j < period; j += 8) memcpy(to + i + j, values + j, 8 * sizeof *to);
 }
 
-/* A program that is x * scale + shift, perhaps rectified, on halves: a batch norm that no convolution took. It goes
- * from memory to memory in registers, with the same arithmetic. */
+/* A program that is x * scale or x * scale + shift, perhaps rectified, on halves: a channel's weight, or a batch norm
+ * that no convolution took. It goes from memory to memory in registers, with the same arithmetic. */
 typedef struct affine {
   int32_t x, scale, shift; /* inputs */
-  int is_there, rectifies;
+  int is_there, shifts, rectifies;
 } affine;
 
 #if HN_HELD_IS_REAL
@@ -240,38 +240,54 @@ static void run_affine(const hn_eltwise_args *a, const affine *f, const place *p
   (void)a, (void)f, (void)p, (void)first, (void)n;
 }
 #else
+static int is_repeated(const hn_eltwise_input *in) { return in->period == HN_HELD_BLOCK; }
+
 static affine find_affine(const hn_eltwise_args *a) {
   int32_t input[REGISTERS] = {0}, i = 0;
   for (; i < a->code_count && a->code[i].op == HN_ELTWISE_LOAD; ++i) input[a->code[i].dst] = a->code[i].a;
   const hn_eltwise_instruction *ins = a->code + i;
   const int32_t left = a->code_count - i;
-  if (i != 3 || a->input_count != 3 || left < 2 || left > 3 || ins->op != HN_ELTWISE_FMA) return (affine){0};
+  const int shifts = ins->op == HN_ELTWISE_FMA, loads = shifts ? 3 : 2;
+  if (i != loads || a->input_count != loads || left < 2 || left > 3 || (!shifts && ins->op != HN_ELTWISE_MUL))
+    return (affine){0};
   const hn_eltwise_instruction *last = ins + left - 1;
-  affine f = {.x = input[ins->a], .scale = input[ins->b], .shift = input[ins->c], .rectifies = left == 3};
+  affine f = {.x = input[ins->a], .scale = input[ins->b], .shifts = shifts, .rectifies = left == 3};
+  f.shift = shifts ? input[ins->c] : f.scale;
   if (a->input[f.x].period) f.x = input[ins->b], f.scale = input[ins->a];
   f.is_there = (left == 2 || (ins[1].op == HN_ELTWISE_RELU && ins[1].a == ins->dst)) && last->op == HN_ELTWISE_STORE &&
-               last->a == last[-1].dst && f.x != f.scale && f.x != f.shift && !a->input[f.x].period &&
-               a->input[f.x].inner_stride == 1 && a->input[f.scale].period == HN_HELD_BLOCK &&
-               a->input[f.shift].period == HN_HELD_BLOCK;
+               last->a == last[-1].dst && !a->input[f.x].period && a->input[f.x].inner_stride == 1 &&
+               is_repeated(a->input + f.scale) && (!shifts || is_repeated(a->input + f.shift));
   return f;
 }
 
-static void run_affine(const hn_eltwise_args *a, const affine *f, const place *p, int64_t first, int64_t n) {
+HN_INLINE void affine_run(held *to, const held *x, const held *scales, const held *shifts, int64_t n, vf low,
+                          const int has_shift) {
   enum { VECTORS = HN_HELD_BLOCK / HN_LANES };
+  vf scale[VECTORS], shift[VECTORS];
+  for (int v = 0; v < VECTORS; ++v) {
+    scale[v] = h_load(scales + v * HN_LANES);
+    shift[v] = has_shift ? h_load(shifts + v * HN_LANES) : v_set(0.0F);
+  }
+  for (int64_t i = 0; i < n; i += HN_HELD_BLOCK) {
+    HN_UNROLL
+    for (int v = 0; v < VECTORS; ++v) {
+      const int64_t at = i + v * HN_LANES;
+      const vf y = has_shift ? h_load(x + at) * scale[v] + shift[v] : h_load(x + at) * scale[v];
+      h_store(to + at, v_max(low, y));
+    }
+  }
+}
+
+static void run_affine(const hn_eltwise_args *a, const affine *f, const place *p, int64_t first, int64_t n) {
   const held *x = (const held *)a->input[f->x].data + p->in[f->x] + first;
   const held *scales = (const held *)a->input[f->scale].data + p->in[f->scale];
   const held *shifts = (const held *)a->input[f->shift].data + p->in[f->shift];
   held *to = (held *)a->output[0].data + p->out[0] + first;
   const vf low = v_set(f->rectifies ? 0.0F : -INFINITY);
-  vf scale[VECTORS], shift[VECTORS];
-  for (int v = 0; v < VECTORS; ++v) scale[v] = h_load(scales + v * HN_LANES), shift[v] = h_load(shifts + v * HN_LANES);
-  for (int64_t i = 0; i < n; i += HN_HELD_BLOCK) {
-    HN_UNROLL
-    for (int v = 0; v < VECTORS; ++v) {
-      const int64_t at = i + v * HN_LANES;
-      h_store(to + at, v_max(low, h_load(x + at) * scale[v] + shift[v]));
-    }
-  }
+  if (f->shifts)
+    affine_run(to, x, scales, shifts, n, low, 1);
+  else
+    affine_run(to, x, scales, shifts, n, low, 0);
 }
 #endif
 
