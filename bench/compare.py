@@ -89,13 +89,22 @@ def measure_speed(files, ports, threads, rounds):
     """files: engine name -> file. All engines in this process, in turns."""
     pin(threads)
     inputs = random_inputs(ports)
-    engines = {name: peers.PEERS[name](path, threads) for name, path in files.items() if name != "hone"}
+    engines, refused = {}, {}
+    for name, path in files.items():
+        if name == "hone":
+            continue
+        try:
+            engines[name] = peers.PEERS[name](path, threads)
+        except Exception as error:  # each peer has its own
+            refused[name] = str(error).strip().splitlines()[-1]
+    if not engines:
+        sys.exit(f"compare.py: no peer takes {files}: {refused}")
     hone = hone_api.Hone(files["hone"], threads)
     engines["hone"] = hone
     for engine in engines.values():
         engine.bind(inputs)
         engine.run()
-    row = {"versions": {}, "relative_l2": {}}
+    row = {"versions": {}, "relative_l2": {}, "refused": refused}
     for name, peer in engines.items():
         if name == "hone":
             continue
@@ -187,19 +196,28 @@ def measure(name, path, threads, arguments):
     for _ in range(arguments.starts):
         child({"what": "touch", "amount": 1 << 30})
         for one, file in files.items():
+            if one in row["refused"]:
+                continue
             tries[one].append(child({"what": "start", "name": one, "path": file, "ports": ports, "threads": threads}))
     if arguments.starts:
-        row["start"] = {one: sorted(runs, key=lambda run: run["start_ms"])[len(runs) // 2] for one, runs in tries.items()}
+        row["start"] = {one: sorted(runs, key=lambda run: run["start_ms"])[len(runs) // 2] for one, runs in tries.items() if runs}
     best = min(value["median_ms"] for key, value in row["speed"].items() if key != "hone")
     row["ratio"] = row["speed"]["hone"]["median_ms"] / best
     return row
 
 
-def text_of(row):
+def name_of(path):
+    """A file's name, or its folder's where all are called model.onnx."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    return os.path.basename(os.path.dirname(os.path.abspath(path))) if name == "model" else name
+
+
+def text_of(row, peer_names):
     columns = [f"{row['model']:<20} {row['threads']:>2}"]
-    for name in ("hone", *row["versions"]):
-        one = row["speed"][name]
-        columns.append(f"{one['median_ms']:>8.2f} ({one['p10_ms']:.2f}..{one['p90_ms']:.2f})".ljust(26))
+    for name in ("hone", *peer_names):
+        one = row["speed"].get(name)
+        text = f"{one['median_ms']:>8.2f} ({one['p10_ms']:.2f}..{one['p90_ms']:.2f})" if one else " refuses it"
+        columns.append(text.ljust(26))
     columns.append(f"{row['ratio']:>5.2f} {max(row['relative_l2'].values()):>8.1e} {row['build_s']:>5.1f} {row['ref_steps']:>3}"
                    f" {len(row['converts']):>3}")
     if row["start"]:
@@ -211,7 +229,7 @@ def text_of(row):
 
 
 def speed_table(rows):
-    """The table of the READMEs."""
+    """The table of the READMEs; all peers take the zoo's models."""
     names = ("hone", *rows[0]["versions"])
     yield f"| model | threads | {' | '.join(name + ' ms' for name in names)} | hone/best | rel. L2 |"
     yield "|---" * (len(names) + 4) + "|"
@@ -297,7 +315,7 @@ def main():
         except ImportError:
             sys.exit(f"compare.py: {name} is not installed: make bench, or pip install -r bench/requirements.txt")
     os.makedirs(arguments.folder, exist_ok=True)
-    files = [(os.path.splitext(os.path.basename(f))[0], f) for f in arguments.files.split(",") if f]
+    files = [(name_of(f), f) for f in arguments.files.split(",") if f]
     if not files:
         files = [(name, model_file(name, arguments.folder)) for name in arguments.models.split(",") if name]
     heads = "".join(f" {name + ' ms (p10..p90)':<26}" for name in ("hone", *arguments.peers.split(",")))
@@ -306,10 +324,12 @@ def main():
     for name, path in files:
         for threads in arguments.threads.split(","):
             rows.append(measure(name, path, int(threads), arguments))
-            print(text_of(rows[-1]), flush=True)
+            print(text_of(rows[-1], arguments.peers.split(",")), flush=True)
     print(f"geometric mean of the ratios: {mean_ratio(rows):.3f}"
           f" (hone / the best of {', '.join(f'{k} {v}' for k, v in rows[0]['versions'].items())})")
     for row in rows:
+        for name, why in row["refused"].items():
+            print(f"{name} refuses {row['model']}: {why}")
         if row["converts"]:
             print(f"converts of {row['model']} at {row['threads']}: {', '.join(row['converts'])}")
     if arguments.write:
