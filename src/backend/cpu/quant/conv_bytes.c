@@ -233,6 +233,22 @@ static void cut_strips(hn_conv_bytes *c) {
   c->strip = hn_cpu_lesser(c->out_width, hn_ceil_div(hn_ceil_div(c->out_width, strips), PIXELS) * PIXELS);
 }
 
+/* Windows of which each tap is a shift of padded rows. */
+static bool can_shift(const hn_conv_bytes *c) {
+  const int64_t taps = c->kernel_height * c->kernel_width;
+  return c->in_block == 64 && c->groups == 1 && c->in_channels % 64 == 0 && taps > 1 && taps <= HN_CONV_BYTES_SHIFTS &&
+         c->stride_height * c->stride_width == 1;
+}
+
+/* Units of whole rows, whose input fills a quarter of a core's second cache at most. */
+static void cut_rows(hn_conv_bytes *c, int64_t room, int64_t threads) {
+  const int64_t halo = hn_conv_bytes_rows_bytes(c, 0), row = hn_conv_bytes_rows_bytes(c, 1) - halo;
+  const int64_t fitting = hn_cpu_greater(1, (room / 2 - halo) / row);
+  const int64_t wanted = threads == 1 ? 1 : hn_ceil_div(HN_CPU_UNITS_PER_THREAD * threads, c->batch);
+  const int64_t chunks = hn_cpu_greater(hn_ceil_div(c->out_height, fitting), hn_cpu_lesser(wanted, c->out_height / 8));
+  c->unit_pixels = hn_ceil_div(c->out_height, hn_cpu_greater(1, chunks)) * c->out_width;
+}
+
 /* Panels fill half of a core's second cache at most; every thread gets some units. */
 static void cut(const hone_query *query, const hn_cpu_conv_bytes_row *kernel, hn_conv_bytes *c) {
   const int64_t tile = is_tiled(kernel) ? 2 * HN_CONV_BYTES_TILE : 12; /* pixels of the largest */
@@ -251,6 +267,8 @@ static void cut(const hone_query *query, const hn_cpu_conv_bytes_row *kernel, hn
   /* Chunks of the same size, of whole tiles, so that the last one is no remainder. */
   const int64_t chunks = hn_ceil_div(pixels, most);
   c->unit_pixels = hn_cpu_lesser(pixels, hn_ceil_div(hn_ceil_div(pixels, chunks), tile) * tile);
+  c->shifts = is_tiled(kernel) && can_shift(c);
+  if (c->shifts) cut_rows(c, room, threads);
   const int64_t units = c->batch * c->groups * hn_ceil_div(pixels, c->unit_pixels);
   const int64_t wanted = threads == 1 ? 1 : hn_ceil_div(HN_CPU_UNITS_PER_THREAD * threads, units);
   c->unit_blocks = hn_ceil_div(group_blocks, hn_cpu_lesser(group_blocks, wanted));

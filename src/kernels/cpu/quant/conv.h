@@ -15,7 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HN_CONV_BYTES_BLOCK = 16, HN_CONV_BYTES_TILE = 16 };
+enum {
+  HN_CONV_BYTES_BLOCK = 16,
+  HN_CONV_BYTES_TILE = 16,
+  HN_CONV_BYTES_SHIFTS = 64 /* taps that are shifts, at most */
+};
 
 /* What is added to a convolution's bytes: y = rne(fma(a, ra, fma(b, rb, shift))) between low and high, of bytes as the
  * numbers that they stand for; the convolution's are a and ra, or b and rb where it comes last. */
@@ -50,6 +54,7 @@ typedef struct hn_conv_bytes {
   int word, depth_step, channel_step;
   int64_t unit_pixels; /* of an output image that a unit computes; depthwise: rows */
   int64_t unit_blocks; /* of 16 channels of a group that a unit computes; depthwise: 1 */
+  bool shifts;         /* in tiles: units are whole rows, of which taps are shifts where weights have no zero points */
   int64_t strip;       /* depthwise: pixels of a row that are computed before those of the next row */
 } hn_conv_bytes;
 
@@ -98,12 +103,25 @@ static inline int64_t hn_conv_bytes_dw_units(const hn_conv_bytes *c) {
   return c->batch * blocks * ((c->out_height + c->unit_pixels - 1) / c->unit_pixels);
 }
 
+/* Pixels of a row with all that its windows read besides; rows that `rows` rows of outputs read. */
+static inline int64_t hn_conv_bytes_row(const hn_conv_bytes *c) {
+  return c->out_width + (c->kernel_width - 1) * c->dilation_width;
+}
+/* Bytes of these rows, and of the pixels that tiles read behind them. */
+static inline int64_t hn_conv_bytes_rows_bytes(const hn_conv_bytes *c, int64_t rows) {
+  return hn_conv_bytes_up(c->in_channels, 64) * hn_conv_bytes_row(c) *
+             (rows + (c->kernel_height - 1) * c->dilation_height) +
+         2 * HN_CONV_BYTES_TILE * 64;
+}
+
 /* What a worker has: the panel, of whole tiles of pixels, the sums of its pixels, and lines, in bytes. A panel may also
  * be a copy of blocks as they are. */
 static inline int64_t hn_conv_bytes_sums_at(const hn_conv_bytes *c) {
   const int64_t pixels = hn_conv_bytes_up(c->unit_pixels, HN_CONV_BYTES_TILE), row = hn_conv_bytes_panel_stride(c);
   const int64_t blocks = hn_conv_bytes_up(hn_conv_bytes_depth(c), 64);
-  return hn_conv_bytes_up((pixels * (row > blocks ? row : blocks) + 64) * (c->word == 4 ? 1 : 2), 64);
+  const int64_t panel = hn_conv_bytes_up((pixels * (row > blocks ? row : blocks) + 64) * (c->word == 4 ? 1 : 2), 64);
+  const int64_t shifted = c->shifts ? hn_conv_bytes_rows_bytes(c, c->unit_pixels / c->out_width) : 0;
+  return shifted > panel ? hn_conv_bytes_up(shifted, 64) : panel;
 }
 static inline int64_t hn_conv_bytes_lines_at(const hn_conv_bytes *c) {
   return hn_conv_bytes_sums_at(c) + hn_conv_bytes_up(c->unit_pixels * 4, 64);

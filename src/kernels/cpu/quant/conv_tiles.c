@@ -6,7 +6,7 @@
 
 enum { W_WORD = 4 };
 typedef uint8_t w_element;
-#include "kernels/cpu/quant/conv_panel.inc.h"
+#include "kernels/cpu/quant/conv_rows.inc.h"
 #include "kernels/cpu/quant/tiles.inc.h"
 
 /* The pixels of an image that is multiplied where it lies, from the last whole tile on: a tile of them would read
@@ -23,10 +23,12 @@ typedef struct work {
   const hn_conv_bytes *conv;
   const unit *unit;
   const panel *panel;
-  tile_rows tail; /* of an input that is read in place */
+  const padded_rows *padded; /* NULL: the panel is multiplied */
+  tile_rows tail;            /* of an input that is read in place */
 } work;
 
 HN_INLINE tile_rows rows_at(const work *w, int64_t pixel) {
+  if (w->padded) return (tile_rows){w->padded->at + pixel * TILE_DEPTH, TILE_DEPTH, w->padded->block};
   const panel *p = w->panel;
   if (p->is_input && w->unit->pixels - pixel < TILE) return w->tail;
   return (tile_rows){p->at + pixel * p->pixel_stride, p->pixel_stride, p->is_input ? p->chunk_stride : TILE_DEPTH};
@@ -135,21 +137,21 @@ HN_OUTLINE void store_sums(const w_target *t, const int32_t *sums, int64_t pixel
 }
 
 /* Up to 16 pixels of `blocks` blocks; packed: the first of these among all. */
-HN_INLINE void store_all(const w_target *targets, const tile_sums *sums, int64_t pixels, int64_t packed, int blocks,
-                         int64_t pixel) {
+HN_INLINE void store_all(const w_target *targets, const int32_t (*sums)[TILE_SIDE], int64_t pixels, int64_t packed,
+                         int blocks, int64_t pixel) {
   const hn_conv_bytes *c = targets->conv;
 #if defined(HN_SIMD_AVX512)
   if (are_pairs(targets, blocks)) {
     const float *scales = c->scale + packed * W_BLOCK;
     if (c->residual)
-      store_joined_pairs(targets, &sums->of[0][0], pixels, scales, pixel);
+      store_joined_pairs(targets, sums[0], pixels, scales, pixel);
     else
-      store_pairs(targets, &sums->of[0][0], pixels, scales, pixel);
+      store_pairs(targets, sums[0], pixels, scales, pixel);
     return;
   }
 #endif
   for (int b = 0; b < blocks; ++b) {
-    const int32_t *from = &sums->of[0][b * TILE];
+    const int32_t *from = &sums[0][b * TILE];
     const float *scale = c->scale + (packed + b) * W_BLOCK;
     if (c->floats)
       w_store_floats(&targets[b], from, TILE_SIDE, (int)pixels, scale, c->bias + (packed + b) * W_BLOCK, pixel);
@@ -162,50 +164,73 @@ HN_INLINE void store_all(const w_target *targets, const tile_sums *sums, int64_t
   }
 }
 
+/* The sums of `count` pixels of padded rows from `first` on: those that are outputs, row by row. */
+HN_INLINE void store_rows(const work *w, const w_target *targets, const tile_sums *sums, int64_t first, int64_t count,
+                          int64_t packed, int blocks) {
+  const int64_t width = w->conv->out_width, row_pixels = w->padded->row_pixels;
+  int64_t row = first / row_pixels, column = first % row_pixels;
+  for (int64_t i = 0, run; i < count; i += run, column += run) {
+    if (column == row_pixels) ++row, column = 0;
+    const bool is_output = column < width;
+    run = (is_output ? width : row_pixels) - column;
+    if (run > count - i) run = count - i;
+    if (is_output) store_all(targets, &sums->of[i], run, packed, blocks, w->unit->pixel + row * width + column);
+  }
+}
+
 /* Blocks [block, block + blocks) of the unit's group. */
 static void run_blocks(const work *w, amx_tiles *tiles, w_target *targets, int64_t block, int blocks) {
   const hn_conv_bytes *c = w->conv;
   const unit *u = w->unit;
-  const int64_t chunks = w->panel->words * W_WORD / TILE_DEPTH, weight_stride = chunks * TILE * TILE_DEPTH;
-  const int64_t out_group = c->out_channels / c->groups;
+  const int64_t chunks = hn_conv_bytes_up(hn_conv_bytes_depth(c), TILE_DEPTH) / TILE_DEPTH;
+  const int64_t weight_stride = chunks * TILE * TILE_DEPTH, out_group = c->out_channels / c->groups, no_tap = 0;
   const int64_t packed = u->group * hn_conv_bytes_group_blocks(c) + block;
+  const int64_t all = w->padded ? w->padded->pixels : u->pixels;
   _Alignas(64) tile_sums sums;
   for (int b = 0; b < blocks; ++b) {
     const int64_t in_group = (block + b) * W_BLOCK;
     w_target_at(&targets[b], u->group * out_group + in_group, out_group - in_group);
   }
-  for (int64_t i = 0; i < u->pixels; i += TILE_SIDE) {
-    const int64_t pixels = u->pixels - i < TILE_SIDE ? u->pixels - i : TILE_SIDE;
-    const int sides = pixels > TILE ? 2 : 1;
+  for (int64_t i = 0; i < all; i += TILE_SIDE) {
+    const int sides = all - i > TILE ? 2 : 1;
     tile_product product = {.tiles = tiles,
                             .rows = {rows_at(w, i), rows_at(w, i + (sides - 1) * TILE)},
                             .w = c->weights + packed * weight_stride,
                             .w_next = weight_stride,
                             .chunks = chunks,
+                            .tap_at = w->padded ? w->padded->tap_at : &no_tap,
+                            .taps = w->padded ? w->padded->taps : 1,
                             .sides = sides,
                             .blocks = blocks,
                             .is_signed = c->in_is_signed};
     tile_multiply(&product, c->base + packed * W_BLOCK);
     for (int side = 0; side < sides; ++side) {
-      const int64_t first = i + side * TILE, count = u->pixels - first < TILE ? u->pixels - first : TILE;
+      const int64_t first = i + side * TILE, count = all - first < TILE ? all - first : TILE;
       tile_take(&product, side, &sums);
       if (c->w_zero) correct(w, c->w_zero + packed * W_BLOCK, first, count, blocks, &sums);
-      store_all(targets, &sums, count, packed, blocks, u->pixel + first);
+      if (w->padded)
+        store_rows(w, targets, &sums, first, count, packed, blocks);
+      else
+        store_all(targets, &sums.of[0], count, packed, blocks, u->pixel + first);
     }
   }
 }
 
 void HN_SIMD_NAME(hn_conv_bytes_tiles)(const hn_conv_bytes *c, void *scratch, int64_t begin, int64_t end) {
   panel p = {0};
-  work w = {.conv = c, .panel = &p};
+  padded_rows padded;
+  work w = {.conv = c, .panel = &p, .padded = c->shifts && !c->w_zero ? &padded : NULL};
   amx_tiles tiles;
   amx_begin(&tiles);
   for (int64_t at = begin; at < end; ++at) {
     const unit u = unit_at(c, at);
     w.unit = &u;
     if (at == begin || u.block == 0) { /* units of the same pixels follow each other */
-      p = panel_of(c, &u, scratch);
       const int64_t rest = u.pixels % TILE;
+      if (w.padded)
+        pad_rows(c, &u, scratch, &padded);
+      else
+        p = panel_of(c, &u, scratch);
       if (p.is_input && rest) w.tail = copy_tail(&p, u.pixels - rest, rest, scratch);
     }
     const w_target target = {.conv = c,

@@ -27,6 +27,7 @@ void HN_SIMD_NAME(hn_gemm_bytes_tiles)(const hn_gemm_bytes *g, int64_t row, int6
                                        int64_t panel_end, void *scratch) {
   const int64_t depth = hn_gemm_bytes_depth(g), stride = hn_gemm_bytes_stride(g), rows = row_end - row;
   const w_way_out way = w_way_out_make(g->c_zero, g->low, g->high, g->c_flip);
+  const int64_t no_tap = 0;
   uint8_t *a = scratch;
   int32_t *row_sums = (int32_t *)(void *)((char *)scratch + hn_gemm_bytes_sums_at(g, rows));
   _Alignas(64) tile_sums sums;
@@ -44,6 +45,8 @@ void HN_SIMD_NAME(hn_gemm_bytes_tiles)(const hn_gemm_bytes *g, int64_t row, int6
           .w = g->b_packed + panel * depth * PANEL,
           .w_next = depth * PANEL,
           .chunks = depth / TILE_DEPTH,
+          .tap_at = &no_tap,
+          .taps = 1,
           .sides = sides,
           .blocks = panels,
           .is_signed = g->a_is_signed};

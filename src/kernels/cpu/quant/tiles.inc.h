@@ -14,7 +14,8 @@ typedef struct tile_sums {
   int32_t of[TILE][TILE_SIDE];
 } tile_sums;
 
-/* 16 rows, strides in bytes: from one to the next, and from 64 bytes of them to the next 64. */
+/* 16 rows, strides in bytes: from one to the next, and from 64 bytes of them to the next 64. Of several taps each is so
+ * many chunks, tap_at bytes from the first. */
 typedef struct tile_rows {
   const uint8_t *at;
   int64_t row, chunk;
@@ -27,7 +28,9 @@ typedef struct tile_product {
   amx_tiles *tiles;
   tile_rows rows[2];
   const int8_t *w;
-  int64_t w_next, chunks, rest;
+  int64_t w_next, chunks, rest; /* chunks: of all taps */
+  const int64_t *tap_at;
+  int64_t taps;
   int sides, blocks, is_signed;
 } tile_product;
 
@@ -55,17 +58,21 @@ HN_INLINE void tile_dot(amx_tiles *t, const int is_signed, const int side, const
 
 HN_INLINE void tile_run(tile_product *p, const int is_signed, const int sides, const int blocks) {
   amx_tiles *t = p->tiles;
-  const uint8_t *x = p->rows[0].at, *y = p->rows[1].at;
   const int8_t *w = p->w;
-  for (int64_t chunk = 0; chunk < p->chunks; ++chunk, x += p->rows[0].chunk, w += TILE * TILE_DEPTH) {
-    amx_load(t, 4, x, p->rows[0].row);
-    amx_load(t, 6, w, AMX_ROW_BYTES);
-    if (blocks > 1) amx_load(t, 7, w + p->w_next, AMX_ROW_BYTES);
-    tile_dot(t, is_signed, 0, blocks);
-    if (sides == 1 || chunk >= p->chunks - p->rest) continue;
-    amx_load(t, 5, y, p->rows[1].row);
-    tile_dot(t, is_signed, 1, blocks);
-    y += p->rows[1].chunk;
+  int64_t left = p->chunks;
+  for (int64_t tap = 0; tap < p->taps; ++tap) {
+    const uint8_t *x = p->rows[0].at + p->tap_at[tap], *y = p->rows[1].at + p->tap_at[tap];
+    for (int64_t chunk = p->chunks / p->taps; chunk > 0; --chunk, --left, w += TILE * TILE_DEPTH) {
+      amx_load(t, 4, x, p->rows[0].row);
+      amx_load(t, 6, w, AMX_ROW_BYTES);
+      if (blocks > 1) amx_load(t, 7, w + p->w_next, AMX_ROW_BYTES);
+      tile_dot(t, is_signed, 0, blocks);
+      x += p->rows[0].chunk;
+      if (sides == 1 || left <= p->rest) continue;
+      amx_load(t, 5, y, p->rows[1].row);
+      tile_dot(t, is_signed, 1, blocks);
+      y += p->rows[1].chunk;
+    }
   }
 }
 
@@ -102,7 +109,8 @@ HN_INLINE void tile_take(const tile_product *p, int side, tile_sums *to) {
   if (p->blocks > 1) amx_store(t, 1, &to->of[0][TILE], sizeof to->of[0]);
   for (int64_t chunk = p->chunks - p->rest; chunk < p->chunks; ++chunk) {
     const int8_t *w = p->w + chunk * TILE * TILE_DEPTH;
-    amx_load(t, 5, p->rows[1].at + chunk * p->rows[1].chunk, p->rows[1].row);
+    const int64_t of_tap = p->chunks / p->taps;
+    amx_load(t, 5, p->rows[1].at + p->tap_at[chunk / of_tap] + chunk % of_tap * p->rows[1].chunk, p->rows[1].row);
     amx_load(t, 6, w, AMX_ROW_BYTES);
     if (p->blocks > 1) amx_load(t, 7, w + p->w_next, AMX_ROW_BYTES);
     tile_dot(t, p->is_signed, 1, p->blocks);
