@@ -64,8 +64,11 @@ HN_OUTLINE void end_f32(work *w) { end_pixels(w, 0, 0); }
 HN_INLINE void end_before(work *w) {
   const hn_product_half *p = w->p;
   const step *s = &w->before;
-  if (!activation_is_bounds(&p->epilogue))
-    activate_channels(w->sums[0], s->pixels * TILE, &p->epilogue, s->block * TILE, TILE);
+  const int64_t count = s->pixels * TILE, channel = s->block * TILE;
+  if (!activation_is_bounds(&p->epilogue) && p->y_is_half)
+    activate_channels_to_half(w->sums[0], count, &p->epilogue, channel, TILE);
+  else if (!activation_is_bounds(&p->epilogue))
+    activate_channels(w->sums[0], count, &p->epilogue, channel, TILE);
   (!p->y_is_half ? end_f32 : s->channels < TILE ? end_part : end_half)(w);
 }
 
