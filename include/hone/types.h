@@ -65,14 +65,16 @@ typedef enum hone_dtype {
 #define HONE_TYPES_ANY (HONE_TYPES_FIXED | HONE_BIT(HONE_STRING) | HONE_BIT(HONE_C64) | HONE_BIT(HONE_C128))
 
 /* How elements lie in memory. Blocked formats group axis 1 by B and put the block last, the tail filled with zeros:
- * logical [N, C, d...] is stored as [N, ceil(C / B), d..., B]. */
+ * logical [N, C, d...] is stored as [N, ceil(C / B), d..., B]. nhwc puts all channels last, up to a multiple of 8:
+ * [N, d..., ceil(C / 8) * 8], the tail zeros, too. */
 typedef enum hone_format {
   HONE_PLAIN = 0, /* row-major, ONNX's own order */
   HONE_NCHW16C = 1,
   HONE_NCHW8C = 2,
   HONE_NCHW32C = 3, /* a block is 64 bytes, a cache line: this one of 2-byte types, */
   HONE_NCHW64C = 4, /* this one of bytes */
-  HONE_FORMAT_COUNT = 5
+  HONE_NHWC = 5,
+  HONE_FORMAT_COUNT = 6
 } hone_format;
 
 /* How a value lies between two steps: element type and format as one number. A hone_format by itself is a storage, too:
@@ -82,8 +84,10 @@ typedef uint8_t hone_storage;
 enum {
   HONE_F16_PLAIN = HONE_FORMAT_COUNT,
   HONE_F16_NCHW32C,
+  HONE_F16_NHWC,
   HONE_BF16_PLAIN,
   HONE_BF16_NCHW32C,
+  HONE_BF16_NHWC,
   HONE_F64_PLAIN,
   HONE_STORAGE_COUNT
 };

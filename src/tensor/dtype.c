@@ -38,11 +38,9 @@ static const dtype_row dtypes[HONE_DTYPE_COUNT] = {
     [HONE_C128] = {"c128", 128},
 };
 
-static const char *const formats[HONE_FORMAT_COUNT] = {[HONE_PLAIN] = "plain",
-                                                       [HONE_NCHW16C] = "nchw16c",
-                                                       [HONE_NCHW8C] = "nchw8c",
-                                                       [HONE_NCHW32C] = "nchw32c",
-                                                       [HONE_NCHW64C] = "nchw64c"};
+static const char *const formats[HONE_FORMAT_COUNT] = {
+    [HONE_PLAIN] = "plain",     [HONE_NCHW16C] = "nchw16c", [HONE_NCHW8C] = "nchw8c",
+    [HONE_NCHW32C] = "nchw32c", [HONE_NCHW64C] = "nchw64c", [HONE_NHWC] = "nhwc"};
 
 static bool in_set(uint32_t set, hone_dtype dtype) {
   return (unsigned)dtype < HONE_DTYPE_COUNT && (set & HONE_BIT(dtype));

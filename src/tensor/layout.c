@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.c - conversion between storages, element by element: [N, C, d...] <-> [N, ceil(C / B), d..., B]. */
+/* layout.c - conversion between storages, element by element: [N, C, d...] <-> [N, ceil(C / B), d..., B]. All channels
+ * last is one block of them. */
 #include "tensor/storage.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <string.h>
 
+/* Channels that lie side by side. */
+static int64_t lanes_of(const hone_type *type) {
+  const int block = hn_format_block(type->format);
+  return type->format == HONE_NHWC ? hn_ceil_div(type->shape.dim[1], block) * block : block;
+}
+
 /* Where element (n, c, p) lies, p flat over the dims after the channel. */
-static int64_t element_at(int block, int64_t channels, int64_t points, int64_t n, int64_t c, int64_t p) {
+static int64_t element_at(int64_t block, int64_t channels, int64_t points, int64_t n, int64_t c, int64_t p) {
   if (block == 1) return (n * channels + c) * points + p;
   const int64_t groups = hn_ceil_div(channels, block);
   return ((n * groups + c / block) * points + p) * block + c % block;
@@ -61,7 +68,7 @@ bool hn_layout_convert(const hone_tensor *from, hone_tensor *to) {
   }
   if (shape->rank < 2) return false;
   const int64_t points = points_of(shape);
-  const int from_block = hn_format_block(from->type.format), to_block = hn_format_block(to->type.format);
+  const int64_t from_block = lanes_of(&from->type), to_block = lanes_of(&to->type);
   memset(to->data, 0, to_bytes);
   for (int64_t n = 0; n < shape->dim[0]; ++n)
     for (int64_t c = 0; c < shape->dim[1]; ++c) {
@@ -84,7 +91,7 @@ bool hn_layout_convert_run(const hone_tensor *from, hone_tensor *to, int64_t fir
   const size_t size = hone_dtype_bits(to->type.dtype) / 8;
   const int64_t points = points_of(shape), channels = shape->dim[1];
   if (first < 0 || last > hn_elems(shape)) return false;
-  const int block = hn_format_block(from->type.format);
+  const int64_t block = lanes_of(&from->type);
   for (int64_t i = first; i < last; ++i) {
     const int64_t plane = i / points;
     const int64_t a = element_at(block, channels, points, plane / channels, plane % channels, i % points);

@@ -57,6 +57,7 @@ int hn_format_block(hone_format format) {
   case HONE_NCHW8C: return 8;
   case HONE_NCHW32C: return 32;
   case HONE_NCHW64C: return 64;
+  case HONE_NHWC: return 8;
   default: return 1;
   }
 }

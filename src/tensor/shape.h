@@ -23,7 +23,7 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
  * false when not known or too large. STRING counts sizeof(hone_string). */
 bool hn_type_bytes(const hone_type *type, size_t *out);
 size_t hn_bytes(const hone_type *type);  /* the same, 0 when not known */
-int hn_format_block(hone_format format); /* 1, 16, 8, 32, 64 */
+int hn_format_block(hone_format format); /* channels come in multiples of it: 1, 8, 16, 32, 64 */
 /* A caller's tensor: known type, extents and format, with memory for them. INVALID says what is wrong of `what`. */
 hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor);
 /* May this tensor carry a blocked format: rank >= 3, floats or bytes (u8, i8), and not one pixel of whole blocks (16n

@@ -13,10 +13,13 @@ static const struct row {
     [HONE_NCHW8C] = {"nchw8c", HONE_NONE, HONE_NCHW8C},
     [HONE_NCHW32C] = {"nchw32c", HONE_NONE, HONE_NCHW32C},
     [HONE_NCHW64C] = {"nchw64c", HONE_NONE, HONE_NCHW64C},
+    [HONE_NHWC] = {"nhwc", HONE_NONE, HONE_NHWC},
     [HONE_F16_PLAIN] = {"f16", HONE_F16, HONE_PLAIN},
     [HONE_F16_NCHW32C] = {"f16:nchw32c", HONE_F16, HONE_NCHW32C},
+    [HONE_F16_NHWC] = {"f16:nhwc", HONE_F16, HONE_NHWC},
     [HONE_BF16_PLAIN] = {"bf16", HONE_BF16, HONE_PLAIN},
     [HONE_BF16_NCHW32C] = {"bf16:nchw32c", HONE_BF16, HONE_NCHW32C},
+    [HONE_BF16_NHWC] = {"bf16:nhwc", HONE_BF16, HONE_NHWC},
     [HONE_F64_PLAIN] = {"f64", HONE_F64, HONE_PLAIN},
 };
 

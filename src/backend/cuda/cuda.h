@@ -25,7 +25,8 @@
                       row(cuEventElapsedTime) row(cuStreamBeginCapture) row(cuStreamEndCapture)                        \
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
-                                  row(cuGetErrorString)
+                                  row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
+                                      row(cuGetErrorString)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -158,6 +159,17 @@ static inline bool hn_cuda_plain_f32(const hone_fact *fact) {
 }
 bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 
+/* ---- values held in halves (held.c) ---- */
+/* f16 or bf16: what the row multiplies in or, where it only moves, what the fact is held in; NONE: neither. */
+hone_dtype hn_cuda_held(const hone_query *query, const hone_fact *fact);
+/* An image with its channels last: n x h x w pixels of `pitch` values, a multiple of 8, c of them channels. One axis is
+ * a row. One pixel of 16 n channels is plain and the same. NULL, or the reason why it is none of `held` (F16, BF16). */
+typedef struct hn_cuda_image {
+  int n, c, h, w, pitch;
+} hn_cuda_image;
+const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out);
+bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
+
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
 void hn_cuda_drop(hone_stream *stream);
@@ -177,6 +189,14 @@ void hn_cuda_unload_builtins(hone_unit *unit);
 typedef struct hn_cuda_grid {
   unsigned x, y, z;
 } hn_cuda_grid;
+/* How a kernel is launched where more than a grid and threads must be said. */
+typedef struct hn_cuda_shape {
+  hn_cuda_grid grid;
+  unsigned threads, shared_bytes, cluster; /* cluster: blocks along x that run together (SM90); 0, 1: none */
+  bool dependent; /* the kernel waits itself for the one before it (half.cuh), so that it may begin before that ends */
+} hn_cuda_shape;
+hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
+                                  void **arguments);
 /* An empty grid launches nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);

@@ -41,6 +41,12 @@ typedef struct hn_cuda_window {
   unsigned count; /* outputs, all planes */
 } hn_cuda_window;
 
+/* n images of c channels and p pixels, from plain to rows of `pitch` channels or back. */
+typedef struct hn_cuda_convert {
+  int c, p, pitch;
+  unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
+} hn_cuda_convert;
+
 /* Attention: see attention.cu. Steps in floats; columns of the mask are dense. */
 typedef struct hn_cuda_attention {
   int heads, group, q_len, kv_len, size, v_size, is_causal, vectors;

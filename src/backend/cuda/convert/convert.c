@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* convert.c - f32 held in f16 or bf16 and back, and images between plain and channels last. */
+#include "backend/cuda/cuda.h"
+#include "kernels/cuda/args.h"
+
+enum { THREADS = 256 };
+
+typedef struct state {
+  hn_cuda_convert args;
+  hn_cuda_builtin kernel;
+} state;
+
+/* By the wider type's way: f32 to halves, halves to f32, or the same type. */
+static const hn_cuda_builtin kernels[2][3][3] = {
+    /* f16 */
+    {{HN_CUDA_convert_f32_f16, HN_CUDA_convert_f16_f32, HN_CUDA_BUILTIN_COUNT},
+     {HN_CUDA_channels_last_f32_f16, HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_last_16},
+     {HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_first_f16_f32, HN_CUDA_channels_first_16}},
+    /* bf16 */
+    {{HN_CUDA_convert_f32_bf16, HN_CUDA_convert_bf16_f32, HN_CUDA_BUILTIN_COUNT},
+     {HN_CUDA_channels_last_f32_bf16, HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_last_16},
+     {HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_first_bf16_f32, HN_CUDA_channels_first_16}}};
+
+static const char *find_kernel(const hone_type *in, const hone_type *out, hn_cuda_builtin *kernel) {
+  const hone_dtype held = in->dtype == HONE_F32 ? out->dtype : in->dtype;
+  if (held != HONE_F16 && held != HONE_BF16) return "neither type is f16 or bf16";
+  if (in->dtype != held && in->dtype != HONE_F32) return "it is of another type";
+  if (out->dtype != held && out->dtype != HONE_F32) return "it is of another type";
+  if (in->dtype == HONE_F32 && in->format != HONE_PLAIN) return "it is f32, and not plain";
+  if (out->dtype == HONE_F32 && out->format != HONE_PLAIN) return "it is f32, and not plain";
+  const int types = in->dtype == HONE_F32 ? 0 : out->dtype == HONE_F32 ? 1 : 2;
+  const int formats = in->format == out->format ? 0 : out->format == HONE_NHWC ? 1 : 2;
+  if (formats == 1 ? in->format != HONE_PLAIN : formats == 2 && in->format != HONE_NHWC) return "it has another format";
+  if (formats == 2 && out->format != HONE_PLAIN) return "it has another format";
+  *kernel = kernels[held == HONE_BF16][formats][types];
+  return *kernel == HN_CUDA_BUILTIN_COUNT ? "there is nothing to convert" : NULL;
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked, *s = state_memory ? state_memory : &asked;
+  const hone_type *in = &query->in[0].type, *out = &query->out[0].type;
+  HN_TRY_REASON(find_kernel(in, out, &s->kernel));
+  if (!hn_cuda_same_shape(&in->shape, &out->shape)) return "the shapes differ";
+  const int64_t elements = hn_cuda_elements(&in->shape), most = INT32_MAX / 2;
+  const int64_t channels = in->shape.rank > 1 ? in->shape.dim[1] : 1;
+  if (elements > most || channels > 1 << 24) return "more elements than 30 bits count";
+  needs->state = sizeof *s;
+  s->args = (hn_cuda_convert){.count = (unsigned)elements};
+  if (in->format == out->format || elements == 0) return NULL;
+  const int64_t pitch = (channels + 7) / 8 * 8;
+  if (elements / channels > most / pitch) return "more elements than 30 bits count";
+  s->args = (hn_cuda_convert){.c = (int)channels,
+                              .p = (int)(elements / in->shape.dim[0] / channels),
+                              .pitch = (int)pitch,
+                              .count = (unsigned)(elements / channels * (pitch / 8))};
+  return NULL;
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  state *s = state_memory;
+  void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->args};
+  return hn_cuda_launch_shaped(
+      stream, s->kernel,
+      &(hn_cuda_shape){.grid = {(s->args.count + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true},
+      arguments);
+}
+
+const hone_tactic hn_tactics_cuda_convert[] = {
+    {sizeof(hone_tactic), .name = "cuda.convert.f16", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_F16_PLAIN},
+                  {HONE_F16_PLAIN, HONE_PLAIN},
+                  {HONE_PLAIN, HONE_F16_NHWC},
+                  {HONE_F16_NHWC, HONE_PLAIN}},
+     .plan = plan, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.convert.f16.own", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_NHWC}, {HONE_F16_NHWC, HONE_F16_PLAIN}}, .plan = plan, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.convert.bf16", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_BF16_PLAIN},
+                  {HONE_BF16_PLAIN, HONE_PLAIN},
+                  {HONE_PLAIN, HONE_BF16_NHWC},
+                  {HONE_BF16_NHWC, HONE_PLAIN}},
+     .plan = plan, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.convert.bf16.own", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_PLAIN}}, .plan = plan,
+     .launch = launch},
+    {0}};

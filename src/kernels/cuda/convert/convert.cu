@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* convert.cu - f32 to halves and back, plain or with the channels last. A thread has eight channels of a pixel, so that
+ * neighbours read neighbouring pixels of a plane, or write them. */
+#include "kernels/cuda/half.cuh"
+
+#define THREADS 256
+#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
+
+/* f16 stands for any sixteen bits where nothing is computed. */
+template <typename from, typename to> __device__ __forceinline__ to turned(from v) { return narrow<to>(wide(v)); }
+template <> __device__ __forceinline__ f16 turned<f16, f16>(f16 v) { return v; }
+
+template <typename from, typename to>
+__device__ __forceinline__ void flat(to *y, const from *x, const hn_cuda_convert &a) {
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+  wait_for_previous();
+  if (i < a.count) y[i] = turned<from, to>(x[i]);
+  let_next_begin();
+}
+
+struct spot {
+  unsigned image, pixel;
+  int channel;
+};
+
+__device__ __forceinline__ bool find(const hn_cuda_convert &a, spot *out) {
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x, row = i / (unsigned)a.p;
+  const unsigned eights = (unsigned)a.pitch / 8;
+  out->pixel = i - row * (unsigned)a.p;
+  out->image = row / eights;
+  out->channel = (int)(row - out->image * eights) * 8;
+  return i < a.count;
+}
+
+template <typename from, typename to>
+__device__ __forceinline__ void put_last(to *y, const from *x, const hn_cuda_convert &a) {
+  spot s;
+  const bool works = find(a, &s);
+  wait_for_previous();
+  if (works) {
+    to eight[8];
+    x += ((size_t)s.image * a.c + s.channel) * a.p + s.pixel;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) eight[k] = s.channel + k < a.c ? turned<from, to>(x[(size_t)k * a.p]) : narrow<to>(0);
+    *(uint4 *)(y + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel) = *(const uint4 *)eight;
+  }
+  let_next_begin();
+}
+
+template <typename from, typename to>
+__device__ __forceinline__ void put_first(to *y, const from *x, const hn_cuda_convert &a) {
+  spot s;
+  const bool works = find(a, &s);
+  wait_for_previous();
+  if (works) {
+    from eight[8];
+    *(uint4 *)eight = *(const uint4 *)(x + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel);
+    y += ((size_t)s.image * a.c + s.channel) * a.p + s.pixel;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      if (s.channel + k < a.c) y[(size_t)k * a.p] = turned<from, to>(eight[k]);
+  }
+  let_next_begin();
+}
+
+KERNEL hn_convert_f32_f16(f16 *y, const float *x, const hn_cuda_convert a) { flat(y, x, a); }
+KERNEL hn_convert_f32_bf16(bf16 *y, const float *x, const hn_cuda_convert a) { flat(y, x, a); }
+KERNEL hn_convert_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { flat(y, x, a); }
+KERNEL hn_convert_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { flat(y, x, a); }
+KERNEL hn_channels_last_f32_f16(f16 *y, const float *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_last_f32_bf16(bf16 *y, const float *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_last_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_first_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_first_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_first_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
