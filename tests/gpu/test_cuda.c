@@ -2,136 +2,21 @@
 /* test_cuda.c - the CUDA backend on a real GPU (label gpu; skipped, in words, where there is none): every kernel
  * against the reference, a network by hand with its products and chains on the GPU and its other steps on the host,
  * replays that give the same bits as plain runs, engines saved and loaded. */
+#include "support/gpu_case.h"
 #include "support/small_net.h"
-#include <hone/hone.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { MAX_OUT = 1 << 17 };
-
-static hone_context *context;
-static hone_device *gpu, *ref;
-static uint64_t seed;
-
-static float number(void) { /* SplitMix64 (Steele, Lea, Flood 2014) */
-  uint64_t z = (seed += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return (float)((double)(z >> 11) / (double)((uint64_t)1 << 52) - 1);
-}
-
-static void check(hone_status status) {
-  if (status == HONE_OK) return;
-  for (int i = 0; i < hone_context_message_count(context); ++i)
-    print_error("%s\n", hone_context_message(context, i, NULL));
-  fail_msg("%s", hone_status_name(status));
-}
-
-static void check_session(const hone_session *session, hone_status status) {
-  if (status == HONE_OK) return;
-  for (int i = 0; i < hone_session_message_count(session); ++i)
-    print_error("%s\n", hone_session_message(session, i, NULL));
-  fail_msg("%s", hone_status_name(status));
-}
-
-static hone_shape shape_of(const char *text) { /* "2x3" */
-  hone_shape shape = {0};
-  while (*text) {
-    char *end;
-    shape.dim[shape.rank++] = strtoll(text, &end, 10);
-    text = *end ? end + 1 : end;
-  }
-  return shape;
-}
-
-static void fill(hone_tensor *t) {
-  for (int64_t i = 0; i < hone_tensor_count(t); ++i)
-    if (t->type.dtype == HONE_F32)
-      hone_tensor_set_real(t, i, (double)number());
-    else
-      hone_tensor_set_real(t, i, t->type.dtype == HONE_BOOL ? number() > 0 : (double)(int)((number() + 1) * 2) - 1);
-}
+static gpu_bed bed;
 
 static hone_engine *build(const hone_graph *graph, hone_device *device) {
   hone_engine *engine;
   const hone_build_options options = {.struct_size = sizeof options, .level = 1};
-  check(hone_engine_build(context, graph, &device, 1, &options, &engine));
+  gpu_check(&bed, hone_engine_build(bed.context, graph, &device, 1, &options, &engine));
   return engine;
-}
-
-/* Runs with seeded inputs; the outputs' numbers one after the other. *out_gpu_steps: how many steps ran on the GPU. */
-static int64_t run(hone_engine *engine, bool replay, double *out, int64_t *out_replayed, int *out_host_calls) {
-  hone_session *session;
-  const hone_session_options options = {.struct_size = sizeof options, .no_replay = !replay};
-  hone_port_info port;
-  check(hone_session_create(engine, &options, &session, hone_context_diagnostics(context)));
-  seed = 42;
-  for (int i = 0; i < hone_engine_input_count(engine); ++i) {
-    hone_tensor t;
-    check(hone_engine_input(engine, i, &port));
-    check_session(session, hone_session_tensor(session, port.name, &t));
-    fill(&t);
-  }
-  for (int again = 0; again < 3; ++again) check_session(session, hone_session_run(session));
-  int64_t count = 0;
-  for (int o = 0; o < hone_engine_output_count(engine); ++o) {
-    hone_tensor y;
-    check(hone_engine_output(engine, o, &port));
-    check_session(session, hone_session_tensor(session, port.name, &y));
-    assert_true(count + hone_tensor_count(&y) <= MAX_OUT);
-    for (int64_t i = 0; i < hone_tensor_count(&y); ++i) out[count++] = hone_tensor_real(&y, i);
-  }
-  hone_session_stats stats;
-  hone_session_get_stats(session, &stats);
-  if (out_replayed) *out_replayed = stats.replayed_steps;
-  hone_session_set_profile(session, true);
-  check_session(session, hone_session_run(session));
-  int host = 0;
-  for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
-    if (hone_session_step(session, s, &step) == HONE_OK && step.provider && strcmp(step.provider, "cuda") != 0) ++host;
-  }
-  if (out_host_calls) *out_host_calls = host;
-  hone_session_destroy(session);
-  return count;
-}
-
-static double distance(const double *got, const double *want, int64_t count) {
-  double difference = 0, sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (isnan(got[i]) && isnan(want[i])) continue;
-    if (got[i] == want[i]) continue;
-    difference += (got[i] - want[i]) * (got[i] - want[i]);
-    sum += want[i] * want[i];
-  }
-  return difference == 0 ? 0 : sqrt(difference / (sum > 0 ? sum : 1));
 }
 
 /* ---- kernels ---- */
 
-typedef struct op_case {
-  const char *op, *in[5]; /* shapes; "b:" bool, "i:" i64, "c:" a constant, "l:" a list "2,-1" of i64, "-" none */
-  hone_attr attrs[6];
-
-} op_case;
-
-#define INT(attr, value)                                                                                               \
-  { .name = (attr), .kind = HONE_ATTR_INT, .i = (value) }
-#define REAL(attr, value)                                                                                              \
-  { .name = (attr), .kind = HONE_ATTR_FLOAT, .f = (value) }
-#define TEXT(attr, value)                                                                                              \
-  { .name = (attr), .kind = HONE_ATTR_STRING, .s = (value), .count = sizeof(value) - 1 }
-#define INTS(attr, list)                                                                                               \
-  { .name = (attr), .kind = HONE_ATTR_INTS, .count = sizeof(list) / sizeof *(list), .ints = (list) }
 static const int64_t two[] = {2, 2}, three[] = {3, 3}, ones[] = {1, 1, 1, 1}, uneven[] = {0, 1, 1, 0},
                      threes[] = {3, 3, 3, 3}, just_two[] = {2}, just_one[] = {1, 1}, just_three[] = {3};
 static const int64_t swap_last[] = {0, 2, 1}, to_heads[] = {0, 2, 1, 3}, rotate[] = {2, 0, 1};
@@ -268,85 +153,30 @@ static const op_case cases[] = {
     {"conv_transpose", {"1x8x7x9", "c:8x5x3x3", "c:5"}, {INTS("pads", ones), TEXT("act", "relu")}},
 };
 
-static hone_value *constant_of(hone_graph *graph, const char *name, const hone_type *type, const int64_t *values) {
-  hone_tensor tensor;
-  hone_value *value;
-  check(hone_tensor_alloc(context, type, &tensor));
-  fill(&tensor);
-  for (int64_t i = 0; values && i < hone_tensor_count(&tensor); ++i)
-    hone_tensor_set_real(&tensor, i, (double)values[i]);
-  check(hone_graph_add_constant(graph, name, &tensor, &value));
-  hone_tensor_free(context, &tensor);
-  return value;
-}
-
-static hone_value *list_of(hone_graph *graph, const char *name, const char *text) { /* "2,-1" */
-  int64_t values[8];
-  hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_I64, .shape = {.rank = 1}};
-  for (char *end; *text; text = *end ? end + 1 : end) values[type.shape.dim[0]++] = strtoll(text, &end, 10);
-  return constant_of(graph, name, &type, values);
-}
-
-static hone_value *input_of(hone_graph *graph, const char *name, const char *text) {
-  const char kind = text[1] == ':' ? text[0] : ' ';
-  if (kind == 'l') return list_of(graph, name, text + 2);
-  hone_type type = {.kind = HONE_TENSOR,
-                    .dtype = kind == 'b'   ? HONE_BOOL
-                             : kind == 'i' ? HONE_I64
-                                           : HONE_F32,
-                    .shape = shape_of(kind == ' ' ? text : text + 2)};
-  if (kind == 'c') return constant_of(graph, name, &type, NULL);
-  hone_value *value;
-  check(hone_graph_add_input(graph, name, type.dtype, type.shape.rank, type.shape.dim, NULL, &value));
-  return value;
-}
-
-static hone_graph *graph_of(const op_case *c) {
-  hone_graph *graph;
-  hone_value *in[5] = {0}, *out[3];
-  int count = 0, attrs = 0;
-  const int outputs = strcmp(c->op, "split") == 0 ? 3 : 1;
-  seed = 7;
-  check(hone_graph_create(context, c->op, &graph));
-  for (; count < 5 && c->in[count]; ++count) {
-    char name[16];
-    snprintf(name, sizeof name, "x%d", count);
-    in[count] = strcmp(c->in[count], "-") == 0 ? NULL : input_of(graph, name, c->in[count]);
-  }
-  while (attrs < 6 && c->attrs[attrs].name) ++attrs;
-  check(hone_graph_add_node(graph, c->op, "node", in, count, c->attrs, attrs, out, outputs));
-  for (int o = 0; o < outputs; ++o) {
-    char name[16];
-    snprintf(name, sizeof name, "y%d", o);
-    check(hone_graph_add_output(graph, name, out[o]));
-  }
-  return graph;
-}
-
 /* Convolutions need cuDNN, which is optional. */
 static bool is_missing(const op_case *c) {
   hone_facts facts;
-  hone_device_facts(gpu, &facts);
+  hone_device_facts(bed.gpu, &facts);
   return strncmp(c->op, "conv", 4) == 0 && strstr(facts.version, "cudnn 0");
 }
 
 static void test_kernels(void **state) {
   (void)state;
-  static double got[MAX_OUT], plain[MAX_OUT], want[MAX_OUT];
+  static double got[GPU_CASE_MAX_OUT], plain[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
   int failed = 0;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     if (is_missing(&cases[k])) {
       print_message("left out, without cuDNN: %s\n", cases[k].op);
       continue;
     }
-    hone_graph *graph = graph_of(&cases[k]);
-    hone_engine *engine = build(graph, gpu), *slow = build(graph, ref);
+    hone_graph *graph = gpu_graph(&bed, &cases[k]);
+    hone_engine *engine = build(graph, bed.gpu), *slow = build(graph, bed.ref);
     int host = 0;
     int64_t replayed = 0;
-    const int64_t count = run(engine, true, got, &replayed, &host);
-    (void)run(engine, false, plain, NULL, NULL);
-    assert_int_equal(run(slow, false, want, NULL, NULL), count);
-    const double error = distance(got, want, count);
+    const int64_t count = gpu_run(&bed, engine, true, got, &replayed, &host);
+    (void)gpu_run(&bed, engine, false, plain, NULL, NULL);
+    assert_int_equal(gpu_run(&bed, slow, false, want, NULL, NULL), count);
+    const double error = gpu_distance(got, want, count);
     const bool same = memcmp(got, plain, (size_t)count * sizeof *got) == 0;
     if (!(error < 1e-5) || !same || host || replayed < 1) {
       ++failed;
@@ -366,11 +196,11 @@ static bool try_forced(const hone_graph *graph, const char *tactic, double *got,
   hone_engine *engine;
   const hone_build_options options = {
       .struct_size = sizeof options, .level = -1, .tactics = &tactic, .tactic_count = 1};
-  if (hone_engine_build(context, graph, &gpu, 1, &options, &engine) != HONE_OK) {
-    hone_context_clear_messages(context); /* it does not take this case, or has no such variant */
+  if (hone_engine_build(bed.context, graph, &bed.gpu, 1, &options, &engine) != HONE_OK) {
+    hone_context_clear_messages(bed.context); /* it does not take this case, or has no such variant */
     return false;
   }
-  *out_count = run(engine, false, got, NULL, NULL);
+  *out_count = gpu_run(&bed, engine, false, got, NULL, NULL);
   hone_engine_release(engine);
   return true;
 }
@@ -379,7 +209,7 @@ static void test_variants(void **state) {
   (void)state;
   static const char *const names[] = {"linear.f32.slices", "conv.f32.implicit"};
   static const int slices[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 36}, rows[] = {2, 4, 8};
-  static double got[MAX_OUT], want[MAX_OUT];
+  static double got[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
   char list[80][96];
   int count = 0, tried = 0, failed = 0;
   for (int k = 0; k < 2; ++k)
@@ -393,16 +223,16 @@ static void test_variants(void **state) {
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     const char *op = cases[k].op;
     if (strncmp(op, "conv", 4) != 0 && strcmp(op, "linear") != 0 && !strstr(op, "attention")) continue;
-    hone_graph *graph = graph_of(&cases[k]);
-    hone_engine *slow = build(graph, ref);
-    const int64_t wanted = run(slow, false, want, NULL, NULL);
+    hone_graph *graph = gpu_graph(&bed, &cases[k]);
+    hone_engine *slow = build(graph, bed.ref);
+    const int64_t wanted = gpu_run(&bed, slow, false, want, NULL, NULL);
     for (int i = 0; i < count; ++i) {
       int64_t made;
       if (!strstr(list[i], strncmp(op, "conv", 4) == 0 ? "conv" : strcmp(op, "linear") == 0 ? "linear" : "attention"))
         continue;
       if (!try_forced(graph, list[i], got, &made)) continue;
       ++tried;
-      const double error = made == wanted ? distance(got, want, wanted) : 1;
+      const double error = made == wanted ? gpu_distance(got, want, wanted) : 1;
       if (error < 1e-5) continue;
       ++failed;
       print_error("case %zu, %s %s on %s: error %.3g\n", k, op, cases[k].in[0], list[i], error);
@@ -418,32 +248,33 @@ static void test_variants(void **state) {
 /* ---- a network by hand ---- */
 
 static hone_value *constant(hone_graph *graph, const char *shape, float scale) {
-  hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = shape_of(shape)};
+  hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = gpu_shape(shape)};
   hone_tensor tensor;
   hone_value *value;
-  check(hone_tensor_alloc(context, &type, &tensor));
-  for (int64_t i = 0; i < hone_tensor_count(&tensor); ++i) hone_tensor_set_real(&tensor, i, (double)(number() * scale));
-  check(hone_graph_add_constant(graph, NULL, &tensor, &value));
-  hone_tensor_free(context, &tensor);
+  gpu_check(&bed, hone_tensor_alloc(bed.context, &type, &tensor));
+  for (int64_t i = 0; i < hone_tensor_count(&tensor); ++i)
+    hone_tensor_set_real(&tensor, i, (double)(gpu_number(&bed) * scale));
+  gpu_check(&bed, hone_graph_add_constant(graph, NULL, &tensor, &value));
+  hone_tensor_free(bed.context, &tensor);
   return value;
 }
 
 static hone_value *node(hone_graph *graph, const char *op, hone_value *a, hone_value *b) {
   hone_value *const in[2] = {a, b};
   hone_value *out;
-  check(hone_graph_add_node(graph, op, NULL, in, b ? 2 : 1, NULL, 0, &out, 1));
+  gpu_check(&bed, hone_graph_add_node(graph, op, NULL, in, b ? 2 : 1, NULL, 0, &out, 1));
   return out;
 }
 
 static void test_mlp(void **state) {
   (void)state;
-  static double got[MAX_OUT], plain[MAX_OUT], again[MAX_OUT], want[MAX_OUT];
+  static double got[GPU_CASE_MAX_OUT], plain[GPU_CASE_MAX_OUT], again[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
   const int64_t dims[2] = {16, 256};
   hone_graph *graph;
   hone_value *x, *skip;
-  seed = 3;
-  check(hone_graph_create(context, "mlp", &graph));
-  check(hone_graph_add_input(graph, "x", HONE_F32, 2, dims, NULL, &x));
+  bed.seed = 3;
+  gpu_check(&bed, hone_graph_create(bed.context, "mlp", &graph));
+  gpu_check(&bed, hone_graph_add_input(graph, "x", HONE_F32, 2, dims, NULL, &x));
   x = node(graph, "relu",
            node(graph, "add", node(graph, "matmul", x, constant(graph, "256x512", 0.1f)), constant(graph, "512", 0.1f)),
            NULL);
@@ -456,26 +287,26 @@ static void test_mlp(void **state) {
   int64_t along_rows = 0;
   const hone_tensor axis = {{HONE_TENSOR, HONE_I64, HONE_PLAIN, {0, {0}}}, &along_rows, sizeof along_rows};
   hone_value *axis_value;
-  check(hone_graph_add_constant(graph, NULL, &axis, &axis_value));
+  gpu_check(&bed, hone_graph_add_constant(graph, NULL, &axis, &axis_value));
   x = node(graph, "cum_sum", x, axis_value); /* the host's step */
   x = node(graph, "matmul", x, constant(graph, "512x10", 0.3f));
   x = node(graph, "softmax", x, NULL);
-  check(hone_graph_add_output(graph, "y", x));
-  hone_engine *engine = build(graph, gpu), *slow = build(graph, ref), *loaded;
+  gpu_check(&bed, hone_graph_add_output(graph, "y", x));
+  hone_engine *engine = build(graph, bed.gpu), *slow = build(graph, bed.ref), *loaded;
   int host = 0;
   int64_t replayed = 0;
-  const int64_t count = run(engine, true, got, &replayed, &host);
-  (void)run(engine, false, plain, NULL, NULL);
-  (void)run(slow, false, want, NULL, NULL);
-  print_message("mlp: error %.3g, %d host steps, %lld steps replayed\n", distance(got, want, count), host,
+  const int64_t count = gpu_run(&bed, engine, true, got, &replayed, &host);
+  (void)gpu_run(&bed, engine, false, plain, NULL, NULL);
+  (void)gpu_run(&bed, slow, false, want, NULL, NULL);
+  print_message("mlp: error %.3g, %d host steps, %lld steps replayed\n", gpu_distance(got, want, count), host,
                 (long long)replayed);
-  assert_true(distance(got, want, count) < 1e-4);
+  assert_true(gpu_distance(got, want, count) < 1e-4);
   assert_memory_equal(got, plain, (size_t)count * sizeof *got);
   assert_int_equal(host, 1);
   assert_true(replayed >= 4);
-  check(hone_engine_save(engine, "test_cuda.hone", hone_context_diagnostics(context)));
-  check(hone_engine_load(context, "test_cuda.hone", &gpu, 1, &loaded));
-  (void)run(loaded, true, again, NULL, NULL);
+  gpu_check(&bed, hone_engine_save(engine, "test_cuda.hone", hone_context_diagnostics(bed.context)));
+  gpu_check(&bed, hone_engine_load(bed.context, "test_cuda.hone", &bed.gpu, 1, &loaded));
+  (void)gpu_run(&bed, loaded, true, again, NULL, NULL);
   assert_memory_equal(got, again, (size_t)count * sizeof *got);
   unlink("test_cuda.hone");
   unlink("test_cuda.hone.ledger");
@@ -489,27 +320,27 @@ static void test_mlp(void **state) {
 static void test_free_batch(void **state) {
   (void)state;
   hone_graph *graph;
-  hone_device *const devices[2] = {gpu, ref};
+  hone_device *const devices[2] = {bed.gpu, bed.ref};
   hone_engine *engines[2];
   hone_session *sessions[2];
   const hone_profile_shape profile = {
       .input = "x", .min = {4, {1, 3, 16, 16}}, .opt = {4, {2, 3, 16, 16}}, .max = {4, {40, 3, 16, 16}}};
   const hone_build_options options = {.struct_size = sizeof options, .level = 2, .shapes = &profile, .shape_count = 1};
-  check(small_net_graph(context, true, &graph));
+  gpu_check(&bed, small_net_graph(bed.context, true, &graph));
   for (int e = 0; e < 2; ++e) {
-    check(hone_engine_build(context, graph, &devices[e], 1, &options, &engines[e]));
-    check(hone_session_create(engines[e], NULL, &sessions[e], hone_context_diagnostics(context)));
+    gpu_check(&bed, hone_engine_build(bed.context, graph, &devices[e], 1, &options, &engines[e]));
+    gpu_check(&bed, hone_session_create(engines[e], NULL, &sessions[e], hone_context_diagnostics(bed.context)));
   }
   for (int round = 0; round < 8; ++round) {
     const hone_type type = {.kind = HONE_TENSOR, .dtype = HONE_F32, .shape = {4, {1 + round * 13 % 40, 3, 16, 16}}};
     hone_tensor x, y[2];
     double error = 0, sum = 0;
-    check(hone_tensor_alloc(context, &type, &x));
+    gpu_check(&bed, hone_tensor_alloc(bed.context, &type, &x));
     small_net_fill(&x, (uint64_t)round);
     for (int e = 0; e < 2; ++e) {
-      check_session(sessions[e], hone_session_copy_in(sessions[e], "x", &x));
-      check_session(sessions[e], hone_session_run(sessions[e]));
-      check_session(sessions[e], hone_session_tensor(sessions[e], "y", &y[e]));
+      gpu_check_session(sessions[e], hone_session_copy_in(sessions[e], "x", &x));
+      gpu_check_session(sessions[e], hone_session_run(sessions[e]));
+      gpu_check_session(sessions[e], hone_session_tensor(sessions[e], "y", &y[e]));
     }
     assert_int_equal(y[0].bytes, y[1].bytes);
     for (int64_t i = 0; i < hone_tensor_count(&y[0]); ++i) {
@@ -518,7 +349,7 @@ static void test_free_batch(void **state) {
       sum += want * want;
     }
     assert_true(sqrt(error) < 1e-5 * sqrt(sum));
-    hone_tensor_free(context, &x);
+    hone_tensor_free(bed.context, &x);
   }
   hone_session_stats stats;
   hone_session_get_stats(sessions[0], &stats);
@@ -530,27 +361,10 @@ static void test_free_batch(void **state) {
   hone_graph_destroy(graph);
 }
 
-int main(void) {
-  char folders[8192];
-  const char *given = getenv("HONE_LIBRARY_PATH"), *built = getenv("HONE_BUILD_DIR"), *cuda = getenv("CUDA_PATH");
-  snprintf(folders, sizeof folders, "%s:%s:%s/lib64", given ? given : "", built ? built : "build/release",
-           cuda ? cuda : "/usr/local/cuda");
-  const hone_context_options options = {.struct_size = sizeof options, .library_path = folders};
-  if (hone_context_create(&options, &context) != HONE_OK) return 1;
-  if (hone_device_open(context, "gpu", 0, NULL, &gpu) != HONE_OK) {
-    print_message("skipped: %s\n", hone_context_message(context, 0, NULL));
-    hone_context_destroy(context);
-    return 77;
-  }
-  if (hone_device_open(context, "ref", 0, NULL, &ref) != HONE_OK) return 1;
-  hone_facts facts;
-  hone_device_facts(gpu, &facts);
-  print_message("on %s, %s\n", facts.name, facts.version);
+static int run_all(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_variants),
                                      cmocka_unit_test(test_free_batch), cmocka_unit_test(test_mlp)};
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  hone_device_close(ref);
-  hone_device_close(gpu);
-  hone_context_destroy(context);
-  return failed;
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+int main(void) { return gpu_bed_run(&bed, run_all); }

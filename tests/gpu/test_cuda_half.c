@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cuda_half.c - the CUDA backend in f16 and bf16 (label gpu; skipped, in words, where there is none): each case is
+ * built with the type allowed and everything timed once, so that each tactic and variant that takes it is held against
+ * the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed. */
+#include "support/gpu_case.h"
+#include <unistd.h>
+
+static gpu_bed bed;
+
+#include "gpu/cases_half.inc"
+
+static const char engine_file[] = "test_cuda_half.hone", ledger_file[] = "test_cuda_half.hone.ledger";
+
+typedef struct tally {
+  int held, timed, inexact; /* candidates that hold or compute halves; of these timed; over their bound */
+} tally;
+
+/* Candidates are a line each. */
+static void count_line(const char *line, const char *name, size_t number, tally *t) {
+  const char *tactic = strstr(line, "\"tactic\": \"cuda.");
+  if (!tactic || strstr(line, "\"state\": \"rejected\"")) return;
+  if (!strstr(line, "f16")) return; /* a tactic or a storage that names f16 or bf16 */
+  ++t->held;
+  t->timed += strstr(line, "\"state\": \"timed\"") != NULL;
+  if (!strstr(line, "\"state\": \"inexact\"")) return;
+  ++t->inexact;
+  print_error("case %zu, %s: %s", number, name, line);
+}
+
+static void read_ledger(const op_case *c, size_t number, tally *t) {
+  static char line[1 << 16];
+  FILE *file = fopen(ledger_file, "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) count_line(line, c->op, number, t);
+  (void)fclose(file);
+}
+
+static double largest(const double *values, int64_t count) {
+  double most = 0;
+  for (int64_t i = 0; i < count; ++i) most = fmax(most, fabs(values[i]));
+  return most;
+}
+
+/* false: something is wrong with it, which was said. */
+static bool try_case(const op_case *c, size_t number, hone_dtype dtype, tally *t) {
+  static const char *const sources[] = {"-CUDNN", "-CUBLAS_LT"};
+  static double got[GPU_CASE_MAX_OUT], plain[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
+  hone_engine *engine, *slow;
+  hone_build_options options = {.struct_size = sizeof options,
+                                .level = 5,
+                                .timing_runs = 1,
+                                .precisions = HONE_BIT(dtype),
+                                .tactic_sources = sources,
+                                .tactic_source_count = 2};
+  hone_graph *graph = gpu_graph(&bed, c);
+  tally own = {0};
+  if (hone_engine_build(bed.context, graph, &bed.gpu, 1, &options, &engine) != HONE_OK) {
+    hone_context_clear_messages(bed.context); /* the libraries alone have it in f32 */
+    options.tactic_source_count = 0;
+    gpu_check(&bed, hone_engine_build(bed.context, graph, &bed.gpu, 1, &options, &engine));
+  }
+  gpu_check(&bed, hone_engine_build(bed.context, graph, &bed.ref, 1, NULL, &slow));
+  gpu_check(&bed, hone_engine_save(engine, engine_file, hone_context_diagnostics(bed.context)));
+  read_ledger(c, number, &own);
+  const int64_t count = gpu_run(&bed, engine, true, got, NULL, NULL);
+  (void)gpu_run(&bed, engine, false, plain, NULL, NULL);
+  assert_int_equal(gpu_run(&bed, slow, false, want, NULL, NULL), count);
+  const double error = gpu_distance(got, want, count), bound = dtype == HONE_F16 ? 4e-3 : 3.2e-2;
+  const bool same = memcmp(got, plain, (size_t)count * sizeof *got) == 0;
+  const bool good = own.held > 0 && own.inexact == 0 && same && (error < bound || largest(want, count) == 0);
+  if (!good)
+    print_error("case %zu, %s %s in %s: %d candidates in halves, %d inexact, error %.3g, replay %s\n", number, c->op,
+                c->in[0], hone_dtype_name(dtype), own.held, own.inexact, error, same ? "same" : "differs");
+  t->held += own.held, t->timed += own.timed, t->inexact += own.inexact;
+  hone_engine_release(engine);
+  hone_engine_release(slow);
+  hone_graph_destroy(graph);
+  unlink(engine_file);
+  unlink(ledger_file);
+  return good;
+}
+
+static void try_all(hone_dtype dtype) {
+  const char *only = getenv("HONE_TEST_CASES"); /* of this operator alone */
+  int failed = 0;
+  tally t = {0};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
+    if (!only || strcmp(only, cases[k].op) == 0) failed += !try_case(&cases[k], k, dtype, &t);
+  print_message("%s: %d candidates, %d timed, %d inexact\n", hone_dtype_name(dtype), t.held, t.timed, t.inexact);
+  assert_int_equal(failed, 0);
+}
+
+static void test_f16(void **state) {
+  (void)state;
+  try_all(HONE_F16);
+}
+static void test_bf16(void **state) {
+  (void)state;
+  try_all(HONE_BF16);
+}
+
+static int run_all(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f16), cmocka_unit_test(test_bf16)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void) { return gpu_bed_run(&bed, run_all); }
