@@ -26,7 +26,7 @@
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
                                   row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
-                                      row(cuGetErrorString)
+                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -71,6 +71,7 @@ enum {
   HN_CUDA_SM90 = 1 << 5,
   HN_CUDA_SM100 = 1 << 6,
   HN_CUDA_SM120 = 1 << 7,
+  HN_CUDA_SM90A = 1 << 8, /* 9.0 itself: instructions that later ones do not have */
   HN_CUDA_NVRTC = 1 << 16,
   HN_CUDA_LT = 1 << 17,
   HN_CUDA_DNN = 1 << 18,
