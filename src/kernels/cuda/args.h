@@ -47,6 +47,22 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
+/* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
+typedef struct hn_cuda_image_window {
+  hn_cuda_window window;
+  int pitch, y_pitch, tiles; /* tiles: of pixels in a row */
+  unsigned threads;          /* that have work */
+  int act;                   /* an hn_activation */
+  float alpha, beta;
+} hn_cuda_image_window;
+
+/* Images of c channels as one pixel each; parts: blocks that share an image. */
+enum { HN_CUDA_POOL_PARTS = 16 };
+typedef struct hn_cuda_global_pool {
+  int pixels, pitch, c, y_pitch, parts;
+  float scale;
+} hn_cuda_global_pool;
+
 /* Attention: see attention.cu. Steps in floats; columns of the mask are dense. */
 typedef struct hn_cuda_attention {
   int heads, group, q_len, kv_len, size, v_size, is_causal, vectors;

@@ -40,7 +40,7 @@ template <typename word> __device__ void pad(word *y, const word *x, const word 
     from += at * p.stride[d];
     rest = above;
   }
-  y[i] = inside ? x[from] : value ? *value : (word)0;
+  y[i] = inside ? x[from] : value ? *value : word{};
 }
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(HN_CUDA_MOVE_THREADS)
@@ -59,6 +59,7 @@ PAD(8, unsigned char)
 PAD(16, unsigned short)
 PAD(32, unsigned)
 PAD(64, unsigned long long)
+PAD(128, uint4)
 
 /* ---- casts: through the wider of both worlds, as C converts; to bool, what is not 0 ---- */
 
