@@ -22,6 +22,8 @@ typedef struct ready {
   hn_staged_launch staged; /* the same where a device with memory of its own reads it */
   hone_tensor *out;        /* the launch's, whose data take turns */
   hone_stream *stream;
+  hone_replay *replay; /* of `recorded` launches, where the device replays */
+  int recorded;
   void *packed, *scratch;
   size_t packed_bytes, packed_stride, scratch_bytes;
   int turn, packed_turns;
@@ -192,6 +194,7 @@ static hone_device *device_of(const hn_bench *bench, const hn_candidate *candida
 
 static void drop_slot(hn_bench *bench, ready *slot) {
   if (!slot->candidate) return;
+  hn_replay_forget(device_of(bench, slot->candidate), slot->replay);
   hn_staged_launch_close(&slot->staged);
   hn_stream_close(device_of(bench, slot->candidate), slot->stream);
   hn_unprepare(&slot->prepared);
@@ -338,7 +341,8 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
   const hn_allocator *allocator = &bench->choices->context->allocator;
   const size_t bytes = slot->candidate->packed_bytes;
   slot->packed_stride = (bytes + 63) / 64 * 64;
-  slot->packed_turns = timed ? turn_count(bench, slot->packed_stride) : 1;
+  const bool rotates = timed && device_of(bench, slot->candidate)->facts.host_memory;
+  slot->packed_turns = rotates ? turn_count(bench, slot->packed_stride) : 1;
   slot->packed_bytes = slot->packed_stride * (size_t)slot->packed_turns + 64;
   slot->packed = hn_alloc(allocator, slot->packed_bytes);
   if (!slot->packed) return no_memory(bench);
@@ -411,9 +415,44 @@ hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot_
   return make_ready(bench, slot, &query, timed);
 }
 
+/* A device is launched in a network as one replay: single launches would measure how fast the host gives them. */
+static hone_status record_launches(hn_bench *bench, ready *slot, int count) {
+  hone_device *device = device_of(bench, slot->candidate);
+  hone_diagnostics *diag = &bench->choices->context->diag;
+  hone_status status = hn_stream_record(device, slot->stream);
+  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s does not record", device->backend->name);
+  for (int i = 0; i < count && status == HONE_OK; ++i)
+    status = hn_launch(device, &slot->prepared, slot->stream, launch_of(bench, slot));
+  const hone_status kept = hn_stream_keep(device, slot->stream, &slot->replay, diag); /* ends recording in any case */
+  slot->recorded = count;
+  return status == HONE_OK ? kept : status;
+}
+
+static bool records(const hn_bench *bench, const ready *slot) {
+  const hone_device *device = device_of(bench, slot->candidate);
+  return !device->facts.host_memory && hn_stream_records(device) &&
+         (slot->candidate->tactic->flags & HONE_TACTIC_CAPTURABLE);
+}
+
+static hone_status time_replays(hn_bench *bench, ready *slot, int repeat, bool warm, double *out_elapsed_ns) {
+  hone_device *device = device_of(bench, slot->candidate);
+  if (!slot->replay) HN_TRY(record_launches(bench, slot, repeat < 8 ? 8 : repeat < 32 ? repeat : 32));
+  const int replays = (repeat + slot->recorded - 1) / slot->recorded;
+  for (int i = warm ? -1 : 0; i < replays; ++i) {
+    if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
+    HN_TRY(hn_stream_replay(device, slot->stream, slot->replay));
+  }
+  HN_TRY(hn_stream_mark(device, slot->stream, 1));
+  HN_TRY(hn_stream_wait(device, slot->stream, &bench->choices->context->diag));
+  HN_TRY(hn_stream_between(device, slot->stream, 0, 1, out_elapsed_ns));
+  *out_elapsed_ns *= (double)repeat / ((double)replays * slot->recorded);
+  return HONE_OK;
+}
+
 hone_status hn_bench_time(hn_bench *bench, int slot_index, int repeat, bool warm, double *out_elapsed_ns) {
   ready *slot = &bench->slots[slot_index];
   hone_device *device = device_of(bench, slot->candidate);
+  if (repeat > 1 && records(bench, slot)) return time_replays(bench, slot, repeat, warm, out_elapsed_ns);
   for (int i = warm ? -1 : 0; i < repeat; ++i) {
     if (i == 0) HN_TRY(hn_stream_mark(device, slot->stream, 0));
     if (device->facts.host_memory) take_turn(bench, slot);

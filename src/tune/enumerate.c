@@ -156,6 +156,12 @@ static hone_roof roof_of(const hone_tactic *tactic) {
   return narrow && tactic->compute == HONE_NONE ? HONE_ROOF_F32 : roof;
 }
 
+/* Of a device with memory of its own: its bits say what is there, not how wide it is. */
+static double unit_peak(const hone_facts *facts, hone_dtype compute, double f32) {
+  const hone_roof roof = compute == HONE_F16 ? HONE_ROOF_F16 : compute == HONE_BF16 ? HONE_ROOF_BF16 : HONE_ROOF_F32;
+  return facts->roofs[roof] > 0 ? facts->roofs[roof] : f32;
+}
+
 /* Operations a second that a tactic of this instruction set can reach at most; f32: the device's in f32. A type's roof
  * is that of the fastest set that is there for it. */
 static double isa_peak(const hone_device *device, const hone_tactic *tactic, double f32) {
@@ -163,7 +169,7 @@ static double isa_peak(const hone_device *device, const hone_tactic *tactic, dou
   const hone_roof roof = roof_of(tactic);
   const double measured = roof == HONE_ROOF_F32 ? 0 : facts->roofs[roof];
   double best = 1;
-  if (!facts->host_memory) return f32; /* its bits say what is there, not how wide it is */
+  if (!facts->host_memory) return unit_peak(facts, tactic->compute, f32);
   for (size_t i = 0; i < HN_COUNT(isa_rows) && measured > 0; ++i)
     if (isa_rows[i].roof == roof && (isa_rows[i].bit & facts->isa) == isa_rows[i].bit)
       best = fmax(best, isa_rows[i].own);

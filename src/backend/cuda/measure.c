@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c - the peaks that times are held against: bytes by a copy within the device's memory, read and write
- * counted; flops by cuBLASLt's f32 product of random-like numbers, when it is there. The best of several. */
+ * counted; flops by cuBLASLt's products of random-like numbers, when it is there. The best of several. */
 #include "backend/cuda/product/gemm.h"
+#include <string.h>
 
 enum { ROUNDS = 5, EDGE = 4096 };
 static const size_t copy_bytes = (size_t)256 << 20;
@@ -21,16 +22,25 @@ static double best_copy(hone_stream *stream, const hone_memory *memory) {
   return best;
 }
 
+/* A number in [-1, 1) of 32 bits, or two of 16. */
+static uint32_t bits_of(hone_dtype dtype, uint32_t random) {
+  if (dtype != HONE_F32) /* any sign and fraction, exponents a little below zero */
+    return dtype == HONE_F16 ? (random & 0x8fff8fff) | 0x28002800 : (random & 0x83ff83ff) | 0x3c003c00;
+  const float number = (float)(random >> 8) / (1 << 23) - 1;
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
 /* Fills with different numbers: zeros need less power and run faster than data. */
-static bool fill(hone_stream *stream, const hone_memory *memory) {
+static bool fill(hone_stream *stream, const hone_memory *memory, hone_dtype dtype) {
   hone_unit *unit = stream->unit;
   const size_t bytes = (size_t)1 << 20;
-  float *numbers = hn_cuda_new(unit->host, bytes);
+  uint32_t *numbers = hn_cuda_new(unit->host, bytes), seed = 1;
   if (!numbers) return false;
-  uint32_t seed = 1;
   for (size_t i = 0; i < bytes / sizeof *numbers; ++i) {
     seed = seed * 1664525u + 1013904223u;
-    numbers[i] = (float)(seed >> 8) / (1 << 23) - 1;
+    numbers[i] = bits_of(dtype, seed ^ seed >> 15);
   }
   const hone_memory host = {.data = numbers, .address = (uintptr_t)numbers, .bytes = bytes};
   bool good = true;
@@ -41,12 +51,14 @@ static bool fill(hone_stream *stream, const hone_memory *memory) {
   return good;
 }
 
-static double best_product(hone_stream *stream, const hone_memory *memory, const hone_memory *workspace) {
+static double best_product(hone_stream *stream, hone_dtype dtype, const hone_memory *memory,
+                           const hone_memory *workspace) {
   hone_unit *unit = stream->unit;
-  const size_t matrix = (size_t)EDGE * EDGE * sizeof(float);
-  hn_cuda_product product = {.plan = {.m = EDGE, .n = EDGE, .k = EDGE, .batch = 1, .alpha = 1}};
+  const size_t matrix = (size_t)EDGE * EDGE * (dtype == HONE_F32 ? 4 : 2);
+  hn_cuda_product product = {.plan = {.dtype = dtype, .m = EDGE, .n = EDGE, .k = EDGE, .batch = 1, .alpha = 1}};
   double best = 0;
-  if (!unit->lt_library || hn_cuda_product_make(unit, &product, NULL) != HONE_OK) return 0;
+  if (!unit->lt_library || !fill(stream, memory, dtype) || hn_cuda_product_make(unit, &product, NULL) != HONE_OK)
+    return 0;
   for (int round = 0; round < ROUNDS; ++round) {
     double elapsed_ns = 0;
     const uint64_t at = memory->address;
@@ -77,10 +89,12 @@ hone_status hn_cuda_measure(hone_unit *unit) {
   hone_status status = take(unit, 2 * copy_bytes, &memory);
   if (status == HONE_OK) status = take(unit, HN_CUDA_WORKSPACE_BYTES, &workspace);
   if (status == HONE_OK) status = hn_cuda_stream(unit, 2, &stream);
-  if (status == HONE_OK && !fill(stream, &memory)) status = HONE_DEVICE;
+  if (status == HONE_OK && !fill(stream, &memory, HONE_F32)) status = HONE_DEVICE;
   if (status == HONE_OK) {
     unit->facts.roofs[HONE_ROOF_MEMORY] = best_copy(stream, &memory);
-    unit->facts.roofs[HONE_ROOF_F32] = best_product(stream, &memory, &workspace);
+    unit->facts.roofs[HONE_ROOF_F32] = best_product(stream, HONE_F32, &memory, &workspace);
+    unit->facts.roofs[HONE_ROOF_F16] = best_product(stream, HONE_F16, &memory, &workspace);
+    unit->facts.roofs[HONE_ROOF_BF16] = best_product(stream, HONE_BF16, &memory, &workspace);
   }
   if (stream) hn_cuda_drop(stream);
   if (workspace.bytes) (void)unit->driver->api.cuMemFree(workspace.address);

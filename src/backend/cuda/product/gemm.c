@@ -61,7 +61,8 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape;
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
   const int64_t k = x->dim[x->rank - 1];
-  s->product.plan = (hn_cuda_product_plan){.m = hn_cuda_elements(x) / k,
+  s->product.plan = (hn_cuda_product_plan){.dtype = HONE_F32,
+                                           .m = hn_cuda_elements(x) / k,
                                            .k = k,
                                            .n = w->dim[!transposed],
                                            .batch = 1,
@@ -84,7 +85,8 @@ static const char *plan_gemm(const hone_query *query, void *state_memory, hone_n
   const bool ta = hn_cuda_attr_int(query->attrs, "transA", 0) != 0;
   const bool tb = hn_cuda_attr_int(query->attrs, "transB", 0) != 0;
   hn_cuda_product_plan *p = &s->product.plan;
-  *p = (hn_cuda_product_plan){.m = a->dim[ta],
+  *p = (hn_cuda_product_plan){.dtype = HONE_F32,
+                              .m = a->dim[ta],
                               .k = a->dim[!ta],
                               .n = b->dim[!tb],
                               .batch = 1,

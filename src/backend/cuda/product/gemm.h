@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.h - one matrix product of cuBLASLt in true f32, made ready. */
+/* gemm.h - one matrix product of cuBLASLt, in true f32 or in halves with f32 sums, made ready. */
 #ifndef HN_BACKEND_CUDA_GEMM_H
 #define HN_BACKEND_CUDA_GEMM_H
 
@@ -10,6 +10,7 @@ enum { HN_CUDA_WORKSPACE_BYTES = 16 << 20 };
 /* y[batch, m, n] = alpha * op(a) . op(b) + beta * c, + bias[n], then relu: all row-major. Batch strides in elements, 0
  * where one matrix serves all. */
 typedef struct hn_cuda_product_plan {
+  hone_dtype dtype; /* of all matrices and the bias: F32, F16 or BF16 */
   int64_t m, n, k, batch, a_stride, b_stride;
   bool transpose_a, transpose_b, has_bias, has_addend, relu;
   float alpha, beta;

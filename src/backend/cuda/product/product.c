@@ -39,11 +39,15 @@ void hn_cuda_product_drop(hn_cuda_product *p) {
   *p = (hn_cuda_product){0};
 }
 
+static cudaDataType_t type_of(const hn_cuda_product *p) {
+  return p->plan.dtype == HONE_F16 ? CUDA_R_16F : p->plan.dtype == HONE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
 /* A row-major matrix of rows x columns is a column-major one of columns x rows. */
 static bool layout(const hn_cuda_product *p, int64_t rows, int64_t columns, int64_t stride,
                    cublasLtMatrixLayout_t *out) {
   const hn_cuda_lt_api *lt = &p->unit->lt;
-  if (lt->cublasLtMatrixLayoutCreate(out, CUDA_R_32F, (uint64_t)columns, (uint64_t)rows, columns) !=
+  if (lt->cublasLtMatrixLayoutCreate(out, type_of(p), (uint64_t)columns, (uint64_t)rows, columns) !=
       CUBLAS_STATUS_SUCCESS)
     return false;
   const int32_t batch = (int32_t)p->plan.batch;
@@ -60,7 +64,8 @@ static bool set(const hn_cuda_product *p, cublasLtMatmulDescAttributes_t what, c
 
 static bool describe(hn_cuda_product *p) {
   const hn_cuda_product_plan *plan = &p->plan;
-  /* COMPUTE_32F: products and sums in f32; TF32 would be another type, which nobody allowed. */
+  const cudaDataType_t type = type_of(p);
+  /* COMPUTE_32F: sums in f32, and products too; TF32 would be another type, which nobody allowed. */
   if (p->unit->lt.cublasLtMatmulDescCreate(&p->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) != CUBLAS_STATUS_SUCCESS)
     return false;
   const cublasOperation_t of_b = plan->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -68,7 +73,8 @@ static bool describe(hn_cuda_product *p) {
   const cublasLtEpilogue_t epilogue = plan->has_bias ? plan->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
                                       : plan->relu   ? CUBLASLT_EPILOGUE_RELU
                                                      : CUBLASLT_EPILOGUE_DEFAULT;
-  return set(p, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b) &&
+  return set(p, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type) &&
+         set(p, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b) &&
          set(p, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a) &&
          set(p, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) &&
          layout(p, plan->transpose_b ? plan->n : plan->k, plan->transpose_b ? plan->k : plan->n, plan->b_stride,
