@@ -374,10 +374,8 @@ typedef struct casting {
 static const char *plan_cast(const hone_query *query, void *state_memory, hone_needs *needs) {
   casting *c = state_memory;
   const hone_dtype from = query->in[0].type.dtype, to = query->out[0].type.dtype;
-  const uint32_t halves = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
   HN_TRY_REASON(check_fact(query, &query->in[0]));
   HN_TRY_REASON(check_fact(query, &query->out[0]));
-  if ((HONE_BIT(from) | HONE_BIT(to)) & halves) return "half types";
   needs->state = sizeof *c;
   if (c) *c = (casting){(unsigned)hn_cuda_elements(&query->in[0].type.shape), (int)from, (int)to};
   return NULL;

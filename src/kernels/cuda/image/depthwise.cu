@@ -42,10 +42,71 @@ __device__ __forceinline__ void finish(T *y, const T *residual, float (&sum)[8],
   *(uint4 *)(y + at) = narrow_eight<T>(sum);
 }
 
+/* Columns `left` to `left` + COUNT of a row; zeros outside. */
+template <typename T, int COUNT>
+__device__ __forceinline__ void load_row(uint4 (&to)[COUNT], const T *x, int row, int left, const hn_cuda_window &w,
+                                         int pitch) {
+  const bool inside = row >= 0 && row < w.in_h;
+#pragma unroll
+  for (int c = 0; c < COUNT; ++c) {
+    to[c] = make_uint4(0, 0, 0, 0);
+    if (inside && left + c >= 0 && left + c < w.in_w)
+      to[c] = *(const uint4 *)(x + (size_t)(row * w.in_w + left + c) * pitch);
+  }
+}
+
+/* sum[p] += the row under the taps of pixel p. */
+template <typename T, int K, int S, int P>
+__device__ __forceinline__ void add_row(float (&sum)[P][8], const uint4 (&row)[(P - 1) * S + K],
+                                        const uint4 (&taps)[K]) {
+  float factor[K][8];
+#pragma unroll
+  for (int j = 0; j < K; ++j) widen_eight<T>(factor[j], taps[j]);
+#pragma unroll
+  for (int c = 0; c < (P - 1) * S + K; ++c) {
+    float wide[8];
+    widen_eight<T>(wide, row[c]);
+#pragma unroll
+    for (int p = 0; p < P; ++p)
+#pragma unroll
+      for (int k = 0; k < 8; ++k)
+        if (c - p * S >= 0 && c - p * S < K) sum[p][k] += wide[k] * factor[c - p * S][k];
+  }
+}
+
+template <typename T, int K>
+__device__ __forceinline__ void load_taps(uint4 (&to)[K], const T *packed, int row, int pitch) {
+#pragma unroll
+  for (int j = 0; j < K; ++j) to[j] = __ldg((const uint4 *)(packed + (row * K + j) * pitch));
+}
+
+/* One or two pixels a thread are for small batches: all rows are on their way before the first is needed, so that this
+ * is one wait for memory, not K. */
+template <typename T, int K, int S, int P>
+__device__ __forceinline__ void add_rows(float (&sum)[P][8], const T *x, const T *packed, int top, int left,
+                                         const hn_cuda_image_window &a) {
+  enum { COLUMNS = (P - 1) * S + K, EARLY = P < 4, TAPS_EARLY = EARLY && K < 5 };
+  uint4 in[EARLY ? K : 1][COLUMNS], taps[TAPS_EARLY ? K : 1][K];
+  if (TAPS_EARLY)
+#pragma unroll
+    for (int i = 0; i < K; ++i) load_taps(taps[TAPS_EARLY ? i : 0], packed, i, a.pitch);
+  wait_for_previous();
+  if (EARLY)
+#pragma unroll
+    for (int i = 0; i < K; ++i) load_row(in[EARLY ? i : 0], x, top + i, left, a.window, a.pitch);
+  if (EARLY) let_next_begin();
+#pragma unroll
+  for (int i = 0; i < K; ++i) {
+    if (!EARLY) load_row(in[0], x, top + i, left, a.window, a.pitch);
+    if (!TAPS_EARLY) load_taps(taps[0], packed, i, a.pitch);
+    add_row<T, K, S, P>(sum, in[EARLY ? i : 0], taps[TAPS_EARLY ? i : 0]);
+  }
+  if (!EARLY) let_next_begin();
+}
+
 template <typename T, int K, int S, int P>
 __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, const T *residual,
                                           const hn_cuda_image_window &a) {
-  enum { COLUMNS = (P - 1) * S + K };
   const hn_cuda_window &w = a.window;
   place s;
   if (!find(a, P, &s)) return;
@@ -55,36 +116,8 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, con
   for (int p = 1; p < P; ++p)
 #pragma unroll
     for (int k = 0; k < 8; ++k) sum[p][k] = sum[0][k];
-  const T *weights = packed + s.channel;
-  const int top = s.y * w.stride_h - w.pad_h, left = s.x * S - w.pad_w;
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
-  wait_for_previous();
-#pragma unroll
-  for (int i = 0; i < K; ++i) {
-    const int row = top + i;
-    const bool inside = row >= 0 && row < w.in_h;
-    uint4 in[COLUMNS];
-#pragma unroll
-    for (int c = 0; c < COLUMNS; ++c) {
-      in[c] = make_uint4(0, 0, 0, 0);
-      if (inside && left + c >= 0 && left + c < w.in_w)
-        in[c] = *(const uint4 *)(x + (size_t)(row * w.in_w + left + c) * a.pitch);
-    }
-    float taps[K][8];
-#pragma unroll
-    for (int j = 0; j < K; ++j) widen_eight<T>(taps[j], __ldg((const uint4 *)(weights + (i * K + j) * a.pitch)));
-#pragma unroll
-    for (int c = 0; c < COLUMNS; ++c) {
-      float wide[8];
-      widen_eight<T>(wide, in[c]);
-#pragma unroll
-      for (int p = 0; p < P; ++p)
-#pragma unroll
-        for (int k = 0; k < 8; ++k)
-          if (c - p * S >= 0 && c - p * S < K) sum[p][k] += wide[k] * taps[c - p * S][k];
-    }
-  }
-  let_next_begin();
+  add_rows<T, K, S, P>(sum, x, packed + s.channel, s.y * w.stride_h - w.pad_h, s.x * S - w.pad_w, a);
 #pragma unroll
   for (int p = 0; p < P; ++p)
     if (s.x + p < w.out_w) finish(y, residual, sum[p], s, s.x + p, a);
