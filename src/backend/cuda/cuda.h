@@ -221,6 +221,7 @@ typedef struct hn_cuda_kernel {
   hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
   unsigned blocks;
+  bool dependent; /* it may begin before the kernel in front of it ends */
 } hn_cuda_kernel;
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag);
