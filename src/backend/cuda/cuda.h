@@ -115,6 +115,7 @@ struct hone_unit {
 struct hone_stream {
   hone_unit *unit;
   CUstream stream;
+  bool adopted; /* the caller's: it is not destroyed here */
   int mark_count;
   CUevent *marks;
 };
@@ -172,6 +173,7 @@ bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
 
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
+hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_stream **out);
 void hn_cuda_drop(hone_stream *stream);
 hone_status hn_cuda_copy(hone_stream *stream, hone_slice to, hone_slice from);
 hone_status hn_cuda_mark(hone_stream *stream, int slot);

@@ -280,6 +280,7 @@ static const hone_backend backend = {
     .forget = hn_cuda_forget,
     .families = families,
     .measure = hn_cuda_measure,
+    .adopt = hn_cuda_adopt,
 };
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_table table = {
