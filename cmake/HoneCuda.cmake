@@ -39,6 +39,15 @@ foreach(source IN LISTS hone_cuda_kernels)
   list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
 endforeach()
 
+# Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin, ending with a zero.
+foreach(source ${hone_src}/kernels/cuda/region/lay_out.h ${hone_src}/kernels/cuda/region/inverted_residual.cuh)
+  get_filename_component(name ${source} NAME_WE)
+  set(binary ${source})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
+  set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${source})
+  list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
+endforeach()
+
 find_path(HONE_CUDA_INCLUDE cublasLt.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda/include
   PATH_SUFFIXES include targets/x86_64-linux/include)
 mark_as_advanced(HONE_CUDA_INCLUDE)

@@ -200,6 +200,11 @@ typedef struct hn_cuda_shape {
 } hn_cuda_shape;
 hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
                                   void **arguments);
+hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, const hn_cuda_shape *shape,
+                                    void **arguments);
+/* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
+ */
+void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function);
 /* An empty grid launches nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);
