@@ -67,8 +67,8 @@ typedef struct hn_cuda_global_pool {
  * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
 enum { HN_CUDA_PARTS = 24 };
 typedef struct hn_cuda_channels {
-  int ins, outs, first, groups, total;
-  unsigned eights, count; /* eights of channels of a pixel, over all outputs; of all pixels */
+  int ins, outs, first, groups, total, pixels; /* pixels: of an image */
+  unsigned eights, count; /* eights of channels of a pixel, over all outputs; threads that have work */
   int in_begin[HN_CUDA_PARTS + 1], in_pitch[HN_CUDA_PARTS];
   int out_begin[HN_CUDA_PARTS + 1], out_eight[HN_CUDA_PARTS + 1]; /* its first channel, and its first eight */
   const void *in[HN_CUDA_PARTS];
