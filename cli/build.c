@@ -16,6 +16,7 @@ typedef struct build {
   int min_count, opt_count, max_count;
   int profile_count; /* by --profile; 1 without it */
   cli_layer_types layer_types;
+  cli_port_formats port_formats;
   hone_named_tensor inputs[CLI_MAX_INPUTS]; /* that the error of outputs is measured on */
   cli_load load;
   hone_profile_shape profiles[HONE_MAX_SCHEDULES * CLI_MAX_INPUTS];
@@ -172,6 +173,9 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   int code = cli_read_layer_types(cli, &b->layer_types);
   options->layer_types = b->layer_types.items;
   options->layer_type_count = b->layer_types.count;
+  if (code == CLI_EXIT_OK) code = cli_read_port_formats(cli, model, &b->port_formats);
+  options->port_formats = b->port_formats.items;
+  options->port_format_count = b->port_formats.count;
   /* To verify it is a bound of its own. */
   if (options->max_error > 0 && !options->precisions && !options->layer_type_count &&
       strcmp(cli->command->name, "verify") != 0)

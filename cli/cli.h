@@ -219,6 +219,12 @@ typedef struct cli_layer_types {
   size_t used;
 } cli_layer_types;
 int cli_read_layer_types(cli_tool *cli, cli_layer_types *out);
+/* Inputs and outputs on a device: --device-io with the types and formats of --inputIOFormats and --outputIOFormats. */
+typedef struct cli_port_formats {
+  hone_port_format items[2 * CLI_MAX_INPUTS];
+  int count;
+} cli_port_formats;
+int cli_read_port_formats(cli_tool *cli, const cli_model *model, cli_port_formats *out);
 /* --inputIOFormats, --layerPrecisions and their kin against the model or engine that was opened (trt_types.c). Exit
  * code. */
 int cli_check_types(cli_tool *cli, const cli_model *model);

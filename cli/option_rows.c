@@ -73,6 +73,8 @@ const cli_option cli_build_options[] = {
             "a model's outputs against the reference's with it (default 1e-4; integers must be equal)",
      .high = 1e6},
     {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16 and f16"},
+    {"device-io", CLI_FLAG,
+     .doc = "inputs and outputs lie in the GPU's memory, where the caller's kernels write and read them"},
     {"reference", CLI_FLAG, .doc = "run every layer on the reference implementation (slow)"},
     {"disable", CLI_LIST, "PASS", .doc = "disable a pass or a rule (hone passes --list)"},
     {"tactic", CLI_LIST, "NODE=TACTIC[:P=N]", .doc = "allow only this tactic there; globs; NODE=parts: not fused"},

@@ -19,7 +19,8 @@ const cli_option cli_trt_build_options[] = {
             "any name; separated by commas"},
     {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types that a layer's outputs are held in, separated by +"},
     {"inputIOFormats", CLI_LIST, "TYPE:FORMAT",
-     .doc = "type and format of all inputs, or of each in order; so far the model's types in chw"},
+     .doc = "type and format of all inputs, or of each in order: the model's types in chw; with --device-io fp16 and "
+            "bf16, too, and hwc8"},
     {"outputIOFormats", CLI_LIST, "TYPE:FORMAT", .doc = "the same for the outputs"},
     {"skipInference", CLI_FLAG, .doc = "build and save only"},
     {"dumpLayerInfo", CLI_FLAG, .doc = "print the engine's steps"},

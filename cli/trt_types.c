@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trt_types.c - trtexec's options about types and formats. Layers of f32 may be asked to compute in and to write f32,
- * f16 and bf16, which the build then sees to; other layers stay in the model's own types, and inputs and outputs are
- * plain: what asks for that is granted, anything else is refused with the reason. */
+ * f16 and bf16, which the build then sees to; other layers stay in the model's own types. Inputs and outputs in the
+ * host's memory are plain: what asks for that is granted, anything else is refused with the reason. With --device-io
+ * they lie in a GPU's memory, in the types and formats asked for. */
 #include "cli.h"
 #include <string.h>
 
@@ -239,58 +240,118 @@ static int check_port(cli_tool *cli, const char *option, const char *name, hone_
   }
   if (wanted == is && plain) return CLI_EXIT_OK;
   if (wanted != is)
-    cli_error("--%s: %s is %s in the model; that it could be %.*s outside is not supported yet", option, name,
+    cli_error("--%s: %s is %s in the model, and so in the host's memory; %.*s is for --device-io", option, name,
               hone_dtype_name(is), (int)(colon - text), text);
   else
-    cli_error(
-        "--%s: %s is plain (chw) here; the format %.*s is not supported yet: a Transpose in the model says the same",
-        option, name, (int)(text + length - colon - 1), colon + 1);
+    cli_error("--%s: %s is plain (chw) in the host's memory; the format %.*s is for --device-io: a Transpose in the "
+              "model says "
+              "the same",
+              option, name, (int)(text + length - colon - 1), colon + 1);
   return CLI_EXIT_UNSUPPORTED;
 }
 
-static int check_ports(cli_tool *cli, const char *option, const char *const *names, const hone_dtype *types,
-                       int count) {
-  const char *text = cli_text(cli, option);
-  if (!text) return CLI_EXIT_OK;
-  int parts = 1;
-  for (const char *c = text; *c; ++c) parts += *c == ',';
-  if (parts != 1 && parts != count)
-    return cli_usage_error(cli, "--%s has %d formats; the model has %d, or give one for all", option, parts, count);
-  for (int i = 0; i < count; ++i) {
-    const size_t length = strcspn(text, ",");
-    const int code = check_port(cli, option, names[i], types[i], text, length);
-    if (code != CLI_EXIT_OK) return code;
-    if (parts > 1) text += length + (text[length] != 0);
-  }
-  return CLI_EXIT_OK;
+/* The part of the option that counts for a port: of all, or in order. */
+static const char *part_of(const char *text, int number, size_t *out_length) {
+  if (!strchr(text, ',')) number = 0;
+  while (number-- > 0) text += strcspn(text, ",") + 1;
+  *out_length = strcspn(text, ",");
+  return text;
 }
 
-static int check_formats(cli_tool *cli, const cli_model *model, const char *option, bool inputs) {
+static int check_count(cli_tool *cli, const char *option, const char *text, int count) {
+  int parts = 1;
+  for (const char *c = text; *c; ++c) parts += *c == ',';
+  if (parts == 1 || parts == count) return CLI_EXIT_OK;
+  return cli_usage_error(cli, "--%s has %d formats; the model has %d, or give one for all", option, parts, count);
+}
+
+typedef struct ports {
   const char *names[CLI_MAX_INPUTS];
   hone_dtype types[CLI_MAX_INPUTS];
+  int count;
+} ports;
+
+static void list_ports(const cli_model *model, bool inputs, ports *out) {
   const hone_graph *graph = model->graph;
-  int count = graph ? (inputs ? hone_graph_input_count(graph) : hone_graph_output_count(graph))
-                    : (inputs ? hone_engine_input_count(model->engine) : hone_engine_output_count(model->engine));
-  if (count > CLI_MAX_INPUTS) count = CLI_MAX_INPUTS;
-  for (int i = 0; i < count; ++i) {
+  out->count = graph ? (inputs ? hone_graph_input_count(graph) : hone_graph_output_count(graph))
+                     : (inputs ? hone_engine_input_count(model->engine) : hone_engine_output_count(model->engine));
+  if (out->count > CLI_MAX_INPUTS) out->count = CLI_MAX_INPUTS;
+  for (int i = 0; i < out->count; ++i) {
     hone_port_info port = {0};
     if (graph) {
       const hone_value *value = inputs ? hone_graph_input(graph, i) : hone_graph_output(graph, i);
-      names[i] = inputs ? hone_value_name(value) : hone_graph_output_name(graph, i);
-      types[i] = dtype_of(value);
+      out->names[i] = inputs ? hone_value_name(value) : hone_graph_output_name(graph, i);
+      out->types[i] = dtype_of(value);
     } else if ((inputs ? hone_engine_input(model->engine, i, &port) : hone_engine_output(model->engine, i, &port)) ==
                HONE_OK) {
-      names[i] = port.name;
-      types[i] = port.type.dtype;
+      out->names[i] = port.name;
+      out->types[i] = port.type.dtype;
     }
   }
-  return check_ports(cli, option, names, types, count);
+}
+
+static int check_formats(cli_tool *cli, const cli_model *model, const char *option, bool inputs) {
+  const char *text = cli_text(cli, option);
+  ports list;
+  if (!text) return CLI_EXIT_OK;
+  list_ports(model, inputs, &list);
+  int code = check_count(cli, option, text, list.count);
+  for (int i = 0; i < list.count && code == CLI_EXIT_OK; ++i) {
+    size_t length;
+    const char *part = part_of(text, i, &length);
+    code = check_port(cli, option, list.names[i], list.types[i], part, length);
+  }
+  return code;
+}
+
+/* TYPE:FORMAT of a port on a device. */
+static int read_device_port(cli_tool *cli, const char *option, const char *text, size_t length, hone_port_format *out) {
+  const char *colon = memchr(text, ':', length);
+  const size_t type_length = colon ? (size_t)(colon - text) : 0, format_length = colon ? length - type_length - 1 : 0;
+  const hone_dtype dtype = read_dtype(text, type_length);
+  const bool is_hwc8 = colon && format_length == 4 && strncmp(colon + 1, "hwc8", 4) == 0;
+  if (!colon || (!is_hwc8 && !(format_length == 3 && strncmp(colon + 1, "chw", 3) == 0)))
+    return cli_usage_error(cli, "--%s with --device-io expects TYPE:chw or TYPE:hwc8, as fp16:hwc8, not \"%.*s\"",
+                           option, (int)length, text);
+  if (dtype == HONE_NONE) return cli_usage_error(cli, "--%s: there is no type %.*s", option, (int)type_length, text);
+  out->dtype = dtype == HONE_F16 || dtype == HONE_BF16 ? dtype : HONE_NONE;
+  out->format = is_hwc8 ? HONE_NHWC : HONE_PLAIN;
+  return CLI_EXIT_OK;
+}
+
+static int add_port_formats(cli_tool *cli, const cli_model *model, const char *option, bool inputs,
+                            cli_port_formats *out) {
+  const char *text = cli_text(cli, option);
+  ports list;
+  list_ports(model, inputs, &list);
+  int code = text ? check_count(cli, option, text, list.count) : CLI_EXIT_OK;
+  for (int i = 0; i < list.count && code == CLI_EXIT_OK; ++i) {
+    hone_port_format *port = &out->items[out->count++];
+    *port = (hone_port_format){.name = list.names[i], .on_device = true};
+    size_t length = 0;
+    const char *part = text ? part_of(text, i, &length) : NULL;
+    if (part) code = read_device_port(cli, option, part, length, port);
+  }
+  return code;
+}
+
+int cli_read_port_formats(cli_tool *cli, const cli_model *model, cli_port_formats *out) {
+  out->count = 0;
+  if (!cli_has(cli, "device-io")) return CLI_EXIT_OK;
+  const bool has = cli_takes(cli->command, "inputIOFormats");
+  if (!has) { /* all ports as the model has them */
+    out->items[out->count++] = (hone_port_format){.on_device = true};
+    return CLI_EXIT_OK;
+  }
+  const int code = add_port_formats(cli, model, "inputIOFormats", true, out);
+  return code == CLI_EXIT_OK ? add_port_formats(cli, model, "outputIOFormats", false, out) : code;
 }
 
 int cli_check_types(cli_tool *cli, const cli_model *model) {
   if (!cli_takes(cli->command, "inputIOFormats")) return CLI_EXIT_OK;
   if (cli_has(cli, "noTF32")) cli_note(cli, "--noTF32: f32 is computed in f32 in any case");
-  int code = check_formats(cli, model, "inputIOFormats", true);
-  if (code == CLI_EXIT_OK) code = check_formats(cli, model, "outputIOFormats", false);
+  const bool on_device = cli_has(cli, "device-io"); /* the build sees to them */
+  int code = on_device ? CLI_EXIT_OK : check_formats(cli, model, "inputIOFormats", true);
+  if (!on_device && code == CLI_EXIT_OK) code = check_formats(cli, model, "outputIOFormats", false);
   return code == CLI_EXIT_OK && model->graph ? check_precisions(cli, model->graph) : code;
 }

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 3
+#define HONE_BACKEND_API 4
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
@@ -97,6 +97,8 @@ typedef struct hone_backend {
   const hone_tactic *const *families; /* tables of tactics, each ends with a row without a name; ends with NULL */
 
   hone_status (*measure)(hone_unit *unit); /* optional: fills the roofs of the unit's facts */
+  /* Optional: a stream over one of the caller's, as the driver knows it; drop leaves that alone. */
+  hone_status (*adopt)(hone_unit *unit, void *native, int mark_count, hone_stream **out);
 } hone_backend;
 
 #ifdef __cplusplus

@@ -42,6 +42,15 @@ typedef struct hone_named_tensor {
   hone_tensor tensor; /* plain, in the host's memory */
 } hone_named_tensor;
 
+/* Where and how an input or output of the engine lies for the caller: as hone_session_bind takes it and
+ * hone_session_device_tensor gives it. */
+typedef struct hone_port_format {
+  const char *name;   /* of the input or output; NULL: all that can */
+  bool on_device;     /* in the memory of the first device that has its own; false: the host's, plain, as the model */
+  hone_dtype dtype;   /* held so, on a device: F16 or BF16 of what is f32 in the model; NONE: as in the model */
+  hone_format format; /* on a device: PLAIN or NHWC */
+} hone_port_format;
+
 typedef struct hone_build_options {
   uint32_t struct_size;
   const hone_profile_shape *shapes;
@@ -86,6 +95,10 @@ typedef struct hone_build_options {
   /* Called from the building thread when a span ends, so those inside it come first. Must not call back. NULL: none. */
   hone_span_fn on_span;
   void *on_span_user;
+  /* Inputs and outputs on a device; of the entries that name a port the last counts. INVALID: no such port, no device
+   * with memory of its own, or a port that cannot be held so. */
+  const hone_port_format *port_formats;
+  int port_format_count;
 } hone_build_options;
 
 /* Builds an engine from a graph.
@@ -127,8 +140,11 @@ HONE_API void hone_engine_release(hone_engine *engine); /* NULL is fine; session
 
 typedef struct hone_port_info {
   const char *name;         /* borrowed from the engine */
-  hone_type type;           /* free dims are -1 */
+  hone_type type;           /* as the model has it: plain; free dims are -1 */
   hone_shape min, opt, max; /* inputs */
+  bool on_device;           /* it lies in a device's memory (hone_port_format), */
+  hone_dtype held;          /* so: in this type */
+  hone_format format;       /* and format */
 } hone_port_info;
 /* Inputs and outputs of the engine: free dims are those that vary within a schedule or between schedules; min and max
  * span all schedules, though shapes between two of them may belong to none; opt is the first schedule's. */

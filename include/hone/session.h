@@ -52,6 +52,9 @@ typedef struct hone_session_options {
   /* While profiling, room for so many shares of loops in each thread of a CPU's pool, at most 2^20: 32 bytes each, made
    * when profiling is turned on and used again in each run. What finds no room is counted. 0: none are recorded. */
   int trace_shares;
+  /* A stream of the first device with memory of its own, as its driver knows it (CUstream, cudaStream_t): runs go into
+   * it, after what the caller put there. Borrowed. NULL: the session's own. */
+  void *native_stream;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
@@ -71,16 +74,29 @@ HONE_API HONE_CHECKED hone_status hone_engine_each_tap(const hone_engine *engine
 HONE_API HONE_CHECKED hone_status hone_session_set_shape(hone_session *session, const char *input, int rank,
                                                          const int64_t *dims);
 /* Uses the caller's memory for an input or output from the next run on (borrowed; 64-aligned is fastest; for outputs it
- * must hold the output's bytes). tensor->type must equal the port's. data NULL: back to the session's own buffer. */
+ * must hold the output's bytes). tensor->type must equal the port's. data NULL: back to the session's own buffer.
+ * A port on a device takes an address of that device, 64-aligned, in its held type and format; another address than
+ * before makes the next run record its launches again (milliseconds), so that few addresses in turns are best kept in
+ * as many sessions. */
 HONE_API HONE_CHECKED hone_status hone_session_bind(hone_session *session, const char *name, const hone_tensor *tensor);
-/* Copies into an input's buffer; sets the input's shape from the tensor when it differs. */
+/* Copies into an input's buffer; sets the input's shape from the tensor when it differs. For an input on a device the
+ * tensor is plain in the host's memory, of the model's type or the held one; it is converted here and has arrived when
+ * the call returns. */
 HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, const char *input,
                                                        const hone_tensor *tensor);
 /* Runs. No allocation, except what the engine's description says of extents known only after running. After LIMIT or
  * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
-/* A view of an output (or input) after a run; valid until the next run or shape change. */
+/* The same without waiting: what devices of their own were given may still run. Until hone_session_wait() no other
+ * function may be called on the session, and what is bound must stay. Engines with steps on the host wait for these. */
+HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
+HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
+/* A view of an output (or input) after a run; valid until the next run or shape change. Of an output on a device it is
+ * a copy in the host's memory, plain, as the model has it; inputs there have none (INVALID). */
 HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor);
+/* An input or output that lies on a device, as it lies there: data is the device's address. INVALID for others. */
+HONE_API HONE_CHECKED hone_status hone_session_device_tensor(hone_session *session, const char *name,
+                                                             hone_tensor *out_tensor);
 
 /* Messages of the last failing call. */
 HONE_API int hone_session_message_count(const hone_session *session);

@@ -275,6 +275,24 @@ static hone_status check_precision(hone_diagnostics *diag, const hone_build_opti
   return check_layer_types(diag, options);
 }
 
+static hone_status check_port_formats(hone_diagnostics *diag, const hone_build_options *options) {
+  HN_TRY(hn_argument_list(diag, "build option port_formats", options->port_formats, options->port_format_count,
+                          INT32_MAX));
+  for (int i = 0; i < options->port_format_count; ++i) {
+    const hone_port_format *entry = &options->port_formats[i];
+    const char *name = entry->name ? entry->name : "all";
+    if (entry->format != HONE_PLAIN && entry->format != HONE_NHWC)
+      return HN_FAIL(diag, HONE_INVALID, "build option port_formats: %s: allowed are plain and nhwc", name);
+    if (!is_layer_type(entry->dtype))
+      return HN_FAIL(diag, HONE_INVALID, "build option port_formats: %s: allowed are f32, f16 and bf16, not %s", name,
+                     hone_dtype_name(entry->dtype));
+    if (!entry->on_device && (entry->format != HONE_PLAIN || entry->dtype != HONE_NONE))
+      return HN_FAIL(diag, HONE_INVALID,
+                     "build option port_formats: %s: in the host's memory it is as the model has it", name);
+  }
+  return HONE_OK;
+}
+
 static hone_status take_options(hone_diagnostics *diag, const hone_build_options *given, hone_build_options *out,
                                 hone_pass_options *passes) {
   HN_OPTIONS(diag, "build", given, hone_build_options, progress_user, out);
@@ -288,6 +306,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_build_options
   HN_TRY(hn_argument_range(diag, "build option time_budget_ms", out->time_budget_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "build option max_tactics", out->max_tactics, 0, 1000000));
   HN_TRY(check_precision(diag, out));
+  HN_TRY(check_port_formats(diag, out));
   return check_lists(diag, out);
 }
 

@@ -170,6 +170,17 @@ hone_status hn_stream_open(hone_device *device, int mark_count, hone_stream **ou
   return HONE_OK;
 }
 
+hone_status hn_stream_adopt(hone_device *device, void *native, int mark_count, hone_stream **out,
+                            hone_diagnostics *diag) {
+  *out = NULL;
+  if (!device->backend->adopt)
+    return HN_FAIL(diag, HONE_UNSUPPORTED, "device %s takes no stream of the caller's", device->backend->name);
+  const hone_status status = device->backend->adopt(device->unit, native, mark_count, out);
+  if (status != HONE_OK)
+    return HN_FAIL(diag, status, "device %s cannot use the caller's stream", device->backend->name);
+  return HONE_OK;
+}
+
 void hn_stream_close(hone_device *device, hone_stream *stream) {
   if (stream) device->backend->drop(stream);
 }

@@ -69,6 +69,9 @@ hone_status hn_memory_alloc(hone_device *device, size_t bytes, hone_memory *out,
 hone_status hn_staging_alloc(hone_device *device, size_t bytes, hone_memory *out, hone_diagnostics *diag);
 void hn_memory_free(hone_device *device, hone_memory *memory);
 hone_status hn_stream_open(hone_device *device, int mark_count, hone_stream **out, hone_diagnostics *diag);
+/* Over a stream of the caller's, as the device's driver knows it. UNSUPPORTED: the device takes none. */
+hone_status hn_stream_adopt(hone_device *device, void *native, int mark_count, hone_stream **out,
+                            hone_diagnostics *diag);
 void hn_stream_close(hone_device *device, hone_stream *stream);
 hone_status hn_stream_mark(hone_device *device, hone_stream *stream, int slot);
 hone_status hn_stream_wait(hone_device *device, hone_stream *stream, hone_diagnostics *diag);

@@ -12,9 +12,14 @@ static hone_status name_inputs(hn_lowering *lowering, const hn_ranges *ranges) {
   plan->inputs = HN_NEW(&plan->arena, hn_plan_port, main->param_count ? main->param_count : 1);
   plan->outputs = HN_NEW(&plan->arena, hn_plan_port, main->result_count ? main->result_count : 1);
   if (!plan->inputs || !plan->outputs) return HN_FAIL_MEMORY(&lowering->context->diag);
+  const hn_port_place *places = lowering->choices->param_places;
   for (int i = 0; i < main->param_count; ++i) {
-    const int t = hn_lowering_tensor(lowering, main->params[i], HONE_PLAIN, plan->host);
+    const hone_storage storage = places ? places[i].storage : HONE_PLAIN;
+    const int space = places && places[i].device >= 0 ? places[i].device : plan->host;
+    const int t = hn_lowering_tensor(lowering, main->params[i], storage, space);
     if (t < 0) return HONE_NO_MEMORY;
+    lowering->made_in[main->params[i]->id] = storage;
+    lowering->made_at[main->params[i]->id] = space;
     plan->tensors[t].place = HN_PLACE_INPUT;
     plan->tensors[t].index = i;
     plan->inputs[i] = (hn_plan_port){.name = plan->tensors[t].name,
@@ -31,7 +36,8 @@ static hone_status name_outputs(hn_lowering *lowering) {
   const hn_block *main = lowering->graph->main;
   for (int i = 0; i < main->result_count; ++i) {
     const hn_value *value = main->results[i];
-    const int t = *hn_lowering_slot(lowering, value, HONE_PLAIN, plan->host);
+    const hn_port_place place = hn_lowering_result_place(lowering, i);
+    const int t = *hn_lowering_slot(lowering, value, place.storage, place.device);
     if (t < 0 || (plan->tensors[t].place != HN_PLACE_ARENA && plan->tensors[t].place != HN_PLACE_HEAP) ||
         plan->tensors[t].alias_of >= 0)
       return HN_FAIL(&lowering->context->diag, HONE_INTERNAL, "output %s has no storage of its own", value->name);

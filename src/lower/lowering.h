@@ -49,6 +49,8 @@ hone_status hn_lowering_transfer(hn_lowering *lowering, const hn_value *value, h
                                  const hn_node *cause, int port, int *out);
 /* The host waits for the devices that were asked for copies to it. */
 hone_status hn_lowering_wait(hn_lowering *lowering);
+/* Where result i of the main block leaves: a storage in a memory space (lower/steps.c). */
+hn_port_place hn_lowering_result_place(const hn_lowering *lowering, int result);
 hone_status hn_lowering_view(hn_lowering *lowering, const hn_choice *choice, int space); /* steps.c */
 hone_status hn_lowering_steps(hn_lowering *lowering); /* all steps, converts included */
 /* Places what is joined or split where it belongs; inside[t] is the offset in part_of (lower/overlay.c). */

@@ -253,6 +253,12 @@ static hone_status block_tensors(hn_lowering *lowering, hn_value *const *values,
   return HONE_OK;
 }
 
+hn_port_place hn_lowering_result_place(const hn_lowering *lowering, int result) {
+  const hn_port_place *places = lowering->choices->result_places;
+  return places && places[result].device >= 0 ? places[result]
+                                              : (hn_port_place){.storage = HONE_PLAIN, .device = lowering->plan->host};
+}
+
 hone_status hn_lowering_steps(hn_lowering *lowering) {
   hn_plan *plan = lowering->plan;
   const hn_choices *choices = lowering->choices;
@@ -268,9 +274,10 @@ hone_status hn_lowering_steps(hn_lowering *lowering) {
     for (int i = from->first; i < from->first + from->count; ++i)
       HN_TRY_NOTE(&lowering->context->diag, emit(lowering, &choices->items[i]), "while lowering node %s (%s)",
                   choices->items[i].node->name, choices->items[i].node->op->name);
-    for (int i = 0; b == 0 && i < from->block->result_count; ++i) { /* results leave plain, in the host's memory */
+    for (int i = 0; b == 0 && i < from->block->result_count; ++i) {
+      const hn_port_place place = hn_lowering_result_place(lowering, i);
       int t;
-      HN_TRY(hn_lowering_transfer(lowering, from->block->results[i], HONE_PLAIN, plan->host, NULL, i, &t));
+      HN_TRY(hn_lowering_transfer(lowering, from->block->results[i], place.storage, place.device, NULL, i, &t));
     }
     if (b > 0) HN_TRY(block_tensors(lowering, from->block->results, block->result_count, &block->results));
     block->step_count = plan->step_count - block->first_step;

@@ -25,9 +25,7 @@ hone_status hn_check_spaces(hn_plan_checker *checker) {
     if (plan->spaces[tensor->device] != tensor->device)
       return BAD(checker, "tensor %s lies with device %d, which has no memory of its own", tensor->name,
                  tensor->device);
-    const bool host_only =
-        tensor->place == HN_PLACE_INPUT || tensor->place == HN_PLACE_OUTPUT || tensor->place == HN_PLACE_HEAP;
-    if (host_only && tensor->device != plan->host)
+    if (tensor->place == HN_PLACE_HEAP && tensor->device != plan->host)
       return BAD(checker, "tensor %s is not in the host's memory", tensor->name);
   }
   return HONE_OK;

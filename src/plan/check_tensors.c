@@ -76,11 +76,16 @@ static hone_status check_part(hn_plan_checker *checker, int t) {
   return HONE_OK;
 }
 
+/* The host's ports are as the model has them. */
+static bool is_plain_port(const hn_plan_checker *checker, const hn_plan_tensor *tensor) {
+  return tensor->device != checker->plan->host ||
+         (tensor->type.format == HONE_PLAIN && tensor->type.dtype == tensor->dtype);
+}
+
 static hone_status check_profile(hn_plan_checker *checker, int i) {
   const hn_plan_port *port = &checker->plan->inputs[i];
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
-  if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 ||
-      tensor->type.format != HONE_PLAIN || tensor->type.dtype != tensor->dtype)
+  if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 || !is_plain_port(checker, tensor))
     return BAD(checker, "its tensor is not a plain input");
   const hone_shape *shape = &tensor->type.shape;
   if (!hn_shape_known(&port->min) || !hn_shape_known(&port->opt) || !hn_shape_known(&port->max) ||
@@ -102,9 +107,7 @@ static hone_status check_output(hn_plan_checker *checker, int i) {
   const hn_plan_tensor *tensor = &checker->plan->tensors[port->tensor];
   if (!(tensor->place == HN_PLACE_OUTPUT && tensor->index == i) && tensor->place != HN_PLACE_HEAP)
     return BAD(checker, "its tensor is not an output");
-  return tensor->type.format == HONE_PLAIN && tensor->type.dtype == tensor->dtype
-             ? HONE_OK
-             : BAD(checker, "it is not stored plain, in its own type");
+  return is_plain_port(checker, tensor) ? HONE_OK : BAD(checker, "it is not stored plain, in its own type");
 }
 
 hone_status hn_check_tensors(hn_plan_checker *checker) {

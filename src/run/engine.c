@@ -146,11 +146,17 @@ int hone_engine_output_count(const hone_engine *engine) { return engine ? hn_eng
 int hone_engine_schedule_count(const hone_engine *engine) { return engine ? engine->schedules->count : 0; }
 
 static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_info *out) {
+  const hn_plan_tensor *tensor = &plan->tensors[port->tensor];
   *out = (hone_port_info){.name = port->name,
-                          .type = plan->tensors[port->tensor].type,
+                          .type = tensor->type,
                           .min = port->min,
                           .opt = port->opt,
-                          .max = port->max};
+                          .max = port->max,
+                          .on_device = tensor->device != plan->host,
+                          .held = tensor->type.dtype,
+                          .format = tensor->type.format};
+  out->type.dtype = tensor->dtype;
+  out->type.format = HONE_PLAIN;
   for (int i = 0; i < out->type.shape.rank; ++i)
     if (HONE_SYMBOLIC(out->type.shape.dim[i])) out->type.shape.dim[i] = -1;
 }

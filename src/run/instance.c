@@ -64,14 +64,13 @@ static hone_status place_arena(hone_session *session, hn_instance *instance, siz
   return HONE_OK;
 }
 
-/* Memory on the host: where copies go to and from a device, that device gives it. */
-static hone_status allocate_host(hone_session *session, size_t bytes, hone_memory *out) {
+hone_status hn_session_host_alloc(hone_session *session, size_t bytes, hone_memory *out) {
   const hone_engine *engine = session->engine;
   if (engine->staging) return hn_staging_alloc(engine->staging, bytes, out, &session->diag);
   return hn_memory_alloc(engine->devices[hn_engine_common(engine)->host], bytes, out, &session->diag);
 }
 
-static void free_host(const hone_session *session, hone_memory *memory) {
+void hn_session_host_free(const hone_session *session, hone_memory *memory) {
   const hone_engine *engine = session->engine;
   hn_memory_free(engine->staging ? engine->staging : engine->devices[hn_engine_common(engine)->host], memory);
 }
@@ -81,21 +80,11 @@ static hone_status allocate_buffers(hone_session *session, hn_instance *instance
   for (int d = 0; d < plan->device_count; ++d) {
     if (plan->spaces[d] != d) continue;
     if (d == plan->host)
-      HN_TRY(allocate_host(session, arena_bytes[d], &instance->device_arena[d]));
+      HN_TRY(hn_session_host_alloc(session, arena_bytes[d], &instance->device_arena[d]));
     else
       HN_TRY(hn_memory_alloc(session->engine->devices[d], arena_bytes[d], &instance->device_arena[d], &session->diag));
   }
-  for (int i = 0; i < plan->input_count; ++i) {
-    HN_TRY(allocate_host(session, instance->tensors[plan->inputs[i].tensor].bytes, &instance->inputs[i]));
-    if (!hn_stop_clear(&session->stop, instance->inputs[i].data, instance->inputs[i].bytes))
-      return hn_stop_check(&session->stop, &session->diag);
-  }
-  for (int i = 0; i < plan->output_count; ++i) {
-    const int t = plan->outputs[i].tensor;
-    if (plan->tensors[t].place != HN_PLACE_OUTPUT) continue; /* on the heap */
-    HN_TRY(allocate_host(session, instance->tensors[t].bytes, &instance->outputs[i]));
-  }
-  return HONE_OK;
+  return hn_port_buffers(session, instance);
 }
 
 /* Addresses of what never moves: the arena's tensors and the constants. */
@@ -216,9 +205,12 @@ static hone_status allocate_arrays(hone_session *session, hn_instance *instance)
   instance->device_scratch = HN_NEW(arena, hone_memory, plan->device_count);
   instance->inputs = HN_NEW(arena, hone_memory, plan->input_count);
   instance->outputs = HN_NEW(arena, hone_memory, plan->output_count);
+  instance->staged_in = HN_NEW(arena, hone_memory, plan->input_count);
+  instance->staged_out = HN_NEW(arena, hone_memory, plan->output_count);
+  instance->plain_out = HN_NEW(arena, hone_memory, plan->output_count);
   const bool all = instance->shapes && instance->symbols && instance->symbols_at_start && instance->tensors &&
                    instance->steps && instance->device_arena && instance->device_scratch && instance->inputs &&
-                   instance->outputs;
+                   instance->outputs && instance->staged_in && instance->staged_out && instance->plain_out;
   return all ? HONE_OK : HN_FAIL_MEMORY(&session->diag);
 }
 
@@ -239,24 +231,34 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
   HN_TRY(prepare_steps(session, instance));
   HN_TRY(hn_taps_make(session, instance, plan));
   if (!session->engine->staging) return HONE_OK;
-  hn_instance_rebind(session, instance); /* fills the launches that are recorded */
+  HN_TRY(hn_instance_rebind(session, instance)); /* fills the launches that are recorded */
   return hn_instance_record(session, instance);
 }
 
-void hn_instance_rebind(hone_session *session, hn_instance *instance) {
+/* The caller's buffer or the session's own. true: a device's tensor has moved. */
+static bool point_ports(const hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
+  bool moved = false;
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *planned = &plan->tensors[t];
     hone_tensor *tensor = &instance->tensors[t];
+    const void *before = tensor->data;
     if (planned->alias_of >= 0) continue;
     if (planned->place == HN_PLACE_INPUT) {
       void *bound = session->bound_in[planned->index].data;
-      tensor->data = bound ? bound : instance->inputs[planned->index].data;
+      tensor->data = bound ? bound : (void *)(uintptr_t)instance->inputs[planned->index].address;
     } else if (planned->place == HN_PLACE_OUTPUT) {
       void *bound = session->bound_out[planned->index].data;
-      tensor->data = bound ? bound : instance->outputs[planned->index].data;
+      tensor->data = bound ? bound : (void *)(uintptr_t)instance->outputs[planned->index].address;
     }
+    moved = moved || (planned->device != plan->host && tensor->data != before);
   }
+  return moved;
+}
+
+hone_status hn_instance_rebind(hone_session *session, hn_instance *instance) {
+  const hn_plan *plan = instance->plan;
+  const bool moved = point_ports(session, instance);
   for (int t = 0; t < plan->tensor_count; ++t) { /* aliases point at earlier tensors' roots */
     int root = t;
     while (plan->tensors[root].alias_of >= 0) root = plan->tensors[root].alias_of;
@@ -271,6 +273,9 @@ void hn_instance_rebind(hone_session *session, hn_instance *instance) {
     for (int i = 0; i < step->out_count; ++i)
       if (step->out[i] >= 0) launch->out[i] = instance->tensors[step->out[i]];
   }
+  if (!moved || !instance->replays) return HONE_OK;
+  hn_instance_forget(session, instance);
+  return hn_instance_record(session, instance);
 }
 
 void hn_instance_destroy(hone_session *session, hn_instance *instance) {
@@ -282,14 +287,13 @@ void hn_instance_destroy(hone_session *session, hn_instance *instance) {
   for (int s = 0; instance->steps && s < plan->step_count; ++s) hn_unprepare(&instance->steps[s].prepared);
   for (int d = 0; instance->device_arena && d < plan->device_count; ++d) {
     if (d == plan->host)
-      free_host(session, &instance->device_arena[d]);
+      hn_session_host_free(session, &instance->device_arena[d]);
     else
       hn_memory_free(devices[d], &instance->device_arena[d]);
   }
   for (int d = 0; instance->device_scratch && d < plan->device_count; ++d)
     hn_memory_free(devices[d], &instance->device_scratch[d]);
-  for (int i = 0; instance->inputs && i < plan->input_count; ++i) free_host(session, &instance->inputs[i]);
-  for (int i = 0; instance->outputs && i < plan->output_count; ++i) free_host(session, &instance->outputs[i]);
+  hn_port_free_buffers(session, instance);
   hn_arena_deinit(&instance->arena);
   hn_free(&session->allocator, instance, sizeof *instance);
 }

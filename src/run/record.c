@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record.c - straight runs of a device's steps as one replay. A run is broken by whatever the host does: its own steps,
  * copies, waits, branches, and tactics that cannot be recorded. Only what a device has in its own memory is recorded:
- * the caller's buffers are the host's and reach it by copies, so that rebinding them changes no replay. */
+ * the caller's buffers in the host's memory reach it by copies, so that rebinding them changes no replay; those in the
+ * device's are recorded with their addresses. */
 #include "run/session.h"
 
 static bool records(const hone_session *session, const hn_instance *instance, int s) {
@@ -59,6 +60,9 @@ hone_status hn_instance_record(hone_session *session, hn_instance *instance) {
 
 void hn_instance_forget(hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
-  for (int s = 0; instance->steps && s < plan->step_count; ++s)
+  for (int s = 0; instance->steps && s < plan->step_count; ++s) {
     hn_replay_forget(session->engine->devices[plan->steps[s].device], instance->steps[s].replay);
+    instance->steps[s].replay = NULL;
+  }
+  instance->replays = false;
 }

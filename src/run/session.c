@@ -124,9 +124,20 @@ static hone_status copy_taps(hone_session *session) {
   return HONE_OK;
 }
 
+/* The first device with memory of its own; -1: there is none. */
+static int first_of_own(const hone_engine *engine) {
+  for (int d = 0; d < engine->device_count; ++d)
+    if (!engine->devices[d]->facts.host_memory) return d;
+  return -1;
+}
+
 static hone_status open_stream(hone_session *session, int d, int mark_count) {
   hone_device *device = session->engine->devices[d];
-  HN_TRY(hn_stream_open(device, mark_count, &session->streams[d], &session->diag));
+  void *native = d == first_of_own(session->engine) ? session->options.native_stream : NULL;
+  if (native)
+    HN_TRY(hn_stream_adopt(device, native, mark_count, &session->streams[d], &session->diag));
+  else
+    HN_TRY(hn_stream_open(device, mark_count, &session->streams[d], &session->diag));
   hn_stream_stops(device, session->streams[d], &session->stop);
   return HONE_OK;
 }
@@ -169,6 +180,8 @@ static hone_status take_options(hone_diagnostics *diag, const hone_engine *engin
   HN_TRY(hn_argument_range(diag, "session option deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "session option trace_shares", out->trace_shares, 0, 1 << 20));
   HN_TRY(hn_argument_pointers(diag, "session option taps", out->taps, out->tap_count, INT32_MAX));
+  if (out->native_stream && first_of_own(engine) < 0)
+    return HN_FAIL(diag, HONE_INVALID, "session option native_stream: no device of the engine has streams of its own");
   return out->one_schedule ? hn_engine_check_schedule(engine, out->schedule, diag) : HONE_OK;
 }
 
@@ -251,7 +264,7 @@ static hone_status check_type(hone_session *session, const char *name, const hon
   if (given->type.dtype != want->type.dtype)
     return HN_FAIL(&session->diag, HONE_INVALID, "%s is %s, not %s", name, hone_dtype_name(want->type.dtype),
                    hone_dtype_name(given->type.dtype));
-  if (!hn_shape_equal(&given->type.shape, &want->type.shape) || given->type.format != HONE_PLAIN)
+  if (!hn_shape_equal(&given->type.shape, &want->type.shape) || given->type.format != want->type.format)
     return HN_FAIL(&session->diag, HONE_INVALID, "%s: the tensor's shape or format is not the one that is set", name);
   if (given->bytes < want->bytes)
     return HN_FAIL(&session->diag, HONE_INVALID, "%s needs %zu bytes, and %zu were given", name, want->bytes,
@@ -272,6 +285,8 @@ static hone_status bind(hone_session *session, const char *name, const hone_tens
     if (out >= 0 && plan->tensors[t].place != HN_PLACE_OUTPUT)
       return HN_FAIL(&session->diag, HONE_INVALID, "output %s has a data-dependent shape and cannot be bound", name);
     HN_TRY(check_type(session, name, tensor, &session->current->tensors[t]));
+    if (plan->tensors[t].device != plan->host && (uintptr_t)tensor->data % 64)
+      return HN_FAIL(&session->diag, HONE_INVALID, "%s: its address on the device is not a multiple of 64", name);
   }
   if (in >= 0)
     session->bound_in[in] = *tensor;
@@ -289,13 +304,27 @@ hone_status hone_session_bind(hone_session *session, const char *name, const hon
   return leave(session, status == HONE_OK ? bind(session, name, tensor) : status);
 }
 
+static hone_status rebind(hone_session *session) {
+  if (!session->bindings_changed) return HONE_OK;
+  HN_TRY(hn_instance_rebind(session, session->current));
+  session->bindings_changed = false;
+  return HONE_OK;
+}
+
 static hone_status copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
   const hn_plan *common = hn_engine_common(session->engine);
   const int at = find_port(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
   HN_TRY(set_shape(session, input, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
-  const hone_tensor *want = &session->current->tensors[session->current->plan->inputs[at].tensor];
+  const hn_plan *plan = session->current->plan;
+  const hone_tensor *want = &session->current->tensors[plan->inputs[at].tensor];
+  if (hn_port_on_device(plan, &plan->inputs[at])) {
+    if (tensor->type.dtype != want->type.dtype && tensor->type.dtype != plan->tensors[plan->inputs[at].tensor].dtype)
+      return check_type(session, input, tensor, want);
+    HN_TRY(rebind(session));
+    return hn_port_put(session, session->current, at, tensor);
+  }
   HN_TRY(check_type(session, input, tensor, want));
   void *to = session->bound_in[at].data ? session->bound_in[at].data : session->current->inputs[at].data;
   memcpy(to, tensor->data, want->bytes);
@@ -310,15 +339,19 @@ hone_status hone_session_copy_in(hone_session *session, const char *input, const
   return leave(session, status == HONE_OK ? copy_in(session, input, tensor) : status);
 }
 
-static hone_status run(hone_session *session) {
+static hone_status wait_all(hone_session *session) {
+  const hone_engine *engine = session->engine;
+  for (int d = 0; d < engine->device_count; ++d)
+    HN_TRY(hn_stream_wait(engine->devices[d], session->streams[d], &session->diag));
+  return HONE_OK;
+}
+
+static hone_status run(hone_session *session, bool waits) {
   HN_TRY(select_instance(session));
   hn_instance *instance = session->current;
   const hn_plan *plan = instance->plan;
   instance->used_at = (uint64_t)++session->runs;
-  if (session->bindings_changed) {
-    hn_instance_rebind(session, instance);
-    session->bindings_changed = false;
-  }
+  HN_TRY(rebind(session));
   if (plan->after_run) {
     hn_heap_reset(&session->heap);
     memcpy(instance->symbols, instance->symbols_at_start, (size_t)plan->dims.symbol_count * sizeof(int64_t));
@@ -327,40 +360,59 @@ static hone_status run(hone_session *session) {
   if (session->profiling) HN_TRY(hn_profile_begin(session));
   HN_TRY(hn_taps_fire(session, instance, -1));
   HN_TRY(hn_interpret(session, instance, 0));
-  for (int d = 0; d < plan->device_count; ++d)
-    HN_TRY(hn_stream_wait(session->engine->devices[d], session->streams[d], &session->diag));
+  if (!waits && !session->profiling) return HONE_OK;
+  HN_TRY(wait_all(session));
   return session->profiling ? hn_profile_collect(session, begin_ns, hn_clock_ns()) : HONE_OK;
 }
 
-hone_status hone_session_run(hone_session *session) {
+static hone_status enter_and_run(hone_session *session, bool waits) {
   HN_TRY(enter(session));
   session->caller_mode = hn_float_mode_flush(!session->engine->schedules->keep_subnormals);
-  const hone_status status = run(session);
+  const hone_status status = run(session, waits);
   hn_float_mode_set(session->caller_mode);
   return leave(session, status);
 }
 
-static hone_status get_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+hone_status hone_session_run(hone_session *session) { return enter_and_run(session, true); }
+
+hone_status hone_session_enqueue(hone_session *session) { return enter_and_run(session, false); }
+
+hone_status hone_session_wait(hone_session *session) {
+  HN_TRY(enter(session));
+  return leave(session, wait_all(session));
+}
+
+static hone_status get_tensor(hone_session *session, const char *name, bool on_device, hone_tensor *out_tensor) {
   const hn_plan *common = hn_engine_common(session->engine);
   const int in = find_port(common->inputs, common->input_count, name);
   const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
   HN_TRY(select_instance(session));
-  if (session->bindings_changed) {
-    hn_instance_rebind(session, session->current);
-    session->bindings_changed = false;
-  }
+  HN_TRY(rebind(session));
   const hn_plan *plan = session->current->plan;
+  const hn_plan_port *port = in >= 0 ? &plan->inputs[in] : &plan->outputs[out];
+  if (hn_port_on_device(plan, port) != on_device && (on_device || in >= 0))
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s lies in %s memory", name, on_device ? "the host's" : "a device's");
+  if (hn_port_on_device(plan, port) && !on_device) return hn_port_get(session, session->current, out, out_tensor);
   *out_tensor = session->current->tensors[in >= 0 ? plan->inputs[in].tensor : plan->outputs[out].tensor];
   return HONE_OK;
 }
 
-hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+static hone_status enter_and_get(hone_session *session, const char *function, const char *name, bool on_device,
+                                 hone_tensor *out_tensor) {
   if (out_tensor) *out_tensor = (hone_tensor){0};
   HN_TRY(enter(session));
-  hone_status status = given(session, __func__, "name", name);
-  if (status == HONE_OK) status = given(session, __func__, "out_tensor", out_tensor);
-  return leave(session, status == HONE_OK ? get_tensor(session, name, out_tensor) : status);
+  hone_status status = given(session, function, "name", name);
+  if (status == HONE_OK) status = given(session, function, "out_tensor", out_tensor);
+  return leave(session, status == HONE_OK ? get_tensor(session, name, on_device, out_tensor) : status);
+}
+
+hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+  return enter_and_get(session, __func__, name, false, out_tensor);
+}
+
+hone_status hone_session_device_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
+  return enter_and_get(session, __func__, name, true, out_tensor);
 }
 
 int hone_session_message_count(const hone_session *session) { return session ? session->diag.count : 0; }

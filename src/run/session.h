@@ -55,7 +55,9 @@ typedef struct hn_instance {
   hone_tensor *tensors; /* resolved types; data as bound now */
   hn_step_state *steps;
   hone_memory *device_arena, *device_scratch; /* one a device */
-  hone_memory *inputs, *outputs;              /* the session's own buffers */
+  hone_memory *inputs, *outputs;              /* the session's own buffers, where the ports lie */
+  hone_memory *staged_in, *staged_out;        /* of ports on a device: the same bytes in the host's memory, and */
+  hone_memory *plain_out;                     /* an output as the model has it */
   bool replays;                               /* some steps have a replay */
   hn_taps taps;
   uint64_t state_bytes, used_at;
@@ -98,8 +100,21 @@ struct hone_session {
 /* schedule: the one that takes the shapes. */
 hone_status hn_instance_create(hone_session *session, int schedule, const hone_shape *shapes, hn_instance **out);
 void hn_instance_destroy(hone_session *session, hn_instance *instance);
-/* Points tensors and launches at the buffers bound now. Never allocates. */
-void hn_instance_rebind(hone_session *session, hn_instance *instance);
+/* Points tensors and launches at the buffers bound now. Allocates only where a port on a device got another address:
+ * what was recorded with the old one is recorded again. */
+hone_status hn_instance_rebind(hone_session *session, hn_instance *instance);
+/* Is the port's tensor in a device's memory? */
+static inline bool hn_port_on_device(const hn_plan *plan, const hn_plan_port *port) {
+  return plan->tensors[port->tensor].device != plan->host;
+}
+/* A port's tensor to a device, or back (run/port_copies.c). tensor: in the host's memory, checked by the caller. */
+hone_status hn_port_put(hone_session *session, hn_instance *instance, int input, const hone_tensor *tensor);
+hone_status hn_port_get(hone_session *session, hn_instance *instance, int output, hone_tensor *out);
+hone_status hn_port_buffers(hone_session *session, hn_instance *instance);
+void hn_port_free_buffers(const hone_session *session, hn_instance *instance);
+/* Memory on the host: where copies go to and from a device, that device gives it (run/instance.c). */
+hone_status hn_session_host_alloc(hone_session *session, size_t bytes, hone_memory *out);
+void hn_session_host_free(const hone_session *session, hone_memory *memory);
 /* Records the straight runs of steps on devices that can, once their launches are filled (run/record.c). */
 hone_status hn_instance_record(hone_session *session, hn_instance *instance);
 void hn_instance_forget(hone_session *session, hn_instance *instance);

@@ -35,14 +35,23 @@ const char *hn_storage_name(hone_storage storage) {
   return storage < HONE_STORAGE_COUNT ? rows[storage].name : rows[HONE_PLAIN].name;
 }
 
+bool hn_storage_find(hone_dtype dtype, hone_format format, hone_storage *out) {
+  for (int s = 0; s < HONE_STORAGE_COUNT; ++s) {
+    *out = (hone_storage)s;
+    if (rows[s].dtype == dtype && rows[s].format == format) return true;
+  }
+  *out = HONE_PLAIN;
+  return false;
+}
+
 hone_storage hn_storage_fit(const hone_type *type, hone_storage wanted) {
   const bool narrows =
       type->kind == HONE_TENSOR && type->dtype == HONE_F32 && hn_storage_dtype(wanted) != HONE_F64; /* never widened */
   const hone_dtype dtype = narrows ? hn_storage_dtype(wanted) : HONE_NONE;
   const hone_format format = hn_takes_format(type, hn_storage_format(wanted)) ? hn_storage_format(wanted) : HONE_PLAIN;
-  for (int s = 0; s < HONE_STORAGE_COUNT; ++s)
-    if (rows[s].dtype == dtype && rows[s].format == format) return (hone_storage)s;
-  return HONE_PLAIN;
+  hone_storage fit;
+  (void)hn_storage_find(dtype, format, &fit);
+  return fit;
 }
 
 hone_type hn_stored_type(const hone_type *type, hone_storage storage) {

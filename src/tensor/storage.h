@@ -10,6 +10,8 @@ hone_format hn_storage_format(hone_storage storage);
 hone_dtype hn_storage_dtype(hone_storage storage); /* NONE: the value's own */
 /* "plain", "nchw16c", "f16", "f16:nchw32c": part of locks, ledgers and timing caches. Never NULL. */
 const char *hn_storage_name(hone_storage storage);
+/* The storage of this type and format; false: there is none. */
+bool hn_storage_find(hone_dtype dtype, hone_format format, hone_storage *out);
 /* What a tensor of this type, as the graph has it, can take of a storage; and its type when it lies so. */
 hone_storage hn_storage_fit(const hone_type *type, hone_storage wanted);
 hone_type hn_stored_type(const hone_type *type, hone_storage storage);

@@ -28,7 +28,7 @@ typedef struct reading {
 
 typedef struct assigning {
   hn_choices *choices;
-  const hn_boundary *boundary; /* NULL: parameters and results are plain */
+  const hn_boundary *boundary; /* NULL: parameters and results lie as the choices place them */
   hn_pbqp problem;             /* nodes: the choices, then the shared values */
   offer *offers;               /* [choice * M + alternative] */
   double *own;                 /* costs without those of borders */
@@ -113,14 +113,16 @@ static hone_storage writes(const hn_choice *choice, const offer *chosen, int out
 /* The storage of a value that no choice makes. */
 static hone_storage given_storage(const assigning *a, const hn_value *value) {
   const hn_block *root = a->choices->root;
-  for (int i = 0; a->boundary && i < root->param_count; ++i)
-    if (root->params[i] == value) return a->boundary->params[i];
+  const hn_port_place *places = a->choices->param_places;
+  for (int i = 0; (a->boundary || places) && i < root->param_count; ++i)
+    if (root->params[i] == value) return a->boundary ? a->boundary->params[i] : places[i].storage;
   return HONE_PLAIN;
 }
 
 /* The storage in which a result leaves. */
 static hone_storage result_storage(const assigning *a, int result) {
-  return a->boundary ? a->boundary->results[result] : HONE_PLAIN;
+  const hn_port_place *places = a->choices->result_places;
+  return a->boundary ? a->boundary->results[result] : places ? places[result].storage : HONE_PLAIN;
 }
 
 static hn_pbqp_edge *new_edge(assigning *a, int from, int to) {

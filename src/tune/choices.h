@@ -85,6 +85,12 @@ typedef struct hn_choice {
   const char *why;        /* "fastest", "lock", "only one", "storages of its neighbours" */
 } hn_choice;
 
+/* Where an input or output of the graph lies: in the host's memory (device -1, plain) or a device's. */
+typedef struct hn_port_place {
+  hone_storage storage;
+  int device;
+} hn_port_place;
+
 typedef struct hn_choices {
   hone_context *context;
   hn_arena arena;
@@ -107,7 +113,8 @@ typedef struct hn_choices {
   int untimed_count; /* that nothing was timed for: the time was used up */
   int split_count;
   const hn_split *splits;
-  bool settled;          /* fused nodes no longer give way to their parts */
+  hn_port_place *param_places, *result_places; /* of the main block's; NULL: all plain, in the host's memory */
+  bool settled;                                /* fused nodes no longer give way to their parts */
   double *output_errors; /* [result], relative L2 against f32_ns's plan; -1: not compared. NULL: not measured */
   double fastest_error;  /* the largest of them in the fastest plan, and what that takes */
   double fastest_ns;

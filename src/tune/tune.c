@@ -269,6 +269,7 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   choices->min_symbols = min_symbols;
   choices->max_symbols = max_symbols;
   HN_TRY(hn_choices_list(choices));
+  HN_TRY(hn_tune_place_ports(choices));
   HN_TRY(phase(choices, "roofs", measure_devices));
   choices->cold_bytes = cold_bytes(choices);
   HN_TRY(phase(choices, "enumerating", hn_tune_enumerate));

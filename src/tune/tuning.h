@@ -142,11 +142,14 @@ hone_status hn_choices_find_identical(hn_choices *choices); /* choices with the 
 hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
 /* Times all choices, the most work first (tune/tune.c). */
 hone_status hn_choices_measure(hn_choices *choices);
+/* choices->param_places and result_places, by the options (tune/port_places.c). */
+hone_status hn_tune_place_ports(hn_choices *choices);
 /* The storages that a fused node's inputs and outputs have around its parts. */
 typedef struct hn_boundary {
   const hone_storage *params, *results;
 } hn_boundary;
-/* The cheapest assignment; boundary NULL: all plain. costs are left in choices->total_ns (tune/assign.c). */
+/* The cheapest assignment; boundary NULL: the graph's own inputs and outputs, as they were placed. costs are left in
+ * choices->total_ns (tune/assign.c). */
 hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary);
 
 /* The cheapest assignment whose every choice is within its tactic's bound (tune/tune.c). */

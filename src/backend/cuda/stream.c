@@ -4,7 +4,7 @@
 
 static hone_status word(CUresult result) { return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE; }
 
-hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out) {
+static hone_status open_stream(hone_unit *unit, CUstream adopted, int mark_count, hone_stream **out) {
   const hn_cuda_driver_api *api = &unit->driver->api;
   *out = NULL;
   if (!hn_cuda_enter(unit)) return HONE_DEVICE;
@@ -14,7 +14,9 @@ hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out) {
   stream->mark_count = mark_count;
   stream->marks = hn_cuda_new(unit->host, ((size_t)mark_count + 1) * sizeof *stream->marks);
   CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-  if (stream->marks) result = api->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
+  stream->adopted = adopted != NULL;
+  stream->stream = adopted;
+  if (stream->marks) result = adopted ? CUDA_SUCCESS : api->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
   for (int i = 0; i < mark_count && result == CUDA_SUCCESS; ++i)
     result = api->cuEventCreate(&stream->marks[i], CU_EVENT_DEFAULT);
   if (result != CUDA_SUCCESS) {
@@ -25,13 +27,21 @@ hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out) {
   return HONE_OK;
 }
 
+hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out) {
+  return open_stream(unit, NULL, mark_count, out);
+}
+
+hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_stream **out) {
+  return open_stream(unit, (CUstream)native, mark_count, out);
+}
+
 void hn_cuda_drop(hone_stream *stream) {
   hone_unit *unit = stream->unit;
   const hn_cuda_driver_api *api = &unit->driver->api;
   if (hn_cuda_enter(unit)) {
     for (int i = 0; stream->marks && i < stream->mark_count; ++i)
       if (stream->marks[i]) (void)api->cuEventDestroy(stream->marks[i]);
-    if (stream->stream) (void)api->cuStreamDestroy(stream->stream);
+    if (stream->stream && !stream->adopted) (void)api->cuStreamDestroy(stream->stream);
   }
   hn_cuda_delete(unit->host, stream->marks, ((size_t)stream->mark_count + 1) * sizeof *stream->marks);
   hn_cuda_delete(unit->host, stream, sizeof *stream);

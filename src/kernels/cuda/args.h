@@ -119,4 +119,16 @@ typedef struct hn_cuda_product_args {
   float alpha, beta;
 } hn_cuda_product_args;
 
+/* A convolution of images with their channels last, or a product of rows, on tensor cores: see tensor/tensor.cuh. Its
+ * m outputs (pixels, rows) have n channels in each group; k runs over `blocks` of 64 over kernel_h x kernel_w taps of
+ * `depth` channels, a multiple of 8. 64 in k are step_c channels, step_x taps along and step_y over. */
+typedef struct hn_cuda_tensor {
+  int in_h, in_w, in_pitch, out_h, out_w, out_pitch;
+  int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+  int m, n, depth, blocks, step_c, step_x, step_y;
+  int split, n_tiles, group_tiles; /* blocks a tile of outputs; tiles of channels, in all and of each group */
+  int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32; bytes in shared memory */
+  float alpha, beta;
+} hn_cuda_tensor;
+
 #endif
