@@ -90,8 +90,8 @@ static hone_status pack(const hone_query *query, void *to) {
   memset(to, 0, (size_t)pitch * ((size_t)taps * sizeof *rows + sizeof *sums));
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t t = 0; t < taps; ++t)
-      rows[t * pitch + c] = hn_cuda_half_of(held, hn_cuda_weight(weights, c * taps + t));
-    if (bias) sums[c] = hn_cuda_weight(bias, c);
+      rows[t * pitch + c] = hn_cuda_narrow(held, hn_cuda_constant_at(weights, c * taps + t));
+    if (bias) sums[c] = hn_cuda_constant_at(bias, c);
   }
   return HONE_OK;
 }
