@@ -47,12 +47,13 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
-/* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
+/* Windows over images with their channels last, a thread eight channels of neighbouring pixels: of `tiles` in a row,
+ * `lines` in an image. */
 typedef struct hn_cuda_image_window {
   hn_cuda_window window;
-  int pitch, y_pitch, tiles; /* tiles: of pixels in a row */
-  unsigned threads;          /* that have work */
-  int act;                   /* an hn_activation */
+  int pitch, tiles, lines;
+  unsigned threads; /* that have work */
+  int act;          /* an hn_activation */
   float alpha, beta;
 } hn_cuda_image_window;
 

@@ -4,11 +4,10 @@
 #define HN_BACKEND_CUDA_IMAGE_H
 
 #include "backend/cuda/conv/sliding.h"
-#include "backend/cuda/product/tensor.h"
 
-/* Windows of `kernel` extents over images held as the row says (hn_cuda_held), `pixels` outputs a thread. Else why not,
- * in words. *out_held: F16 or BF16. */
-const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, hn_cuda_image_window *a,
-                                  hone_dtype *out_held);
+/* Windows of `kernel` extents over images held as the row says (hn_cuda_held), `rows` x `pixels` outputs a thread. Else
+ * why not, in words. *out_held: F16 or BF16. */
+const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, int rows,
+                                  hn_cuda_image_window *a, hone_dtype *out_held);
 
 #endif

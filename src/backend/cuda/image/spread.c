@@ -75,8 +75,8 @@ static hone_status pack(const hone_query *query, void *to) {
     for (int64_t o = 0; o < c; ++o) {
       uint16_t *row = rows + (t * pitch + o) * depth;
       for (int64_t k = 0; k < from; ++k)
-        row[k] = hn_cuda_narrow(held, hn_cuda_constant_at(weights, (k * c + o) * taps + t));
-      if (bias) sums[t * pitch + o] = hn_cuda_constant_at(bias, o);
+        row[k] = hn_cuda_half_of(held, hn_cuda_weight(weights, (k * c + o) * taps + t));
+      if (bias) sums[t * pitch + o] = hn_cuda_weight(bias, o);
     }
   return HONE_OK;
 }

@@ -302,7 +302,7 @@ static bool pads_with_zeros(const hone_query *query) {
   enum { VALUE = 2 };
   if (!hn_cuda_given(query, VALUE)) return true;
   const hone_tensor *value = query->in[VALUE].constant;
-  return value && value->data && hn_cuda_is_weight(query, VALUE) && hn_cuda_constant_at(value, 0) == 0;
+  return value && value->data && hn_cuda_is_weight(query, VALUE) && hn_cuda_weight(value, 0) == 0;
 }
 
 static const char *plan_pad(const hone_query *query, void *state_memory, hone_needs *needs) {
