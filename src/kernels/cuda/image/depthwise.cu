@@ -144,8 +144,8 @@ __device__ __forceinline__ void add_rows(float (&sum)[R][P][8], const T *x, cons
   let_next_begin();
 }
 
-/* R x P pixels a thread. */
-template <typename T, int K, int S, int P, int R>
+/* R x P pixels a thread. EARLY is not for 5 x 5 of bf16, which is widened at once: too many registers. */
+template <typename T, int K, int S, int P, int R, bool EARLY = R == 1>
 __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, const T *residual,
                                           const hn_cuda_image_window &a) {
   const hn_cuda_window &w = a.window;
@@ -159,7 +159,7 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, con
     for (int k = 0; k < 8; ++k) sum[p / P][p % P][k] = sum[0][0][k];
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
   const int top = s.y * w.stride_h - w.pad_h, left = s.x * S - w.pad_w;
-  if constexpr (R == 1)
+  if constexpr (EARLY)
     add_early<T, K, S, P>(sum, x, packed + s.channel, top, left, a);
   else
     add_rows<T, K, S, P, R>(sum, x, packed + s.channel, top, left, a);
@@ -257,15 +257,15 @@ KERNEL hn_depthwise_bf16_3_2_2(bf16 *y, const bf16 *x, const bf16 *packed, const
 }
 KERNEL hn_depthwise_bf16_5_1_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                                const __grid_constant__ hn_cuda_image_window a) {
-  depthwise<bf16, 5, 1, 1, 1>(y, x, packed, residual, a);
+  depthwise<bf16, 5, 1, 1, 1, false>(y, x, packed, residual, a);
 }
 KERNEL hn_depthwise_bf16_5_1_2(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                                const __grid_constant__ hn_cuda_image_window a) {
-  depthwise<bf16, 5, 1, 2, 1>(y, x, packed, residual, a);
+  depthwise<bf16, 5, 1, 2, 1, false>(y, x, packed, residual, a);
 }
 KERNEL hn_depthwise_bf16_5_2_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
                                const __grid_constant__ hn_cuda_image_window a) {
-  depthwise<bf16, 5, 2, 1, 1>(y, x, packed, residual, a);
+  depthwise<bf16, 5, 2, 1, 1, false>(y, x, packed, residual, a);
 }
 
 KERNEL hn_depthwise_f16(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
