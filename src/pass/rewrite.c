@@ -208,7 +208,7 @@ static hone_status sweep_all(sweeper *sweep, const hn_rewrite *rules, bool repea
 
 hone_status hn_rewrite_run(hn_pass_run *run, const hn_rewrite *rules, bool repeat, const char *pass_name) {
   sweeper sweep = {.run = run, .pass = pass_name};
-  sweep.limit = (int64_t)hn_graph_node_count(run->graph) * FIRINGS_A_NODE + SPARE_FIRINGS;
+  sweep.limit = (int64_t)run->graph->next_node_id * FIRINGS_A_NODE + SPARE_FIRINGS;
   hn_arena_init(&sweep.scratch, run->context->allocator);
   hn_table_init(&sweep.by_op, &sweep.scratch);
   const hone_status status = sweep_all(&sweep, rules, repeat);

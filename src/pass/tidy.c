@@ -130,7 +130,7 @@ hone_status hn_pass_merge_common(hn_pass_run *run) {
   merger m = {.run = run};
   hn_arena_init(&m.arena, run->context->allocator);
   hone_status status = merge_constants(&m);
-  if (status == HONE_OK) status = begin(&m, hn_graph_node_count(run->graph));
+  if (status == HONE_OK) status = begin(&m, run->graph->next_node_id);
   if (status == HONE_OK) status = merge_nodes(&m, run->graph->main);
   hn_arena_deinit(&m.arena);
   return status;
