@@ -33,7 +33,7 @@ static hone_status place(const placing *p, const char *name, const hn_value *val
       type->kind == HONE_TENSOR && type->dtype != HONE_STRING && !hn_value_on_heap(p->choices->graph, value);
   if (!can && asked->name)
     return HN_FAIL(diag, HONE_INVALID,
-                   "%s cannot lie on a device: its extents depend on data, or it is no tensor of numbers", name);
+                   "%s cannot lie on a device: its extents depend on data, or it is not a numeric tensor", name);
   if (!can) return HONE_OK;
   const hone_dtype dtype = asked->dtype == type->dtype ? HONE_NONE : asked->dtype;
   hone_storage wanted;

@@ -26,7 +26,7 @@
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
                                   row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
-                                      row(cuGetErrorString)
+                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -71,6 +71,7 @@ enum {
   HN_CUDA_SM90 = 1 << 5,
   HN_CUDA_SM100 = 1 << 6,
   HN_CUDA_SM120 = 1 << 7,
+  HN_CUDA_SM90A = 1 << 8, /* 9.0 itself: instructions that later ones do not have */
   HN_CUDA_NVRTC = 1 << 16,
   HN_CUDA_LT = 1 << 17,
   HN_CUDA_DNN = 1 << 18,
@@ -199,6 +200,11 @@ typedef struct hn_cuda_shape {
 } hn_cuda_shape;
 hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
                                   void **arguments);
+hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, const hn_cuda_shape *shape,
+                                    void **arguments);
+/* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
+ */
+void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function);
 /* An empty grid launches nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);
@@ -220,6 +226,7 @@ typedef struct hn_cuda_kernel {
   hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
   unsigned blocks;
+  bool dependent; /* it may begin before the kernel in front of it ends */
 } hn_cuda_kernel;
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag);

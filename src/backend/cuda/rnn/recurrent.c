@@ -51,10 +51,8 @@ static const char *check_types(const hone_query *query, bool is_lstm, hone_dtype
   if (hn_cuda_given(query, LENGTHS)) return "its sequences have lengths of their own";
   for (int i = 0; i < query->in_count; ++i) {
     if (!hn_cuda_given(query, i)) continue;
-    const hone_dtype dtype = query->in[i].type.dtype;
     if (i >= W && i <= B) {
-      if (!(query->constant_mask >> i & 1)) return "its weights are not constant";
-      if (dtype != HONE_F32 && dtype != HONE_F16 && dtype != HONE_BF16) return "its weights are of another type";
+      if (!hn_cuda_is_weight(query, i)) return "its weights are no constants, or of another type";
     } else if (!hn_cuda_plain_of(&query->in[i], held)) {
       return "an input is not plain, or of another type";
     }
@@ -89,7 +87,7 @@ static int lay_out(state *s, int directions, size_t held_bytes, hone_needs *need
   hn_cuda_rnn *a = &s->args;
   int size = 0;
   a->blocks = a->hidden <= NARROW ? FEW_BLOCKS : BLOCKS;
-  a->units = (a->hidden + a->blocks - 1) / a->blocks;
+  a->units = ((a->hidden + a->blocks - 1) / a->blocks + FOUR - 1) / FOUR * FOUR;
   a->x_groups = (a->input + COLUMNS - 1) / COLUMNS, a->h_groups = (a->hidden + COLUMNS - 1) / COLUMNS;
   a->w_at = (int64_t)a->hidden * a->h_groups * GROUP;
   a->bias_at = a->w_at + (int64_t)a->hidden * a->x_groups * GROUP;
@@ -97,7 +95,7 @@ static int lay_out(state *s, int directions, size_t held_bytes, hone_needs *need
   while (sizes[size].held && (sizes[size].held < a->h_groups || sizes[size].warps < a->units ||
                               (sizes[size].kept && sizes[size].kept < a->x_groups)))
     ++size;
-  const size_t floats = (size_t)(2 * a->h_groups * COLUMNS + (SUMS + 2) * a->units + FOUR);
+  const size_t floats = (size_t)(2 * a->h_groups * COLUMNS + (SUMS + 3) * a->units);
   size_t bytes = BARRIER_BYTES + floats * sizeof(float) + (size_t)(RING * a->x_groups * COLUMNS) * held_bytes;
   const size_t group_bytes = (size_t)a->units * GROUP * sizeof(float);
   a->keeps_w = !sizes[size].kept && bytes + (size_t)a->x_groups * group_bytes <= SHARED_MOST;
@@ -133,24 +131,6 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
 
 /* ---- weights ---- */
 
-static float number_at(const hone_tensor *t, int64_t i) {
-  uint32_t bits;
-  float value;
-  if (t->type.dtype == HONE_F32) return ((const float *)t->data)[i];
-  const uint32_t half = ((const uint16_t *)t->data)[i];
-  if (t->type.dtype == HONE_BF16) {
-    bits = half << 16;
-  } else if (half & 0x7c00) { /* the exponent's bias goes from 15 to 127, all ones stay so */
-    const uint32_t shift = (half & 0x7c00) == 0x7c00 ? 0x70000000u : 0x38000000u;
-    bits = (half & 0x8000) << 16 | (((half & 0x7fff) << 13) + shift);
-  } else {
-    value = (float)(half & 0x3ff) / (float)(1 << 24);
-    return half & 0x8000 ? -value : value;
-  }
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 /* Where a gate's row counts: the candidate of a GRU has a sum with the inputs and one with the state. */
 static int sum_of(const hn_cuda_rnn *a, int gate, bool of_state) {
   return a->gates == 3 && gate == 2 && of_state ? 3 : gate;
@@ -163,7 +143,7 @@ static void pack_matrix(const hone_tensor *from, int64_t first, const hn_cuda_rn
     for (int unit = 0; unit < a->hidden; ++unit)
       for (int column = 0; column < columns; ++column)
         to[((int64_t)unit * groups + column / COLUMNS) * GROUP + sum_of(a, gate, of_state) * COLUMNS +
-           column % COLUMNS] = number_at(from, first + ((int64_t)gate * a->hidden + unit) * columns + column);
+           column % COLUMNS] = hn_cuda_weight(from, first + ((int64_t)gate * a->hidden + unit) * columns + column);
 }
 
 static void pack_biases(const hone_tensor *from, int64_t first, const hn_cuda_rnn *a, float *to) {
@@ -171,7 +151,7 @@ static void pack_biases(const hone_tensor *from, int64_t first, const hn_cuda_rn
     for (int gate = 0; gate < a->gates; ++gate)
       for (int unit = 0; unit < a->hidden; ++unit)
         to[unit * SUMS + sum_of(a, gate, half == 1)] +=
-            number_at(from, first + ((int64_t)half * a->gates + gate) * a->hidden + unit);
+            hn_cuda_weight(from, first + ((int64_t)half * a->gates + gate) * a->hidden + unit);
 }
 
 static hone_status pack(const hone_query *query, void *to) {

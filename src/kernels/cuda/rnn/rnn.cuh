@@ -24,9 +24,10 @@ __device__ __forceinline__ unsigned at_block(unsigned here, int block) {
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
   return there;
 }
-__device__ __forceinline__ void send(unsigned to, float value, unsigned barrier) {
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
-               "r"(__float_as_uint(value)), "r"(barrier)
+__device__ __forceinline__ void send(unsigned to, float4 value, unsigned barrier) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+               "r"(__float_as_uint(value.x)), "r"(__float_as_uint(value.y)), "r"(__float_as_uint(value.z)),
+               "r"(__float_as_uint(value.w)), "r"(barrier)
                : "memory");
 }
 __device__ __forceinline__ void open_barrier(unsigned barrier) {
@@ -45,7 +46,7 @@ __device__ __forceinline__ void await(unsigned barrier, int parity) {
 #else /* nothing runs there: the rows want sm_90 */
 __device__ __forceinline__ void meet_cluster() {}
 __device__ __forceinline__ unsigned at_block(unsigned here, int) { return here; }
-__device__ __forceinline__ void send(unsigned, float, unsigned) {}
+__device__ __forceinline__ void send(unsigned, float4, unsigned) {}
 __device__ __forceinline__ void open_barrier(unsigned) {}
 __device__ __forceinline__ void expect(unsigned, int) {}
 __device__ __forceinline__ void await(unsigned, int) {}
@@ -100,7 +101,7 @@ template <typename T, bool is_lstm, int held, int kept, int warps> struct recurr
   static const int threads = warps * 32;
   const hn_cuda_rnn &a;
   const T *x;
-  float *state, *cells, *biases, *hiddens, *own_w, *own_r; /* two states: one is read while the other one arrives */
+  float *state, *biases, *hiddens, *cells, *own_w, *own_r;
   T *inputs;
   unsigned barriers; /* two, of eight bytes */
   const float *r_from, *w_from;
@@ -120,9 +121,9 @@ template <typename T, bool is_lstm, int held, int kept, int warps> struct recurr
     barriers = shared_at(room);
     state = (float *)(room + 16);
     biases = state + 2 * a.h_groups * 128;
-    cells = biases + 4 * a.units;
-    hiddens = cells + a.units;
-    own_w = hiddens + (4 - 2 * a.units % 4) % 4 + a.units;
+    hiddens = biases + 4 * a.units;
+    cells = hiddens + 2 * a.units;
+    own_w = cells + a.units;
     own_r = own_w + (a.keeps_w ? a.units * a.x_groups * 512 : 0);
     inputs = (T *)(own_r + (a.keeps_r ? a.units * a.h_groups * 512 : 0));
     packed += (size_t)direction * a.direction_floats;
@@ -156,6 +157,7 @@ template <typename T, bool is_lstm, int held, int kept, int warps> struct recurr
     if (held == 0 && a.keeps_r) r_from = copied(own_r, r_from, units * a.h_groups * 512);
     for (int i = threadIdx.x; i < units * 4; i += threads) biases[i] = bias[i];
     for (int i = threadIdx.x; i < 2 * a.h_groups * 128; i += threads) state[i] = 0;
+    for (int i = threadIdx.x; i < 2 * a.units; i += threads) hiddens[i] = 0;
     for (int i = threadIdx.x; i < RNN_RING * a.x_groups * 128; i += threads) inputs[i] = narrow<T>(0);
     if (threadIdx.x < 2) open_barrier(barriers + threadIdx.x * 8);
   }
@@ -214,7 +216,7 @@ template <typename T, bool is_lstm, int held, int kept, int warps> struct recurr
     return (long long)direction * a.state_direction + (long long)batch * a.state_batch + first;
   }
 
-  __device__ __forceinline__ void run(const T *h0, const T *c0, T *y, T *y_h, T *y_c) {
+  __device__ __forceinline__ void begin(const T *h0, const T *c0) {
     __syncthreads();
     for (int i = threadIdx.x; i < a.hidden; i += threads) state[i] = h0 ? wide(h0[state_at() - first + i]) : 0;
     for (int i = threadIdx.x; i < units; i += threads) cells[i] = c0 ? wide(c0[state_at() + i]) : 0;
@@ -225,34 +227,45 @@ template <typename T, bool is_lstm, int held, int kept, int warps> struct recurr
     __syncthreads();
     meet_cluster(); /* all barriers are open */
     let_next_begin();
+  }
+
+  /* The block's part of a state to all blocks, four units at once, and to y. */
+  __device__ __forceinline__ void spread(int step, const float *own, T *y) {
+    const int other = (step + 1) % 2, fours = (units + 3) / 4;
+    for (int i = threadIdx.x; i < fours * a.blocks && step + 1 < a.time; i += threads) {
+      const int four = i / a.blocks * 4, block = i % a.blocks;
+      send(at_block(shared_at(state + other * a.h_groups * 128 + first + four), block), read_four(own + four),
+           at_block(barriers + other * 8, block));
+    }
+    for (int i = threads - 1 - threadIdx.x; i < units && a.wants_y; i += threads)
+      y[(size_t)time_of(step) * a.y_step + i] = narrow<T>(own[i]);
+  }
+
+  __device__ __forceinline__ void run(const T *h0, const T *c0, T *y, T *y_h, T *y_c) {
+    begin(h0, c0);
     const bool works = held > 0 && warp < units;
     float sum[4], c = works ? cells[warp] : 0;
     if (works) with_inputs(sum, 0, warp);
     y += (size_t)batch * a.y_batch + (size_t)direction * a.y_direction + first;
     for (int step = 0; step < a.time; ++step) {
       const float *now = state + step % 2 * a.h_groups * 128;
-      const int other = (step + 1) % 2;
-      if (threadIdx.x == 0) expect(barriers + other * 8, a.hidden * 4);
+      float *own = hiddens + step % 2 * a.units; /* two: the one before may still be on its way */
+      if (threadIdx.x == 0) expect(barriers + (step + 1) % 2 * 8, (a.hidden + 3) / 4 * 16);
       if (step > 0) await(barriers + step % 2 * 8, (step - 1) / 2 % 2);
       for (int unit = warp; unit < units; unit += warps) {
         if (held == 0) with_inputs(sum, step, unit), c = cells[unit];
         with_state(sum, now, unit);
         const float h = next_state<is_lstm>(sum_of_lane(sum, lane), lane / 8, &c, now[first + unit]);
-        if (step + 1 < a.time && lane < a.blocks)
-          send(at_block(shared_at(state + other * a.h_groups * 128 + first + unit), lane), h,
-               at_block(barriers + other * 8, lane));
-        if (lane == 31) {
-          cells[unit] = c, hiddens[unit] = h;
-          if (a.wants_y) y[(size_t)time_of(step) * a.y_step + unit] = narrow<T>(h);
-        }
+        if (lane == 0) own[unit] = h, cells[unit] = c;
       }
-      copy_wait<0>(); /* the inputs of step + 2; those of step + 1 are everybody's then */
+      copy_wait<0>(); /* the inputs of step + 2; those of step + 1 are everybody's then, and the block's units */
       __syncthreads();
+      spread(step, own, y);
       fetch(step + 3);
       if (works && step + 1 < a.time) with_inputs(sum, step + 1, warp);
     }
     for (int i = threadIdx.x; i < units; i += threads) {
-      if (y_h) y_h[state_at() + i] = narrow<T>(hiddens[i]);
+      if (y_h) y_h[state_at() + i] = narrow<T>(hiddens[(a.time - 1) % 2 * a.units + i]);
       if (y_c) y_c[state_at() + i] = narrow<T>(cells[i]);
     }
   }
