@@ -172,6 +172,11 @@ typedef struct hn_cuda_image {
 const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out);
 bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
 
+/* ---- constants that pack reads (weights.c) ---- */
+bool hn_cuda_is_weight(const hone_query *query, int input); /* plain, in f32, f16 or bf16 */
+float hn_cuda_weight(const hone_tensor *constant, int64_t i);
+uint16_t hn_cuda_half_of(hone_dtype held, float value); /* f16 or bf16, to the nearest, ties to even */
+
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
 hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_stream **out);

@@ -10,11 +10,4 @@
 const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, hn_cuda_image_window *a,
                                   hone_dtype *out_held);
 
-/* ---- constants that pack reads (weights.c) ---- */
-/* Element i of a constant in f32, f16 or bf16. */
-float hn_cuda_weight(const hone_tensor *constant, int64_t i);
-bool hn_cuda_is_weight(const hone_query *query, int input);
-/* Rounds to f16 or bf16. */
-uint16_t hn_cuda_half_of(hone_dtype held, float value);
-
 #endif

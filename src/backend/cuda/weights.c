@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights.c - constants in f32, f16 or bf16 read one by one, and rounded to halves, ties to even. */
-#include "backend/cuda/image/image.h"
+#include "backend/cuda/cuda.h"
 #include <math.h>
 #include <string.h>
 
