@@ -7,7 +7,7 @@ file(GLOB hone_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
 foreach(source IN LISTS hone_examples)
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
-  target_link_libraries(example_${name} PRIVATE hone_shared hone_flags Threads::Threads m)
+  target_link_libraries(example_${name} PRIVATE hone_shared hone_flags Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(example_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
 endforeach()

@@ -26,7 +26,7 @@
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
                                   row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
-                                      row(cuGetErrorString)
+                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -71,6 +71,7 @@ enum {
   HN_CUDA_SM90 = 1 << 5,
   HN_CUDA_SM100 = 1 << 6,
   HN_CUDA_SM120 = 1 << 7,
+  HN_CUDA_SM90A = 1 << 8, /* 9.0 itself: instructions that later ones do not have */
   HN_CUDA_NVRTC = 1 << 16,
   HN_CUDA_LT = 1 << 17,
   HN_CUDA_DNN = 1 << 18,
@@ -171,6 +172,11 @@ typedef struct hn_cuda_image {
 const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out);
 bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
 
+/* ---- constants that pack reads (weights.c) ---- */
+bool hn_cuda_is_weight(const hone_query *query, int input); /* plain, in f32, f16 or bf16 */
+float hn_cuda_weight(const hone_tensor *constant, int64_t i);
+uint16_t hn_cuda_half_of(hone_dtype held, float value); /* f16 or bf16, to the nearest, ties to even */
+
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
 hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_stream **out);
@@ -225,6 +231,7 @@ typedef struct hn_cuda_kernel {
   hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
   unsigned blocks;
+  bool dependent; /* it may begin before the kernel in front of it ends */
 } hn_cuda_kernel;
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag);

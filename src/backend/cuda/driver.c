@@ -172,6 +172,7 @@ static void fill_facts(hone_unit *unit) {
   unit->sm = major * 10 + minor;
   for (size_t i = 0; i < sizeof generations / sizeof *generations; ++i)
     if (unit->sm >= generations[i]) facts->isa |= 1u << i;
+  if (unit->sm == 90) facts->isa |= HN_CUDA_SM90A;
   if (api->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, unit->device) == CUDA_SUCCESS)
     facts->threads = value;
   if (api->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, unit->device) == CUDA_SUCCESS)

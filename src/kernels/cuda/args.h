@@ -47,6 +47,64 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
+/* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
+typedef struct hn_cuda_image_window {
+  hn_cuda_window window;
+  int pitch, y_pitch, tiles; /* tiles: of pixels in a row */
+  unsigned threads;          /* that have work */
+  int act;                   /* an hn_activation */
+  float alpha, beta;
+} hn_cuda_image_window;
+
+/* Images of c channels as one pixel each; parts: blocks that share an image. */
+enum { HN_CUDA_POOL_PARTS = 16 };
+typedef struct hn_cuda_global_pool {
+  int pixels, pitch, c, y_pitch, parts;
+  float scale;
+} hn_cuda_global_pool;
+
+/* Channels of all inputs, one after the other, to those of all outputs: f is read at first + (f % groups) * (total /
+ * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
+enum { HN_CUDA_PARTS = 24 };
+typedef struct hn_cuda_channels {
+  int ins, outs, first, groups, total;
+  unsigned eights, count; /* eights of channels of a pixel, over all outputs; of all pixels */
+  int in_begin[HN_CUDA_PARTS + 1], in_pitch[HN_CUDA_PARTS];
+  int out_begin[HN_CUDA_PARTS + 1], out_eight[HN_CUDA_PARTS + 1]; /* its first channel, and its first eight */
+  const void *in[HN_CUDA_PARTS];
+  void *out[HN_CUDA_PARTS];
+} hn_cuda_channels;
+
+/* conv_transpose whose windows lie side by side: rows (pixels of x) times columns (taps x channels of y). depth: of
+ * packed rows, a multiple of 32. */
+typedef struct hn_cuda_spread {
+  int rows, columns, depth, pitch;                /* pitch: of x */
+  int c, y_pitch, in_h, in_w, kernel_h, kernel_w; /* c, y_pitch: of y */
+  int act;
+  float alpha, beta;
+} hn_cuda_spread;
+
+/* Resampling along two axes; scale is out / in before out was rounded. Words as ONNX has them. */
+enum {
+  HN_CUDA_HALF_PIXEL,
+  HN_CUDA_HALF_PIXEL_SYMMETRIC,
+  HN_CUDA_PYTORCH_HALF_PIXEL,
+  HN_CUDA_ASYMMETRIC,
+  HN_CUDA_ALIGN_CORNERS,
+  HN_CUDA_TF_HALF_PIXEL
+};
+enum { HN_CUDA_PREFER_FLOOR, HN_CUDA_PREFER_CEIL, HN_CUDA_FLOOR, HN_CUDA_CEIL };
+typedef struct hn_cuda_resize_axis {
+  int in, out, active; /* active 0: copied as it is */
+  double scale;
+} hn_cuda_resize_axis;
+typedef struct hn_cuda_resize {
+  hn_cuda_resize_axis h, w;
+  int is_linear, transform, rounding;
+  int eights;     /* of channels; plain: 1 */
+  unsigned count; /* threads that have work */
+} hn_cuda_resize;
+
 /* Attention: see attention.cu. Steps in floats; columns of the mask are dense. */
 typedef struct hn_cuda_attention {
   int heads, group, q_len, kv_len, size, v_size, is_causal, vectors;
@@ -60,6 +118,18 @@ typedef struct hn_cuda_product_args {
   int m, n, k, slice, slices, act; /* act: an hn_activation */
   float alpha, beta;
 } hn_cuda_product_args;
+
+/* A convolution of images with their channels last, or a product of rows, on tensor cores: see tensor/tensor.cuh. Its
+ * m outputs (pixels, rows) have n channels in each group; k runs over `blocks` of 64 over kernel_h x kernel_w taps of
+ * `depth` channels, a multiple of 8. 64 in k are step_c channels, step_x taps along and step_y over. */
+typedef struct hn_cuda_tensor {
+  int in_h, in_w, in_pitch, out_h, out_w, out_pitch;
+  int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+  int m, n, depth, blocks, step_c, step_x, step_y;
+  int split, n_tiles, group_tiles; /* blocks a tile of outputs; tiles of channels, in all and of each group */
+  int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32; bytes in shared memory */
+  float alpha, beta;
+} hn_cuda_tensor;
 
 /* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
 typedef struct hn_cuda_squeeze {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm.c - linear, gemm and matmul by cuBLASLt. Bias, residual and relu are done by the product; another activation, by
- * a generated kernel after it (the library's own gelu is the tanh approximation, which is another function). */
+ * a generated kernel after it (the library's own gelu is the tanh approximation, which is another function). In halves,
+ * sums are f32, and a linear layer's weights and bias are packed as they lie, rounded. */
 #include "backend/cuda/product/gemm.h"
+#include "backend/cuda/product/tensor.h"
 
 enum { VARIANTS = 8 };
 
 typedef struct state {
   hn_cuda_product product;
   int bias_input, addend_input; /* -1: none */
+  size_t packed_bias;           /* where it is behind packed weights; 0: nothing is packed */
   char after_text[512];         /* an activation that the product cannot do, as an expression; "": none */
   hn_cuda_kernel after;         /* in place on y */
 } state;
@@ -18,16 +21,24 @@ typedef struct row_kernel {
   bool has_after;
 } row_kernel;
 
+static hone_dtype dtype_of(const hone_query *query) {
+  return query->tactic->compute == HONE_NONE ? HONE_F32 : query->tactic->compute;
+}
+
+static bool is_packed(const hone_query *query, int input) { return query->tactic->pack_mask >> input & 1; }
+
 static const char *check_types(const hone_query *query) {
+  const hone_dtype dtype = dtype_of(query);
   for (int i = 0; i < query->in_count; ++i) {
     if (!hn_cuda_given(query, i)) continue;
-    if (query->in[i].type.dtype != HONE_F32 || query->in[i].type.format != HONE_PLAIN)
-      return "an input is not plain f32";
+    if (is_packed(query, i)) {
+      if (!hn_cuda_is_weight(query, i)) return "a weight is not constant in f32, f16 or bf16";
+    } else if (!hn_cuda_plain_of(&query->in[i], dtype)) {
+      return "an input is not plain, or of another type";
+    }
     if (hn_cuda_elements(&query->in[i].type.shape) == 0) return "an input has no elements";
   }
-  return query->out[0].type.dtype == HONE_F32 && query->out[0].type.format == HONE_PLAIN
-             ? NULL
-             : "the output is not plain f32";
+  return hn_cuda_plain_of(&query->out[0], dtype) ? NULL : "the output is not plain, or of another type";
 }
 
 /* What the product cannot do by itself comes after it. */
@@ -52,6 +63,19 @@ static const char *finish(const hone_query *query, state *s, hone_needs *needs) 
   return NULL;
 }
 
+/* Of packed constants: behind the weights, where cuBLASLt reads whole vectors. */
+static size_t bias_at(const hone_query *query) {
+  return ((size_t)hn_cuda_elements(&query->in[1].type.shape) * 2 + 255) / 256 * 256;
+}
+
+static hone_status pack_linear(const hone_query *query, void *to) {
+  uint16_t *const parts[2] = {to, (uint16_t *)((char *)to + bias_at(query))};
+  for (int i = 1; i <= 2 && hn_cuda_given(query, i); ++i)
+    for (int64_t k = 0; k < hn_cuda_elements(&query->in[i].type.shape); ++k)
+      parts[i - 1][k] = hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(query->in[i].constant, k));
+  return HONE_OK;
+}
+
 static const char *plan_linear(const hone_query *query, void *state_memory, hone_needs *needs) {
   static const int64_t strides[1][HONE_MAX_RANK] = {{1}};
   state asked, *s = state_memory ? state_memory : &asked;
@@ -61,7 +85,7 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
   const hone_shape *x = &query->in[0].type.shape, *w = &query->in[1].type.shape;
   const bool transposed = hn_cuda_attr_int(query->attrs, "transpose_w", 0) != 0;
   const int64_t k = x->dim[x->rank - 1];
-  s->product.plan = (hn_cuda_product_plan){.dtype = HONE_F32,
+  s->product.plan = (hn_cuda_product_plan){.dtype = dtype_of(query),
                                            .m = hn_cuda_elements(x) / k,
                                            .k = k,
                                            .n = w->dim[!transposed],
@@ -71,6 +95,10 @@ static const char *plan_linear(const hone_query *query, void *state_memory, hone
                                            .beta = 1};
   HN_TRY_REASON(read_activation(query, s));
   HN_TRY_REASON(finish(query, s, needs));
+  if (is_packed(query, 1)) {
+    s->packed_bias = bias_at(query);
+    needs->packed = s->packed_bias + (size_t)s->product.plan.n * 2;
+  }
   if (!has_after) return s->after_text[0] ? "its activation is not the product's own" : NULL;
   if (!s->after_text[0]) return "it has no activation, or one that is the product's own";
   const hone_shape flat = {.rank = 1, .dim = {hn_cuda_elements(&query->out[0].type.shape)}};
@@ -85,7 +113,7 @@ static const char *plan_gemm(const hone_query *query, void *state_memory, hone_n
   const bool ta = hn_cuda_attr_int(query->attrs, "transA", 0) != 0;
   const bool tb = hn_cuda_attr_int(query->attrs, "transB", 0) != 0;
   hn_cuda_product_plan *p = &s->product.plan;
-  *p = (hn_cuda_product_plan){.dtype = HONE_F32,
+  *p = (hn_cuda_product_plan){.dtype = dtype_of(query),
                               .m = a->dim[ta],
                               .k = a->dim[!ta],
                               .n = b->dim[!tb],
@@ -123,8 +151,12 @@ static const char *plan_matmul(const hone_query *query, void *state_memory, hone
   if ((a_batch != batch && a_batch != 1) || (b_batch != batch && b_batch != 1))
     return "batches that are broadcast in part";
   hn_cuda_product_plan *p = &s->product.plan;
-  *p = (hn_cuda_product_plan){
-      .m = a->dim[a->rank - 2], .k = a->dim[a->rank - 1], .n = b->dim[b->rank - 1], .batch = batch, .alpha = 1};
+  *p = (hn_cuda_product_plan){.dtype = dtype_of(query),
+                              .m = a->dim[a->rank - 2],
+                              .k = a->dim[a->rank - 1],
+                              .n = b->dim[b->rank - 1],
+                              .batch = batch,
+                              .alpha = 1};
   if (b_batch == 1) { /* one product of all rows */
     p->m *= batch;
     p->batch = 1;
@@ -155,9 +187,12 @@ static void release(void *s) { hn_cuda_product_drop(&((state *)s)->product); }
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   state *s = state_memory;
   void *y = launch->out[0].data;
+  const void *b = s->packed_bias ? launch->packed : launch->in[1].data;
+  const void *bias = s->bias_input < 0 ? NULL
+                     : s->packed_bias  ? (const char *)launch->packed + s->packed_bias
+                                       : launch->in[s->bias_input].data;
   const hone_status status =
-      hn_cuda_product_launch(&s->product, stream, launch->in[0].data, launch->in[1].data,
-                             s->bias_input >= 0 ? launch->in[s->bias_input].data : NULL,
+      hn_cuda_product_launch(&s->product, stream, launch->in[0].data, b, bias,
                              s->addend_input >= 0 ? launch->in[s->addend_input].data : NULL, y, launch->scratch);
   if (status != HONE_OK || !s->after_text[0]) return status;
   const void *in[1] = {y};
@@ -175,5 +210,25 @@ const hone_tactic hn_tactics_cuda_gemm[] = {
     {sizeof(hone_tactic), .name = "cuda.gemm.f32.cublaslt", .version = 1, .op = "gemm", .isa = HN_CUDA_LT,
      .plan = plan_gemm, COMMON},
     {sizeof(hone_tactic), .name = "cuda.matmul.f32.cublaslt", .version = 1, .op = "matmul", .isa = HN_CUDA_LT,
+     .plan = plan_matmul, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.linear.f16.cublaslt", .version = 1, .op = "linear",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_F16, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .pack_mask = 1 << 1 | 1 << 2, .pack = pack_linear, .plan = plan_linear,
+     .kernel = &(const row_kernel){.has_after = false}, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.gemm.f16.cublaslt", .version = 1, .op = "gemm",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_F16, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .plan = plan_gemm, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.matmul.f16.cublaslt", .version = 1, .op = "matmul",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_F16, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}},
+     .plan = plan_matmul, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.linear.bf16.cublaslt", .version = 1, .op = "linear",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_BF16, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .pack_mask = 1 << 1 | 1 << 2, .pack = pack_linear, .plan = plan_linear,
+     .kernel = &(const row_kernel){.has_after = false}, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.gemm.bf16.cublaslt", .version = 1, .op = "gemm",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_BF16, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_gemm, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.matmul.bf16.cublaslt", .version = 1, .op = "matmul",
+     .isa = HN_CUDA_LT | HN_CUDA_SM80, .compute = HONE_BF16, .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
      .plan = plan_matmul, COMMON},
     {0}};

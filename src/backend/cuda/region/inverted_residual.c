@@ -87,13 +87,13 @@ static void pack_channel(const hone_query *query, const state *s, int channel, i
            *wp = (uint16_t *)(void *)(blob + l->wp);
   for (int i = 0; i < r->cin && r->expands; ++i)
     we[at * l->x_row + i] =
-        hn_region_narrow(held, hn_region_constant(query, HN_REGION_EXPAND, (int64_t)channel * r->cin + i));
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_EXPAND, (int64_t)channel * r->cin + i));
   for (int i = 0; i < taps; ++i)
     wd[i * r->chunk + at] =
-        hn_region_narrow(held, hn_region_constant(query, HN_REGION_DEPTHWISE, (int64_t)channel * taps + i));
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_DEPTHWISE, (int64_t)channel * taps + i));
   for (int i = 0; i < r->cout && r->projects; ++i)
     wp[i * l->e_row + at] =
-        hn_region_narrow(held, hn_region_constant(query, HN_REGION_PROJECT, (int64_t)i * r->hid + channel));
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_PROJECT, (int64_t)i * r->hid + channel));
   if (r->expands) ((float *)(void *)(blob + l->be))[at] = hn_region_constant(query, HN_REGION_EXPAND_BIAS, channel);
   ((float *)(void *)(blob + l->bd))[at] = hn_region_constant(query, HN_REGION_DEPTHWISE_BIAS, channel);
 }

@@ -36,14 +36,14 @@ const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_r
   return isfinite(out->alpha) && isfinite(out->beta) ? NULL : "an activation's bound is not finite";
 }
 
-static bool is_number(hone_dtype dtype) { return dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16; }
-
 const char *hn_region_check_constant(const hone_query *query, int port, int rank) {
-  const hone_type *type = &query->in[port].type;
-  if (!(query->constant_mask >> port & 1)) return "weights or biases are not constant";
-  if (type->kind != HONE_TENSOR || !is_number(type->dtype) || type->format != HONE_PLAIN || type->shape.rank != rank)
-    return "weights or biases are not plain floats";
-  return NULL;
+  return hn_cuda_is_weight(query, port) && query->in[port].type.shape.rank == rank
+             ? NULL
+             : "weights or biases are not constant plain floats";
+}
+
+float hn_region_constant(const hone_query *query, int port, int64_t i) {
+  return hn_cuda_given(query, port) ? hn_cuda_weight(query->in[port].constant, i) : 0;
 }
 
 static const char *check_pointwise(const hone_query *query, int port, int64_t outs, int64_t ins) {

@@ -32,9 +32,8 @@ typedef struct hn_region_query {
 /* The activation among the attributes that begin with prefix; a constant of plain floats; else why not. */
 const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out);
 const char *hn_region_check_constant(const hone_query *query, int port, int rank);
-/* Element i of a constant, 0 of one that is not given; a number as f16 or bf16. */
+/* Element i of a constant, 0 of one that is not given. */
 float hn_region_constant(const hone_query *query, int port, int64_t i);
-uint16_t hn_region_narrow(hone_dtype held, float value);
 /* An inverted residual's extents, or the reason why it is not taken. */
 const char *hn_region_read(const hone_query *query, hn_region_query *out);
 

@@ -122,9 +122,9 @@ static hone_status pack(const hone_query *query, void *to) {
     squeeze_bias[k] = hn_region_constant(query, SQUEEZE_BIAS, k);
     for (int c = 0; c < a->c; ++c) {
       squeeze[(size_t)k * (size_t)all + (size_t)c] =
-          hn_region_narrow(held, hn_region_constant(query, SQUEEZE, (int64_t)k * a->c + c));
+          hn_cuda_half_of(held, hn_region_constant(query, SQUEEZE, (int64_t)k * a->c + c));
       excite[(size_t)c * (size_t)deep + (size_t)k] =
-          hn_region_narrow(held, hn_region_constant(query, EXCITE, (int64_t)c * a->squeezed + k));
+          hn_cuda_half_of(held, hn_region_constant(query, EXCITE, (int64_t)c * a->squeezed + k));
     }
   }
   for (int c = 0; c < a->c; ++c) excite_bias[c] = hn_region_constant(query, EXCITE_BIAS, c);

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""compare_gpu.py - hone beside PyTorch on one GPU: the same networks, in one process and in turns.
+
+    python3 bench/compare_gpu.py [--cases mobilenet_v2:1,resnet50:256] [--rounds 5] [--compile] [--f32] [--json FILE]
+
+A case is a zoo name and a batch. Inputs and outputs lie on the GPU: in fp16 images have their channels last. What is timed is
+the GPU's time of one replayed CUDA graph between two events, behind a kernel that keeps the GPU busy until both are
+queued, so that no launch waits for the host. Medians; `ratio` is hone's over the best peer's of the same run.
+Peers: `graph` is the network with batch norms folded, channels last, in one CUDA graph; `compile` is torch.compile with
+reduce-overhead (--compile; max-autotune with --max-autotune), TF32 is off. Errors are relative L2 against f32: hone's
+against its own engine without flags, PyTorch's against itself; weights are random and not the same.
+Needs torch, numpy, the built tool, library and CUDA module (HONE_BIN, HONE_LIB)."""
+import argparse
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import torch
+
+import hone_api
+import torch_models
+
+BUSY_CYCLES = 400_000  # 0.2 ms at 2 GHz
+FLAGS = {"fp16": ["--fp16"], "f32": []}
+
+
+class SessionOptions(ctypes.Structure):
+    """The fields of hone_session_options that lead to native_stream."""
+    _fields_ = [("struct_size", ctypes.c_uint32), ("trust_weights", ctypes.c_bool), ("profile", ctypes.c_bool),
+                ("instance_cache", ctypes.c_int), ("heap_limit_bytes", ctypes.c_uint64), ("on_span", ctypes.c_void_p),
+                ("on_span_user", ctypes.c_void_p), ("no_replay", ctypes.c_bool), ("one_schedule", ctypes.c_bool),
+                ("schedule", ctypes.c_int), ("taps", ctypes.c_void_p), ("tap_count", ctypes.c_int),
+                ("on_tap", ctypes.c_void_p), ("on_tap_user", ctypes.c_void_p), ("deadline_ms", ctypes.c_int64),
+                ("cancel", ctypes.c_void_p), ("trace_shares", ctypes.c_int), ("native_stream", ctypes.c_void_p)]
+
+
+class Hone:
+    """A session on an engine whose ports lie on the GPU, on PyTorch's stream."""
+
+    def __init__(self, path, stream):
+        self.lib = lib = ctypes.CDLL(hone_api.LIBRARY)
+        lib.hone_context_message.restype = ctypes.c_char_p
+        lib.hone_session_message.restype = ctypes.c_char_p
+        lib.hone_context_diagnostics.restype = ctypes.c_void_p
+        self.context, self.device = ctypes.c_void_p(), ctypes.c_void_p()
+        self.engine, self.session = ctypes.c_void_p(), ctypes.c_void_p()
+        self.check(lib.hone_context_create(None, ctypes.byref(self.context)))
+        self.check(lib.hone_device_open(self.context, b"gpu", 0, None, ctypes.byref(self.device)))
+        devices = (ctypes.c_void_p * 1)(self.device)
+        self.check(lib.hone_engine_load(self.context, path.encode(), devices, 1, ctypes.byref(self.engine)))
+        options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), native_stream=stream)
+        diagnostics = ctypes.c_void_p(lib.hone_context_diagnostics(self.context))
+        self.check(lib.hone_session_create(self.engine, ctypes.byref(options), ctypes.byref(self.session), diagnostics))
+
+    def check(self, status):
+        if status == 0:
+            return
+        count = self.lib.hone_context_message_count(self.context)
+        said = [self.lib.hone_context_message(self.context, i, None) for i in range(count)]
+        if self.session:
+            count = self.lib.hone_session_message_count(self.session)
+            said += [self.lib.hone_session_message(self.session, i, None) for i in range(count)]
+        raise RuntimeError(f"hone failed with status {status}: {b'; '.join(said).decode()}")
+
+    def copy_in(self, name, array):
+        array = np.ascontiguousarray(array)
+        dtype = next(code for code, kind in hone_api.DTYPES.items() if kind == array.dtype.type)
+        shape = hone_api.Shape(rank=array.ndim, dim=(ctypes.c_int64 * 8)(*array.shape))
+        tensor = hone_api.Tensor(hone_api.Type(1, dtype, 0, shape), array.ctypes.data, array.nbytes)
+        self.check(self.lib.hone_session_copy_in(self.session, name.encode(), ctypes.byref(tensor)))
+
+    def output(self, name):
+        view = hone_api.Tensor()
+        self.check(self.lib.hone_session_tensor(self.session, name.encode(), ctypes.byref(view)))
+        raw = (ctypes.c_char * view.bytes).from_address(view.data)
+        shape = tuple(view.type.shape.dim[: view.type.shape.rank])
+        return np.frombuffer(raw, dtype=hone_api.DTYPES[view.type.dtype]).reshape(shape).copy()
+
+    def enqueue(self):
+        self.check(self.lib.hone_session_enqueue(self.session))
+
+    def close(self):
+        self.lib.hone_session_destroy(self.session)
+        self.lib.hone_engine_release(self.engine)
+        self.lib.hone_device_close(self.device)
+        self.lib.hone_context_destroy(self.context)
+
+
+def tool(*arguments):
+    done = subprocess.run([hone_api.TOOL, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"hone {' '.join(map(str, arguments))}: {done.stderr[-600:]}")
+    return done.stdout
+
+
+def build(folder, model, batch, precision, images):
+    """The engine's file and the seconds that its build took."""
+    onnx, engine = folder / f"{model}_{batch}.onnx", folder / f"{model}_{batch}_{precision}.hone"
+    if not onnx.exists():
+        tool("zoo", model, "--batch", batch, "-o", onnx)
+    formats = ["--inputIOFormats=fp16:hwc8"] if precision == "fp16" and images else []
+    start = time.monotonic()
+    tool("build", onnx, "--device", "gpu", "--device-io", *FLAGS[precision], *formats, "-o", engine)
+    return str(engine), time.monotonic() - start
+
+
+def time_us(stream, work):
+    """The GPU's time of what `work` queues."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(BUSY_CYCLES)
+    begin.record(stream)
+    work()
+    end.record(stream)
+    stream.synchronize()
+    return begin.elapsed_time(end) * 1000
+
+
+def captured(model, arguments, stream):
+    """The network as one CUDA graph."""
+    with torch.no_grad():
+        for _ in range(3):
+            model(*arguments)
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            model(*arguments)
+    return graph.replay
+
+
+def compiled(model, arguments, mode):
+    with torch.no_grad():
+        fast = torch.compile(model, mode=mode)
+        for _ in range(4):
+            fast(*arguments)
+
+    def call():
+        with torch.no_grad():
+            fast(*arguments)
+
+    return call
+
+
+def first(output):
+    return output[0] if isinstance(output, tuple) else output
+
+
+def distance(got, want):
+    got, want = (np.asarray(value, np.float64) for value in (got, want))
+    return float(np.linalg.norm(got - want) / np.linalg.norm(want))
+
+
+def peers(name, batch, precision, stream, options):
+    """Functions that queue one run, by name; the error of PyTorch in this precision."""
+    torch.manual_seed(0)
+    model = torch_models.MODELS[name]().cuda().eval()
+    arguments = torch_models.inputs(name, batch, "cuda")
+    error = 0.0
+    with torch.no_grad():
+        want = first(model(*arguments)).float().cpu().numpy()
+        if precision == "fp16":
+            model = model.half()
+            arguments = tuple(a.half() if a.is_floating_point() else a for a in arguments)
+        if arguments[0].ndim == 4:
+            model = model.to(memory_format=torch.channels_last)
+            arguments = tuple(a.to(memory_format=torch.channels_last) for a in arguments)
+        error = distance(first(model(*arguments)).float().cpu().numpy(), want)
+    found = {"graph": captured(model, arguments, stream)}
+    if options.compile:
+        found["compile"] = compiled(model, arguments, "max-autotune" if options.max_autotune else "reduce-overhead")
+    return found, error
+
+
+def hone_inputs(name, batch):
+    random = np.random.default_rng(1)
+    if name == "bert_base":
+        return {"input_ids": random.integers(0, 30522, (batch, 128)), "attention_mask": np.ones((batch, 128), np.int64),
+                "token_type_ids": np.zeros((batch, 128), np.int64)}
+    shape = {"unet32": (3, 256, 256), "encoder6": (128, 384), "lstm2": (64, 128)}.get(name, (3, 224, 224))
+    return {"input": random.standard_normal((batch, *shape)).astype(np.float32)}
+
+
+def outputs_of(engine):
+    shown = json.loads(tool("show", engine, "--device", "gpu", "--json"))
+    return [output["name"] for output in shown["schedules"][0]["outputs"]]
+
+
+def measure(folder, name, batch, precision, options):
+    stream = torch.cuda.Stream()
+    images = name not in ("bert_base", "encoder6", "lstm2")
+    row = {"model": name, "batch": batch, "precision": precision}
+    with torch.cuda.stream(stream):
+        values = hone_inputs(name, batch)
+        engine, row["build_s"] = build(folder, name, batch, precision, images)
+        session = Hone(engine, stream.cuda_stream)
+        for key, value in values.items():
+            session.copy_in(key, value)
+        session.enqueue()
+        stream.synchronize()
+        names = outputs_of(engine)
+        if precision != "f32" and not options.no_error:
+            exact = Hone(build(folder, name, batch, "f32", images)[0], stream.cuda_stream)
+            for key, value in values.items():
+                exact.copy_in(key, value)
+            exact.enqueue()
+            stream.synchronize()
+            row["error"] = max(distance(session.output(n), exact.output(n)) for n in names)
+            exact.close()
+        work, row["peer_error"] = peers(name, batch, precision, stream, options)
+        work = {"hone": session.enqueue, **work}
+        samples = {key: [] for key in work}
+        for _ in range(options.rounds):
+            for key, one in work.items():
+                for _ in range(8):
+                    one()
+                samples[key] += [time_us(stream, one) for _ in range(options.runs)]
+        for key, list_of in samples.items():
+            row[key] = statistics.median(list_of)
+        row["ratio"] = row["hone"] / min(row[key] for key in work if key != "hone")
+        session.close()
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="mobilenet_v2:1,resnet50:1,bert_base:1,vit_b_16:1,efficientnet_b0:1")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--max-autotune", action="store_true")
+    parser.add_argument("--f32", action="store_true")
+    parser.add_argument("--no-error", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    rows = []
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; microseconds of the GPU")
+    print(f"{'model':18s} batch type  {'hone':>9s} {'graph':>9s} {'compile':>9s} ratio  error    PyTorch's build s", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for case in options.cases.split(","):
+            name, batch = case.split(":")
+            try:
+                row = measure(pathlib.Path(folder), name, int(batch), "f32" if options.f32 else "fp16", options)
+            except RuntimeError as error:
+                print(f"{name:18s} {batch:>5s} {error}", flush=True)
+                continue
+            rows.append(row)
+            print(f"{name:18s} {batch:>5s} {row['precision']:5s} {row['hone']:9.1f} {row['graph']:9.1f} "
+                  f"{row.get('compile', float('nan')):9.1f} {row['ratio']:.2f}  {row.get('error', 0):.1e} "
+                  f"{row['peer_error']:.1e} {row['build_s']:7.1f}", flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

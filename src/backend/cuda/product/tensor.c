@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor.c - tiles of tensor-core products, how many blocks share one, launches, and what is packed for them. */
+#include "backend/cuda/product/tensor.h"
+#include <string.h>
+
+enum {
+  BIAS = 2,
+  RESIDUAL = 3,
+  DEPTH = 64,
+  MOST_SPLIT = 16,
+  MOST_SHARED = 227 << 10,
+  MOST_TILES = 1 << 20,
+  UNITS = 132
+};
+
+typedef struct tile {
+  int rows, columns, stages, threads;
+  hn_cuda_builtin kernels[2]; /* f16, bf16 */
+} tile;
+
+static const tile stage_tiles[] = {
+    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}},
+    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}},
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}},
+    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}},
+    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}},
+    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}},
+};
+static const tile first_tiles[] = {
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}},
+};
+static const tile bulk_tiles[] = {
+    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}},
+    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}},
+    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}},
+    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}},
+    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}},
+    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}},
+    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}},
+    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}},
+};
+
+/* The tiles of a row, and how many blocks may share one. */
+typedef struct choices {
+  const tile *tiles;
+  int count, least_split, most_split;
+  bool bulk;
+} choices;
+static choices choices_of(const hone_query *query) {
+  static const choices ways[] = {
+      [HN_CUDA_TENSOR_STAGES] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 1, 1, false},
+      [HN_CUDA_TENSOR_FIRST] = {first_tiles, sizeof first_tiles / sizeof *first_tiles, 1, 1, false},
+      [HN_CUDA_TENSOR_CLUSTER] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 2, MOST_SPLIT, false},
+      [HN_CUDA_TENSOR_BULK] = {bulk_tiles, sizeof bulk_tiles / sizeof *bulk_tiles, 1, MOST_SPLIT, true}};
+  return ways[*(const hn_cuda_tensor_way *)query->tactic->kernel];
+}
+
+const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
+  const hn_activation activation = hn_cuda_activation(query);
+  *p = (hn_cuda_tensor_plan){.groups = 1,
+                             .has_residual = hn_cuda_given(query, RESIDUAL),
+                             .is_bf16 = query->tactic->compute == HONE_BF16,
+                             .args = {.act = (int)activation,
+                                      .alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0),
+                                      .beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0)}};
+  if (activation == HN_ACTIVATION_PRELU || activation == HN_ACTIVATION_COUNT)
+    return "its activation is not the kernel's own";
+  if (!hn_cuda_is_weight(query, 1)) return "its weights are not constants in f32, f16 or bf16";
+  if (hn_cuda_given(query, BIAS) && !hn_cuda_is_weight(query, BIAS))
+    return "its bias is not constant in f32, f16 or bf16";
+  return NULL;
+}
+
+/* ---- tiles and splits ---- */
+
+static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
+static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
+  return (int64_t)tiles_of(p->args.m, t->rows) * tiles_of(p->args.n, t->columns) * p->groups;
+}
+/* What is launched once or twice on a device keeps its residual in shared memory; more of them hide its latency. */
+static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int split) {
+  return p->has_residual && tile_count(p, t) * split <= 3 * UNITS;
+}
+
+/* Biases (and barriers), stages, sums (of one block alone: over the stages), and behind them the rows of a residual. */
+static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split,
+                            int *out_residual_at) {
+  const int64_t rows_each = tiles_of(t->rows, split), stages = (int64_t)t->stages * (t->rows + t->columns) * DEPTH * 2;
+  const int64_t sums = split * rows_each * (t->columns + 8) * (int64_t)sizeof(float);
+  const int64_t most = split > 1 ? stages + sums : stages > sums ? stages : sums;
+  const int64_t biases = t->columns * (int64_t)sizeof(float), with_barriers = biases + t->stages * 16;
+  const int64_t residual_at = most + (way->bulk ? (with_barriers > 1024 ? 2048 : 1024) : biases);
+  const bool keeps = keeps_residual(p, t, split);
+  if (out_residual_at) *out_residual_at = keeps ? (int)residual_at : 0;
+  return residual_at + (keeps ? rows_each * t->columns * 2 : 0);
+}
+
+/* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
+ * copy, whichever takes longer. The numbers are fitted to times of 1,500 pairs of layer and tile on an H200. For the
+ * order of timing alone, and of no device's facts: variants must be the same when an engine's file is checked before a
+ * device is known. */
+static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
+  const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
+  const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * DEPTH * 2;
+  const double products = area * DEPTH / (way->bulk ? 1500 : 460), loads = edge / 32;
+  const double busy = (products > loads ? products : loads) + 75;
+  const double turn = way->bulk ? 200 : 290 + area / 25 * 128 / t->threads;
+  const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
+  const double shared_by = blocks / UNITS > 1 ? blocks / UNITS : 1;
+  const double rounds = shared_by / beside > 1 ? shared_by / beside : 1;
+  const double waits = rounds * (1160 + turns * turn), works = shared_by * (turns * busy + area / 2.4);
+  return (waits > works ? waits : works) + (split > 1 ? 810 + 275 * split : 0);
+}
+
+typedef struct choice {
+  int tile, split;
+  double clocks;
+} choice;
+
+static void insert(choice *best, int *count, int room, choice c) {
+  int at = *count < room ? (*count)++ : room;
+  if (at == room && c.clocks >= best[--at].clocks) return;
+  for (; at > 0 && best[at - 1].clocks > c.clocks; --at) best[at] = best[at - 1];
+  best[at] = c;
+}
+
+int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room) {
+  enum { MOST = 8 };
+  static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
+  const choices way = choices_of(query);
+  choice best[MOST];
+  int count = 0;
+  for (int t = 0; t < way.count; ++t)
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
+      const int split = splits[i];
+      const int64_t tile_number = tile_count(p, &way.tiles[t]);
+      if (split < way.least_split || split > way.most_split || tile_number > MOST_TILES) continue;
+      if (split > 1 && (split > p->args.blocks || tile_number * split > 4 * UNITS)) break;
+      if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
+      insert(best, &count, MOST < room ? MOST : room, (choice){t, split, clocks(p, &way, &way.tiles[t], split)});
+    }
+  for (int i = 0; i < count; ++i) {
+    out[i] = (hone_params){
+        .count = 2, .items = {{.name = "tile", .value = best[i].tile}, {.name = "split", .value = best[i].split}}};
+  }
+  return count;
+}
+
+/* Where the pixels of a bulk copy begin and end, and whether it can say so. */
+static const char *check_bulk(const hn_cuda_tensor_plan *p) {
+  const hn_cuda_tensor *a = &p->args;
+  const int end_h = (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1);
+  const int end_w = (a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1);
+  if (2 * a->depth <= tiles_of(a->depth, DEPTH) * DEPTH) return "most of its blocks of channels would be zeros";
+  if (p->groups > 1 && a->depth % DEPTH) return "the channels of a group are no multiple of 64";
+  if (a->pad_h > 128 || a->pad_w > 128 || end_h < -128 || end_h > 127 || end_w < -128 || end_w > 127)
+    return "its pads are too large for bulk copies";
+  if (a->stride_h > 8 || a->stride_w > 8) return "its strides are too large for bulk copies";
+  if ((a->kernel_h - 1) * a->dilation_h > 255 || (a->kernel_w - 1) * a->dilation_w > 255)
+    return "its window is too large for bulk copies";
+  return NULL;
+}
+
+const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan *p, hone_needs *needs) {
+  hn_cuda_tensor *a = &p->args;
+  hone_params first;
+  const hone_params *params = query->params ? query->params : &first;
+  const choices way = choices_of(query);
+  const int64_t taps = (int64_t)a->kernel_h * a->kernel_w, depth = tiles_of(a->depth, DEPTH) * (int64_t)DEPTH;
+  if (taps < 1 || a->depth < 1 || taps * depth > 1 << 24) return "it has nothing to sum, or too much";
+  if (way.bulk) HN_TRY_REASON(check_bulk(p));
+  a->blocks = way.bulk ? (int)(taps * depth / DEPTH) : tiles_of((int)taps * a->depth, DEPTH);
+  p->tap_pitch = way.bulk ? (int)depth : a->depth;
+  if (!hn_cuda_tensor_variants(query, p, &first, 1)) return "no tile fits it";
+  if (params->count != 2) return "no tile and split are given";
+  const int64_t number = params->items[0].value, split = params->items[1].value;
+  if (number < 0 || number >= way.count || split < way.least_split || split > way.most_split)
+    return "no such tile or split";
+  const tile *t = &way.tiles[number];
+  a->split = split < a->blocks ? (int)split : a->blocks; /* other extents than were tuned for may need it */
+  const int64_t shared = shared_bytes(p, &way, t, a->split, &a->residual_at);
+  if (shared > MOST_SHARED || tile_count(p, t) > MOST_TILES) return "it is too large";
+  a->group_tiles = tiles_of(a->n, t->columns);
+  a->n_tiles = a->group_tiles * p->groups;
+  a->step_c = DEPTH % a->depth;
+  a->step_x = DEPTH / a->depth % a->kernel_w;
+  a->step_y = DEPTH / a->depth / a->kernel_w;
+  p->box_pixels = way.bulk ? t->rows : 0;
+  p->box_rows = t->columns;
+  p->kernel = t->kernels[p->is_bf16];
+  p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
+                             .threads = (unsigned)t->threads,
+                             .shared_bytes = (unsigned)shared,
+                             .cluster = (unsigned)a->split,
+                             .dependent = true};
+  const hn_cuda_tensor_rows packed = hn_cuda_tensor_packed(query, p, NULL);
+  needs->packed = (size_t)((uintptr_t)packed.bias + (uintptr_t)tiles_of(a->n * p->groups, 8) * 8 * sizeof(float));
+  needs->efficiency = 0.5;
+  return NULL;
+}
+
+static bool make_maps(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *x, const void *w,
+                      hn_cuda_tensor_maps *out) {
+  const hn_cuda_tensor *a = &p->args;
+  const CUtensorMapDataType type = p->is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  const cuuint64_t c = (cuuint64_t)a->in_pitch, width = (cuuint64_t)a->in_w, height = (cuuint64_t)a->in_h;
+  const cuuint64_t images = (cuuint64_t)a->m / ((cuuint64_t)a->out_h * (cuuint64_t)a->out_w);
+  const cuuint64_t dims[4] = {c, width, height, images}, steps[3] = {c * 2, width * c * 2, height * width * c * 2};
+  const int first[2] = {-a->pad_w, -a->pad_h};
+  const int last[2] = {(a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1),
+                       (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1)};
+  const cuuint32_t strides[4] = {1, (cuuint32_t)a->stride_w, (cuuint32_t)a->stride_h, 1};
+  const cuuint64_t k = (cuuint64_t)a->blocks * DEPTH, w_dims[2] = {k, (cuuint64_t)a->n * (cuuint64_t)p->groups};
+  const cuuint64_t w_steps[1] = {k * 2};
+  const cuuint32_t box[2] = {DEPTH, (cuuint32_t)p->box_rows}, ones[2] = {1, 1};
+  return api->cuTensorMapEncodeIm2col(&out->x, type, 4, (void *)(uintptr_t)x, dims, steps, first, last, DEPTH,
+                                      (cuuint32_t)p->box_pixels, strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS &&
+         api->cuTensorMapEncodeTiled(&out->w, type, 2, (void *)(uintptr_t)w, w_dims, w_steps, box, ones,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+hone_status hn_cuda_tensor_launch(const hn_cuda_tensor_plan *p, hone_stream *stream, const hone_launch *launch) {
+  const hn_cuda_tensor *a = &p->args;
+  const void *x = launch->in[0].data, *w = launch->packed;
+  const void *bias = (const char *)w + (size_t)a->n * (size_t)p->groups * (size_t)a->blocks * DEPTH * 2;
+  const void *residual = p->has_residual ? launch->in[RESIDUAL].data : NULL;
+  void *y = launch->out[0].data, *args = (void *)(uintptr_t)a;
+  void *direct[] = {&y, (void *)&x, (void *)&w, (void *)&bias, (void *)&residual, args};
+  if (!p->box_pixels) return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, direct);
+  hn_cuda_tensor_maps maps;
+  if (!make_maps(p, &stream->unit->driver->api, x, w, &maps)) return HONE_DEVICE;
+  void *mapped[] = {&y, &maps, (void *)&bias, (void *)&residual, args};
+  return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, mapped);
+}
+
+/* ---- constants ---- */
+
+hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda_tensor_plan *p, void *to) {
+  const hn_cuda_tensor *a = &p->args;
+  const int64_t pitch = (int64_t)a->blocks * DEPTH, rows = (int64_t)a->n * p->groups;
+  const hn_cuda_tensor_rows packed = {to, (float *)((uintptr_t)to + (uintptr_t)(rows * pitch * 2)), pitch};
+  if (!to) return packed;
+  memset(to, 0, (size_t)(rows * pitch) * 2 + (size_t)tiles_of((int)rows, 8) * 8 * sizeof(float));
+  if (hn_cuda_given(query, BIAS))
+    for (int64_t i = 0; i < rows; ++i) packed.bias[i] = hn_cuda_weight(query->in[BIAS].constant, i);
+  return packed;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor.h - convolutions and products in halves on tensor cores (kernels/cuda/tensor): which tile, and how many blocks
+ * share one along k. Both are parameters of a tactic: they are measured, and do not change from run to run. */
+#ifndef HN_BACKEND_CUDA_TENSOR_H
+#define HN_BACKEND_CUDA_TENSOR_H
+
+#include "backend/cuda/cuda.h"
+#include "kernels/cuda/args.h"
+#include "kernels/cuda/tensor/maps.h"
+
+/* What a row's .kernel points to: tiles by mma.sync, one block each (of images of up to four channels, and of others),
+ * or shared by a cluster; tiles by warpgroups. */
+typedef enum hn_cuda_tensor_way {
+  HN_CUDA_TENSOR_STAGES,
+  HN_CUDA_TENSOR_FIRST,
+  HN_CUDA_TENSOR_CLUSTER,
+  HN_CUDA_TENSOR_BULK
+} hn_cuda_tensor_way;
+
+typedef struct hn_cuda_tensor_plan {
+  hn_cuda_tensor args; /* extents and geometry are the caller's, the rest is filled */
+  int groups;
+  bool has_residual, is_bf16; /* the residual is input 3 */
+  int tap_pitch;              /* k from tap to tap */
+  int box_pixels, box_rows;   /* of bulk copies; 0: there are none */
+  hn_cuda_builtin kernel;
+  hn_cuda_shape shape;
+} hn_cuda_tensor_plan;
+
+/* What is common to convolutions and linear layers: constants and the activation. Else why not. */
+const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p);
+int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room);
+/* Fills what follows from the extents and from the query's parameters: so many blocks a tile, or as many as k allows.
+ */
+const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan *p, hone_needs *needs);
+hone_status hn_cuda_tensor_launch(const hn_cuda_tensor_plan *p, hone_stream *stream, const hone_launch *launch);
+
+/* Packed: a row of args.blocks x 64 halves for each channel of the output, then biases in f32, to a multiple of 8. */
+typedef struct hn_cuda_tensor_rows {
+  uint16_t *rows;
+  float *bias; /* zeros where there is none */
+  int64_t pitch;
+} hn_cuda_tensor_rows;
+hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda_tensor_plan *p, void *to);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor.cuh - convolutions with their channels last, and products of rows, on tensor cores: what is the same however a
+ * tile is multiplied (stages.cuh, bulk.cuh). Outputs are the rows of a product, channels its columns; k runs over taps
+ * and, within each, over channels, in blocks of 64. The blocks of a cluster share a tile's k: each pushes its sums of a
+ * row to the member that owns the row, which adds them and stores whole lines. What is constant is copied before the
+ * kernel before has ended. */
+#ifndef HN_KERNELS_CUDA_TENSOR_CUH
+#define HN_KERNELS_CUDA_TENSOR_CUH
+
+#include "kernels/cuda/half.cuh"
+
+/* ---- clusters: nothing, where there are none ---- */
+
+__device__ __forceinline__ void cluster_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;");
+#endif
+}
+__device__ __forceinline__ void cluster_begun() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void cluster_pushed() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ unsigned member_at(unsigned own, int rank) {
+  unsigned there = own;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(rank));
+#endif
+  return there;
+}
+__device__ __forceinline__ void push_two(unsigned to, float a, float b) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+#endif
+}
+
+/* ---- tiles ---- */
+
+/* Where this block is, and the rows of its tile that it owns: rank, rank + split, ... */
+template <typename C> struct tensor_place {
+  int rank, split, rows_each, group, m0, n0, first, count; /* first, count: of its blocks of k */
+
+  __device__ __forceinline__ tensor_place(const hn_cuda_tensor &a) {
+    split = a.split;
+    const int tile = blockIdx.x / split, m_tile = tile / a.n_tiles, n_tile = tile - m_tile * a.n_tiles;
+    rank = blockIdx.x - tile * split;
+    rows_each = (C::BM + split - 1) / split;
+    group = n_tile / a.group_tiles;
+    m0 = m_tile * C::BM;
+    n0 = (n_tile - group * a.group_tiles) * C::BN;
+    first = a.blocks * rank / split;
+    count = a.blocks * (rank + 1) / split - first;
+  }
+};
+
+/* One row's sums of this lane, every eighth column of `columns` eights, to the member that owns the row. */
+template <typename C, int columns>
+__device__ __forceinline__ void put_row(unsigned sums, const tensor_place<C> &p, int q, int column, const float *v) {
+  const int row = p.split == 1 ? q : p.rank * p.rows_each + q / p.split;
+  const unsigned own = sums + (row * C::sums + column) * 4;
+  const unsigned to = p.split == 1 ? own : member_at(own, q % p.split);
+#pragma unroll
+  for (int j = 0; j < columns; ++j)
+    if (p.split == 1)
+      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + j * 32), "f"(v[j * 4]), "f"(v[j * 4 + 1]) : "memory");
+    else
+      push_two(to + j * 32, v[j * 4], v[j * 4 + 1]);
+}
+
+/* ---- what follows the sums ---- */
+
+__device__ __forceinline__ void add_floats(float (&v)[8], const float *from) {
+  const float4 a = *(const float4 *)from, b = *(const float4 *)(from + 4);
+  v[0] += a.x, v[1] += a.y, v[2] += a.z, v[3] += a.w;
+  v[4] += b.x, v[5] += b.y, v[6] += b.z, v[7] += b.w;
+}
+
+__device__ __forceinline__ void activate_eight(float (&v)[8], const hn_cuda_tensor &a) {
+  if (a.act == HN_ACTIVATION_NONE) return;
+  if (a.act == HN_ACTIVATION_RELU) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v[j] = activated(HN_ACTIVATION_RELU, 0, 0, v[j]);
+  } else if (a.act == HN_ACTIVATION_CLIP) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v[j] = activated(HN_ACTIVATION_CLIP, a.alpha, a.beta, v[j]);
+  } else {
+#pragma unroll 1
+    for (int j = 0; j < 4; ++j) { /* two at a time, in turns: eight copies of them all would be much code */
+      const float first = activated(a.act, a.alpha, a.beta, v[0]), second = activated(a.act, a.alpha, a.beta, v[1]);
+#pragma unroll
+      for (int i = 0; i < 6; ++i) v[i] = v[i + 2];
+      v[6] = first, v[7] = second;
+    }
+  }
+}
+
+template <typename C>
+__device__ __forceinline__ void copy_bias(unsigned to, const float *bias, const hn_cuda_tensor &a,
+                                          const tensor_place<C> &p) {
+  const int c = threadIdx.x * 4;
+  if (c < C::BN && p.n0 + c < a.n) copy_sixteen(to + c * 4, bias + p.group * a.n + p.n0 + c, true);
+}
+
+/* Where it is to lie in shared memory; else it is read when it is needed. */
+template <typename T, typename C>
+__device__ __forceinline__ void copy_residual(unsigned to, const T *residual, const hn_cuda_tensor &a,
+                                              const tensor_place<C> &p) {
+  if (!residual || !a.residual_at) return;
+  for (int i = threadIdx.x; i < p.rows_each * C::eights; i += C::threads) {
+    const int q = i / C::eights * p.split + p.rank, n = p.n0 + i % C::eights * 8;
+    if (q < C::BM && p.m0 + q < a.m && n < a.n)
+      copy_sixteen(to + i * 16, residual + (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n, true);
+  }
+}
+
+/* The rows that this block owns: adds the members' sums and the residual to the bias, activates, stores. */
+template <typename T, typename C>
+__device__ __forceinline__ void finish(void *y, const unsigned char *shared, const float *sums, const T *residual,
+                                       const hn_cuda_tensor &a, const tensor_place<C> &p) {
+  const auto fetch =
+      [&](int i) { /* of the residual, one turn ahead */
+                   const int q = i / C::eights * p.split + p.rank, n = p.n0 + i % C::eights * 8;
+                   if (!residual || i >= p.rows_each * C::eights || q >= C::BM || p.m0 + q >= a.m || n >= a.n)
+                     return uint4{};
+                   if (a.residual_at) return ((const uint4 *)(shared + a.residual_at))[i];
+                   return *(const uint4 *)(residual + (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n);
+      };
+  uint4 next = fetch(threadIdx.x);
+#pragma unroll 1
+  for (int i = threadIdx.x; i < p.rows_each * C::eights; i += C::threads) {
+    const int row = i / C::eights, column = i % C::eights * 8, q = row * p.split + p.rank, n = p.n0 + column;
+    float v[8];
+    widen_eight<T>(v, next);
+    next = fetch(i + C::threads);
+    if (q >= C::BM || p.m0 + q >= a.m || n >= a.n) continue;
+    add_floats(v, (const float *)shared + column); /* biases */
+    for (int r = 0; r < p.split; ++r) add_floats(v, sums + (r * p.rows_each + row) * C::sums + column);
+    activate_eight(v, a);
+    const size_t to = (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n;
+    if (a.is_wide) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        if (n + j < a.n) ((float *)y)[to + j] = v[j];
+    } else {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) v[j] = n + j < a.n ? v[j] : 0;
+      *(uint4 *)((T *)y + to) = narrow_eight<T>(v);
+    }
+  }
+}
+
+#endif

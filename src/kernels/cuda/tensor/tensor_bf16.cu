@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor_bf16.cu - tiles of stages.cuh in bf16: hn_tensor_bf16_BM_BN_WM_WN; first: of images of
+ * up to four channels. */
+#include "kernels/cuda/tensor/stages.cuh"
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_16_64_16_16(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<16, 64, 16, 16, 6>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_32_32_16_16(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<32, 32, 16, 16, 6>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_32_64_16_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<32, 64, 16, 32, 5>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_64_32_32_16(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<64, 32, 32, 16, 5>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_64_64_32_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<64, 64, 32, 32, 4>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_tensor_bf16_128_64_32_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                                const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<128, 64, 32, 32, 3>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_tensor_bf16_64_128_32_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                                const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<64, 128, 32, 32, 3>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_tensor_bf16_128_128_64_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                                 const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<128, 128, 64, 32, 3>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_first_32_64(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<32, 64, 16, 32, 5, 4>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    hn_tensor_bf16_first_64_32(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<64, 32, 32, 16, 5, 4>>(y, x, w, bias, residual, a);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hn_tensor_bf16_first_128_64(void *y, const bf16 *x, const bf16 *w, const float *bias, const bf16 *residual,
+                                const __grid_constant__ hn_cuda_tensor a) {
+  tensor_product<bf16, tensor_tile<128, 64, 32, 32, 3, 4>>(y, x, w, bias, residual, a);
+}

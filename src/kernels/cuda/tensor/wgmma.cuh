@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]', both in shared memory,
+ * and what feeds them: barriers that count bytes, and copies of tensors' boxes. Rows of 64 values lie mixed over 128
+ * bytes, eight rows a group of 1,024. Source: PTX ISA 9.0 (wgmma, matrix descriptors, mbarrier, cp.async.bulk.tensor).
+ */
+#ifndef HN_KERNELS_CUDA_WGMMA_CUH
+#define HN_KERNELS_CUDA_WGMMA_CUH
+
+#include "kernels/cuda/half.cuh"
+
+__device__ __forceinline__ void barrier_make(unsigned barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
+}
+__device__ __forceinline__ void barriers_made() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_wait(unsigned barrier, int parity) {
+  asm volatile("{\n .reg .pred p;\n again:\n mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n @p bra done;\n"
+               " bra again;\n done:\n}" ::"r"(barrier),
+               "r"(parity)
+               : "memory");
+}
+
+/* Pixels from one on, in the order of the outputs, of 64 channels at c, seen from tap (kx, ky). */
+__device__ __forceinline__ void copy_pixels(unsigned to, const void *map, unsigned barrier, int c, int w, int h, int n,
+                                            int kx, int ky) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
+               "%5, %6}], [%2], {%7, %8};" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(c), "r"(w), "r"(h), "r"(n), "h"((unsigned short)kx), "h"((unsigned short)ky)
+               : "memory");
+}
+__device__ __forceinline__ void copy_rows(unsigned to, const void *map, unsigned barrier, int k, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], "
+               "[%2];" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(k), "r"(row)
+               : "memory");
+}
+__device__ __forceinline__ void fetch_map(const void *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* Of rows from an address on; k advances by 32 bytes, 2 here. */
+__device__ __forceinline__ unsigned long long matrix_at(unsigned address) {
+  return ((unsigned long long)(address & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+__device__ __forceinline__ void group_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void group_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+
+/* clang-format off */
+#define EIGHT(i)                                                                                                       \
+  "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]), "+f"(c[i + 6]),          \
+      "+f"(c[i + 7])
+#define REGISTERS_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+#define REGISTERS_32 \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31"
+#define REGISTERS_64 \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
+  "%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define REGISTERS_128 \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
+  "%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73," \
+  "%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97," \
+  "%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116," \
+  "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define OPERANDS_32 EIGHT(0), EIGHT(8)
+#define OPERANDS_64 OPERANDS_32, EIGHT(16), EIGHT(24)
+#define OPERANDS_128 OPERANDS_64, EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)
+#define OPERANDS_256 OPERANDS_128, EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88), EIGHT(96), EIGHT(104), EIGHT(112), EIGHT(120)
+/* clang-format on */
+
+/* In flight until it is waited for. */
+template <typename T, int N>
+__device__ __forceinline__ void multiply_group(float (&c)[N / 2], unsigned long long a, unsigned long long b);
+template <>
+__device__ __forceinline__ void multiply_group<f16, 32>(float (&c)[16], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {" REGISTERS_16 "}, %16, %17, 1, 1, 1, 0, 0;"
+               : OPERANDS_32
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<f16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
+               : OPERANDS_64
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<f16, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" REGISTERS_64 "}, %64, %65, 1, 1, 1, 0, 0;"
+               : OPERANDS_128
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<f16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
+               : OPERANDS_256
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<bf16, 32>(float (&c)[16], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {" REGISTERS_16 "}, %16, %17, 1, 1, 1, 0, 0;"
+               : OPERANDS_32
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<bf16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
+               : OPERANDS_64
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<bf16, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" REGISTERS_64 "}, %64, %65, 1, 1, 1, 0, 0;"
+               : OPERANDS_128
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<bf16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
+               : OPERANDS_256
+               : "l"(a), "l"(b));
+}
+#undef EIGHT
+#undef REGISTERS_16
+#undef REGISTERS_32
+#undef REGISTERS_64
+#undef REGISTERS_128
+#undef OPERANDS_32
+#undef OPERANDS_64
+#undef OPERANDS_128
+#undef OPERANDS_256
+
+#endif
