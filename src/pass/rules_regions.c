@@ -110,14 +110,6 @@ static hone_status make_pools(hn_match *match) { return bind_bias(match, "c", "w
     .name = rule, .find = find_text, .put = "inverted_residual[" put_text, .when = when_##way, .make = make_##way,     \
     .fuses = true, .why = "the wide tensors between the layers need not leave the caches"                              \
   }
-#define FACTORS "e:conv[group=1](s:conv[group=1](global_average_pool(x), ws:const, ...), we:const, ...)"
-#define SQUEEZE(rule, find_text)                                                                                       \
-  {                                                                                                                    \
-    .name = rule, .find = find_text,                                                                                   \
-    .put = "squeeze_excite[" ACTIVATION("squeeze", "s") ", " ACTIVATION("excite", "e") "](x, ws, bs, we, be)",         \
-    .when = when_excites, .make = make_excites, .fuses = true,                                                         \
-    .why = "four layers, three of them on one pixel, take as long as it takes to begin them"                           \
-  }
 #define POOL(rule, op, kind, more)                                                                                     \
   {                                                                                                                    \
     .name = rule, .find = "p:" op "(c:conv(x, w:const, ...))",                                                         \
@@ -142,8 +134,13 @@ const hn_rewrite hn_rules_regions[] = {
            DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp)", projects),
     REGION("separable_added", "p:conv[group=1](" FILTER("x") ", wp:const, bp:const, r)",
            DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp, r)", projects),
-    SQUEEZE("squeeze_excite", "mul(" FACTORS ", x)"),
-    SQUEEZE("squeeze_excite_behind", "mul(x, " FACTORS ")"),
+    {.name = "squeeze_excite",
+     .find = "mul(e:conv[group=1](s:conv[group=1](global_average_pool(x), ws:const, ...), we:const, ...), x)",
+     .put = "squeeze_excite[" ACTIVATION("squeeze", "s") ", " ACTIVATION("excite", "e") "](x, ws, bs, we, be)",
+     .when = when_excites,
+     .make = make_excites,
+     .fuses = true,
+     .why = "four layers, three of them on one pixel, take as long as it takes to begin them"},
     POOL("max_pool_into_conv", "max_pool", "max", ""),
     POOL("average_pool_into_conv", "average_pool", "average", "pool_count_include_pad=p.count_include_pad, "),
     {0}};
