@@ -159,4 +159,12 @@ typedef struct hn_cuda_tensor {
   float alpha, beta;
 } hn_cuda_tensor;
 
+/* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
+typedef struct hn_cuda_squeeze {
+  int pixels, c, pitch, squeezed;
+  int blocks, share, slice; /* of a cluster; pixels and channels of each (channels: a multiple of 8) */
+  int squeeze_act, excite_act;
+  float squeeze_alpha, squeeze_beta, excite_alpha, excite_beta;
+} hn_cuda_squeeze;
+
 #endif
