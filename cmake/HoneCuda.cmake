@@ -31,7 +31,7 @@ foreach(source IN LISTS hone_cuda_kernels)
   endif()
   add_custom_command(OUTPUT ${binary}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-    COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo ${architectures}
+    COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
             -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
     DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMENT "nvcc ${name}.cu")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)

@@ -47,6 +47,9 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
+/* Windows over images with their channels last, a thread eight channels of neighbouring pixels: of `tiles` in a row,
+ * `lines` in an image. */
+
 /* Rows held in halves: scale and bias may be read before the wait when `early`. */
 typedef struct hn_cuda_rows {
   unsigned rows;
@@ -63,9 +66,9 @@ typedef struct hn_cuda_gather {
 /* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
 typedef struct hn_cuda_image_window {
   hn_cuda_window window;
-  int pitch, y_pitch, tiles; /* tiles: of pixels in a row */
-  unsigned threads;          /* that have work */
-  int act;                   /* an hn_activation */
+  int pitch, tiles, lines;
+  unsigned threads; /* that have work */
+  int act;          /* an hn_activation */
   float alpha, beta;
 } hn_cuda_image_window;
 
@@ -80,8 +83,8 @@ typedef struct hn_cuda_global_pool {
  * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
 enum { HN_CUDA_PARTS = 24 };
 typedef struct hn_cuda_channels {
-  int ins, outs, first, groups, total;
-  unsigned eights, count; /* eights of channels of a pixel, over all outputs; of all pixels */
+  int ins, outs, first, groups, total, pixels; /* pixels: of an image */
+  unsigned eights, count; /* eights of channels of a pixel, over all outputs; threads that have work */
   int in_begin[HN_CUDA_PARTS + 1], in_pitch[HN_CUDA_PARTS];
   int out_begin[HN_CUDA_PARTS + 1], out_eight[HN_CUDA_PARTS + 1]; /* its first channel, and its first eight */
   const void *in[HN_CUDA_PARTS];
@@ -155,5 +158,13 @@ typedef struct hn_cuda_tensor {
   int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32; bytes in shared memory */
   float alpha, beta;
 } hn_cuda_tensor;
+
+/* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
+typedef struct hn_cuda_squeeze {
+  int pixels, c, pitch, squeezed;
+  int blocks, share, slice; /* of a cluster; pixels and channels of each (channels: a multiple of 8) */
+  int squeeze_act, excite_act;
+  float squeeze_alpha, squeeze_beta, excite_alpha, excite_beta;
+} hn_cuda_squeeze;
 
 #endif

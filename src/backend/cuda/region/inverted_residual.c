@@ -78,11 +78,6 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 /* ---- packing ---- */
 
-/* Element i of a constant; 0 of one that is not given. */
-static float constant_at(const hone_query *query, int port, int64_t i) {
-  return hn_cuda_given(query, port) ? hn_cuda_weight(query->in[port].constant, i) : 0;
-}
-
 static void pack_channel(const hone_query *query, const state *s, int channel, int at, char *blob) {
   const hn_region *r = &s->query.region;
   const hn_region_layout *l = &s->layout;
@@ -91,13 +86,16 @@ static void pack_channel(const hone_query *query, const state *s, int channel, i
   uint16_t *we = (uint16_t *)(void *)(blob + l->we), *wd = (uint16_t *)(void *)(blob + l->wd),
            *wp = (uint16_t *)(void *)(blob + l->wp);
   for (int i = 0; i < r->cin && r->expands; ++i)
-    we[at * l->x_row + i] = hn_cuda_half_of(held, constant_at(query, HN_REGION_EXPAND, (int64_t)channel * r->cin + i));
+    we[at * l->x_row + i] =
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_EXPAND, (int64_t)channel * r->cin + i));
   for (int i = 0; i < taps; ++i)
-    wd[i * r->chunk + at] = hn_cuda_half_of(held, constant_at(query, HN_REGION_DEPTHWISE, (int64_t)channel * taps + i));
+    wd[i * r->chunk + at] =
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_DEPTHWISE, (int64_t)channel * taps + i));
   for (int i = 0; i < r->cout && r->projects; ++i)
-    wp[i * l->e_row + at] = hn_cuda_half_of(held, constant_at(query, HN_REGION_PROJECT, (int64_t)i * r->hid + channel));
-  if (r->expands) ((float *)(void *)(blob + l->be))[at] = constant_at(query, HN_REGION_EXPAND_BIAS, channel);
-  ((float *)(void *)(blob + l->bd))[at] = constant_at(query, HN_REGION_DEPTHWISE_BIAS, channel);
+    wp[i * l->e_row + at] =
+        hn_cuda_half_of(held, hn_region_constant(query, HN_REGION_PROJECT, (int64_t)i * r->hid + channel));
+  if (r->expands) ((float *)(void *)(blob + l->be))[at] = hn_region_constant(query, HN_REGION_EXPAND_BIAS, channel);
+  ((float *)(void *)(blob + l->bd))[at] = hn_region_constant(query, HN_REGION_DEPTHWISE_BIAS, channel);
 }
 
 /* The projection's bias lies in the first chunk's blob; the others add nothing. */
@@ -110,7 +108,7 @@ static hone_status pack(const hone_query *query, void *to) {
   for (int c = 0; c < r->hid; ++c)
     pack_channel(query, &s, c, c % r->chunk, (char *)to + (size_t)(c / r->chunk) * (size_t)s.layout.blob);
   float *bias = (float *)(void *)((char *)to + s.layout.bp);
-  for (int i = 0; i < r->cout && r->projects; ++i) bias[i] = constant_at(query, HN_REGION_PROJECT_BIAS, i);
+  for (int i = 0; i < r->cout && r->projects; ++i) bias[i] = hn_region_constant(query, HN_REGION_PROJECT_BIAS, i);
   return HONE_OK;
 }
 

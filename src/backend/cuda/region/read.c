@@ -24,7 +24,7 @@ static void attrs_behind(const hone_query *query, const char *prefix, layer_attr
   out->attrs = (hone_attrs){count, out->items};
 }
 
-static const char *read_act(const hone_query *query, const char *prefix, hn_region_act *out) {
+const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out) {
   layer_attrs layer;
   attrs_behind(query, prefix, &layer);
   hone_query one = *query;
@@ -36,19 +36,18 @@ static const char *read_act(const hone_query *query, const char *prefix, hn_regi
   return isfinite(out->alpha) && isfinite(out->beta) ? NULL : "an activation's bound is not finite";
 }
 
-static bool is_number(hone_dtype dtype) { return dtype == HONE_F32 || dtype == HONE_F16 || dtype == HONE_BF16; }
+const char *hn_region_check_constant(const hone_query *query, int port, int rank) {
+  return hn_cuda_is_weight(query, port) && query->in[port].type.shape.rank == rank
+             ? NULL
+             : "weights or biases are not constant plain floats";
+}
 
-/* A constant of plain floats. */
-static const char *check_constant(const hone_query *query, int port, int rank) {
-  const hone_type *type = &query->in[port].type;
-  if (!(query->constant_mask >> port & 1)) return "weights or biases are not constant";
-  if (type->kind != HONE_TENSOR || !is_number(type->dtype) || type->format != HONE_PLAIN || type->shape.rank != rank)
-    return "weights or biases are not plain floats";
-  return NULL;
+float hn_region_constant(const hone_query *query, int port, int64_t i) {
+  return hn_cuda_given(query, port) ? hn_cuda_weight(query->in[port].constant, i) : 0;
 }
 
 static const char *check_pointwise(const hone_query *query, int port, int64_t outs, int64_t ins) {
-  HN_TRY_REASON(check_constant(query, port, 4));
+  HN_TRY_REASON(hn_region_check_constant(query, port, 4));
   const int64_t *dim = query->in[port].type.shape.dim;
   return dim[0] == outs && dim[1] == ins && dim[2] * dim[3] == 1 ? NULL : "a 1x1 convolution has other extents";
 }
@@ -60,7 +59,7 @@ static const char *check_weights(const hone_query *query, const hn_region *r) {
   for (int i = 0; i < 3; ++i) {
     const int port = HN_REGION_EXPAND_BIAS + 2 * i;
     if (!hn_cuda_given(query, port)) continue;
-    HN_TRY_REASON(check_constant(query, port, 1));
+    HN_TRY_REASON(hn_region_check_constant(query, port, 1));
     if (query->in[port].type.shape.dim[0] != channels[i]) return "a bias has another length";
   }
   return NULL;
@@ -94,7 +93,7 @@ const char *hn_region_read(const hone_query *query, hn_region_query *out) {
     return "it has another number of inputs or outputs";
   HN_TRY_REASON(hn_cuda_image_of(&query->in[HN_REGION_X], query->tactic->compute, &x));
   HN_TRY_REASON(hn_cuda_image_of(&query->out[0], query->tactic->compute, &y));
-  HN_TRY_REASON(check_constant(query, HN_REGION_DEPTHWISE, 4));
+  HN_TRY_REASON(hn_region_check_constant(query, HN_REGION_DEPTHWISE, 4));
   if (query->in[HN_REGION_X].type.shape.rank != 4) return "it has not two axes";
   const int64_t *w = query->in[HN_REGION_DEPTHWISE].type.shape.dim;
   if (w[0] < 1 || w[0] > 1 << 16 || w[1] != 1) return "the second layer is not depthwise";
@@ -111,6 +110,6 @@ const char *hn_region_read(const hone_query *query, hn_region_query *out) {
   }
   HN_TRY_REASON(read_window(query, &x, &y, r));
   HN_TRY_REASON(check_weights(query, r));
-  for (int i = 0; i < 3; ++i) HN_TRY_REASON(read_act(query, prefixes[i], &out->act[i]));
+  for (int i = 0; i < 3; ++i) HN_TRY_REASON(hn_region_read_act(query, prefixes[i], &out->act[i]));
   return NULL;
 }

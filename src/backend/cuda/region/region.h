@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* region.h - inverted residuals as one kernel: what its files share. Plain C on extents, but for the query. */
+/* region.h - several layers as one kernel: what the families share. Plain C on extents, but for the query. */
 #ifndef HN_BACKEND_CUDA_REGION_H
 #define HN_BACKEND_CUDA_REGION_H
 
@@ -29,7 +29,12 @@ typedef struct hn_region_query {
   hn_region_act act[3]; /* of the expansion, the depthwise convolution, the projection */
 } hn_region_query;
 
-/* The extents, or the reason why it is not taken. */
+/* The activation among the attributes that begin with prefix; a constant of plain floats; else why not. */
+const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out);
+const char *hn_region_check_constant(const hone_query *query, int port, int rank);
+/* Element i of a constant, 0 of one that is not given. */
+float hn_region_constant(const hone_query *query, int port, int64_t i);
+/* An inverted residual's extents, or the reason why it is not taken. */
 const char *hn_region_read(const hone_query *query, hn_region_query *out);
 
 /* Shared memory of a multiprocessor, and how many it has, as tiles are made for: 227 KB and 132 (H200). */

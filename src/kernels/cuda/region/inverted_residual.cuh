@@ -163,8 +163,8 @@ HN_DEVICE void hn_await(unsigned barrier, int phase) {
                "r"(phase)
                : "memory");
 }
-HN_DEVICE void hn_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-HN_DEVICE void hn_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+HN_DEVICE void hn_cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+HN_DEVICE void hn_cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
 HN_DEVICE unsigned hn_shared_of(unsigned at, int rank) { /* the same place in another block of the cluster */
   unsigned r;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(at), "r"(rank));
