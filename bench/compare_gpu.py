@@ -99,14 +99,14 @@ def tool(*arguments):
     return done.stdout
 
 
-def build(folder, model, batch, precision, images):
+def build(folder, model, batch, precision, images, level):
     """The engine's file and the seconds that its build took."""
     onnx, engine = folder / f"{model}_{batch}.onnx", folder / f"{model}_{batch}_{precision}.hone"
     if not onnx.exists():
         tool("zoo", model, "--batch", batch, "-o", onnx)
     formats = ["--inputIOFormats=fp16:hwc8"] if precision == "fp16" and images else []
     start = time.monotonic()
-    tool("build", onnx, "--device", "gpu", "--device-io", *FLAGS[precision], *formats, "-o", engine)
+    tool("build", onnx, "--device", "gpu", "--device-io", "--level", level, *FLAGS[precision], *formats, "-o", engine)
     return str(engine), time.monotonic() - start
 
 
@@ -196,7 +196,7 @@ def measure(folder, name, batch, precision, options):
     row = {"model": name, "batch": batch, "precision": precision}
     with torch.cuda.stream(stream):
         values = hone_inputs(name, batch)
-        engine, row["build_s"] = build(folder, name, batch, precision, images)
+        engine, row["build_s"] = build(folder, name, batch, precision, images, options.level)
         session = Hone(engine, stream.cuda_stream)
         for key, value in values.items():
             session.copy_in(key, value)
@@ -204,7 +204,7 @@ def measure(folder, name, batch, precision, options):
         stream.synchronize()
         names = outputs_of(engine)
         if precision != "f32" and not options.no_error:
-            exact = Hone(build(folder, name, batch, "f32", images)[0], stream.cuda_stream)
+            exact = Hone(build(folder, name, batch, "f32", images, options.level)[0], stream.cuda_stream)
             for key, value in values.items():
                 exact.copy_in(key, value)
             exact.enqueue()
@@ -231,6 +231,7 @@ def main():
     parser.add_argument("--cases", default="mobilenet_v2:1,resnet50:1,bert_base:1,vit_b_16:1,efficientnet_b0:1")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--level", type=int, default=3, help="tuning level of hone's builds")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--max-autotune", action="store_true")
     parser.add_argument("--f32", action="store_true")

@@ -31,11 +31,20 @@ foreach(source IN LISTS hone_cuda_kernels)
   endif()
   add_custom_command(OUTPUT ${binary}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-    COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo ${architectures}
+    COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
             -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
     DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMENT "nvcc ${name}.cu")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
   set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${binary})
+  list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
+endforeach()
+
+# Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin, ending with a zero.
+foreach(source ${hone_src}/kernels/cuda/region/lay_out.h ${hone_src}/kernels/cuda/region/inverted_residual.cuh)
+  get_filename_component(name ${source} NAME_WE)
+  set(binary ${source})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
+  set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${source})
   list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
 endforeach()
 

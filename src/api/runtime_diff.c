@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_diff.c - the report of two sessions that ran in turns: gathers their samples in the order of time. */
+#include "api/reports.h"
 #include "base/arguments.h"
 #include "report/diff.h"
 #include "run/session.h"
@@ -98,17 +99,11 @@ hone_status hone_report_diff(const hone_session *const *a, const hone_session *c
   HN_TRY(hn_argument_pointers(diag, "diff b", b, count, MOST_SESSIONS));
   hone_diff_options options;
   HN_TRY(take_options(diag, given, &options));
-  hn_arena arena;
-  hn_text text;
+  hn_report_making r;
   bool regressed = false;
-  hn_arena_init(&arena, a[0]->allocator);
-  hn_text_init(&text, a[0]->allocator);
-  hone_status status = make(a, b, count, &options, &arena, &text, &regressed, diag);
-  if (status == HONE_NO_MEMORY) (void)HN_FAIL_MEMORY(diag);
-  if (status == HONE_OK && !write(user, hn_text_string(&text), text.length))
-    status = HN_FAIL(diag, HONE_IO, "the report could not be written");
+  hn_report_begin(&r, a[0]->allocator, diag);
+  hone_status status = make(a, b, count, &options, &r.arena, &r.text, &regressed, diag);
+  status = hn_report_end(&r, status, write, user);
   if (status == HONE_OK) *out_regressed = regressed;
-  hn_text_deinit(&text);
-  hn_arena_deinit(&arena);
   return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_peaks.c - the report of peaks, for users: measures or finds measured roofs. */
+#include "api/reports.h"
 #include "base/arguments.h"
 #include "device/device.h"
 #include "report/peaks.h"
@@ -60,16 +61,7 @@ hone_status hone_report_peaks(hone_device *device, const hone_peaks_options *giv
   hone_peaks_options options;
   HN_TRY(take_options(diag, given, &options));
   if (!options.list && options.chip_count == 0) HN_GIVEN(diag, device);
-  const hn_allocator allocator = device ? device->allocator : hn_allocator_default();
-  hn_arena arena;
-  hn_text text;
-  hn_arena_init(&arena, allocator);
-  hn_text_init(&text, allocator);
-  hone_status status = make(device, &options, &arena, &text, diag);
-  if (status == HONE_NO_MEMORY) (void)HN_FAIL_MEMORY(diag);
-  if (status == HONE_OK && !write(user, hn_text_string(&text), text.length))
-    status = HN_FAIL(diag, HONE_IO, "the report could not be written");
-  hn_text_deinit(&text);
-  hn_arena_deinit(&arena);
-  return status;
+  hn_report_making r;
+  hn_report_begin(&r, device ? device->allocator : hn_allocator_default(), diag);
+  return hn_report_end(&r, make(device, &options, &r.arena, &r.text, diag), write, user);
 }

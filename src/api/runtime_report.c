@@ -10,30 +10,22 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-/* One report in the making: what was asked for, its memory, and where its text goes. */
-typedef struct report {
-  hone_report_options options;
-  hn_arena arena;
-  hn_text text;
-  hone_diagnostics *diag;
-} report;
-
-static void begin(report *r, hn_allocator allocator, hone_diagnostics *diag) {
+void hn_report_begin(hn_report_making *r, hn_allocator allocator, hone_diagnostics *diag) {
   hn_arena_init(&r->arena, allocator);
   hn_text_init(&r->text, allocator);
   r->diag = diag;
 }
 
-/* The same with options that may name one of the engine's schedules; end() is due after OK alone. */
-static hone_status begin_with(report *r, const hone_engine *engine, const hone_report_options *given,
+/* The same with options that may name one of the engine's schedules; hn_report_end() is due after OK alone. */
+static hone_status begin_with(hn_report_making *r, const hone_engine *engine, const hone_report_options *given,
                               hn_allocator allocator, hone_diagnostics *diag) {
   HN_TRY(hn_report_options_take(diag, given, &r->options));
   if (r->options.one_schedule) HN_TRY(hn_engine_check_schedule(engine, r->options.schedule, diag));
-  begin(r, allocator, diag);
+  hn_report_begin(r, allocator, diag);
   return HONE_OK;
 }
 
-static hone_status end(report *r, hone_status status, hone_write_fn write, void *user) {
+hone_status hn_report_end(hn_report_making *r, hone_status status, hone_write_fn write, void *user) {
   if (status == HONE_NO_MEMORY) (void)HN_FAIL_MEMORY(r->diag);
   if (status == HONE_OK && !write(user, hn_text_string(&r->text), r->text.length))
     status = HN_FAIL(r->diag, HONE_IO, "the report could not be written");
@@ -75,7 +67,7 @@ hone_status hn_session_profile(const hone_session *session, const hone_report_op
   return HONE_OK;
 }
 
-static hone_status make_profile(report *r, const hone_session *session) {
+static hone_status make_profile(hn_report_making *r, const hone_session *session) {
   hn_trace trace;
   hn_profile_input input;
   HN_TRY(hn_session_profile(session, &r->options, &r->arena, &trace, &input, r->diag));
@@ -86,27 +78,27 @@ hone_status hone_report_profile(const hone_session *session, const hone_report_o
                                 void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, session);
   HN_GIVEN(diag, write);
-  report r;
+  hn_report_making r;
   HN_TRY(begin_with(&r, session->engine, given, session->allocator, diag));
-  return end(&r, make_profile(&r, session), write, user);
+  return hn_report_end(&r, make_profile(&r, session), write, user);
 }
 
 hone_status hone_report_engine(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, write);
-  report r;
+  hn_report_making r;
   HN_TRY(begin_with(&r, engine, given, engine->allocator, diag));
-  return end(&r, hn_report_engine(engine->schedules, &r.options, &r.arena, &r.text), write, user);
+  return hn_report_end(&r, hn_report_engine(engine->schedules, &r.options, &r.arena, &r.text), write, user);
 }
 
 hone_status hone_report_memory(const hone_engine *engine, const hone_report_options *given, hone_write_fn write,
                                void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, write);
-  report r;
+  hn_report_making r;
   HN_TRY(begin_with(&r, engine, given, engine->allocator, diag));
-  return end(&r, hn_report_memory(engine->schedules, &r.options, &r.arena, &r.text, diag), write, user);
+  return hn_report_end(&r, hn_report_memory(engine->schedules, &r.options, &r.arena, &r.text, diag), write, user);
 }
 
 void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
@@ -156,7 +148,7 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
   HN_GIVEN(diag, write);
   if (!engine && !ledger_path)
     return HN_FAIL(diag, HONE_INVALID, "%s: engine and ledger_path are NULL; one must be given", __func__);
-  report r;
+  hn_report_making r;
   HN_TRY(hn_report_options_take(diag, given, &r.options));
   if (!ledger_path && !engine->ledger)
     return HN_FAIL(diag, HONE_INVALID, "the engine was loaded from a file: its ledger is the file beside it");
@@ -165,12 +157,12 @@ hone_status hone_report_explain(const hone_engine *engine, const char *ledger_pa
   if (ledger_path) HN_TRY(hn_file_read(diag, allocator, ledger_path, &blob));
   const char *text = ledger_path ? (const char *)blob.data : engine->ledger;
   const size_t length = ledger_path ? blob.bytes : strlen(engine->ledger);
-  begin(&r, allocator, diag);
+  hn_report_begin(&r, allocator, diag);
   const hone_status status = hn_report_explain(ledger_path ? ledger_path : "the ledger", text, length,
                                                ledger_path && engine ? engine->schedules->content_hash : 0, &r.options,
                                                &r.arena, &r.text, diag);
   hn_blob_close(&blob);
-  return end(&r, status, write, user);
+  return hn_report_end(&r, status, write, user);
 }
 
 /* ---- numbers for programs ---- */

@@ -14,8 +14,8 @@ typedef struct maker {
   hone_report_options report;
   const hone_engine *engine;
   const hone_session *session;
-  hn_arena arena;
-  hn_text out, plot;
+  hn_report_making making;
+  hn_text plot;
   hone_diagnostics *diag;
   hn_chips chips;
   hn_json_writer json;
@@ -43,12 +43,12 @@ static void write_one(maker *m, const hn_roofline *roofline, const hn_roof_set *
   if (m->report.json && roofline)
     hn_roofline_put(roofline, &m->json);
   else if (roofline)
-    hn_roofline_write(roofline, &m->report, &m->arena, &m->out);
+    hn_roofline_write(roofline, &m->report, &m->making.arena, &m->making.text);
   if (m->report.json && !roofline) hn_json_put_text(&m->json, m->options.chip_count ? "chip" : "device", set->name);
   if (m->options.what_if && m->report.json) hn_what_if_put(set, m->formula_type, &m->json);
   if (m->options.what_if && !m->report.json) {
-    if (roofline) hn_text_add(&m->out, "\n");
-    hn_what_if_write(set, m->formula_type, &m->report, &m->arena, &m->out);
+    if (roofline) hn_text_add(&m->making.text, "\n");
+    hn_what_if_write(set, m->formula_type, &m->report, &m->making.arena, &m->making.text);
   }
   if (m->report.json) hn_json_close(&m->json, '}');
 }
@@ -58,7 +58,7 @@ static hone_status find_theory(maker *m, const hone_facts *facts, double *theory
   const hn_peaks_input input = {.facts = facts,
                                 .chip = facts->host_memory ? NULL : hn_chips_find(&m->chips, facts->name)};
   hn_text terms;
-  hn_text_init(&terms, m->arena.allocator);
+  hn_text_init(&terms, m->making.arena.allocator);
   for (int r = 0; r < HONE_ROOF_COUNT; ++r) theory[r] = hn_peaks_theory(&input, (hone_roof)r, &terms);
   const bool failed = terms.failed;
   hn_text_deinit(&terms);
@@ -71,11 +71,11 @@ static hone_status make_measured(maker *m) {
   hn_profile_input input;
   hn_profile *profile;
   hn_roofline roofline;
-  HN_TRY(hn_session_profile(m->session, &m->report, &m->arena, &trace, &input, m->diag));
-  HN_TRY(hn_profile_gather(&input, &m->report, &m->arena, &profile));
+  HN_TRY(hn_session_profile(m->session, &m->report, &m->making.arena, &trace, &input, m->diag));
+  HN_TRY(hn_profile_gather(&input, &m->report, &m->making.arena, &profile));
   HN_TRY(find_theory(m, input.facts, theory));
-  HN_TRY(hn_roofline_measured(profile, theory, &m->arena, &roofline));
-  if (m->options.svg_path) HN_TRY(hn_roofline_plot(&roofline, &m->arena, &m->plot));
+  HN_TRY(hn_roofline_measured(profile, theory, &m->making.arena, &roofline));
+  if (m->options.svg_path) HN_TRY(hn_roofline_plot(&roofline, &m->making.arena, &m->plot));
   write_one(m, &roofline, &roofline.roofs);
   return HONE_OK;
 }
@@ -98,22 +98,23 @@ static hone_status make_on_paper(maker *m, const hn_chip *chip) {
     return HONE_OK;
   }
   const hn_plan *plan = m->engine->schedules->plans[m->options.one_schedule ? m->options.schedule : 0];
-  hone_shape *opt = HN_NEW(&m->arena, hone_shape, plan->input_count + 1);
-  int64_t *symbols = HN_NEW(&m->arena, int64_t, plan->dims.symbol_count + 1);
+  hone_shape *opt = HN_NEW(&m->making.arena, hone_shape, plan->input_count + 1);
+  int64_t *symbols = HN_NEW(&m->making.arena, int64_t, plan->dims.symbol_count + 1);
   if (!opt || !symbols) return HONE_NO_MEMORY;
   for (int i = 0; i < plan->input_count; ++i) opt[i] = plan->inputs[i].opt;
   HN_TRY(hn_plan_bind_symbols(plan, opt, symbols, m->diag));
-  HN_TRY(hn_roofline_on_paper(m->engine->schedules->name, plan, symbols, chip, m->options.type, &m->arena, &roofline));
-  if (m->options.svg_path) HN_TRY(hn_roofline_plot(&roofline, &m->arena, &m->plot));
+  HN_TRY(hn_roofline_on_paper(m->engine->schedules->name, plan, symbols, chip, m->options.type, &m->making.arena,
+                              &roofline));
+  if (m->options.svg_path) HN_TRY(hn_roofline_plot(&roofline, &m->making.arena, &m->plot));
   write_one(m, &roofline, &roofline.roofs);
   return HONE_OK;
 }
 
 static hone_status make(maker *m) {
   const hone_roofline_options *options = &m->options;
-  HN_TRY(hn_chips_open(&m->arena, m->diag, options->chip_file, &m->chips));
+  HN_TRY(hn_chips_open(&m->making.arena, m->diag, options->chip_file, &m->chips));
   m->formula_type = options->type == HONE_NONE ? HONE_F32 : options->type;
-  hn_json_begin(&m->json, &m->out);
+  hn_json_begin(&m->json, &m->making.text);
   if (options->chip_count == 0) {
     HN_TRY(m->session ? make_measured(m) : make_of_device(m));
   } else if (m->report.json) {
@@ -122,12 +123,12 @@ static hone_status make(maker *m) {
   for (int i = 0; i < options->chip_count; ++i) {
     const hn_chip *chip;
     HN_TRY(hn_chips_named(&m->chips, options->chips[i], m->diag, &chip));
-    if (i > 0 && !m->report.json) hn_text_add(&m->out, "\n");
+    if (i > 0 && !m->report.json) hn_text_add(&m->making.text, "\n");
     HN_TRY(make_on_paper(m, chip));
   }
   if (options->chip_count > 0 && m->report.json) hn_json_close(&m->json, ']');
-  if (m->report.json) hn_text_add(&m->out, "\n");
-  if (m->out.failed || m->plot.failed) return HONE_NO_MEMORY;
+  if (m->report.json) hn_text_add(&m->making.text, "\n");
+  if (m->making.text.failed || m->plot.failed) return HONE_NO_MEMORY;
   if (!options->svg_path) return HONE_OK;
   return hn_file_replace(m->diag, options->svg_path, hn_text_string(&m->plot), m->plot.length);
 }
@@ -160,15 +161,9 @@ hone_status hone_report_roofline(const hone_engine *engine, const hone_session *
                                    .one_schedule = m.options.one_schedule,
                                    .schedule = m.options.schedule};
   const hn_allocator allocator = m.engine ? m.engine->allocator : hn_allocator_default();
-  hn_arena_init(&m.arena, allocator);
-  hn_text_init(&m.out, allocator);
+  hn_report_begin(&m.making, allocator, diag);
   hn_text_init(&m.plot, allocator);
-  hone_status status = make(&m);
-  if (status == HONE_NO_MEMORY) (void)HN_FAIL_MEMORY(diag);
-  if (status == HONE_OK && !write(user, hn_text_string(&m.out), m.out.length))
-    status = HN_FAIL(diag, HONE_IO, "the report could not be written");
+  const hone_status status = hn_report_end(&m.making, make(&m), write, user);
   hn_text_deinit(&m.plot);
-  hn_text_deinit(&m.out);
-  hn_arena_deinit(&m.arena);
   return status;
 }

@@ -80,6 +80,18 @@ static hone_status make_both(hn_match *match) {
   return bind_bias(match, "p", "wp", "bp");
 }
 
+/* ---- squeeze and excite ---- */
+
+static const char *when_excites(const hn_match *match) {
+  HN_TRY_REASON(check_pointwise(match, "s", "ws", false));
+  return check_pointwise(match, "e", "we", false);
+}
+
+static hone_status make_excites(hn_match *match) {
+  HN_TRY(bind_bias(match, "s", "ws", "bs"));
+  return bind_bias(match, "e", "we", "be");
+}
+
 /* ---- pools behind convolutions ---- */
 
 static const char *when_pools(const hn_match *match) { return check_layer(match, "c", "w", false); }
@@ -122,6 +134,13 @@ const hn_rewrite hn_rules_regions[] = {
            DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp)", projects),
     REGION("separable_added", "p:conv[group=1](" FILTER("x") ", wp:const, bp:const, r)",
            DEPTHWISE_ATTRS ", " ACTIVATION("project", "p") "](x, _, _, wd, bd, wp, bp, r)", projects),
+    {.name = "squeeze_excite",
+     .find = "mul(e:conv[group=1](s:conv[group=1](global_average_pool(x), ws:const, ...), we:const, ...), x)",
+     .put = "squeeze_excite[" ACTIVATION("squeeze", "s") ", " ACTIVATION("excite", "e") "](x, ws, bs, we, be)",
+     .when = when_excites,
+     .make = make_excites,
+     .fuses = true,
+     .why = "four layers, three of them on one pixel, take as long as it takes to begin them"},
     POOL("max_pool_into_conv", "max_pool", "max", ""),
     POOL("average_pool_into_conv", "average_pool", "average", "pool_count_include_pad=p.count_include_pad, "),
     {0}};

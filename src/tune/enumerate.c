@@ -16,6 +16,7 @@ bool hn_candidate_waits(const hn_choices *choices, const hn_choice *choice, cons
   if (choices->devices[candidate->device]->facts.host_memory == choice->on_host) return false;
   for (int k = 0; k < choice->candidate_count; ++k)
     if (hn_candidate_usable(&choice->candidates[k]) &&
+        !(choice->widened && hn_candidate_is_narrow(&choice->candidates[k])) && /* those may not run then */
         choices->devices[choice->candidates[k].device]->facts.host_memory == choice->on_host)
       return true;
   return false;

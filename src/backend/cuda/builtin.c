@@ -18,9 +18,7 @@ static const struct {
 #include "backend/cuda/builtins.inc"
 };
 
-/* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
- */
-static void lift_limits(const hone_unit *unit, CUfunction function) {
+void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function) {
   const hn_cuda_driver_api *api = &unit->driver->api;
   int most = 0, fixed = 0;
   if (api->cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, unit->device) ==
@@ -40,7 +38,7 @@ hone_status hn_cuda_load_builtins(hone_unit *unit, hone_diagnostics *diag) {
     status = hn_cuda_check(
         unit, diag, api->cuModuleGetFunction(&unit->builtins[k], unit->modules[kernels[k].file], kernels[k].name),
         kernels[k].name);
-    if (status == HONE_OK) lift_limits(unit, unit->builtins[k]);
+    if (status == HONE_OK) hn_cuda_lift_limits(unit, unit->builtins[k]);
   }
   return status;
 }
@@ -50,8 +48,8 @@ void hn_cuda_unload_builtins(hone_unit *unit) {
     if (unit->modules[f]) (void)unit->driver->api.cuModuleUnload(unit->modules[f]);
 }
 
-hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
-                                  void **arguments) {
+hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, const hn_cuda_shape *shape,
+                                    void **arguments) {
   const hone_unit *unit = stream->unit;
   const hn_cuda_grid grid = shape->grid;
   CUlaunchAttribute attributes[2];
@@ -74,8 +72,13 @@ hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, c
                                  .hStream = stream->stream,
                                  .attrs = attributes,
                                  .numAttrs = count};
-  const CUresult result = unit->driver->api.cuLaunchKernelEx(&config, unit->builtins[kernel], arguments, NULL);
+  const CUresult result = unit->driver->api.cuLaunchKernelEx(&config, function, arguments, NULL);
   return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
+}
+
+hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
+                                  void **arguments) {
+  return hn_cuda_launch_function(stream, stream->unit->builtins[kernel], shape, arguments);
 }
 
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,

@@ -172,6 +172,11 @@ typedef struct hn_cuda_image {
 const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out);
 bool hn_cuda_plain_of(const hone_fact *fact, hone_dtype dtype);
 
+/* ---- constants that pack reads (weights.c) ---- */
+bool hn_cuda_is_weight(const hone_query *query, int input); /* plain, in f32, f16 or bf16 */
+float hn_cuda_weight(const hone_tensor *constant, int64_t i);
+uint16_t hn_cuda_half_of(hone_dtype held, float value); /* f16 or bf16, to the nearest, ties to even */
+
 /* ---- backend entries (stream.c) ---- */
 hone_status hn_cuda_stream(hone_unit *unit, int mark_count, hone_stream **out);
 hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_stream **out);
@@ -200,6 +205,11 @@ typedef struct hn_cuda_shape {
 } hn_cuda_shape;
 hone_status hn_cuda_launch_shaped(hone_stream *stream, hn_cuda_builtin kernel, const hn_cuda_shape *shape,
                                   void **arguments);
+hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, const hn_cuda_shape *shape,
+                                    void **arguments);
+/* All of a multiprocessor's shared memory and clusters of sixteen are allowed; a launch that asks for too much fails.
+ */
+void hn_cuda_lift_limits(const hone_unit *unit, CUfunction function);
 /* An empty grid launches nothing. */
 hone_status hn_cuda_launch(hone_stream *stream, hn_cuda_builtin kernel, hn_cuda_grid grid, unsigned threads,
                            void **arguments);
@@ -221,6 +231,7 @@ typedef struct hn_cuda_kernel {
   hn_cuda_places places; /* planned, the rest made */
   CUfunction function;
   unsigned blocks;
+  bool dependent; /* it may begin before the kernel in front of it ends */
 } hn_cuda_kernel;
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag);

@@ -47,13 +47,99 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
-/* Attention: see attention.cu. Steps in floats; columns of the mask are dense. */
+/* Windows over images with their channels last, a thread eight channels of neighbouring pixels: of `tiles` in a row,
+ * `lines` in an image. */
+
+/* Rows held in halves: scale and bias may be read before the wait when `early`. */
+typedef struct hn_cuda_rows {
+  unsigned rows;
+  int length, early;
+  float epsilon;
+} hn_cuda_rows;
+
+/* y[o, i, :] = x[o, indices[i], :], in words of `inner` a row; x has `length` rows for each o. */
+typedef struct hn_cuda_gather {
+  unsigned words; /* of y */
+  int length, inner, count;
+} hn_cuda_gather;
+
+/* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
+typedef struct hn_cuda_image_window {
+  hn_cuda_window window;
+  int pitch, tiles, lines;
+  unsigned threads; /* that have work */
+  int act;          /* an hn_activation */
+  float alpha, beta;
+} hn_cuda_image_window;
+
+/* Images of c channels as one pixel each; parts: blocks that share an image. */
+enum { HN_CUDA_POOL_PARTS = 16 };
+typedef struct hn_cuda_global_pool {
+  int pixels, pitch, c, y_pitch, parts;
+  float scale;
+} hn_cuda_global_pool;
+
+/* Channels of all inputs, one after the other, to those of all outputs: f is read at first + (f % groups) * (total /
+ * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
+enum { HN_CUDA_PARTS = 24 };
+typedef struct hn_cuda_channels {
+  int ins, outs, first, groups, total, pixels; /* pixels: of an image */
+  unsigned eights, count; /* eights of channels of a pixel, over all outputs; threads that have work */
+  int in_begin[HN_CUDA_PARTS + 1], in_pitch[HN_CUDA_PARTS];
+  int out_begin[HN_CUDA_PARTS + 1], out_eight[HN_CUDA_PARTS + 1]; /* its first channel, and its first eight */
+  const void *in[HN_CUDA_PARTS];
+  void *out[HN_CUDA_PARTS];
+} hn_cuda_channels;
+
+/* conv_transpose whose windows lie side by side: rows (pixels of x) times columns (taps x channels of y). depth: of
+ * packed rows, a multiple of 32. */
+typedef struct hn_cuda_spread {
+  int rows, columns, depth, pitch;                /* pitch: of x */
+  int c, y_pitch, in_h, in_w, kernel_h, kernel_w; /* c, y_pitch: of y */
+  int act;
+  float alpha, beta;
+} hn_cuda_spread;
+
+/* Resampling along two axes; scale is out / in before out was rounded. Words as ONNX has them. */
+enum {
+  HN_CUDA_HALF_PIXEL,
+  HN_CUDA_HALF_PIXEL_SYMMETRIC,
+  HN_CUDA_PYTORCH_HALF_PIXEL,
+  HN_CUDA_ASYMMETRIC,
+  HN_CUDA_ALIGN_CORNERS,
+  HN_CUDA_TF_HALF_PIXEL
+};
+enum { HN_CUDA_PREFER_FLOOR, HN_CUDA_PREFER_CEIL, HN_CUDA_FLOOR, HN_CUDA_CEIL };
+typedef struct hn_cuda_resize_axis {
+  int in, out, active; /* active 0: copied as it is */
+  double scale;
+} hn_cuda_resize_axis;
+typedef struct hn_cuda_resize {
+  hn_cuda_resize_axis h, w;
+  int is_linear, transform, rounding;
+  int eights;     /* of channels; plain: 1 */
+  unsigned count; /* threads that have work */
+} hn_cuda_resize;
+
+/* Attention: see attention.cu and attention_half.cuh. Steps in elements; columns of the mask are dense. */
 typedef struct hn_cuda_attention {
   int heads, group, q_len, kv_len, size, v_size, is_causal, vectors;
   float scale;
   long long q_batch, q_head, q_row, k_batch, k_head, k_row, v_batch, v_head, v_row, y_batch, y_head, y_row;
   long long mask_batch, mask_head, mask_row;
 } hn_cuda_attention;
+
+/* Recurrent layers: see rnn.cuh. Steps in elements; packed are the state's weights, those of the inputs and the biases,
+ * of each direction. */
+typedef struct hn_cuda_rnn {
+  int time, batch, input, hidden, gates, is_reverse;
+  int blocks, units;      /* of a cluster; of a block */
+  int x_groups, h_groups; /* of 128 columns: a lane's four */
+  int keeps_w, keeps_r;   /* in shared memory: weights that do not stay in registers, and fit */
+  int wants_y;            /* beside the last state */
+  long long w_at, bias_at, direction_floats;
+  long long x_step, x_batch, y_step, y_batch, y_direction, state_batch, state_direction;
+} hn_cuda_rnn;
 
 /* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16). */
 typedef struct hn_cuda_product_args {
@@ -72,5 +158,13 @@ typedef struct hn_cuda_tensor {
   int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32; bytes in shared memory */
   float alpha, beta;
 } hn_cuda_tensor;
+
+/* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */
+typedef struct hn_cuda_squeeze {
+  int pixels, c, pitch, squeezed;
+  int blocks, share, slice; /* of a cluster; pixels and channels of each (channels: a multiple of 8) */
+  int squeeze_act, excite_act;
+  float squeeze_alpha, squeeze_beta, excite_alpha, excite_beta;
+} hn_cuda_squeeze;
 
 #endif

@@ -162,6 +162,11 @@ static void test_text(void **state) {
   assert_true(hn_cuda_generate("add(x0,x1)", &p, types, source, sizeof source, &per_thread));
   assert_non_null(strstr(source, "hn_places s"));
   assert_false(hn_cuda_generate("add(x0,x1)", &p, types, source, 100, &per_thread));
+  static const char *const halves[] = {"f16", "f16", "f16"}, *const mixed[] = {"f16", "float", "f16"};
+  assert_true(hn_cuda_generate("add(x0,x1)", &p, halves, source, sizeof source, &per_thread));
+  assert_int_equal(per_thread, 8);
+  assert_true(hn_cuda_generate("add(x0,x1)", &p, mixed, source, sizeof source, &per_thread));
+  assert_int_equal(per_thread, 1);
 }
 
 static void test_compiles(void **state) {
@@ -176,14 +181,17 @@ static void test_compiles(void **state) {
   const hone_shape one = shape_of(0, 0, 0, 0);
   const hn_cuda_places ways[] = {place2(full, full, full), place2(full, one, full), place2(full, row, full),
                                  place2(middle, row, full)};
-  static const char *const types[][3] = {
-      {"float", "float", "float"}, {"float", "unsigned char", "float"}, {"float", "float", "unsigned char"}};
+  static const char *const types[][3] = {{"float", "float", "float"},         {"float", "unsigned char", "float"},
+                                         {"float", "float", "unsigned char"}, {"f16", "f16", "f16"},
+                                         {"bf16", "float", "bf16"},           {"bf16", "f16", "unsigned char"}};
   static const char *const targets[] = {"--gpu-architecture=sm_80", "--gpu-architecture=sm_90"};
   int per_thread;
   all_operations(text, sizeof text);
   for (int w = 0; w < 4; ++w)
-    for (int t = 0; t < 3; ++t) {
-      assert_true(hn_cuda_generate(text, &ways[w], types[t], source, sizeof source, &per_thread));
+    for (int t = 0; t < 6; ++t) {
+      hn_cuda_places places = ways[w];
+      if (t > 2 && w % 2) places.pitch = 8, places.channels = 5;
+      assert_true(hn_cuda_generate(text, &places, types[t], source, sizeof source, &per_thread));
       compile(&c, source, targets[(w + t) % 2]);
     }
   static const char *const words[2] = {"long long", "long long"};

@@ -3,7 +3,7 @@
 #include "unit/ops/op_case.h"
 
 extern const hone_op hn_op_conv, hn_op_conv_transpose, hn_op_max_pool, hn_op_average_pool, hn_op_gemm, hn_op_matmul,
-    hn_op_linear, hn_op_global_average_pool, hn_op_conv_pool, hn_op_inverted_residual;
+    hn_op_linear, hn_op_global_average_pool, hn_op_conv_pool, hn_op_inverted_residual, hn_op_squeeze_excite;
 
 static const op_infer_row infer_rows[] = {
     {"no pads", &hn_op_conv, "f32[1,3,8,8] f32[4,3,3,3]", {{0}}, HONE_OK, "f32[1,4,6,6]"},
@@ -120,6 +120,19 @@ static const op_infer_row infer_rows[] = {
      {{0}},
      HONE_MALFORMED,
      ""},
+    {"squeeze_excite",
+     &hn_op_squeeze_excite,
+     "f32[N,8,9,7] f32[2,8,1,1] f32[2] f32[8,2,1,1]",
+     {OP_TEXT("excite_act", "sigmoid")},
+     HONE_OK,
+     "f32[N,8,9,7]"},
+    {"squeeze_excite, other channels than there are",
+     &hn_op_squeeze_excite,
+     "f32[1,8,9,7] f32[2,8,1,1] - f32[4,2,1,1]",
+     {{0}},
+     HONE_MALFORMED,
+     ""},
+    {"squeeze_excite of a vector", &hn_op_squeeze_excite, "f32[1,8] f32[2,8] - f32[8,2]", {{0}}, HONE_MALFORMED, ""},
 };
 
 static const op_eval_row eval_rows[] = {
@@ -228,6 +241,14 @@ static const op_eval_row eval_rows[] = {
      {{1, 2}, {1, 0, 0, 1, 1, 1}, {0, 0, 100}},
      0,
      {1, 2, 103},
+     0},
+    {"squeeze_excite: means 2 and 6, their sum, one and three of it",
+     &hn_op_squeeze_excite,
+     "f32[1,2,2] f32[1,2,1] - f32[2,1,1] f32[2]",
+     {OP_TEXT("squeeze_act", "relu")},
+     {{1, 3, 5, 7}, {1, 1}, {0}, {1, 3}, {0, 1}},
+     0,
+     {8, 24, 125, 175},
      0},
 };
 

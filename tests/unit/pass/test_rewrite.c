@@ -45,6 +45,7 @@ static const struct guess {
     {.name = "w", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
     {.name = "w", .dtype = HONE_F32, .rank = 2, .dims = {4, 4}, .constant = true},
     {.name = "we", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
+    {.name = "ws", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
     {.name = "wd", .dtype = HONE_F32, .rank = 4, .dims = {4, 1, 3, 3}, .constant = true},
     {.name = "wp", .dtype = HONE_F32, .rank = 4, .dims = {4, 4, 1, 1}, .constant = true},
     {.name = "bp", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true},

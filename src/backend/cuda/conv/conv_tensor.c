@@ -70,7 +70,7 @@ static hone_status pack(const hone_query *query, void *to) {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
         packed.rows[row * packed.pitch + tap * p.tap_pitch + c] =
-            hn_cuda_narrow(query->tactic->compute, hn_cuda_constant_at(w, (row * channels + c) * taps + tap));
+            hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(w, (row * channels + c) * taps + tap));
   return HONE_OK;
 }
 

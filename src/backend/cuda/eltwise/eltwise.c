@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eltwise.c - elementwise operators and moves by generated kernels: f32 and bool with broadcasting; transposes and
- * copies of any element of 1, 2, 4 or 8 bytes. */
+/* eltwise.c - elementwise operators and moves by generated kernels: f32, halves (plain or with the channels last) and
+ * bool with broadcasting; transposes and copies of any element of 1, 2, 4 or 8 bytes. */
 #include "backend/cuda/cuda.h"
 
 typedef struct state {
@@ -18,28 +18,69 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 /* ---- elementwise ---- */
 
 static const char *number_type(hone_dtype dtype) {
-  return dtype == HONE_F32 ? "float" : dtype == HONE_BOOL ? "unsigned char" : NULL;
+  switch (dtype) {
+  case HONE_F32: return "float";
+  case HONE_F16: return "f16";
+  case HONE_BF16: return "bf16";
+  case HONE_BOOL: return "unsigned char";
+  default: return NULL;
+  }
+}
+
+/* The strides of an input along the output's axes, 0 where it is broadcast. */
+static void strides_of(const hone_type *type, int rank, int64_t *out) {
+  const hone_shape *shape = &type->shape;
+  const bool last = type->format == HONE_NHWC;
+  int64_t own[HONE_MAX_RANK], step = last ? (shape->dim[1] + 7) / 8 * 8 : 1;
+  for (int i = shape->rank - 1; i >= 0; --i) {
+    const bool channel = last && i == 1;
+    own[i] = channel ? 1 : step;
+    if (!channel) step *= shape->dim[i];
+  }
+  for (int d = 0; d < rank; ++d) {
+    const int i = d + shape->rank - rank;
+    out[d] = i < 0 || shape->dim[i] == 1 ? 0 : own[i];
+  }
+}
+
+/* As the output's elements lie: channels last are walked last, with their tail. */
+static void walk_last(hone_shape *out, int64_t (*strides)[HONE_MAX_RANK], int in_count, hn_cuda_places *places) {
+  const int last = out->rank - 1, channels = (int)out->dim[1], pitch = (channels + 7) / 8 * 8;
+  for (int d = 1; d < last; ++d) out->dim[d] = out->dim[d + 1];
+  out->dim[last] = pitch;
+  for (int k = 0; k < in_count; ++k) {
+    const int64_t channel = strides[k][1];
+    for (int d = 1; d < last; ++d) strides[k][d] = strides[k][d + 1];
+    strides[k][last] = channel;
+  }
+  if (pitch > channels) places->pitch = pitch, places->channels = channels;
 }
 
 static const char *plan_elementwise(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  int64_t strides[HN_CUDA_INPUTS][HONE_MAX_RANK];
+  int64_t strides[HN_CUDA_INPUTS][HONE_MAX_RANK] = {{0}};
+  const hone_type *out = &query->out[0].type;
+  const bool is_plain = query->tactic->storages[0].in == HONE_PLAIN;
   if (query->in_count < 1 || query->in_count > HN_CUDA_INPUTS || query->out_count != 1)
     return "more inputs than a kernel takes, or another number of outputs than 1";
-  for (int i = 0; i < query->in_count; ++i) {
-    const hone_type *type = &query->in[i].type;
+  hone_shape shape = out->shape;
+  for (int i = 0; i <= query->in_count; ++i) {
+    const hone_type *type = i < query->in_count ? &query->in[i].type : out;
     if (type->kind != HONE_TENSOR) return "an optional input is absent";
     s->types[i] = number_type(type->dtype);
-    if (!s->types[i] || type->format != HONE_PLAIN) return "an input is not plain f32 or bool";
-    hn_cuda_broadcast(&type->shape, &query->out[0].type.shape, strides[i]);
+    if (!s->types[i]) return "it is neither floats nor bool";
+    if (is_plain && type->format != HONE_PLAIN) return "it is not plain";
+    if (type->format != HONE_PLAIN && type->format != HONE_NHWC) return "it has another format";
+    if (i < query->in_count) strides_of(type, shape.rank, strides[i]);
   }
-  const hone_type *out = &query->out[0].type;
-  s->types[query->in_count] = number_type(out->dtype);
-  if (!s->types[query->in_count] || out->format != HONE_PLAIN) return "the output is not plain f32 or bool";
+  if (!is_plain && out->dtype == HONE_BOOL) return "what is rounded compares otherwise";
+  hn_cuda_places tail = {0};
+  if (out->format == HONE_NHWC) walk_last(&shape, strides, query->in_count, &tail);
   needs->state = sizeof *s;
-  return hn_cuda_place(&out->shape, query->in_count, (const int64_t(*)[HONE_MAX_RANK])strides, &s->kernel.places)
-             ? NULL
-             : "more elements than 30 bits count";
+  if (!hn_cuda_place(&shape, query->in_count, (const int64_t(*)[HONE_MAX_RANK])strides, &s->kernel.places))
+    return "more elements than 30 bits count";
+  s->kernel.places.pitch = tail.pitch, s->kernel.places.channels = tail.channels;
+  return NULL;
 }
 
 static hone_status prepare_elementwise(hone_unit *unit, const hone_query *query, void *state_memory,
@@ -115,13 +156,27 @@ const hone_tactic hn_tactics_cuda_eltwise[] = {
     {sizeof(hone_tactic), .name = "cuda.elementwise.f32", .version = 1, .op = "*elementwise", .isa = HN_CUDA_NVRTC,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_elementwise,
      .prepare = prepare_elementwise, .launch = launch, .library = "NVRTC"},
+    {sizeof(hone_tactic), .name = "cuda.elementwise.half", .version = 1, .op = "*elementwise",
+     .isa = HN_CUDA_NVRTC | HN_CUDA_SM80,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC},
+                  {HONE_F16_PLAIN, HONE_F16_PLAIN},
+                  {HONE_BF16_NHWC, HONE_BF16_NHWC},
+                  {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_elementwise, .prepare = prepare_elementwise, .launch = launch, .library = "NVRTC"},
     {sizeof(hone_tactic), .name = "cuda.transpose", .version = 1, .op = "transpose", .isa = HN_CUDA_NVRTC,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_move, .prepare = prepare_move,
-     .launch = launch, .library = "NVRTC", .kernel = &(const move_kernel){.transposes = true}},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_move, .prepare = prepare_move, .launch = launch, .library = "NVRTC",
+     .kernel = &(const move_kernel){.transposes = true}},
     {sizeof(hone_tactic), .name = "cuda.copy.identity", .version = 1, .op = "identity", .isa = HN_CUDA_NVRTC,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_move, .prepare = prepare_move,
-     .launch = launch, .library = "NVRTC", .kernel = &(const move_kernel){.transposes = false}},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_move, .prepare = prepare_move, .launch = launch, .library = "NVRTC",
+     .kernel = &(const move_kernel){.transposes = false}},
     {sizeof(hone_tactic), .name = "cuda.copy.view", .version = 1, .op = "view", .isa = HN_CUDA_NVRTC,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_move, .prepare = prepare_move,
-     .launch = launch, .library = "NVRTC", .kernel = &(const move_kernel){.transposes = false}},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_move, .prepare = prepare_move, .launch = launch, .library = "NVRTC",
+     .kernel = &(const move_kernel){.transposes = false}},
     {0}};

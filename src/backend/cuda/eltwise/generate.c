@@ -72,6 +72,37 @@ static const char prelude[] =
     "F e_shift_left(float a, float b) { return (float)((long long)a << ((long long)b & 63)); }\n"
     "F e_shift_right(float a, float b) { return (float)((long long)a >> ((long long)b & 63)); }\n";
 
+/* Written out, so that no header of CUDA's is needed at run time. The kernel before may still run when these begin. */
+static const char halves_prelude[] =
+    "struct f16 { unsigned short bits; };\n"
+    "struct bf16 { unsigned short bits; };\n"
+    "F wide(f16 v) { float r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(v.bits)); return r; }\n"
+    "F wide(bf16 v) { return __uint_as_float((unsigned)v.bits << 16); }\n"
+    "F wide(float v) { return v; }\n"
+    "F wide(unsigned char v) { return v; }\n"
+    "#define P __device__ __forceinline__ void\n"
+    "P put(f16* y, float v) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y->bits) : \"f\"(v)); }\n"
+    "P put(bf16* y, float v) { asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y->bits) : \"f\"(v)); }\n"
+    "P put(float* y, float v) { *y = v; }\n"
+    "P put(unsigned char* y, float v) { *y = v != 0; }\n"
+    "template <typename T> P widen(float* to, const T* from) {\n"
+    "  const uint4 v = *(const uint4*)from; const unsigned w[4] = {v.x, v.y, v.z, v.w};\n"
+    "  #pragma unroll\n"
+    "  for (int k = 0; k < 8; ++k) { T one; one.bits = (unsigned short)(w[k / 2] >> k % 2 * 16); to[k] = wide(one); }\n"
+    "}\n"
+    "template <typename T> P narrow(T* to, const float* from) {\n"
+    "  unsigned w[4];\n"
+    "  #pragma unroll\n"
+    "  for (int k = 0; k < 4; ++k) { T a, b; put(&a, from[2 * k]); put(&b, from[2 * k + 1]);\n"
+    "    w[k] = a.bits | (unsigned)b.bits << 16; }\n"
+    "  *(uint4*)to = make_uint4(w[0], w[1], w[2], w[3]);\n"
+    "}\n"
+    "P wait_for_previous() {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+    "#endif\n"
+    "}\n";
+
 typedef struct writer {
   char *out;
   size_t room, used;
@@ -109,6 +140,13 @@ static void put_expression(writer *w, const char *text) {
 }
 
 static bool is_float(const char *type) { return strcmp(type, "float") == 0; }
+static bool is_half(const char *type) { return strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0; }
+
+static bool has_halves(const hn_cuda_places *places, const char *const *types) {
+  for (int i = 0; i <= places->in_count; ++i)
+    if (is_half(types[i])) return true;
+  return false;
+}
 
 /* Four elements a thread where all operands are dense floats. */
 static bool takes_four(const hn_cuda_places *places, const char *const *types) {
@@ -118,14 +156,101 @@ static bool takes_four(const hn_cuda_places *places, const char *const *types) {
   return true;
 }
 
+/* Eight elements a thread where the output is halves, and along the innermost dim every input is halves beside each
+ * other or one element. */
+static bool takes_eight(const hn_cuda_places *places, const char *const *types) {
+  const int last = places->rank ? places->rank - 1 : 0;
+  const unsigned extent = places->rank ? (unsigned)places->dim[last] : places->count;
+  if (!is_half(types[places->in_count]) || extent % 8) return false;
+  for (int k = 0; k < places->in_count; ++k) {
+    if (places->stride[k][last] == 0) continue;
+    if (places->stride[k][last] != 1 || !is_half(types[k])) return false;
+    for (int d = 0; d < last; ++d)
+      if (places->stride[k][d] % 8) return false;
+  }
+  return true;
+}
+
+int hn_cuda_place_numbers(const hn_cuda_places *places, int *out) {
+  int count = 0;
+  for (int d = 0; d < places->rank; ++d) out[count++] = places->dim[d];
+  for (int k = 0; k < places->in_count; ++k)
+    for (int d = 0; d < places->rank; ++d) out[count++] = places->stride[k][d];
+  if (places->pitch) out[count++] = places->pitch, out[count++] = places->channels;
+  return count;
+}
+
 static void put_head(writer *w, const hn_cuda_places *places, const char *const *types) {
-  put(w, "%s", prelude);
-  if (places->rank) put(w, "struct hn_places { int v[%d]; };\n", places->rank * (places->in_count + 1));
+  int numbers[HN_CUDA_PLACE_NUMBERS];
+  const int count = hn_cuda_place_numbers(places, numbers);
+  const bool halves = has_halves(places, types);
+  put(w, "%s%s", prelude, halves ? halves_prelude : "");
+  if (count) put(w, "struct hn_places { int v[%d]; };\n", count);
   put(w, "extern \"C\" __global__ void __launch_bounds__(%d) hn_kernel(%s* y", HN_CUDA_THREADS,
       types[places->in_count]);
   for (int i = 0; i < places->in_count; ++i) put(w, ", const %s* p%d", types[i], i);
-  put(w, ", unsigned n%s) {\n", places->rank ? ", hn_places s" : "");
+  put(w, ", unsigned n%s) {\n", count ? ", hn_places s" : "");
   put(w, "  const unsigned i = blockIdx.x * %du + threadIdx.x;\n", HN_CUDA_THREADS);
+  if (halves) put(w, "  wait_for_previous();\n");
+}
+
+/* Offsets o0, o1, ... of element `at` of the output, given `rest`. */
+static void put_offsets(writer *w, const hn_cuda_places *places, const char *rest) {
+  put(w, "  unsigned rest = %s;\n  int", rest);
+  for (int k = 0; k < places->in_count; ++k) put(w, "%s o%d = 0", k ? "," : "", k);
+  put(w, ";\n");
+  for (int d = places->rank - 1; d >= 0; --d) {
+    if (d > 0)
+      put(w, "  { const unsigned q = rest / (unsigned)s.v[%d]; const int at = (int)(rest - q * (unsigned)s.v[%d]);\n",
+          d, d);
+    else
+      put(w, "  { const int at = (int)rest; const unsigned q = 0;\n");
+    for (int k = 0; k < places->in_count; ++k) put(w, "  o%d += at * s.v[%d];\n", k, places->rank * (k + 1) + d);
+    put(w, "  rest = q; }\n");
+  }
+}
+
+/* Where the tail's numbers stand. */
+static int tail_at(const hn_cuda_places *places) { return places->rank * (places->in_count + 1); }
+
+static void put_eight(writer *w, const hn_cuda_places *places, const char *text) {
+  const int last = places->rank ? places->rank - 1 : 0;
+  put(w, "  if (i >= n / 8) return;\n");
+  if (places->rank) put_offsets(w, places, "i * 8");
+  for (int k = 0; k < places->in_count; ++k)
+    if (places->stride[k][last] && places->rank)
+      put(w, "  float v%d[8]; widen(v%d, p%d + o%d);\n", k, k, k, k);
+    else if (places->stride[k][last])
+      put(w, "  float v%d[8]; widen(v%d, p%d + (size_t)i * 8);\n", k, k, k);
+    else if (places->rank)
+      put(w, "  const float v%d = wide(p%d[o%d]);\n", k, k, k);
+    else
+      put(w, "  const float v%d = wide(*p%d);\n", k, k);
+  put(w, "  float all[8];\n");
+  if (places->pitch)
+    put(w, "  const int c = (int)(i * 8 %% (unsigned)s.v[%d]), most = s.v[%d];\n", tail_at(places),
+        tail_at(places) + 1);
+  put(w, "  #pragma unroll\n  for (int k = 0; k < 8; ++k) {\n");
+  for (int k = 0; k < places->in_count; ++k)
+    put(w, "  const float x%d = v%d%s;\n", k, k, places->stride[k][last] ? "[k]" : "");
+  put_expression(w, text);
+  put(w, "  all[k] = %s;\n  }\n  narrow(y + (size_t)i * 8, all);\n}\n", places->pitch ? "c + k < most ? r : 0" : "r");
+}
+
+/* The tail is zeros whatever the expression makes of zeros; what is read there may be another's. */
+static void put_one_half(writer *w, const hn_cuda_places *places, const char *text) {
+  put(w, "  if (i >= n) return;\n");
+  if (places->pitch)
+    put(w, "  if ((int)(i %% (unsigned)s.v[%d]) >= s.v[%d]) { put(y + i, 0); return; }\n", tail_at(places),
+        tail_at(places) + 1);
+  if (places->rank) put_offsets(w, places, "i");
+  for (int k = 0; k < places->in_count; ++k)
+    if (places->rank)
+      put(w, "  const float x%d = wide(p%d[o%d]);\n", k, k, k);
+    else
+      put(w, "  const float x%d = wide(p%d[%s]);\n", k, k, places->stride[k][0] ? "i" : "0");
+  put_expression(w, text);
+  put(w, "  put(y + i, r);\n}\n");
 }
 
 static void put_four(writer *w, const hn_cuda_places *places, const char *text) {
@@ -154,20 +279,7 @@ static void put_four(writer *w, const hn_cuda_places *places, const char *text) 
 static void put_one(writer *w, const hn_cuda_places *places, const char *const *types, const char *text) {
   const bool moves = strcmp(text, "x0") == 0;
   put(w, "  if (i >= n) return;\n");
-  if (places->rank) {
-    put(w, "  unsigned rest = i;\n  int");
-    for (int k = 0; k < places->in_count; ++k) put(w, "%s o%d = 0", k ? "," : "", k);
-    put(w, ";\n");
-  }
-  for (int d = places->rank - 1; d >= 0; --d) {
-    if (d > 0)
-      put(w, "  { const unsigned q = rest / (unsigned)s.v[%d]; const int at = (int)(rest - q * (unsigned)s.v[%d]);\n",
-          d, d);
-    else
-      put(w, "  { const int at = (int)rest; const unsigned q = 0;\n");
-    for (int k = 0; k < places->in_count; ++k) put(w, "  o%d += at * s.v[%d];\n", k, places->rank * (k + 1) + d);
-    put(w, "  rest = q; }\n");
-  }
+  if (places->rank) put_offsets(w, places, "i");
   for (int k = 0; k < places->in_count; ++k) {
     put(w, "  const %s x%d = p%d[", moves ? types[k] : "float", k, k);
     if (places->rank)
@@ -185,13 +297,17 @@ static void put_one(writer *w, const hn_cuda_places *places, const char *const *
 bool hn_cuda_generate(const char *text, const hn_cuda_places *places, const char *const *types, char *out, size_t room,
                       int *out_per_thread) {
   writer w = {.out = out, .room = room};
-  const bool four = takes_four(places, types);
+  const bool four = takes_four(places, types), eight = takes_eight(places, types);
   put_head(&w, places, types);
   if (four)
     put_four(&w, places, text);
+  else if (eight)
+    put_eight(&w, places, text);
+  else if (has_halves(places, types))
+    put_one_half(&w, places, text);
   else
     put_one(&w, places, types, text);
-  *out_per_thread = four ? 4 : 1;
+  *out_per_thread = four ? 4 : eight ? 8 : 1;
   return !w.full;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.c - a generated kernel made ready, and its launch. */
 #include "backend/cuda/cuda.h"
+#include <string.h>
 
 hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *const *types, hn_cuda_kernel *kernel,
                                 hone_diagnostics *diag) {
@@ -11,6 +12,8 @@ hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *c
                            ? hn_cuda_compile(unit, source, &kernel->function, diag)
                            : unit->host->fail(diag, HONE_LIMIT, "an expression is too long for one kernel");
   hn_cuda_delete(unit->host, source, HN_CUDA_SOURCE_BYTES);
+  for (int i = 0; i <= kernel->places.in_count; ++i)
+    kernel->dependent = kernel->dependent || strstr(types[i], "f16"); /* those wait themselves */
   const unsigned threads = kernel->places.count / (unsigned)(status == HONE_OK ? per_thread : 1);
   kernel->blocks = (threads + HN_CUDA_THREADS - 1) / HN_CUDA_THREADS;
   return status;
@@ -18,7 +21,7 @@ hone_status hn_cuda_kernel_make(hone_unit *unit, const char *text, const char *c
 
 hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *stream, const void *const *in, void *out) {
   const hn_cuda_places *places = &kernel->places;
-  int values[HONE_MAX_RANK * (HN_CUDA_INPUTS + 1)];
+  int values[HN_CUDA_PLACE_NUMBERS];
   void *arguments[HN_CUDA_INPUTS + 3];
   int count = 0;
   if (kernel->blocks == 0) return HONE_OK;
@@ -26,12 +29,18 @@ hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *str
   arguments[count++] = &out;
   for (int k = 0; k < places->in_count; ++k) arguments[count++] = (void *)(uintptr_t)&in[k];
   arguments[count++] = (void *)(uintptr_t)&places->count;
-  if (places->rank) arguments[count++] = values;
-  for (int d = 0; d < places->rank; ++d) {
-    values[d] = places->dim[d];
-    for (int k = 0; k < places->in_count; ++k) values[places->rank * (k + 1) + d] = places->stride[k][d];
-  }
-  const CUresult result = stream->unit->driver->api.cuLaunchKernel(
-      kernel->function, kernel->blocks, 1, 1, HN_CUDA_THREADS, 1, 1, 0, stream->stream, arguments, NULL);
+  if (hn_cuda_place_numbers(places, values)) arguments[count++] = values;
+  CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                 .value.programmaticStreamSerializationAllowed = 1};
+  const CUlaunchConfig config = {.gridDimX = kernel->blocks,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = HN_CUDA_THREADS,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .hStream = stream->stream,
+                                 .attrs = &attribute,
+                                 .numAttrs = kernel->dependent && stream->unit->sm >= 90};
+  const CUresult result = stream->unit->driver->api.cuLaunchKernelEx(&config, kernel->function, arguments, NULL);
   return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* move.c - slice, concat, split, expand, pad and cast by the built-in kernels: elements of 1, 2, 4 or 8 bytes, sixteen
- * bytes at once where all lies so. Lists of extents must be constants: they are read when a step is made ready. */
-#include "backend/cuda/cuda.h"
+ * bytes at once where all lies so. Lists of extents must be constants: they are read when a step is made ready. Images
+ * with their channels last are plain tensors of other extents; along their channels see image/channels.c. */
+#include "backend/cuda/image/image.h"
 #include "kernels/cuda/args.h"
 #include <string.h>
 
@@ -33,10 +34,38 @@ static int element_bytes(hone_dtype dtype) {
   }
 }
 
-static const char *check_fact(const hone_fact *fact) {
-  if (fact->type.kind != HONE_TENSOR || fact->type.format != HONE_PLAIN) return "not a plain tensor";
-  if (!element_bytes(fact->type.dtype)) return "elements of no whole number of bytes";
-  return hn_cuda_elements(&fact->type.shape) > INT32_MAX / 2 ? "more elements than 30 bits count" : NULL;
+/* Of rows for images with their channels last. */
+static bool is_last(const hone_query *query) { return query->tactic->storages[0].in != HONE_PLAIN; }
+
+/* The extents as they lie in memory: [N, d..., C up to a multiple of eight] where the channels are last. */
+static hone_shape extents_of(const hone_query *query, const hone_type *type) {
+  hone_shape shape = type->shape;
+  const int last = shape.rank - 1;
+  if (!is_last(query) || last < 2) return shape;
+  for (int d = 1; d < last; ++d) shape.dim[d] = type->shape.dim[d + 1];
+  shape.dim[last] = (type->shape.dim[1] + 7) / 8 * 8;
+  return shape;
+}
+
+/* Where an axis lies among them; -1: the channels, which cannot be cut there. */
+static int64_t axis_among(const hone_query *query, int64_t axis) {
+  if (!is_last(query) || axis == 0) return axis;
+  return axis == 1 ? -1 : axis - 1;
+}
+
+static const char *check_fact(const hone_query *query, const hone_fact *fact) {
+  const hone_type *type = &fact->type;
+  if (type->kind != HONE_TENSOR) return "not a tensor";
+  const hone_shape shape = extents_of(query, type);
+  if (is_last(query)) {
+    const bool is_pixel = type->format == HONE_PLAIN && type->shape.rank > 2 && type->shape.dim[1] % 8 == 0 &&
+                          hn_cuda_elements(&type->shape) == type->shape.dim[0] * type->shape.dim[1];
+    if (element_bytes(type->dtype) != 2 || (type->format != HONE_NHWC && !is_pixel)) return "its channels are not last";
+  } else if (type->format != HONE_PLAIN) {
+    return "not a plain tensor";
+  }
+  if (!element_bytes(type->dtype)) return "elements of no whole number of bytes";
+  return hn_cuda_elements(&shape) > INT32_MAX / 2 ? "more elements than 30 bits count" : NULL;
 }
 
 static void strides_of(const hone_shape *shape, int64_t *out) {
@@ -124,8 +153,10 @@ static const char *plan_slice(const hone_query *query, void *state_memory, hone_
   int64_t starts[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], steps[2 * HONE_MAX_RANK];
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK], base = 0;
   *c = (copy){0};
-  HN_TRY_REASON(check_fact(&query->in[0]));
-  const hone_shape *shape = &query->in[0].type.shape, *out = &query->out[0].type.shape;
+  HN_TRY_REASON(check_fact(query, &query->in[0]));
+  HN_TRY_REASON(check_fact(query, &query->out[0]));
+  const hone_shape in = extents_of(query, &query->in[0].type), own = extents_of(query, &query->out[0].type);
+  const hone_shape *shape = &in, *out = &own;
   const int count = list_of(query, STARTS, starts);
   const bool has_axes = hn_cuda_given(query, AXES), has_steps = hn_cuda_given(query, STEPS);
   if (count < 0 || (has_axes && list_of(query, AXES, axes) != count) ||
@@ -134,7 +165,11 @@ static const char *plan_slice(const hone_query *query, void *state_memory, hone_
   strides_of(shape, from);
   strides_of(out, to);
   for (int i = 0; i < count; ++i) {
-    const int64_t axis = !has_axes ? i : axes[i] < 0 ? axes[i] + shape->rank : axes[i], step = has_steps ? steps[i] : 1;
+    const int64_t given = !has_axes     ? i
+                          : axes[i] < 0 ? axes[i] + shape->rank
+                                        : axes[i],
+                  step = has_steps ? steps[i] : 1;
+    const int64_t axis = axis_among(query, given);
     if (axis < 0 || axis >= shape->rank || step == 0 || step > INT32_MAX || step < -INT32_MAX)
       return "an axis or a step is out of range";
     base += first_of(shape->dim[axis], starts[i], step) * from[axis];
@@ -150,8 +185,8 @@ static const char *plan_expand(const hone_query *query, void *state_memory, hone
   copy asked, *c = state_memory ? state_memory : &asked;
   int64_t from[HONE_MAX_RANK], to[HONE_MAX_RANK];
   *c = (copy){0};
-  HN_TRY_REASON(check_fact(&query->in[0]));
-  HN_TRY_REASON(check_fact(&query->out[0]));
+  HN_TRY_REASON(check_fact(query, &query->in[0]));
+  HN_TRY_REASON(check_fact(query, &query->out[0]));
   needs->state = sizeof *c;
   hn_cuda_broadcast(&query->in[0].type.shape, &query->out[0].type.shape, from);
   strides_of(&query->out[0].type.shape, to);
@@ -172,51 +207,55 @@ typedef struct parts {
 
 static int axis_of(const hone_query *query, int64_t otherwise, int rank) {
   const int64_t axis = hn_cuda_attr_int(query->attrs, "axis", otherwise);
-  return (int)(axis < 0 ? axis + rank : axis);
+  return (int)axis_among(query, axis < 0 ? axis + rank : axis);
 }
 
-static const char *check_parts(const hone_fact *whole, const hone_fact *list, int count, int axis) {
+static const char *check_parts(const hone_query *query, const hone_fact *whole, const hone_fact *list, int count,
+                               int axis) {
   int64_t sum = 0;
-  HN_TRY_REASON(check_fact(whole));
+  HN_TRY_REASON(check_fact(query, whole));
   if (count > MAX_PARTS || axis < 0 || axis >= whole->type.shape.rank) return "too many parts, or no such axis";
+  const hone_shape all = extents_of(query, &whole->type);
   for (int i = 0; i < count; ++i) {
-    HN_TRY_REASON(check_fact(&list[i]));
-    const hone_shape *shape = &list[i].type.shape;
-    if (shape->rank != whole->type.shape.rank || list[i].type.dtype != whole->type.dtype) return "a part differs";
-    for (int d = 0; d < shape->rank; ++d)
-      if (d != axis && shape->dim[d] != whole->type.shape.dim[d]) return "a part has other extents beside the axis";
-    sum += shape->dim[axis];
+    HN_TRY_REASON(check_fact(query, &list[i]));
+    const hone_shape shape = extents_of(query, &list[i].type);
+    if (shape.rank != all.rank || list[i].type.dtype != whole->type.dtype) return "a part differs";
+    for (int d = 0; d < shape.rank; ++d)
+      if (d != axis && shape.dim[d] != all.dim[d]) return "a part has other extents beside the axis";
+    sum += shape.dim[axis];
   }
-  return sum == whole->type.shape.dim[axis] ? NULL : "the parts do not add up to the whole";
+  return sum == all.dim[axis] ? NULL : "the parts do not add up to the whole";
 }
 
-static const char *plan_parts(const hone_fact *whole, const hone_fact *list, int count, int axis, bool joins,
-                              parts *out, hone_needs *needs) {
+static const char *plan_parts(const hone_query *query, const hone_fact *whole, const hone_fact *list, int count,
+                              int axis, bool joins, parts *out, hone_needs *needs) {
   int64_t in_whole[HONE_MAX_RANK], own[HONE_MAX_RANK], at = 0;
-  const char *reason = check_parts(whole, list, count, axis);
+  const char *reason = check_parts(query, whole, list, count, axis);
   needs->state = sizeof(parts) + (size_t)count * sizeof(copy);
   if (reason || !out) return reason;
   const int bytes = element_bytes(whole->type.dtype);
-  strides_of(&whole->type.shape, in_whole);
+  const hone_shape all = extents_of(query, &whole->type);
+  strides_of(&all, in_whole);
   out->count = count;
   for (int i = 0; i < count; ++i) {
     copy *c = &out->copies[i];
+    const hone_shape shape = extents_of(query, &list[i].type);
     *c = (copy){0};
-    strides_of(&list[i].type.shape, own);
+    strides_of(&shape, own);
     *(joins ? &c->to : &c->from) = at * in_whole[axis] * bytes;
-    make_copy(&list[i].type.shape, joins ? own : in_whole, joins ? in_whole : own, bytes, c);
-    at += list[i].type.shape.dim[axis];
+    make_copy(&shape, joins ? own : in_whole, joins ? in_whole : own, bytes, c);
+    at += shape.dim[axis];
   }
   return NULL;
 }
 
 static const char *plan_concat(const hone_query *query, void *state_memory, hone_needs *needs) {
   const int axis = axis_of(query, 1, query->out[0].type.shape.rank);
-  return plan_parts(&query->out[0], query->in, query->in_count, axis, true, state_memory, needs);
+  return plan_parts(query, &query->out[0], query->in, query->in_count, axis, true, state_memory, needs);
 }
 static const char *plan_split(const hone_query *query, void *state_memory, hone_needs *needs) {
   const int axis = axis_of(query, 0, query->in[0].type.shape.rank);
-  return plan_parts(&query->in[0], query->out, query->out_count, axis, false, state_memory, needs);
+  return plan_parts(query, &query->in[0], query->out, query->out_count, axis, false, state_memory, needs);
 }
 static hone_status launch_concat(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   const parts *p = state_memory;
@@ -234,20 +273,22 @@ static hone_status launch_split(void *state_memory, hone_stream *stream, const h
 }
 
 /* Where a part lies in the whole, if in one piece and so that every kernel may read it: at a multiple of 64 bytes. */
-static int64_t part_offset(const hone_fact *whole, const hone_fact *list, int number, int axis) {
+static int64_t part_offset(const hone_query *query, const hone_fact *whole, const hone_fact *list, int number,
+                           int axis) {
   int64_t outer = 1, inner = element_bytes(whole->type.dtype), at = 0;
-  const hone_shape *shape = &whole->type.shape;
-  for (int d = 0; d < axis; ++d) outer *= shape->dim[d];
-  for (int d = axis + 1; d < shape->rank; ++d) inner *= shape->dim[d];
-  for (int i = 0; i < number; ++i) at += list[i].type.shape.dim[axis];
+  const hone_shape shape = extents_of(query, &whole->type);
+  if (axis < 0) return -1;
+  for (int d = 0; d < axis; ++d) outer *= shape.dim[d];
+  for (int d = axis + 1; d < shape.rank; ++d) inner *= shape.dim[d];
+  for (int i = 0; i < number; ++i) at += extents_of(query, &list[i].type).dim[axis];
   return outer == 1 && at * inner % 64 == 0 ? at * inner : -1;
 }
 static int64_t overlay_concat(const hone_query *query, int input, int output) {
-  return part_offset(&query->out[output], query->in, input, axis_of(query, 1, query->out[0].type.shape.rank));
+  return part_offset(query, &query->out[output], query->in, input, axis_of(query, 1, query->out[0].type.shape.rank));
 }
 static int64_t overlay_split(const hone_query *query, int input, int output) {
-  return input == 0 ? part_offset(&query->in[0], query->out, output, axis_of(query, 0, query->in[0].type.shape.rank))
-                    : -1;
+  if (input != 0) return -1;
+  return part_offset(query, &query->in[0], query->out, output, axis_of(query, 0, query->in[0].type.shape.rank));
 }
 
 /* ---- pad ---- */
@@ -257,15 +298,23 @@ typedef struct padding {
   hn_cuda_builtin kernel;
 } padding;
 
+static bool pads_with_zeros(const hone_query *query) {
+  enum { VALUE = 2 };
+  if (!hn_cuda_given(query, VALUE)) return true;
+  const hone_tensor *value = query->in[VALUE].constant;
+  return value && value->data && hn_cuda_is_weight(query, VALUE) && hn_cuda_weight(value, 0) == 0;
+}
+
 static const char *plan_pad(const hone_query *query, void *state_memory, hone_needs *needs) {
   padding asked, *p = state_memory ? state_memory : &asked;
   enum { PADS = 1, AXES = 3 };
   static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
   int64_t pads[2 * HONE_MAX_RANK], axes[2 * HONE_MAX_RANK], stride[HONE_MAX_RANK];
   *p = (padding){.args.mode = -1};
-  HN_TRY_REASON(check_fact(&query->in[0]));
-  HN_TRY_REASON(check_fact(&query->out[0]));
-  const hone_shape *in = &query->in[0].type.shape, *out = &query->out[0].type.shape;
+  HN_TRY_REASON(check_fact(query, &query->in[0]));
+  HN_TRY_REASON(check_fact(query, &query->out[0]));
+  const hone_shape from = extents_of(query, &query->in[0].type), to = extents_of(query, &query->out[0].type);
+  const hone_shape *in = &from, *out = &to;
   const hone_attr *mode = hn_cuda_attr(query->attrs, "mode");
   for (int m = 0; m < 4; ++m)
     if (mode && mode->kind == HONE_ATTR_STRING && strcmp(mode->s, modes[m]) == 0) p->args.mode = m;
@@ -279,13 +328,22 @@ static const char *plan_pad(const hone_query *query, void *state_memory, hone_ne
   for (int d = 0; d < in->rank; ++d)
     a->out[d] = (int)out->dim[d], a->in[d] = (int)in->dim[d], a->stride[d] = (int)stride[d];
   for (int i = 0; i < count; ++i) {
-    const int64_t axis = !hn_cuda_given(query, AXES) ? i : axes[i] < 0 ? axes[i] + in->rank : axes[i];
-    if (axis < 0 || axis >= in->rank || pads[i] < 0 || pads[i + count] < 0) return "negative pads";
+    if (pads[i] == 0 && pads[i + count] == 0) continue;
+    const int64_t given = !hn_cuda_given(query, AXES) ? i : axes[i] < 0 ? axes[i] + in->rank : axes[i];
+    const int64_t axis = axis_among(query, given);
+    if (axis < 0 || axis >= in->rank || pads[i] < 0 || pads[i + count] < 0) return "negative pads, or of channels";
     if (in->dim[axis] + pads[i] + pads[i + count] != out->dim[axis] || in->dim[axis] == 0)
       return "the pads do not fit the output";
     a->begin[axis] = (int)pads[i];
   }
   needs->state = sizeof *p;
+  if (is_last(query)) { /* sixteen bytes at once; their tail stays zeros */
+    p->kernel = HN_CUDA_pad_128;
+    a->count /= 8;
+    a->out[a->rank - 1] /= 8, a->in[a->rank - 1] /= 8;
+    for (int d = 0; d < a->rank - 1; ++d) a->stride[d] /= 8;
+    return a->mode == 0 && !pads_with_zeros(query) ? "it pads with other numbers than 0" : NULL;
+  }
   switch (element_bytes(query->in[0].type.dtype)) {
   case 1: p->kernel = HN_CUDA_pad_8; break;
   case 2: p->kernel = HN_CUDA_pad_16; break;
@@ -297,7 +355,8 @@ static const char *plan_pad(const hone_query *query, void *state_memory, hone_ne
 
 static hone_status launch_pad(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   padding *p = state_memory;
-  const bool has_value = launch->in_count > 2 && launch->in[2].type.kind != HONE_ABSENT && launch->in[2].bytes > 0;
+  const bool has_value = p->kernel != HN_CUDA_pad_128 && launch->in_count > 2 &&
+                         launch->in[2].type.kind != HONE_ABSENT && launch->in[2].bytes > 0;
   const void *value = has_value ? launch->in[2].data : NULL;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, (void *)&value, &p->args};
   return hn_cuda_launch(stream, p->kernel,
@@ -315,10 +374,8 @@ typedef struct casting {
 static const char *plan_cast(const hone_query *query, void *state_memory, hone_needs *needs) {
   casting *c = state_memory;
   const hone_dtype from = query->in[0].type.dtype, to = query->out[0].type.dtype;
-  const uint32_t halves = HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
-  HN_TRY_REASON(check_fact(&query->in[0]));
-  HN_TRY_REASON(check_fact(&query->out[0]));
-  if ((HONE_BIT(from) | HONE_BIT(to)) & halves) return "half types";
+  HN_TRY_REASON(check_fact(query, &query->in[0]));
+  HN_TRY_REASON(check_fact(query, &query->out[0]));
   needs->state = sizeof *c;
   if (c) *c = (casting){(unsigned)hn_cuda_elements(&query->in[0].type.shape), (int)from, (int)to};
   return NULL;
@@ -334,17 +391,41 @@ static hone_status launch_cast(void *state_memory, hone_stream *stream, const ho
 
 const hone_tactic hn_tactics_cuda_move[] = {
     {sizeof(hone_tactic), .name = "cuda.slice", .version = 1, .op = "slice",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_slice, .launch = launch_one},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_slice, .launch = launch_one},
     {sizeof(hone_tactic), .name = "cuda.expand", .version = 1, .op = "expand",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_expand, .launch = launch_one},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_expand, .launch = launch_one},
     {sizeof(hone_tactic), .name = "cuda.concat", .version = 1, .op = "concat",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_concat, .launch = launch_concat,
-     .overlay = overlay_concat},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_concat, .launch = launch_concat, .overlay = overlay_concat},
     {sizeof(hone_tactic), .name = "cuda.split", .version = 1, .op = "split",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_split, .launch = launch_split,
-     .overlay = overlay_split},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_split, .launch = launch_split, .overlay = overlay_split},
     {sizeof(hone_tactic), .name = "cuda.pad", .version = 1, .op = "pad",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_pad, .launch = launch_pad},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_pad, .launch = launch_pad},
     {sizeof(hone_tactic), .name = "cuda.cast", .version = 1, .op = "cast",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .plan = plan_cast, .launch = launch_cast},
+    {sizeof(hone_tactic), .name = "cuda.slice.nhwc", .version = 1, .op = "slice",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_slice,
+     .launch = launch_one},
+    {sizeof(hone_tactic), .name = "cuda.concat.nhwc", .version = 1, .op = "concat",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_concat,
+     .launch = launch_concat, .overlay = overlay_concat},
+    {sizeof(hone_tactic), .name = "cuda.split.nhwc", .version = 1, .op = "split",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_split,
+     .launch = launch_split, .overlay = overlay_split},
+    {sizeof(hone_tactic), .name = "cuda.pad.nhwc", .version = 1, .op = "pad",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_pad,
+     .launch = launch_pad},
     {0}};

@@ -72,7 +72,7 @@ static hone_status pack_linear(const hone_query *query, void *to) {
   uint16_t *const parts[2] = {to, (uint16_t *)((char *)to + bias_at(query))};
   for (int i = 1; i <= 2 && hn_cuda_given(query, i); ++i)
     for (int64_t k = 0; k < hn_cuda_elements(&query->in[i].type.shape); ++k)
-      parts[i - 1][k] = hn_cuda_narrow(query->tactic->compute, hn_cuda_constant_at(query->in[i].constant, k));
+      parts[i - 1][k] = hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(query->in[i].constant, k));
   return HONE_OK;
 }
 

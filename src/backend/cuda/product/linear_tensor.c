@@ -51,7 +51,7 @@ static hone_status pack(const hone_query *query, void *to) {
   for (int64_t row = 0; row < n; ++row)
     for (int64_t k = 0; k < depth; ++k)
       packed.rows[row * packed.pitch + k] =
-          hn_cuda_narrow(query->tactic->compute, hn_cuda_constant_at(w, row * row_step + k * k_step));
+          hn_cuda_half_of(query->tactic->compute, hn_cuda_weight(w, row * row_step + k * k_step));
   return HONE_OK;
 }
 

@@ -68,12 +68,6 @@ static choices choices_of(const hone_query *query) {
   return ways[*(const hn_cuda_tensor_way *)query->tactic->kernel];
 }
 
-bool hn_cuda_is_weight(const hone_query *query, int input) {
-  const hone_type *type = &query->in[input].type;
-  const bool is_float = type->dtype == HONE_F32 || type->dtype == HONE_F16 || type->dtype == HONE_BF16;
-  return (query->constant_mask >> input & 1) && is_float && type->format == HONE_PLAIN;
-}
-
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
   const hn_activation activation = hn_cuda_activation(query);
   *p = (hn_cuda_tensor_plan){.groups = 1,
@@ -313,43 +307,6 @@ hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda
   if (!to) return packed;
   memset(to, 0, (size_t)(rows * pitch) * 2 + (size_t)tiles_of((int)rows, 8) * 8 * sizeof(float));
   if (hn_cuda_given(query, BIAS))
-    for (int64_t i = 0; i < rows; ++i) packed.bias[i] = hn_cuda_constant_at(query->in[BIAS].constant, i);
+    for (int64_t i = 0; i < rows; ++i) packed.bias[i] = hn_cuda_weight(query->in[BIAS].constant, i);
   return packed;
-}
-
-static float float_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static float f16_to_f32(uint16_t bits) {
-  const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, rest = bits & 0x3ff;
-  if (exponent == 31) return float_of(sign | 0x7f800000 | rest << 13);
-  if (exponent) return float_of(sign | (exponent + 112) << 23 | rest << 13);
-  return float_of(sign | 0x3f800000) * (float)rest * (1.0f / 16777216); /* subnormal: rest / 2^24 */
-}
-
-float hn_cuda_constant_at(const hone_tensor *constant, int64_t i) {
-  if (constant->type.dtype == HONE_F32) return ((const float *)constant->data)[i];
-  const uint16_t bits = ((const uint16_t *)constant->data)[i];
-  return constant->type.dtype == HONE_F16 ? f16_to_f32(bits) : float_of((uint32_t)bits << 16);
-}
-
-/* The bits of `value` shifted right, to the nearest, ties to even. */
-static uint32_t rounded(uint32_t value, int shift) {
-  const uint32_t kept = value >> shift, half = (uint32_t)1 << (shift - 1), rest = value & ((half << 1) - 1);
-  return kept + (rest > half || (rest == half && (kept & 1)));
-}
-
-uint16_t hn_cuda_narrow(hone_dtype dtype, float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-  if (dtype == HONE_BF16) return (uint16_t)(size > 0x7f800000 ? sign | 0x7fc0 : rounded(bits, 16));
-  if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00);
-  if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more */
-  if (size >= 0x38800000) return (uint16_t)(sign | rounded(size - 0x38000000, 13));
-  const int shift = 126 - (int)(size >> 23); /* subnormal: 14 for the largest */
-  return (uint16_t)(shift > 25 ? sign : sign | rounded((size & 0x7fffff) | 0x800000, shift));
 }

@@ -45,10 +45,4 @@ typedef struct hn_cuda_tensor_rows {
 } hn_cuda_tensor_rows;
 hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda_tensor_plan *p, void *to);
 
-/* A plain constant in f32, f16 or bf16. */
-bool hn_cuda_is_weight(const hone_query *query, int input);
-/* Its element i, and a number as f16 or bf16, rounded to the nearest. */
-float hn_cuda_constant_at(const hone_tensor *constant, int64_t i);
-uint16_t hn_cuda_narrow(hone_dtype dtype, float value);
-
 #endif

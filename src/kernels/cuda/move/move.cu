@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* move.cu - elements from place to place, one a thread, whatever their bits mean: strided copies, pads; and casts. */
-#include "kernels/cuda/args.h"
+#include "kernels/cuda/half.cuh"
 
 template <typename word> __device__ void move(word *y, const word *x, const hn_cuda_walk &w) {
   unsigned rest = blockIdx.x * HN_CUDA_MOVE_THREADS + threadIdx.x;
@@ -40,7 +40,7 @@ template <typename word> __device__ void pad(word *y, const word *x, const word 
     from += at * p.stride[d];
     rest = above;
   }
-  y[i] = inside ? x[from] : value ? *value : (word)0;
+  y[i] = inside ? x[from] : value ? *value : word{};
 }
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(HN_CUDA_MOVE_THREADS)
@@ -59,6 +59,7 @@ PAD(8, unsigned char)
 PAD(16, unsigned short)
 PAD(32, unsigned)
 PAD(64, unsigned long long)
+PAD(128, uint4)
 
 /* ---- casts: through the wider of both worlds, as C converts; to bool, what is not 0 ---- */
 
@@ -71,6 +72,8 @@ template <typename source_type> __device__ void cast_from(void *y, unsigned i, i
 #define STORE(number, type)                                                                                            \
   case number: ((type *)y)[i] = (type)value; return;
     TYPES(STORE)
+  case 2: ((f16 *)y)[i] = narrow<f16>((float)value); return;
+  case 3: ((bf16 *)y)[i] = narrow<bf16>((float)value); return;
   default: ((unsigned char *)y)[i] = value != 0;
   }
 }
@@ -82,6 +85,8 @@ KERNEL hn_cast(void *y, const void *x, unsigned count, int from, int to) {
 #define LOAD(number, type)                                                                                             \
   case number: cast_from(y, i, to, ((const type *)x)[i]); return;
     TYPES(LOAD)
+  case 2: cast_from(y, i, to, wide(((const f16 *)x)[i])); return;
+  case 3: cast_from(y, i, to, wide(((const bf16 *)x)[i])); return;
   default: cast_from(y, i, to, ((const unsigned char *)x)[i]);
   }
 }
