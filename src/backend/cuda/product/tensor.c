@@ -111,20 +111,19 @@ static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, co
 }
 
 /* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
- * copy, whichever takes longer. The numbers are fitted to times of 1,500 pairs of layer and tile on an H200. For the
+ * copy, whichever takes longer. The numbers are fitted to times of 2,000 pairs of layer and tile on an H200. For the
  * order of timing alone, and of no device's facts: variants must be the same when an engine's file is checked before a
  * device is known. */
 static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
   const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
   const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * DEPTH * 2;
-  const double products = area * DEPTH / (way->bulk ? 1500 : 460), loads = edge / 32;
-  const double busy = (products > loads ? products : loads) + 75;
-  const double turn = way->bulk ? 200 : 290 + area / 25 * 128 / t->threads;
+  const double products = area * DEPTH / 700, loads = edge / 61, busy = (products > loads ? products : loads) + 160;
+  const double first = way->bulk ? 2130 : 1160, turn = way->bulk ? 238 : 316 + area / 38 * 128 / t->threads;
   const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
-  const double shared_by = blocks / UNITS > 1 ? blocks / UNITS : 1;
-  const double rounds = shared_by / beside > 1 ? shared_by / beside : 1;
-  const double waits = rounds * (1160 + turns * turn), works = shared_by * (turns * busy + area / 2.4);
-  return (waits > works ? waits : works) + (split > 1 ? 810 + 275 * split : 0);
+  const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
+  const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
+  if (way->lasts) return t->buffers > 1 ? works : works * 1.1; /* nothing is loaded while a single one is stored */
+  return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
 
 typedef struct choice {
