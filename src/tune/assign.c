@@ -70,6 +70,44 @@ static bool passes(const assigning *a, const hn_choice *view, hone_storage stora
          hn_storage_fit(&view->in[0].type, storage) == storage && !view->in[0].constant;
 }
 
+static const char no_exact_tactic[] = "no tactic of the fused node is within its bound";
+
+static bool is_inexact(const hn_choice *choice) {
+  for (int k = 0; k < choice->candidate_count; ++k)
+    if (choice->candidates[k].state == HN_CANDIDATE_INEXACT) return true;
+  return false;
+}
+
+/* What was measured is said with its error. A fused node gives way to its parts, which may have others. */
+static hone_status give_up(assigning *a, int c) {
+  const hn_choice *choice = &a->choices->items[c];
+  hone_context *context = a->choices->context;
+  hn_text reasons;
+  hn_text_init(&reasons, context->allocator);
+  for (int k = 0, named = 0; k < choice->candidate_count && named < 6; ++k) {
+    const hn_candidate *candidate = &choice->candidates[k];
+    if (candidate->state != HN_CANDIDATE_INEXACT) continue;
+    hn_text_add(&reasons, "\n  ");
+    hn_text_candidate(&reasons, candidate);
+    hn_text_printf(&reasons, ": its error is %.3g, its bound %.3g", candidate->error_rel_l2, candidate->error_bound);
+    ++named;
+  }
+  hone_status status = HONE_OK;
+  if (is_inexact(choice) && !choice->locked && !a->choices->settled && !a->boundary &&
+      hn_node_can_split(choice->node)) {
+    a->offers[c * M] = (offer){.candidate = -1, .parts = true};
+    a->problem.cost[c * M] = 0;
+    a->problem.alternatives[c] = 1;
+    hn_log(context, HONE_LOG_WARN, "node %s (%s): %s%s", choice->node->name, choice->node->op->name, no_exact_tactic,
+           hn_text_string(&reasons));
+  } else {
+    status = HN_FAIL(&context->diag, HONE_UNSUPPORTED, "node %s (%s): every tactic was rejected or is inexact%s",
+                     choice->node->name, choice->node->op->name, hn_text_string(&reasons));
+  }
+  hn_text_deinit(&reasons);
+  return status;
+}
+
 /* The fastest usable candidate for each pair of storages. A lock leaves one. */
 static hone_status make_offers(assigning *a, int c) {
   hn_choice *choice = &a->choices->items[c];
@@ -97,9 +135,7 @@ static hone_status make_offers(assigning *a, int c) {
     offers[at].candidate = k;
   }
   offer_parts(a, c);
-  if (*count > 0) return HONE_OK;
-  return HN_FAIL(&a->choices->context->diag, HONE_UNSUPPORTED, "node %s (%s): every tactic was rejected or is inexact",
-                 choice->node->name, choice->node->op->name);
+  return *count > 0 ? HONE_OK : give_up(a, c);
 }
 
 /* The storage in which an alternative reads an input or writes an output. */
@@ -416,7 +452,8 @@ hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
     choice->split = taken->parts;
     choice->parts_ns = taken->parts ? a.own[c * M + assignment[c]] : 0;
     choice->chosen = taken->candidate;
-    choice->why = why_chosen(choice, choice->chosen);
+    choice->why = taken->parts && is_inexact(choice) && choice->parts_ns <= 0 ? no_exact_tactic
+                                                                              : why_chosen(choice, choice->chosen);
   }
   return HONE_OK;
 }

@@ -47,12 +47,28 @@ typedef struct hn_cuda_convert {
   unsigned count; /* threads that have work: images x pixels x eights of channels, or elements */
 } hn_cuda_convert;
 
+/* Windows over images with their channels last, a thread eight channels of neighbouring pixels: of `tiles` in a row,
+ * `lines` in an image. */
+
+/* Rows held in halves: scale and bias may be read before the wait when `early`. */
+typedef struct hn_cuda_rows {
+  unsigned rows;
+  int length, early;
+  float epsilon;
+} hn_cuda_rows;
+
+/* y[o, i, :] = x[o, indices[i], :], in words of `inner` a row; x has `length` rows for each o. */
+typedef struct hn_cuda_gather {
+  unsigned words; /* of y */
+  int length, inner, count;
+} hn_cuda_gather;
+
 /* Windows over images with their channels last, a thread eight channels of so many neighbouring pixels. */
 typedef struct hn_cuda_image_window {
   hn_cuda_window window;
-  int pitch, y_pitch, tiles; /* tiles: of pixels in a row */
-  unsigned threads;          /* that have work */
-  int act;                   /* an hn_activation */
+  int pitch, tiles, lines;
+  unsigned threads; /* that have work */
+  int act;          /* an hn_activation */
   float alpha, beta;
 } hn_cuda_image_window;
 
@@ -67,8 +83,8 @@ typedef struct hn_cuda_global_pool {
  * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
 enum { HN_CUDA_PARTS = 24 };
 typedef struct hn_cuda_channels {
-  int ins, outs, first, groups, total;
-  unsigned eights, count; /* eights of channels of a pixel, over all outputs; of all pixels */
+  int ins, outs, first, groups, total, pixels; /* pixels: of an image */
+  unsigned eights, count; /* eights of channels of a pixel, over all outputs; threads that have work */
   int in_begin[HN_CUDA_PARTS + 1], in_pitch[HN_CUDA_PARTS];
   int out_begin[HN_CUDA_PARTS + 1], out_eight[HN_CUDA_PARTS + 1]; /* its first channel, and its first eight */
   const void *in[HN_CUDA_PARTS];
@@ -105,13 +121,25 @@ typedef struct hn_cuda_resize {
   unsigned count; /* threads that have work */
 } hn_cuda_resize;
 
-/* Attention: see attention.cu. Steps in floats; columns of the mask are dense. */
+/* Attention: see attention.cu and attention_half.cuh. Steps in elements; columns of the mask are dense. */
 typedef struct hn_cuda_attention {
   int heads, group, q_len, kv_len, size, v_size, is_causal, vectors;
   float scale;
   long long q_batch, q_head, q_row, k_batch, k_head, k_row, v_batch, v_head, v_row, y_batch, y_head, y_row;
   long long mask_batch, mask_head, mask_row;
 } hn_cuda_attention;
+
+/* Recurrent layers: see rnn.cuh. Steps in elements; packed are the state's weights, those of the inputs and the biases,
+ * of each direction. */
+typedef struct hn_cuda_rnn {
+  int time, batch, input, hidden, gates, is_reverse;
+  int blocks, units;      /* of a cluster; of a block */
+  int x_groups, h_groups; /* of 128 columns: a lane's four */
+  int keeps_w, keeps_r;   /* in shared memory: weights that do not stay in registers, and fit */
+  int wants_y;            /* beside the last state */
+  long long w_at, bias_at, direction_floats;
+  long long x_step, x_batch, y_step, y_batch, y_direction, state_batch, state_direction;
+} hn_cuda_rnn;
 
 /* y[m, n] = act(x . w + ...), k cut into slices of `slice` (a multiple of 16). */
 typedef struct hn_cuda_product_args {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention.c - attention and qkv_attention in plain f32 by the kernel of kernels/cuda/attention. */
-#include "backend/cuda/cuda.h"
-#include "kernels/cuda/args.h"
+/* attention.c - attention and qkv_attention: how they are read, and in plain f32 by the kernel of
+ * kernels/cuda/attention. */
+#include "backend/cuda/attention/attention.h"
 #include <math.h>
 #include <string.h>
 
 enum { Q, K, V, MASK, ATTENTION_INPUTS = 7, QKV_MASK = 1, WARPS = 4, THREADS = 128 };
 
+typedef hn_cuda_attention_call call;
+
 typedef struct state {
-  hn_cuda_attention args; /* vectors: whether strides allow it; pointers are asked at each launch */
+  call call; /* args.vectors: whether strides allow it; pointers are asked at each launch */
   hn_cuda_builtin kernel;
-  hn_cuda_grid grid;
-  int rows;           /* of a warp */
-  int mask_port;      /* -1: none */
-  int64_t k_at, v_at; /* qkv_attention: floats from a row's queries to its keys and values; else -1 */
+  int rows; /* of a warp */
 } state;
 
 /* Kernels by the width of a head, 32 * parts at most, and by rows a warp. */
@@ -24,11 +23,16 @@ static const struct {
                {2, 4, HN_CUDA_attention_2_4}, {2, 2, HN_CUDA_attention_2_2}, {2, 8, HN_CUDA_attention_2_8},
                {4, 4, HN_CUDA_attention_4_4}, {4, 2, HN_CUDA_attention_4_2}};
 
-static const char *read_mask(const hone_query *query, int port, int64_t batch, state *s) {
+/* What activations are held in. */
+static hone_dtype held_by(const hone_query *query) {
+  return query->tactic->compute == HONE_NONE ? HONE_F32 : query->tactic->compute;
+}
+
+static const char *read_mask(const hone_query *query, int port, int64_t batch, call *s) {
   const hn_cuda_attention *a = &s->args;
   s->mask_port = -1;
   if (!hn_cuda_given(query, port)) return NULL;
-  if (!hn_cuda_plain_f32(&query->in[port])) return "the mask is not plain f32";
+  if (!hn_cuda_plain_of(&query->in[port], held_by(query))) return "the mask is not plain, or of another type";
   const hone_shape *shape = &query->in[port].type.shape;
   const int64_t want[4] = {batch, a->heads, a->q_len, a->kv_len};
   int64_t step[4] = {0}, inner = 1;
@@ -53,7 +57,7 @@ static void steps_of(const hone_shape *shape, int64_t heads, int64_t size, long 
 }
 
 static const char *fit(const hone_query *query, int64_t batch, int64_t heads, int64_t kv_heads, int64_t q_len,
-                       int64_t kv_len, int64_t size, int64_t v_size, state *s) {
+                       int64_t kv_len, int64_t size, int64_t v_size, call *s) {
   const int64_t most = INT32_MAX / 4;
   hn_cuda_attention *a = &s->args;
   if (heads < 1 || kv_heads < 1 || heads % kv_heads) return "the heads do not fit together";
@@ -69,12 +73,10 @@ static const char *fit(const hone_query *query, int64_t batch, int64_t heads, in
   return NULL;
 }
 
-/* float4 reads: whatever is added to the base is a multiple of four. */
-static void read_vectors(state *s) {
+long long hn_cuda_attention_steps(const call *s) {
   const hn_cuda_attention *a = &s->args;
-  const long long all = a->q_batch | a->q_head | a->q_row | a->k_batch | a->k_head | a->k_row | a->v_batch | a->v_head |
-                        a->v_row | a->size | a->v_size | (s->k_at < 0 ? 0 : s->k_at | s->v_at);
-  s->args.vectors = all % 4 == 0;
+  return a->q_batch | a->q_head | a->q_row | a->k_batch | a->k_head | a->k_row | a->v_batch | a->v_head | a->v_row |
+         a->size | a->v_size | (s->k_at < 0 ? 0 : s->k_at | s->v_at);
 }
 
 static const char *check_rest(const hone_query *query) {
@@ -89,12 +91,13 @@ static const char *check_rest(const hone_query *query) {
   return NULL;
 }
 
-static const char *read_attention(const hone_query *query, state *s) {
-  *s = (state){.mask_port = -1, .k_at = -1, .v_at = -1};
+const char *hn_cuda_attention_read(const hone_query *query, call *s) {
+  const hone_dtype held = held_by(query);
+  *s = (call){.mask_port = -1, .k_at = -1, .v_at = -1};
   HN_TRY_REASON(query->in_count < 3 || query->out_count < 1 ? "an input is missing" : check_rest(query));
   for (int i = Q; i <= V; ++i)
-    if (!hn_cuda_plain_f32(&query->in[i])) return "an input is not plain f32";
-  if (!hn_cuda_plain_f32(&query->out[0])) return "the output is not plain f32";
+    if (!hn_cuda_plain_of(&query->in[i], held)) return "an input is not plain, or of another type";
+  if (!hn_cuda_plain_of(&query->out[0], held)) return "the output is not plain, or of another type";
   const hone_shape *q = &query->in[Q].type.shape, *k = &query->in[K].type.shape, *v = &query->in[V].type.shape;
   const hone_shape *y = &query->out[0].type.shape;
   if (q->rank < 3 || q->rank > 4 || k->rank != q->rank || v->rank != q->rank || y->rank != q->rank)
@@ -117,14 +120,15 @@ static const char *read_attention(const hone_query *query, state *s) {
   steps_of(k, kv_heads, size, &a->k_batch, &a->k_head, &a->k_row);
   steps_of(v, kv_heads, v_size, &a->v_batch, &a->v_head, &a->v_row);
   steps_of(y, heads, v_size, &a->y_batch, &a->y_head, &a->y_row);
-  read_vectors(s);
   return read_mask(query, MASK, q->dim[0], s);
 }
 
-static const char *read_qkv_attention(const hone_query *query, state *s) {
-  *s = (state){.mask_port = -1};
+const char *hn_cuda_attention_read_qkv(const hone_query *query, call *s) {
+  const hone_dtype held = held_by(query);
+  *s = (call){.mask_port = -1};
   if (query->in_count < 1 || query->out_count < 1) return "an input is missing";
-  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
+  if (!hn_cuda_plain_of(&query->in[0], held) || !hn_cuda_plain_of(&query->out[0], held))
+    return "it is not plain, or of another type";
   const hone_shape *x = &query->in[0].type.shape, *y = &query->out[0].type.shape;
   const int64_t heads = hn_cuda_attr_int(query->attrs, "q_num_heads", 0);
   const int64_t kv_heads = hn_cuda_attr_int(query->attrs, "kv_num_heads", 0);
@@ -142,23 +146,22 @@ static const char *read_qkv_attention(const hone_query *query, state *s) {
   steps_of(y, heads, size, &a->y_batch, &a->y_head, &a->y_row);
   s->k_at = heads * size;
   s->v_at = (heads + kv_heads) * size;
-  read_vectors(s);
   return read_mask(query, QKV_MASK, x->dim[0], s);
 }
 
 /* ---- rows ---- */
 
 typedef struct row_kernel {
-  const char *(*read)(const hone_query *query, state *s);
+  hn_cuda_attention_reader *read;
 } row_kernel;
 
-static int parts_of(const state *s) {
+static int parts_of(const call *s) {
   const int width = s->args.size > s->args.v_size ? s->args.size : s->args.v_size;
   return width <= 32 ? 1 : width <= 64 ? 2 : 4;
 }
 
 static int variants(const hone_query *query, hone_params *out, int room) {
-  state s;
+  call s;
   int count = 0;
   if (((const row_kernel *)query->tactic->kernel)->read(query, &s)) return 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels && count < room; ++i) {
@@ -172,21 +175,22 @@ static int variants(const hone_query *query, hone_params *out, int room) {
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
-  HN_TRY_REASON(((const row_kernel *)query->tactic->kernel)->read(query, s));
+  HN_TRY_REASON(((const row_kernel *)query->tactic->kernel)->read(query, &s->call));
   needs->state = sizeof *s;
+  s->call.args.vectors = hn_cuda_attention_steps(&s->call) % 4 == 0; /* float4 reads */
   const int64_t rows = hn_cuda_first_param(query);
   for (size_t i = sizeof kernels / sizeof *kernels; i-- > 0;) /* the first one when none was named */
-    if (kernels[i].parts == parts_of(s) && (kernels[i].rows == rows || s->rows == 0 || rows == 0)) {
+    if (kernels[i].parts == parts_of(&s->call) && (kernels[i].rows == rows || s->rows == 0 || rows == 0)) {
       s->rows = kernels[i].rows;
       s->kernel = kernels[i].kernel;
       if (s->rows == rows) break;
     }
-  s->grid.x = (unsigned)((s->args.q_len + s->rows * WARPS - 1) / (s->rows * WARPS));
+  s->call.grid.x = (unsigned)((s->call.args.q_len + s->rows * WARPS - 1) / (s->rows * WARPS));
   return NULL;
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  const state *s = state_memory;
+  const call *s = &((const state *)state_memory)->call;
   hn_cuda_attention a = s->args;
   const float *q = launch->in[0].data;
   const float *k = s->k_at < 0 ? launch->in[K].data : q + s->k_at;
@@ -194,14 +198,14 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   const float *mask = s->mask_port < 0 ? NULL : launch->in[s->mask_port].data;
   if (((uintptr_t)q | (uintptr_t)k | (uintptr_t)v) % 16) a.vectors = 0;
   void *arguments[] = {&launch->out[0].data, (void *)&q, (void *)&k, (void *)&v, (void *)&mask, &a};
-  return hn_cuda_launch(stream, s->kernel, s->grid, THREADS, arguments);
+  return hn_cuda_launch(stream, ((const state *)state_memory)->kernel, s->grid, THREADS, arguments);
 }
 
 const hone_tactic hn_tactics_cuda_attention[] = {
     {sizeof(hone_tactic), .name = "cuda.attention.f32", .version = 1, .op = "attention",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_attention}},
+     .kernel = &(const row_kernel){hn_cuda_attention_read}},
     {sizeof(hone_tactic), .name = "cuda.qkv_attention.f32", .version = 1, .op = "qkv_attention",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .variants = variants, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){read_qkv_attention}},
+     .kernel = &(const row_kernel){hn_cuda_attention_read_qkv}},
     {0}};

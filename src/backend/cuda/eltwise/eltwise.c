@@ -60,7 +60,7 @@ static const char *plan_elementwise(const hone_query *query, void *state_memory,
   state asked, *s = state_memory ? state_memory : &asked;
   int64_t strides[HN_CUDA_INPUTS][HONE_MAX_RANK] = {{0}};
   const hone_type *out = &query->out[0].type;
-  const bool is_f32 = query->tactic->storages[0].in == HONE_PLAIN;
+  const bool is_plain = query->tactic->storages[0].in == HONE_PLAIN;
   if (query->in_count < 1 || query->in_count > HN_CUDA_INPUTS || query->out_count != 1)
     return "more inputs than a kernel takes, or another number of outputs than 1";
   hone_shape shape = out->shape;
@@ -69,11 +69,11 @@ static const char *plan_elementwise(const hone_query *query, void *state_memory,
     if (type->kind != HONE_TENSOR) return "an optional input is absent";
     s->types[i] = number_type(type->dtype);
     if (!s->types[i]) return "it is neither floats nor bool";
-    if (is_f32 && (type->dtype == HONE_F16 || type->dtype == HONE_BF16 || type->format != HONE_PLAIN))
-      return "it is not plain f32 or bool";
+    if (is_plain && type->format != HONE_PLAIN) return "it is not plain";
     if (type->format != HONE_PLAIN && type->format != HONE_NHWC) return "it has another format";
     if (i < query->in_count) strides_of(type, shape.rank, strides[i]);
   }
+  if (!is_plain && out->dtype == HONE_BOOL) return "what is rounded compares otherwise";
   hn_cuda_places tail = {0};
   if (out->format == HONE_NHWC) walk_last(&shape, strides, query->in_count, &tail);
   needs->state = sizeof *s;

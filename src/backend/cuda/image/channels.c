@@ -1,23 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channels.c - concat, split and slice along the channels of images in halves with their channels last, and shuffles of
- * them: one launch for all parts. */
+ * them, also of planes: one launch for all parts. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256 };
 
 typedef struct state {
   hn_cuda_channels args;
+  hn_cuda_builtin kernel;
 } state;
+
+/* Planes: the channels are not last. */
+static bool of_planes(const hone_query *query) { return query->tactic->storages[0].in == HONE_PLAIN; }
+
+static const char *read_planes(const hone_fact *fact, hone_dtype dtype, hn_cuda_image *out) {
+  const hone_shape *shape = &fact->type.shape;
+  if (!hn_cuda_plain_of(fact, dtype) || shape->rank < 2) return "it is not plain, or has no channels";
+  if (hn_cuda_elements(shape) < 1 || hn_cuda_elements(shape) > INT32_MAX / 2)
+    return "no elements, or more than 30 bits count";
+  *out = (hn_cuda_image){.n = (int)shape->dim[0],
+                         .c = (int)shape->dim[1],
+                         .h = 1,
+                         .w = (int)(hn_cuda_elements(shape) / shape->dim[0] / shape->dim[1]),
+                         .pitch = (int)shape->dim[1]};
+  return NULL;
+}
 
 /* Facts of one image size; their channels one after the other. */
 static const char *lay_out(const hone_query *query, const hone_fact *list, int count, hn_cuda_image *first, int *begin,
                            int *pitch) {
-  const hone_dtype held = hn_cuda_held(query, &query->in[0]);
+  const hone_dtype held = query->in[0].type.dtype;
   if (count < 1 || count > HN_CUDA_PARTS) return "too many parts";
   begin[0] = 0;
   for (int i = 0; i < count; ++i) {
     hn_cuda_image image;
-    HN_TRY_REASON(hn_cuda_image_of(&list[i], held, &image));
+    HN_TRY_REASON(of_planes(query) ? read_planes(&list[i], held, &image) : hn_cuda_image_of(&list[i], held, &image));
     if (first->n == 0) *first = image;
     if (image.n != first->n || image.h != first->h || image.w != first->w) return "a part has other extents";
     begin[i + 1] = begin[i] + image.c;
@@ -36,7 +53,11 @@ static const char *plan(const hone_query *query, int ins, int first, int groups,
   for (int i = 0; i < a->outs; ++i) a->out_eight[i + 1] = a->out_eight[i] + pitch[i] / 8;
   a->total = a->in_begin[ins];
   a->eights = (unsigned)a->out_eight[a->outs];
-  a->count = (unsigned)(image.n * image.h * image.w) * a->eights;
+  a->pixels = image.h * image.w;
+  a->count = (unsigned)(image.n * a->pixels) * (of_planes(query) ? (unsigned)a->out_begin[a->outs] : a->eights);
+  out->kernel = !of_planes(query)                     ? HN_CUDA_channels_16
+                : query->in[0].type.dtype == HONE_F32 ? HN_CUDA_channel_planes_32
+                                                      : HN_CUDA_channel_planes_16;
   if (groups < 1 || a->total % groups) return "the groups do not divide the channels";
   return first < 0 || first + a->out_begin[a->outs] > a->total ? "more channels than there are" : NULL;
 }
@@ -103,18 +124,21 @@ static int groups_of(const hone_query *query) {
 static const char *plan_gather(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked;
   const int groups = groups_of(query);
+  const uint32_t floats = HONE_BIT(HONE_F32) | HONE_BIT(HONE_F16) | HONE_BIT(HONE_BF16);
+  if (!(HONE_BIT(query->in[0].type.dtype) & floats)) return "it is of another type";
   needs->state = sizeof asked;
   if (!groups) return "its channels are in no order of groups";
   return plan(query, query->in_count, 0, groups, state_memory ? state_memory : &asked);
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
-  hn_cuda_channels args = ((const state *)state_memory)->args;
+  const state *s = state_memory;
+  hn_cuda_channels args = s->args;
   for (int i = 0; i < args.ins; ++i) args.in[i] = launch->in[i].data;
   for (int i = 0; i < args.outs; ++i) args.out[i] = launch->out[i].data;
   void *arguments[] = {&args};
   return hn_cuda_launch_shaped(
-      stream, HN_CUDA_channels_16,
+      stream, s->kernel,
       &(hn_cuda_shape){.grid = {(args.count + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true},
       arguments);
 }
@@ -132,6 +156,10 @@ const hone_tactic hn_tactics_cuda_channels[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_slice,
      .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.channel_gather.planes", .version = 1, .op = "channel_gather",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .plan = plan_gather, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.channel_gather.shuffle", .version = 1, .op = "channel_gather",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_gather,

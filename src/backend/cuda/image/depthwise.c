@@ -13,16 +13,30 @@ typedef struct state {
 } state;
 
 static const hn_cuda_builtin any_kernels[2] = {HN_CUDA_depthwise_f16, HN_CUDA_depthwise_bf16};
-/* By type, extent (3, 5), stride (1, 2) and pixels of a thread (1, 2, 4). */
+/* By type, extent (3, 5), stride (1, 2) and pixels of a thread: 1, 2 in a row, and 4 in each of two rows. */
 static const hn_cuda_builtin kernels[2][2][2][3] = {
-    {{{HN_CUDA_depthwise_f16_3_1_1, HN_CUDA_depthwise_f16_3_1_2, HN_CUDA_depthwise_f16_3_1_4},
-      {HN_CUDA_depthwise_f16_3_2_1, HN_CUDA_depthwise_f16_3_2_2, HN_CUDA_depthwise_f16_3_2_4}},
-     {{HN_CUDA_depthwise_f16_5_1_1, HN_CUDA_depthwise_f16_5_1_2, HN_CUDA_depthwise_f16_5_1_4},
-      {HN_CUDA_depthwise_f16_5_2_1, HN_CUDA_depthwise_f16_5_2_2, HN_CUDA_depthwise_f16_5_2_4}}},
-    {{{HN_CUDA_depthwise_bf16_3_1_1, HN_CUDA_depthwise_bf16_3_1_2, HN_CUDA_depthwise_bf16_3_1_4},
-      {HN_CUDA_depthwise_bf16_3_2_1, HN_CUDA_depthwise_bf16_3_2_2, HN_CUDA_depthwise_bf16_3_2_4}},
-     {{HN_CUDA_depthwise_bf16_5_1_1, HN_CUDA_depthwise_bf16_5_1_2, HN_CUDA_depthwise_bf16_5_1_4},
-      {HN_CUDA_depthwise_bf16_5_2_1, HN_CUDA_depthwise_bf16_5_2_2, HN_CUDA_depthwise_bf16_5_2_4}}}};
+    {
+        {
+            {HN_CUDA_depthwise_f16_3_1_1, HN_CUDA_depthwise_f16_3_1_2, HN_CUDA_depthwise_f16_3_1_8},
+            {HN_CUDA_depthwise_f16_3_2_1, HN_CUDA_depthwise_f16_3_2_2, HN_CUDA_BUILTIN_COUNT},
+        },
+        {
+            {HN_CUDA_depthwise_f16_5_1_1, HN_CUDA_depthwise_f16_5_1_2, HN_CUDA_depthwise_f16_5_1_8},
+            {HN_CUDA_depthwise_f16_5_2_1, HN_CUDA_depthwise_f16_5_2_2, HN_CUDA_BUILTIN_COUNT},
+        },
+    },
+    {
+        {
+            {HN_CUDA_depthwise_bf16_3_1_1, HN_CUDA_depthwise_bf16_3_1_2, HN_CUDA_depthwise_bf16_3_1_8},
+            {HN_CUDA_depthwise_bf16_3_2_1, HN_CUDA_depthwise_bf16_3_2_2, HN_CUDA_BUILTIN_COUNT},
+        },
+        {
+            {HN_CUDA_depthwise_bf16_5_1_1, HN_CUDA_depthwise_bf16_5_1_2, HN_CUDA_BUILTIN_COUNT},
+            {HN_CUDA_depthwise_bf16_5_2_1, HN_CUDA_BUILTIN_COUNT, HN_CUDA_BUILTIN_COUNT},
+        },
+    },
+};
+static const struct { int pixels, rows; } tiles[3] = {{1, 1}, {2, 1}, {4, 2}};
 
 static const char *check(const hone_query *query) {
   const hone_shape *x = &query->in[X].type.shape, *w = &query->in[W].type.shape;
@@ -35,11 +49,19 @@ static const char *check(const hone_query *query) {
   return NULL;
 }
 
-/* The pixels of a thread where a kernel is made for these windows, else 0. */
-static int own_pixels(const hn_cuda_window *w, int64_t wanted) {
+/* The kernel that is made for these windows and as many pixels a thread, else none. */
+static hn_cuda_builtin own_kernel(const hn_cuda_window *w, hone_dtype held, int tile) {
   const bool own = w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) && w->stride_h == w->stride_w &&
                    (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 && w->dilation_w == 1;
-  return !own ? 0 : wanted == 4 ? 4 : wanted == 2 ? 2 : 1;
+  return own ? kernels[held == HONE_BF16][w->kernel_w == 5][w->stride_w - 1][tile] : HN_CUDA_BUILTIN_COUNT;
+}
+
+/* Two pixels where nothing is said: fewer or more are worth it for very small and for large batches. */
+static int tile_of(const hone_query *query) {
+  const int64_t asked = query->params ? hn_cuda_first_param(query) : 2;
+  for (int t = 0; t < 3; ++t)
+    if (tiles[t].pixels * tiles[t].rows == asked) return t;
+  return 0;
 }
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
@@ -48,9 +70,13 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   hone_dtype held;
   HN_TRY_REASON(check(query));
   const hone_shape *w = &query->in[W].type.shape;
-  HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, 1, &s->args, &held));
-  const int pixels = own_pixels(&s->args.window, query->params ? hn_cuda_first_param(query) : 4);
-  HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, pixels ? pixels : 1, &s->args, &held));
+  const int tile = tile_of(query);
+  HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, tiles[tile].pixels, tiles[tile].rows, &s->args, &held));
+  s->kernel = own_kernel(&s->args.window, held, tile);
+  if (s->kernel == HN_CUDA_BUILTIN_COUNT) {
+    s->kernel = any_kernels[held == HONE_BF16];
+    HN_TRY_REASON(hn_cuda_image_windows(query, w->dim + 2, 1, 1, &s->args, &held));
+  }
   const hn_activation act = hn_cuda_activation(query);
   if (act == HN_ACTIVATION_PRELU || act == HN_ACTIVATION_COUNT) return "its activation is not the kernel's own";
   s->has_residual = hn_cuda_given(query, RESIDUAL);
@@ -60,8 +86,6 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   s->args.act = (int)act;
   s->args.alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0);
   s->args.beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0);
-  s->kernel = pixels ? kernels[held == HONE_BF16][s->args.window.kernel_w == 5][s->args.window.stride_w - 1][pixels / 2]
-                     : any_kernels[held == HONE_BF16];
   needs->state = sizeof *s;
   needs->packed = (size_t)s->args.pitch * ((size_t)s->args.window.kernel_h * (size_t)s->args.window.kernel_w * 2 + 4);
   return NULL;
@@ -70,12 +94,12 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
 static int variants(const hone_query *query, hone_params *out, int room) {
   hn_cuda_image_window a;
   hone_dtype held;
-  static const int pixels[] = {4, 2, 1};
   int count = 0;
-  if (check(query) || hn_cuda_image_windows(query, query->in[W].type.shape.dim + 2, 1, &a, &held)) return 0;
-  for (int i = 0; i < 3 && count < room; ++i)
-    if (own_pixels(&a.window, 1) || pixels[i] == 1)
-      out[count++] = (hone_params){.count = 1, .items[0] = {.name = "pixels", .value = pixels[i]}};
+  if (check(query) || hn_cuda_image_windows(query, query->in[W].type.shape.dim + 2, 1, 1, &a, &held)) return 0;
+  for (int t = 2; t >= 0 && count < room; --t)
+    if (t == 0 || own_kernel(&a.window, held, t) != HN_CUDA_BUILTIN_COUNT)
+      out[count++] =
+          (hone_params){.count = 1, .items[0] = {.name = "pixels", .value = (int64_t)tiles[t].pixels * tiles[t].rows}};
   return count;
 }
 

@@ -25,7 +25,7 @@ static const char *plan_windows(const hone_query *query, void *state_memory, hon
   if (query->out_count > 1 && query->out[1].type.kind != HONE_ABSENT) return "indices are requested";
   if (!kernel || kernel->kind != HONE_ATTR_INTS || kernel->count != query->in[0].type.shape.rank - 2)
     return "no kernel_shape";
-  HN_TRY_REASON(hn_cuda_image_windows(query, kernel->ints, 1, &s->args, &held));
+  HN_TRY_REASON(hn_cuda_image_windows(query, kernel->ints, 1, 1, &s->args, &held));
   s->args.window.count_pads = hn_cuda_attr_int(query->attrs, "count_include_pad", 0) != 0;
   s->kernel = ((const row_kernel *)query->tactic->kernel)->run[held == HONE_BF16];
   needs->state = sizeof *s;

@@ -2,8 +2,8 @@
 /* windows.c - sliding windows over images with their channels last. */
 #include "backend/cuda/image/image.h"
 
-const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, hn_cuda_image_window *a,
-                                  hone_dtype *out_held) {
+const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel, int pixels, int rows,
+                                  hn_cuda_image_window *a, hone_dtype *out_held) {
   hn_cuda_image x, y;
   const hone_dtype held = hn_cuda_held(query, &query->in[0]);
   HN_TRY_REASON(hn_cuda_image_of(&query->in[0], held, &x));
@@ -11,7 +11,8 @@ const char *hn_cuda_image_windows(const hone_query *query, const int64_t *kernel
   HN_TRY_REASON(hn_cuda_sliding(query, &query->in[0].type.shape, &query->out[0].type.shape, kernel, &a->window));
   a->pitch = y.pitch;
   a->tiles = (y.w + pixels - 1) / pixels;
-  a->threads = (unsigned)(y.n * y.h * a->tiles * (y.pitch / 8));
+  a->lines = (y.h + rows - 1) / rows;
+  a->threads = (unsigned)(y.n * a->lines * a->tiles * (y.pitch / 8));
   *out_held = held;
   return x.pitch == y.pitch ? NULL : "the channels differ";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.c - folds of f32 over any axes, global pools, and softmax along an axis that is not the last. */
+/* reduce.c - folds over any axes, global pools, and softmax along an axis that is not the last: f32, or halves. */
 #include "backend/cuda/cuda.h"
 #include "kernels/cuda/args.h"
 
@@ -7,8 +7,26 @@ enum { THREADS = 256, BLOCK_LEAST = 16 };
 
 typedef struct state {
   hn_cuda_fold args;
-  bool by_block;
+  hn_cuda_builtin kernel;
+  unsigned blocks;
 } state;
+
+/* Kernels by what is held: f32, f16, bf16. */
+enum { OF_BLOCK, OF_THREAD, ACROSS };
+static const hn_cuda_builtin kernels[3][3] = {
+    {HN_CUDA_fold_block, HN_CUDA_fold_thread, HN_CUDA_softmax_across},
+    {HN_CUDA_fold_block_f16, HN_CUDA_fold_thread_f16, HN_CUDA_softmax_across_f16},
+    {HN_CUDA_fold_block_bf16, HN_CUDA_fold_thread_bf16, HN_CUDA_softmax_across_bf16},
+};
+
+static const char *find_kernels(const hone_query *query, const hn_cuda_builtin **out) {
+  const hone_dtype held = query->in[0].type.dtype;
+  if (held != HONE_F32 && held != HONE_F16 && held != HONE_BF16) return "it is neither f32 nor f16 nor bf16";
+  if (!hn_cuda_plain_of(&query->in[0], held) || !hn_cuda_plain_of(&query->out[0], held))
+    return "it is not plain, or its output has another type";
+  *out = kernels[held == HONE_F16 ? 1 : held == HONE_BF16 ? 2 : 0];
+  return NULL;
+}
 
 typedef struct row_kernel {
   int fold, of, then;
@@ -38,7 +56,8 @@ static unsigned axes_of(const hone_query *query, bool spatial) {
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
   state asked, *s = state_memory ? state_memory : &asked;
   const row_kernel *kernel = query->tactic->kernel;
-  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
+  const hn_cuda_builtin *found;
+  HN_TRY_REASON(find_kernels(query, &found));
   const hone_shape *shape = &query->in[0].type.shape;
   const int64_t total = hn_cuda_elements(shape);
   hn_cuda_fold *f = &s->args;
@@ -64,21 +83,23 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   f->n = (unsigned)n;
   f->outputs = (unsigned)(total / n);
   needs->state = sizeof *s;
-  s->by_block = n >= BLOCK_LEAST && (f->stride[f->rank - 1] == 1 || f->outputs < 4096);
+  const bool by_block = n >= BLOCK_LEAST && (f->stride[f->rank - 1] == 1 || f->outputs < 4096);
+  s->kernel = found[by_block ? OF_BLOCK : OF_THREAD];
+  s->blocks = by_block ? f->outputs : (f->outputs + THREADS - 1) / THREADS;
   return NULL;
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   state *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->args};
-  const unsigned blocks = s->by_block ? s->args.outputs : (s->args.outputs + THREADS - 1) / THREADS;
-  return hn_cuda_launch(stream, s->by_block ? HN_CUDA_fold_block : HN_CUDA_fold_thread, (hn_cuda_grid){blocks, 1, 1},
-                        THREADS, arguments);
+  return hn_cuda_launch_shaped(
+      stream, s->kernel, &(hn_cuda_shape){.grid = {s->blocks, 1, 1}, .threads = THREADS, .dependent = true}, arguments);
 }
 
 /* ---- softmax across rows ---- */
 
 typedef struct across {
+  hn_cuda_builtin kernel;
   unsigned rows;
   int length, inner, logarithm;
 } across;
@@ -89,7 +110,8 @@ typedef struct across_kernel {
 
 static const char *plan_across(const hone_query *query, void *state_memory, hone_needs *needs) {
   across *s = state_memory;
-  if (!hn_cuda_plain_f32(&query->in[0]) || !hn_cuda_plain_f32(&query->out[0])) return "it is not plain f32";
+  const hn_cuda_builtin *found;
+  HN_TRY_REASON(find_kernels(query, &found));
   const hone_shape *shape = &query->in[0].type.shape;
   const int64_t total = hn_cuda_elements(shape);
   int64_t axis = hn_cuda_attr_int(query->attrs, "axis", -1), inner = 1;
@@ -99,7 +121,8 @@ static const char *plan_across(const hone_query *query, void *state_memory, hone
   needs->state = sizeof *s;
   if (!s) return NULL;
   for (int d = (int)axis + 1; d < shape->rank; ++d) inner *= shape->dim[d];
-  *s = (across){.rows = (unsigned)(total / shape->dim[axis]),
+  *s = (across){.kernel = found[ACROSS],
+                .rows = (unsigned)(total / shape->dim[axis]),
                 .length = (int)shape->dim[axis],
                 .inner = (int)inner,
                 .logarithm = ((const across_kernel *)query->tactic->kernel)->logarithm};
@@ -110,8 +133,10 @@ static hone_status launch_across(void *state_memory, hone_stream *stream, const 
   across *s = state_memory;
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->rows, &s->length, &s->inner,
                        &s->logarithm};
-  return hn_cuda_launch(stream, HN_CUDA_softmax_across, (hn_cuda_grid){(s->rows + THREADS - 1) / THREADS, 1, 1},
-                        THREADS, arguments);
+  return hn_cuda_launch_shaped(
+      stream, s->kernel,
+      &(hn_cuda_shape){.grid = {(s->rows + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true},
+      arguments);
 }
 
 const hone_tactic hn_tactics_cuda_reduce[] = {
@@ -153,5 +178,37 @@ const hone_tactic hn_tactics_cuda_reduce[] = {
      .launch = launch_across, .kernel = &(const across_kernel){.logarithm = false}},
     {sizeof(hone_tactic), .name = "cuda.log_softmax.f32.across", .version = 1, .op = "log_softmax",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE, .plan = plan_across,
+     .launch = launch_across, .kernel = &(const across_kernel){.logarithm = true}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_sum.half", .version = 1, .op = "reduce_sum",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_mean.half", .version = 1, .op = "reduce_mean",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .then = HN_CUDA_THEN_MEAN}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_max.half", .version = 1, .op = "reduce_max",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_MAX}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_min.half", .version = 1, .op = "reduce_min",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_MIN}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_l2.half", .version = 1, .op = "reduce_l2",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .of = HN_CUDA_OF_SQUARE, .then = HN_CUDA_THEN_ROOT}},
+    {sizeof(hone_tactic), .name = "cuda.reduce_sum_square.half", .version = 1, .op = "reduce_sum_square",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.fold = HN_CUDA_FOLD_SUM, .of = HN_CUDA_OF_SQUARE}},
+    {sizeof(hone_tactic), .name = "cuda.softmax.half.across", .version = 1, .op = "softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_across,
+     .launch = launch_across, .kernel = &(const across_kernel){.logarithm = false}},
+    {sizeof(hone_tactic), .name = "cuda.log_softmax.half.across", .version = 1, .op = "log_softmax",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_IN_PLACE,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan_across,
      .launch = launch_across, .kernel = &(const across_kernel){.logarithm = true}},
     {0}};

@@ -40,3 +40,23 @@ KERNEL hn_channels_16(const __grid_constant__ hn_cuda_channels a) {
   const int pitch = (a.out_eight[to + 1] - a.out_eight[to]) * 8;
   *(uint4 *)((unsigned short *)a.out[to] + (size_t)pixel * pitch + channel) = all;
 }
+
+template <typename word> __device__ __forceinline__ void planes(const hn_cuda_channels &a) {
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x, plane = i / (unsigned)a.pixels;
+  const int all = a.out_begin[a.outs], image = (int)(plane / (unsigned)all), f = (int)plane - image * all;
+  const int pixel = (int)(i - plane * (unsigned)a.pixels), each = a.total / a.groups;
+  const int from = a.first + f % a.groups * each + f / a.groups;
+  int to = 0, part = 0;
+  if (i >= a.count) return;
+  while (f >= a.out_begin[to + 1]) ++to;
+  while (part + 1 < a.ins && from >= a.in_begin[part + 1]) ++part;
+  const int ins = a.in_begin[part + 1] - a.in_begin[part], outs = a.out_begin[to + 1] - a.out_begin[to];
+  const size_t source = ((size_t)image * ins + from - a.in_begin[part]) * a.pixels + pixel;
+  wait_for_previous();
+  ((word *)a.out[to])[((size_t)image * outs + f - a.out_begin[to]) * a.pixels + pixel] =
+      ((const word *)a.in[part])[source];
+  let_next_begin();
+}
+
+KERNEL hn_channel_planes_32(const __grid_constant__ hn_cuda_channels a) { planes<unsigned>(a); }
+KERNEL hn_channel_planes_16(const __grid_constant__ hn_cuda_channels a) { planes<unsigned short>(a); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* depthwise.cu - convolutions of one channel a group over images with their channels last. A thread has eight channels
- * of P pixels beside each other: what they read in common is loaded and widened once. Sums are f32, by rows of taps.
+ * of neighbouring pixels: what they read in common is loaded once. Sums are f32, by rows of taps.
  * Packed are the weights as rows of `pitch` channels, a tap each, and behind them the bias in f32. */
 #include "kernels/cuda/image/eight.cuh"
 
@@ -8,16 +8,16 @@
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
 
 struct place {
-  int image, y, x, channel; /* x: the first of P */
+  int image, y, x, channel; /* y, x: the first */
 };
 
-__device__ __forceinline__ bool find(const hn_cuda_image_window &a, int pixels, place *out) {
+__device__ __forceinline__ bool find(const hn_cuda_image_window &a, int pixels, int rows, place *out) {
   const unsigned i = blockIdx.x * THREADS + threadIdx.x, eights = (unsigned)a.pitch / 8;
   const unsigned tile = i / eights, row = tile / (unsigned)a.tiles;
   out->channel = (int)(i - tile * eights) * 8;
   out->x = (int)(tile - row * (unsigned)a.tiles) * pixels;
-  out->image = (int)(row / (unsigned)a.window.out_h);
-  out->y = (int)row - out->image * a.window.out_h;
+  out->image = (int)(row / (unsigned)a.lines);
+  out->y = ((int)row - out->image * a.lines) * rows;
   return i < a.threads;
 }
 
@@ -28,9 +28,9 @@ __device__ __forceinline__ void load_bias(float (&out)[8], const void *packed, i
 }
 
 template <typename T>
-__device__ __forceinline__ void finish(T *y, const T *residual, float (&sum)[8], const place &s, int x,
+__device__ __forceinline__ void finish(T *y, const T *residual, float (&sum)[8], const place &s, int row, int x,
                                        const hn_cuda_image_window &a) {
-  const size_t at = (((size_t)s.image * a.window.out_h + s.y) * a.window.out_w + x) * a.pitch + s.channel;
+  const size_t at = (((size_t)s.image * a.window.out_h + row) * a.window.out_w + x) * a.pitch + s.channel;
   if (residual) {
     float more[8];
     widen_eight<T>(more, *(const uint4 *)(residual + at));
@@ -55,17 +55,40 @@ __device__ __forceinline__ void load_row(uint4 (&to)[COUNT], const T *x, int row
   }
 }
 
-/* sum[p] += the row under the taps of pixel p. */
-template <typename T, int K, int S, int P>
-__device__ __forceinline__ void add_row(float (&sum)[P][8], const uint4 (&row)[(P - 1) * S + K],
-                                        const uint4 (&taps)[K]) {
+/* sum[p] += the row under the taps of pixel p: products of f16 are summed in f16 along the row, two at a time. */
+template <int K, int S, int P>
+__device__ __forceinline__ void add_row(float (&sum)[P][8], const uint4 (&row)[(P - 1) * S + K], const uint4 (&taps)[K],
+                                        f16) {
+#pragma unroll
+  for (int p = 0; p < P; ++p) {
+    __half2 all[4];
+#pragma unroll
+    for (int j = 0; j < K; ++j)
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const __half2 x = ((const __half2 *)&row[p * S + j])[k], w = ((const __half2 *)&taps[j])[k];
+        all[k] = j ? __hfma2(x, w, all[k]) : __hmul2(x, w);
+      }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float2 two = __half22float2(all[k]);
+      sum[p][2 * k] += two.x;
+      sum[p][2 * k + 1] += two.y;
+    }
+  }
+}
+
+/* In f32, as bf16 has too few digits for that. */
+template <int K, int S, int P>
+__device__ __forceinline__ void add_row(float (&sum)[P][8], const uint4 (&row)[(P - 1) * S + K], const uint4 (&taps)[K],
+                                        bf16) {
   float factor[K][8];
 #pragma unroll
-  for (int j = 0; j < K; ++j) widen_eight<T>(factor[j], taps[j]);
+  for (int j = 0; j < K; ++j) widen_eight<bf16>(factor[j], taps[j]);
 #pragma unroll
   for (int c = 0; c < (P - 1) * S + K; ++c) {
     float wide[8];
-    widen_eight<T>(wide, row[c]);
+    widen_eight<bf16>(wide, row[c]);
 #pragma unroll
     for (int p = 0; p < P; ++p)
 #pragma unroll
@@ -80,47 +103,70 @@ __device__ __forceinline__ void load_taps(uint4 (&to)[K], const T *packed, int r
   for (int j = 0; j < K; ++j) to[j] = __ldg((const uint4 *)(packed + (row * K + j) * pitch));
 }
 
-/* One or two pixels a thread are for small batches: all rows are on their way before the first is needed, so that this
+/* One row of pixels, for small batches: all that is read is on its way before the first of it is needed, so that this
  * is one wait for memory, not K. */
 template <typename T, int K, int S, int P>
-__device__ __forceinline__ void add_rows(float (&sum)[P][8], const T *x, const T *packed, int top, int left,
-                                         const hn_cuda_image_window &a) {
-  enum { COLUMNS = (P - 1) * S + K, EARLY = P < 4, TAPS_EARLY = EARLY && K < 5 };
-  uint4 in[EARLY ? K : 1][COLUMNS], taps[TAPS_EARLY ? K : 1][K];
+__device__ __forceinline__ void add_early(float (&sum)[1][P][8], const T *x, const T *packed, int top, int left,
+                                          const hn_cuda_image_window &a) {
+  enum { TAPS_EARLY = K < 5 };
+  uint4 in[K][(P - 1) * S + K], taps[TAPS_EARLY ? K : 1][K];
   if (TAPS_EARLY)
 #pragma unroll
     for (int i = 0; i < K; ++i) load_taps(taps[TAPS_EARLY ? i : 0], packed, i, a.pitch);
   wait_for_previous();
-  if (EARLY)
 #pragma unroll
-    for (int i = 0; i < K; ++i) load_row(in[EARLY ? i : 0], x, top + i, left, a.window, a.pitch);
-  if (EARLY) let_next_begin();
+  for (int i = 0; i < K; ++i) load_row(in[i], x, top + i, left, a.window, a.pitch);
+  let_next_begin();
 #pragma unroll
   for (int i = 0; i < K; ++i) {
-    if (!EARLY) load_row(in[0], x, top + i, left, a.window, a.pitch);
     if (!TAPS_EARLY) load_taps(taps[0], packed, i, a.pitch);
-    add_row<T, K, S, P>(sum, in[EARLY ? i : 0], taps[TAPS_EARLY ? i : 0]);
+    add_row<K, S, P>(sum[0], in[i], taps[TAPS_EARLY ? i : 0], T());
   }
-  if (!EARLY) let_next_begin();
 }
 
-template <typename T, int K, int S, int P>
+/* R rows of pixels, for large batches: what is loaded serves all of them, row by row. */
+template <typename T, int K, int S, int P, int R>
+__device__ __forceinline__ void add_rows(float (&sum)[R][P][8], const T *x, const T *packed, int top, int left,
+                                         const hn_cuda_image_window &a) {
+  wait_for_previous();
+#pragma unroll
+  for (int i = 0; i < (R - 1) * S + K; ++i) {
+    uint4 in[(P - 1) * S + K];
+    load_row(in, x, top + i, left, a.window, a.pitch);
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      if (i - r * S < 0 || i - r * S >= K) continue;
+      uint4 taps[K];
+      load_taps(taps, packed, i - r * S, a.pitch);
+      add_row<K, S, P>(sum[r], in, taps, T());
+    }
+  }
+  let_next_begin();
+}
+
+/* R x P pixels a thread. EARLY is not for 5 x 5 of bf16, which is widened at once: too many registers. */
+template <typename T, int K, int S, int P, int R, bool EARLY = R == 1>
 __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, const T *residual,
                                           const hn_cuda_image_window &a) {
   const hn_cuda_window &w = a.window;
   place s;
-  if (!find(a, P, &s)) return;
-  float sum[P][8];
-  load_bias(sum[0], packed, K * K, a.pitch, s.channel);
+  if (!find(a, P, R, &s)) return;
+  float sum[R][P][8];
+  load_bias(sum[0][0], packed, K * K, a.pitch, s.channel);
 #pragma unroll
-  for (int p = 1; p < P; ++p)
+  for (int p = 1; p < R * P; ++p)
 #pragma unroll
-    for (int k = 0; k < 8; ++k) sum[p][k] = sum[0][k];
+    for (int k = 0; k < 8; ++k) sum[p / P][p % P][k] = sum[0][0][k];
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
-  add_rows<T, K, S, P>(sum, x, packed + s.channel, s.y * w.stride_h - w.pad_h, s.x * S - w.pad_w, a);
+  const int top = s.y * w.stride_h - w.pad_h, left = s.x * S - w.pad_w;
+  if constexpr (EARLY)
+    add_early<T, K, S, P>(sum, x, packed + s.channel, top, left, a);
+  else
+    add_rows<T, K, S, P, R>(sum, x, packed + s.channel, top, left, a);
 #pragma unroll
-  for (int p = 0; p < P; ++p)
-    if (s.x + p < w.out_w) finish(y, residual, sum[p], s, s.x + p, a);
+  for (int p = 0; p < R * P; ++p)
+    if (s.x + p % P < w.out_w && s.y + p / P < w.out_h)
+      finish(y, residual, sum[p / P][p % P], s, s.y + p / P, s.x + p % P, a);
 }
 
 /* Any window, strides and dilations; a pixel a thread. */
@@ -129,7 +175,7 @@ __device__ __forceinline__ void depthwise_any(T *y, const T *x, const T *packed,
                                               const hn_cuda_image_window &a) {
   const hn_cuda_window &w = a.window;
   place s;
-  if (!find(a, 1, &s)) return;
+  if (!find(a, 1, 1, &s)) return;
   float sum[8];
   load_bias(sum, packed, w.kernel_h * w.kernel_w, a.pitch, s.channel);
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
@@ -146,25 +192,81 @@ __device__ __forceinline__ void depthwise_any(T *y, const T *x, const T *packed,
     }
   }
   let_next_begin();
-  finish(y, residual, sum, s, s.x, a);
+  finish(y, residual, sum, s, s.y, s.x, a);
 }
 
-#define DEPTHWISE(type, size, stride, pixels)                                                                          \
-  KERNEL hn_depthwise_##type##_##size##_##stride##_##pixels(type *y, const type *x, const type *packed,                \
-                                                            const type *residual,                                      \
-                                                            const __grid_constant__ hn_cuda_image_window a) {          \
-    depthwise<type, size, stride, pixels>(y, x, packed, residual, a);                                                  \
-  }
-#define PIXELS(type, size, stride)                                                                                     \
-  DEPTHWISE(type, size, stride, 1) DEPTHWISE(type, size, stride, 2) DEPTHWISE(type, size, stride, 4)
-PIXELS(f16, 3, 1)
-PIXELS(f16, 3, 2)
-PIXELS(f16, 5, 1)
-PIXELS(f16, 5, 2)
-PIXELS(bf16, 3, 1)
-PIXELS(bf16, 3, 2)
-PIXELS(bf16, 5, 1)
-PIXELS(bf16, 5, 2)
+KERNEL hn_depthwise_f16_3_1_1(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 3, 1, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_3_1_2(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 3, 1, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_3_1_8(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 3, 1, 4, 2>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_3_2_1(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 3, 2, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_3_2_2(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 3, 2, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_5_1_1(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 5, 1, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_5_1_2(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 5, 1, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_5_1_8(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 5, 1, 4, 2>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_5_2_1(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 5, 2, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_f16_5_2_2(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
+                              const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<f16, 5, 2, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_3_1_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 3, 1, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_3_1_2(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 3, 1, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_3_1_8(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 3, 1, 4, 2>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_3_2_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 3, 2, 1, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_3_2_2(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 3, 2, 2, 1>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_5_1_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 5, 1, 1, 1, false>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_5_1_2(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 5, 1, 2, 1, false>(y, x, packed, residual, a);
+}
+KERNEL hn_depthwise_bf16_5_2_1(bf16 *y, const bf16 *x, const bf16 *packed, const bf16 *residual,
+                               const __grid_constant__ hn_cuda_image_window a) {
+  depthwise<bf16, 5, 2, 1, 1, false>(y, x, packed, residual, a);
+}
 
 KERNEL hn_depthwise_f16(f16 *y, const f16 *x, const f16 *packed, const f16 *residual,
                         const __grid_constant__ hn_cuda_image_window a) {
