@@ -37,7 +37,7 @@ enum { TILES = sizeof tiles / sizeof *tiles };
 /* Windows of `prefix` over an image of h x w; out: h and w become what they make, if no extent says so. */
 static const char *read_windows(const hone_query *query, const char *prefix, const int64_t *kernel, hone_shape *shape,
                                 const hone_shape *made, hn_cuda_window *out) {
-  hn_region_attrs layer;
+  hn_region_layer_attrs layer;
   hone_query one = *query;
   hn_region_attrs_behind(query, prefix, &layer);
   one.attrs = &layer.attrs;

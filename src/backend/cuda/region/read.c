@@ -7,7 +7,7 @@
 
 enum { LARGEST_KERNEL = 7 };
 
-void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_attrs *out) {
+void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_layer_attrs *out) {
   const size_t length = strlen(prefix);
   int count = 0;
   for (int i = 0; i < query->attrs->count && count < HONE_MAX_ATTRS; ++i) {
@@ -19,7 +19,7 @@ void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_regi
 }
 
 const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out) {
-  hn_region_attrs layer;
+  hn_region_layer_attrs layer;
   hn_region_attrs_behind(query, prefix, &layer);
   hone_query one = *query;
   one.attrs = &layer.attrs;
@@ -61,7 +61,7 @@ static const char *check_weights(const hone_query *query, const hn_region *r) {
 
 static const char *read_window(const hone_query *query, const hn_cuda_image *x, const hn_cuda_image *y,
                                hn_region *out) {
-  hn_region_attrs layer;
+  hn_region_layer_attrs layer;
   hn_cuda_window window;
   hn_region_attrs_behind(query, "depthwise_", &layer);
   hone_query one = *query;

@@ -30,11 +30,11 @@ typedef struct hn_region_query {
 } hn_region_query;
 
 /* The attributes of one layer, without its prefix. */
-typedef struct hn_region_attrs {
+typedef struct hn_region_layer_attrs {
   hone_attr items[HONE_MAX_ATTRS];
   hone_attrs attrs;
-} hn_region_attrs;
-void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_attrs *out);
+} hn_region_layer_attrs;
+void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_layer_attrs *out);
 /* The activation among the attributes that begin with prefix; a constant of plain floats; else why not. */
 const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out);
 const char *hn_region_check_constant(const hone_query *query, int port, int rank);
