@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_pool.c - the first convolution of a network and the maxima under windows of what it makes, in one kernel in f16
+ * or bf16 with the channels last (kernels/cuda/region/conv_pool.cuh); NVRTC compiles it for the shape and the tile.
+ * Packed are the weights and the bias, as they lie in shared memory. */
+#include "backend/cuda/conv/sliding.h"
+#include "backend/cuda/region/region.h"
+#include "kernels/cuda/region/conv_pool.h"
+#include <stdio.h>
+#include <string.h>
+
+/* The texts in front of a kernel's constants: cmake/HoneCuda.cmake. */
+extern const char hn_cuda_lay_out_h_begin[], hn_cuda_pieces_cuh_begin[], hn_cuda_conv_pool_h_begin[],
+    hn_cuda_conv_pool_cuh_begin[];
+
+enum { X, W, BIAS, PORTS };
+enum { PACKED = 1 << W | 1 << BIAS, MOST_KERNEL = 7, MOST_POOL = 3, MOST_CHANNELS = 128 };
+
+/* As the kernel has it. */
+typedef struct conv_pool_args {
+  void *y;
+  const void *x, *weights;
+  int images;
+} conv_pool_args;
+
+typedef struct state {
+  hn_conv_pool region;
+  hn_conv_pool_layout layout;
+  hn_region_act act;
+  int images, channels;
+  CUfunction function;
+} state;
+
+/* Rows and columns of pooled pixels, threads. */
+static const int tiles[][3] = {{4, 7, 128}, {4, 8, 256}, {7, 8, 256}, {8, 8, 256}, {4, 14, 256}, {8, 14, 512}};
+enum { TILES = sizeof tiles / sizeof *tiles };
+
+/* Windows of `prefix` over an image of h x w; out: h and w become what they make, if no extent says so. */
+static const char *read_windows(const hone_query *query, const char *prefix, const int64_t *kernel, hone_shape *shape,
+                                const hone_shape *made, hn_cuda_window *out) {
+  hn_region_layer_attrs layer;
+  hone_query one = *query;
+  hn_region_attrs_behind(query, prefix, &layer);
+  one.attrs = &layer.attrs;
+  const hone_attr *automatic = hn_cuda_attr(&layer.attrs, "auto_pad");
+  if (automatic && automatic->kind == HONE_ATTR_STRING && strcmp(automatic->s, "NOTSET") != 0)
+    return "its pads are not given";
+  HN_TRY_REASON(hn_cuda_sliding(&one, shape, made ? made : shape, kernel, out));
+  if (out->kernel_h != out->kernel_w || out->stride_h != out->stride_w || out->dilation_h * out->dilation_w != 1)
+    return "its windows are not square, or dilated";
+  if (out->pad_h >= out->kernel_h || out->pad_w >= out->kernel_w || out->stride_h < 1)
+    return "its pads are as large as its windows";
+  if (made) return NULL;
+  shape->dim[2] = (out->in_h + out->pad_h + out->pad_end_h - out->kernel_h) / out->stride_h + 1;
+  shape->dim[3] = (out->in_w + out->pad_w + out->pad_end_w - out->kernel_w) / out->stride_w + 1;
+  return NULL;
+}
+
+static const char *read_layers(const hone_query *query, const hn_cuda_image *x, const hn_cuda_image *y, state *s) {
+  hn_cuda_window conv, pool;
+  const hone_attr *kind = hn_cuda_attr(query->attrs, "pool");
+  const hone_attr *window = hn_cuda_attr(query->attrs, "pool_kernel_shape");
+  const int64_t *w = query->in[W].type.shape.dim;
+  if (kind && kind->kind == HONE_ATTR_STRING && strcmp(kind->s, "max") != 0) return "it takes means";
+  if (!window || window->kind != HONE_ATTR_INTS || window->count != 2) return "its windows have not two axes";
+  if (w[0] != y->c || w[1] != x->c || hn_cuda_attr_int(query->attrs, "conv_group", 1) != 1) return "it has groups";
+  hone_shape mid = query->in[X].type.shape;
+  HN_TRY_REASON(read_windows(query, "conv_", w + 2, &mid, NULL, &conv));
+  mid.dim[1] = y->c;
+  HN_TRY_REASON(read_windows(query, "pool_", window->ints, &mid, &query->out[0].type.shape, &pool));
+  if (conv.kernel_h > MOST_KERNEL || conv.stride_h > conv.kernel_h || pool.kernel_h > MOST_POOL)
+    return "its windows are too large";
+  s->region = (hn_conv_pool){.in_h = x->h,
+                             .in_w = x->w,
+                             .mid_h = (int)mid.dim[2],
+                             .mid_w = (int)mid.dim[3],
+                             .out_h = y->h,
+                             .out_w = y->w,
+                             .cout = y->c,
+                             .kernel = conv.kernel_h,
+                             .stride = conv.stride_h,
+                             .pad_h = conv.pad_h,
+                             .pad_w = conv.pad_w,
+                             .pool = pool.kernel_h,
+                             .pool_stride = pool.stride_h,
+                             .pool_pad_h = pool.pad_h,
+                             .pool_pad_w = pool.pad_w};
+  return NULL;
+}
+
+static const char *read(const hone_query *query, state *s) {
+  hn_cuda_image x, y;
+  if (query->in_count <= W || query->in_count > PORTS || query->out_count != 1)
+    return "it has another number of inputs or outputs";
+  HN_TRY_REASON(hn_cuda_image_of(&query->in[X], query->tactic->compute, &x));
+  HN_TRY_REASON(hn_cuda_image_of(&query->out[0], query->tactic->compute, &y));
+  if (query->in[X].type.shape.rank != 4 || x.pitch != 8) return "the image has more than 8 channels, or not two axes";
+  if (y.c > MOST_CHANNELS) return "it makes too many channels";
+  HN_TRY_REASON(hn_region_check_constant(query, W, 4));
+  if (hn_cuda_given(query, BIAS)) {
+    HN_TRY_REASON(hn_region_check_constant(query, BIAS, 1));
+    if (query->in[BIAS].type.shape.dim[0] != y.c) return "the bias has another length";
+  }
+  HN_TRY_REASON(hn_region_read_act(query, "conv_", &s->act));
+  s->images = x.n, s->channels = x.c;
+  return read_layers(query, &x, &y, s);
+}
+
+static bool take_tile(state *s, int64_t tile) {
+  if (tile < 0 || tile >= TILES) return false;
+  s->region.tile_h = tiles[tile][0], s->region.tile_w = tiles[tile][1], s->region.threads = tiles[tile][2];
+  s->layout = hn_conv_pool_lay_out(s->region);
+  return s->layout.bytes <= HN_REGION_SHARED && s->layout.mid_h * s->layout.mid_w <= 1024;
+}
+
+static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  state asked = {0}, *s = state_memory ? state_memory : &asked;
+  HN_TRY_REASON(read(query, s));
+  if (!take_tile(s, hn_cuda_first_param(query))) return "a tile of it does not fit into shared memory";
+  if ((int64_t)s->images * s->layout.tiles_h * s->layout.tiles_w > INT32_MAX) return "it has too many tiles";
+  needs->state = sizeof *s;
+  needs->packed = (size_t)s->layout.packed;
+  return NULL;
+}
+
+static int variants(const hone_query *query, hone_params *out, int room) {
+  state s = {0};
+  int count = 0;
+  if (read(query, &s)) return 0;
+  for (int i = 0; i < TILES && count < room; ++i)
+    if (take_tile(&s, i)) out[count++] = (hone_params){.count = 1, .items = {{.name = "tile", .value = i}}};
+  return count;
+}
+
+static hone_status pack(const hone_query *query, void *to) {
+  state s = {0};
+  hone_needs needs = {0};
+  if (plan(query, &s, &needs)) return HONE_INTERNAL;
+  const hn_conv_pool_layout *l = &s.layout;
+  const hone_dtype held = query->tactic->compute;
+  uint16_t *w = to;
+  float *bias = (float *)(void *)((char *)to + l->bias);
+  memset(to, 0, needs.packed);
+  for (int o = 0; o < s.region.cout; ++o) {
+    bias[o] = hn_region_constant(query, BIAS, o);
+    for (int c = 0; c < s.channels; ++c)
+      for (int t = 0; t < l->taps; ++t)
+        w[o * l->w_row + t * 8 + c] =
+            hn_cuda_half_of(held, hn_region_constant(query, W, ((int64_t)o * s.channels + c) * l->taps + t));
+  }
+  return HONE_OK;
+}
+
+static hone_status prepare(hone_unit *unit, const hone_query *query, void *state_memory, hone_diagnostics *diag) {
+  state *s = state_memory;
+  const hn_conv_pool *r = &s->region;
+  char constants[HN_REGION_CONSTANTS];
+  const int used = hn_region_act_source(&s->act, "conv_act", constants, sizeof constants);
+  const int more =
+      used < (int)sizeof constants
+          ? snprintf(constants + used, sizeof constants - (size_t)used,
+                     "struct shape {\n"
+                     "  static constexpr hn_conv_pool region = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+                     "%d, %d, %d, %d, %d, %d, %d, %d};\n"
+                     "  typedef %s number;\n"
+                     "  typedef ::conv_act conv_act;\n"
+                     "};\n"
+                     "extern \"C\" __global__ void __launch_bounds__(%d, %d) hn_kernel(hn_conv_pool_args "
+                     "a) {\n"
+                     "  hn_convolve_and_pool<shape>(a);\n"
+                     "}\n",
+                     r->in_h, r->in_w, r->mid_h, r->mid_w, r->out_h, r->out_w, r->cout, r->kernel, r->stride, r->pad_h,
+                     r->pad_w, r->pool, r->pool_stride, r->pool_pad_h, r->pool_pad_w, r->tile_h, r->tile_w, r->threads,
+                     query->tactic->compute == HONE_F16 ? "hn_f16" : "hn_bf16", r->threads, 512 / r->threads)
+          : 0;
+  const char *const texts[] = {hn_cuda_lay_out_h_begin, hn_cuda_pieces_cuh_begin, hn_cuda_conv_pool_h_begin,
+                               hn_cuda_conv_pool_cuh_begin, constants};
+  if (used + more >= (int)sizeof constants) return unit->host->fail(diag, HONE_LIMIT, "its activation is too long");
+  return hn_region_compile(unit, texts, (int)(sizeof texts / sizeof *texts), &s->function, diag);
+}
+
+/* As many blocks as run at once, or a block a tile. */
+static unsigned blocks_of(const state *s) {
+  const int room = (HN_REGION_SHARED + 1024) / (s->layout.bytes + 1024), most = 512 / s->region.threads;
+  const int64_t at_once = (int64_t)HN_REGION_UNITS * (room < most ? room : most);
+  const int64_t all = (int64_t)s->images * s->layout.tiles_h * s->layout.tiles_w;
+  return (unsigned)(all < at_once ? all : at_once);
+}
+
+static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
+  const state *s = state_memory;
+  conv_pool_args args = {
+      .y = launch->out[0].data, .x = launch->in[X].data, .weights = launch->packed, .images = s->images};
+  const hn_cuda_shape shape = {.grid = {blocks_of(s), 1, 1},
+                               .threads = (unsigned)s->region.threads,
+                               .shared_bytes = (unsigned)s->layout.bytes,
+                               .dependent = true};
+  void *arguments[] = {&args};
+  return hn_cuda_launch_function(stream, s->function, &shape, arguments);
+}
+
+const hone_tactic hn_tactics_cuda_conv_pool[] = {
+    {sizeof(hone_tactic), .name = "cuda.conv_pool.f16.tensor", .version = 1, .op = "conv_pool",
+     .isa = HN_CUDA_SM90 | HN_CUDA_NVRTC, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED,
+     .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
+     .pack = pack, .prepare = prepare, .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.conv_pool.bf16.tensor", .version = 1, .op = "conv_pool",
+     .isa = HN_CUDA_SM90 | HN_CUDA_NVRTC, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED,
+     .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
+     .pack = pack, .prepare = prepare, .launch = launch},
+    {0}};
