@@ -22,21 +22,31 @@ set(hone_cuda_architectures
   -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90)
 set(hone_cuda_embedded "")
 foreach(source IN LISTS hone_cuda_kernels)
-  get_filename_component(name ${source} NAME_WE)
-  set(binary ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
+  get_filename_component(file ${source} NAME_WE)
   set(architectures ${hone_cuda_architectures})
   file(STRINGS ${source} own REGEX "^/\\* sm: 90a \\*/$") # what 9.0 alone has; elsewhere its kernels are empty
   if(own)
     list(TRANSFORM architectures REPLACE "=compute_90,code=sm_90$" "=compute_90a,code=sm_90a")
   endif()
-  add_custom_command(OUTPUT ${binary}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-    COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
-            -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
-    DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMENT "nvcc ${name}.cu")
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
-  set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${binary})
-  list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
+  file(STRINGS ${source} held REGEX "^/\\* held: [a-z0-9 ]+ \\*/$") # NAME_held.cu is compiled as NAME_f16, ...
+  string(REGEX REPLACE "^/\\* held: | \\*/$" "" held "${held}")
+  string(REPLACE " " ";" held "${held}")
+  if(NOT held)
+    set(held "-")
+  endif()
+  foreach(type IN LISTS held)
+    string(REGEX REPLACE "held$" "${type}" name ${file})
+    set(binary ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
+    set(definition $<$<NOT:$<STREQUAL:${type},->>:-DHN_HELD=${type}>)
+    add_custom_command(OUTPUT ${binary}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
+      COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
+              ${definition} -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
+      DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMAND_EXPAND_LISTS COMMENT "nvcc ${name}")
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
+    set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${binary})
+    list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
+  endforeach()
 endforeach()
 
 # Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin (inverted_residual_cuh), ending with a zero.

@@ -13,6 +13,17 @@
 typedef __half f16;
 typedef __nv_bfloat16 bf16;
 
+/* A file with a line `held: f16 bf16` is compiled once for each of them: `held` is the type, and its kernels are named
+ * by it. NAME_held.cu is file NAME_f16 of backend/cuda/builtins.inc then. */
+#ifdef HN_HELD
+typedef float f32;
+typedef HN_HELD held;
+#define HN_HELD_NAME(family) HN_HELD_JOIN(hn_##family, HN_HELD)
+#define HN_HELD_KERNEL(family, rest) HN_HELD_JOIN(HN_HELD_NAME(family), rest)
+#define HN_HELD_JOIN(a, b) HN_HELD_JOINED(a, b)
+#define HN_HELD_JOINED(a, b) a##_##b
+#endif
+
 /* ---- numbers ---- */
 
 __device__ __forceinline__ float wide(f16 v) { return __half2float(v); }

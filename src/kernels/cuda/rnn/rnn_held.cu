@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* held: f32 f16 bf16 */
+/* rnn_held.cu - recurrent layers, by the groups of 128 columns of the state and of the inputs whose weights stay in
+ * registers (0: any number that do not), and by the sequences of a cluster. */
+#include "kernels/cuda/rnn/rnn.cuh"
+
+#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1)
+
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 1_2_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 1, 2, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 2_2_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 2, 2, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 2_0_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 2, 0, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 0_0_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 0, 0, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 2_0_4)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 2, 0, 16, 4>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(lstm, 0_0_4)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, true, 0, 0, 16, 4>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 1_2_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 1, 2, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 2_2_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 2, 2, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 2_0_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 2, 0, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 0_0_1)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 0, 0, 16, 1>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 2_0_4)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 2, 0, 16, 4>(a, x, packed, h0, c0, y, y_h, y_c);
+}
+KERNEL(512)
+HN_HELD_KERNEL(gru, 0_0_4)
+(const __grid_constant__ hn_cuda_rnn a, const held *x, const float *packed, const held *h0, const held *c0, held *y,
+ held *y_h, held *y_c) {
+  recur<held, false, 0, 0, 16, 4>(a, x, packed, h0, c0, y, y_h, y_c);
+}
