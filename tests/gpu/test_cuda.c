@@ -97,6 +97,8 @@ static const op_case cases[] = {
     {"cast", {"i:5x7"}, {INT("to", 9)}},
     {"cast", {"5x7"}, {INT("to", 7)}},
     {"cast", {"b:5x7"}, {INT("to", 1)}},
+    {"cast", {"5x7"}, {INT("to", 10)}},
+    {"cast", {"i:5x7"}, {INT("to", 16)}},
     {"gather", {"i:5x8", "i:3x2"}, {INT("axis", 0)}},
     {"reduce_mean", {"4x6x70", "l:-1"}, {{0}}},
     {"reduce_sum", {"4x6x70", "l:1"}, {INT("keepdims", 0)}},
@@ -159,6 +161,8 @@ static const op_case cases[] = {
     {"conv", {"1x8x12x12", "c:8x8x3x3"}, {INTS("dilations", two)}},
     {"conv_transpose", {"1x8x7x9", "c:8x5x2x2", "c:5"}, {INTS("strides", two)}},
     {"conv_transpose", {"1x8x7x9", "c:8x5x3x3", "c:5"}, {INTS("pads", ones), TEXT("act", "relu")}},
+    {"resize", {"2x3x9x10", "-", "-", "l:2,3,18,20"}, {{0}}},
+    {"resize", {"2x3x9x10", "-", "-", "l:2,3,17,33"}, {TEXT("mode", "linear")}},
 };
 
 /* Convolutions need cuDNN, which is optional. */
