@@ -227,6 +227,20 @@ static void tell_idle_options(const cli_tool *cli, const char *path) {
   }
 }
 
+/* An engine for a GPU opens one by itself, where no device was asked for. */
+static hone_status load_engine(cli_tool *cli, const char *path, cli_model *model) {
+  const hone_status status = hone_engine_load(cli->context, path, &cli->device, 1, &model->engine);
+  hone_device *gpu;
+  if (status != HONE_DEVICE || cli_has(cli, "device") ||
+      hone_device_open(cli->context, "gpu", 0, NULL, &gpu) != HONE_OK)
+    return status;
+  hone_context_clear_messages(cli->context);
+  cli_note(cli, "%s runs on a GPU: as with --device gpu", path);
+  hone_device_close(cli->device);
+  cli->device = gpu;
+  return hone_engine_load(cli->context, path, &cli->device, 1, &model->engine);
+}
+
 int cli_open_named_model(cli_tool *cli, const char *path, cli_model *model) {
   *model = (cli_model){0};
   const cli_file_kind kind = cli_file_kind_of(path);
@@ -237,7 +251,7 @@ int cli_open_named_model(cli_tool *cli, const char *path, cli_model *model) {
   if (kind == CLI_FILE_ENGINE) {
     cli->subject = CLI_ENGINE;
     tell_idle_options(cli, path);
-    status = hone_engine_load(cli->context, path, &cli->device, 1, &model->engine);
+    status = load_engine(cli, path, model);
   } else {
     status = cli_load_graph(cli, path, &model->graph);
   }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_half.c - the CUDA backend in f16 and bf16 (label gpu; skipped, in words, where there is none): each case is
  * built with the type allowed and everything timed once, so that each tactic and variant that takes it is held against
- * the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed. */
+ * the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed.
+ * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_PART=2/8: every eighth case, from the third on, so that several
+ * programs side by side share the cases. */
 #include "support/gpu_case.h"
 #include <unistd.h>
 
@@ -84,12 +86,19 @@ static bool try_case(const op_case *c, size_t number, hone_dtype dtype, tally *t
   return good;
 }
 
+static bool is_wanted(const op_case *c, size_t number) {
+  const char *only = getenv("HONE_TEST_CASES"), *part = getenv("HONE_TEST_PART");
+  const char *of = part ? strchr(part, '/') : NULL;
+  const size_t parts = of ? strtoul(of + 1, NULL, 10) : 1;
+  if (parts > 1 && number % parts != strtoul(part, NULL, 10)) return false;
+  return !only || strcmp(only, c->op) == 0;
+}
+
 static void try_all(hone_dtype dtype) {
-  const char *only = getenv("HONE_TEST_CASES"); /* of this operator alone */
   int failed = 0;
   tally t = {0};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
-    if (!only || strcmp(only, cases[k].op) == 0) failed += !try_case(&cases[k], k, dtype, &t);
+    if (is_wanted(&cases[k], k)) failed += !try_case(&cases[k], k, dtype, &t);
   print_message("%s: %d candidates, %d timed, %d inexact\n", hone_dtype_name(dtype), t.held, t.timed, t.inexact);
   assert_int_equal(failed, 0);
 }

@@ -81,7 +81,7 @@ typedef struct hn_cuda_global_pool {
 
 /* Channels of all inputs, one after the other, to those of all outputs: f is read at first + (f % groups) * (total /
  * groups) + f / groups, a shuffle where there are several groups. Pixels are rows of their own pitch. */
-enum { HN_CUDA_PARTS = 24 };
+enum { HN_CUDA_PARTS = 64 }; /* these arguments are 2 KiB of at most 4 */
 typedef struct hn_cuda_channels {
   int ins, outs, first, groups, total, pixels; /* pixels: of an image */
   unsigned eights, count; /* eights of channels of a pixel, over all outputs; threads that have work */

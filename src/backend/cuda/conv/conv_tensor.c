@@ -92,6 +92,9 @@ const hone_tactic hn_tactics_cuda_conv_tensor[] = {
      COMMON},
     {sizeof(hone_tactic), .name = "cuda.conv.f16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.conv.f16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
+     COMMON},
     {sizeof(hone_tactic), .name = "cuda.conv.bf16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES},
      COMMON},
@@ -103,5 +106,8 @@ const hone_tactic hn_tactics_cuda_conv_tensor[] = {
      COMMON},
     {sizeof(hone_tactic), .name = "cuda.conv.bf16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK},
+     COMMON},
+    {sizeof(hone_tactic), .name = "cuda.conv.bf16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
+     .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
      COMMON},
     {0}};

@@ -101,6 +101,11 @@ static const char halves_prelude[] =
     "#if __CUDA_ARCH__ >= 900\n"
     "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
     "#endif\n"
+    "}\n"
+    "P let_next_begin() {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
+    "#endif\n"
     "}\n";
 
 typedef struct writer {
@@ -191,7 +196,6 @@ static void put_head(writer *w, const hn_cuda_places *places, const char *const 
   for (int i = 0; i < places->in_count; ++i) put(w, ", const %s* p%d", types[i], i);
   put(w, ", unsigned n%s) {\n", count ? ", hn_places s" : "");
   put(w, "  const unsigned i = blockIdx.x * %du + threadIdx.x;\n", HN_CUDA_THREADS);
-  if (halves) put(w, "  wait_for_previous();\n");
 }
 
 /* Offsets o0, o1, ... of element `at` of the output, given `rest`. */
@@ -217,6 +221,7 @@ static void put_eight(writer *w, const hn_cuda_places *places, const char *text)
   const int last = places->rank ? places->rank - 1 : 0;
   put(w, "  if (i >= n / 8) return;\n");
   if (places->rank) put_offsets(w, places, "i * 8");
+  put(w, "  wait_for_previous();\n");
   for (int k = 0; k < places->in_count; ++k)
     if (places->stride[k][last] && places->rank)
       put(w, "  float v%d[8]; widen(v%d, p%d + o%d);\n", k, k, k, k);
@@ -226,7 +231,7 @@ static void put_eight(writer *w, const hn_cuda_places *places, const char *text)
       put(w, "  const float v%d = wide(p%d[o%d]);\n", k, k, k);
     else
       put(w, "  const float v%d = wide(*p%d);\n", k, k);
-  put(w, "  float all[8];\n");
+  put(w, "  let_next_begin();\n  float all[8];\n");
   if (places->pitch)
     put(w, "  const int c = (int)(i * 8 %% (unsigned)s.v[%d]), most = s.v[%d];\n", tail_at(places),
         tail_at(places) + 1);
@@ -239,7 +244,7 @@ static void put_eight(writer *w, const hn_cuda_places *places, const char *text)
 
 /* The tail is zeros whatever the expression makes of zeros; what is read there may be another's. */
 static void put_one_half(writer *w, const hn_cuda_places *places, const char *text) {
-  put(w, "  if (i >= n) return;\n");
+  put(w, "  if (i >= n) return;\n  wait_for_previous();\n");
   if (places->pitch)
     put(w, "  if ((int)(i %% (unsigned)s.v[%d]) >= s.v[%d]) { put(y + i, 0); return; }\n", tail_at(places),
         tail_at(places) + 1);

@@ -72,6 +72,9 @@ const hone_tactic hn_tactics_cuda_linear_tensor[] = {
     {sizeof(hone_tactic), .name = "cuda.linear.f16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.linear.f16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
+     .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
+     COMMON},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, COMMON},
@@ -81,4 +84,7 @@ const hone_tactic hn_tactics_cuda_linear_tensor[] = {
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, COMMON},
+    {sizeof(hone_tactic), .name = "cuda.linear.bf16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
+     .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
+     COMMON},
     {0}};

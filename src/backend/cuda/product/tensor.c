@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensor.c - tiles of tensor-core products, how many blocks share one, launches, and what is packed for them. */
 #include "backend/cuda/product/tensor.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -16,46 +17,54 @@ enum {
 typedef struct tile {
   int rows, columns, stages, threads;
   hn_cuda_builtin kernels[2]; /* f16, bf16 */
+  int buffers;                /* of blocks that last */
 } tile;
 
 static const tile stage_tiles[] = {
-    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}},
-    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}},
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}},
-    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}},
-    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}},
-    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}},
+    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}, 0},
+    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}, 0},
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}, 0},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}, 0},
+    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}, 0},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}, 0},
+    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}, 0},
+    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}, 0},
 };
 static const tile first_tiles[] = {
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}},
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}, 0},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}, 0},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}, 0},
 };
 static const tile bulk_tiles[] = {
-    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}},
-    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}},
-    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}},
-    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}},
-    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}},
-    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}},
-    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}},
-    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}},
+    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}, 0},
+    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}, 0},
+    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}, 0},
+    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}, 0},
+    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}, 0},
+    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}, 0},
+    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}, 0},
+    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}, 0},
+};
+static const tile lasting_tiles[] = {
+    {128, 64, 3, 320, {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3}, 2},
+    {128, 64, 6, 320, {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6}, 2},
+    {128, 128, 4, 320, {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4}, 2},
+    {128, 256, 3, 320, {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3}, 1},
 };
 
 /* The tiles of a row, and how many blocks may share one. */
 typedef struct choices {
   const tile *tiles;
   int count, least_split, most_split;
-  bool bulk;
+  bool bulk, lasts;
 } choices;
 static choices choices_of(const hone_query *query) {
   static const choices ways[] = {
-      [HN_CUDA_TENSOR_STAGES] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 1, 1, false},
-      [HN_CUDA_TENSOR_FIRST] = {first_tiles, sizeof first_tiles / sizeof *first_tiles, 1, 1, false},
-      [HN_CUDA_TENSOR_CLUSTER] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 2, MOST_SPLIT, false},
-      [HN_CUDA_TENSOR_BULK] = {bulk_tiles, sizeof bulk_tiles / sizeof *bulk_tiles, 1, MOST_SPLIT, true}};
+      [HN_CUDA_TENSOR_STAGES] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 1, 1, false, false},
+      [HN_CUDA_TENSOR_FIRST] = {first_tiles, sizeof first_tiles / sizeof *first_tiles, 1, 1, false, false},
+      [HN_CUDA_TENSOR_CLUSTER] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 2, MOST_SPLIT, false, false},
+      [HN_CUDA_TENSOR_BULK] = {bulk_tiles, sizeof bulk_tiles / sizeof *bulk_tiles, 1, MOST_SPLIT, true, false},
+      [HN_CUDA_TENSOR_LASTING] = {lasting_tiles, sizeof lasting_tiles / sizeof *lasting_tiles, 1, 1, true, true}};
   return ways[*(const hn_cuda_tensor_way *)query->tactic->kernel];
 }
 
@@ -90,6 +99,8 @@ static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int spli
 static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split,
                             int *out_residual_at) {
   const int64_t rows_each = tiles_of(t->rows, split), stages = (int64_t)t->stages * (t->rows + t->columns) * DEPTH * 2;
+  if (out_residual_at) *out_residual_at = 0;
+  if (way->lasts) return 1024 + stages + t->buffers * t->rows * (int64_t)t->columns * 2;
   const int64_t sums = split * rows_each * (t->columns + 8) * (int64_t)sizeof(float);
   const int64_t most = split > 1 ? stages + sums : stages > sums ? stages : sums;
   const int64_t biases = t->columns * (int64_t)sizeof(float), with_barriers = biases + t->stages * 16;
@@ -100,20 +111,19 @@ static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, co
 }
 
 /* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
- * copy, whichever takes longer. The numbers are fitted to times of 1,500 pairs of layer and tile on an H200. For the
+ * copy, whichever takes longer. The numbers are fitted to times of 2,000 pairs of layer and tile on an H200. For the
  * order of timing alone, and of no device's facts: variants must be the same when an engine's file is checked before a
  * device is known. */
 static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
   const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
   const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * DEPTH * 2;
-  const double products = area * DEPTH / (way->bulk ? 1500 : 460), loads = edge / 32;
-  const double busy = (products > loads ? products : loads) + 75;
-  const double turn = way->bulk ? 200 : 290 + area / 25 * 128 / t->threads;
+  const double products = area * DEPTH / 700, loads = edge / 61, busy = (products > loads ? products : loads) + 160;
+  const double first = way->bulk ? 2130 : 1160, turn = way->bulk ? 238 : 316 + area / 38 * 128 / t->threads;
   const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
-  const double shared_by = blocks / UNITS > 1 ? blocks / UNITS : 1;
-  const double rounds = shared_by / beside > 1 ? shared_by / beside : 1;
-  const double waits = rounds * (1160 + turns * turn), works = shared_by * (turns * busy + area / 2.4);
-  return (waits > works ? waits : works) + (split > 1 ? 810 + 275 * split : 0);
+  const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
+  const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
+  if (way->lasts) return t->buffers > 1 ? works : works * 1.1; /* nothing is loaded while a single one is stored */
+  return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
 
 typedef struct choice {
@@ -150,6 +160,16 @@ int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *
   return count;
 }
 
+/* Blocks that last bound what they store, and pay for many tiles. */
+static const char *check_lasting(hn_cuda_tensor_plan *p) {
+  hn_cuda_tensor *a = &p->args;
+  if (a->act > HN_ACTIVATION_CLIP) return "its activation is no bound";
+  if (p->groups > 1 || a->is_wide) return "it has groups, or its output is f32";
+  if (a->m < 64 * UNITS) return "it has few tiles";
+  if (a->act != HN_ACTIVATION_CLIP) a->alpha = a->act == HN_ACTIVATION_RELU ? 0 : -INFINITY, a->beta = INFINITY;
+  return NULL;
+}
+
 /* Where the pixels of a bulk copy begin and end, and whether it can say so. */
 static const char *check_bulk(const hn_cuda_tensor_plan *p) {
   const hn_cuda_tensor *a = &p->args;
@@ -173,6 +193,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   const int64_t taps = (int64_t)a->kernel_h * a->kernel_w, depth = tiles_of(a->depth, DEPTH) * (int64_t)DEPTH;
   if (taps < 1 || a->depth < 1 || taps * depth > 1 << 24) return "it has nothing to sum, or too much";
   if (way.bulk) HN_TRY_REASON(check_bulk(p));
+  if (way.lasts) HN_TRY_REASON(check_lasting(p));
   a->blocks = way.bulk ? (int)(taps * depth / DEPTH) : tiles_of((int)taps * a->depth, DEPTH);
   p->tap_pitch = way.bulk ? (int)depth : a->depth;
   if (!hn_cuda_tensor_variants(query, p, &first, 1)) return "no tile fits it";
@@ -191,6 +212,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   a->step_y = DEPTH / a->depth / a->kernel_w;
   p->box_pixels = way.bulk ? t->rows : 0;
   p->box_rows = t->columns;
+  p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
   p->kernel = t->kernels[p->is_bf16];
   p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
                              .threads = (unsigned)t->threads,
@@ -203,8 +225,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   return NULL;
 }
 
-static bool make_maps(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *x, const void *w,
-                      hn_cuda_tensor_maps *out) {
+static bool map_image(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *x, CUtensorMap *out) {
   const hn_cuda_tensor *a = &p->args;
   const CUtensorMapDataType type = p->is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   const cuuint64_t c = (cuuint64_t)a->in_pitch, width = (cuuint64_t)a->in_w, height = (cuuint64_t)a->in_h;
@@ -214,31 +235,66 @@ static bool make_maps(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *ap
   const int last[2] = {(a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1),
                        (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1)};
   const cuuint32_t strides[4] = {1, (cuuint32_t)a->stride_w, (cuuint32_t)a->stride_h, 1};
-  const cuuint64_t k = (cuuint64_t)a->blocks * DEPTH, w_dims[2] = {k, (cuuint64_t)a->n * (cuuint64_t)p->groups};
-  const cuuint64_t w_steps[1] = {k * 2};
-  const cuuint32_t box[2] = {DEPTH, (cuuint32_t)p->box_rows}, ones[2] = {1, 1};
-  return api->cuTensorMapEncodeIm2col(&out->x, type, 4, (void *)(uintptr_t)x, dims, steps, first, last, DEPTH,
+  return api->cuTensorMapEncodeIm2col(out, type, 4, (void *)(uintptr_t)x, dims, steps, first, last, DEPTH,
                                       (cuuint32_t)p->box_pixels, strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                       CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS &&
-         api->cuTensorMapEncodeTiled(&out->w, type, 2, (void *)(uintptr_t)w, w_dims, w_steps, box, ones,
+                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+/* Boxes of 64 columns and box_rows rows. */
+static bool map_rows(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *rows, int columns,
+                     int64_t count, int box_rows, CUtensorMap *out) {
+  const CUtensorMapDataType type = p->is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)count}, steps[1] = {(cuuint64_t)columns * 2};
+  const cuuint32_t box[2] = {DEPTH, (cuuint32_t)box_rows}, ones[2] = {1, 1};
+  return api->cuTensorMapEncodeTiled(out, type, 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+typedef struct operands {
+  const void *x, *w, *bias, *residual;
+  void *y;
+} operands;
+
+static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *stream, const operands *o) {
+  enum { BOX_ROWS = 64 };
+  const hn_cuda_tensor *a = &p->args;
+  const hn_cuda_driver_api *api = &stream->unit->driver->api;
+  const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each);
+  hn_cuda_shape shape = p->shape;
+  if (most > 0 && shape.grid.x > most) shape.grid.x = most;
+  hn_cuda_lasting_maps maps;
+  int adds = p->has_residual;
+  if (!map_image(p, api, o->x, &maps.x) || !map_rows(p, api, o->w, a->blocks * DEPTH, a->n, p->box_rows, &maps.w) ||
+      !map_rows(p, api, o->y, a->out_pitch, a->m, BOX_ROWS, &maps.y) ||
+      !map_rows(p, api, adds ? o->residual : o->y, a->out_pitch, a->m, BOX_ROWS, &maps.residual))
+    return HONE_DEVICE;
+  void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
+  return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);
+}
+
+static hone_status launch_bulk(const hn_cuda_tensor_plan *p, hone_stream *stream, operands *o) {
+  const hn_cuda_tensor *a = &p->args;
+  const hn_cuda_driver_api *api = &stream->unit->driver->api;
+  hn_cuda_tensor_maps maps;
+  if (!map_image(p, api, o->x, &maps.x) ||
+      !map_rows(p, api, o->w, a->blocks * DEPTH, (int64_t)a->n * p->groups, p->box_rows, &maps.w))
+    return HONE_DEVICE;
+  void *arguments[] = {&o->y, &maps, (void *)&o->bias, (void *)&o->residual, (void *)(uintptr_t)a};
+  return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
+}
+
 hone_status hn_cuda_tensor_launch(const hn_cuda_tensor_plan *p, hone_stream *stream, const hone_launch *launch) {
   const hn_cuda_tensor *a = &p->args;
-  const void *x = launch->in[0].data, *w = launch->packed;
-  const void *bias = (const char *)w + (size_t)a->n * (size_t)p->groups * (size_t)a->blocks * DEPTH * 2;
-  const void *residual = p->has_residual ? launch->in[RESIDUAL].data : NULL;
-  void *y = launch->out[0].data, *args = (void *)(uintptr_t)a;
-  void *direct[] = {&y, (void *)&x, (void *)&w, (void *)&bias, (void *)&residual, args};
-  if (!p->box_pixels) return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, direct);
-  hn_cuda_tensor_maps maps;
-  if (!make_maps(p, &stream->unit->driver->api, x, w, &maps)) return HONE_DEVICE;
-  void *mapped[] = {&y, &maps, (void *)&bias, (void *)&residual, args};
-  return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, mapped);
+  operands o = {.x = launch->in[0].data, .w = launch->packed, .y = launch->out[0].data};
+  o.bias = (const char *)o.w + (size_t)a->n * (size_t)p->groups * (size_t)a->blocks * DEPTH * 2;
+  o.residual = p->has_residual ? launch->in[RESIDUAL].data : NULL;
+  if (p->blocks_each) return launch_lasting(p, stream, &o);
+  if (p->box_pixels) return launch_bulk(p, stream, &o);
+  void *arguments[] = {&o.y, (void *)&o.x, (void *)&o.w, (void *)&o.bias, (void *)&o.residual, (void *)(uintptr_t)a};
+  return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
 }
 
 /* ---- constants ---- */

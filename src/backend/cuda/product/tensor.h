@@ -9,12 +9,13 @@
 #include "kernels/cuda/tensor/maps.h"
 
 /* What a row's .kernel points to: tiles by mma.sync, one block each (of images of up to four channels, and of others),
- * or shared by a cluster; tiles by warpgroups. */
+ * or shared by a cluster; tiles by warpgroups; the same by blocks that take many tiles. */
 typedef enum hn_cuda_tensor_way {
   HN_CUDA_TENSOR_STAGES,
   HN_CUDA_TENSOR_FIRST,
   HN_CUDA_TENSOR_CLUSTER,
-  HN_CUDA_TENSOR_BULK
+  HN_CUDA_TENSOR_BULK,
+  HN_CUDA_TENSOR_LASTING
 } hn_cuda_tensor_way;
 
 typedef struct hn_cuda_tensor_plan {
@@ -23,6 +24,7 @@ typedef struct hn_cuda_tensor_plan {
   bool has_residual, is_bf16; /* the residual is input 3 */
   int tap_pitch;              /* k from tap to tap */
   int box_pixels, box_rows;   /* of bulk copies; 0: there are none */
+  int blocks_each;            /* of a multiprocessor, that take all tiles; 0: each block takes one */
   hn_cuda_builtin kernel;
   hn_cuda_shape shape;
 } hn_cuda_tensor_plan;

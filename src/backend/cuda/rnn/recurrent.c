@@ -11,18 +11,23 @@ enum { Y, Y_H, Y_C, OUTPUTS };
 enum { LANES = 32, FOUR = 4, SUMS = 4, COLUMNS = LANES * FOUR, GROUP = SUMS * COLUMNS /* floats of a unit's */ };
 enum { RING = 4, BARRIER_BYTES = 16, SHARED_MOST = 200 << 10, NARROW = 128, FEW_BLOCKS = 8, BLOCKS = 16 };
 
-/* Kernels by the groups of columns whose weights stay in registers, those of the state and those of the inputs, and
- * their warps; the last takes any. */
+/* Kernels by the groups of columns whose weights stay in registers, those of the state and those of the inputs (0: any
+ * number, which do not), and by the sequences of a cluster. */
+typedef struct size {
+  int held, kept, rows;
+} size;
+static const size sizes[] = {{1, 2, 1}, {2, 2, 1}, {2, 0, 1}, {0, 0, 1}, {2, 0, 4}, {0, 0, 4}};
+enum { SIZES = sizeof sizes / sizeof *sizes, WARPS = 16, MANY = 4, CLUSTERS = 7 /* that run together */ };
+
 typedef struct row_kernel {
   bool is_lstm;
-  hn_cuda_builtin f32[4], f16[4], bf16[4];
+  hn_cuda_builtin f32[SIZES], f16[SIZES], bf16[SIZES];
 } row_kernel;
-static const struct { int held, kept, warps; } sizes[] = {{1, 2, 16}, {2, 2, 16}, {2, 0, 16}, {0, 0, 16}};
 
 typedef struct state {
   hn_cuda_rnn args;
   hn_cuda_builtin kernel;
-  unsigned threads, clusters, shared_bytes;
+  unsigned clusters, shared_bytes;
   bool given[PORTS], wants[OUTPUTS];
 } state;
 
@@ -82,31 +87,33 @@ static const char *read_extents(const hone_query *query, int directions, bool ba
   return NULL;
 }
 
-/* What is packed, and what each block keeps; returns the number of its size. */
-static int lay_out(state *s, int directions, size_t held_bytes, hone_needs *needs) {
-  hn_cuda_rnn *a = &s->args;
-  int size = 0;
+static void lay_out(hn_cuda_rnn *a, int directions, hone_needs *needs) {
   a->blocks = a->hidden <= NARROW ? FEW_BLOCKS : BLOCKS;
   a->units = ((a->hidden + a->blocks - 1) / a->blocks + FOUR - 1) / FOUR * FOUR;
   a->x_groups = (a->input + COLUMNS - 1) / COLUMNS, a->h_groups = (a->hidden + COLUMNS - 1) / COLUMNS;
   a->w_at = (int64_t)a->hidden * a->h_groups * GROUP;
   a->bias_at = a->w_at + (int64_t)a->hidden * a->x_groups * GROUP;
   a->direction_floats = a->bias_at + (SUMS * a->hidden + 15) / 16 * 16;
-  while (sizes[size].held && (sizes[size].held < a->h_groups || sizes[size].warps < a->units ||
-                              (sizes[size].kept && sizes[size].kept < a->x_groups)))
-    ++size;
-  const size_t floats = (size_t)(2 * a->h_groups * COLUMNS + (SUMS + 3) * a->units);
-  size_t bytes = BARRIER_BYTES + floats * sizeof(float) + (size_t)(RING * a->x_groups * COLUMNS) * held_bytes;
-  const size_t group_bytes = (size_t)a->units * GROUP * sizeof(float);
-  a->keeps_w = !sizes[size].kept && bytes + (size_t)a->x_groups * group_bytes <= SHARED_MOST;
-  bytes += a->keeps_w ? (size_t)a->x_groups * group_bytes : 0;
-  a->keeps_r = !sizes[size].held && bytes + (size_t)a->h_groups * group_bytes <= SHARED_MOST;
-  bytes += a->keeps_r ? (size_t)a->h_groups * group_bytes : 0;
-  s->shared_bytes = (unsigned)bytes;
-  s->threads = (unsigned)(sizes[size].warps * LANES);
-  s->clusters = (unsigned)(a->batch * directions);
   needs->packed = (size_t)(directions * a->direction_floats) * sizeof(float);
-  return size;
+}
+
+static const size *find_size(const hn_cuda_rnn *a, int rows) {
+  const size *s = sizes;
+  while (s->rows != rows || (s->held && (s->held < a->h_groups || a->units > WARPS)) ||
+         (s->kept && s->kept < a->x_groups))
+    ++s;
+  return s;
+}
+
+/* Of shared memory, with the weights that fit. */
+static size_t share(hn_cuda_rnn *a, const size *s, size_t held_bytes) {
+  const size_t floats = (size_t)(s->rows * (2 * a->h_groups * COLUMNS + 3 * a->units) + SUMS * a->units);
+  const size_t group_bytes = (size_t)a->units * GROUP * sizeof(float);
+  size_t bytes = BARRIER_BYTES + floats * sizeof(float) + (size_t)(RING * s->rows * a->x_groups * COLUMNS) * held_bytes;
+  a->keeps_w = !s->kept && bytes + (size_t)a->x_groups * group_bytes <= SHARED_MOST;
+  bytes += a->keeps_w ? (size_t)a->x_groups * group_bytes : 0;
+  a->keeps_r = !s->held && bytes + (size_t)a->h_groups * group_bytes <= SHARED_MOST;
+  return bytes + (a->keeps_r ? (size_t)a->h_groups * group_bytes : 0);
 }
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
@@ -121,9 +128,14 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   for (int i = 0; i < query->out_count; ++i) s->wants[i] = query->out[i].type.kind != HONE_ABSENT;
   HN_TRY_REASON(read_attrs(query, kernel->is_lstm, &directions, &s->args));
   HN_TRY_REASON(read_extents(query, directions, hn_cuda_attr_int(query->attrs, "layout", 0) == 1, &s->args));
-  const int size = lay_out(s, directions, held == HONE_F32 ? 4 : 2, needs);
-  if (s->shared_bytes > SHARED_MOST) return "a step's inputs and states do not fit into shared memory";
-  s->kernel = (held == HONE_F32 ? kernel->f32 : held == HONE_F16 ? kernel->f16 : kernel->bf16)[size];
+  lay_out(&s->args, directions, needs);
+  const int rows = s->args.batch > 1 && s->args.batch * directions > CLUSTERS ? MANY : 1;
+  const size *found = find_size(&s->args, rows);
+  const size_t bytes = share(&s->args, found, held == HONE_F32 ? 4 : 2);
+  if (bytes > SHARED_MOST) return "a step's inputs and states do not fit into shared memory";
+  s->shared_bytes = (unsigned)bytes;
+  s->clusters = (unsigned)((s->args.batch + rows - 1) / rows * directions);
+  s->kernel = (held == HONE_F32 ? kernel->f32 : held == HONE_F16 ? kernel->f16 : kernel->bf16)[found - sizes];
   s->args.wants_y = s->wants[Y];
   needs->state = sizeof *s;
   return NULL;
@@ -187,7 +199,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
                        &y_c};
   return hn_cuda_launch_shaped(stream, s->kernel,
                                &(hn_cuda_shape){.grid = {s->clusters * (unsigned)s->args.blocks, 1, 1},
-                                                .threads = s->threads,
+                                                .threads = WARPS * LANES,
                                                 .shared_bytes = s->shared_bytes,
                                                 .cluster = (unsigned)s->args.blocks,
                                                 .dependent = true},
@@ -200,16 +212,20 @@ enum { PACKED = 1 << W | 1 << R | 1 << B };
   .plan = plan, .pack = pack, .launch = launch
 #define HALVES .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}
 
-static const row_kernel lstm = {
-    true,
-    {HN_CUDA_lstm_f32_1_2, HN_CUDA_lstm_f32_2_2, HN_CUDA_lstm_f32_2_0, HN_CUDA_lstm_f32_0_0},
-    {HN_CUDA_lstm_f16_1_2, HN_CUDA_lstm_f16_2_2, HN_CUDA_lstm_f16_2_0, HN_CUDA_lstm_f16_0_0},
-    {HN_CUDA_lstm_bf16_1_2, HN_CUDA_lstm_bf16_2_2, HN_CUDA_lstm_bf16_2_0, HN_CUDA_lstm_bf16_0_0}};
-static const row_kernel gru = {
-    false,
-    {HN_CUDA_gru_f32_1_2, HN_CUDA_gru_f32_2_2, HN_CUDA_gru_f32_2_0, HN_CUDA_gru_f32_0_0},
-    {HN_CUDA_gru_f16_1_2, HN_CUDA_gru_f16_2_2, HN_CUDA_gru_f16_2_0, HN_CUDA_gru_f16_0_0},
-    {HN_CUDA_gru_bf16_1_2, HN_CUDA_gru_bf16_2_2, HN_CUDA_gru_bf16_2_0, HN_CUDA_gru_bf16_0_0}};
+static const row_kernel lstm = {true,
+                                {HN_CUDA_lstm_f32_1_2_1, HN_CUDA_lstm_f32_2_2_1, HN_CUDA_lstm_f32_2_0_1,
+                                 HN_CUDA_lstm_f32_0_0_1, HN_CUDA_lstm_f32_2_0_4, HN_CUDA_lstm_f32_0_0_4},
+                                {HN_CUDA_lstm_f16_1_2_1, HN_CUDA_lstm_f16_2_2_1, HN_CUDA_lstm_f16_2_0_1,
+                                 HN_CUDA_lstm_f16_0_0_1, HN_CUDA_lstm_f16_2_0_4, HN_CUDA_lstm_f16_0_0_4},
+                                {HN_CUDA_lstm_bf16_1_2_1, HN_CUDA_lstm_bf16_2_2_1, HN_CUDA_lstm_bf16_2_0_1,
+                                 HN_CUDA_lstm_bf16_0_0_1, HN_CUDA_lstm_bf16_2_0_4, HN_CUDA_lstm_bf16_0_0_4}};
+static const row_kernel gru = {false,
+                               {HN_CUDA_gru_f32_1_2_1, HN_CUDA_gru_f32_2_2_1, HN_CUDA_gru_f32_2_0_1,
+                                HN_CUDA_gru_f32_0_0_1, HN_CUDA_gru_f32_2_0_4, HN_CUDA_gru_f32_0_0_4},
+                               {HN_CUDA_gru_f16_1_2_1, HN_CUDA_gru_f16_2_2_1, HN_CUDA_gru_f16_2_0_1,
+                                HN_CUDA_gru_f16_0_0_1, HN_CUDA_gru_f16_2_0_4, HN_CUDA_gru_f16_0_0_4},
+                               {HN_CUDA_gru_bf16_1_2_1, HN_CUDA_gru_bf16_2_2_1, HN_CUDA_gru_bf16_2_0_1,
+                                HN_CUDA_gru_bf16_0_0_1, HN_CUDA_gru_bf16_2_0_4, HN_CUDA_gru_bf16_0_0_4}};
 
 const hone_tactic hn_tactics_cuda_recurrent[] = {
     {sizeof(hone_tactic), .name = "cuda.lstm.f32", .op = "lstm", COMMON, .kernel = &lstm},

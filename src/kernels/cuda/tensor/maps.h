@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* maps.h - tensors as bulk copies see them: pixels in im2col mode, and rows of weights. */
+/* maps.h - tensors as bulk copies see them: pixels in im2col mode, rows of weights, and of outputs. */
 #ifndef HN_KERNELS_CUDA_MAPS_H
 #define HN_KERNELS_CUDA_MAPS_H
 
@@ -8,5 +8,8 @@
 typedef struct hn_cuda_tensor_maps {
   CUtensorMap x, w;
 } hn_cuda_tensor_maps;
+typedef struct hn_cuda_lasting_maps {
+  CUtensorMap x, w, y, residual; /* no residual: y */
+} hn_cuda_lasting_maps;
 
 #endif

@@ -43,6 +43,36 @@ __device__ __forceinline__ void fetch_map(const void *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
+/* Boxes of shared memory out to a tensor; what lies outside of it is left out. */
+__device__ __forceinline__ void store_rows(const void *map, unsigned from, int c, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(c),
+               "r"(row), "r"(from)
+               : "memory");
+}
+__device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void store_wait() { /* until all but N were read */
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+__device__ __forceinline__ void store_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ __forceinline__ void buffer_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void group_meet(int group) { /* the threads of a warpgroup, of two */
+  if (group == 0)
+    asm volatile("bar.sync 1, 128;" ::: "memory");
+  else
+    asm volatile("bar.sync 2, 128;" ::: "memory");
+}
+
+/* Two values, between two others; NaN stays. */
+template <typename T> __device__ __forceinline__ unsigned bounded(unsigned v, unsigned low, unsigned high);
+template <> __device__ __forceinline__ unsigned bounded<f16>(unsigned v, unsigned low, unsigned high) {
+  asm("{\n max.NaN.f16x2 %0, %0, %1;\n min.NaN.f16x2 %0, %0, %2;\n}" : "+r"(v) : "r"(low), "r"(high));
+  return v;
+}
+template <> __device__ __forceinline__ unsigned bounded<bf16>(unsigned v, unsigned low, unsigned high) {
+  asm("{\n max.NaN.bf16x2 %0, %0, %1;\n min.NaN.bf16x2 %0, %0, %2;\n}" : "+r"(v) : "r"(low), "r"(high));
+  return v;
+}
+
 /* Of rows from an address on; k advances by 32 bytes, 2 here. */
 __device__ __forceinline__ unsigned long long matrix_at(unsigned address) {
   return ((unsigned long long)(address & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lasting.cuh - the tiles of bulk.cuh by blocks that last: each takes one tile after the other, so that the next tiles'
+ * boxes are copied while a tile is stored. Rows are stored as boxes, too, out of buffers into which residuals were
+ * copied before. For many tiles; what follows the sums is a bound. */
+#include "kernels/cuda/tensor/maps.h"
+#include "kernels/cuda/tensor/tensor.cuh"
+#include "kernels/cuda/tensor/wgmma.cuh"
+
+template <int bn, int stages, int buffers> struct lasting_tile {
+  static constexpr int G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, boxes = BN / 64;
+  static constexpr int threads = G * 128 + 64, stage = (BM + BN) * 128, buffer = BM * BN * 2;
+  static constexpr int front = 1024; /* barriers: of stages, then of buffers */
+  static constexpr int bytes = front + ST * stage + NB * buffer;
+};
+
+/* Goes round `n` places; the parity changes with each turn. */
+template <int n> struct ring {
+  int at = 0, parity = 0;
+  __device__ __forceinline__ void next() {
+    if (++at == n) at = 0, parity ^= 1;
+  }
+};
+
+template <typename C> struct lasting_place {
+  int m0, n0;
+  __device__ __forceinline__ lasting_place(const hn_cuda_tensor &a, int tile) {
+    const int m_tile = tile / a.n_tiles;
+    m0 = m_tile * C::BM;
+    n0 = (tile - m_tile * a.n_tiles) * C::BN;
+  }
+};
+
+/* One thread copies the blocks of k of all tiles. */
+template <typename C>
+__device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a, unsigned shared,
+                                            int tiles) {
+  const int per_tap = a.blocks / (a.kernel_h * a.kernel_w), plane = a.out_h * a.out_w;
+  const unsigned full = shared, empty = full + C::ST * 8, base = shared + C::front;
+  ring<C::ST> s;
+  int filled = 0;
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const lasting_place<C> p(a, tile);
+    const int image = p.m0 / plane, q = p.m0 - image * plane, y = q / a.out_w;
+    const int h = y * a.stride_h - a.pad_h, w = (q - y * a.out_w) * a.stride_w - a.pad_w;
+    int k = 0;
+    for (int tap_y = 0; tap_y < a.kernel_h; ++tap_y)
+      for (int tap_x = 0; tap_x < a.kernel_w; ++tap_x)
+        for (int c = 0; c < per_tap; ++c, k += 64) {
+          if (filled < C::ST)
+            ++filled;
+          else
+            barrier_wait(empty + s.at * 8, s.parity ^ 1);
+          const unsigned to = base + s.at * C::stage, barrier = full + s.at * 8;
+          barrier_expect(barrier, C::stage);
+          copy_pixels(to, &maps.x, barrier, c * 64, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
+          copy_rows(to + C::BM * 128, &maps.w, barrier, k, p.n0);
+          s.next();
+        }
+  }
+}
+
+/* Another copies residuals to where they are stored from. */
+template <typename C>
+__device__ __forceinline__ void copy_residuals(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a,
+                                               unsigned shared, int tiles) {
+  const unsigned full = shared + C::ST * 16, empty = full + C::NB * 8, base = shared + C::front + C::ST * C::stage;
+  ring<C::NB> b;
+  int filled = 0;
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const lasting_place<C> p(a, tile);
+    if (filled < C::NB)
+      ++filled;
+    else
+      barrier_wait(empty + b.at * 8, b.parity ^ 1);
+    barrier_expect(full + b.at * 8, C::buffer);
+#pragma unroll
+    for (int i = 0; i < C::boxes * 2; ++i)
+      copy_rows(base + b.at * C::buffer + i * 8192, &maps.residual, full + b.at * 8, p.n0 + i / 2 * 64,
+                p.m0 + i % 2 * 64);
+    b.next();
+  }
+}
+
+template <typename T, typename C> struct lasting_sums {
+  float v[C::BN / 2];
+
+  __device__ __forceinline__ void pin() {
+#pragma unroll
+    for (int i = 0; i < C::BN / 2; ++i) asm volatile("" : "+f"(v[i])::"memory");
+  }
+  __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s) {
+    const unsigned full = shared, empty = full + C::ST * 8;
+    const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * 128, right = shared + C::front + C::BM * 128;
+    int before = 0;
+#pragma unroll
+    for (int i = 0; i < C::BN / 2; ++i) v[i] = 0;
+    for (int block = 0; block < count; ++block) {
+      barrier_wait(full + s.at * 8, s.parity);
+      const unsigned long long a = matrix_at(own + s.at * C::stage), b = matrix_at(right + s.at * C::stage);
+      pin();
+      group_begin();
+#pragma unroll
+      for (int k = 0; k < 4; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
+      group_commit();
+      group_wait<1>(); /* the block before is done: its stage is free */
+      if (block > 0 && threadIdx.x % 128 == 0) barrier_arrive(empty + before * 8);
+      before = s.at;
+      s.next();
+    }
+    group_wait<0>();
+    if (threadIdx.x % 128 == 0) barrier_arrive(empty + before * 8);
+    pin();
+  }
+  /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
+  __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a, int n0) {
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
+    const unsigned to = buffer + threadIdx.x / 128 * 8192 + row * 128 + ((row & 7) << 4) + (lane & 3) * 4;
+    const unsigned low = narrow_two<T>(a.alpha, a.alpha), high = narrow_two<T>(a.beta, a.beta);
+#pragma unroll
+    for (int j = 0; j < C::BN / 8; ++j) {
+      const int n = n0 + j * 8 + (lane & 3) * 2;
+      const float2 more = n < a.n ? *(const float2 *)(bias + n) : make_float2(0, 0); /* padded to eights */
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const unsigned at = (to ^ (j % 8 << 4)) + j / 8 * 16384 + half * 1024;
+        float first = v[j * 4 + half * 2] + more.x, second = v[j * 4 + half * 2 + 1] + more.y;
+        if (adds) {
+          unsigned two;
+          asm volatile("ld.shared.b32 %0, [%1];" : "=r"(two) : "r"(at) : "memory");
+          const float2 wide = wide_two<T>(two);
+          first += wide.x, second += wide.y;
+        }
+        unsigned two = bounded<T>(narrow_two<T>(first, second), low, high);
+        if (n + 1 >= a.n) two = n < a.n ? two & 0xffff : 0; /* channels that are not there are zeros */
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(two) : "memory");
+      }
+    }
+  }
+};
+
+/* The 64 rows of a warpgroup, and what the other's thread waits for. */
+template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffer, const void *map, int m0, int n0) {
+  const int group = threadIdx.x / 128;
+#pragma unroll
+  for (int i = 0; i < C::boxes; ++i) store_rows(map, buffer + i * 16384 + group * 8192, n0 + i * 64, m0 + group * 64);
+  store_commit();
+  store_wait<C::NB - 1>();
+}
+
+template <typename T, typename C>
+__device__ __forceinline__ void multiply_tiles(const hn_cuda_lasting_maps &maps, const float *bias, bool adds,
+                                               const hn_cuda_tensor &a, unsigned shared, int tiles) {
+  const unsigned filled = shared + C::ST * 16, empty = filled + C::NB * 8, base = shared + C::front + C::ST * C::stage;
+  const int group = threadIdx.x / 128;
+  lasting_sums<T, C> sums;
+  ring<C::ST> s;
+  ring<C::NB> b;
+  int count = 0;
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++count) {
+    const lasting_place<C> p(a, tile);
+    sums.multiply(shared, a.blocks, s);
+    const unsigned buffer = base + b.at * C::buffer;
+    if (adds) barrier_wait(filled + b.at * 8, b.parity);
+    group_meet(group); /* the buffer's rows before were read: its thread waited for that */
+    sums.put(buffer, bias, adds, a, p.n0);
+    buffer_written();
+    group_meet(group);
+    if (threadIdx.x % 128 == 0) {
+      store_boxes<C>(buffer, &maps.y, p.m0, p.n0);
+      if (adds && count >= C::NB - 1) barrier_arrive(empty + (count - (C::NB - 1)) % C::NB * 8);
+    }
+    b.next();
+  }
+  if (threadIdx.x % 128 == 0) store_done();
+}
+
+template <typename T, typename C>
+__device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps, const float *bias, bool adds,
+                                                const hn_cuda_tensor &a) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const unsigned shared = shared_at(memory);
+  const int tiles = (a.m + C::BM - 1) / C::BM * a.n_tiles, copier = threadIdx.x - C::G * 128;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < C::ST; ++i) {
+      barrier_make(shared + i * 8, 1);
+      barrier_make(shared + C::ST * 8 + i * 8, C::G);
+    }
+    for (int i = 0; i < C::NB; ++i) {
+      barrier_make(shared + C::ST * 16 + i * 8, 1);
+      barrier_make(shared + C::ST * 16 + C::NB * 8 + i * 8, C::G);
+    }
+    barriers_made();
+  }
+  __syncthreads();
+  wait_for_previous();
+  if (copier < 0) {
+    multiply_tiles<T, C>(maps, bias, adds, a, shared, tiles);
+  } else if (copier == 0) {
+    copy_stages<C>(maps, a, shared, tiles);
+    let_next_begin();
+  } else if (copier == 32 && adds) {
+    copy_residuals<C>(maps, a, shared, tiles);
+  }
+}
