@@ -112,22 +112,65 @@ static bool take_tile(state *s, int64_t tile) {
   return s->layout.bytes <= HN_REGION_SHARED && s->layout.mid_h * s->layout.mid_w <= 1024;
 }
 
+/* Blocks that a multiprocessor runs at once: threads have 128 registers each. */
+static int together(const state *s) {
+  const int room = (HN_REGION_SHARED + 1024) / (s->layout.bytes + 1024), most = 512 / s->region.threads;
+  return room < most ? room : most;
+}
+
+/* Expected seconds on an H200. Of a tile: clocks that the multiprocessor is busy for (products with their loads, what
+ * is read, the maxima), and those that go by at least, as products wait for each other. */
+static double seconds_of(const state *s) {
+  const double begin = 3200, clock = 1.75e9, bytes_a_clock = 32, fragment = 6, step = 45, phases = 500;
+  const hn_conv_pool *r = &s->region;
+  const hn_conv_pool_layout *l = &s->layout;
+  const int high = l->mid_rows / 16, broad = l->wide / 16, steps = l->deep / 16;
+  const int units = hn_region_parts(high, 2) * hn_region_parts(broad, 4);
+  const double maxima = (double)r->tile_h * r->tile_w * broad * 2 * r->pool * r->pool / 8;
+  const double busy = high * broad * steps * fragment + l->in_h * l->in_w * 16 / bytes_a_clock + maxima;
+  const double least = hn_region_parts(units, r->threads / 32) * steps * step + phases;
+  const double tiles_each = (double)s->images * l->tiles_h * l->tiles_w / HN_REGION_UNITS;
+  const int shared = tiles_each > together(s) ? together(s) : tiles_each > 1 ? (int)(tiles_each + 0.999) : 1;
+  const double rounds = tiles_each > shared ? tiles_each / shared : 1;
+  return (begin + l->packed / bytes_a_clock + rounds * (least > shared * busy ? least : shared * busy)) / clock;
+}
+
+/* The numbers of the tiles that fit, the fastest first; how many. */
+static int order(state *s, int *out) {
+  double seconds[TILES];
+  int count = 0;
+  for (int i = 0; i < TILES; ++i) {
+    if (!take_tile(s, i)) continue;
+    const double mine = seconds_of(s);
+    int at = count++;
+    for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
+    seconds[at] = mine, out[at] = i;
+  }
+  return count;
+}
+
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  const double peak = 8e14; /* an H200's products of halves a second */
   state asked = {0}, *s = state_memory ? state_memory : &asked;
+  int best[TILES] = {0};
   HN_TRY_REASON(read(query, s));
-  if (!take_tile(s, hn_cuda_first_param(query))) return "a tile of it does not fit into shared memory";
+  const bool is_asked = query->params && query->params->count;
+  if (!is_asked && order(s, best) == 0) return "no tile of it fits into shared memory";
+  if (!take_tile(s, is_asked ? hn_cuda_first_param(query) : best[0])) return "the tile does not fit into shared memory";
   if ((int64_t)s->images * s->layout.tiles_h * s->layout.tiles_w > INT32_MAX) return "it has too many tiles";
+  const hone_cost cost = query->op->cost(query->attrs, query->in, query->in_count, query->out, query->out_count);
   needs->state = sizeof *s;
   needs->packed = (size_t)s->layout.packed;
+  needs->efficiency = cost.flops / (peak * seconds_of(s));
   return NULL;
 }
 
 static int variants(const hone_query *query, hone_params *out, int room) {
   state s = {0};
-  int count = 0;
+  int best[TILES];
   if (read(query, &s)) return 0;
-  for (int i = 0; i < TILES && count < room; ++i)
-    if (take_tile(&s, i)) out[count++] = (hone_params){.count = 1, .items = {{.name = "tile", .value = i}}};
+  const int fitting = order(&s, best), count = fitting < room ? fitting : room;
+  for (int i = 0; i < count; ++i) out[i] = (hone_params){.count = 1, .items = {{.name = "tile", .value = best[i]}}};
   return count;
 }
 
@@ -180,8 +223,7 @@ static hone_status prepare(hone_unit *unit, const hone_query *query, void *state
 
 /* As many blocks as run at once, or a block a tile. */
 static unsigned blocks_of(const state *s) {
-  const int room = (HN_REGION_SHARED + 1024) / (s->layout.bytes + 1024), most = 512 / s->region.threads;
-  const int64_t at_once = (int64_t)HN_REGION_UNITS * (room < most ? room : most);
+  const int64_t at_once = (int64_t)HN_REGION_UNITS * together(s);
   const int64_t all = (int64_t)s->images * s->layout.tiles_h * s->layout.tiles_w;
   return (unsigned)(all < at_once ? all : at_once);
 }

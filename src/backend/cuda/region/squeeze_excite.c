@@ -79,31 +79,56 @@ static size_t packed_bytes(const hn_cuda_squeeze *a) {
   return 2 * all * ((size_t)a->squeezed + deep) + 4 * (deep + all);
 }
 
-/* The fewest blocks that fill the device: each exchange costs more with more of them. */
-static int fitting(state *s, int least) {
-  int blocks = least;
-  while (blocks <= MOST_BLOCKS && !share_out(s, blocks)) blocks *= 2;
-  return blocks <= MOST_BLOCKS ? blocks : 0;
+/* Expected seconds on an H200: a block's share is read, summed and written, a slice of the weights is read, and each
+ * exchange takes longer with more blocks. */
+static double seconds_of(const state *s) {
+  const hn_cuda_squeeze *a = &s->args;
+  const double begin = 2000, clock = 1.75e9, bytes_a_clock = 32;
+  const double share = (double)a->share * a->pitch, weights = (double)a->slice * (a->squeezed + eights(a->squeezed));
+  const double products = (a->squeezed + 7) / 8 * (60 + a->slice / 4.0) + (a->slice + 31) / 32 * (60.0 + a->squeezed);
+  const double exchanges = 4 * (a->blocks > 1 ? 400 + 20.0 * a->blocks : 60);
+  const double busy = 4 * share / bytes_a_clock + 2 * weights / bytes_a_clock + products;
+  double waves = (double)s->images * a->blocks / HN_REGION_UNITS;
+  if (waves < 1) waves = 1;
+  return (begin + 1200 + exchanges + waves * busy) / clock;
+}
+
+/* The numbers of blocks that fit, the fastest first; how many. */
+static int order(state *s, int *out) {
+  double seconds[MOST_BLOCKS];
+  int count = 0;
+  for (int blocks = 1; blocks <= MOST_BLOCKS; blocks *= 2) {
+    if (!share_out(s, blocks)) continue;
+    const double mine = seconds_of(s);
+    int at = count++;
+    for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
+    seconds[at] = mine, out[at] = blocks;
+  }
+  return count;
 }
 
 static const char *plan(const hone_query *query, void *state_memory, hone_needs *needs) {
+  const double peak = 8e14; /* an H200's products of halves a second */
   state asked, *s = state_memory ? state_memory : &asked;
+  int blocks[MOST_BLOCKS] = {0};
   HN_TRY_REASON(read(query, s));
   const int64_t wanted = hn_cuda_first_param(query);
   if (wanted < 0 || wanted > MOST_BLOCKS) return "there are not as many blocks";
-  if (wanted ? !share_out(s, (int)wanted) : !fitting(s, 1)) return "an image does not fit into a cluster's memory";
+  if (wanted == 0 && order(s, blocks) == 0) return "an image does not fit into a cluster's memory";
+  if (!share_out(s, wanted ? (int)wanted : blocks[0])) return "an image does not fit into a cluster's memory";
+  const hone_cost cost = query->op->cost(query->attrs, query->in, query->in_count, query->out, query->out_count);
   needs->state = sizeof *s;
   needs->packed = packed_bytes(&s->args);
+  needs->efficiency = cost.flops / (peak * seconds_of(s));
   return NULL;
 }
 
 static int variants(const hone_query *query, hone_params *out, int room) {
   state s;
-  int count = 0;
+  int blocks[MOST_BLOCKS];
   if (read(query, &s)) return 0;
-  for (int blocks = 1; blocks <= MOST_BLOCKS && count < room; blocks *= 2)
-    if (share_out(&s, blocks) && (blocks == MOST_BLOCKS || 2 * blocks * s.images <= 8 * HN_REGION_UNITS || count == 0))
-      out[count++] = (hone_params){.count = 1, .items = {{.name = "blocks", .value = blocks}}};
+  const int fitting = order(&s, blocks), count = fitting < room ? fitting : room;
+  for (int i = 0; i < count; ++i) out[i] = (hone_params){.count = 1, .items = {{.name = "blocks", .value = blocks[i]}}};
   return count;
 }
 
