@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* The texts in front of a kernel's constants: cmake/HoneCuda.cmake. */
-extern const char hn_cuda_lay_out_h_begin[], hn_cuda_pieces_cuh_begin[], hn_cuda_inverted_residual_cuh_begin[];
+extern const char hn_cuda_lay_out_begin[], hn_cuda_inverted_residual_begin[];
 
-enum { PACKED = (1 << HN_REGION_RESIDUAL) - (1 << HN_REGION_EXPAND) };
+enum { CONSTANTS_BYTES = 4096, PACKED = (1 << HN_REGION_RESIDUAL) - (1 << HN_REGION_EXPAND) };
 
 /* As the kernel has it. */
 typedef struct region_args {
@@ -116,12 +116,18 @@ static hone_status pack(const hone_query *query, void *to) {
 
 static hone_status prepare(hone_unit *unit, const hone_query *query, void *state_memory, hone_diagnostics *diag) {
   state *s = state_memory;
-  char constants[HN_REGION_CONSTANTS];
-  const char *const texts[] = {hn_cuda_lay_out_h_begin, hn_cuda_pieces_cuh_begin, hn_cuda_inverted_residual_cuh_begin,
-                               constants};
-  if (!hn_region_source(&s->query, query->tactic->compute, constants, sizeof constants))
-    return unit->host->fail(diag, HONE_LIMIT, "its activations are too long");
-  return hn_region_compile(unit, texts, (int)(sizeof texts / sizeof *texts), &s->function, diag);
+  const size_t layout = strlen(hn_cuda_lay_out_begin), kernel = strlen(hn_cuda_inverted_residual_begin);
+  const size_t bytes = layout + kernel + CONSTANTS_BYTES;
+  char *source = hn_cuda_new(unit->host, bytes);
+  if (!source) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
+  memcpy(source, hn_cuda_lay_out_begin, layout);
+  memcpy(source + layout, hn_cuda_inverted_residual_begin, kernel);
+  hone_status status = hn_region_source(&s->query, query->tactic->compute, source + layout + kernel, CONSTANTS_BYTES)
+                           ? hn_cuda_compile(unit, source, &s->function, diag)
+                           : unit->host->fail(diag, HONE_LIMIT, "its activations are too long");
+  hn_cuda_delete(unit->host, source, bytes);
+  if (status == HONE_OK) hn_cuda_lift_limits(unit, s->function);
+  return status;
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
