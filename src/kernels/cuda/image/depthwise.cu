@@ -37,38 +37,21 @@ __device__ __forceinline__ void finish(T *y, const T *residual, float (&sum)[8],
 #pragma unroll
     for (int k = 0; k < 8; ++k) sum[k] += more[k];
   }
-  *(uint4 *)(y + at) = finish_eight<T>(sum, a.act, a.alpha, a.beta, s.channel, a.window.channels);
+  activate_eight(sum, a.act, a.alpha, a.beta);
+  clear_tail(sum, s.channel, a.window.channels);
+  *(uint4 *)(y + at) = narrow_eight<T>(sum);
 }
 
-/* The rows that a thread reads: from where its windows begin, of which columns `columns` says what lies in the image.
- */
-template <typename T> struct source {
-  const T *begin; /* perhaps outside */
-  int top, height, pitch;
-  unsigned columns;
-  long long line;
-};
-
+/* Columns `left` to `left` + COUNT of a row; zeros outside. */
 template <typename T, int COUNT>
-__device__ __forceinline__ source<T> source_of(const T *image, int top, int left, const hn_cuda_image_window &a) {
-  const hn_cuda_window &w = a.window;
-  source<T> out = {
-      image + ((long long)top * w.in_w + left) * a.pitch, top, w.in_h, a.pitch, 0, (long long)w.in_w * a.pitch};
-#pragma unroll
-  for (int c = 0; c < COUNT; ++c) out.columns |= (unsigned)(left + c >= 0 && left + c < w.in_w) << c;
-  return out;
-}
-
-/* Row i; zeros outside. */
-template <typename T, int COUNT>
-__device__ __forceinline__ void load_row(uint4 (&to)[COUNT], const source<T> &x, int i) {
-  const bool inside = x.top + i >= 0 && x.top + i < x.height;
-  const unsigned columns = inside ? x.columns : 0;
-  const T *line = x.begin + i * x.line;
+__device__ __forceinline__ void load_row(uint4 (&to)[COUNT], const T *x, int row, int left, const hn_cuda_window &w,
+                                         int pitch) {
+  const bool inside = row >= 0 && row < w.in_h;
 #pragma unroll
   for (int c = 0; c < COUNT; ++c) {
     to[c] = make_uint4(0, 0, 0, 0);
-    if (columns >> c & 1) to[c] = *(const uint4 *)(line + c * x.pitch);
+    if (inside && left + c >= 0 && left + c < w.in_w)
+      to[c] = *(const uint4 *)(x + (size_t)(row * w.in_w + left + c) * pitch);
   }
 }
 
@@ -123,36 +106,38 @@ __device__ __forceinline__ void load_taps(uint4 (&to)[K], const T *packed, int r
 /* One row of pixels, for small batches: all that is read is on its way before the first of it is needed, so that this
  * is one wait for memory, not K. */
 template <typename T, int K, int S, int P>
-__device__ __forceinline__ void add_early(float (&sum)[1][P][8], const source<T> &x, const T *packed) {
+__device__ __forceinline__ void add_early(float (&sum)[1][P][8], const T *x, const T *packed, int top, int left,
+                                          const hn_cuda_image_window &a) {
   enum { TAPS_EARLY = K < 5 };
   uint4 in[K][(P - 1) * S + K], taps[TAPS_EARLY ? K : 1][K];
   if (TAPS_EARLY)
 #pragma unroll
-    for (int i = 0; i < K; ++i) load_taps(taps[TAPS_EARLY ? i : 0], packed, i, x.pitch);
+    for (int i = 0; i < K; ++i) load_taps(taps[TAPS_EARLY ? i : 0], packed, i, a.pitch);
   wait_for_previous();
 #pragma unroll
-  for (int i = 0; i < K; ++i) load_row(in[i], x, i);
+  for (int i = 0; i < K; ++i) load_row(in[i], x, top + i, left, a.window, a.pitch);
   let_next_begin();
 #pragma unroll
   for (int i = 0; i < K; ++i) {
-    if (!TAPS_EARLY) load_taps(taps[0], packed, i, x.pitch);
+    if (!TAPS_EARLY) load_taps(taps[0], packed, i, a.pitch);
     add_row<K, S, P>(sum[0], in[i], taps[TAPS_EARLY ? i : 0], T());
   }
 }
 
 /* R rows of pixels, for large batches: what is loaded serves all of them, row by row. */
 template <typename T, int K, int S, int P, int R>
-__device__ __forceinline__ void add_rows(float (&sum)[R][P][8], const source<T> &x, const T *packed) {
+__device__ __forceinline__ void add_rows(float (&sum)[R][P][8], const T *x, const T *packed, int top, int left,
+                                         const hn_cuda_image_window &a) {
   wait_for_previous();
 #pragma unroll
   for (int i = 0; i < (R - 1) * S + K; ++i) {
     uint4 in[(P - 1) * S + K];
-    load_row(in, x, i);
+    load_row(in, x, top + i, left, a.window, a.pitch);
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (i - r * S < 0 || i - r * S >= K) continue;
       uint4 taps[K];
-      load_taps(taps, packed, i - r * S, x.pitch);
+      load_taps(taps, packed, i - r * S, a.pitch);
       add_row<K, S, P>(sum[r], in, taps, T());
     }
   }
@@ -173,11 +158,11 @@ __device__ __forceinline__ void depthwise(T *y, const T *x, const T *packed, con
 #pragma unroll
     for (int k = 0; k < 8; ++k) sum[p / P][p % P][k] = sum[0][0][k];
   x += ((size_t)s.image * w.in_h * w.in_w) * a.pitch + s.channel;
-  const source<T> from = source_of<T, (P - 1) * S + K>(x, s.y * w.stride_h - w.pad_h, s.x * S - w.pad_w, a);
+  const int top = s.y * w.stride_h - w.pad_h, left = s.x * S - w.pad_w;
   if constexpr (EARLY)
-    add_early<T, K, S, P>(sum, from, packed + s.channel);
+    add_early<T, K, S, P>(sum, x, packed + s.channel, top, left, a);
   else
-    add_rows<T, K, S, P, R>(sum, from, packed + s.channel);
+    add_rows<T, K, S, P, R>(sum, x, packed + s.channel, top, left, a);
 #pragma unroll
   for (int p = 0; p < R * P; ++p)
     if (s.x + p % P < w.out_w && s.y + p / P < w.out_h)

@@ -49,9 +49,11 @@ __device__ __forceinline__ void store_eight(T *y, const float *sums, const float
             x = (row - line * a.in_w) * a.kernel_w + tap - down * a.kernel_w;
 #pragma unroll
   for (int k = 0; k < 8; ++k) v[k] = sums[k] + bias[column + k];
+  activate_eight(v, a.act, a.alpha, a.beta);
+  clear_tail(v, channel, a.c);
   /* lines of all images one after the other: line l of x is lines l * kernel_h ... of y */
   const size_t pixel = ((size_t)line * a.kernel_h + down) * ((size_t)a.in_w * a.kernel_w) + x;
-  *(uint4 *)(y + pixel * a.y_pitch + channel) = finish_eight<T>(v, a.act, a.alpha, a.beta, channel, a.c);
+  *(uint4 *)(y + pixel * a.y_pitch + channel) = narrow_eight<T>(v);
 }
 
 template <typename T>
