@@ -62,6 +62,9 @@ static const hone_named_tensor input_without_data = {.name = "x"}, input_without
 static const hone_layer_type layer_without_name = {.compute = HONE_F32},
                              layer_of_bytes = {"n", HONE_I8, HONE_NONE, false},
                              no_such_layer = {"no such", HONE_F32, HONE_NONE, false};
+static const hone_port_format port_of_bytes = {"x", true, HONE_I8, HONE_PLAIN},
+                              port_in_blocks = {"x", true, HONE_NONE, HONE_NCHW16C},
+                              port_of_halves_on_host = {"x", false, HONE_F16, HONE_PLAIN};
 static const hone_profile_shape shape_without_input = {NULL, FIT, FIT, FIT, 0},
                                 shape_of_rank_nine = {"x", {9, {1}}, {9, {1}}, {9, {1}}, 0},
                                 shape_below_zero = {"x", SHAPE(-1, 3, 16, 16), FIT, FIT, 0},
