@@ -55,36 +55,45 @@ static hone_status pack(const hone_query *query, void *to) {
   return HONE_OK;
 }
 
-static hone_status launch(void *state, hone_stream *stream, const hone_launch *launch) {
-  return hn_cuda_tensor_launch(state, stream, launch);
-}
-
-#define COMMON                                                                                                         \
-  .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,                              \
-  .pack_mask = 1 << W | 1 << BIAS, .variants = variants, .plan = plan, .pack = pack, .launch = launch
 const hone_tactic hn_tactics_cuda_linear_tensor[] = {
     {sizeof(hone_tactic), .name = "cuda.linear.f16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.cluster", .isa = HN_CUDA_SM90, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
-     COMMON},
+     .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .pack_mask = 1 << W | 1 << BIAS, .variants = variants, .plan = plan, .pack = pack,
+     .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.cluster", .isa = HN_CUDA_SM90, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, COMMON},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
+     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
-     COMMON},
+     .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .pack_mask = 1 << W | 1 << BIAS, .variants = variants, .plan = plan, .pack = pack,
+     .launch = hn_cuda_tensor_launch},
     {0}};

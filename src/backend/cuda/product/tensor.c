@@ -286,7 +286,8 @@ static hone_status launch_bulk(const hn_cuda_tensor_plan *p, hone_stream *stream
   return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
 }
 
-hone_status hn_cuda_tensor_launch(const hn_cuda_tensor_plan *p, hone_stream *stream, const hone_launch *launch) {
+hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_launch *launch) {
+  const hn_cuda_tensor_plan *p = state;
   const hn_cuda_tensor *a = &p->args;
   operands o = {.x = launch->in[0].data, .w = launch->packed, .y = launch->out[0].data};
   o.bias = (const char *)o.w + (size_t)a->n * (size_t)p->groups * (size_t)a->blocks * DEPTH * 2;

@@ -35,7 +35,7 @@ int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *
 /* Fills what follows from the extents and from the query's parameters: so many blocks a tile, or as many as k allows.
  */
 const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan *p, hone_needs *needs);
-hone_status hn_cuda_tensor_launch(const hn_cuda_tensor_plan *p, hone_stream *stream, const hone_launch *launch);
+hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_launch *launch);
 
 /* Packed: a row of args.blocks x 64 halves for each channel of the output, then biases in f32, to a multiple of 8. */
 typedef struct hn_cuda_tensor_rows {

@@ -207,10 +207,6 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 }
 
 enum { PACKED = 1 << W | 1 << R | 1 << B };
-#define COMMON                                                                                                         \
-  .version = 1, .isa = HN_CUDA_SM90, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED,    \
-  .plan = plan, .pack = pack, .launch = launch
-#define HALVES .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}
 
 static const row_kernel lstm = {true,
                                 {HN_CUDA_lstm_f32_1_2_1, HN_CUDA_lstm_f32_2_2_1, HN_CUDA_lstm_f32_2_0_1,
@@ -228,8 +224,18 @@ static const row_kernel gru = {false,
                                 HN_CUDA_gru_bf16_0_0_1, HN_CUDA_gru_bf16_2_0_4, HN_CUDA_gru_bf16_0_0_4}};
 
 const hone_tactic hn_tactics_cuda_recurrent[] = {
-    {sizeof(hone_tactic), .name = "cuda.lstm.f32", .op = "lstm", COMMON, .kernel = &lstm},
-    {sizeof(hone_tactic), .name = "cuda.gru.f32", .op = "gru", COMMON, .kernel = &gru},
-    {sizeof(hone_tactic), .name = "cuda.lstm.half", .op = "lstm", COMMON, HALVES, .kernel = &lstm},
-    {sizeof(hone_tactic), .name = "cuda.gru.half", .op = "gru", COMMON, HALVES, .kernel = &gru},
+    {sizeof(hone_tactic), .name = "cuda.lstm.f32", .op = "lstm", .version = 1, .isa = HN_CUDA_SM90,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .plan = plan, .pack = pack,
+     .launch = launch, .kernel = &lstm},
+    {sizeof(hone_tactic), .name = "cuda.gru.f32", .op = "gru", .version = 1, .isa = HN_CUDA_SM90,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .plan = plan, .pack = pack,
+     .launch = launch, .kernel = &gru},
+    {sizeof(hone_tactic), .name = "cuda.lstm.half", .op = "lstm", .version = 1, .isa = HN_CUDA_SM90,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .plan = plan, .pack = pack,
+     .launch = launch, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .kernel = &lstm},
+    {sizeof(hone_tactic), .name = "cuda.gru.half", .op = "gru", .version = 1, .isa = HN_CUDA_SM90,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .plan = plan, .pack = pack,
+     .launch = launch, .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
+     .kernel = &gru},
     {0}};
