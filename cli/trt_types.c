@@ -240,13 +240,13 @@ static int check_port(cli_tool *cli, const char *option, const char *name, hone_
   }
   if (wanted == is && plain) return CLI_EXIT_OK;
   if (wanted != is)
-    cli_error("--%s: %s is %s in the model, and so in the host's memory; %.*s is for --device-io", option, name,
-              hone_dtype_name(is), (int)(colon - text), text);
+    cli_error("--%s: %s is %s in the model; %.*s is not supported yet in the host's memory, with --device-io it is",
+              option, name, hone_dtype_name(is), (int)(colon - text), text);
   else
-    cli_error("--%s: %s is plain (chw) in the host's memory; the format %.*s is for --device-io: a Transpose in the "
-              "model says "
-              "the same",
-              option, name, (int)(text + length - colon - 1), colon + 1);
+    cli_error(
+        "--%s: %s is plain (chw) in the host's memory; the format %.*s is not supported yet there, with --device-io "
+        "it is",
+        option, name, (int)(text + length - colon - 1), colon + 1);
   return CLI_EXIT_UNSUPPORTED;
 }
 

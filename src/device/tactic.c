@@ -121,8 +121,24 @@ static bool all_known(const hone_query *query) {
   return true;
 }
 
+static bool lists(const hone_tactic *tactic, hone_format format) {
+  for (int i = 0; i < HONE_MAX_STORAGE_PAIRS && format != HONE_PLAIN; ++i)
+    if (hn_storage_format(tactic->storages[i].in) == format || hn_storage_format(tactic->storages[i].out) == format)
+      return true;
+  return format == HONE_PLAIN;
+}
+
+/* A damaged engine's tensors may lie in any format; a row reads its own alone. */
+static bool lists_all(const hone_tactic *tactic, const hone_fact *facts, int count) {
+  for (int i = 0; i < count; ++i)
+    if (facts[i].type.kind == HONE_TENSOR && !lists(tactic, facts[i].type.format)) return false;
+  return true;
+}
+
 const char *hn_tactic_plan(const hone_query *query, void *state, hone_needs *needs) {
   *needs = (hone_needs){.efficiency = query->tactic->efficiency};
+  if (!lists_all(query->tactic, query->in, query->in_count) || !lists_all(query->tactic, query->out, query->out_count))
+    return "it lies in a format that the tactic does not have";
   return query->tactic->plan(query, state, needs);
 }
 
