@@ -101,10 +101,9 @@ static const char *plan_gather(const hone_query *query, void *state_memory, hone
     return "it is not plain f16 or bf16";
   if ((indices->dtype != HONE_I64 && indices->dtype != HONE_I32) || indices->format != HONE_PLAIN)
     return "the indices are not i64 or i32";
-  int64_t axis = hn_cuda_attr_int(query->attrs, "axis", 0), inner = 1, outer = 1;
+  int64_t axis = hn_cuda_attr_int(query->attrs, "axis", 0), inner = 1;
   if (axis < 0) axis += data->shape.rank;
   if (axis < 0 || axis >= data->shape.rank) return "its axis is out of range";
-  for (int64_t d = 0; d < axis; ++d) outer *= data->shape.dim[d];
   for (int64_t d = axis + 1; d < data->shape.rank; ++d) inner *= data->shape.dim[d];
   const int64_t count = hn_cuda_elements(&indices->shape), words = hn_cuda_elements(&query->out[0].type.shape);
   if (hn_cuda_elements(&data->shape) > INT32_MAX / 2 || words > INT32_MAX / 2 || words < 1 || data->shape.dim[axis] < 1)
