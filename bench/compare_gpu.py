@@ -40,33 +40,12 @@ class SessionOptions(ctypes.Structure):
                 ("cancel", ctypes.c_void_p), ("trace_shares", ctypes.c_int), ("native_stream", ctypes.c_void_p)]
 
 
-class Hone:
+class Hone(hone_api.Hone):
     """A session on an engine whose ports lie on the GPU, on PyTorch's stream."""
 
     def __init__(self, path, stream):
-        self.lib = lib = ctypes.CDLL(hone_api.LIBRARY)
-        lib.hone_context_message.restype = ctypes.c_char_p
-        lib.hone_session_message.restype = ctypes.c_char_p
-        lib.hone_context_diagnostics.restype = ctypes.c_void_p
-        self.context, self.device = ctypes.c_void_p(), ctypes.c_void_p()
-        self.engine, self.session = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(lib.hone_context_create(None, ctypes.byref(self.context)))
-        self.check(lib.hone_device_open(self.context, b"gpu", 0, None, ctypes.byref(self.device)))
-        devices = (ctypes.c_void_p * 1)(self.device)
-        self.check(lib.hone_engine_load(self.context, path.encode(), devices, 1, ctypes.byref(self.engine)))
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), native_stream=stream)
-        diagnostics = ctypes.c_void_p(lib.hone_context_diagnostics(self.context))
-        self.check(lib.hone_session_create(self.engine, ctypes.byref(options), ctypes.byref(self.session), diagnostics))
-
-    def check(self, status):
-        if status == 0:
-            return
-        count = self.lib.hone_context_message_count(self.context)
-        said = [self.lib.hone_context_message(self.context, i, None) for i in range(count)]
-        if self.session:
-            count = self.lib.hone_session_message_count(self.session)
-            said += [self.lib.hone_session_message(self.session, i, None) for i in range(count)]
-        raise RuntimeError(f"hone failed with status {status}: {b'; '.join(said).decode()}")
+        super().__init__(path, device="gpu", session_options=ctypes.byref(options))
 
     def copy_in(self, name, array):
         array = np.ascontiguousarray(array)

@@ -33,28 +33,31 @@ class Hone:
 
     name = "hone"
 
-    def __init__(self, path, threads):
+    def __init__(self, path, threads=0, device="cpu", session_options=None):
         self.lib = lib = ctypes.CDLL(LIBRARY)
         lib.hone_context_message.restype = ctypes.c_char_p
+        lib.hone_session_message.restype = ctypes.c_char_p
         lib.hone_context_diagnostics.restype = ctypes.c_void_p
-        self.context = ctypes.c_void_p()
+        self.context, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(lib.hone_context_create(None, ctypes.byref(self.context)))
         options = DeviceOptions(struct_size=ctypes.sizeof(DeviceOptions), threads=threads)
         self.device = ctypes.c_void_p()
-        self.check(lib.hone_device_open(self.context, b"cpu", 0, ctypes.byref(options), ctypes.byref(self.device)))
+        self.check(lib.hone_device_open(self.context, device.encode(), 0, ctypes.byref(options), ctypes.byref(self.device)))
         self.engine = ctypes.c_void_p()
         devices = (ctypes.c_void_p * 1)(self.device)
         self.check(lib.hone_engine_load(self.context, path.encode(), devices, 1, ctypes.byref(self.engine)))
-        self.session = ctypes.c_void_p()
         diagnostics = ctypes.c_void_p(lib.hone_context_diagnostics(self.context))
-        self.check(lib.hone_session_create(self.engine, None, ctypes.byref(self.session), diagnostics))
+        self.check(lib.hone_session_create(self.engine, session_options, ctypes.byref(self.session), diagnostics))
 
     def check(self, status):
         if status == 0:
             return
-        count = self.lib.hone_context_message_count(self.context)
-        text = "; ".join(self.lib.hone_context_message(self.context, i, None).decode() for i in range(count))
-        raise RuntimeError(f"hone failed with status {status}: {text}")
+        lib, said = self.lib, []
+        for i in range(lib.hone_context_message_count(self.context)):
+            said.append(lib.hone_context_message(self.context, i, None).decode())
+        for i in range(lib.hone_session_message_count(self.session)):
+            said.append(lib.hone_session_message(self.session, i, None).decode())
+        raise RuntimeError(f"hone failed with status {status}: {'; '.join(said)}")
 
     def tensor(self, name):
         """A numpy view of an input's or output's own buffer."""

@@ -305,7 +305,8 @@ static int check_formats(cli_tool *cli, const cli_model *model, const char *opti
 }
 
 /* TYPE:FORMAT of a port on a device. */
-static int read_device_port(cli_tool *cli, const char *option, const char *text, size_t length, hone_port_format *out) {
+static int read_device_port(cli_tool *cli, const char *option, const char *text, size_t length, hone_dtype is,
+                            hone_port_format *out) {
   const char *colon = memchr(text, ':', length);
   const size_t type_length = colon ? (size_t)(colon - text) : 0, format_length = colon ? length - type_length - 1 : 0;
   const hone_dtype dtype = read_dtype(text, type_length);
@@ -314,7 +315,10 @@ static int read_device_port(cli_tool *cli, const char *option, const char *text,
     return cli_usage_error(cli, "--%s with --device-io expects TYPE:chw or TYPE:hwc8, as fp16:hwc8, not \"%.*s\"",
                            option, (int)length, text);
   if (dtype == HONE_NONE) return cli_usage_error(cli, "--%s: there is no type %.*s", option, (int)type_length, text);
-  out->dtype = dtype == HONE_F16 || dtype == HONE_BF16 ? dtype : HONE_NONE;
+  if (dtype != is && (is != HONE_F32 || (dtype != HONE_F16 && dtype != HONE_BF16)))
+    return cli_usage_error(cli, "--%s: %s is %s in the model, and cannot be held as %.*s", option, out->name,
+                           hone_dtype_name(is), (int)type_length, text);
+  out->dtype = dtype == is ? HONE_NONE : dtype;
   out->format = is_hwc8 ? HONE_NHWC : HONE_PLAIN;
   return CLI_EXIT_OK;
 }
@@ -330,7 +334,7 @@ static int add_port_formats(cli_tool *cli, const cli_model *model, const char *o
     *port = (hone_port_format){.name = list.names[i], .on_device = true};
     size_t length = 0;
     const char *part = text ? part_of(text, i, &length) : NULL;
-    if (part) code = read_device_port(cli, option, part, length, port);
+    if (part) code = read_device_port(cli, option, part, length, list.types[i], port);
   }
   return code;
 }

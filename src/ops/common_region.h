@@ -14,6 +14,10 @@ typedef struct hn_layer {
 /* Attributes are those whose names begin with prefix, then group when it is above 0. */
 void hn_layer_make(hn_layer *layer, const hone_op *op, const hone_attrs *attrs, const char *prefix, int64_t group);
 
+/* The attributes of a layer's own activation, in the list of the whole op's. */
+#define HN_LAYER_ACTIVATION(layer)                                                                                     \
+  HONE_STRING_ATTR(layer "_act", ""), HONE_FLOAT_ATTR(layer "_act_alpha", 0.0), HONE_FLOAT_ATTR(layer "_act_beta", 0.0)
+
 /* Output 0 of the layer; out gets the dtype of input 0 and the inferred shape. */
 hone_status hn_layer_infer(hone_infer *infer, const hn_layer *layer, int in_count, const hone_fact *in, hone_fact *out);
 /* Elements [first, last) of the layer's output, which has memory for all. */

@@ -145,8 +145,6 @@ static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count
 }
 
 #define WEIGHTS HONE_PORT_PARAM
-#define ACTIVATION(layer)                                                                                              \
-  HONE_STRING_ATTR(layer "_act", ""), HONE_FLOAT_ATTR(layer "_act_alpha", 0.0), HONE_FLOAT_ATTR(layer "_act_beta", 0.0)
 
 const hone_op hn_op_inverted_residual = {
     .struct_size = sizeof(hone_op),
@@ -161,7 +159,7 @@ const hone_op hn_op_inverted_residual = {
            {"b_project", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | WEIGHTS},
            {"residual", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_AS_OUT}},
     .out = {{"y", 't', 0, 0}},
-    .attr = {ACTIVATION("expand"), ACTIVATION("depthwise"), ACTIVATION("project"),
+    .attr = {HN_LAYER_ACTIVATION("expand"), HN_LAYER_ACTIVATION("depthwise"), HN_LAYER_ACTIVATION("project"),
              HONE_STRING_ATTR("depthwise_auto_pad", "NOTSET"),
              HONE_OPTIONAL_ATTR("depthwise_dilations", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("depthwise_pads", HONE_ATTR_INTS),

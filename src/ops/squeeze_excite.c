@@ -96,8 +96,6 @@ static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count
 }
 
 #define WEIGHTS HONE_PORT_PARAM
-#define ACTIVATION(layer)                                                                                              \
-  HONE_STRING_ATTR(layer "_act", ""), HONE_FLOAT_ATTR(layer "_act_alpha", 0.0), HONE_FLOAT_ATTR(layer "_act_beta", 0.0)
 
 const hone_op hn_op_squeeze_excite = {
     .struct_size = sizeof(hone_op),
@@ -109,7 +107,7 @@ const hone_op hn_op_squeeze_excite = {
            {"w_excite", 't', HONE_TYPES_FLOAT, WEIGHTS},
            {"b_excite", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | WEIGHTS}},
     .out = {{"y", 't', 0, 0}},
-    .attr = {ACTIVATION("squeeze"), ACTIVATION("excite")},
+    .attr = {HN_LAYER_ACTIVATION("squeeze"), HN_LAYER_ACTIVATION("excite")},
     .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,

@@ -34,12 +34,6 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   return hn_cuda_tensor_plan_it(query, p, needs);
 }
 
-static int variants(const hone_query *query, hone_params *out, int room) {
-  hn_cuda_tensor_plan p;
-  hone_needs needs = {0};
-  return plan(query, &p, &needs) ? 0 : hn_cuda_tensor_variants(query, &p, out, room);
-}
-
 static hone_status pack(const hone_query *query, void *to) {
   hn_cuda_tensor_plan p;
   hone_needs needs = {0};
@@ -59,41 +53,41 @@ const hone_tactic hn_tactics_cuda_linear_tensor[] = {
     {sizeof(hone_tactic), .name = "cuda.linear.f16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.cluster", .isa = HN_CUDA_SM90, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_F16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.f16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_F16,
      .storages = {{HONE_F16_PLAIN, HONE_F16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
      .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = variants, .plan = plan, .pack = pack,
+     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
      .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.tensor", .isa = HN_CUDA_SM80, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.cluster", .isa = HN_CUDA_SM90, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_BF16_PLAIN, HONE_PLAIN}},
      .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1, .op = "linear",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .variants = variants,
-     .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.bf16.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_BF16,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
      .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = variants, .plan = plan, .pack = pack,
+     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
      .launch = hn_cuda_tensor_launch},
     {0}};

@@ -138,7 +138,7 @@ static void insert(choice *best, int *count, int room, choice c) {
   best[at] = c;
 }
 
-int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room) {
+static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room) {
   enum { MOST = 8 };
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   const choices way = choices_of(query);
@@ -158,6 +158,12 @@ int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *
         .count = 2, .items = {{.name = "tile", .value = best[i].tile}, {.name = "split", .value = best[i].split}}};
   }
   return count;
+}
+
+int hn_cuda_tensor_variants(const hone_query *query, hone_params *out, int room) {
+  hn_cuda_tensor_plan p;
+  hone_needs needs = {0};
+  return query->tactic->plan(query, &p, &needs) ? 0 : list_variants(query, &p, out, room);
 }
 
 /* Blocks that last bound what they store, and pay for many tiles. */
@@ -196,7 +202,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   if (way.lasts) HN_TRY_REASON(check_lasting(p));
   a->blocks = way.bulk ? (int)(taps * depth / DEPTH) : tiles_of((int)taps * a->depth, DEPTH);
   p->tap_pitch = way.bulk ? (int)depth : a->depth;
-  if (!hn_cuda_tensor_variants(query, p, &first, 1)) return "no tile fits it";
+  if (!list_variants(query, p, &first, 1)) return "no tile fits it";
   if (params->count != 2) return "no tile and split are given";
   const int64_t number = params->items[0].value, split = params->items[1].value;
   if (number < 0 || number >= way.count || split < way.least_split || split > way.most_split)

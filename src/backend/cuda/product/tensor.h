@@ -31,7 +31,8 @@ typedef struct hn_cuda_tensor_plan {
 
 /* What is common to convolutions and linear layers: constants and the activation. Else why not. */
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p);
-int hn_cuda_tensor_variants(const hone_query *query, const hn_cuda_tensor_plan *p, hone_params *out, int room);
+/* Of a row whose plan fills an hn_cuda_tensor_plan: tiles and splits, the fastest expected first. */
+int hn_cuda_tensor_variants(const hone_query *query, hone_params *out, int room);
 /* Fills what follows from the extents and from the query's parameters: so many blocks a tile, or as many as k allows.
  */
 const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan *p, hone_needs *needs);
