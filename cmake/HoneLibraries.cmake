@@ -41,11 +41,12 @@ function(hone_add_kernel_objects target suffix)
   endif()
   target_compile_options(${target} PRIVATE ${hone_isa_${suffix}_flags} -ffp-contract=fast -fno-math-errno
     -fno-trapping-math)
-  # With a check at each access of an unrolled tile, -O3 takes minutes for a file, and clang takes them at any level:
-  # there the address sanitizer alone watches the kernels, and gcc's build both.
+  # With a check at each access of an unrolled tile, an optimised build takes minutes for a file, and clang takes them at
+  # any level: there the address sanitizer alone watches the kernels, and gcc's build both.
   if(NOT HONE_SANITIZE)
-    # gcc's split loops make half more code of the tiles of convolutions, more time of the compiler, and no speed.
-    target_compile_options(${target} PRIVATE -O3 $<$<C_COMPILER_ID:GNU>:-fno-split-loops>)
+    # Of -O3 the kernels need full unrolling and loops that become vectors; the rest is code, compiler's time and no speed.
+    target_compile_options(${target} PRIVATE -O2
+      $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops>)
   endif()
   set(hone_kernel_objects ${hone_kernel_objects} ${target} PARENT_SCOPE)
 endfunction()
