@@ -37,12 +37,16 @@ foreach(source IN LISTS hone_cuda_kernels)
   foreach(type IN LISTS held)
     string(REGEX REPLACE "held$" "${type}" name ${file})
     set(binary ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
-    set(definition $<$<NOT:$<STREQUAL:${type},->>:-DHN_HELD=${type}>)
-    add_custom_command(OUTPUT ${binary}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-      COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
-              ${definition} -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
-      DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMAND_EXPAND_LISTS COMMENT "nvcc ${name}")
+    if(HONE_CUDA_FATBINS)
+      set(binary ${HONE_CUDA_FATBINS}/${name}.fatbin)
+    else()
+      set(definition $<$<NOT:$<STREQUAL:${type},->>:-DHN_HELD=${type}>)
+      add_custom_command(OUTPUT ${binary}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
+        COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
+                ${definition} -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
+        DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMAND_EXPAND_LISTS COMMENT "nvcc ${name}")
+    endif()
     configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)
     set_source_files_properties(${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c PROPERTIES OBJECT_DEPENDS ${binary})
     list(APPEND hone_cuda_embedded ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c)
