@@ -4,6 +4,10 @@
 (function () {
   showHead();
   showLayers();
+  showClasses();
+  showRoofline();
+  showTimeline();
+  showMemory();
   showMachine();
   byId("main").hidden = false;
   for (const section of document.querySelectorAll("main > section")) {
