@@ -42,7 +42,7 @@ function drawRoofline(root, width, points, roofs) {
   for (const v of logTicks(xLow, xHigh)) parts.push(svg("line", { class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom }),
     svg("text", { class: "tick", x: x(v), y: height - bottom + 16, "text-anchor": "middle", text: v >= 1 ? v.toLocaleString("en") : String(+v.toPrecision(1)) }));
   for (const v of logTicks(yLow, yHigh)) parts.push(svg("line", { class: "grid", y1: y(v), y2: y(v), x1: left, x2: width - right }),
-    svg("text", { class: "tick", x: left - 7, y: y(v) + 4, "text-anchor": "end", text: scaled(v, "") }));
+    svg("text", { class: "tick", x: left - 7, y: y(v) + 4, "text-anchor": "end", text: tickText(v, "") }));
   parts.push(svg("text", { class: "axis", x: width - right, y: height - 6, "text-anchor": "end", text: "operations a byte" }),
     svg("text", { class: "axis", x: 8, y: top + 2, transform: `rotate(-90 8 ${top + 2})`, "text-anchor": "end", "dominant-baseline": "hanging", text: "FLOP/s" }));
   const top_ = Math.max(...roofs.units.map(([, v]) => v), 1);

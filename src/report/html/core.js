@@ -29,7 +29,7 @@ function fill(node, attributes, children) {
     else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else node.setAttribute(key, value === true ? "" : value);
   }
-  for (const child of [children || []].flat()) if (child !== null && child !== undefined) node.append(child);
+  for (const child of [children || []].flat()) if (child !== null && child !== undefined && child !== false) node.append(child);
   return node;
 }
 const el = (name, attributes, children) => fill(document.createElement(name), attributes, children);
@@ -52,7 +52,9 @@ function scaled(value, unit) {
   const digits = value === 0 || (at === 0 && Number.isInteger(value)) ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
   return `${value.toFixed(digits)} ${prefixes[at]}${unit}`.trim();
 }
+const tickText = (value, unit) => scaled(value, unit).replace(/\.0+(?= |$)/, "");
 const bytes = (value) => scaled(value, "B");
+const binary = (value) => (value >= 1 << 20 ? `${+(value / (1 << 20)).toFixed(1)} MiB` : `${+(value / 1024).toFixed(1)} KiB`);
 const small = (value) => (value === 0 ? "0" : Number.isFinite(value) ? value.toExponential(1) : "–");
 const time = (ns) => (ns >= 1e6 ? `${ms(ns * 1e-6)} ms` : `${fixed(ns * 1e-3, ns >= 1e5 ? 0 : ns >= 1e4 ? 1 : 2)} µs`);
 
@@ -62,6 +64,9 @@ const CLASS_ORDER = ["Convolution", "Matrix product", "Attention", "Normalizatio
 const CLASSES = [...new Set(LAYERS.map((layer) => layer.class))].sort(
   (a, b) => (CLASS_ORDER.indexOf(a) + 99) % 99 - (CLASS_ORDER.indexOf(b) + 99) % 99 || a.localeCompare(b));
 const colorOf = (name) => `var(--class-${1 + (CLASSES.indexOf(name) % 10)})`;
+
+/* A call that stands for several nodes of the model; a convert has the nodes of the layer that wanted it. */
+const isFused = (step) => step.kind === "call" && step.type !== "convert" && step.from.length > 1;
 
 /* ---- the selected layer: chosen anywhere, followed everywhere ---- */
 const followers = [];
@@ -102,7 +107,7 @@ function mark(node, layer, lines) {
 
 function boundText(layer) {
   if (layer.bound === "compute") return `compute ${layer.unit}`;
-  if (layer.bound === "memory") return `memory ${layer.level}`;
+  if (layer.bound === "memory") return layer.level === "memory" ? "memory" : `memory ${layer.level}`;
   return layer.bound || "–";
 }
 

@@ -16,7 +16,7 @@ function showHead() {
     total("median run", ms(p.median_ms), "ms", `p99 ${ms(p.p99_ms)} ms, mean ${ms(p.mean_ms)} ms`),
     total("throughput", p.fps >= 1000 ? Math.round(p.fps).toLocaleString("en") : fixed(p.fps, 1), "/s", `batch ${p.batch}`),
     p.roof_ms > 0 && total("of the roof", fixed(reachable, 0), "%", `${ms(p.roof_ms)} ms if every layer reached its own`),
-    total("products", fixed(p.gemm_percent, 1), "%", "of the time: convolutions, GEMM, attention"),
+    total("products", fixed(p.gemm_percent, 1), "%", "of the time, what matrix units are for"),
     total("weights", fixed(SCHEDULE.weights_bytes * 1e-6, 1), "MB", `arena ${bytes(SCHEDULE.arena_bytes)}, scratch ${bytes(SCHEDULE.scratch_bytes)}`),
     total("operations", scaled(sum(LAYERS, (l) => l.flops), "").split(" ")[0], scaled(sum(LAYERS, (l) => l.flops), "FLOP").split(" ")[1],
       `${count(LAYERS.length, "layer")}, ${scaled(sum(LAYERS, (l) => l.flops) / (p.layer_median_sum_ms * 1e-3), "FLOP/s")}`),
@@ -37,8 +37,8 @@ function showHead() {
 function showMachine() {
   const section = byId("machine"), m = DATA.machine;
   const facts = [["Device", m.name], ["Version", m.version], ["Instruction sets", m.isa], ["Threads", m.threads],
-    ["Cores", m.cores || null], ["Clock", m.clock_hz ? scaled(m.clock_hz, "Hz") : null], ["L1", m.l1_bytes ? bytes(m.l1_bytes) : null],
-    ["L2", m.l2_bytes ? bytes(m.l2_bytes) : null], ["L3", m.l3_bytes ? bytes(m.l3_bytes) : null], ["Engine built for", DATA.engine.device]];
+    ["Cores", m.cores || null], ["Clock", m.clock_hz ? scaled(m.clock_hz, "Hz") : null], ["L1", m.l1_bytes ? binary(m.l1_bytes) : null],
+    ["L2", m.l2_bytes ? binary(m.l2_bytes) : null], ["L3", m.l3_bytes ? binary(m.l3_bytes) : null], ["Engine built for", DATA.engine.device]];
   section.append(el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) =>
     el("div", {}, [el("dt", { text: name }), el("dd", { text: value })]))));
   const roofs = Object.entries(PROFILE.roofs || {});

@@ -10,21 +10,21 @@ const COLUMNS = [
   { id: "p99_ms", text: "p99", number: true, more: true, value: (l) => l.p99_ms, show: (l) => fixed(l.p99_ms, 3), title: "99th percentile, ms" },
   { id: "percent", text: "Share", number: true, value: (l) => l.percent, title: "percent of the layers' time" },
   { id: "gflop", text: "GFLOP/s", number: true, value: (l) => l.gflop_per_second, show: (l) => (l.flops ? fixed(l.gflop_per_second, 1) : "–") },
-  { id: "gbyte", text: "GB/s", number: true, value: (l) => l.gbyte_per_second, show: (l) => fixed(l.gbyte_per_second, 1) },
+  { id: "gbyte", text: "GB/s", number: true, mid: true, value: (l) => l.gbyte_per_second, show: (l) => fixed(l.gbyte_per_second, 1) },
   { id: "bound", text: "Bound", value: (l) => boundText(l), show: (l) => boundText(l), title: "what takes longest at the roof" },
   { id: "roof_percent", text: "Roof %", number: true, value: (l) => l.roof_percent, show: (l) => fixed(l.roof_percent, 0), title: "time at the roof over time measured" },
   { id: "above", text: "Above ms", number: true, value: (l) => l.above_roof_ms, show: (l) => fixed(l.above_roof_ms, 3), title: "time above the roof: what could be saved at most" },
-  { id: "error", text: "Error", number: true, value: (l) => (l.step.error_rel_l2 >= 0 ? l.step.error_rel_l2 : NaN), show: (l) => (l.step.error_rel_l2 >= 0 ? small(l.step.error_rel_l2) : "–"), title: "relative L2 against the reference, measured at build" },
+  { id: "error", text: "Error", number: true, mid: true, value: (l) => (l.step.error_rel_l2 >= 0 ? l.step.error_rel_l2 : NaN), show: (l) => (l.step.error_rel_l2 >= 0 ? small(l.step.error_rel_l2) : "–"), title: "relative L2 against the reference, measured at build" },
   { id: "storage", text: "Storage", more: true, value: (l) => l.storage, show: (l) => l.storage },
   { id: "tactic", text: "Tactic", more: true, value: (l) => l.tactic, show: (l) => l.tactic },
 ];
 
 function layerRow(layer, longest) {
   const cells = COLUMNS.map((column) => {
-    const classes = [column.number && "number", column.more && "more", column.id].filter(Boolean).join(" ");
+    const classes = [column.number && "number", column.more && "more", column.mid && "mid", column.id].filter(Boolean).join(" ");
     if (column.id === "name")
       return el("th", { scope: "row", class: "name" }, el("button", { type: "button", class: "pick", onclick: () => select(layer, "table") }, [
-        el("span", { class: "dot", style: { background: colorOf(layer.class) } }), layer.name]));
+        el("span", { class: "dot", style: { background: colorOf(layer.class) } }), el("span", { class: "label", title: layer.name }, el("bdi", { text: layer.name }))]));
     if (column.id === "percent")
       return el("td", { class: classes }, [el("span", { class: "bar", "aria-hidden": "true", style: { "--of": `${(100 * layer.median_ms) / longest}%` } }),
         el("span", { text: fixed(layer.percent, 1) })]);
@@ -53,7 +53,7 @@ function showLayers() {
   const rows = LAYERS.map((layer) => layerRow(layer, longest));
   const body = el("tbody", {}, rows);
   let column = COLUMNS[0], down = false;
-  const heads = COLUMNS.map((one) => el("th", { scope: "col", class: [one.number && "number", one.more && "more", one.id].filter(Boolean).join(" "),
+  const heads = COLUMNS.map((one) => el("th", { scope: "col", class: [one.number && "number", one.more && "more", one.mid && "mid", one.id].filter(Boolean).join(" "),
     "aria-sort": one.id === "index" ? "ascending" : "none" },
   el("button", { type: "button", class: "sort", title: one.title, "data-column": one.id, onclick: () => sortBy(one) }, one.text)));
 

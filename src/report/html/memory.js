@@ -5,7 +5,7 @@
 function drawMemory(root, width, tensors) {
   const left = 62, right = 12, curve = 74, between = 26, map = tensors.length ? 250 : 0, bottom = 30;
   const steps = MEMORY.steps, most = Math.max(MEMORY.peak_bytes, ...steps.map((s) => s.live_bytes), 1);
-  const top = 14, height = top + curve + (map ? between + map : 0) + bottom;
+  const top = 24, height = top + curve + (map ? between + map : 0) + bottom;
   const x = (step) => left + (step / steps.length) * (width - left - right);
   const yLive = (v) => top + curve - (v / most) * curve;
   const arena = Math.max(MEMORY.arena_bytes, 1), y = (offset) => top + curve + between + map - (offset / arena) * map;
@@ -17,8 +17,8 @@ function drawMemory(root, width, tensors) {
     svg("text", { class: "tick", x: left - 7, y: yLive(0) + 4, "text-anchor": "end", text: "needed" }),
     svg("path", { class: "area", d: `${area}L${x(steps.length)},${yLive(0)}Z` }));
   const peak = steps.findIndex((s) => s.name === MEMORY.peak_step);
-  if (peak >= 0) parts.push(svg("line", { class: "peak", x1: x(peak + 0.5), x2: x(peak + 0.5), y1: top - 2, y2: height - bottom }),
-    svg("text", { class: "tick strong", x: x(peak + 0.5) + (peak > steps.length / 2 ? -5 : 5), y: top + 8, "text-anchor": peak > steps.length / 2 ? "end" : "start", text: "peak" }));
+  if (peak >= 0) parts.push(svg("line", { class: "peak", x1: x(peak + 0.5), x2: x(peak + 0.5), y1: top - 18, y2: height - bottom }),
+    svg("text", { class: "tick strong", x: x(peak + 0.5) + (peak > steps.length / 2 ? -5 : 5), y: top - 7, "text-anchor": peak > steps.length / 2 ? "end" : "start", text: "peak" }));
   if (map) {
     parts.push(svg("rect", { class: "lane", x: left, y: y(arena), width: width - left - right, height: map }),
       svg("text", { class: "tick", x: left - 7, y: y(arena) + 8, "text-anchor": "end", text: bytes(arena) }),
