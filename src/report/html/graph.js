@@ -40,7 +40,7 @@ function edgePath(edge) {
 function drawBox(node) {
   const parts = [svg("rect", { class: "box", width: BOX.wide, height: node.high, rx: 5 })];
   if (node.layer) parts.push(svg("rect", { width: 5, height: node.high, rx: 2, style: { fill: colorOf(node.layer.class) } }));
-  parts.push(svg("text", { class: "strong", x: 13, y: 17, text: shortened(node.name, 26) }), svg("text", { x: 13, y: 32, text: shortened(node.says, 30) }));
+  parts.push(svg("text", { class: "strong", x: 13, y: 17, text: shortened(node.name, 24) }), svg("text", { x: 13, y: 32, text: shortened(node.says, 30) }));
   if (node.layer) parts.push(svg("rect", { class: "share", x: 13, y: 37, height: 2.5, width: Math.max(0.5, ((BOX.wide - 22) * node.layer.median_ms) / LONGEST_MS) }));
   node.lines.forEach((line, i) => parts.push(svg("rect", { class: "part", x: 13, y: BOX.head + 1 + i * BOX.line, width: BOX.wide - 21, height: BOX.line - 3, rx: 2.5 }),
     svg("text", { class: "small", x: 18, y: BOX.head + 11.5 + i * BOX.line, text: shortened(line, 29) })));
@@ -79,7 +79,7 @@ function showGraph() {
   const fused = SCHEDULE.steps.filter(isFused), views = SCHEDULE.steps.filter((s) => !LAYER_OF.has(s.name)).length;
   const converts = LAYERS.filter((l) => l.class === "Convert" || l.type === "copy").length;
   const says = `${count(SCHEDULE.steps.length, "step")} and ${count(graph.edges.length, "tensor")} between them. ${count(fused.length, "step")} ${fused.length === 1 ? "fuses" : "fuse"} ` +
-    `${count(new Set(fused.flatMap((s) => s.from)).size, "node")} of the model, which stand in its frame` + (converts ? `; ${count(converts, "step")} only convert or copy` : "") +
+    `${count(new Set(fused.flatMap((s) => s.from)).size, "node")} of the model, which stand in ${fused.length === 1 ? "its frame" : "their frames"}` + (converts ? `; ${count(converts, "step")} only convert or copy` : "") +
     (views ? `; ${count(views, "step")} ${views === 1 ? "runs" : "run"} nothing` : "") + ". The bar under a name is its time.";
   const drawing = svg("svg", {}), strip = svg("svg", { class: "strip", "aria-hidden": "true" });
   const { frame, whole } = figure(section, drawing, { label: "Graph of steps", class: "moves map", says, keys: "Arrow keys go from layer to layer; + and − zoom, 0 shows the whole graph." });

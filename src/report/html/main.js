@@ -22,7 +22,7 @@
     }
     byId("contents").append(el("li", {}, el("a", { href: `#${section.id}`, text: section.querySelector("h2").textContent })));
   }
-  byId("layer").style.gridRow = `1 / span ${document.querySelectorAll("main > section").length}`;
+  byId("layer").style.setProperty("--rows", document.querySelectorAll("main > section").length);
   /* The layer that costs most is where one begins to read. */
   select([...LAYERS].sort((a, b) => (b.above_roof_ms || 0) - (a.above_roof_ms || 0) || b.median_ms - a.median_ms)[0], "start");
 })();
