@@ -216,6 +216,7 @@ def check_selection(b, name, data, explained):
 def check_page(b, path, profile, explained):
     """All of it, in both schemes and at both widths."""
     name = path.name
+    b.requests.clear()
     data = data_of(path)
     check(data["profile"] == profile, f"{name}: the page's profile is not what was printed")
     for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):
