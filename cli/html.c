@@ -87,6 +87,7 @@ int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_g
                                .spans = run ? run->spans : NULL,
                                .span_count = run ? run->count : 0,
                                .before_path = cli_text(cli, "before"),
+                               .advice = facts->advice,
                                .command = command,
                                .cold = facts->cold,
                                .unprofiled_ns = facts->unprofiled_ns};

@@ -81,7 +81,7 @@ function select(layer, from) {
   if (!layer || layer === selected) return;
   selected = layer;
   for (const follow of followers) follow(layer, from);
-  say(`${layer.name}, layer ${layer.index + 1} of ${LAYERS.length}: ${ms(layer.median_ms)} ms, ${percent(layer.percent)}`);
+  if (from !== "start") say(`${layer.name}, layer ${layer.index + 1} of ${LAYERS.length}: ${ms(layer.median_ms)} ms, ${percent(layer.percent)}`);
 }
 
 /* ---- what hovers over marks ---- */

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.js - the memory map: each tensor's place in the arena over the steps that it lives, and above it what is needed
- * at each step. Where extents are free there are no offsets, and only the curve is drawn. */
+ * at each step. Where extents are free there are no offsets, and only the curve is drawn. Arenas of several memory spaces
+ * lie on one another. */
+
+/* Where the arena of each memory space begins. */
+const ARENAS = [];
+for (const arena of MEMORY.arenas || [{ space: undefined, bytes: MEMORY.arena_bytes }])
+  ARENAS.push({ ...arena, begin: sum(ARENAS, (before) => before.bytes) });
+const arenaOf = (tensor) => ARENAS.find((arena) => arena.space === tensor.space) || ARENAS[0];
 
 function drawMemory(root, width, tensors) {
   const left = 62, right = 12, curve = 74, between = 26, map = tensors.length ? 250 : 0, bottom = 30;
@@ -23,10 +30,14 @@ function drawMemory(root, width, tensors) {
     parts.push(svg("rect", { class: "lane", x: left, y: y(arena), width: width - left - right, height: map }),
       svg("text", { class: "tick", x: left - 7, y: y(arena) + 8, "text-anchor": "end", text: bytes(arena) }),
       svg("text", { class: "tick", x: left - 7, y: y(0), "text-anchor": "end", text: "offset 0" }));
+    for (const one of ARENAS.length > 1 ? ARENAS : [])
+      parts.push(svg("line", { class: "bound", x1: left, x2: width - right, y1: y(one.begin), y2: y(one.begin) }),
+        svg("text", { class: "tick", x: width - right - 4, y: y(one.begin) - 4, "text-anchor": "end", text: `arena of the ${one.device}, ${bytes(one.bytes)}` }));
     for (const tensor of tensors) {
+      const offset = arenaOf(tensor).begin + tensor.offset;
       const layer = LAYER_OF.get((steps[tensor.first_step] || {}).name);
-      const high = Math.max(1, y(tensor.offset) - y(tensor.offset + tensor.bytes)), wide = x(tensor.last_step + 1) - x(tensor.first_step);
-      parts.push(mark(svg("rect", { class: "tensor", "data-layer": layer && layer.index, x: x(tensor.first_step), y: y(tensor.offset + tensor.bytes),
+      const high = Math.max(1, y(offset) - y(offset + tensor.bytes)), wide = x(tensor.last_step + 1) - x(tensor.first_step);
+      parts.push(mark(svg("rect", { class: "tensor", "data-layer": layer && layer.index, x: x(tensor.first_step), y: y(offset + tensor.bytes),
         width: Math.max(1, wide - 0.8), height: Math.max(0.8, high - 0.8), style: { "--of": layer ? colorOf(layer.class) : "var(--quiet)" } }), layer,
       [tensor.name, `${bytes(tensor.bytes)} at ${tensor.offset.toLocaleString("en")}`, `steps ${tensor.first_step + 1} to ${tensor.last_step + 1}`, tensor.type]));
     }
