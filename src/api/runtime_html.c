@@ -23,10 +23,10 @@ typedef struct maker {
 
 enum { PROFILE, PLAIN, ENGINE, MEMORY, ROOFLINE, EXPLAINED };
 
+/* A text that has failed says so by itself: no memory is not a report that could not be written. */
 static bool append(void *user, const char *text, size_t length) {
-  hn_text *out = user;
-  hn_text_add_bytes(out, text, length);
-  return !out->failed;
+  hn_text_add_bytes(user, text, length);
+  return true;
 }
 
 static hone_status take_options(hone_diagnostics *diag, const hone_html_options *given, hone_html_options *out) {
@@ -55,6 +55,8 @@ static hone_status ask_reports(maker *m) {
   HN_TRY(hone_report_roofline(engine, session, &roofline, append, &parts[ROOFLINE], m->diag));
   if (m->options.ledger_path || engine->ledger)
     HN_TRY(hone_report_explain(engine, m->options.ledger_path, json, append, &parts[EXPLAINED], m->diag));
+  for (int i = 0; i < PARTS; ++i)
+    if (parts[i].failed) return HONE_NO_MEMORY;
   return HONE_OK;
 }
 

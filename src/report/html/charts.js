@@ -69,7 +69,7 @@ function drawRoofline(root, width, points, roofs) {
 function followPoints(root) {
   for (const point of root.querySelectorAll("[data-layer]")) point.classList.toggle("selected", selected !== null && Number(point.dataset.layer) === selected.index);
   const chosen = root.querySelector(".point.selected");
-  if (chosen) chosen.parentNode.append(chosen);
+  if (chosen) chosen.parentNode.append(chosen); /* before all others */
 }
 
 function legend(names) {

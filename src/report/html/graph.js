@@ -82,12 +82,12 @@ function showGraph() {
     `${count(new Set(fused.flatMap((s) => s.from)).size, "node")} of the model, which stand in ${fused.length === 1 ? "its frame" : "their frames"}` + (converts ? `; ${count(converts, "step")} only convert or copy` : "") +
     (views ? `; ${count(views, "step")} ${views === 1 ? "runs" : "run"} nothing` : "") + ". The bar under a name is its time.";
   const drawing = svg("svg", {}), strip = svg("svg", { class: "strip", "aria-hidden": "true" });
-  const { frame, whole } = figure(section, drawing, { label: "Graph of steps", class: "moves map", says, keys: "Arrow keys go from layer to layer; + and − zoom, 0 shows the whole graph." });
+  const { frame, whole } = figure(section, drawing, { label: "Graph of steps", class: "moves map", says, keys: "Arrow keys go from layer to layer; + and − zoom, 0 shows as much as can be read." });
   drawGraph(drawing, graph, size);
   const view = drawStrip(strip, graph, size);
   let scale = 1;
   const look = () => fill(view, { x: frame.scrollLeft / scale, width: Math.min(size.width, frame.clientWidth / scale) });
-  const least = () => Math.max(0.05, Math.min(1, frame.clientWidth / (size.width + 24)));
+  const least = () => Math.max(0.3, Math.min(1, frame.clientWidth / (size.width + 24))); /* the strip shows the whole of long ones */
   function zoom(to) {
     const middle = (frame.scrollLeft + frame.clientWidth / 2) / scale;
     scale = Math.max(least(), Math.min(2, to));
@@ -104,7 +104,7 @@ function showGraph() {
   whole.insertBefore(el("div", { class: "tools" }, [
     el("button", { class: "tool", type: "button", "aria-label": "Zoom in", text: "+", onclick: () => zoom(scale * 1.4) }),
     el("button", { class: "tool", type: "button", "aria-label": "Zoom out", text: "−", onclick: () => zoom(scale / 1.4) }),
-    el("button", { class: "tool", type: "button", "aria-label": "Show the whole graph", text: "fit", onclick: () => zoom(0) }),
+    el("button", { class: "tool", type: "button", "aria-label": "As small as can be read", text: "fit", onclick: () => zoom(0) }),
     el("button", { class: "tool", type: "button", text: "selected", onclick: () => (zoom(1), show(selected)) })]), frame);
   whole.insertBefore(strip, frame);
   frame.addEventListener("keydown", (event) => {

@@ -17,14 +17,14 @@ function drawTimeline(root, width, tracks, end_ns) {
   const left = 62, right = 8, row = 24, gap = 5, top = 20;
   const height = top + tracks.length * (row + gap) + 2;
   const x = (ns) => left + (ns / end_ns) * (width - left - right);
-  const parts = [];
+  const parts = [], names = svg("g", { class: "names" }, svg("rect", { width: left - 3, y: 0, height }));
   for (const v of ticks(0, end_ns * 1e-6, (width - left) / 90))
     parts.push(svg("line", { class: "grid", x1: x(v * 1e6), x2: x(v * 1e6), y1: top - 4, y2: height }),
       svg("text", { class: "tick", x: x(v * 1e6), y: 11, "text-anchor": v ? "middle" : "start", text: `${+v.toFixed(6)} ms` }));
   tracks.forEach(([name, spans], t) => {
     const y = top + t * (row + gap);
-    parts.push(svg("rect", { class: "lane", x: left, y, width: width - left - right, height: row }),
-      svg("text", { class: "tick", x: left - 7, y: y + row / 2 + 4, "text-anchor": "end", text: name }));
+    parts.push(svg("rect", { class: "lane", x: left, y, width: width - left - right, height: row }));
+    names.append(svg("text", { class: "tick", x: left - 7, y: y + row / 2 + 4, "text-anchor": "end", text: name }));
     for (const span of spans) {
       const layer = LAYER_OF.get(span.name), wide = x(span.end_ns) - x(span.begin_ns);
       const lines = [span.name, `${time(span.end_ns - span.begin_ns)}, from ${time(span.begin_ns)}`, span.parts && count(span.parts, "part") + " of the loop", layer && layer.class];
@@ -33,7 +33,7 @@ function drawTimeline(root, width, tracks, end_ns) {
       if (t === 0 && wide > 8 * span.name.length) parts.push(svg("text", { class: "inside", x: x(span.begin_ns) + 5, y: y + row / 2 + 4, text: span.name }));
     }
   });
-  fill(root, { viewBox: `0 0 ${width} ${height}`, width, height }).replaceChildren(...parts);
+  fill(root, { viewBox: `0 0 ${width} ${height}`, width, height }).replaceChildren(...parts, names);
   followPoints(root);
 }
 
@@ -83,6 +83,8 @@ function showTimeline() {
   const { frame, whole } = figure(section, drawing, { label: "Timeline of steps and threads", class: "moves", says: says.filter(Boolean).join(" "),
     keys: "Arrow keys go from layer to layer; + and − stretch, 0 fits." });
   zooms(whole, frame, 64, (width) => drawTimeline(drawing, width, tracks, timeline.end_ns));
+  /* Names of tracks stay where they are read. */
+  frame.addEventListener("scroll", () => drawing.querySelector(".names").setAttribute("transform", `translate(${frame.scrollLeft} 0)`), { passive: true });
   onSelect((layer, from) => {
     followPoints(drawing);
     if (from !== "mark") reveal(frame, drawing.querySelector(`[data-layer="${layer.index}"]`));
