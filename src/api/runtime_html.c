@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTS = 6, PLAIN_WIDTH = 120, MOST_SPANS = 1 << 24 };
+enum { PARTS = 6, PLAIN_WIDTH = 240, MOST_SPANS = 1 << 24 };
 
 typedef struct maker {
   const hone_session *session;
@@ -124,8 +124,8 @@ hone_status hone_report_html(const hone_session *session, const char *path, cons
   HN_TRY(take_options(diag, given, &m.options));
   m.report = (hone_report_options){.struct_size = sizeof m.report,
                                    .json = true,
-                                   .one_schedule = m.options.one_schedule,
-                                   .schedule = m.options.schedule,
+                                   .one_schedule = true,
+                                   .schedule = m.options.one_schedule ? m.options.schedule : session->schedule,
                                    .cold = m.options.cold,
                                    .unprofiled_ns = m.options.unprofiled_ns};
   hn_arena_init(&m.arena, session->allocator);

@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -213,6 +214,20 @@ def check_selection(b, name, data, explained):
         check(b.ask(f"document.getElementById('layer').textContent.includes({json.dumps(c['reason'])})"), f"{name}: no reason {c['reason']}")
 
 
+def check_plain(b, path, profile):
+    """Without scripts there is the profile as text."""
+    b.call("Emulation.setScriptExecutionDisabled", value=True)
+    b.call("Page.navigate", url=path.absolute().as_uri())
+    for _ in range(50):
+        time.sleep(0.1)
+        text = " ".join(n.get("name", {}).get("value", "") for n in b.call("Accessibility.getFullAXTree")["nodes"]
+                        if n.get("role", {}).get("value") == "StaticText")
+        if profile["layers"][-1]["name"] in text:
+            break
+    b.call("Emulation.setScriptExecutionDisabled", value=False)
+    check(all(layer["name"] in text for layer in profile["layers"]), f"{path.name}: without scripts: {text[:200]}")
+
+
 def check_page(b, path, profile, explained):
     """All of it, in both schemes and at both widths."""
     name = path.name
@@ -233,6 +248,7 @@ def check_page(b, path, profile, explained):
     check_reading(b, name)
     check_figures(b, name, data)
     check_selection(b, name, data, explained)
+    check_plain(b, path, profile)
     asked = [url for url in b.requests if url not in (path.absolute().as_uri(), "about:blank") and not url.startswith("data:")]
     check(not asked, f"{name}: it asks for {asked}")
     check(not b.problems, f"{name}: the console says {b.problems}")
