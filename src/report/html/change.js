@@ -40,7 +40,7 @@ function earlier(section) {
   const elsewhere = old.device !== PROFILE.device || old.threads !== PROFILE.threads || old.batch !== PROFILE.batch;
   const text = [`The median run took ${ms(old.median_ms)} ms before and takes ${ms(PROFILE.median_ms)} ms now, ${percent(Math.abs(percentOf))} ${percentOf < 0 ? "less" : "more"}.`,
     `${old.layers.length} layers became ${LAYERS.length}; ${faster.length} groups of them are faster by ${ms(-sum(faster, (g) => g.by))} ms, the others slower by ${ms(sum(groups.filter((g) => g.by > 0), (g) => g.by))} ms.`,
-    elsewhere && `Before: ${old.device}, ${count(old.threads, "thread")}, batch ${old.batch}; these differ, so times do not compare as such.`];
+    elsewhere && `Before: ${old.device}, ${old.threads} at once, batch ${old.batch}; these differ, so times do not compare as such.`];
   section.append(el("p", { class: "lead", text: text.filter(Boolean).join(" ") }),
     barPair([{ name: "before", value: old.median_ms }, { name: "now", value: PROFILE.median_ms, now: true }], "ms"),
     plainTable("What changed most, by the model's nodes that layers stand for",

@@ -101,7 +101,7 @@ function showLayer(layer) {
     ["Operations", layer.flops > 0 && `${scaled(layer.flops, "FLOP")}, ${fixed(layer.gflop_per_second, 1)} GFLOP/s`],
     ["Bytes", `${bytes(layer.parameter_bytes)} of parameters, ${bytes(layer.input_bytes)} in, ${bytes(layer.output_bytes)} out`],
     ["Storage", layer.storage], ["Tactic", [el("code", { text: layer.tactic })]],
-    ["Error", step.error_rel_l2 >= 0 && `${small(step.error_rel_l2)} of ${small(step.error_bound)} allowed`],
+    ["Error", step.error_rel_l2 >= 0 && step.error_bound > 0 && `${small(step.error_rel_l2)} of ${small(step.error_bound)} allowed`],
     ["Because of", layer.caused_by]]));
   if (layer.roof_reason) out.push(el("p", { class: "note", text: layer.roof_reason }));
   const section = (name, children, isOpen) => out.push(el("details", { open: isOpen }, [el("summary", { text: name }), ...children]));
