@@ -72,9 +72,9 @@ function tacticsOf(layer) {
     if (rest.length) parts.push(el("details", {}, [el("summary", {}, ["slower ones", el("span", { class: "count", text: ` ${rest.length}` })]), timedTable(rest, -1)]));
   }
   if (node.f32) parts.push(el("p", { class: "note", text: `In f32 it would take ${time(node.f32.lost_ns)} more${node.f32.taken ? "; it was given back to f32" : ""}.` }));
-  if (others.length) parts.push(el("h4", { text: "Not timed" }), ...reasons(others, "only estimated"));
-  if (refused.length) parts.push(el("h4", { text: "Refused" }), ...reasons(refused, "no reason was given"));
-  if (node.parts) parts.push(el("h4", { text: "Against its parts" }), partsOf(node, chosen));
+  if (others.length) parts.push(el("h3", { text: "Not timed" }), ...reasons(others, "only estimated"));
+  if (refused.length) parts.push(el("h3", { text: "Refused" }), ...reasons(refused, "no reason was given"));
+  if (node.parts) parts.push(el("h3", { text: "Against its parts" }), partsOf(node, chosen));
   return parts;
 }
 
