@@ -22,7 +22,7 @@ function showHead() {
     total("products", fixed(p.gemm_percent, 1), "%", "of the time, what matrix units are for"),
     total("weights", fixed(SCHEDULE.weights_bytes * 1e-6, 1), "MB", `arena ${bytes(SCHEDULE.arena_bytes)}, scratch ${bytes(SCHEDULE.scratch_bytes)}`),
     total("operations", scaled(sum(LAYERS, (l) => l.flops), "").split(" ")[0], scaled(sum(LAYERS, (l) => l.flops), "FLOP").split(" ")[1],
-      `${count(LAYERS.length, "layer")}, ${scaled(sum(LAYERS, (l) => l.flops) / (p.layer_median_sum_ms * 1e-3), "FLOP/s")}`),
+      `${count(LAYERS.length, "layer")}, ${scaled((DATA.roofline.whole || {}).flop_per_second, "FLOP/s")}`),
   ];
   byId("totals").append(...list.filter(Boolean));
   const parts = [`A mean run of ${ms(p.mean_ms)} ms is ${ms(p.layer_sum_ms)} ms of layers and ${ms(p.between_layers_ms)} ms between them.`];

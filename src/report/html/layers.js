@@ -48,6 +48,8 @@ function option(value, text) {
   return el("option", { value, text });
 }
 
+const field = (name, control) => el("span", { class: "field" }, [el("label", { for: control.id, text: name }), control]);
+
 function showLayers() {
   const section = byId("layers"), longest = Math.max(...LAYERS.map((l) => l.median_ms), 1e-9);
   const rows = LAYERS.map((layer) => layerRow(layer, longest));
@@ -93,14 +95,13 @@ function showLayers() {
   more.addEventListener("change", () => table.classList.toggle("wide", more.checked));
   section.append(
     el("form", { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() }, [
-      el("label", { for: "words", text: "Find" }), words, el("label", { for: "of-class", text: "Class" }), ofClass,
-      el("label", { for: "of-bound", text: "Bound" }), ofBound, el("label", { class: "check" }, [more, "all columns"]), shown]),
+      field("Find", words), field("Class", ofClass), field("Bound", ofBound), el("label", { class: "check" }, [more, "all columns"]), shown]),
     el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Table of layers" }, table));
   filter();
   onSelect((layer, from) => {
     for (const row of rows) row.classList.toggle("selected", row === rows[layer.index]);
     for (const row of rows) row.querySelector(".pick").setAttribute("aria-pressed", row === rows[layer.index]);
-    if (from !== "table") {
+    if (from !== "table" && from !== "start") {
       const box = rows[layer.index].closest(".scroll"), row = rows[layer.index];
       if (row.offsetTop < box.scrollTop + 40 || row.offsetTop + 30 > box.scrollTop + box.clientHeight) box.scrollTop = row.offsetTop - box.clientHeight / 2;
     }
