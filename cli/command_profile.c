@@ -157,8 +157,12 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   status = hone_report_profile(p->session, &options, cli_write_file, stdout, diag);
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  const cli_html_facts facts = {.cold = options.cold, .unprofiled_ns = options.unprofiled_ns};
+  code = cli_html_write(cli, p->session, cli_trace_group_at(&p->trace, 0), &facts);
+  if (code != CLI_EXIT_OK) return code;
   name_next(cli, model, p->session);
-  return status == HONE_OK ? cli_trace_write(&p->trace) : cli_fail(cli, status);
+  return cli_trace_write(&p->trace);
 }
 
 int cli_command_profile(cli_tool *cli) {
@@ -166,7 +170,8 @@ int cli_command_profile(cli_tool *cli) {
   static profiler p; /* large for a stack */
   if (cli_has(cli, "cold") && cli_has(cli, "warm")) return cli_usage_error(cli, "--cold and --warm: only one can be");
   if (cli_has(cli, "csv") && cli_has(cli, "json")) return cli_usage_error(cli, "--csv and --json: only one can be");
-  int code = cli_open_model(cli, &model);
+  int code = cli_html_check(cli);
+  if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = profile(cli, &model, &p);
   free(p.evicted);
   cli_trace_close(&p.trace);

@@ -77,13 +77,14 @@ static const cli_command profile = {
     .usage = "profile MODEL|ENGINE [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_profile_options, cli_trace_options, cli_input_options, cli_image_options, cli_model_options,
-               cli_build_options, cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
-               cli_schedule_options},
+    .tables = {cli_profile_options, cli_html_options, cli_trace_options, cli_input_options, cli_image_options,
+               cli_model_options, cli_build_options, cli_device_options, cli_common_options, cli_load_inputs_options,
+               cli_session_options, cli_schedule_options},
     .examples = "  hone profile model.hone\n"
                 "  hone profile model.hone --threads 1 --runs 100 --json > profile.json\n"
                 "  hone profile model.hone --by module\n"
                 "  hone profile model.hone --cold --csv > layers.csv\n"
+                "  hone profile model.hone --html report.html\n"
                 "  hone profile model.hone --trace trace.json\n",
     .run = cli_command_profile,
 };

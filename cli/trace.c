@@ -29,7 +29,8 @@ static int out_of_memory(void) {
 
 int cli_trace_open(cli_tool *cli, int groups, cli_trace *trace) {
   *trace = (cli_trace){.cli = cli};
-  if (!cli_has(cli, "trace")) return CLI_EXIT_OK;
+  const bool for_html = cli_takes(cli->command, "html") && cli_has(cli, "html");
+  if (!cli_has(cli, "trace") && !for_html) return CLI_EXIT_OK;
   trace->groups = calloc((size_t)groups, sizeof *trace->groups);
   if (!trace->groups) return out_of_memory();
   trace->count = groups;
@@ -136,7 +137,7 @@ int cli_trace_runs(cli_tool *cli, cli_trace_group *group) {
 
 int cli_trace_write(const cli_trace *trace) {
   int64_t dropped = 0;
-  if (trace->count == 0) return CLI_EXIT_OK;
+  if (trace->count == 0 || !cli_has(trace->cli, "trace")) return CLI_EXIT_OK;
   for (int g = 0; g < trace->count; ++g) {
     const cli_trace_group *group = &trace->groups[g];
     if (group->failed) return out_of_memory();

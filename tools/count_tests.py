@@ -4,12 +4,16 @@
 
 usage: count_tests.py RESULT.xml LABELS.json CTEST_EXIT_CODE
 A test that reports a skip although what it needs is there counts as failed: the folder HONE_TEST_DATA, and the packages of
-tests/requirements.txt unless HONE_TEST_PACKAGES is `absent`. A GPU may always be missing."""
+tests/requirements.txt unless HONE_TEST_PACKAGES is `absent`; a headless Chromium where one can be started. A GPU may always
+be missing."""
 import json
 import os
 import re
 import sys
 import xml.etree.ElementTree as xml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "support"))
+import chromium  # noqa: E402
 
 
 def labels_by_test(path):
@@ -44,6 +48,8 @@ def may_skip(labels, reason):
         return True
     if "packages are not installed" in reason:
         return os.environ.get("HONE_TEST_PACKAGES") == "absent"
+    if "no headless Chromium" in reason:
+        return not chromium.find()
     return not os.path.isdir(os.environ.get("HONE_TEST_DATA", ""))
 
 

@@ -14,6 +14,7 @@ esac
 
 needed="" # nothing works without
 wanted="" # something is left out without
+browser="" # the same, apart from the others since not every distribution has it
 need() { needed="$needed $1"; }
 want() { wanted="$wanted $1"; }
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -52,6 +53,9 @@ if [ "$level" != build ]; then
   has_command python3 || need python3
   # For the packages of tests/requirements.txt (tools/python_env.sh), without which some tests are skipped.
   { has_command python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; } || want python3-venv
+  # Opens the pages of `hone profile --html`; tests/html is skipped without it.
+  has_command chromium-headless-shell || has_command chromium || has_command chromium-browser || has_command google-chrome ||
+    browser=" chromium-headless-shell fonts-dejavu-core"
 fi
 has_command pkg-config || $images pkg-config
 has_library png.h -lpng || $images libpng-dev
@@ -61,24 +65,30 @@ if [ "$level" = ci ]; then
   has_command clang-format || need clang-format
 fi
 
-[ -n "$needed$wanted" ] || exit 0
+[ -n "$needed$wanted$browser" ] || exit 0
 # What cannot be installed stops only when it is needed.
 give_up() {
   echo "$1" >&2
   [ -z "$needed" ] || exit 1
-  echo "going on without$wanted"
+  echo "going on without$wanted$browser"
   exit 0
 }
-echo "missing:$needed$wanted"
+echo "missing:$needed$wanted$browser"
 has_command apt-get || give_up "no apt-get here: please install them (the names are Debian's) and try again"
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
-  has_command sudo || give_up "neither root nor sudo: please run  apt-get install$needed$wanted"
+  has_command sudo || give_up "neither root nor sudo: please run  apt-get install$needed$wanted$browser"
   as_root=sudo
   [ -t 0 ] || as_root="sudo -n"
 fi
+install_packages() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" </dev/null
+}
 install_missing() {
   # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $needed $wanted </dev/null
+  install_packages "$@" || { $as_root apt-get update -q </dev/null && install_packages "$@"; }
 }
-install_missing || { $as_root apt-get update -q </dev/null && install_missing; } || give_up "could not install:$needed$wanted"
+# shellcheck disable=SC2086
+[ -z "$needed$wanted" ] || install_missing $needed $wanted || give_up "could not install:$needed$wanted"
+# shellcheck disable=SC2086
+[ -z "$browser" ] || install_missing $browser || echo "could not install:$browser; going on without"

@@ -6,6 +6,7 @@
 #include <hone/device.h>
 #include <hone/engine.h>
 #include <hone/graph.h>
+#include <hone/html.h>
 #include <hone/plugin.h>
 #include <hone/report.h>
 #include <hone/session.h>

@@ -162,6 +162,27 @@ static void write_text(memory *m, const int *order, const hone_report_options *o
   write_tensors(m, order, options);
 }
 
+/* Memory spaces that tensors lie in: offsets count from the begin of their own. */
+static int arenas(const hn_plan *plan) {
+  int count = 0;
+  for (int d = 0; d < plan->device_count; ++d) count += plan->space_arena_bytes[d] > 0;
+  return count;
+}
+
+static void put_arenas(const hn_plan *plan, hn_json_writer *w) {
+  if (arenas(plan) < 2) return;
+  hn_json_open(w, "arenas", '[');
+  for (int d = 0; d < plan->device_count; ++d) {
+    if (plan->space_arena_bytes[d] == 0) continue;
+    hn_json_open_flat(w, NULL, '{');
+    hn_json_put_int(w, "space", d);
+    hn_json_put_text(w, "device", plan->device_kinds[d]);
+    hn_json_put_int(w, "bytes", (int64_t)plan->space_arena_bytes[d]);
+    hn_json_close(w, '}');
+  }
+  hn_json_close(w, ']');
+}
+
 static void put_schedule(memory *m, hn_json_writer *w, int number, const int *order) {
   const hn_plan *plan = m->plan;
   hn_json_open(w, NULL, '{');
@@ -170,6 +191,7 @@ static void put_schedule(memory *m, hn_json_writer *w, int number, const int *or
   hn_json_put_int(w, "output_bytes", (int64_t)bytes_at(m, HN_PLACE_OUTPUT));
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
   hn_json_put_int(w, "arena_bytes", (int64_t)plan->arena_bytes);
+  put_arenas(plan, w);
   hn_json_put_bool(w, "dynamic", plan->dynamic);
   hn_json_put_bool(w, "has_unknown", m->has_unknown);
   hn_json_put_int(w, "peak_bytes", (int64_t)peak_of(m));
@@ -190,6 +212,7 @@ static void put_schedule(memory *m, hn_json_writer *w, int number, const int *or
     hn_json_put_text(w, "type", type_text(m, order[k]));
     hn_json_put_int(w, "bytes", (int64_t)m->bytes[order[k]]);
     if (!plan->dynamic) hn_json_put_int(w, "offset", (int64_t)tensor->offset);
+    if (arenas(plan) > 1) hn_json_put_int(w, "space", tensor->device);
     hn_json_put_int(w, "first_step", m->lives[order[k]].first);
     hn_json_put_int(w, "last_step", m->lives[order[k]].last);
     if (tensor->alias_of >= 0) hn_json_put_text(w, "same_place_as", plan->tensors[tensor->alias_of].name);

@@ -127,6 +127,19 @@ static hone_status run_session(attempt *a) {
   return status;
 }
 
+static hone_status profile_session(attempt *a) {
+  const hone_session_options options = {.struct_size = sizeof options, .profile = true};
+  const hone_status status =
+      hone_session_create(a->engine, &options, &a->session, hone_context_diagnostics(a->context));
+  return status == HONE_OK ? run_session(a) : status;
+}
+static hone_status write_page(attempt *a) {
+  char ledger[sizeof engine_path + 8];
+  (void)snprintf(ledger, sizeof ledger, "%s.ledger", engine_path);
+  const hone_html_options options = {.struct_size = sizeof options, .ledger_path = ledger};
+  return hone_report_html(a->session, written_path, &options, hone_context_diagnostics(a->context));
+}
+
 static void clean_up(attempt *a) {
   if (a->context) hone_tensor_free(a->context, &a->input);
   hone_session_destroy(a->session);
@@ -204,6 +217,11 @@ static void test_engine(void **state) {
   SWEEP("run", run_session, create, open_device, load, open_session);
   SWEEP("open a session with taps", open_tapped, create, open_device, load);
   SWEEP("run with taps", run_session, create, open_device, load, open_tapped);
+}
+
+static void test_page(void **state) {
+  (void)state;
+  SWEEP("write the page", write_page, create, open_device, load, profile_session);
 }
 
 /* What one level and one machine choose is not all that runs: every family of tactics that the net can take. */
@@ -308,6 +326,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_context), cmocka_unit_test(test_graph),    cmocka_unit_test(test_build),
       cmocka_unit_test(test_engine),  cmocka_unit_test(test_families), cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_page),
   };
   return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """added.py - what tests/recipes/run adds to a copy of the project, by recipe: the operator cube, a rule that finds it, its
 kernels for the CPU and for GPUs; the backend mirror, which is the reference under another name; the command count; a
-section of the profile."""
+section of the profile, and one of the page."""
 import re
 from collections import namedtuple
 
@@ -324,7 +324,28 @@ const hn_profile_row *hn_profile_least_steady(const hn_profile *profile, double 
      r'\g<0>    check(report["steadiness"]["slowest_over_median"] >= 1, "profile --json: the least steady layer")' "\n"),
 ])
 
-RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, SECTION)
+PAGE = Recipe("section to the page", {"NAME": "types"}, {
+    "src/report/html/types.js": """/* SPDX-License-Identifier: Apache-2.0 */
+/* types.js - how many layers there are of each type. */
+
+function showTypes() {
+  const types = [...new Set(LAYERS.map((layer) => layer.type))].sort();
+  byId("types").append(plainTable("Layers by type", [{ text: "Type" }, { text: "Layers", number: true }],
+    types.map((type) => [type, String(LAYERS.filter((layer) => layer.type === type).length)])));
+}
+""",
+}, [
+    ("src/report/html/page.html", r'(?m)^(?=  <section id="machine")',
+     '  <section id="types" aria-labelledby="types-h"><h2 id="types-h">Types</h2></section>\n'),
+    ("src/report/html/pages.inc", r"(?m)^(?=HN_PAGE\(main, js\))", "HN_PAGE(types, js)\n"),
+    ("src/report/html/main.js", r"(?m)^(?=  showMachine\(\);)", "  showTypes();\n"),
+    ("tests/html/page.py", r'(?m)^(?=    shares = b.ask)',
+     """    types = {layer["type"] for layer in layers}
+    check(marks(b, "#types tbody tr") == len(types), f"{name}: types")
+"""),
+])
+
+RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, SECTION, PAGE)
 
 
 def expand(text, names):

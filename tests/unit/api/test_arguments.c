@@ -29,7 +29,7 @@ static hone_value *value, *scratch_value, *no_value;
 static hone_engine *engine;
 static hone_session *session, *profiled;
 static const hone_session *some_session, *no_session; /* profiled, for lists */
-static char engine_path[] = "/tmp/hone_arguments_XXXXXX";
+static char engine_path[] = "/tmp/hone_arguments_XXXXXX", page_path[] = "/tmp/hone_arguments_page_XXXXXX";
 static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic", *a_chip = "A100";
 static const int negative = -1;
 static const int64_t dims[4] = {1, 3, 16, 16}, dims_below_zero[4] = {1, 3, -16, 16}, free_dim = -1, below_free = -2;
@@ -122,6 +122,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
 #define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
 #define roofline_with(...) WITH(hone_roofline_options, __VA_ARGS__)
+#define html_with(...) WITH(hone_html_options, __VA_ARGS__)
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
@@ -131,7 +132,8 @@ static int setup(void **state) {
   const hone_session_options profiling = {.struct_size = sizeof profiling, .profile = true};
   const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
   const int file = mkstemp(engine_path);
-  if (file < 0 || close(file) != 0) return 1;
+  const int page = mkstemp(page_path);
+  if (file < 0 || close(file) != 0 || page < 0 || close(page) != 0) return 1;
   if (hone_context_create(NULL, &context) != HONE_OK) return 1;
   diag = hone_context_diagnostics(context);
   if (hone_device_open(context, "cpu", 0, &one_thread, &device) != HONE_OK ||
@@ -150,6 +152,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
   (void)state;
   saved_engine_remove(engine_path);
+  (void)unlink(page_path);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
   hone_engine_release(engine);
