@@ -50,9 +50,17 @@ static void on_span(void *user, const hone_span *span) {
 
 /* ---- sessions ---- */
 
+/* By the first dimension of the first input. */
+static int64_t items_of(const cli_tool *cli, const hone_engine *engine) {
+  hone_port_info port;
+  if (!cli_has(cli, "throughput") || hone_engine_input(engine, 0, &port) != HONE_OK || port.opt.rank < 1) return 1;
+  return port.opt.dim[0] > 0 ? port.opt.dim[0] : 1;
+}
+
 int contender_open(cli_tool *cli, cli_model *model, contender *c) {
   const bool quiet = cli->quiet;
   model->engine = c->engine;
+  c->items = items_of(cli, c->engine);
   for (int k = 0; k < ADVISE_SESSIONS; ++k) {
     const hone_status status = cli_open_session(cli, c->engine, &c->sessions[k]);
     if (status != HONE_OK) return cli_fail(cli, status);
@@ -114,7 +122,7 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
   int code = cli_fill_inputs(cli, model, session);
   cli->quiet = quiet;
   if (code == CLI_EXIT_OK) code = plain_runs(cli, session, most_ms / 4, &load);
-  c->run_ns = median_ns(&load);
+  c->run_ns = median_ns(&load) / (double)c->items;
   hone_session_set_profile(session, true);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, session, most_ms / 2, 10, NULL);
   hone_session_set_profile(session, false);
@@ -125,7 +133,7 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
                                          .machine_threads = cli_has(cli, "cpus") ? 0 : usable_threads(),
                                          .level = model->graph ? (level == 0 ? -1 : (int)level) : 0,
                                          .waiting_ns = facts.threads > 1 ? w.total_ns / (double)w.runs : 0,
-                                         .unprofiled_ns = c->run_ns,
+                                         .unprofiled_ns = c->run_ns * (double)c->items,
                                          .no_replay = session_options.no_replay};
     status = hone_advise(session, model->graph, &options, out, diag);
     if (status != HONE_OK) code = cli_fail(cli, status);
@@ -136,12 +144,13 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
 
 /* ---- in turns ---- */
 
-static int timed_runs(cli_tool *cli, hone_session *session, int runs, double *out) {
+/* Times of an item. */
+static int timed_runs(cli_tool *cli, hone_session *session, int runs, double items, double *out) {
   for (int i = 0; i < runs; ++i) {
     const double begin_ms = cli_now_ms();
     const hone_status status = hone_session_run(session);
     if (status != HONE_OK) return cli_fail_session(cli, session, status);
-    out[i] = 1e6 * (cli_now_ms() - begin_ms);
+    out[i] = 1e6 * (cli_now_ms() - begin_ms) / items;
     if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
   }
   return CLI_EXIT_OK;
@@ -150,13 +159,14 @@ static int timed_runs(cli_tool *cli, hone_session *session, int runs, double *ou
 int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_difference *out) {
   static double times[2][ADVISE_BLOCKS * ADVISE_RUNS];
   contender *const sides[2] = {a, b};
-  const double fit = 1e9 * cli_real(cli, "duration", 1) * 2 / ((a->run_ns + b->run_ns) * ADVISE_BLOCKS);
+  const double pair_ns = a->run_ns * (double)a->items + b->run_ns * (double)b->items;
+  const double fit = 1e9 * cli_real(cli, "duration", 1) * 2 / (pair_ns * ADVISE_BLOCKS);
   const int runs = fit < 1 ? 1 : fit > ADVISE_RUNS ? ADVISE_RUNS : (int)fit;
   for (int block = 0; block < ADVISE_BLOCKS; ++block)
     for (int turn = 0; turn < 2; ++turn) { /* neither is always the first */
       const int side = (block / ADVISE_SESSIONS + turn) % 2;
-      const int code =
-          timed_runs(cli, sides[side]->sessions[block % ADVISE_SESSIONS], runs, &times[side][block * runs]);
+      const int code = timed_runs(cli, sides[side]->sessions[block % ADVISE_SESSIONS], runs, (double)sides[side]->items,
+                                  &times[side][block * runs]);
       if (code != CLI_EXIT_OK) return code;
     }
   const hone_status status =
@@ -179,6 +189,7 @@ int contenders_error(cli_tool *cli, const contender *a, const contender *b, doub
     status = hone_session_tensor(b->sessions[0], port.name, &got);
     if (status != HONE_OK) return cli_fail_session(cli, b->sessions[0], status);
     if (want.type.kind != HONE_TENSOR || want.type.dtype == HONE_STRING) continue;
+    if (a->items != b->items) continue; /* other inputs */
     cli_compare_tensors(&got, &want, 0, 0, &comparison);
     const double error = comparison.same_shape && !isnan(comparison.rel_l2) ? comparison.rel_l2 : HUGE_VAL;
     *out = fmax(*out, error);

@@ -10,6 +10,7 @@ const cli_option cli_advise_options[] = {
      .doc = "build and measure each remedy that hone can do, keep those that help, and show the steps"},
     {"output", CLI_TEXT, "FILE", .doc = "with --apply: the best engine", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"throughput", CLI_FLAG, .doc = "with --apply: larger batches, too; times are those of an item"},
     {"tries", CLI_INT, "N", .doc = "with --apply: at most so many remedies; default 8", .low = 1, .high = 32},
     {"duration", CLI_REAL, "S", .doc = "seconds of each profile, and of each comparison twice; default 1", .low = 0.01,
      .high = 1e6},
@@ -32,8 +33,8 @@ typedef struct climb {
   cli_model model;
   contender first, best;
   tries tried;
-  hone_advice *advice; /* of the first engine: the report's */
-  double max_error;
+  hone_advice *advice;      /* of the first engine: the report's */
+  double max_error, change; /* change: of the best, its time over the first's */
 } climb;
 
 static bool was_tried(const tries *t, const char *flags) {
@@ -43,10 +44,12 @@ static bool was_tried(const tries *t, const char *flags) {
 }
 
 /* The remedy that saves the most and was not tried; false: there is none. */
-static bool choose(const climb *c, const hone_advice *advice, hone_advice_info *out) {
+static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
+  const bool batches = cli_has(cli, "throughput");
   for (int i = 0; i < hone_advice_count(advice); ++i)
-    if (hone_advice_item(advice, i, out) == HONE_OK && out->applies_itself && out->flags && !out->removed &&
-        strlen(out->flags) < FLAGS_BYTES && !was_tried(&c->tried, out->flags))
+    if (hone_advice_item(advice, i, out) == HONE_OK && out->flags && !out->removed &&
+        (out->applies_itself || (batches && strcmp(out->kind, "batch") == 0)) && strlen(out->flags) < FLAGS_BYTES &&
+        !was_tried(&c->tried, out->flags))
       return true;
   return false;
 }
@@ -81,15 +84,17 @@ static int add_step(cli_tool *cli, const climb *c, const hone_advice_step *step)
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
-/* Measures the next engine beside the best, and takes its place where it is faster. */
-static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double predicted_ns, contender *next) {
+/* Measures the next engine beside the best, and takes its place where it is faster. predicted: the share of the best's
+ * time that was said before. */
+static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double predicted, contender *next) {
   hone_times_difference d;
   char why[160];
   double error;
   int code = contenders_compare(cli, &c->best, next, &d);
   if (code == CLI_EXIT_OK) code = contenders_error(cli, &c->first, next, &error);
   if (code != CLI_EXIT_OK) return code;
-  const bool faster = d.high_ns < 0, exact = error <= c->max_error;
+  const double change = c->change * d.b_ns / d.a_ns;                /* step by step: a machine's drift is no step's */
+  const bool faster = d.high_ns < 0, exact = error <= c->max_error; /* -1: other inputs */
   if (!exact)
     (void)snprintf(why, sizeof why, "the error is over %.0e", c->max_error);
   else
@@ -98,17 +103,18 @@ static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double p
                                  .name = info->name,
                                  .flags = info->flags,
                                  .why = why,
-                                 .predicted_ns = predicted_ns,
+                                 .predicted_ns = d.a_ns * predicted, /* beside what it is compared with */
                                  .measured_ns = d.b_ns,
                                  .low_ns = d.low_ns,
                                  .high_ns = d.high_ns,
-                                 .change_percent = 100 * (d.b_ns - c->first.run_ns) / c->first.run_ns,
+                                 .change_percent = 100 * (change - 1),
                                  .error = error,
                                  .kept = faster && exact};
   cli_note(cli, "%s: measured %.4f ms beside %.4f ms: %s", info->name, d.b_ns * 1e-6, d.a_ns * 1e-6,
            step.kept ? "kept" : why);
   code = add_step(cli, c, &step);
   if (code != CLI_EXIT_OK || !step.kept) return code;
+  c->change = change;
   if (c->best.engine != c->first.engine) contender_close(&c->best);
   c->best = *next;
   *next = (contender){0};
@@ -122,15 +128,15 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
   contender next = {0};
   *out_more = false;
   int code = contender_advise(cli, &c->model, NULL, &c->best, &advice);
-  if (code == CLI_EXIT_OK && choose(c, advice, &info)) {
+  if (code == CLI_EXIT_OK && choose(cli, c, advice, &info)) {
     *out_more = true;
-    const double predicted_ns = c->best.run_ns - info.saving_ns;
-    cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags,
-             predicted_ns * 1e-6, (c->best.run_ns - info.saving_high_ns) * 1e-6,
-             (c->best.run_ns - info.saving_low_ns) * 1e-6, c->best.run_ns * 1e-6);
+    const double now_ms = c->best.run_ns * 1e-6, items = 1e6 * (double)c->best.items;
+    const double predicted_ms = now_ms - info.saving_ns / items;
+    cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags, predicted_ms,
+             now_ms - info.saving_high_ns / items, now_ms - info.saving_low_ns / items, now_ms);
     code = give(cli, &c->tried, info.flags);
     if (code == CLI_EXIT_OK) code = build(cli, &c->model, &next);
-    if (code == CLI_EXIT_OK) code = judge(cli, c, &info, predicted_ns, &next);
+    if (code == CLI_EXIT_OK) code = judge(cli, c, &info, predicted_ms / now_ms, &next);
     cli->given_count = c->best.given_count; /* without the flags, unless it is the best now */
     contender_close(&next);
   }
@@ -197,6 +203,7 @@ static int check_options(cli_tool *cli, const climb *c) {
 
 int cli_command_advise(cli_tool *cli) {
   static climb c; /* large for a stack */
+  c.change = 1;
   c.max_error = cli_real(cli, "max-error", default_max_error);
   int code = cli_open_model(cli, &c.model);
   if (code == CLI_EXIT_OK) code = check_options(cli, &c);

@@ -39,8 +39,12 @@ typedef struct narrowing {
   double products, reach;
 } narrowing;
 
+/* Of a direct convolution's roof, where Winograd ran in f32; and the time of a layer half of which is no product. */
+static const double direct_share = 0.85, fixed_ns = 20e3;
+
 static const narrowing narrowings[] = {
-    {"inverted_residual", 0.4, 0.75}, /* its depthwise part computes in f32 */
+    {"inverted_residual", 0.55,
+     0.15}, /* its depthwise part computes in f32, and one kernel ends where the other begins */
     {"conv", 0.95, 0.75},
     {"conv_pool", 0.9, 0.7},
     {"conv_transpose", 0.9, 0.6},
@@ -81,12 +85,14 @@ static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_
     return old * (1 - 0.5 * fmax(0, gained));
   }
   const double ratio = roofs[HONE_ROOF_F32] > 0 ? roofs[unit] / roofs[HONE_ROOF_F32] : 0;
-  const double fewer = row->step->tactic && row->step->tactic->fewer > 1 ? row->step->tactic->fewer : 1;
   if (ratio <= 0 || floor_ns <= 0) return old;
-  /* What f32 saved by Winograd, products in the new type do not. */
-  const double compute = row->bound.compute_ns * fewer / (1 + (ratio - 1) * n->reach);
-  const double scaled = fmax(compute, narrow_memory_ns(row, width)) / floor_ns;
-  return old * fmin(1, 1 - n->products * (1 - scaled));
+  /* What f32 saves by Winograd, products in the new type do not: they begin at the definition's operations. */
+  const bool fewer = row->step->tactic && row->step->tactic->fewer > 1;
+  const double all_ns = row->bound.compute_ns * (fewer ? row->step->tactic->fewer : 1);
+  const double share = fewer ? direct_share : fmin(1, row->bound.share);
+  const double scaled_ns = fmax(all_ns / (1 + (ratio - 1) * n->reach), narrow_memory_ns(row, width)) / share;
+  const double worth = old / (old + fixed_ns);
+  return fmin(old, old - worth * n->products * (old - scaled_ns));
 }
 
 void hn_predict_precision(const hn_advising *a, hn_advice_item *item) {

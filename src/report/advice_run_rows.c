@@ -160,6 +160,22 @@ static void predict_batch(const hn_advising *a, hn_advice_item *item) {
   item->high_ns = 1.2 * saving;
 }
 
+/* Shapes with so many items, where the model leaves the first dimension of all its inputs free. */
+static bool batch_flags(hn_advising *a, hn_text *out) {
+  const hn_advice_model *m = a->facts.model;
+  const hn_plan *plan = a->p->in->plan;
+  for (int i = 0; m && i < plan->input_count; ++i) {
+    const hn_advice_value *value = NULL;
+    for (int v = 0; v < m->value_count && !value; ++v)
+      if (m->values[v].name && strcmp(m->values[v].name, plan->inputs[i].name) == 0) value = &m->values[v];
+    const hone_shape *opt = &plan->inputs[i].opt;
+    if (!value || value->type.shape.rank < 1 || value->type.shape.dim[0] >= 0) return false;
+    hn_text_printf(out, "%s%s:%d", i ? "," : "", plan->inputs[i].name, MORE_ITEMS);
+    for (int d = 1; d < opt->rank; ++d) hn_text_printf(out, "x%lld", (long long)opt->dim[d]);
+  }
+  return m && plan->input_count > 0 && !out->failed;
+}
+
 static void find_batch(hn_advising *a, const hn_advice_row *row) {
   double saved = 0;
   if (a->p->in->batch != 1 || a->p->in->plan->input_count == 0) return;
@@ -168,7 +184,12 @@ static void find_batch(hn_advising *a, const hn_advice_row *row) {
   hn_advice_item *item =
       hn_advice_add(a, row, "at batch 1, reading weights and fixed costs take %.0f %% of the time; %d items share them",
                     100 * saved / a->p->sum_ns, MORE_ITEMS);
-  if (item) hn_advice_take_rows(a, item, gains_by_batch);
+  if (!item) return;
+  hn_advice_take_rows(a, item, gains_by_batch);
+  hn_text flags;
+  hn_text_init(&flags, a->arena->allocator);
+  if (batch_flags(a, &flags)) hn_advice_flags(a, item, "--shapes %s", hn_text_string(&flags));
+  hn_text_deinit(&flags);
 }
 
 static void find_streams(hn_advising *a, const hn_advice_row *row) {
@@ -206,11 +227,39 @@ static void find_free_dims(hn_advising *a, const hn_advice_row *row) {
   hn_text_deinit(&text);
 }
 
+/* The share of its roof that the best quarter of an operator's layers reaches, by time. */
+static double best_share(const hn_advising *a, const char *type) {
+  double best = 0;
+  for (int i = 0; i < a->p->count; ++i) {
+    const hn_profile_row *at = &a->p->rows[i];
+    double better_ns = 0, all_ns = 0;
+    if (strcmp(hn_step_type(at->step), type) != 0) continue;
+    for (int k = 0; k < a->p->count; ++k) {
+      if (strcmp(hn_step_type(a->p->rows[k].step), type) != 0) continue;
+      all_ns += a->p->rows[k].median_ns;
+      better_ns += a->p->rows[k].bound.share > at->bound.share ? a->p->rows[k].median_ns : 0;
+    }
+    if (better_ns <= 0.25 * all_ns && (best == 0 || at->bound.share < best)) best = at->bound.share;
+  }
+  return fmin(best, 1);
+}
+
+/* What kernels that were timed gain: half of the way to what the best layers of the operator reach. */
+static double tuned_saving(const hn_advising *a, const hn_profile_row *row) {
+  const double best = best_share(a, hn_step_type(row->step));
+  if (best <= 0 || row->bound.floor_ns <= 0) return 0;
+  return fmax(0, 0.5 * (row->median_ns - row->bound.floor_ns / best));
+}
+
+static void predict_level(const hn_advising *a, hn_advice_item *item) {
+  for (int i = 0; i < item->row_count; ++i) item->saving_ns += tuned_saving(a, &a->p->rows[item->rows[i]]);
+  item->high_ns = 2 * item->saving_ns;
+}
+
 static void find_level(hn_advising *a, const hn_advice_row *row) {
   if (a->facts.level >= 0) return;
   hn_advice_item *item = hn_advice_add(a, row, "estimates chose the kernels: nothing was timed on this machine");
   if (!item) return;
-  item->factor = 0.08;
   hn_advice_take_rows(a, item, any_row);
   hn_advice_flags(a, item, "--level 3");
 }
@@ -274,6 +323,61 @@ static void predict_region(const hn_advising *a, hn_advice_item *item) {
   item->saving_ns = item->factor;
   item->low_ns = 0.5 * item->factor;
   item->high_ns = 1.4 * item->factor;
+}
+
+/* ---- fused forms that fall behind ---- */
+
+/* Layers that hold products and more in one kernel. */
+static bool is_fused_products(const hn_profile_row *row) {
+  return row->step->op && is_product(row) && row->step->origin_count > 1 &&
+         strcmp(row->step->op->name, "inverted_residual") == 0;
+}
+
+static double parts_saving(const hn_advising *a, const hn_profile_row *row) {
+  double time_ns = 0, floor_ns = 0;
+  for (int i = 0; i < a->p->count; ++i) {
+    const hn_profile_row *other = &a->p->rows[i];
+    if (!is_product(other) || is_fused_products(other) != is_fused_products(row) || other == row) continue;
+    time_ns += other->median_ns;
+    floor_ns += other->bound.floor_ns;
+  }
+  const double share = time_ns > 0 ? fmin(0.9, floor_ns / time_ns) : 0;
+  if (share <= 0 || row->bound.share > 0.75 * share) return 0;
+  return fmax(0, 0.5 * (row->median_ns - row->bound.floor_ns / share));
+}
+
+static bool gains_by_parts(const hn_advising *a, const hn_profile_row *row) {
+  return is_fused_products(row) && parts_saving(a, row) > 0.05 * row->median_ns;
+}
+
+static void predict_parts(const hn_advising *a, hn_advice_item *item) {
+  for (int i = 0; i < item->row_count; ++i) item->saving_ns += parts_saving(a, &a->p->rows[item->rows[i]]);
+  item->high_ns = 2 * item->saving_ns;
+}
+
+static void find_parts(hn_advising *a, const hn_advice_row *row) {
+  int worst = -1;
+  for (int i = 0; i < a->p->count; ++i)
+    if (gains_by_parts(a, &a->p->rows[i]) &&
+        (worst < 0 || parts_saving(a, &a->p->rows[i]) > parts_saving(a, &a->p->rows[worst])))
+      worst = i;
+  if (worst < 0 || strpbrk(a->p->rows[worst].step->name, " =:*?[")) return;
+  const hn_profile_row *at = &a->p->rows[worst];
+  hn_advice_item *item = hn_advice_add(a, row, "the fused kernel of %s reaches %.0f %% of its roof, less than its like",
+                                       at->step->name, 100 * at->bound.share);
+  if (!item) return;
+  int *rows = HN_NEW(a->arena, int, 1);
+  const char **names = HN_NEW(a->arena, const char *, 1);
+  if (!rows || !names) {
+    a->failed = true;
+    return;
+  }
+  rows[0] = worst;
+  names[0] = at->step->name;
+  item->rows = rows;
+  item->layers = names;
+  item->row_count = item->layer_count = 1;
+  hn_advice_flags(a, item, "--tactic %s=parts", at->step->name);
 }
 
 /* ---- extents that vectors do not divide ---- */
@@ -363,9 +467,10 @@ const hn_advice_row hn_advice_run_rows[] = {
      NULL, "low", false, find_streams, hn_predict_share},
     {"free-dims", "shapes", "build for the one shape, or give each shape a profile of its own", NULL, "low", true,
      find_free_dims, hn_predict_share},
-    {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, hn_predict_share},
+    {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, predict_level},
     {"region", "fusion", "compute both as one, so that what lies between them stays in the nearest cache",
      "none: hone has no fused form of these two yet", "low", false, find_region, predict_region},
+    {"parts", "fusion", "run it as its parts", NULL, "low", true, find_parts, predict_parts},
     {"padding", "extents", "pad these extents to a multiple of 8, or choose others where the network is designed",
      "weights and activations with zeros appended up to a multiple of 8", "low", false, find_padding, predict_padding},
     {0},
