@@ -12,9 +12,10 @@ typedef struct contender {
   hone_engine *engine;
   hone_device *device;
   hone_session *sessions[ADVISE_SESSIONS]; /* several, since where a session's memory lies moves its times */
-  int given_count;                         /* of the tool's options, that it was built with */
-  double run_ns;                           /* the median, when it was measured last */
-  int64_t items;                           /* that a run answers, where that counts: --throughput */
+  cli_given given[CLI_MAX_GIVEN];          /* the tool's options that it was built with */
+  int given_count;
+  double run_ns; /* the median, when it was measured last */
+  int64_t items; /* that a run answers, where that counts: --throughput */
 } contender;
 
 /* Sessions of the engine, filled and warm. Exit code; closing is right after every outcome. The model's engine becomes

@@ -102,6 +102,7 @@ static double median_ns(cli_load *load) {
 int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, contender *c, hone_advice **out) {
   static waiting w; /* large for a stack */
   static cli_load load;
+  const char *disabled[CLI_MAX_GIVEN];
   hone_facts facts;
   hone_session_options session_options;
   hone_session *session = NULL;
@@ -134,7 +135,9 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
                                          .level = model->graph ? (level == 0 ? -1 : (int)level) : 0,
                                          .waiting_ns = facts.threads > 1 ? w.total_ns / (double)w.runs : 0,
                                          .unprofiled_ns = c->run_ns * (double)c->items,
-                                         .no_replay = session_options.no_replay};
+                                         .no_replay = session_options.no_replay,
+                                         .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),
+                                         .reference_only = cli_has(cli, "reference")};
     status = hone_advise(session, model->graph, &options, out, diag);
     if (status != HONE_OK) code = cli_fail(cli, status);
   }

@@ -10,6 +10,8 @@ const cli_option cli_advise_options[] = {
      .doc = "build and measure each remedy that hone can do, keep those that help, and show the steps"},
     {"output", CLI_TEXT, "FILE", .doc = "with --apply: the best engine", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"plain-start", CLI_FLAG,
+     .doc = "begin without fusions, as a plain runtime would run the model: the staircase shows what they bring"},
     {"throughput", CLI_FLAG, .doc = "with --apply: larger batches, too; times are those of an item"},
     {"tries", CLI_INT, "N", .doc = "with --apply: at most so many remedies; default 8", .low = 1, .high = 32},
     {"duration", CLI_REAL, "S", .doc = "seconds of each profile, and of each comparison twice; default 1", .low = 0.01,
@@ -21,6 +23,8 @@ const cli_option cli_advise_options[] = {
 enum { MOST_TRIES = 32, FLAGS_BYTES = 1024, MOST_WORDS = 32 };
 static const double default_max_error =
     0.05; /* of the outputs, relative L2: what bf16 costs trained networks at most */
+
+static const char without[] = "without --"; /* an option that is taken back */
 
 /* What was tried, so that nothing is built twice. */
 typedef struct tries {
@@ -43,15 +47,35 @@ static bool was_tried(const tries *t, const char *flags) {
   return false;
 }
 
-/* The remedy that saves the most and was not tried; false: there is none. */
+/* The remedy that saves the most and was not tried, first those that take back what was switched off; false: none. */
 static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
   const bool batches = cli_has(cli, "throughput");
-  for (int i = 0; i < hone_advice_count(advice); ++i)
-    if (hone_advice_item(advice, i, out) == HONE_OK && out->flags && !out->removed &&
-        (out->applies_itself || (batches && strcmp(out->kind, "batch") == 0)) && strlen(out->flags) < FLAGS_BYTES &&
-        !was_tried(&c->tried, out->flags))
-      return true;
-  return false;
+  hone_advice_info info;
+  bool found = false;
+  for (int i = 0; i < hone_advice_count(advice); ++i) {
+    if (hone_advice_item(advice, i, &info) != HONE_OK || !info.flags || info.removed ||
+        strlen(info.flags) >= FLAGS_BYTES || was_tried(&c->tried, info.flags))
+      continue;
+    if (!info.applies_itself && !(batches && strcmp(info.kind, "batch") == 0)) continue;
+    const bool first = strncmp(info.flags, without, sizeof without - 1) == 0;
+    if (!found || first) *out = info;
+    found = true;
+    if (first) break;
+  }
+  return found;
+}
+
+/* "without --NAME": as if it had not been given. */
+static void take_back(cli_tool *cli, const char *name) {
+  int kept = 0;
+  for (int i = 0; i < cli->given_count; ++i)
+    if (strcmp(cli->given[i].option->name, name) != 0) cli->given[kept++] = cli->given[i];
+  cli->given_count = kept;
+}
+
+static void remember_given(const cli_tool *cli, contender *c) {
+  memcpy(c->given, cli->given, sizeof c->given);
+  c->given_count = cli->given_count;
 }
 
 /* The flags as if they stood behind those that were given: the last one of a name counts. */
@@ -61,6 +85,10 @@ static int give(cli_tool *cli, tries *t, const char *flags) {
   (void)snprintf(t->flags[t->count], FLAGS_BYTES, "%s", flags);
   (void)snprintf(text, FLAGS_BYTES, "%s", flags);
   ++t->count;
+  if (strncmp(flags, without, sizeof without - 1) == 0) {
+    take_back(cli, flags + sizeof without - 1);
+    return CLI_EXIT_OK;
+  }
   for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
     words[count++] = word;
   return cli_parse(cli, count, words);
@@ -74,7 +102,8 @@ static int build(cli_tool *cli, cli_model *model, contender *out) {
   if (code == CLI_EXIT_OK) code = cli_measure_device(cli);
   model->engine = NULL;
   if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
-  *out = (contender){.engine = model->engine, .device = cli->device, .given_count = cli->given_count, .run_ns = 1};
+  *out = (contender){.engine = model->engine, .device = cli->device, .run_ns = 1};
+  remember_given(cli, out);
   cli->device = before;
   return code == CLI_EXIT_OK ? contender_open(cli, model, out) : code;
 }
@@ -137,7 +166,9 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
     code = give(cli, &c->tried, info.flags);
     if (code == CLI_EXIT_OK) code = build(cli, &c->model, &next);
     if (code == CLI_EXIT_OK) code = judge(cli, c, &info, predicted_ms / now_ms, &next);
-    cli->given_count = c->best.given_count; /* without the flags, unless it is the best now */
+    /* Without the flags again, unless it is the best now. */
+    memcpy(cli->given, c->best.given, sizeof cli->given);
+    cli->given_count = c->best.given_count;
     contender_close(&next);
   }
   hone_advice_destroy(advice);
@@ -175,7 +206,8 @@ static const char *ledger_of(const char *path, bool is_engine, char *room, size_
 static int advise(cli_tool *cli, climb *c) {
   char ledger[4400];
   hone_report_options options;
-  c->first = (contender){.engine = c->model.engine, .device = cli->device, .given_count = cli->given_count};
+  c->first = (contender){.engine = c->model.engine, .device = cli->device};
+  remember_given(cli, &c->first);
   int code = cli_measure_device(cli);
   cli->device = NULL; /* the contender's, which closes it */
   if (code == CLI_EXIT_OK) code = contender_open(cli, &c->model, &c->first);
@@ -203,6 +235,13 @@ static int check_options(cli_tool *cli, const climb *c) {
 
 int cli_command_advise(cli_tool *cli) {
   static climb c; /* large for a stack */
+  static const char *const fusions[] = {"fuse_conv",         "fuse_linear", "regions",
+                                        "group_elementwise", "gates",       "conv_inputs"};
+  for (size_t i = 0; cli_has(cli, "plain-start") && i < CLI_COUNT(fusions); ++i) {
+    char *const words[] = {"--disable", (char *)fusions[i]};
+    const int code = cli_parse(cli, 2, words);
+    if (code != CLI_EXIT_OK) return code;
+  }
   c.change = 1;
   c.max_error = cli_real(cli, "max-error", default_max_error);
   int code = cli_open_model(cli, &c.model);

@@ -23,6 +23,8 @@ typedef struct hone_advise_options {
   double waiting_ns;       /* of a run, that threads wait for the last one of a loop; 0: not known */
   double unprofiled_ns;    /* the median of runs without profiling, which savings are of; 0: the profiled one */
   bool no_replay;          /* recorded runs of steps were turned off */
+  int disabled_passes;     /* that the build left out */
+  bool reference_only;     /* the build was told to */
 } hone_advise_options;
 
 /* Evaluates every row of advice over a session that ran with profiling on.

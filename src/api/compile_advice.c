@@ -122,6 +122,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_advise_option
   HN_OPTIONS(diag, "advise", given, hone_advise_options, no_replay, out);
   HN_TRY(hn_argument_range(diag, "advise option schedule", out->schedule, 0, HONE_MAX_SCHEDULES - 1));
   HN_TRY(hn_argument_range(diag, "advise option machine_threads", out->machine_threads, 0, 1 << 16));
+  HN_TRY(hn_argument_range(diag, "advise option disabled_passes", out->disabled_passes, 0, INT32_MAX));
   HN_TRY(hn_argument_range(diag, "advise option level", out->level, -1, 5));
   HN_TRY(hn_argument_real(diag, "advise option waiting_ns", out->waiting_ns, 0));
   return hn_argument_real(diag, "advise option unprofiled_ns", out->unprofiled_ns, 0);
@@ -132,7 +133,9 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
   hn_advice_facts facts = {.machine_threads = options->machine_threads,
                            .level = options->level,
                            .waiting_ns = options->waiting_ns,
-                           .no_replay = options->no_replay};
+                           .no_replay = options->no_replay,
+                           .disabled_passes = options->disabled_passes,
+                           .reference_only = options->reference_only};
   hn_profile *profile;
   HN_TRY(hn_session_profile(session, &advice->options, &advice->arena, &advice->trace, &advice->input, diag));
   HN_TRY(hn_profile_gather(&advice->input, &advice->options, &advice->arena, &profile));

@@ -96,6 +96,8 @@ typedef struct hn_advice_facts {
   int level;             /* the engine was tuned at; -1: nothing was timed */
   double waiting_ns;     /* a run's mean time that threads waited for the last one of a loop */
   bool no_replay;        /* recorded runs of steps were turned off */
+  int disabled_passes;   /* that the build left out */
+  bool reference_only;   /* the build was told to */
 } hn_advice_facts;
 
 struct hn_advising {

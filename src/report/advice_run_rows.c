@@ -29,13 +29,13 @@ static void find_threads(hn_advising *a, const hn_advice_row *row) {
 
 static void find_fewer_threads(hn_advising *a, const hn_advice_row *row) {
   const int now = facts_of(a)->threads;
-  if (now < 2 || a->shares.waiting < 0.35) return;
+  if (now < 2 || a->shares.waiting < 0.75) return; /* idle threads cost little until nearly all are */
   hn_advice_item *item = hn_advice_add(
       a, row, "threads wait %.0f %% of a run for the last one: loops have too few parts, or a core is slower or busy",
       100 * a->shares.waiting);
   if (!item) return;
   hn_advice_take_rows(a, item, any_row);
-  item->factor = 0.5 * (a->shares.waiting - 0.25);
+  item->factor = 0.3 * (a->shares.waiting - 0.6);
   hn_advice_flags(a, item, "--threads %d", now > 2 ? now / 2 : 1);
 }
 
@@ -73,7 +73,10 @@ static void find_bf16(hn_advising *a, const hn_advice_row *row) {
   find_narrow(a, row, HONE_BF16, HONE_ROOF_BF16, "--bf16");
 }
 
+/* Beside a faster bf16 nothing is left for it: layers that stay in f32 there stay so for a reason. */
 static void find_f16(hn_advising *a, const hn_advice_row *row) {
+  if (facts_of(a)->roofs[HONE_ROOF_BF16] >= facts_of(a)->roofs[HONE_ROOF_F16] || holds_type(a->p->in->plan, HONE_BF16))
+    return;
   find_narrow(a, row, HONE_F16, HONE_ROOF_F16, "--fp16");
 }
 
@@ -91,7 +94,39 @@ static void find_reference(hn_advising *a, const hn_advice_row *row) {
   hn_advice_item *item =
       hn_advice_add(a, row, "%.0f %% of the time runs on the reference, which computes one element at a time",
                     100 * a->shares.reference);
-  if (item) hn_advice_take_rows(a, item, is_reference_row);
+  if (!item) return;
+  hn_advice_take_rows(a, item, is_reference_row);
+  if (a->facts.reference_only) --a->count; /* not the operators' fault: the next row's */
+}
+
+static void find_reference_only(hn_advising *a, const hn_advice_row *row) {
+  if (!a->facts.reference_only) return;
+  hn_advice_item *item = hn_advice_add(a, row, "the build was told to run every layer on the reference");
+  if (!item) return;
+  hn_advice_take_rows(a, item, is_reference_row);
+  hn_advice_flags(a, item, "without --reference");
+}
+
+/* ---- passes that were left out ---- */
+
+/* What a product takes in where passes may fuse: it writes its output once, as it would anyway. */
+static bool is_taken_in(const hn_advising *a, const hn_profile_row *row) {
+  (void)a;
+  static const char *const ops[] = {"batch_norm", "fused", NULL};
+  if (!row->step->op || row->step->kind != HN_STEP_CALL) return false;
+  if (row->step->op->traits & HONE_ELEMENTWISE) return true;
+  for (int i = 0; ops[i]; ++i)
+    if (strcmp(row->step->op->name, ops[i]) == 0) return true;
+  return false;
+}
+
+static void find_passes(hn_advising *a, const hn_advice_row *row) {
+  if (a->facts.disabled_passes == 0) return;
+  hn_advice_item *item = hn_advice_add(
+      a, row, "%d passes were left out, and layers that a product would take in run alone", a->facts.disabled_passes);
+  if (!item) return;
+  hn_advice_take_rows(a, item, is_taken_in);
+  hn_advice_flags(a, item, "without --disable");
 }
 
 static bool is_convert_row(const hn_advising *a, const hn_profile_row *row) {
@@ -129,6 +164,7 @@ static void find_replay(hn_advising *a, const hn_advice_row *row) {
       a, row, "each step is launched by itself, and %.0f %% of a run lies between them", 100 * a->shares.between);
   if (!item) return;
   item->factor = fmax(a->shares.between, 0.05);
+  hn_advice_flags(a, item, "without --no-replay");
 }
 
 /* ---- batch, streams ---- */
@@ -244,11 +280,11 @@ static double best_share(const hn_advising *a, const char *type) {
   return fmin(best, 1);
 }
 
-/* What kernels that were timed gain: half of the way to what the best layers of the operator reach. */
+/* What kernels that were timed gain: a third of the way to what the best layers of the operator reach. */
 static double tuned_saving(const hn_advising *a, const hn_profile_row *row) {
   const double best = best_share(a, hn_step_type(row->step));
   if (best <= 0 || row->bound.floor_ns <= 0) return 0;
-  return fmax(0, 0.5 * (row->median_ns - row->bound.floor_ns / best));
+  return fmax(0, 0.3 * (row->median_ns - row->bound.floor_ns / best));
 }
 
 static void predict_level(const hn_advising *a, hn_advice_item *item) {
@@ -453,13 +489,15 @@ const hn_advice_row hn_advice_run_rows[] = {
     {"reference", "operator", "replace the operators that have no kernel (hone explain names what each lacks)",
      "the same computation in operators that hone check does not list as slow", "high", false, find_reference,
      hn_predict_reference},
+    {"reference-only", "operator", "let layers run on kernels", NULL, "high", true, find_reference_only,
+     hn_predict_reference},
+    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_removed},
     {"converts", "format", "bring the layers that want different storages together, or take out what lies between them",
      "layers of one kind next to one another; channels that are a multiple of 16", "medium", false, find_converts,
      hn_predict_removed},
     {"copies", "transfer", "leave inputs and outputs in the device's memory, bound by address", NULL, "medium", false,
      find_copies, hn_predict_removed},
-    {"replay", "launch", "let recorded runs of steps be replayed: leave out --no-replay", NULL, "medium", false,
-     find_replay, hn_predict_share},
+    {"replay", "launch", "let recorded runs of steps be replayed", NULL, "medium", true, find_replay, hn_predict_share},
     {"batch", "batch", "run several items at once, where they can wait for one another",
      "a free batch dimension, with --optShapes for 8 items; the saving is that of an item", "medium", false, find_batch,
      predict_batch},
