@@ -60,13 +60,19 @@ static bool was_told(const hn_json *events, size_t before, const refusal *r) {
   return false;
 }
 
-static void find_refused(hn_advising *a, const hn_advice_row *row) {
+/* Nothing in the model can meet that one. */
+static bool lacks_kernel(const char *unmet) { return strstr(unmet, "no device has a kernel") != NULL; }
+
+static void find_refusals(hn_advising *a, const hn_advice_row *row, bool kernel) {
   const hn_json *events = a->facts.ledger ? hn_json_get(a->facts.ledger, "passes") : NULL;
   for (size_t i = 0; i < hn_ledger_count(events) && !a->failed; ++i) {
     const refusal r = {hn_ledger_text(&events->items[i], "rule"), hn_ledger_text(&events->items[i], "unmet")};
-    if (*r.unmet && !was_told(events, i, &r)) add_refused(a, row, events, &r);
+    if (*r.unmet && lacks_kernel(r.unmet) == kernel && !was_told(events, i, &r)) add_refused(a, row, events, &r);
   }
 }
+
+static void find_refused(hn_advising *a, const hn_advice_row *row) { find_refusals(a, row, false); }
+static void find_missing_kernels(hn_advising *a, const hn_advice_row *row) { find_refusals(a, row, true); }
 
 /* ---- candidates ---- */
 
@@ -115,6 +121,8 @@ const hn_advice_row hn_advice_ledger_rows[] = {
     {"refused-fusion", "fusion", "meet the condition that the fusion names",
      "what the rule's condition asks for: one reader, a bias by channel, extents it has kernels for", "medium", false,
      find_refused, hn_predict_removed},
+    {"missing-kernel", "fusion", "none in the model: this device lacks a kernel for the fused form", NULL, "medium",
+     false, find_missing_kernels, hn_predict_removed},
     {"untimed", "tuning", "let the tuner time all candidates", NULL, "low", true, find_untimed, hn_predict_share},
     {0},
 };

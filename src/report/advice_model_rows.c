@@ -199,6 +199,29 @@ static void find_reshapes(hn_advising *a, const hn_advice_row *row) {
   end(a, row, &f, "changes of a shape behind one another, of which the last alone counts");
 }
 
+/* ---- constants that are computed ---- */
+
+static bool is_of_constants(const hn_advising *a, const hn_advice_node *node, const bool *folded) {
+  bool any = false;
+  if (!node->row || (node->row->traits & (HONE_IMPURE | HONE_HAS_BLOCKS))) return false;
+  for (int i = 0; i < node->in_count; ++i) {
+    const hn_advice_value *in = in_of(a, node, i);
+    if (!in) continue;
+    if (!in->constant && (in->producer < 0 || !folded[in->producer])) return false;
+    any = true;
+  }
+  return any;
+}
+
+static void find_constants(hn_advising *a, const hn_advice_row *row) {
+  const hn_advice_model *m = a->facts.model;
+  finding f;
+  if (!begin(a, &f)) return;
+  for (int n = 0; n < m->node_count; ++n)
+    if (is_of_constants(a, &m->nodes[n], f.seen)) put(&f, n);
+  end(a, row, &f, "nodes that compute the same in every run, from constants alone");
+}
+
 /* ---- operations without effect ---- */
 
 static bool is_scalar(const hn_advising *a, const hn_advice_node *node, int port, double wanted) {
@@ -371,6 +394,8 @@ const hn_advice_row hn_advice_model_rows[] = {
      false, find_reshapes, hn_predict_removed},
     {"tiny-operators", HN_ADVICE_DEFECT, "take them out, or multiply and add once", "one Mul and one Add, or none",
      "high", false, find_tiny, hn_predict_removed},
+    {"unfolded-constants", HN_ADVICE_DEFECT, "compute them when the model is exported",
+     "the results as initialisers in place of the nodes", "high", false, find_constants, hn_predict_removed},
     {"f64-island", HN_ADVICE_DEFECT, "compute it in f32", "the same nodes in f32, without the casts", "medium", false,
      find_f64, predict_f64},
     {"blocking-quantisation", HN_ADVICE_DEFECT, "take the pair out, or quantise the product's inputs, too",

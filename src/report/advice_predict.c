@@ -46,6 +46,7 @@ static const narrowing narrowings[] = {
     {"inverted_residual", 0.55,
      0.15}, /* its depthwise part computes in f32, and one kernel ends where the other begins */
     {"conv", 0.95, 0.75},
+    {"affine_conv", 0.9, 0.7}, /* by its parts, where the type has no kernel for the whole */
     {"conv_pool", 0.9, 0.7},
     {"conv_transpose", 0.9, 0.6},
     {"linear", 0.97, 0.92},

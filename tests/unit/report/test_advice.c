@@ -284,8 +284,11 @@ static void test_parts(void **state) {
 static void test_ledger_rows(void **state) {
   (void)state;
   static const char text_a[] =
-      "{\"passes\": [{\"pass\": \"fuse_conv\", \"rule\": \"relu_into_conv\", \"node\": \"r\", \"fired\": false, "
-      "\"unmet\": \"the convolution is read elsewhere\"}, {\"pass\": \"fuse_conv\", \"rule\": \"bias_into_conv\", "
+      "{\"passes\": [{\"pass\": \"fuse_conv\", \"rule\": \"relu_into_conv\", "
+      "\"node\": \"r\", \"fired\": false, "
+      "\"unmet\": \"the convolution is read elsewhere\"}, {\"pass\": \"regions\", \"rule\": \"pool_into_conv\", "
+      "\"node\": \"r\", \"unmet\": \"no device has a kernel for the fused form\"}, {\"pass\": \"fuse_conv\", \"rule\": "
+      "\"bias_into_conv\", "
       "\"node\": \"c1\", \"fired\": true}], \"nodes\": [{\"node\": \"c1\", \"chosen\": 0, \"candidates\": ["
       "{\"tactic\": \"a\", \"state\": \"timed\", \"estimate_ns\": 9e5, \"time_ns\": 1e6, \"low_ns\": 1e6},"
       "{\"tactic\": \"b\", \"state\": \"",
@@ -305,6 +308,9 @@ static void test_ledger_rows(void **state) {
     assert_int_equal(item->layer_count, 1);
     assert_string_equal(item->layers[0], "r");
     assert_non_null(strstr(item->finding, "the convolution is read elsewhere"));
+    item = advise(f, "missing-kernel");
+    assert_non_null(item);
+    assert_string_equal(item->layers[0], "r");
     close_fixture(f);
   }
   fixture *f = open_fixture();
