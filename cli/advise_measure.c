@@ -9,30 +9,33 @@
 
 /* ---- how long threads wait for one another ---- */
 
-enum { MOST_THREADS = 256, MOST_STEPS = 8192, SHARES = 16384 };
+enum { MOST_STEPS = 8192, SHARES = 16384 };
 
 /* Shares come thread after thread, so a step's are put together over the whole run. */
 typedef struct waiting {
-  int threads;
+  int threads, thread; /* thread: that is told now */
   int64_t runs;
-  double total_ns;
-  double longest_ns[MOST_STEPS], sum_ns[MOST_STEPS], own_ns[MOST_STEPS]; /* own: of the thread that is told now */
-  int thread;
+  double total_ns, run_ns;                                               /* of all runs */
+  double longest_ns[MOST_STEPS], sum_ns[MOST_STEPS], own_ns[MOST_STEPS]; /* of one; own: of that thread */
+  int sharers[MOST_STEPS];
 } waiting;
 
 static void end_thread(waiting *w) {
   for (int s = 0; s < MOST_STEPS; ++s) {
     if (w->own_ns[s] > w->longest_ns[s]) w->longest_ns[s] = w->own_ns[s];
     w->sum_ns[s] += w->own_ns[s];
+    w->sharers[s] += w->own_ns[s] > 0;
     w->own_ns[s] = 0;
   }
 }
 
+/* A step of one thread keeps nobody waiting who could have helped. */
 static void end_run(waiting *w) {
   end_thread(w);
   for (int s = 0; s < MOST_STEPS; ++s) {
-    w->total_ns += w->longest_ns[s] - w->sum_ns[s] / w->threads;
+    if (w->sharers[s] > 1) w->total_ns += w->longest_ns[s] - w->sum_ns[s] / w->threads;
     w->longest_ns[s] = w->sum_ns[s] = 0;
+    w->sharers[s] = 0;
   }
 }
 
@@ -40,6 +43,7 @@ static void on_span(void *user, const hone_span *span) {
   waiting *w = user;
   if (span->kind == HONE_SPAN_RUN) {
     if (w->runs++ > 0) end_run(w);
+    w->run_ns += (double)(span->end_ns - span->begin_ns);
     w->thread = 0;
   } else if (span->kind == HONE_SPAN_SHARE && span->step >= 0 && span->step < MOST_STEPS) {
     if (span->thread != w->thread) end_thread(w);
@@ -133,7 +137,8 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
                                          .ledger_path = ledger,
                                          .machine_threads = cli_has(cli, "cpus") ? 0 : usable_threads(),
                                          .level = model->graph ? (level == 0 ? -1 : (int)level) : 0,
-                                         .waiting_ns = facts.threads > 1 ? w.total_ns / (double)w.runs : 0,
+                                         .waiting_ns =
+                                             w.run_ns > 0 ? w.total_ns / w.run_ns * c->run_ns * (double)c->items : 0,
                                          .unprofiled_ns = c->run_ns * (double)c->items,
                                          .no_replay = session_options.no_replay,
                                          .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),

@@ -85,13 +85,12 @@ static int give(cli_tool *cli, tries *t, const char *flags) {
   (void)snprintf(t->flags[t->count], FLAGS_BYTES, "%s", flags);
   (void)snprintf(text, FLAGS_BYTES, "%s", flags);
   ++t->count;
-  if (strncmp(flags, without, sizeof without - 1) == 0) {
-    take_back(cli, flags + sizeof without - 1);
-    return CLI_EXIT_OK;
-  }
+  const bool takes_back = strncmp(flags, without, sizeof without - 1) == 0;
+  if (takes_back) text += strlen("without ");
   for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
     words[count++] = word;
-  return cli_parse(cli, count, words);
+  for (int i = 0; takes_back && i < count; ++i) take_back(cli, words[i] + strlen("--"));
+  return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, words);
 }
 
 /* An engine of the model by the options that are given now, on a device of its own. */
@@ -150,6 +149,22 @@ static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double p
   return CLI_EXIT_OK;
 }
 
+/* A remedy that cannot be built is a step that is not kept: its message was said. */
+static int tell_failed(cli_tool *cli, const climb *c, const hone_advice_info *info, double predicted, int code) {
+  if (code == CLI_EXIT_INTERRUPTED || code == CLI_EXIT_NO_MEMORY || code == CLI_EXIT_LIMIT || code == CLI_EXIT_IO)
+    return code;
+  hone_context_clear_messages(cli->context);
+  cli_note(cli, "%s: not built, and left out", info->name);
+  const hone_advice_step step = {.struct_size = sizeof step,
+                                 .name = info->name,
+                                 .flags = info->flags,
+                                 .why = "could not be built",
+                                 .predicted_ns = c->best.run_ns * predicted,
+                                 .change_percent = 100 * (c->change - 1),
+                                 .error = -1};
+  return add_step(cli, c, &step);
+}
+
 /* One remedy; *out_more: there was one. The prediction is said before anything is built. */
 static int try_next(cli_tool *cli, climb *c, bool *out_more) {
   hone_advice *advice = NULL;
@@ -165,7 +180,8 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
              now_ms - info.saving_high_ns / items, now_ms - info.saving_low_ns / items, now_ms);
     code = give(cli, &c->tried, info.flags);
     if (code == CLI_EXIT_OK) code = build(cli, &c->model, &next);
-    if (code == CLI_EXIT_OK) code = judge(cli, c, &info, predicted_ms / now_ms, &next);
+    code = code == CLI_EXIT_OK ? judge(cli, c, &info, predicted_ms / now_ms, &next)
+                               : tell_failed(cli, c, &info, predicted_ms / now_ms, code);
     /* Without the flags again, unless it is the best now. */
     memcpy(cli->given, c->best.given, sizeof cli->given);
     cli->given_count = c->best.given_count;

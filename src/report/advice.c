@@ -4,6 +4,7 @@
  * The tree asks first what hides everything else: operators without kernels, copies, what lies between steps; and last
  * what is left when a run does nothing but compute and move. Thresholds are shares of a run. */
 #include "report/advice.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static void measure_shares(hn_advising *a) {
   s->reference = p->reference_ns / p->sum_ns;
   s->transfer = (p->to_device_ns + p->to_host_ns) / p->median_ns;
   s->between = p->mean_ns > p->mean_sum_ns ? (p->mean_ns - p->mean_sum_ns) / p->mean_ns : 0;
-  s->waiting = a->facts.waiting_ns / p->median_ns;
+  s->waiting = fmin(1, a->facts.waiting_ns / a->run_ns);
 }
 
 /* ---- items ---- */

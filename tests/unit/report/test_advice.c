@@ -233,7 +233,7 @@ static const struct {
     {"reference-only", reference_only, reference, "without --reference"},
     {"passes", disabled, nothing, "without --disable"},
     {"batch", heavy_weights, nothing, NULL},
-    {"free-dims", free_dims, nothing, "--shapes x:1x64x56x56"},
+    {"free-dims", free_dims, nothing, "without --minShapes --maxShapes"},
     {"level", untimed, odd_depth, "--level 3"},
     {"padding", odd_depth, nothing, NULL},
     {"region", reread, near, NULL},
