@@ -23,9 +23,10 @@ typedef struct contender {
 int contender_open(cli_tool *cli, cli_model *model, contender *c);
 void contender_close(contender *c);
 
-/* Profiles the contender, an engine of the model, and asks for advice about it. ledger NULL: the engine's own. Exit
- * code. */
-int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, contender *c, hone_advice **out);
+/* Profiles the contender, an engine of the model, and asks for advice about it. ledger NULL: the engine's own. other:
+ * a device that the model could run on; NULL: none. Exit code. */
+int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const hone_device *other, contender *c,
+                     hone_advice **out);
 
 /* Runs both in turns, without profiling. Exit code. */
 int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_difference *out);

@@ -103,7 +103,8 @@ static double median_ns(cli_load *load) {
   return count ? 1e6 * load->runs[count / 2] : 0;
 }
 
-int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, contender *c, hone_advice **out) {
+int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const hone_device *other, contender *c,
+                     hone_advice **out) {
   static waiting w; /* large for a stack */
   static cli_load load;
   const char *disabled[CLI_MAX_GIVEN];
@@ -142,7 +143,8 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, conten
                                          .unprofiled_ns = c->run_ns * (double)c->items,
                                          .no_replay = session_options.no_replay,
                                          .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),
-                                         .reference_only = cli_has(cli, "reference")};
+                                         .reference_only = cli_has(cli, "reference"),
+                                         .other_device = other};
     status = hone_advise(session, model->graph, &options, out, diag);
     if (status != HONE_OK) code = cli_fail(cli, status);
   }

@@ -38,6 +38,7 @@ typedef struct climb {
   contender first, best;
   tries tried;
   hone_advice *advice;      /* of the first engine: the report's */
+  hone_device *other;       /* a GPU that the model was not built for; NULL: there is none */
   double max_error, change; /* change: of the best, its time over the first's */
 } climb;
 
@@ -171,7 +172,7 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
   hone_advice_info info;
   contender next = {0};
   *out_more = false;
-  int code = contender_advise(cli, &c->model, NULL, &c->best, &advice);
+  int code = contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);
   if (code == CLI_EXIT_OK && choose(cli, c, advice, &info)) {
     *out_more = true;
     const double now_ms = c->best.run_ns * 1e-6, items = 1e6 * (double)c->best.items;
@@ -219,18 +220,31 @@ static const char *ledger_of(const char *path, bool is_engine, char *room, size_
   return room;
 }
 
+/* A GPU, where there is one and the model was not put anywhere. That there is none is no error. */
+static void open_other(cli_tool *cli, climb *c) {
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  if (cli_has(cli, "device") || strcmp(hone_device_kind(cli->device), "cpu") != 0) return;
+  if (hone_device_open(cli->context, "gpu", 0, NULL, &c->other) == HONE_OK &&
+      hone_device_measure(c->other, diag) != HONE_OK) {
+    hone_device_close(c->other);
+    c->other = NULL;
+  }
+  hone_context_clear_messages(cli->context);
+}
+
 static int advise(cli_tool *cli, climb *c) {
   char ledger[4400];
   hone_report_options options;
   c->first = (contender){.engine = c->model.engine, .device = cli->device};
   remember_given(cli, &c->first);
+  open_other(cli, c);
   int code = cli_measure_device(cli);
   cli->device = NULL; /* the contender's, which closes it */
   if (code == CLI_EXIT_OK) code = contender_open(cli, &c->model, &c->first);
   c->best = c->first;
   if (code == CLI_EXIT_OK)
     code = contender_advise(cli, &c->model, ledger_of(cli_text(cli, "model"), !c->model.graph, ledger, sizeof ledger),
-                            &c->best, &c->advice);
+                            c->other, &c->best, &c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
   if (code != CLI_EXIT_OK) return code;
@@ -267,6 +281,7 @@ int cli_command_advise(cli_tool *cli) {
   hone_advice_destroy(c.advice);
   if (c.best.engine != c.first.engine) contender_close(&c.best);
   contender_close(&c.first);
+  hone_device_close(c.other);
   if (owned) c.model.engine = NULL; /* a contender's */
   cli_close_model(cli, &c.model);
   return code;

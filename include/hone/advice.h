@@ -25,6 +25,9 @@ typedef struct hone_advise_options {
   bool no_replay;          /* recorded runs of steps were turned off */
   int disabled_passes;     /* that the build left out */
   bool reference_only;     /* the build was told to */
+  /* Another one that the model could run on, with its roofs measured: it is asked for facts in this call. NULL: none.
+   */
+  const hone_device *other_device;
 } hone_advise_options;
 
 /* Evaluates every row of advice over a session that ran with profiling on.

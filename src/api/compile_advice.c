@@ -136,12 +136,19 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
                            .no_replay = options->no_replay,
                            .disabled_passes = options->disabled_passes,
                            .reference_only = options->reference_only};
+  hone_facts other;
   hn_profile *profile;
+  if (options->other_device) {
+    hone_device_facts(options->other_device, &other);
+    facts.other = &other;
+  }
   HN_TRY(hn_session_profile(session, &advice->options, &advice->arena, &advice->trace, &advice->input, diag));
   HN_TRY(hn_profile_gather(&advice->input, &advice->options, &advice->arena, &profile));
   HN_TRY(read_ledger(advice, options->ledger_path, &facts.ledger, diag));
   if (graph) HN_TRY(gather_model(graph, &advice->arena, &facts.model));
-  return hn_advise(profile, &facts, &advice->arena, &advice->advising);
+  const hone_status status = hn_advise(profile, &facts, &advice->arena, &advice->advising);
+  if (advice->advising) advice->advising->facts.other = NULL; /* ours */
+  return status;
 }
 
 hone_status hone_advise(const hone_session *session, const hone_graph *graph, const hone_advise_options *given,

@@ -91,13 +91,14 @@ struct hn_advice_item {
 /* What else is known beside the profile; zero or NULL: not known. */
 typedef struct hn_advice_facts {
   const hn_advice_model *model;
-  const hn_json *ledger; /* of the schedule that ran */
-  int machine_threads;   /* that the process may use */
-  int level;             /* the engine was tuned at; -1: nothing was timed */
-  double waiting_ns;     /* a run's mean time that threads waited for the last one of a loop */
-  bool no_replay;        /* recorded runs of steps were turned off */
-  int disabled_passes;   /* that the build left out */
-  bool reference_only;   /* the build was told to */
+  const hn_json *ledger;   /* of the schedule that ran */
+  int machine_threads;     /* that the process may use */
+  int level;               /* the engine was tuned at; -1: nothing was timed */
+  double waiting_ns;       /* a run's mean time that threads waited for the last one of a loop */
+  bool no_replay;          /* recorded runs of steps were turned off */
+  int disabled_passes;     /* that the build left out */
+  bool reference_only;     /* the build was told to */
+  const hone_facts *other; /* of another device that the model could run on */
 } hn_advice_facts;
 
 struct hn_advising {

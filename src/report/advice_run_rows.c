@@ -2,6 +2,7 @@
 /* advice_run_rows.c - remedies that the run alone shows: threads, types, batch, streams, copies, what the reference
  * runs, conversions between layouts. */
 #include "report/advice.h"
+#include "tensor/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -165,6 +166,52 @@ static void find_replay(hn_advising *a, const hn_advice_row *row) {
   if (!item) return;
   item->factor = fmax(a->shares.between, 0.05);
   hn_advice_flags(a, item, "without --no-replay");
+}
+
+/* ---- another device ---- */
+
+/* Each step at two fifths of its roof there, and launched; inputs and outputs are copied over. */
+static double elsewhere_ns(const hn_advising *a) {
+  const double reach = 0.4, launch_ns = 2e3, wait_ns = 20e3, copied = 10; /* bytes a ns */
+  const hone_facts *there = a->facts.other;
+  const hn_plan *plan = a->p->in->plan;
+  double sum = wait_ns, bytes = 0;
+  for (int i = 0; i < a->p->count; ++i) {
+    const hn_work *work = a->p->rows[i].work;
+    const double moved = work->in_bytes + work->out_bytes + work->params_bytes;
+    if (a->p->rows[i].step->caused_by) continue;
+    sum += launch_ns +
+           fmax(work->cost.flops / there->roofs[HONE_ROOF_F32], moved / there->roofs[HONE_ROOF_MEMORY]) * 1e9 / reach;
+  }
+  for (int t = 0; t < plan->tensor_count; ++t) {
+    size_t one;
+    if ((plan->tensors[t].place == HN_PLACE_INPUT || plan->tensors[t].place == HN_PLACE_OUTPUT) &&
+        hn_type_bytes(&plan->tensors[t].type, &one))
+      bytes += (double)one;
+  }
+  return sum + bytes / copied;
+}
+
+static void find_device(hn_advising *a, const hn_advice_row *row) {
+  const hone_facts *there = a->facts.other;
+  if (!there || !facts_of(a)->host_memory || there->host_memory || a->p->in->plan->dynamic) return;
+  if (!(there->roofs[HONE_ROOF_F32] > 0) || !(there->roofs[HONE_ROOF_MEMORY] > 0)) return;
+  const double saved = a->p->sum_ns - elsewhere_ns(a);
+  if (saved < 0.2 * a->p->sum_ns) return;
+  hn_advice_item *item = hn_advice_add(
+      a, row, "%s is here, and multiplies f32 %.1f times as fast", there->name,
+      facts_of(a)->roofs[HONE_ROOF_F32] > 0 ? there->roofs[HONE_ROOF_F32] / facts_of(a)->roofs[HONE_ROOF_F32] : 0);
+  if (!item) return;
+  item->factor = saved;
+  hn_advice_take_rows(a, item, any_row);
+  hn_advice_flags(a, item, "--device gpu");
+}
+
+static void predict_device(const hn_advising *a, hn_advice_item *item) {
+  const double there_ns = a->p->sum_ns - item->factor;
+  item->saving_ns = item->factor;
+  item->low_ns = a->p->sum_ns - 2 * there_ns;
+  item->high_ns = a->p->sum_ns - 0.6 * there_ns;
 }
 
 /* ---- batch, streams ---- */
@@ -488,6 +535,7 @@ const hn_advice_row hn_advice_run_rows[] = {
     {"copies", "transfer", "leave inputs and outputs in the device's memory, bound by address", NULL, "medium", false,
      find_copies, hn_predict_removed},
     {"replay", "launch", "let recorded runs of steps be replayed", NULL, "medium", true, find_replay, hn_predict_share},
+    {"device", "device", "run it there", NULL, "medium", true, find_device, predict_device},
     {"batch", "batch", "run several items at once, where they can wait for one another",
      "a free batch dimension, with --optShapes for 8 items; the saving is that of an item", "medium", false, find_batch,
      predict_batch},

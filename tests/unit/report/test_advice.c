@@ -212,6 +212,10 @@ static void reread(fixture *f) { (void)f; } /* as it is: two steps in turn, boun
 static void near(fixture *f) {
   for (int s = 1; s < 3; ++s) f->rows[s].bound.level = HONE_ROOF_L2;
 }
+static const hone_facts gpu = {.name = "gpu", .roofs = {[HONE_ROOF_F32] = 5e13, [HONE_ROOF_MEMORY] = 4e12}},
+                        slow = {.name = "gpu", .roofs = {[HONE_ROOF_F32] = 1e11, [HONE_ROOF_MEMORY] = 1e10}};
+static void fast_device(fixture *f) { f->known.other = &gpu; }
+static void slow_device(fixture *f) { f->known.other = &slow; }
 static void nothing(fixture *f) { (void)f; }
 
 static const struct {
@@ -235,6 +239,7 @@ static const struct {
     {"batch", heavy_weights, nothing, NULL},
     {"free-dims", free_dims, nothing, "without --minShapes --maxShapes"},
     {"level", untimed, odd_depth, "--level 3"},
+    {"device", fast_device, slow_device, "--device gpu"},
     {"padding", odd_depth, nothing, NULL},
     {"region", reread, near, NULL},
 };
