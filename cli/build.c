@@ -176,9 +176,9 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   if (code == CLI_EXIT_OK) code = cli_read_port_formats(cli, model, &b->port_formats);
   options->port_formats = b->port_formats.items;
   options->port_format_count = b->port_formats.count;
-  /* To verify it is a bound of its own. */
+  /* To verify it is a bound of its own, and advice allows types itself. */
   if (options->max_error > 0 && !options->precisions && !options->layer_type_count &&
-      strcmp(cli->command->name, "verify") != 0)
+      strcmp(cli->command->name, "verify") != 0 && strcmp(cli->command->name, "advise") != 0)
     cli_note(cli,
              "warning: --max-error bounds what narrower types do to the outputs, and none is allowed (--bf16, --fp16, "
              "--best, --layerPrecisions)");

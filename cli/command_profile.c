@@ -43,7 +43,7 @@ static void name_next(cli_tool *cli, const cli_model *model, const hone_session 
   }
   if (strstr(name, "/convert_")) *strstr(name, "/convert_") = 0;
   if (model->graph || !*name || strpbrk(name, " '\"$`\\%"))
-    cli_next(cli, model->graph ? "hone build %s" : "hone explain %s", cli_text(cli, "model"));
+    cli_next(cli, model->graph ? "hone advise %s" : "hone explain %s", cli_text(cli, "model"));
   else {
     (void)snprintf(command, sizeof command, "hone explain %%s --node %s", name);
     cli_next(cli, command, cli_text(cli, "model"));

@@ -89,6 +89,21 @@ static const cli_command profile = {
     .run = cli_command_profile,
 };
 
+static const cli_command advise = {
+    .name = "advise",
+    .doc = "say what would make a model faster, by how much, and do it",
+    .usage = "advise MODEL|ENGINE [--apply [-o BEST.hone]] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_advise_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options},
+    .examples = "  hone advise model.hone\n"
+                "  hone advise model.onnx --threads 1 --apply -o best.hone\n"
+                "  hone advise model.onnx --apply --max-error 1e-3 --json > advice.json\n",
+    .run = cli_command_advise,
+};
+
 static const cli_command show = {
     .name = "show",
     .doc = "show what a model or an engine holds",
@@ -256,6 +271,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,   &bench,    &profile, &show,    &passes,
-                                           &explain, &check, &verify,   &diff,    &cache,   &zoo,
-                                           &doctor,  &peaks, &roofline, &help,    &version, NULL};
+const cli_command *const cli_commands[] = {&build,   &run,      &bench,  &profile, &advise, &show, &passes,
+                                           &explain, &check,    &verify, &diff,    &cache,  &zoo,  &doctor,
+                                           &peaks,   &roofline, &help,   &version, NULL};

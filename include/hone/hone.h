@@ -2,6 +2,7 @@
 /* hone.h - everything: a model in, an engine out, runs and reports. Start with docs/ARCHITECTURE.md. */
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
+#include <hone/advice.h>
 #include <hone/context.h>
 #include <hone/device.h>
 #include <hone/engine.h>

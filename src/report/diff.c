@@ -206,21 +206,30 @@ int hn_median_rank(int count) {
   return rank;
 }
 
-/* sums: [side][run]. block and apart: room for a block's runs and for all blocks. */
-static void judge(const hn_diff_input *in, double *const *sums, double *block, double *const *medians, times *out) {
+void hn_compare_times(const double *a, const double *b, int blocks, int runs_of_a_block, double *block,
+                      double *const medians[HN_DIFF_SIDES + 1], hone_times_difference *out) {
+  const double *const sides[HN_DIFF_SIDES] = {a, b};
   double *apart = medians[HN_DIFF_SIDES];
-  for (int b = 0; b < in->blocks; ++b) {
+  for (int k = 0; k < blocks; ++k) {
     for (int side = 0; side < HN_DIFF_SIDES; ++side) {
-      memcpy(block, sums[side] + (size_t)b * (size_t)in->block, (size_t)in->block * sizeof *block);
-      medians[side][b] = median(block, in->block);
+      memcpy(block, sides[side] + (size_t)k * (size_t)runs_of_a_block, (size_t)runs_of_a_block * sizeof *block);
+      medians[side][k] = median(block, runs_of_a_block);
     }
-    apart[b] = medians[1][b] - medians[0][b];
+    apart[k] = medians[1][k] - medians[0][k];
   }
-  for (int side = 0; side < HN_DIFF_SIDES; ++side) out->ns[side] = median(medians[side], in->blocks);
-  out->apart_ns = median(apart, in->blocks);
-  const int rank = hn_median_rank(in->blocks);
+  out->a_ns = median(medians[0], blocks);
+  out->b_ns = median(medians[1], blocks);
+  out->difference_ns = median(apart, blocks);
+  const int rank = hn_median_rank(blocks);
   out->low_ns = apart[rank < 0 ? 0 : rank];
-  out->high_ns = apart[in->blocks - 1 - (rank < 0 ? 0 : rank)];
+  out->high_ns = apart[blocks - 1 - (rank < 0 ? 0 : rank)];
+}
+
+/* sums: [side][run]. block and medians: room, as hn_compare_times() wants it. */
+static void judge(const hn_diff_input *in, double *const *sums, double *block, double *const *medians, times *out) {
+  hone_times_difference d;
+  hn_compare_times(sums[0], sums[1], in->blocks, in->block, block, medians, &d);
+  *out = (times){.ns = {d.a_ns, d.b_ns}, .apart_ns = d.difference_ns, .low_ns = d.low_ns, .high_ns = d.high_ns};
 }
 
 static void add_samples(const float *from, int runs, double *to) {

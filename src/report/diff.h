@@ -4,6 +4,7 @@
 #define HN_REPORT_DIFF_H
 
 #include "report/report.h"
+#include <hone/advice.h>
 
 enum { HN_DIFF_SIDES = 2, HN_DIFF_BLOCKS = 6 /* at least: fewer have no interval of 95 % */ };
 
@@ -27,5 +28,9 @@ hone_status hn_report_diff(const hn_diff_input *input, const hone_report_options
 /* The rank, from 0 on, of the smaller end of an interval of at least 95 % around the median of so many samples,
  * whatever they are distributed like; the other end is as far from the other side. -1: there are too few. */
 int hn_median_rank(int count);
+/* What hone_compare_times() says, of counts that were checked. block: room for a block's times; medians: for all blocks
+ * of both sides and of what lies between them. */
+void hn_compare_times(const double *a, const double *b, int blocks, int runs_of_a_block, double *block,
+                      double *const medians[HN_DIFF_SIDES + 1], hone_times_difference *out);
 
 #endif

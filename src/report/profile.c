@@ -6,6 +6,7 @@
  * layers' means and what lies between them are the end-to-end mean. A rate is the work that the operator needs by
  * definition over the time that the layer took. */
 #include "report/profile.h"
+#include "report/advice.h"
 #include "tensor/storage.h"
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,10 @@ hone_status hn_profile_gather(const hn_profile_input *input, const hone_report_o
 hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,
                               hn_text *out) {
   hn_profile *p;
+  hn_advising *advice;
   HN_TRY(hn_profile_gather(input, options, arena, &p));
+  HN_TRY(hn_advise(p, NULL, arena, &advice));
+  p->advice = advice;
   if (options->json)
     hn_profile_write_json(p, out);
   else if (options->csv)

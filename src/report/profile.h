@@ -40,6 +40,7 @@ typedef struct hn_profile {
   double to_device_ns, to_host_ns;        /* of the sum: transfers between memory spaces */
   int transfers;
   double fps;
+  const struct hn_advising *advice; /* NULL: none was asked for */
 } hn_profile;
 
 /* What all views of a profile begin with. NO_MEMORY. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile_data.c - a profile for programs: JSON, and rows of CSV (RFC 4180). */
 #include "base/json.h"
-#include "report/profile.h"
+#include "report/advice.h"
 #include <string.h>
 
 static void put_bound(hn_json_writer *w, const hn_profile_row *row) {
@@ -112,6 +112,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
   put_roofs(w, p->in->facts);
   put_lists(w, p);
+  if (p->advice) hn_advice_put(w, p->advice, HN_ADVICE_TOP);
   hn_json_close(w, '}');
   hn_text_add(out, "\n");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile_text.c - a profile for people. */
+#include "report/advice.h"
 #include "report/grid.h"
-#include "report/profile.h"
 #include <string.h>
 
 static void add_rate(hn_grid *grid, double rate) {
@@ -199,4 +199,5 @@ void hn_profile_write_text(const hn_profile *p, hn_text *out) {
   write_totals(p, out);
   write_candidates(p, out);
   write_classes(p, out);
+  if (p->advice) hn_advice_write_top(p->advice, HN_ADVICE_TOP, out);
 }

@@ -28,6 +28,7 @@ static hone_graph *graph, *scratch; /* scratch: rows may add to it */
 static hone_value *value, *scratch_value, *no_value;
 static hone_engine *engine;
 static hone_session *session, *profiled;
+static hone_advice *advice;                           /* of the profiled session */
 static const hone_session *some_session, *no_session; /* profiled, for lists */
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX", page_path[] = "/tmp/hone_arguments_page_XXXXXX";
 static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic", *a_chip = "A100";
@@ -57,6 +58,8 @@ static const hone_tensor wrong_tensors[] = {
     4, { __VA_ARGS__ }                                                                                                 \
   }
 #define FIT SHAPE(1, 3, 16, 16)
+static const double times[6];
+static const hone_advice_step advice_step = {.struct_size = sizeof advice_step, .name = "step"};
 static float some_number;
 static const hone_named_tensor input_without_data = {.name = "x"}, input_without_name = {.tensor.data = &some_number};
 static const hone_layer_type layer_without_name = {.compute = HONE_F32},
@@ -87,11 +90,15 @@ static struct {
   hone_engine_summary summary;
   hone_step_profile step;
   hone_comparison comparison;
+  hone_advice *advice;
+  hone_advice_info advice_info;
+  hone_times_difference difference;
   bool within;
   char text[8];
 } made;
 
 static void drop_made(void) {
+  hone_advice_destroy(made.advice);
   hone_session_destroy(made.session);
   hone_engine_release(made.engine);
   hone_graph_destroy(made.graph);
@@ -123,6 +130,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
 #define roofline_with(...) WITH(hone_roofline_options, __VA_ARGS__)
 #define html_with(...) WITH(hone_html_options, __VA_ARGS__)
+#define advise_with(...) WITH(hone_advise_options, __VA_ARGS__)
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 
@@ -142,7 +150,8 @@ static int setup(void **state) {
       hone_engine_build(context, graph, &device, 1, &quick, &engine) != HONE_OK ||
       hone_engine_save(engine, engine_path, diag) != HONE_OK ||
       hone_session_create(engine, NULL, &session, diag) != HONE_OK ||
-      hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK)
+      hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK ||
+      hone_advise(profiled, graph, NULL, &advice, diag) != HONE_OK)
     return 1;
   value = hone_graph_input(graph, 0);
   some_session = profiled;
@@ -153,6 +162,7 @@ static int teardown(void **state) {
   (void)state;
   saved_engine_remove(engine_path);
   (void)unlink(page_path);
+  hone_advice_destroy(advice);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
   hone_engine_release(engine);

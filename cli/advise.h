@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advise.h - inside of hone advise: engines that are measured in turns. */
+#ifndef CLI_ADVISE_H
+#define CLI_ADVISE_H
+
+#include "cli.h"
+
+enum { ADVISE_SESSIONS = 3, ADVISE_BLOCKS = 24, ADVISE_RUNS = 64 };
+
+/* An engine under some options, with what it runs on. */
+typedef struct contender {
+  hone_engine *engine;
+  hone_device *device;
+  hone_session *sessions[ADVISE_SESSIONS]; /* several, since where a session's memory lies moves its times */
+  cli_given given[CLI_MAX_GIVEN];          /* the tool's options that it was built with */
+  int given_count;
+  double run_ns; /* the median, when it was measured last */
+  int64_t items; /* that a run answers, where that counts: --throughput */
+} contender;
+
+/* Sessions of the engine, filled and warm. Exit code; closing is right after every outcome. The model's engine becomes
+ * the contender's, borrowed. */
+int contender_open(cli_tool *cli, cli_model *model, contender *c);
+void contender_close(contender *c);
+
+/* Profiles the contender, an engine of the model, and asks for advice about it. ledger NULL: the engine's own. other:
+ * a device that the model could run on; NULL: none. Exit code. */
+int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const hone_device *other, contender *c,
+                     hone_advice **out);
+
+/* Runs both in turns, without profiling. Exit code. */
+int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_difference *out);
+
+/* The largest relative L2 of an output of b from that of a, on the same inputs; -1: nothing can be compared. */
+int contenders_error(cli_tool *cli, const contender *a, const contender *b, double *out);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_advise.c - hone advise: what to do about a model's time; with --apply each remedy that the tool can do is
+ * built, measured in turns with the best so far, and kept where it is surely faster and within the accuracy budget. */
+#include "advise.h"
+#include <string.h>
+#include <sys/stat.h>
+
+const cli_option cli_advise_options[] = {
+    {"apply", CLI_FLAG,
+     .doc = "build and measure each remedy that hone can do, keep those that help, and show the steps"},
+    {"output", CLI_TEXT, "FILE", .doc = "with --apply: the best engine", .writes = CLI_WRITES_FILE},
+    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"plain-start", CLI_FLAG,
+     .doc = "begin without fusions, as a plain runtime would run the model: the staircase shows what they bring"},
+    {"throughput", CLI_FLAG, .doc = "with --apply: larger batches, too; times are those of an item"},
+    {"tries", CLI_INT, "N", .doc = "with --apply: at most so many remedies; default 8", .low = 1, .high = 32},
+    {"duration", CLI_REAL, "S", .doc = "seconds of each profile, and of each comparison twice; default 1", .low = 0.01,
+     .high = 1e6},
+    {"warmUp", CLI_REAL, "MS", .doc = "warm-up time of each engine before measuring; default 200", .high = 1e6},
+    {0},
+};
+
+enum { MOST_TRIES = 32, FLAGS_BYTES = 1024, MOST_WORDS = 32 };
+static const double default_max_error =
+    0.05; /* of the outputs, relative L2: what bf16 costs trained networks at most */
+
+static const char without[] = "without --"; /* an option that is taken back */
+
+/* What was tried, so that nothing is built twice. */
+typedef struct tries {
+  char flags[MOST_TRIES][FLAGS_BYTES]; /* as they were */
+  char words[MOST_TRIES][FLAGS_BYTES]; /* cut into words, which the tool's options point to */
+  int count;
+} tries;
+
+typedef struct climb {
+  cli_model model;
+  contender first, best;
+  tries tried;
+  hone_advice *advice;      /* of the first engine: the report's */
+  hone_device *other;       /* a GPU that the model was not built for; NULL: there is none */
+  double max_error, change; /* change: of the best, its time over the first's */
+} climb;
+
+static bool was_tried(const tries *t, const char *flags) {
+  for (int i = 0; i < t->count; ++i)
+    if (strcmp(t->flags[i], flags) == 0) return true;
+  return false;
+}
+
+/* The remedy that saves the most and was not tried, first those that take back what was switched off; false: none. */
+static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
+  const bool batches = cli_has(cli, "throughput");
+  hone_advice_info info;
+  bool found = false;
+  for (int i = 0; i < hone_advice_count(advice); ++i) {
+    if (hone_advice_item(advice, i, &info) != HONE_OK || !info.flags || info.removed ||
+        strlen(info.flags) >= FLAGS_BYTES || was_tried(&c->tried, info.flags))
+      continue;
+    if (!info.applies_itself && !(batches && strcmp(info.kind, "batch") == 0)) continue;
+    const bool first = strncmp(info.flags, without, sizeof without - 1) == 0;
+    if (!found || first) *out = info;
+    found = true;
+    if (first) break;
+  }
+  return found;
+}
+
+/* "without --NAME": as if it had not been given. */
+static void take_back(cli_tool *cli, const char *name) {
+  int kept = 0;
+  for (int i = 0; i < cli->given_count; ++i)
+    if (strcmp(cli->given[i].option->name, name) != 0) cli->given[kept++] = cli->given[i];
+  cli->given_count = kept;
+}
+
+static void remember_given(const cli_tool *cli, contender *c) {
+  memcpy(c->given, cli->given, sizeof c->given);
+  c->given_count = cli->given_count;
+}
+
+/* The flags as if they stood behind those that were given: the last one of a name counts. */
+static int give(cli_tool *cli, tries *t, const char *flags) {
+  char *words[MOST_WORDS], *text = t->words[t->count], *rest = NULL;
+  int count = 0;
+  (void)snprintf(t->flags[t->count], FLAGS_BYTES, "%s", flags);
+  (void)snprintf(text, FLAGS_BYTES, "%s", flags);
+  ++t->count;
+  const bool takes_back = strncmp(flags, without, sizeof without - 1) == 0;
+  if (takes_back) text += strlen("without ");
+  for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
+    words[count++] = word;
+  for (int i = 0; takes_back && i < count; ++i) take_back(cli, words[i] + strlen("--"));
+  return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, words);
+}
+
+/* An engine of the model by the options that are given now, on a device of its own. */
+static int build(cli_tool *cli, cli_model *model, contender *out) {
+  hone_device *before = cli->device;
+  cli->device = NULL;
+  int code = cli_open_device(cli);
+  if (code == CLI_EXIT_OK) code = cli_measure_device(cli);
+  model->engine = NULL;
+  if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
+  *out = (contender){.engine = model->engine, .device = cli->device, .run_ns = 1};
+  remember_given(cli, out);
+  cli->device = before;
+  return code == CLI_EXIT_OK ? contender_open(cli, model, out) : code;
+}
+
+static int add_step(cli_tool *cli, const climb *c, const hone_advice_step *step) {
+  const hone_status status = hone_advice_add_step(c->advice, step, hone_context_diagnostics(cli->context));
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+/* Measures the next engine beside the best, and takes its place where it is faster. predicted: the share of the best's
+ * time that was said before. */
+static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double predicted, contender *next) {
+  hone_times_difference d;
+  char why[160];
+  double error;
+  int code = contenders_compare(cli, &c->best, next, &d);
+  if (code == CLI_EXIT_OK) code = contenders_error(cli, &c->first, next, &error);
+  if (code != CLI_EXIT_OK) return code;
+  const double change = c->change * d.b_ns / d.a_ns;                /* step by step: a machine's drift is no step's */
+  const bool faster = d.high_ns < 0, exact = error <= c->max_error; /* -1: other inputs */
+  if (!exact)
+    (void)snprintf(why, sizeof why, "the error is over %.0e", c->max_error);
+  else
+    (void)snprintf(why, sizeof why, "%s", faster ? "faster" : d.low_ns > 0 ? "slower" : "may be chance");
+  const hone_advice_step step = {.struct_size = sizeof step,
+                                 .name = info->name,
+                                 .flags = info->flags,
+                                 .why = why,
+                                 .predicted_ns = d.a_ns * predicted, /* beside what it is compared with */
+                                 .measured_ns = d.b_ns,
+                                 .low_ns = d.low_ns,
+                                 .high_ns = d.high_ns,
+                                 .change_percent = 100 * (change - 1),
+                                 .error = error,
+                                 .kept = faster && exact};
+  cli_note(cli, "%s: measured %.4f ms beside %.4f ms: %s", info->name, d.b_ns * 1e-6, d.a_ns * 1e-6,
+           step.kept ? "kept" : why);
+  code = add_step(cli, c, &step);
+  if (code != CLI_EXIT_OK || !step.kept) return code;
+  c->change = change;
+  if (c->best.engine != c->first.engine) contender_close(&c->best);
+  c->best = *next;
+  *next = (contender){0};
+  return CLI_EXIT_OK;
+}
+
+/* A remedy that cannot be built is a step that is not kept: its message was said. */
+static int tell_failed(cli_tool *cli, const climb *c, const hone_advice_info *info, double predicted, int code) {
+  if (code == CLI_EXIT_INTERRUPTED || code == CLI_EXIT_NO_MEMORY || code == CLI_EXIT_LIMIT || code == CLI_EXIT_IO)
+    return code;
+  hone_context_clear_messages(cli->context);
+  cli_note(cli, "%s: not built, and left out", info->name);
+  const hone_advice_step step = {.struct_size = sizeof step,
+                                 .name = info->name,
+                                 .flags = info->flags,
+                                 .why = "could not be built",
+                                 .predicted_ns = c->best.run_ns * predicted,
+                                 .change_percent = 100 * (c->change - 1),
+                                 .error = -1};
+  return add_step(cli, c, &step);
+}
+
+/* One remedy; *out_more: there was one. The prediction is said before anything is built. */
+static int try_next(cli_tool *cli, climb *c, bool *out_more) {
+  hone_advice *advice = NULL;
+  hone_advice_info info;
+  contender next = {0};
+  *out_more = false;
+  int code = contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);
+  if (code == CLI_EXIT_OK && choose(cli, c, advice, &info)) {
+    *out_more = true;
+    const double now_ms = c->best.run_ns * 1e-6, items = 1e6 * (double)c->best.items;
+    const double predicted_ms = now_ms - info.saving_ns / items;
+    cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags, predicted_ms,
+             now_ms - info.saving_high_ns / items, now_ms - info.saving_low_ns / items, now_ms);
+    code = give(cli, &c->tried, info.flags);
+    if (code == CLI_EXIT_OK) code = build(cli, &c->model, &next);
+    code = code == CLI_EXIT_OK ? judge(cli, c, &info, predicted_ms / now_ms, &next)
+                               : tell_failed(cli, c, &info, predicted_ms / now_ms, code);
+    /* Without the flags again, unless it is the best now. */
+    memcpy(cli->given, c->best.given, sizeof cli->given);
+    cli->given_count = c->best.given_count;
+    contender_close(&next);
+  }
+  hone_advice_destroy(advice);
+  return code;
+}
+
+static int apply(cli_tool *cli, climb *c) {
+  const hone_advice_step step = {
+      .struct_size = sizeof step, .name = "as given", .measured_ns = c->first.run_ns, .error = -1, .kept = true};
+  int code = add_step(cli, c, &step);
+  const int64_t most = cli_int(cli, "tries", 8);
+  bool more = true;
+  while (code == CLI_EXIT_OK && more && c->tried.count < most) code = try_next(cli, c, &more);
+  const char *output = cli_text(cli, "output");
+  if (code != CLI_EXIT_OK || !output) return code;
+  const hone_status status = hone_engine_save(c->best.engine, output, hone_context_diagnostics(cli->context));
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+static void name_next(cli_tool *cli, const climb *c) {
+  const char *model = cli_text(cli, "model"), *output = cli_text(cli, "output");
+  if (cli_has(cli, "apply"))
+    cli_next(cli, output ? "hone bench %s" : "hone advise %s --apply -o best.hone", output ? output : model);
+  else
+    cli_next(cli, c->model.graph ? "hone advise %s --apply" : "hone explain %s", model);
+}
+
+/* Beside an engine's file, where it is there. */
+static const char *ledger_of(const char *path, bool is_engine, char *room, size_t bytes) {
+  struct stat about;
+  if (!is_engine || (size_t)snprintf(room, bytes, "%s.ledger", path) >= bytes || stat(room, &about) != 0) return NULL;
+  return room;
+}
+
+/* A GPU, where there is one and the model was not put anywhere. That there is none is no error. */
+static void open_other(cli_tool *cli, climb *c) {
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  if (cli_has(cli, "device") || strcmp(hone_device_kind(cli->device), "cpu") != 0) return;
+  if (hone_device_open(cli->context, "gpu", 0, NULL, &c->other) == HONE_OK &&
+      hone_device_measure(c->other, diag) != HONE_OK) {
+    hone_device_close(c->other);
+    c->other = NULL;
+  }
+  hone_context_clear_messages(cli->context);
+}
+
+static int advise(cli_tool *cli, climb *c) {
+  char ledger[4400];
+  hone_report_options options;
+  c->first = (contender){.engine = c->model.engine, .device = cli->device};
+  remember_given(cli, &c->first);
+  open_other(cli, c);
+  int code = cli_measure_device(cli);
+  cli->device = NULL; /* the contender's, which closes it */
+  if (code == CLI_EXIT_OK) code = contender_open(cli, &c->model, &c->first);
+  c->best = c->first;
+  if (code == CLI_EXIT_OK)
+    code = contender_advise(cli, &c->model, ledger_of(cli_text(cli, "model"), !c->model.graph, ledger, sizeof ledger),
+                            c->other, &c->best, &c->advice);
+  c->first.run_ns = c->best.run_ns;
+  if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
+  if (code != CLI_EXIT_OK) return code;
+  cli_report_options(cli, &options);
+  const hone_status status =
+      hone_report_advice(c->advice, &options, cli_write_file, stdout, hone_context_diagnostics(cli->context));
+  name_next(cli, c);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
+static int check_options(cli_tool *cli, const climb *c) {
+  if (!cli_has(cli, "apply") && cli_has(cli, "output")) return cli_usage_error(cli, "--output is for --apply");
+  if (cli_has(cli, "apply") && !c->model.graph)
+    return cli_usage_error(cli, "--apply builds engines: it needs a model, and %s is an engine",
+                           cli_text(cli, "model"));
+  return CLI_EXIT_OK;
+}
+
+int cli_command_advise(cli_tool *cli) {
+  static climb c; /* large for a stack */
+  static const char *const fusions[] = {"fuse_conv",         "fuse_linear", "regions",
+                                        "group_elementwise", "gates",       "conv_inputs"};
+  for (size_t i = 0; cli_has(cli, "plain-start") && i < CLI_COUNT(fusions); ++i) {
+    char *const words[] = {"--disable", (char *)fusions[i]};
+    const int code = cli_parse(cli, 2, words);
+    if (code != CLI_EXIT_OK) return code;
+  }
+  c.change = 1;
+  c.max_error = cli_real(cli, "max-error", default_max_error);
+  int code = cli_open_model(cli, &c.model);
+  if (code == CLI_EXIT_OK) code = check_options(cli, &c);
+  const bool owned = code == CLI_EXIT_OK;
+  if (owned) code = advise(cli, &c);
+  hone_advice_destroy(c.advice);
+  if (c.best.engine != c.first.engine) contender_close(&c.best);
+  contender_close(&c.first);
+  hone_device_close(c.other);
+  if (owned) c.model.engine = NULL; /* a contender's */
+  cli_close_model(cli, &c.model);
+  return code;
+}

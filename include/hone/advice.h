@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advice.h - what to do about a profile: where the time goes, in a word, and remedies with what each would save. */
+#ifndef HONE_ADVICE_H
+#define HONE_ADVICE_H
+
+#include <hone/report.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was found about one profiled session, and the steps that were measured since. */
+typedef struct hone_advice hone_advice;
+
+typedef struct hone_advise_options {
+  uint32_t struct_size;
+  bool cold; /* as in hone_report_options */
+  bool one_schedule;
+  int schedule;
+  const char *ledger_path; /* of an engine that was loaded; NULL: its own, where it was built in this process */
+  int machine_threads;     /* that a device could use; 0: not known, and no more are advised */
+  int level;               /* tuning effort of the engine, as in hone_build_options; 0: not known */
+  double waiting_ns;       /* of a run, that threads wait for the last one of a loop; 0: not known */
+  double unprofiled_ns;    /* the median of runs without profiling, which savings are of; 0: the profiled one */
+  bool no_replay;          /* recorded runs of steps were turned off */
+  int disabled_passes;     /* that the build left out */
+  bool reference_only;     /* the build was told to */
+  /* Another one that the model could run on, with its roofs measured: it is asked for facts in this call. NULL: none.
+   */
+  const hone_device *other_device;
+} hone_advise_options;
+
+/* Evaluates every row of advice over a session that ran with profiling on.
+ *
+ * graph       The model as it was imported; with it, defects are looked for and named by the model's nodes. NULL: not.
+ * out_advice  Names, flags and texts are its own; it needs neither session nor graph afterwards. NULL on any error.
+ *
+ * Errors   INVALID (nothing was profiled; the ledger is of another build), IO and MALFORMED (of the ledger), NO_MEMORY
+ * Source   the decision tree and each row's reckoning: docs/PROFILING.md */
+HONE_API HONE_CHECKED hone_status hone_advise(const hone_session *session, const hone_graph *graph,
+                                              const hone_advise_options *options, hone_advice **out_advice,
+                                              hone_diagnostics *diag);
+HONE_API void hone_advice_destroy(hone_advice *advice); /* NULL is fine */
+
+/* One remedy. Borrowed from the advice. Times are of a run, in ns; the interval is the prediction's own. */
+typedef struct hone_advice_info {
+  const char *name, *kind; /* "bf16", "precision" */
+  const char *finding, *remedy;
+  const char *flags;        /* of the tool, that do it; NULL: none do */
+  const char *model_change; /* NULL: none is needed */
+  const char *confidence;   /* "high", "medium", "low" */
+  int layer_count;
+  const char *const *layers; /* steps of the engine, or nodes of the model */
+  double saving_ns, saving_low_ns, saving_high_ns;
+  bool timed;          /* the saving rests on times of this very change */
+  bool applies_itself; /* a build with the flags is all that it takes */
+  bool removed;        /* a defect of the model that the build removed: nothing is left to do */
+} hone_advice_info;
+HONE_API int hone_advice_count(const hone_advice *advice);
+/* By what they save, the most first; then what the build removed. INVALID: there is no such item. */
+HONE_API hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_info *out_info);
+HONE_API const char *hone_advice_pattern(const hone_advice *advice); /* "compute-bound"; borrowed */
+
+/* One step of a staircase, measured: it is copied, and the report ends with all of them. */
+typedef struct hone_advice_step {
+  uint32_t struct_size;
+  const char *name, *flags; /* flags NULL: none */
+  const char *why;          /* it was kept, or not */
+  double predicted_ns, measured_ns;
+  double low_ns, high_ns; /* of the difference to the best step before it */
+  double change_percent;  /* from the first step */
+  double error;           /* relative L2 of the outputs from the first step's; -1: not measured */
+  bool kept;
+} hone_advice_step;
+HONE_API HONE_CHECKED hone_status hone_advice_add_step(hone_advice *advice, const hone_advice_step *step,
+                                                       hone_diagnostics *diag);
+
+/* Pattern, remedies, what was removed, the staircase; as text or JSON. Errors: IO, NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_report_advice(const hone_advice *advice, const hone_report_options *options,
+                                                     hone_write_fn write, void *user, hone_diagnostics *diag);
+
+/* ---- two times that were measured in turns ---- */
+typedef struct hone_times_difference {
+  double a_ns, b_ns;                     /* medians of the blocks' medians */
+  double difference_ns, low_ns, high_ns; /* b - a of blocks that ran beside each other: their median, and an interval of
+                                          * 95 % around it by ranks, whatever they are distributed like */
+} hone_times_difference;
+/* a and b: blocks * runs_of_a_block times each, block after block. 6 to 512 blocks of 1 to 512
+ * runs. Errors: INVALID. */
+HONE_API HONE_CHECKED hone_status hone_compare_times(const double *a_ns, const double *b_ns, int blocks,
+                                                     int runs_of_a_block, hone_times_difference *out,
+                                                     hone_diagnostics *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

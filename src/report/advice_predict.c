@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advice_predict.c - what remedies would save, from the roofs and the times of the layers that they change.
+ *
+ * A layer's new time is its old one scaled by what bounds it: operations by the ratio of two units' roofs, bytes by the
+ * ratio of their widths, both damped, since kernels reach a smaller share of a higher roof. The ends of the interval
+ * are what half and what a third more of the damped saving would be; docs/PROFILING.md has the constants' sources. */
+#include "report/advice.h"
+#include <math.h>
+#include <string.h>
+
+static void put(hn_advice_item *item, double saving_ns, double low, double high) {
+  item->saving_ns = saving_ns;
+  item->low_ns = saving_ns * low;
+  item->high_ns = saving_ns * high;
+}
+
+void hn_predict_removed(const hn_advising *a, hn_advice_item *item) {
+  double sum = 0;
+  for (int i = 0; i < item->row_count; ++i) sum += a->p->rows[item->rows[i]].median_ns;
+  put(item, sum, 0.7, 1.1);
+}
+
+void hn_predict_share(const hn_advising *a, hn_advice_item *item) { put(item, item->factor * a->p->median_ns, 0, 2); }
+
+void hn_predict_reference(const hn_advising *a, hn_advice_item *item) {
+  double saving = 0;
+  for (int i = 0; i < item->row_count; ++i) {
+    const hn_profile_row *row = &a->p->rows[item->rows[i]];
+    saving += fmax(0, row->median_ns - fmax(2 * row->bound.floor_ns, 1e3)); /* a kernel at half of the roof */
+  }
+  put(item, saving, 0.8, 1);
+}
+
+/* ---- narrower types ---- */
+
+/* How much of a layer's time is products of matrices, and which share of a higher roof's gain its kernels reach. */
+typedef struct narrowing {
+  const char *op;
+  double products, reach;
+} narrowing;
+
+/* Of its roof, that a kernel reaches on a layer that is large enough for it. */
+static const double usual_share = 0.9;
+
+static const narrowing narrowings[] = {
+    {"inverted_residual", 0.55,
+     0.15}, /* its depthwise part computes in f32, and one kernel ends where the other begins */
+    {"conv", 0.95, 0.75},
+    {"affine_conv", 0.9, 0.7}, /* by its parts, where the type has no kernel for the whole */
+    {"conv_pool", 0.9, 0.7},
+    {"conv_transpose", 0.9, 0.6},
+    {"linear", 0.97, 0.92},
+    {"matmul", 0.97, 0.92},
+    {"gemm", 0.97, 0.92},
+    {"attention", 0.8, 0.8},
+    {"qkv_attention", 0.8, 0.8},
+    {"lstm", 0.9, 1},
+    {"gru", 0.9, 1},
+};
+
+static const narrowing *narrowing_of(const hn_plan_step *step) {
+  for (size_t i = 0; step->op && i < HN_COUNT(narrowings); ++i)
+    if (strcmp(narrowings[i].op, step->op->name) == 0) return &narrowings[i];
+  return NULL;
+}
+
+static bool is_depthwise(const hn_profile_row *row) {
+  const hn_work *work = row->work;
+  const double elements = (work->cost.bytes_read + work->cost.bytes_written) / 4;
+  return hn_attr_int(&row->step->attrs, "group") > 1 && work->cost.flops < 60 * elements;
+}
+
+/* Bytes of what is f32, halved. */
+static double narrow_memory_ns(const hn_profile_row *row, double width) { return row->bound.memory_ns * width; }
+
+static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_roof unit) {
+  const double *roofs = a->p->in->facts->roofs, width = unit == HONE_ROOF_INT8 ? 0.25 : 0.5;
+  const narrowing *n = narrowing_of(row->step);
+  const double old = row->median_ns;
+  if (row->bound.kind == HN_BOUND_LATENCY || row->step->caused_by) return old;
+  if (unit == HONE_ROOF_INT8 && (!n || n->reach >= 1)) return old; /* recurrent layers have no kernels in bytes */
+  const double floor_ns = row->bound.floor_ns;
+  if (!n || is_depthwise(row)) { /* f32 arithmetic on halves: bytes alone count, and half of that gain is seen */
+    if (row->bound.kind != HN_BOUND_MEMORY || floor_ns <= 0) return old;
+    const double gained = 1 - fmax(row->bound.compute_ns, narrow_memory_ns(row, width)) / floor_ns;
+    return old * (1 - 0.5 * fmax(0, gained));
+  }
+  const double ratio = roofs[HONE_ROOF_F32] > 0 ? roofs[unit] / roofs[HONE_ROOF_F32] : 0;
+  if (ratio <= 0 || floor_ns <= 0) return old;
+  /* What f32 saves by Winograd, products in the new type do not: they begin at the definition's operations. */
+  const bool fewer = row->step->tactic && row->step->tactic->fewer > 1;
+  const double all_ns = row->bound.compute_ns * (fewer ? row->step->tactic->fewer : 1);
+  const double scaled_ns = fmax(all_ns / (1 + (ratio - 1) * n->reach), narrow_memory_ns(row, width)) / usual_share;
+  /* What a layer takes beyond the usual share of its roof (starting threads, edges of tiles) is the same in any type.
+   */
+  const double beyond_ns = fmax(0, old - floor_ns / usual_share);
+  return fmin(old, old - n->products * (old - beyond_ns - scaled_ns));
+}
+
+void hn_predict_precision(const hn_advising *a, hn_advice_item *item) {
+  double saving = 0;
+  for (int i = 0; i < item->row_count; ++i) {
+    const hn_profile_row *row = &a->p->rows[item->rows[i]];
+    saving += fmax(0, row->median_ns - narrowed_ns(a, row, item->unit));
+  }
+  put(item, saving, 0.5, 1.33);
+}
+
+/* ---- threads ---- */
+
+/* The share of a layer that does not get shorter: starting threads, the last part of a loop, what all read. As measured
+ * from 1 to 16 threads of a Xeon; products of matrices have more parts than convolutions of small images. */
+static double serial_share(const hn_plan_step *step) {
+  static const struct {
+    const char *op;
+    double share;
+  } rows[] = {{"linear", 0.09},        {"matmul", 0.09}, {"gemm", 0.09}, {"attention", 0.09},
+              {"qkv_attention", 0.09}, {"lstm", 0.3},    {"gru", 0.3}};
+  for (size_t i = 0; step->op && i < HN_COUNT(rows); ++i)
+    if (strcmp(rows[i].op, step->op->name) == 0) return rows[i].share;
+  return 0.24;
+}
+
+/* Amdahl 1967. Short layers are not shared. Main memory is shared by all cores: twice of what one thread reads is what
+ * it gives. */
+static double threaded_ns(const hn_profile_row *row, double from, double to) {
+  const double alone = row->median_ns * from, least_shared_ns = 20e3, serial = serial_share(row->step);
+  if (alone < least_shared_ns) return row->median_ns;
+  double scale = (serial + (1 - serial) / to) / (serial + (1 - serial) / from);
+  if (row->bound.kind == HN_BOUND_MEMORY && row->bound.level == HONE_ROOF_MEMORY) scale = fmax(scale, 0.5);
+  return row->median_ns * scale;
+}
+
+void hn_predict_threads(const hn_advising *a, hn_advice_item *item) {
+  double saving = 0;
+  const double from = a->p->in->facts->threads > 0 ? a->p->in->facts->threads : 1;
+  for (int i = 0; i < item->row_count; ++i) {
+    const hn_profile_row *row = &a->p->rows[item->rows[i]];
+    saving += row->median_ns - threaded_ns(row, from, item->factor);
+  }
+  put(item, saving, 0.75, 1.15);
+}
