@@ -158,7 +158,7 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
   if (status != HONE_OK) return cli_fail(cli, status);
-  const cli_html_facts facts = {.cold = options.cold, .unprofiled_ns = options.unprofiled_ns};
+  const cli_html_facts facts = {.graph = model->graph, .cold = options.cold, .unprofiled_ns = options.unprofiled_ns};
   code = cli_html_write(cli, p->session, cli_trace_group_at(&p->trace, 0), &facts);
   if (code != CLI_EXIT_OK) return code;
   name_next(cli, model, p->session);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* html.c - --html FILE: the profile with all other reports as one page. */
 #include "trace_file.h"
+#include <hone/advice.h>
 #include <hone/html.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,32 @@ static const char *ledger_of(cli_tool *cli, char *out, size_t room) {
   return NULL;
 }
 
+/* The advice on what was profiled, as JSON that the caller frees; NULL with a code other than CLI_EXIT_OK. */
+static char *advice_text(cli_tool *cli, const hone_session *session, const cli_html_facts *facts,
+                         const hone_html_options *page, int *code) {
+  char *text = NULL;
+  size_t bytes = 0;
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  const hone_advise_options options = {.struct_size = sizeof options,
+                                       .cold = page->cold,
+                                       .one_schedule = page->one_schedule,
+                                       .schedule = page->schedule,
+                                       .ledger_path = page->ledger_path,
+                                       .unprofiled_ns = page->unprofiled_ns,
+                                       .no_replay = cli_has(cli, "no-replay")};
+  const hone_report_options json = {.struct_size = sizeof json, .json = true};
+  hone_advice *advice = NULL;
+  FILE *file = open_memstream(&text, &bytes);
+  hone_status status = file ? hone_advise(session, facts->graph, &options, &advice, diag) : HONE_NO_MEMORY;
+  if (status == HONE_OK) status = hone_report_advice(advice, &json, cli_write_file, file, diag);
+  if (file && fclose(file) != 0 && status == HONE_OK) status = HONE_NO_MEMORY;
+  hone_advice_destroy(advice);
+  *code = status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+  if (status == HONE_OK) return text;
+  free(text);
+  return NULL;
+}
+
 int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_group *group,
                    const cli_html_facts *facts) {
   static char ledger[4608], command[8192];
@@ -87,12 +114,16 @@ int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_g
                                .spans = run ? run->spans : NULL,
                                .span_count = run ? run->count : 0,
                                .before_path = cli_text(cli, "before"),
-                               .advice = facts->advice,
                                .command = command,
                                .cold = facts->cold,
                                .unprofiled_ns = facts->unprofiled_ns};
   options.one_schedule = cli_wants_schedule(cli, &options.schedule);
+  int code;
+  char *advice = advice_text(cli, session, facts, &options, &code);
+  if (!advice) return code;
+  options.advice = advice;
   const hone_status status = hone_report_html(session, path, &options, hone_context_diagnostics(cli->context));
+  free(advice);
   if (status != HONE_OK) return cli_fail(cli, status);
   cli_note(cli, "wrote %s", path);
   return CLI_EXIT_OK;

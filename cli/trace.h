@@ -41,7 +41,7 @@ extern const cli_option cli_html_options[];
 typedef struct cli_html_facts {
   bool cold;
   double unprofiled_ns;
-  const char *advice; /* its JSON; NULL: the page has none */
+  const hone_graph *graph; /* the model, where it was built from one: advice looks for its defects; NULL: not */
 } cli_html_facts;
 /* Where --html is given: writes the page. Exit code. */
 int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_group *group,
