@@ -40,7 +40,7 @@ typedef struct narrowing {
 } narrowing;
 
 /* Of its roof, that a kernel reaches on a layer that is large enough for it. */
-static const double usual_share = 0.9;
+static const double usual_share = 0.9, shortest_ns = 10e3;
 
 static const narrowing narrowings[] = {
     {"inverted_residual", 0.55,
@@ -78,6 +78,9 @@ static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_
   const narrowing *n = narrowing_of(row->step);
   const double old = row->median_ns;
   if (row->bound.kind == HN_BOUND_LATENCY || row->step->caused_by) return old;
+  if (row->median_ns < shortest_ns) return old; /* packing and rounding eat what arithmetic wins */
+  /* A step of several threads waits for all of them, and has its weights in their caches, whatever their type is. */
+  if (n && n->reach >= 1 && a->p->in->facts->threads > 1) return old;
   if (unit == HONE_ROOF_INT8 && (!n || n->reach >= 1)) return old; /* recurrent layers have no kernels in bytes */
   const double floor_ns = row->bound.floor_ns;
   if (!n || is_depthwise(row)) { /* f32 arithmetic on halves: bytes alone count, and half of that gain is seen */
@@ -109,22 +112,24 @@ void hn_predict_precision(const hn_advising *a, hn_advice_item *item) {
 /* ---- threads ---- */
 
 /* The share of a layer that does not get shorter: starting threads, the last part of a loop, what all read. As measured
- * from 1 to 16 threads of a Xeon; products of matrices have more parts than convolutions of small images. */
-static double serial_share(const hn_plan_step *step) {
+ * from 1 to 8 and 16 threads of a Xeon; products of matrices have more parts than convolutions of small images. */
+static double serial_share(const hn_profile_row *row) {
   static const struct {
     const char *op;
     double share;
-  } rows[] = {{"linear", 0.09},        {"matmul", 0.09}, {"gemm", 0.09}, {"attention", 0.09},
-              {"qkv_attention", 0.09}, {"lstm", 0.3},    {"gru", 0.3}};
+  } rows[] = {{"linear", 0.1},     {"matmul", 0.1}, {"gemm", 0.1}, {"attention", 0.1},         {"qkv_attention", 0.1},
+              {"conv_pool", 0.15}, {"lstm", 0.32},  {"gru", 0.32}, {"inverted_residual", 0.25}};
+  const hn_plan_step *step = row->step;
   for (size_t i = 0; step->op && i < HN_COUNT(rows); ++i)
     if (strcmp(rows[i].op, step->op->name) == 0) return rows[i].share;
-  return 0.24;
+  const bool image = step->op && strcmp(step->op->name, "conv") == 0;
+  return image && !is_depthwise(row) ? 0.15 : 0.28;
 }
 
 /* Amdahl 1967. Short layers are not shared. Main memory is shared by all cores: twice of what one thread reads is what
  * it gives. */
 static double threaded_ns(const hn_profile_row *row, double from, double to) {
-  const double alone = row->median_ns * from, least_shared_ns = 20e3, serial = serial_share(row->step);
+  const double alone = row->median_ns * from, least_shared_ns = 20e3, serial = serial_share(row);
   if (alone < least_shared_ns) return row->median_ns;
   double scale = (serial + (1 - serial) / to) / (serial + (1 - serial) / from);
   if (row->bound.kind == HN_BOUND_MEMORY && row->bound.level == HONE_ROOF_MEMORY) scale = fmax(scale, 0.5);

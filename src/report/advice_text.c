@@ -85,7 +85,7 @@ static void write_staircase(const hn_advising *a, const hone_advice_step *steps,
     change = steps[i].change_percent;
     hn_text_printf(out, " -> %.4f", first_ms * (1 + change / 100));
   }
-  hn_text_printf(out, " ms: %.1f %% less\n", -change);
+  hn_text_printf(out, " ms: %.1f %% less\n", 0 - change);
 }
 
 void hn_advice_write_text(const hn_advising *a, const hone_advice_step *steps, int step_count, hn_text *out) {
