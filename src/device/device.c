@@ -229,6 +229,22 @@ void hn_replay_forget(hone_device *device, hone_replay *replay) {
   if (replay) device->backend->forget(replay);
 }
 
+hone_status hn_stream_trace(hone_device *device, hone_stream *stream, bool on, hone_diagnostics *diag) {
+  if (device->backend->trace) return device->backend->trace(stream, on, diag);
+  return HN_FAIL(diag, HONE_UNSUPPORTED, "device %s does not tell what its queues do", device->backend->name);
+}
+
+hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step) {
+  return device->backend->tag(stream, step);
+}
+
+hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
+                                 hone_diagnostics *diag) {
+  const hone_status status = device->backend->activities(stream, out, out_count);
+  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s does not tell what it did", device->backend->name);
+  return HONE_OK;
+}
+
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {
   if (hn_is_host_unit(device)) stream->pool.stop = stop;
 }

@@ -84,6 +84,13 @@ hone_status hn_stream_keep(hone_device *device, hone_stream *stream, hone_replay
 hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hone_replay *replay);
 void hn_replay_forget(hone_device *device, hone_replay *replay); /* NULL is fine */
 
+/* Each kernel and copy of a stream, by the device's own tracing; hone/backend.h says more. UNSUPPORTED, with a message:
+ * the device has none, or none now. */
+hone_status hn_stream_trace(hone_device *device, hone_stream *stream, bool on, hone_diagnostics *diag);
+hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step);
+hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
+                                 hone_diagnostics *diag);
+
 /* Copies between addresses; host tells which of them are the host's. */
 typedef struct hn_place_at {
   void *data; /* host or device address */

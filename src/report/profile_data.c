@@ -42,6 +42,12 @@ static void put_layer(hn_json_writer *w, const hn_profile_row *row) {
   hn_json_put_real(w, "gflop_per_second", row->gflops);
   hn_json_put_real(w, "gbyte_per_second", row->gbytes);
   put_bound(w, row);
+  if (row->times->pieces > 0) {
+    hn_json_put_int(w, "kernels", row->times->pieces);
+    hn_json_put_real(w, "gap_ms", row->times->gap_ns * scale);
+    hn_json_put_real(w, "beside_ms", row->times->beside_ns * scale);
+    if (row->times->kernel) hn_json_put_text(w, "kernel", row->times->kernel);
+  }
   hn_json_put_bool(w, "reference", hn_step_is_reference(row->step));
   if (row->step->caused_by) hn_json_put_text(w, "caused_by", row->step->caused_by);
   hn_json_open_flat(w, "from", '[');
@@ -84,6 +90,22 @@ static void put_roofs(hn_json_writer *w, const hone_facts *facts) {
   hn_json_close(w, '}');
 }
 
+static void put_queue(hn_json_writer *w, const hn_trace *trace) {
+  const hn_trace_queue *q = &trace->queue;
+  if (trace->untraced) hn_json_put_text(w, "untraced", trace->untraced);
+  if (q->runs == 0) return;
+  hn_json_open_flat(w, "queue", '{');
+  hn_json_put_real(w, "work_ms", q->work_ns * 1e-6);
+  hn_json_put_real(w, "gap_ms", q->gap_ns * 1e-6);
+  hn_json_put_real(w, "beside_ms", q->beside_ns * 1e-6);
+  hn_json_put_real(w, "span_ms", q->span_ns * 1e-6);
+  hn_json_put_real(w, "replayed_ms", q->replayed_ns * 1e-6);
+  hn_json_put_real(w, "h2d_ms", q->to_device_ns * 1e-6);
+  hn_json_put_real(w, "d2h_ms", q->to_host_ns * 1e-6);
+  hn_json_put_int(w, "unknown", q->unknown);
+  hn_json_close(w, '}');
+}
+
 void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
@@ -110,6 +132,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_put_real(w, "gemm_percent", hn_percent(p->gemm_ns, p->sum_ns));
   hn_json_put_real(w, "roof_ms", p->floor_ns * 1e-6);
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
+  put_queue(w, p->in->trace);
   put_roofs(w, p->in->facts);
   put_lists(w, p);
   hn_json_close(w, '}');

@@ -23,12 +23,19 @@ static void write_layers(const hn_profile *p, hn_text *out) {
   static const char *const heads[] = {"#",  "layer",   "type", "time ms", "p99 ms", "%",       "MFLOP",
                                       "MB", "GFLOP/s", "GB/s", "bound",   "roof %", "storage", "tactic"};
   const bool spaces = p->in->plan->host != 0; /* several memories: which device did it? */
+  const bool gaps = spaces && p->in->trace->queue.runs > 0;
   hn_grid grid;
-  hn_grid_init(&grid, p->arena, p->options, spaces ? "rlllrrrrrrrlrll" : "rllrrrrrrrlrll",
-               spaces ? "fhinkjo" : "eghmjin");
+  hn_grid_init(&grid, p->arena, p->options,
+               gaps     ? "rlllrrrrrrrrlrll"
+               : spaces ? "rlllrrrrrrrlrll"
+                        : "rllrrrrrrrlrll",
+               gaps     ? "fijolkp"
+               : spaces ? "fhinkjo"
+                        : "eghmjin");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
+    if (i == 4 && gaps) hn_grid_add(&grid, "%s", "gap ms");
   }
   for (int i = 0; i < p->count; ++i) {
     const hn_profile_row *row = &p->rows[i];
@@ -40,6 +47,7 @@ static void write_layers(const hn_profile *p, hn_text *out) {
     hn_grid_add(&grid, "%s", hn_step_type(row->step));
     hn_grid_add(&grid, "%.4f", row->median_ns * 1e-6);
     hn_grid_add(&grid, "%.4f", row->times->p99_ns * 1e-6);
+    if (gaps) hn_grid_add(&grid, "%.4f", row->times->gap_ns * 1e-6);
     hn_grid_add(&grid, "%.1f", row->share);
     add_rate(&grid, row->work->cost.flops * 1e-6);
     hn_grid_add(&grid, "%.2f", (row->work->params_bytes + row->work->in_bytes + row->work->out_bytes) * 1e-6);
@@ -94,6 +102,25 @@ static void write_reasons(const hn_profile *p, hn_text *out) {
   }
 }
 
+/* What a traced device did in the replayed run: its work and the time between add up to what the run took there. */
+static void write_queue(const hn_profile *p, hn_text *out) {
+  const hn_trace_queue *q = &p->in->trace->queue;
+  if (p->in->trace->untraced)
+    hn_text_printf(out, "device      steps were launched one by one, with marks around them: %s\n",
+                   p->in->trace->untraced);
+  if (q->runs == 0) return;
+  hn_text_printf(
+      out,
+      "device      %.4f ms of kernels and copies + %.4f ms of gaps (%.1f %%) - %.4f ms side by side = %.4f ms "
+      "from first to last\n",
+      q->work_ns * 1e-6, q->gap_ns * 1e-6, hn_percent(q->gap_ns, q->span_ns), q->beside_ns * 1e-6, q->span_ns * 1e-6);
+  hn_text_printf(out, "replay      %.4f ms on the device by marks, while traced", q->replayed_ns * 1e-6);
+  hn_text_add(out, "\n");
+  if (q->unknown > 0)
+    hn_text_printf(out, "            %lld pieces of work in %lld runs belong to no step that could be told\n",
+                   (long long)q->unknown, (long long)q->runs);
+}
+
 static void write_transfers(const hn_profile *p, hn_text *out) {
   if (p->transfers == 0) {
     hn_text_add(out, "transfers   none: every step works in the host's memory\n");
@@ -128,6 +155,7 @@ static void write_totals(const hn_profile *p, hn_text *out) {
   if (plain_ns > 0)
     hn_text_printf(out, "profiling   %+.1f %%: a run without it takes %.4f ms\n",
                    100 * (p->median_ns - plain_ns) / plain_ns, plain_ns * 1e-6);
+  write_queue(p, out);
   write_transfers(p, out);
   write_gemm(p, out);
   if (p->floor_ns > 0)

@@ -200,6 +200,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
   session->engine = engine;
   session->allocator = engine->allocator;
   session->options = options;
+  session->traced = -1;
   session->stop.cancel = session->options.cancel;
   session->stop.allowed_ms = session->options.deadline_ms;
   hn_stop_begin(&session->stop);

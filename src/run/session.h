@@ -68,7 +68,23 @@ typedef struct hn_step_samples {
   int64_t runs;
   double total_ns, min_ns, max_ns;
   float latest_ns[HN_PROFILE_SAMPLES];
+  /* On a traced device, in sum: how long nothing ran before the step's work, and how long it ran beside work in front
+   * of it; pieces of work, in one run, and the name of the longest kernel. */
+  double gap_ns, beside_ns, kernel_ns;
+  int pieces;
+  const char *kernel;
+  int64_t begin_ns, end_ns; /* of the latest run, as its pieces lay, and */
+  double run_ns;            /* the sum of their times */
 } hn_step_samples;
+
+/* Of a traced device's queue, in sum over its runs: work + gaps - what ran beside other work = from the first begin to
+ * the last end. */
+typedef struct hn_queue_samples {
+  int64_t runs, unknown; /* pieces of work whose step could not be told */
+  double work_ns, gap_ns, beside_ns, span_ns;
+  double replayed_ns; /* of replays, by marks around them */
+  double to_device_ns, to_host_ns;
+} hn_queue_samples;
 
 struct hone_session {
   hone_engine *engine;
@@ -93,8 +109,11 @@ struct hone_session {
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
   bool profiling;
+  int traced;                /* the device whose queue tells what it does, while profiling; -1: none */
+  char untraced[160];        /* why none is; "": one is, or no device has memory of its own */
   hn_pool_log *pool_log;     /* of shares of loops; NULL: none are recorded */
   hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
+  hn_queue_samples *queues;  /* [schedule] */
 };
 
 /* schedule: the one that takes the shapes. */
@@ -138,6 +157,11 @@ hone_status hn_profile_start(hone_session *session);
 void hn_profile_stop(hone_session *session);
 /* A run begins: what its marks are told from. */
 hone_status hn_profile_begin(hone_session *session);
+/* What a traced device did in the run that just ended: samples of its steps, begins and ends of those in replays
+ * (run/activities.c). */
+hone_status hn_profile_activities(hone_session *session);
+/* Turns the tracing of the first device with memory of its own on or off, and records instances anew. */
+hone_status hn_profile_trace(hone_session *session, bool on);
 /* Reads the marks of the run that just ended, and tells its spans. */
 hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns);
 

@@ -282,6 +282,9 @@ static const hone_backend backend = {
     .families = families,
     .measure = hn_cuda_measure,
     .adopt = hn_cuda_adopt,
+    .trace = hn_cuda_trace,
+    .tag = hn_cuda_tag_step,
+    .activities = hn_cuda_activities,
 };
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_table table = {

@@ -38,6 +38,7 @@ hone_status hn_cuda_adopt(hone_unit *unit, void *native, int mark_count, hone_st
 void hn_cuda_drop(hone_stream *stream) {
   hone_unit *unit = stream->unit;
   const hn_cuda_driver_api *api = &unit->driver->api;
+  if (stream->tracer) (void)hn_cuda_trace(stream, false, NULL);
   if (hn_cuda_enter(unit)) {
     for (int i = 0; stream->marks && i < stream->mark_count; ++i)
       if (stream->marks[i]) (void)api->cuEventDestroy(stream->marks[i]);
@@ -54,6 +55,7 @@ hone_status hn_cuda_copy(hone_stream *stream, hone_slice to, hone_slice from) {
     return HONE_INVALID;
   if (to.bytes == 0) return HONE_OK;
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  if (stream->tracer) hn_cuda_note_copy(stream);
   const uint64_t to_address = to.memory->address + to.offset, from_address = from.memory->address + from.offset;
   if (!to.memory->data && !from.memory->data)
     return word(api->cuMemcpyDtoDAsync(to_address, from_address, to.bytes, stream->stream));
@@ -89,6 +91,7 @@ hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_e
 /* Relaxed: libraries may load a kernel at its first launch, also while that is recorded. */
 hone_status hn_cuda_record(hone_stream *stream) {
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  hn_cuda_begin_tags(stream);
   return word(stream->unit->driver->api.cuStreamBeginCapture(stream->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 }
 
@@ -102,25 +105,30 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out) {
   hone_replay *replay = hn_cuda_new(unit->host, sizeof *replay);
   if (result == CUDA_SUCCESS && replay) {
     replay->unit = unit;
-    result = api->cuGraphInstantiate(&replay->exec, graph, 0);
+    result = hn_cuda_keep_tags(stream, graph, replay) ? api->cuGraphInstantiate(&replay->exec, graph, 0)
+                                                      : CUDA_ERROR_OUT_OF_MEMORY;
   }
+  stream->recording = false;
   if (graph) (void)api->cuGraphDestroy(graph);
   if (result == CUDA_SUCCESS && replay) {
     *out = replay;
     return HONE_OK;
   }
   const bool no_memory = !replay;
+  if (replay) hn_cuda_delete(unit->host, replay->node_steps, (size_t)replay->node_count * sizeof(int));
   hn_cuda_delete(unit->host, replay, sizeof *replay);
   return no_memory ? HONE_NO_MEMORY : word(result);
 }
 
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay) {
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  if (stream->tracer) hn_cuda_note_replay(stream, replay);
   return word(stream->unit->driver->api.cuGraphLaunch(replay->exec, stream->stream));
 }
 
 void hn_cuda_forget(hone_replay *replay) {
   hone_unit *unit = replay->unit;
   if (hn_cuda_enter(unit)) (void)unit->driver->api.cuGraphExecDestroy(replay->exec);
+  hn_cuda_delete(unit->host, replay->node_steps, (size_t)replay->node_count * sizeof(int));
   hn_cuda_delete(unit->host, replay, sizeof *replay);
 }
