@@ -39,10 +39,10 @@ hone_status hn_profile_trace(hone_session *session, bool on) {
   return record_again(session);
 }
 
-static void add_piece(hn_step_samples *of, const hone_activity *a, double gap_ns, double beside_ns) {
+static void add_piece(hn_step_samples *of, const hone_activity *a, int64_t late_ns, double gap_ns, double beside_ns) {
   const double elapsed_ns = (double)(a->end_ns - a->begin_ns);
-  if (of->pieces++ == 0) of->begin_ns = a->begin_ns;
-  if (a->end_ns > of->end_ns) of->end_ns = a->end_ns;
+  if (of->pieces++ == 0) of->begin_ns = a->begin_ns + late_ns;
+  if (a->end_ns + late_ns > of->end_ns) of->end_ns = a->end_ns + late_ns;
   of->run_ns += elapsed_ns;
   of->gap_ns += gap_ns;
   of->beside_ns += beside_ns;
@@ -65,7 +65,7 @@ static hone_status add_replays(hone_session *session, hn_queue_samples *queue) {
   return HONE_OK;
 }
 
-hone_status hn_profile_activities(hone_session *session) {
+hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
   const hn_plan *plan = session->current->plan;
   hn_step_samples *samples = session->samples[session->current->schedule];
   hn_queue_samples *queue = &session->queues[session->current->schedule];
@@ -78,6 +78,8 @@ hone_status hn_profile_activities(hone_session *session) {
     samples[s].begin_ns = samples[s].end_ns = 0;
     samples[s].run_ns = 0;
   }
+  /* The device's clock is told from the host's to within microseconds: nothing began before the run did. */
+  const int64_t late_ns = count && items[0].begin_ns < begin_ns ? begin_ns - items[0].begin_ns : 0;
   int64_t reach_ns = count ? items[0].begin_ns : 0; /* the last end so far */
   for (int i = 0; i < count; ++i) {
     const hone_activity *a = &items[i];
@@ -92,7 +94,7 @@ hone_status hn_profile_activities(hone_session *session) {
     if (a->kind == HONE_ACTIVITY_TO_HOST) queue->to_host_ns += elapsed_ns;
     if (a->end_ns > reach_ns) reach_ns = a->end_ns;
     if (a->step >= 0 && a->step < plan->step_count)
-      add_piece(&samples[a->step], a, gap_ns, beside_ns);
+      add_piece(&samples[a->step], a, late_ns, gap_ns, beside_ns);
     else
       ++queue->unknown;
   }

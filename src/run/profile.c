@@ -148,7 +148,7 @@ static hone_status tell_run(const hone_session *session, int64_t begin_ns, int64
 hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns) {
   const hn_plan *plan = session->current->plan;
   hn_step_samples *samples = session->samples[session->current->schedule];
-  if (session->traced >= 0) HN_TRY(hn_profile_activities(session));
+  if (session->traced >= 0) HN_TRY(hn_profile_activities(session, begin_ns));
   for (int s = 0; s < plan->blocks[0].step_count; ++s) {
     const int at = plan->blocks[0].first_step + s, device = plan->steps[at].device;
     double elapsed_ns = samples[at].run_ns;

@@ -159,7 +159,7 @@ void hn_profile_stop(hone_session *session);
 hone_status hn_profile_begin(hone_session *session);
 /* What a traced device did in the run that just ended: samples of its steps, begins and ends of those in replays
  * (run/activities.c). */
-hone_status hn_profile_activities(hone_session *session);
+hone_status hn_profile_activities(hone_session *session, int64_t begin_ns);
 /* Turns the tracing of the first device with memory of its own on or off, and records instances anew. */
 hone_status hn_profile_trace(hone_session *session, bool on);
 /* Reads the marks of the run that just ended, and tells its spans. */

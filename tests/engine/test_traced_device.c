@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_traced_device.c - a device that tells what its queue does (support/two_devices.h: 5,000 ns a kernel, 500 a copy,
+ * 40 between two): a profile has the times of the replayed run, and work and gaps add up to it. */
+#include "run/session.h"
+#include "support/two_devices.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+enum { RUNS = 5, KERNEL_NS = 5000, COPY_NS = 500, BETWEEN_NS = 40 };
+
+/* Products and elementwise steps on the device, a softmax on the host between them. */
+static hone_engine *network(hone_device *far) {
+  static const int64_t square[2] = {COLUMNS, COLUMNS}, dims[2] = {ROWS, COLUMNS};
+  hone_graph *graph;
+  hone_value *x;
+  hone_engine *engine;
+  two_devices_seed = 11;
+  two_devices_check(hone_graph_create(two_devices_context, "traced", &graph));
+  two_devices_check(hone_graph_add_input(graph, "a", HONE_F32, 2, dims, NULL, &x));
+  x = two_devices_add(graph, "matmul", x, two_devices_constant(graph, 2, square), NULL);
+  x = two_devices_add(graph, "matmul", x, two_devices_constant(graph, 2, square), NULL);
+  x = two_devices_add(graph, "matmul", x, two_devices_constant(graph, 2, square), NULL);
+  x = two_devices_add(graph, "softmax", x, NULL, NULL);
+  x = two_devices_add(graph, "matmul", x, two_devices_constant(graph, 2, square), NULL);
+  two_devices_check(hone_graph_add_output(graph, "y", x));
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
+  two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &engine));
+  hone_graph_destroy(graph);
+  return engine;
+}
+
+static hone_session *profiled(hone_engine *engine, bool no_replay) {
+  const hone_session_options options = {.struct_size = sizeof options, .profile = true, .no_replay = no_replay};
+  hone_session *session;
+  two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
+  for (int i = 0; i < RUNS; ++i) two_devices_check_session(session, hone_session_run(session));
+  return session;
+}
+
+static bool add_text(void *user, const char *bytes, size_t count) {
+  char *text = user;
+  const size_t used = strlen(text), room = (1 << 16) - 1 - used;
+  memcpy(text + used, bytes, count < room ? count : room);
+  text[used + (count < room ? count : room)] = 0;
+  return true;
+}
+
+static const char *report(const hone_session *session, bool json) {
+  static char text[1 << 16];
+  const hone_report_options options = {.struct_size = sizeof options, .json = json, .width = 200};
+  text[0] = 0;
+  two_devices_check(
+      hone_report_profile(session, &options, add_text, text, hone_context_diagnostics(two_devices_context)));
+  return text;
+}
+
+static hn_trace trace_of(const hone_session *session, hn_arena *arena) {
+  hn_trace trace;
+  two_devices_check(hn_session_trace(session, 0, arena, &trace, hone_context_diagnostics(two_devices_context)));
+  return trace;
+}
+
+static void test_times(void **state) {
+  (void)state;
+  hone_device *far = two_devices_far(0);
+  hone_engine *engine = network(far);
+  const hn_plan *plan = engine->schedules->plans[0];
+  hone_session *session = profiled(engine, false);
+  hn_arena arena;
+  hn_arena_init(&arena, hn_allocator_default());
+  const hn_trace trace = trace_of(session, &arena);
+  int kernels = 0, copies = 0, on_host = 0, first = -1;
+  double sum_ns = 0, gap_ns = 0;
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[s];
+    const hn_trace_step *times = &trace.steps[s];
+    if (plan->spaces[step->device] == plan->host || step->kind == HN_STEP_WAIT || step->kind == HN_STEP_VIEW) {
+      assert_int_equal(times->pieces, 0);
+      on_host += step->kind == HN_STEP_CALL;
+      continue;
+    }
+    const bool copy = step->kind == HN_STEP_COPY;
+    copies += copy;
+    kernels += !copy;
+    assert_int_equal(times->pieces, 1);
+    assert_true(times->median_ns == (copy ? COPY_NS : KERNEL_NS));
+    assert_true(times->gap_ns == (first < 0 ? 0 : BETWEEN_NS));
+    if (!copy) assert_string_equal(times->kernel, "far_kernel");
+    if (first < 0) first = s;
+    sum_ns += times->total_ns / RUNS;
+    gap_ns += times->gap_ns;
+  }
+  assert_true(kernels == 4 && copies == 4 && on_host == 1);
+  assert_int_equal(trace.queue.runs, RUNS);
+  assert_int_equal(trace.queue.unknown, 0);
+  assert_true(trace.queue.work_ns == sum_ns && trace.queue.gap_ns == gap_ns && trace.queue.beside_ns == 0);
+  assert_true(trace.queue.span_ns == sum_ns + gap_ns);
+  assert_true(trace.queue.to_device_ns == 2 * COPY_NS && trace.queue.to_host_ns == 2 * COPY_NS);
+  assert_true(trace.queue.replayed_ns == 4 * (KERNEL_NS + BETWEEN_NS)); /* marks lie outside, with the time before it */
+  assert_null(trace.untraced);
+  assert_non_null(strstr(report(session, false), "gap ms"));
+  assert_non_null(strstr(report(session, true), "\"queue\""));
+  assert_non_null(strstr(report(session, true), "\"kernel\": \"far_kernel\""));
+
+  /* Off again: what is recorded now is not traced, and nothing that was measured is lost. */
+  hone_session_set_profile(session, false);
+  hone_session_stats stats;
+  two_devices_check_session(session, hone_session_run(session));
+  hone_session_get_stats(session, &stats);
+  assert_int_equal(session->traced, -1);
+  assert_int_equal(stats.replays, 2);
+  assert_int_equal(trace_of(session, &arena).queue.runs, RUNS);
+  hn_arena_deinit(&arena);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(far);
+}
+
+/* A device that does not tell, and a session that is not to replay: marks around each step, as ever. */
+static void test_untraced(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    hone_device *far = two_devices_far(k);
+    hone_engine *engine = network(far);
+    hone_session *session = profiled(engine, k == 0);
+    hn_arena arena;
+    hn_arena_init(&arena, hn_allocator_default());
+    const hn_trace trace = trace_of(session, &arena);
+    assert_int_equal(trace.queue.runs, 0);
+    assert_int_equal(session->traced, -1);
+    assert_true((trace.untraced != NULL) == (k == 1));
+    if (k == 1) {
+      assert_string_equal(trace.untraced, "unit 1 does not tell what its queue does");
+      assert_non_null(strstr(report(session, false), "unit 1 does not tell"));
+      assert_non_null(strstr(report(session, true), "\"untraced\""));
+    }
+    int device_steps = 0;
+    for (int s = 0; s < trace.step_count; ++s) device_steps += trace.steps[s].median_ns == KERNEL_NS;
+    assert_int_equal(device_steps, 4);
+    assert_int_equal(session->diag.count, 0);
+    hn_arena_deinit(&arena);
+    hone_session_destroy(session);
+    hone_engine_release(engine);
+    hone_device_close(far);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_untraced)};
+  return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
+}
