@@ -102,6 +102,7 @@ typedef struct hone_backend {
   hone_status (*copy)(hone_stream *stream, hone_slice to, hone_slice from);
   hone_status (*mark)(hone_stream *stream, int slot);
   hone_status (*wait)(hone_stream *stream);
+  /* from -1: a point that all streams of the unit share, when one of them was opened last. */
   hone_status (*between)(hone_stream *stream, int from, int to, double *out_elapsed_ns);
 
   hone_status (*record)(hone_stream *stream);

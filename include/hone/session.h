@@ -55,6 +55,9 @@ typedef struct hone_session_options {
   /* A stream of the first device with memory of its own, as its driver knows it (CUstream, cudaStream_t): runs go into
    * it, after what the caller put there. Borrowed. NULL: the session's own. */
   void *native_stream;
+  /* Marks in the queue of the first device with memory of its own, where a run's copies end and its computing begins:
+   * for hone_session_parts(), at some microseconds a run. Engines that run in the host's memory alone have none. */
+  bool parts;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
@@ -91,6 +94,23 @@ HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
  * function may be called on the session, and what is bound must stay. Engines with steps on the host wait for these. */
 HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
 HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
+/* What a device of its own did of the latest run, in the order of its queue. Times are the device's, in nanoseconds
+ * from a point that all sessions on it share (the last time one was created there), so that runs side by side can be
+ * told. */
+typedef enum hone_part_kind {
+  HONE_PART_TO_DEVICE,
+  HONE_PART_COMPUTE,
+  HONE_PART_TO_HOST,
+  HONE_PART_COUNT
+} hone_part_kind;
+typedef struct hone_run_part {
+  hone_part_kind kind;
+  double begin_ns, end_ns;
+} hone_run_part;
+#define HONE_MOST_PARTS 32 /* of a run; what is beyond is counted to the last one */
+/* After a run that was waited for, of a session with option `parts`. out: room for HONE_MOST_PARTS. *out_count is 0
+ * where no device has memory of its own. INVALID: the option was not set, or nothing ran. */
+HONE_API HONE_CHECKED hone_status hone_session_parts(hone_session *session, hone_run_part *out, int *out_count);
 /* A view of an output (or input) after a run; valid until the next run or shape change. Of an output on a device it is
  * a copy in the host's memory, plain, as the model has it; inputs there have none (INVALID). */
 HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor);

@@ -70,6 +70,7 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       const hn_step_state *state = &instance->steps[s];
       const int d = plan->steps[s].device;
       hone_device *device = session->engine->devices[d];
+      if (session->parts) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
       if (traced) HN_TRY(hn_stream_mark(device, session->streams[d], 2 * s));
       const hone_status status = hn_stream_replay(device, session->streams[d], state->replay);
       if (status != HONE_OK)
@@ -86,6 +87,7 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
         HN_TRY(hn_stream_tag(session->engine->devices[device], session->streams[device], s));
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s));
     }
+    if (session->parts && block == 0) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
     const int messages = session->diag.count;
     const hone_status ran = run_step(session, instance, s);
     if (ran != HONE_OK) return tell_failure(session, plan, &plan->steps[s], messages, ran);

@@ -163,7 +163,10 @@ static hone_status allocate_session(hone_session *session) {
   if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
       !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
-  for (int d = 0; d < common->device_count; ++d) HN_TRY(open_stream(session, d, 2 * most_steps + 2));
+  const int marks = 2 * most_steps + 2;
+  for (int d = 0; d < common->device_count; ++d)
+    HN_TRY(open_stream(session, d, marks + (session->options.parts ? HN_PARTS_MARKS : 0)));
+  if (session->options.parts) HN_TRY(hn_parts_make(session, marks));
   const int wanted = wanted_schedule(session);
   const hn_plan *first = schedules->plans[wanted >= 0 ? wanted : 0];
   for (int i = 0; i < common->input_count; ++i) session->shapes[i] = first->inputs[i].opt;
@@ -359,8 +362,10 @@ static hone_status run(hone_session *session, bool waits) {
   }
   const int64_t begin_ns = hn_clock_ns();
   if (session->profiling) HN_TRY(hn_profile_begin(session));
+  hn_parts_begin(session);
   HN_TRY(hn_taps_fire(session, instance, -1));
   HN_TRY(hn_interpret(session, instance, 0));
+  HN_TRY(hn_parts_end(session));
   if (!waits && !session->profiling) return HONE_OK;
   HN_TRY(wait_all(session));
   return session->profiling ? hn_profile_collect(session, begin_ns, hn_clock_ns()) : HONE_OK;
@@ -381,6 +386,14 @@ hone_status hone_session_enqueue(hone_session *session) { return enter_and_run(s
 hone_status hone_session_wait(hone_session *session) {
   HN_TRY(enter(session));
   return leave(session, wait_all(session));
+}
+
+hone_status hone_session_parts(hone_session *session, hone_run_part *out, int *out_count) {
+  if (out_count) *out_count = 0;
+  HN_TRY(enter(session));
+  hone_status status = given(session, __func__, "out", out);
+  if (status == HONE_OK) status = given(session, __func__, "out_count", out_count);
+  return leave(session, status == HONE_OK ? hn_parts_read(session, out, out_count) : status);
 }
 
 static hone_status get_tensor(hone_session *session, const char *name, bool on_device, hone_tensor *out_tensor) {

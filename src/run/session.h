@@ -108,6 +108,7 @@ struct hone_session {
   hn_arena facts; /* of the latest step of such extents */
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
+  struct hn_parts *parts;    /* NULL: they are not asked for */
   bool profiling;
   int traced;                /* the device whose queue tells what it does, while profiling; -1: none */
   char untraced[160];        /* why none is; "": one is, or no device has memory of its own */
@@ -152,6 +153,14 @@ hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_p
 
 /* Runs one block of steps (run/interpret.c). */
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block);
+
+/* What a run's queue was given, by kind, with a mark at each border (run/parts.c). */
+hone_status hn_parts_make(hone_session *session, int first_mark);
+void hn_parts_begin(hone_session *session);
+hone_status hn_parts_step(hone_session *session, const hn_plan *plan, const hn_plan_step *step);
+hone_status hn_parts_end(hone_session *session);
+hone_status hn_parts_read(hone_session *session, hone_run_part *out, int *out_count);
+enum { HN_PARTS_MARKS = 2 * HONE_MOST_PARTS };
 
 hone_status hn_profile_start(hone_session *session);
 void hn_profile_stop(hone_session *session);

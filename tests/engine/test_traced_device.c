@@ -149,7 +149,43 @@ static void test_untraced(void **state) {
   }
 }
 
+/* Copies and computing of a run by the device's clock; the host's step between them is in none of them. */
+static void test_parts(void **state) {
+  (void)state;
+  static const hone_part_kind kinds[] = {HONE_PART_TO_DEVICE, HONE_PART_COMPUTE, HONE_PART_TO_HOST,
+                                         HONE_PART_TO_DEVICE, HONE_PART_COMPUTE, HONE_PART_TO_HOST};
+  static const double lengths_ns[] = {COPY_NS, 3 * KERNEL_NS, COPY_NS, COPY_NS, KERNEL_NS, COPY_NS};
+  hone_device *far = two_devices_far(0);
+  hone_engine *engine = network(far);
+  hone_session *session, *without;
+  hone_run_part parts[HONE_MOST_PARTS];
+  int count;
+  const hone_session_options options = {.struct_size = sizeof options, .parts = true};
+  two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
+  assert_int_equal(hone_session_parts(session, parts, &count), HONE_INVALID);
+  for (int run = 0; run < RUNS; ++run) {
+    two_devices_check_session(session, run % 2 ? hone_session_enqueue(session) : hone_session_run(session));
+    two_devices_check_session(session, hone_session_wait(session));
+    two_devices_check_session(session, hone_session_parts(session, parts, &count));
+    assert_int_equal(count, 6);
+    for (int i = 0; i < count; ++i) {
+      assert_int_equal(parts[i].kind, kinds[i]);
+      assert_true(parts[i].end_ns - parts[i].begin_ns == lengths_ns[i]);
+      assert_true(i == 0 || parts[i].begin_ns == parts[i - 1].end_ns);
+    }
+  }
+  two_devices_check(hone_session_create(engine, NULL, &without, hone_context_diagnostics(two_devices_context)));
+  two_devices_check_session(without, hone_session_run(without));
+  assert_int_equal(hone_session_parts(without, parts, &count), HONE_INVALID);
+  assert_int_equal(count, 0);
+  hone_session_destroy(without);
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(far);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_untraced)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_untraced),
+                                     cmocka_unit_test(test_parts)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

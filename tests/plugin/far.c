@@ -255,7 +255,7 @@ static hone_status mark(hone_stream *stream, int slot) {
   return slot >= 0 && slot < stream->mark_count ? give(stream, &j) : HONE_INVALID;
 }
 static hone_status between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
-  *out_elapsed_ns = stream->marks_ns[to] - stream->marks_ns[from];
+  *out_elapsed_ns = stream->marks_ns[to] - (from < 0 ? 0 : stream->marks_ns[from]);
   return HONE_OK;
 }
 

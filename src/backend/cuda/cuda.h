@@ -109,6 +109,7 @@ struct hone_unit {
   pthread_mutex_t mutex; /* of the list below, and of cuDNN's handle */
   hn_cuda_compiled *compiled;
   hn_cuda_dnn *dnn; /* NULL: cuDNN is not here */
+  CUevent epoch;    /* when a stream was opened last */
   CUmodule modules[HN_CUDA_FILE_COUNT];
   CUfunction builtins[HN_CUDA_BUILTIN_COUNT];
 };

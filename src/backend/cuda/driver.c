@@ -154,6 +154,7 @@ static void close_unit(hone_unit *unit) {
     hn_cuda_close_dnn(unit);
     hn_cuda_close_nvrtc(unit);
     hn_cuda_unload_builtins(unit);
+    if (unit->epoch) (void)unit->driver->api.cuEventDestroy(unit->epoch);
     (void)unit->driver->api.cuCtxSetCurrent(NULL);
     (void)unit->driver->api.cuDevicePrimaryCtxRelease(unit->device);
   }
@@ -207,6 +208,8 @@ static hone_status open_unit(hone_driver *driver, int index, const hone_device_o
     status = hn_cuda_check(unit, diag, api->cuDevicePrimaryCtxRetain(&unit->context, unit->device), "opening the GPU");
   if (status == HONE_OK && !hn_cuda_enter(unit))
     status = hn_cuda_fail(unit->host, diag, HONE_DEVICE, "the GPU's context cannot be entered");
+  if (status == HONE_OK)
+    status = hn_cuda_check(unit, diag, api->cuEventCreate(&unit->epoch, CU_EVENT_DEFAULT), "making an event");
   if (status == HONE_OK) status = hn_cuda_load_builtins(unit, diag);
   if (status != HONE_OK) {
     close_unit(unit);

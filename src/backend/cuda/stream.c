@@ -19,6 +19,7 @@ static hone_status open_stream(hone_unit *unit, CUstream adopted, int mark_count
   if (stream->marks) result = adopted ? CUDA_SUCCESS : api->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
   for (int i = 0; i < mark_count && result == CUDA_SUCCESS; ++i)
     result = api->cuEventCreate(&stream->marks[i], CU_EVENT_DEFAULT);
+  if (result == CUDA_SUCCESS && !adopted) result = api->cuEventRecord(unit->epoch, stream->stream);
   if (result != CUDA_SUCCESS) {
     hn_cuda_drop(stream);
     return word(result);
@@ -79,11 +80,11 @@ hone_status hn_cuda_wait(hone_stream *stream) {
 }
 
 hone_status hn_cuda_between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
-  if (from < 0 || from >= stream->mark_count || to < 0 || to >= stream->mark_count) return HONE_INVALID;
+  if (from < -1 || from >= stream->mark_count || to < 0 || to >= stream->mark_count) return HONE_INVALID;
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
   float elapsed_ms = 0;
-  const CUresult result =
-      stream->unit->driver->api.cuEventElapsedTime(&elapsed_ms, stream->marks[from], stream->marks[to]);
+  const CUevent begin = from < 0 ? stream->unit->epoch : stream->marks[from];
+  const CUresult result = stream->unit->driver->api.cuEventElapsedTime(&elapsed_ms, begin, stream->marks[to]);
   *out_elapsed_ns = (double)elapsed_ms * 1e6;
   return word(result);
 }
