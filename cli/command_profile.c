@@ -59,8 +59,10 @@ typedef struct profiler {
   unsigned char *evicted; /* read and written between runs when they are to be cold; NULL: warm */
   size_t evicted_bytes;
   cli_load load;
-  double plain_ms[PLAIN_RUNS]; /* the latest runs without profiling */
+  double plain_ms[PLAIN_RUNS];  /* the latest runs without profiling, */
+  double device_ns[PLAIN_RUNS]; /* and what a device's queue had of them: 0 where there is none */
   int64_t plain_count;
+  bool queued; /* a device has a queue of its own, which is traced where it can be */
 } profiler;
 
 /* Twice the last cache; where that is shared by a whole server, as much as one should take. */
@@ -82,6 +84,16 @@ static void evict(const profiler *p) {
   for (size_t at = 0; bytes && at < p->evicted_bytes; at += LINE) bytes[at] = (unsigned char)(bytes[at] + 1);
 }
 
+static void add_plain(profiler *p, double run_ms) {
+  hone_run_part parts[HONE_MOST_PARTS];
+  int count = 0;
+  double device_ns = 0;
+  if (hone_session_parts(p->session, parts, &count) != HONE_OK) count = 0;
+  for (int i = 0; i < count; ++i) device_ns += parts[i].end_ns - parts[i].begin_ns;
+  p->device_ns[p->plain_count % PLAIN_RUNS] = device_ns;
+  p->plain_ms[p->plain_count++ % PLAIN_RUNS] = run_ms;
+}
+
 /* Runs for at least so long and so many times; profiled: the session records its steps. */
 static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_runs, bool profiled) {
   double spent_ms = 0;
@@ -92,10 +104,8 @@ static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_ru
     if (status != HONE_OK) return cli_fail_session(cli, p->session, status);
     const double run_ms = cli_now_ms() - start_ms;
     spent_ms += run_ms;
-    if (profiled)
-      cli_load_add(&p->load, run_ms);
-    else
-      p->plain_ms[p->plain_count++ % PLAIN_RUNS] = run_ms;
+    if (profiled == !p->queued) cli_load_add(&p->load, run_ms); /* records of a queue are waited for as they come */
+    if (!profiled) add_plain(p, run_ms);
     if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
   }
   return CLI_EXIT_OK;
@@ -106,20 +116,21 @@ static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_ru
 static int measure(cli_tool *cli, profiler *p) {
   const double most_ms = 1e3 * cli_real(cli, "duration", 1);
   const int64_t runs = cli_int(cli, "runs", 10);
+  if (p->queued) cli_load_begin(&p->load);
   int code = run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
   if (code != CLI_EXIT_OK) return code;
   hone_session_set_profile(p->session, true);
-  cli_load_begin(&p->load);
+  if (!p->queued) cli_load_begin(&p->load);
   code = run_for(cli, p, most_ms, runs, true);
   if (code != CLI_EXIT_OK) return code;
   hone_session_set_profile(p->session, false);
   return run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
 }
 
-static double plain_median_ns(profiler *p) {
+static double plain_median(const profiler *p, double *values) {
   const size_t count = (size_t)(p->plain_count < PLAIN_RUNS ? p->plain_count : PLAIN_RUNS);
-  qsort(p->plain_ms, count, sizeof p->plain_ms[0], cli_compare_doubles);
-  return count ? 1e6 * p->plain_ms[count / 2] : 0;
+  qsort(values, count, sizeof *values, cli_compare_doubles);
+  return count ? values[count / 2] : 0;
 }
 
 static int read_by(const cli_tool *cli, hone_profile_by *out) {
@@ -144,6 +155,9 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   if (code != CLI_EXIT_OK) return code;
   hone_status status = cli_open_traced_session(cli, model->engine, cli_trace_group_at(&p->trace, 0), &p->session);
   if (status != HONE_OK) return cli_fail(cli, status);
+  hone_facts facts;
+  hone_device_facts(cli->device, &facts);
+  p->queued = !facts.host_memory;
   code = cli_measure_device(cli); /* the roofs that layers are held against */
   if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, p->session);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, p->session, cli_real(cli, "warmUp", 200), 1, NULL);
@@ -153,7 +167,8 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   options.top = (int)cli_int(cli, "top", 5);
   options.csv = cli_has(cli, "csv");
   options.cold = cli_has(cli, "cold");
-  options.unprofiled_ns = plain_median_ns(p);
+  options.unprofiled_ns = 1e6 * plain_median(p, p->plain_ms);
+  options.unprofiled_device_ns = plain_median(p, p->device_ns);
   status = hone_report_profile(p->session, &options, cli_write_file, stdout, diag);
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);

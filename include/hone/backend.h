@@ -124,6 +124,17 @@ typedef struct hone_backend {
   hone_status (*trace)(hone_stream *stream, bool on, hone_diagnostics *diagnostics);
   hone_status (*tag)(hone_stream *stream, int step);
   hone_status (*activities)(hone_stream *stream, const hone_activity **out, int *out_count);
+
+  /* Optional: once all that the stream was given is done, the function is called, by a thread of the driver's, and must
+   * not call the driver; what comes next waits for it. */
+  hone_status (*call)(hone_stream *stream, void (*function)(void *user), void *user);
+  /* Optional, both or none: events of the caller's, as the driver knows them. follow: what comes next waits for the
+   * event; signal: the event is reached once all that the stream was given is done. */
+  hone_status (*follow)(hone_stream *stream, void *native_event);
+  hone_status (*signal)(hone_stream *stream, void *native_event);
+  /* Optional: why the stream's last failed call failed, in the driver's words, which live as long as it; NULL: it did
+   * not fail. */
+  const char *(*reason)(const hone_stream *stream);
 } hone_backend;
 
 #ifdef __cplusplus

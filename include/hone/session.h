@@ -91,9 +91,23 @@ HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, co
  * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
 /* The same without waiting: what devices of their own were given may still run. Until hone_session_wait() no other
- * function may be called on the session, and what is bound must stay. Engines with steps on the host wait for these. */
+ * function but the three below may be called on the session, and what is bound must stay. Engines with steps on the
+ * host wait for these. */
 HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
+/* DEVICE: something that was enqueued failed, and the message has the driver's words. The session is of no use then,
+ * since neither its outputs nor the device's memory can be trusted: what is called on it later is refused with DEVICE
+ * and that message, and it can only be destroyed. */
 HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
+/* Calls done(user) once all that the session was given so far is done: by a thread of the driver's, or here, where no
+ * device has memory of its own. It must not call the driver or the session, and be quick: the queue waits for it. After
+ * a failure of the device it may not be called; hone_session_wait() tells. UNSUPPORTED: the device has no such calls.
+ */
+HONE_API HONE_CHECKED hone_status hone_session_on_done(hone_session *session, void (*done)(void *user), void *user);
+/* Events of the caller's, of the first device with memory of its own, as its driver knows them (CUevent, cudaEvent_t):
+ * what is enqueued next waits for the event; the event is recorded behind all that was enqueued so far. UNSUPPORTED:
+ * there is no such device, or it knows no events. */
+HONE_API HONE_CHECKED hone_status hone_session_wait_event(hone_session *session, void *native_event);
+HONE_API HONE_CHECKED hone_status hone_session_record_event(hone_session *session, void *native_event);
 /* What a device of its own did of the latest run, in the order of its queue. Times are the device's, in nanoseconds
  * from a point that all sessions on it share (the last time one was created there), so that runs side by side can be
  * told. */

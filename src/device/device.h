@@ -91,6 +91,12 @@ hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step);
 hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
                                  hone_diagnostics *diag);
 
+/* What hone/backend.h says of call, follow and signal. UNSUPPORTED: the device has no such entry. */
+hone_status hn_stream_call(hone_device *device, hone_stream *stream, void (*function)(void *user), void *user,
+                           hone_diagnostics *diag);
+hone_status hn_stream_follow(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag);
+hone_status hn_stream_signal(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag);
+
 /* Copies between addresses; host tells which of them are the host's. */
 typedef struct hn_place_at {
   void *data; /* host or device address */

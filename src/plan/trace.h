@@ -9,11 +9,12 @@ typedef struct hn_trace_step {
   int step; /* of the schedule's plan */
   int64_t runs;
   double total_ns, min_ns, max_ns, median_ns, p99_ns;
-  /* On a traced device: pieces of work in a run, the longest kernel's name; in the mean, how long nothing ran before
-   * them, and how long they ran beside what was in front of them. */
+  /* On a traced device: pieces of work in a run, the longest kernel's name; in the mean, from their begins to their
+   * ends, how much of that lay beside what was in front of them, which the times above leave out, and how long nothing
+   * ran before them. */
   int pieces;
   const char *kernel; /* NULL: not known */
-  double gap_ns, beside_ns;
+  double busy_ns, beside_ns, gap_ns;
 } hn_trace_step;
 
 /* What a traced device's queue did in a run, in the mean: work + gap - beside = span. */
@@ -21,7 +22,6 @@ typedef struct hn_trace_queue {
   int64_t runs, unknown;     /* 0 runs: no device was traced. unknown: pieces whose step could not be told */
   double work_ns, gap_ns;    /* kernels and copies; when nothing ran */
   double beside_ns, span_ns; /* work beside other work; from the first begin to the last end */
-  double replayed_ns;        /* replays, by marks around them: with the tracing's own cost */
   double to_device_ns, to_host_ns;
 } hn_trace_queue;
 

@@ -107,7 +107,14 @@ static hone_status collect(hn_profile *p) {
   qsort(p->candidates, (size_t)p->count, sizeof(*p->candidates), by_saving);
   p->mean_ns = trace->total_ns / (double)trace->runs;
   p->median_ns = trace->median_ns;
-  p->fps = p->median_ns > 0 ? 1e9 * (double)p->in->batch / p->median_ns : 0;
+  p->traced = trace->queue.runs > 0;
+  /* Tracing lengthens a run, not its kernels: a run without it is the one to tell of. */
+  p->run_ns = p->traced && p->options->unprofiled_ns > 0 ? p->options->unprofiled_ns : p->median_ns;
+  if (p->traced) {
+    p->to_device_ns = trace->queue.to_device_ns;
+    p->to_host_ns = trace->queue.to_host_ns;
+  }
+  p->fps = p->run_ns > 0 ? 1e9 * (double)p->in->batch / p->run_ns : 0;
   HN_TRY(hn_profile_classes(p));
   return hn_profile_group_by(p);
 }

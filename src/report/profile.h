@@ -39,6 +39,8 @@ typedef struct hn_profile {
   double gemm_ns, floor_ns;               /* of the sum: convolutions and products; at the roofs */
   double to_device_ns, to_host_ns;        /* of the sum: transfers between memory spaces */
   int transfers;
+  bool traced;   /* the device's steps have the times of the replayed run */
+  double run_ns; /* a run, end to end: without profiling where that would lengthen it */
   double fps;
 } hn_profile;
 

@@ -44,8 +44,9 @@ static void put_layer(hn_json_writer *w, const hn_profile_row *row) {
   put_bound(w, row);
   if (row->times->pieces > 0) {
     hn_json_put_int(w, "kernels", row->times->pieces);
-    hn_json_put_real(w, "gap_ms", row->times->gap_ns * scale);
+    hn_json_put_real(w, "busy_ms", row->times->busy_ns * scale);
     hn_json_put_real(w, "beside_ms", row->times->beside_ns * scale);
+    hn_json_put_real(w, "gap_ms", row->times->gap_ns * scale);
     if (row->times->kernel) hn_json_put_text(w, "kernel", row->times->kernel);
   }
   hn_json_put_bool(w, "reference", hn_step_is_reference(row->step));
@@ -90,7 +91,8 @@ static void put_roofs(hn_json_writer *w, const hone_facts *facts) {
   hn_json_close(w, '}');
 }
 
-static void put_queue(hn_json_writer *w, const hn_trace *trace) {
+static void put_queue(hn_json_writer *w, const hn_profile *p) {
+  const hn_trace *trace = p->in->trace;
   const hn_trace_queue *q = &trace->queue;
   if (trace->untraced) hn_json_put_text(w, "untraced", trace->untraced);
   if (q->runs == 0) return;
@@ -99,9 +101,9 @@ static void put_queue(hn_json_writer *w, const hn_trace *trace) {
   hn_json_put_real(w, "gap_ms", q->gap_ns * 1e-6);
   hn_json_put_real(w, "beside_ms", q->beside_ns * 1e-6);
   hn_json_put_real(w, "span_ms", q->span_ns * 1e-6);
-  hn_json_put_real(w, "replayed_ms", q->replayed_ns * 1e-6);
   hn_json_put_real(w, "h2d_ms", q->to_device_ns * 1e-6);
   hn_json_put_real(w, "d2h_ms", q->to_host_ns * 1e-6);
+  if (p->options->unprofiled_device_ns > 0) hn_json_put_real(w, "untraced_ms", p->options->unprofiled_device_ns * 1e-6);
   hn_json_put_int(w, "unknown", q->unknown);
   hn_json_close(w, '}');
 }
@@ -132,7 +134,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_put_real(w, "gemm_percent", hn_percent(p->gemm_ns, p->sum_ns));
   hn_json_put_real(w, "roof_ms", p->floor_ns * 1e-6);
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
-  put_queue(w, p->in->trace);
+  put_queue(w, p);
   put_roofs(w, p->in->facts);
   put_lists(w, p);
   hn_json_close(w, '}');

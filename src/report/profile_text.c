@@ -26,15 +26,16 @@ static void write_layers(const hn_profile *p, hn_text *out) {
   const bool gaps = spaces && p->in->trace->queue.runs > 0;
   hn_grid grid;
   hn_grid_init(&grid, p->arena, p->options,
-               gaps     ? "rlllrrrrrrrrlrll"
+               gaps     ? "rlllrrrrrrrrrlrll"
                : spaces ? "rlllrrrrrrrlrll"
                         : "rllrrrrrrrlrll",
-               gaps     ? "fijolkp"
+               gaps     ? "fjkpmlq"
                : spaces ? "fhinkjo"
                         : "eghmjin");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
+    if (i == 4 && gaps) hn_grid_add(&grid, "%s", "beside ms");
     if (i == 4 && gaps) hn_grid_add(&grid, "%s", "gap ms");
   }
   for (int i = 0; i < p->count; ++i) {
@@ -47,6 +48,7 @@ static void write_layers(const hn_profile *p, hn_text *out) {
     hn_grid_add(&grid, "%s", hn_step_type(row->step));
     hn_grid_add(&grid, "%.4f", row->median_ns * 1e-6);
     hn_grid_add(&grid, "%.4f", row->times->p99_ns * 1e-6);
+    if (gaps) hn_grid_add(&grid, "%.4f", row->times->beside_ns * 1e-6);
     if (gaps) hn_grid_add(&grid, "%.4f", row->times->gap_ns * 1e-6);
     hn_grid_add(&grid, "%.1f", row->share);
     add_rate(&grid, row->work->cost.flops * 1e-6);
@@ -108,18 +110,23 @@ static void write_queue(const hn_profile *p, hn_text *out) {
   if (p->in->trace->untraced)
     hn_text_printf(out, "device      steps were launched one by one, with marks around them: %s\n",
                    p->in->trace->untraced);
-  if (q->runs == 0) return;
+  if (!p->traced) return;
   hn_text_printf(
       out,
-      "device      %.4f ms of kernels and copies + %.4f ms of gaps (%.1f %%) - %.4f ms side by side = %.4f ms "
-      "from first to last\n",
-      q->work_ns * 1e-6, q->gap_ns * 1e-6, hn_percent(q->gap_ns, q->span_ns), q->beside_ns * 1e-6, q->span_ns * 1e-6);
-  hn_text_printf(out, "replay      %.4f ms on the device by marks, while traced", q->replayed_ns * 1e-6);
-  hn_text_add(out, "\n");
+      "device      %.4f ms of kernels and copies - %.4f ms side by side + %.4f ms of gaps (%.1f %%) = %.4f ms, "
+      "in the mean\n",
+      q->work_ns * 1e-6, q->beside_ns * 1e-6, q->gap_ns * 1e-6, hn_percent(q->gap_ns, q->span_ns), q->span_ns * 1e-6);
+  if (p->options->unprofiled_device_ns > 0)
+    hn_text_printf(
+        out, "untraced    %.4f ms on the device by marks around copies and replay: %+.1f %% from the above\n",
+        p->options->unprofiled_device_ns * 1e-6, hn_percent(p->options->unprofiled_device_ns - q->span_ns, q->span_ns));
   if (q->unknown > 0)
     hn_text_printf(out, "            %lld pieces of work in %lld runs belong to no step that could be told\n",
                    (long long)q->unknown, (long long)q->runs);
 }
+
+/* Of a traced run the device's own time, else the run's. */
+static double whole_ns(const hn_profile *p) { return p->traced ? p->in->trace->queue.span_ns : p->median_ns; }
 
 static void write_transfers(const hn_profile *p, hn_text *out) {
   if (p->transfers == 0) {
@@ -127,9 +134,9 @@ static void write_transfers(const hn_profile *p, hn_text *out) {
     return;
   }
   hn_text_printf(out, "transfers   H2D %.4f ms (%.1f %%), inference %.1f %%, D2H %.4f ms (%.1f %%), %d %s\n",
-                 p->to_device_ns * 1e-6, hn_percent(p->to_device_ns, p->median_ns),
-                 hn_percent(p->median_ns - p->to_device_ns - p->to_host_ns, p->median_ns), p->to_host_ns * 1e-6,
-                 hn_percent(p->to_host_ns, p->median_ns), p->transfers, p->transfers == 1 ? "copy" : "copies");
+                 p->to_device_ns * 1e-6, hn_percent(p->to_device_ns, whole_ns(p)),
+                 hn_percent(whole_ns(p) - p->to_device_ns - p->to_host_ns, whole_ns(p)), p->to_host_ns * 1e-6,
+                 hn_percent(p->to_host_ns, whole_ns(p)), p->transfers, p->transfers == 1 ? "copy" : "copies");
 }
 
 /* The operators that are no products, by time. */
@@ -146,13 +153,23 @@ static void write_gemm(const hn_profile *p, hn_text *out) {
 
 static void write_totals(const hn_profile *p, hn_text *out) {
   const double between_ns = p->mean_ns - p->mean_sum_ns, plain_ns = p->options->unprofiled_ns;
-  hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of %lld runs, p99 %.4f ms", p->median_ns * 1e-6,
-                 p->fps, (long long)p->in->trace->runs, p->in->trace->p99_ns * 1e-6);
+  if (p->traced && plain_ns > 0)
+    hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of runs that were not traced", p->run_ns * 1e-6,
+                   p->fps);
+  else
+    hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of %lld runs, p99 %.4f ms", p->median_ns * 1e-6,
+                   p->fps, (long long)p->in->trace->runs, p->in->trace->p99_ns * 1e-6);
   if (p->in->batch != 1) hn_text_printf(out, ", batch %lld", (long long)p->in->batch);
-  hn_text_printf(out,
-                 ")\nlayers      %.4f ms in sum + %.4f ms between them (%.1f %%) = %.4f ms end to end, in the mean\n",
-                 p->mean_sum_ns * 1e-6, between_ns * 1e-6, hn_percent(between_ns, p->mean_ns), p->mean_ns * 1e-6);
-  if (plain_ns > 0)
+  hn_text_add(out, ")\n");
+  if (!p->traced)
+    hn_text_printf(out,
+                   "layers      %.4f ms in sum + %.4f ms between them (%.1f %%) = %.4f ms end to end, in the mean\n",
+                   p->mean_sum_ns * 1e-6, between_ns * 1e-6, hn_percent(between_ns, p->mean_ns), p->mean_ns * 1e-6);
+  if (p->traced && plain_ns > 0)
+    hn_text_printf(
+        out, "tracing     a run with it takes %.4f ms, %+.1f %%; it waits for records, kernels do not wait for it\n",
+        p->median_ns * 1e-6, 100 * (p->median_ns - plain_ns) / plain_ns);
+  else if (plain_ns > 0)
     hn_text_printf(out, "profiling   %+.1f %%: a run without it takes %.4f ms\n",
                    100 * (p->median_ns - plain_ns) / plain_ns, plain_ns * 1e-6);
   write_queue(p, out);

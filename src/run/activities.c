@@ -43,26 +43,13 @@ static void add_piece(hn_step_samples *of, const hone_activity *a, int64_t late_
   const double elapsed_ns = (double)(a->end_ns - a->begin_ns);
   if (of->pieces++ == 0) of->begin_ns = a->begin_ns + late_ns;
   if (a->end_ns + late_ns > of->end_ns) of->end_ns = a->end_ns + late_ns;
-  of->run_ns += elapsed_ns;
+  of->run_ns += elapsed_ns - beside_ns;
+  of->busy_ns += elapsed_ns;
   of->gap_ns += gap_ns;
   of->beside_ns += beside_ns;
   if (!a->name || elapsed_ns <= of->kernel_ns) return;
   of->kernel = a->name;
   of->kernel_ns = elapsed_ns;
-}
-
-static hone_status add_replays(hone_session *session, hn_queue_samples *queue) {
-  const hn_instance *instance = session->current;
-  const hn_plan *plan = instance->plan;
-  for (int s = 0; s < plan->blocks[0].step_count; ++s) {
-    if (!instance->steps[s].replay) continue;
-    const int d = plan->steps[s].device, last = instance->steps[s].replay_end - 1;
-    double elapsed_ns;
-    HN_TRY(hn_stream_between(session->engine->devices[d], session->streams[d], 2 * s, 2 * last + 1, &elapsed_ns));
-    queue->replayed_ns += elapsed_ns;
-    s = last;
-  }
-  return HONE_OK;
 }
 
 hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
@@ -100,5 +87,5 @@ hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
   }
   if (count) queue->span_ns += (double)(reach_ns - items[0].begin_ns);
   ++queue->runs;
-  return add_replays(session, queue);
+  return HONE_OK;
 }

@@ -71,12 +71,10 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       const int d = plan->steps[s].device;
       hone_device *device = session->engine->devices[d];
       if (session->parts) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
-      if (traced) HN_TRY(hn_stream_mark(device, session->streams[d], 2 * s));
       const hone_status status = hn_stream_replay(device, session->streams[d], state->replay);
       if (status != HONE_OK)
         return HN_FAIL(&session->diag, status, "the steps from %s on could not be replayed", plan->steps[s].name);
       s = state->replay_end - 1;
-      if (traced) HN_TRY(hn_stream_mark(device, session->streams[d], 2 * s + 1));
       HN_TRY(hn_taps_fire(session, instance, s));
       continue;
     }

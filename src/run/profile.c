@@ -196,6 +196,7 @@ static hn_trace_step summarize(const hn_step_samples *samples, int step) {
                        .pieces = samples->pieces,
                        .kernel = samples->kernel};
   if (samples->runs > 0) {
+    out.busy_ns = samples->busy_ns / (double)samples->runs;
     out.gap_ns = samples->gap_ns / (double)samples->runs;
     out.beside_ns = samples->beside_ns / (double)samples->runs;
   }
@@ -212,7 +213,6 @@ static hn_trace_queue queue_means(const hn_queue_samples *queue) {
                           .gap_ns = queue->gap_ns / runs,
                           .beside_ns = queue->beside_ns / runs,
                           .span_ns = queue->span_ns / runs,
-                          .replayed_ns = queue->replayed_ns / runs,
                           .to_device_ns = queue->to_device_ns / runs,
                           .to_host_ns = queue->to_host_ns / runs};
 }

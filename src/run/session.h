@@ -68,13 +68,14 @@ typedef struct hn_step_samples {
   int64_t runs;
   double total_ns, min_ns, max_ns;
   float latest_ns[HN_PROFILE_SAMPLES];
-  /* On a traced device, in sum: how long nothing ran before the step's work, and how long it ran beside work in front
-   * of it; pieces of work, in one run, and the name of the longest kernel. */
-  double gap_ns, beside_ns, kernel_ns;
+  /* On a traced device, in sum: the step's work from begin to end, how much of it lay beside work in front of it (the
+   * samples above are the rest), and how long nothing ran before; pieces of work, in one run, and the longest kernel's
+   * time and name. */
+  double busy_ns, beside_ns, gap_ns, kernel_ns;
   int pieces;
   const char *kernel;
   int64_t begin_ns, end_ns; /* of the latest run, as its pieces lay, and */
-  double run_ns;            /* the sum of their times */
+  double run_ns;            /* the sum of their times, but for what lay beside others */
 } hn_step_samples;
 
 /* Of a traced device's queue, in sum over its runs: work + gaps - what ran beside other work = from the first begin to
@@ -82,7 +83,6 @@ typedef struct hn_step_samples {
 typedef struct hn_queue_samples {
   int64_t runs, unknown; /* pieces of work whose step could not be told */
   double work_ns, gap_ns, beside_ns, span_ns;
-  double replayed_ns; /* of replays, by marks around them */
   double to_device_ns, to_host_ns;
 } hn_queue_samples;
 
@@ -109,6 +109,8 @@ struct hone_session {
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
   struct hn_parts *parts;    /* NULL: they are not asked for */
+  bool failed;               /* a device did: nothing more can be done with the session */
+  char failure[HN_DIAG_TEXT_BYTES];
   bool profiling;
   int traced;                /* the device whose queue tells what it does, while profiling; -1: none */
   char untraced[160];        /* why none is; "": one is, or no device has memory of its own */

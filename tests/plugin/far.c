@@ -5,7 +5,8 @@
  * a host address fails. Unit 0 does what it is given as late as it may, when the host waits: a host that reads too
  * early, or writes what a copy still reads, gets wrong numbers. Unit 1 does everything at once: a copy that arrives in
  * bytes that are still needed destroys them. What both get right has its ordering right. It can record and replay.
- * Unit 0 tells what its queue did when asked, with 40 ns between two jobs; unit 1 declines.
+ * Unit 0 tells what its queue did when asked, with 40 ns between two jobs; unit 1 declines. A kernel whose first input
+ * begins with 12345 traps, and its stream does nothing more.
  * It runs linear (with packed weights) and elementwise operators, by the operator's own eval. */
 #include <hone/plugin.h>
 #include <math.h>
@@ -23,7 +24,7 @@ struct hone_unit {
   bool late;
 };
 
-typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY } job_kind;
+typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY, JOB_CALL } job_kind;
 
 typedef struct far_state {
   const hone_op *op;
@@ -44,6 +45,8 @@ typedef struct job {
   int slot, step;
   hone_activity_kind activity; /* of a copy */
   const struct hone_replay *replay;
+  void (*function)(void *user);
+  void *user;
 } job;
 
 struct hone_replay {
@@ -58,7 +61,7 @@ struct hone_stream {
   struct hone_replay *recording;
   int mark_count, job_count;
   double *marks_ns;
-  bool traced;
+  bool traced, trapped;
   int step, activity_count;
   hone_activity activities[MAX_JOBS];
   job jobs[MAX_JOBS];
@@ -204,7 +207,12 @@ static void spend(hone_stream *stream, const job *j, double ns) {
 
 static hone_status do_now(hone_stream *stream, const job *j) {
   switch (j->kind) {
-  case JOB_LAUNCH: spend(stream, j, j->state->ns); return launch_now(j);
+  case JOB_LAUNCH:
+    spend(stream, j, j->state->ns);
+    stream->trapped = stream->trapped || (j->tensors[0].type.dtype == HONE_F32 && j->tensors[0].bytes &&
+                                          *(const float *)j->tensors[0].data == 12345);
+    return stream->trapped ? HONE_DEVICE : launch_now(j);
+  case JOB_CALL: j->function(j->user); return HONE_OK;
   case JOB_COPY:
     spend(stream, j, 500);
     memmove(j->to, j->from, j->bytes);
@@ -220,7 +228,7 @@ static hone_status do_now(hone_stream *stream, const job *j) {
 }
 
 static hone_status wait(hone_stream *stream) {
-  hone_status status = HONE_OK;
+  hone_status status = stream->trapped ? HONE_DEVICE : HONE_OK;
   for (int i = 0; i < stream->job_count && status == HONE_OK; ++i) status = do_now(stream, &stream->jobs[i]);
   stream->job_count = 0;
   return status;
@@ -276,6 +284,12 @@ static hone_status activities(hone_stream *stream, const hone_activity **out, in
   stream->activity_count = 0;
   return HONE_OK;
 }
+
+static hone_status call(hone_stream *stream, void (*function)(void *user), void *user) {
+  job j = {.kind = JOB_CALL, .function = function, .user = user};
+  return give(stream, &j);
+}
+static const char *reason(const hone_stream *stream) { return stream->trapped ? "a kernel trapped" : NULL; }
 
 static size_t replay_bytes(int jobs) { return sizeof(struct hone_replay) + (size_t)jobs * sizeof(job); }
 static hone_status record(hone_stream *stream) {
@@ -420,6 +434,8 @@ static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .trace = trace,
                                      .tag = tag,
                                      .activities = activities,
+                                     .call = call,
+                                     .reason = reason,
                                      .families = families};
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_tactic host_tactics[] = {{"cpu", &never}, {NULL, NULL}};

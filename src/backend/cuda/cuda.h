@@ -26,7 +26,8 @@
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
                                   row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
-                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)
+                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)   \
+                                          row(cuLaunchHostFunc) row(cuStreamWaitEvent)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -126,6 +127,7 @@ struct hone_stream {
   bool adopted; /* the caller's: it is not destroyed here */
   int mark_count;
   CUevent *marks;
+  CUresult failed;               /* of the last call that failed */
   struct hn_cuda_tracer *tracer; /* NULL: it is not traced (tracing.c) */
   bool recording;
   int step; /* of what comes next, while it is traced */
@@ -202,6 +204,10 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out);
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay);
 void hn_cuda_forget(hone_replay *replay);
 hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
+hone_status hn_cuda_call(hone_stream *stream, void (*function)(void *user), void *user);
+hone_status hn_cuda_follow(hone_stream *stream, void *native_event);
+hone_status hn_cuda_signal(hone_stream *stream, void *native_event);
+const char *hn_cuda_reason(const hone_stream *stream);
 
 /* ---- what streams did, by CUPTI (tracing.c) ---- */
 hone_status hn_cuda_trace(hone_stream *stream, bool on, hone_diagnostics *diag);

@@ -288,6 +288,10 @@ static const hone_backend backend = {
     .trace = hn_cuda_trace,
     .tag = hn_cuda_tag_step,
     .activities = hn_cuda_activities,
+    .call = hn_cuda_call,
+    .follow = hn_cuda_follow,
+    .signal = hn_cuda_signal,
+    .reason = hn_cuda_reason,
 };
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_table table = {
