@@ -87,6 +87,8 @@ static bool make_row(hn_profile *p, const hn_trace_step *times) {
   p->floor_ns += row->bound.floor_ns;
   if (hn_step_is_reference(step)) p->reference_ns += row->median_ns;
   if (hn_profile_is_gemm(hn_profile_class(row))) p->gemm_ns += row->median_ns;
+  row->matrix_units = hn_step_on_matrix_units(p->in->plan, step, &row->plain_reason);
+  if (row->matrix_units) p->matrix_ns += row->median_ns;
   add_transfer(p, row);
   return row->tactic && row->storage;
 }

@@ -151,6 +151,21 @@ static void write_gemm(const hn_profile *p, hn_text *out) {
   hn_text_add(out, "\n");
 }
 
+/* Of a device of its own: how much of the time is in layers on its units for matrices, and why other products are not.
+ */
+static void write_units(const hn_profile *p, hn_text *out) {
+  if (p->in->plan->host == 0) return; /* every device is the host */
+  hn_text_printf(out, "tensor use  %.1f %% of the time is in layers that multiply on tensor cores",
+                 hn_percent(p->matrix_ns, p->sum_ns));
+  int named = 0;
+  for (int i = 0; i < p->count && named < 4; ++i) {
+    const hn_profile_row *row = p->candidates[i];
+    if (!row->plain_reason) continue;
+    hn_text_printf(out, "%s%s %.1f %% (%s)", named++ ? "; " : "; not ", row->step->name, row->share, row->plain_reason);
+  }
+  hn_text_add(out, "\n");
+}
+
 static void write_totals(const hn_profile *p, hn_text *out) {
   const double between_ns = p->mean_ns - p->mean_sum_ns, plain_ns = p->options->unprofiled_ns;
   if (p->traced && plain_ns > 0)
@@ -175,6 +190,7 @@ static void write_totals(const hn_profile *p, hn_text *out) {
   write_queue(p, out);
   write_transfers(p, out);
   write_gemm(p, out);
+  write_units(p, out);
   if (p->floor_ns > 0)
     hn_text_printf(out, "roofs       %.4f ms: the layers in sum reach %.0f %% of what their roofs allow%s\n",
                    p->floor_ns * 1e-6, hn_percent(p->floor_ns, p->sum_ns),
