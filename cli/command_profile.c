@@ -12,6 +12,10 @@ const cli_option cli_profile_options[] = {
     {"cold", CLI_FLAG, .doc = "empty the caches before each run, as after a pause; main memory is the roof then"},
     {"warm", CLI_FLAG, .doc = "run after run, the default"},
     {"csv", CLI_FLAG, .doc = "the rows alone, as CSV"},
+    {"nsys", CLI_FLAG,
+     .doc = "print the command line that records this engine with Nsight Systems, layers by their names"},
+    {"ncu", CLI_FLAG,
+     .doc = "print the one that has Nsight Compute measure its kernels, the tensor cores' counters among them"},
     {"top", CLI_INT, "K", .doc = "rows of the list of candidates; default 5", .low = 1, .high = 1000},
     {0},
 };
@@ -176,11 +180,39 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   return status == HONE_OK ? cli_trace_write(&p->trace) : cli_fail(cli, status);
 }
 
+/* The vendor's profilers run the tool themselves. Steps are launched one by one there, each in a range of its name: a
+ * replayed graph has none. Nsight Compute leaves clocks alone and measures one run. */
+static int print_command(const cli_tool *cli) {
+  static const char nsys[] = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node --force-overwrite=true -o %s.nsys";
+  static const char ncu[] =
+      "ncu --nvtx --print-nvtx-rename kernel --clock-control none --graph-profiling node --force-overwrite -o %s.ncu"
+      " --metrics gpu__time_duration.sum,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,"
+      "sm__inst_executed_pipe_tensor_op_hmma.sum,sm__inst_executed_pipe_tensor_op_gmma.sum,"
+      "sm__inst_executed_pipe_tensor_op_imma.sum,dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct";
+  const char *path = cli_text(cli, "model"), *name = strrchr(path, '/');
+  const char *device = cli_text(cli, "device");
+  char word[4352], base[256], output[1100];
+  (void)snprintf(base, sizeof base, "%.200s", name ? name + 1 : path);
+  if (strrchr(base, '.') > base) *strrchr(base, '.') = 0;
+  cli_quote(base, output, sizeof output);
+  cli_quote(path, word, sizeof word);
+  printf(cli_has(cli, "nsys") ? nsys : ncu, output);
+  printf(" hone %s %s --device %s --no-replay", cli_has(cli, "nsys") ? "profile" : "run", word,
+         device ? device : "gpu");
+  printf("%s", cli_has(cli, "nsys") ? " --runs 20 --duration 0 --warmUp 50\n" : "\n");
+  return CLI_EXIT_OK;
+}
+
 int cli_command_profile(cli_tool *cli) {
   static cli_model model;
   static profiler p; /* large for a stack */
   if (cli_has(cli, "cold") && cli_has(cli, "warm")) return cli_usage_error(cli, "--cold and --warm: only one can be");
   if (cli_has(cli, "csv") && cli_has(cli, "json")) return cli_usage_error(cli, "--csv and --json: only one can be");
+  if (cli_has(cli, "nsys") && cli_has(cli, "ncu")) return cli_usage_error(cli, "--nsys and --ncu: only one can be");
+  if (cli_has(cli, "nsys") || cli_has(cli, "ncu")) {
+    if (!cli_text(cli, "model")) return cli_usage_error(cli, "--nsys and --ncu need the model or engine");
+    return print_command(cli);
+  }
   int code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = profile(cli, &model, &p);
   free(p.evicted);

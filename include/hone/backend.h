@@ -132,6 +132,9 @@ typedef struct hone_backend {
    * event; signal: the event is reached once all that the stream was given is done. */
   hone_status (*follow)(hone_stream *stream, void *native_event);
   hone_status (*signal)(hone_stream *stream, void *native_event);
+  /* Optional: what the caller's thread gives to queues until the matching call with NULL belongs to something of this
+   * name, for the vendor's profilers; next to nothing where none listens. */
+  void (*range)(const char *name);
   /* Optional: why the stream's last failed call failed, in the driver's words, which live as long as it; NULL: it did
    * not fail. */
   const char *(*reason)(const hone_stream *stream);

@@ -91,6 +91,10 @@ hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step);
 hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
                                  hone_diagnostics *diag);
 
+/* A name for what the device is given until the call with NULL; for the vendor's profilers. */
+static inline void hn_device_range(const hone_device *device, const char *name) {
+  if (device->backend->range) device->backend->range(name);
+}
 /* What hone/backend.h says of call, follow and signal. UNSUPPORTED: the device has no such entry. */
 hone_status hn_stream_call(hone_device *device, hone_stream *stream, void (*function)(void *user), void *user,
                            hone_diagnostics *diag);

@@ -71,7 +71,9 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
       const int d = plan->steps[s].device;
       hone_device *device = session->engine->devices[d];
       if (session->parts) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
+      hn_device_range(device, session->engine->schedules->name);
       const hone_status status = hn_stream_replay(device, session->streams[d], state->replay);
+      hn_device_range(device, NULL);
       if (status != HONE_OK)
         return HN_FAIL(&session->diag, status, "the steps from %s on could not be replayed", plan->steps[s].name);
       s = state->replay_end - 1;
@@ -87,7 +89,10 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
     }
     if (session->parts && block == 0) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
     const int messages = session->diag.count;
+    const hone_device *on = session->engine->devices[plan->steps[s].device];
+    hn_device_range(on, plan->steps[s].name);
     const hone_status ran = run_step(session, instance, s);
+    hn_device_range(on, NULL);
     if (ran != HONE_OK) return tell_failure(session, plan, &plan->steps[s], messages, ran);
     HN_TRY(hn_stop_check(&session->stop, &session->diag));
     if (session->profiling) {

@@ -34,7 +34,9 @@ static hone_status record_run(hone_session *session, hn_instance *instance, int 
   for (int s = begin; s < end && status == HONE_OK; ++s) {
     if (plan->steps[s].kind != HN_STEP_CALL) continue;
     if (session->traced == d) status = hn_stream_tag(device, stream, s);
+    hn_device_range(device, plan->steps[s].name); /* Nsight Compute tells nodes by where they were recorded */
     if (status == HONE_OK) status = hn_launch(device, &instance->steps[s].prepared, stream, &instance->steps[s].launch);
+    hn_device_range(device, NULL);
   }
   hone_replay *replay = NULL;
   const hone_status kept = hn_stream_keep(device, stream, &replay, &session->diag); /* ends recording in any case */

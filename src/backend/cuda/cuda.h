@@ -213,6 +213,7 @@ const char *hn_cuda_reason(const hone_stream *stream);
 hone_status hn_cuda_trace(hone_stream *stream, bool on, hone_diagnostics *diag);
 hone_status hn_cuda_tag_step(hone_stream *stream, int step);
 hone_status hn_cuda_activities(hone_stream *stream, const hone_activity **out, int *out_count);
+void hn_cuda_range(const char *name); /* NVTX (range.c) */
 /* Of a traced stream: it was given a copy, or a replay. */
 void hn_cuda_note_copy(hone_stream *stream);
 void hn_cuda_note_replay(hone_stream *stream, const hone_replay *replay);

@@ -291,6 +291,7 @@ static const hone_backend backend = {
     .call = hn_cuda_call,
     .follow = hn_cuda_follow,
     .signal = hn_cuda_signal,
+    .range = hn_cuda_range,
     .reason = hn_cuda_reason,
 };
 static const hone_backend *const backends[] = {&backend, NULL};

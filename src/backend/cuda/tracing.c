@@ -9,6 +9,7 @@
  * CUPTI belongs to the process: its callbacks carry no pointer of ours, and buffers that it asked for stay with it. So
  * what it reaches is static here, one stream is traced at a time, and this library is never unloaded once it was. */
 #include "backend/cuda/cuda.h"
+#if __has_include(<cupti_activity.h>)
 #include <cupti_activity.h>
 #include <cupti_result.h>
 #include <cupti_version.h>
@@ -341,3 +342,28 @@ hone_status hn_cuda_activities(hone_stream *stream, const hone_activity **out, i
   *out_count = count;
   return HONE_OK;
 }
+
+#else /* a toolkit without CUPTI's headers */
+
+hone_status hn_cuda_trace(hone_stream *stream, bool on, hone_diagnostics *diag) {
+  if (!on) return HONE_OK;
+  return hn_cuda_fail(stream->unit->host, diag, HONE_UNSUPPORTED, "the CUDA backend was built without CUPTI's headers");
+}
+hone_status hn_cuda_tag_step(hone_stream *stream, int step) {
+  stream->step = step;
+  return HONE_OK;
+}
+void hn_cuda_begin_tags(hone_stream *stream) { stream->recording = true; }
+bool hn_cuda_keep_tags(hone_stream *stream, CUgraph graph, hone_replay *replay) {
+  (void)stream, (void)graph, (void)replay;
+  return true;
+}
+void hn_cuda_note_copy(hone_stream *stream) { (void)stream; }
+void hn_cuda_note_replay(hone_stream *stream, const hone_replay *replay) { (void)stream, (void)replay; }
+hone_status hn_cuda_activities(hone_stream *stream, const hone_activity **out, int *out_count) {
+  (void)stream;
+  *out = NULL;
+  *out_count = 0;
+  return HONE_OK;
+}
+#endif
