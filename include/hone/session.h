@@ -58,6 +58,9 @@ typedef struct hone_session_options {
   /* Marks in the queue of the first device with memory of its own, where a run's copies end and its computing begins:
    * for hone_session_parts(), at some microseconds a run. Engines that run in the host's memory alone have none. */
   bool parts;
+  /* Profile by marks around steps that are launched one by one, also where the device can tell of each kernel of a
+   * replayed run: one session of a process at a time can have that, and what is compared must be measured alike. */
+  bool marks_only;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,

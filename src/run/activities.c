@@ -24,7 +24,8 @@ static hone_status record_again(hone_session *session) {
 
 hone_status hn_profile_trace(hone_session *session, bool on) {
   const int d = on ? device_to_trace(session) : session->traced;
-  if (d < 0 || session->options.no_replay || on == (session->traced >= 0)) return HONE_OK;
+  if (d < 0 || session->options.no_replay || session->options.marks_only || on == (session->traced >= 0))
+    return HONE_OK;
   const int messages = session->diag.count;
   session->untraced[0] = 0;
   const hone_status status = hn_stream_trace(session->engine->devices[d], session->streams[d], on, &session->diag);
@@ -41,7 +42,8 @@ hone_status hn_profile_trace(hone_session *session, bool on) {
 
 static void add_piece(hn_step_samples *of, const hone_activity *a, int64_t late_ns, double gap_ns, double beside_ns) {
   const double elapsed_ns = (double)(a->end_ns - a->begin_ns);
-  if (of->pieces++ == 0) of->begin_ns = a->begin_ns + late_ns;
+  if (of->pieces++ == 0)
+    of->begin_ns = a->begin_ns + (int64_t)beside_ns + late_ns; /* spans of a track do not overlap */
   if (a->end_ns + late_ns > of->end_ns) of->end_ns = a->end_ns + late_ns;
   of->run_ns += elapsed_ns - beside_ns;
   of->busy_ns += elapsed_ns;

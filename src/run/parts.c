@@ -80,12 +80,19 @@ hone_status hn_parts_read(hone_session *session, hone_run_part *out, int *out_co
   if (!parts || !parts->ran)
     return HN_FAIL(&session->diag, HONE_INVALID, "%s",
                    parts ? "nothing ran yet" : "the session was created without the option parts");
+  if (parts->count == 0) return HONE_OK;
+  hone_device *device = session->engine->devices[parts->device];
+  hone_stream *stream = session->streams[parts->device];
+  const int first = parts->items[0].begin;
+  double first_ns; /* from the shared point: coarse after a long time, so that the parts are told from here */
+  HN_TRY(hn_stream_wait(device, stream, &session->diag));
+  hone_status status = hn_stream_between(device, stream, -1, first, &first_ns);
   for (int i = 0; i < parts->count; ++i) {
-    hone_device *device = session->engine->devices[parts->device];
-    hone_stream *stream = session->streams[parts->device];
     out[i].kind = parts->items[i].kind;
-    hone_status status = hn_stream_between(device, stream, -1, parts->items[i].begin, &out[i].begin_ns);
-    if (status == HONE_OK) status = hn_stream_between(device, stream, -1, parts->items[i].end, &out[i].end_ns);
+    if (status == HONE_OK) status = hn_stream_between(device, stream, first, parts->items[i].begin, &out[i].begin_ns);
+    if (status == HONE_OK) status = hn_stream_between(device, stream, first, parts->items[i].end, &out[i].end_ns);
+    out[i].begin_ns += first_ns;
+    out[i].end_ns += first_ns;
     if (status != HONE_OK)
       return HN_FAIL(&session->diag, status, "device %s does not tell the times of the run", device->backend->name);
   }

@@ -33,8 +33,9 @@ static hone_engine *network(hone_device *far) {
   return engine;
 }
 
-static hone_session *profiled(hone_engine *engine, bool no_replay) {
-  const hone_session_options options = {.struct_size = sizeof options, .profile = true, .no_replay = no_replay};
+static hone_session *profiled(hone_engine *engine, bool no_replay, bool marks_only) {
+  const hone_session_options options = {
+      .struct_size = sizeof options, .profile = true, .no_replay = no_replay, .marks_only = marks_only};
   hone_session *session;
   two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
   for (int i = 0; i < RUNS; ++i) two_devices_check_session(session, hone_session_run(session));
@@ -69,7 +70,7 @@ static void test_times(void **state) {
   hone_device *far = two_devices_far(0);
   hone_engine *engine = network(far);
   const hn_plan *plan = engine->schedules->plans[0];
-  hone_session *session = profiled(engine, false);
+  hone_session *session = profiled(engine, false, false);
   hn_arena arena;
   hn_arena_init(&arena, hn_allocator_default());
   const hn_trace trace = trace_of(session, &arena);
@@ -119,13 +120,13 @@ static void test_times(void **state) {
   hone_device_close(far);
 }
 
-/* A device that does not tell, and a session that is not to replay: marks around each step, as ever. */
+/* A device that does not tell, a session that is not to replay, one that is to use marks: marks around each step. */
 static void test_untraced(void **state) {
   (void)state;
-  for (int k = 0; k < 2; ++k) {
-    hone_device *far = two_devices_far(k);
+  for (int k = 0; k < 3; ++k) {
+    hone_device *far = two_devices_far(k == 1);
     hone_engine *engine = network(far);
-    hone_session *session = profiled(engine, k == 0);
+    hone_session *session = profiled(engine, k == 0, k == 2);
     hn_arena arena;
     hn_arena_init(&arena, hn_allocator_default());
     const hn_trace trace = trace_of(session, &arena);

@@ -210,6 +210,8 @@ static hone_status open_unit(hone_driver *driver, int index, const hone_device_o
     status = hn_cuda_fail(unit->host, diag, HONE_DEVICE, "the GPU's context cannot be entered");
   if (status == HONE_OK)
     status = hn_cuda_check(unit, diag, api->cuEventCreate(&unit->epoch, CU_EVENT_DEFAULT), "making an event");
+  if (status == HONE_OK)
+    status = hn_cuda_check(unit, diag, api->cuEventRecord(unit->epoch, NULL), "recording an event");
   if (status == HONE_OK) status = hn_cuda_load_builtins(unit, diag);
   if (status != HONE_OK) {
     close_unit(unit);
