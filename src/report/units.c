@@ -12,10 +12,14 @@ static int64_t depth_of(const hn_plan *plan, const hn_plan_step *step) {
   return x->rank > 0 ? x->dim[x->rank - 1] : 0;
 }
 
+static bool on_host(const hn_plan *plan, const hn_plan_step *step) {
+  return plan->host == 0 || plan->spaces[step->device] == plan->host; /* host 0: there is no other memory */
+}
+
 static const char *why_not(const hn_plan *plan, const hn_plan_step *step) {
   const hone_dtype held = step->in_count && step->in[0] >= 0 ? plan->tensors[step->in[0]].type.dtype : HONE_NONE;
   const int64_t depth = depth_of(plan, step);
-  if (plan->spaces[step->device] == plan->host) return "it runs on the host";
+  if (on_host(plan, step)) return "it runs on the host";
   if (step->tactic->flags & HONE_TACTIC_PLAIN_UNITS)
     return depth == 1 ? "each channel is convolved by itself: there is no matrix"
                       : "its kernel multiplies on plain units";
@@ -29,8 +33,7 @@ bool hn_step_on_matrix_units(const hn_plan *plan, const hn_plan_step *step, cons
   if (step->kind != HN_STEP_CALL || !step->tactic || !hn_profile_is_gemm(hn_step_class(step))) return false;
   const hone_dtype compute = step->tactic->compute;
   const bool narrow = compute != HONE_NONE && compute != HONE_F32 && compute != HONE_F64;
-  if (narrow && plan->spaces[step->device] != plan->host && !(step->tactic->flags & HONE_TACTIC_PLAIN_UNITS))
-    return true;
+  if (narrow && !on_host(plan, step) && !(step->tactic->flags & HONE_TACTIC_PLAIN_UNITS)) return true;
   *out_reason = why_not(plan, step);
   return false;
 }
