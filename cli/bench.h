@@ -84,8 +84,6 @@ int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *
 int bench_measure_turns(bench_stream *s);
 /* Room for one more run. Exit code, after a message. */
 int bench_grow(bench_times *times);
-hone_status bench_copy_inputs(bench_stream *s, hone_session *session);
-hone_status bench_copy_outputs(bench_stream *s, hone_session *session);
 /* The device's part in the run that the session just ended. */
 hone_status bench_read_parts(bench_stream *s, hone_session *session, bench_run *run);
 bool bench_goes_on(const bench_stream *s, double now_ms); /* iterations or duration are not reached yet */

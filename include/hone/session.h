@@ -94,8 +94,8 @@ HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, co
  * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
 /* The same without waiting: what devices of their own were given may still run. Until hone_session_wait() no other
- * function but the three below may be called on the session, and what is bound must stay. Engines with steps on the
- * host wait for these. */
+ * function but this and the three below may be called on the session, and what is bound must stay: runs that are
+ * enqueued one behind another use the same buffers. Engines with steps on the host wait for these. */
 HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
 /* DEVICE: something that was enqueued failed, and the message has the driver's words. The session is of no use then,
  * since neither its outputs nor the device's memory can be trusted: what is called on it later is refused with DEVICE

@@ -20,8 +20,9 @@ typedef struct hn_trace_step {
 /* What a traced device's queue did in a run, in the mean: work + gap - beside = span. */
 typedef struct hn_trace_queue {
   int64_t runs, unknown;     /* 0 runs: no device was traced. unknown: pieces whose step could not be told */
-  double work_ns, gap_ns;    /* kernels and copies; when nothing ran */
-  double beside_ns, span_ns; /* work beside other work; from the first begin to the last end */
+  double work_ns, gap_ns;    /* kernels and copies; when nothing ran inside a replay */
+  double beside_ns, span_ns; /* work beside other work; what copies and replays took */
+  double apart_ns;           /* between copies and replays, which tracing lengthens */
   double to_device_ns, to_host_ns;
 } hn_trace_queue;
 

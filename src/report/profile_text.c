@@ -130,7 +130,9 @@ static double whole_ns(const hn_profile *p) { return p->traced ? p->in->trace->q
 
 static void write_transfers(const hn_profile *p, hn_text *out) {
   if (p->transfers == 0) {
-    hn_text_add(out, "transfers   none: every step works in the host's memory\n");
+    hn_text_printf(out, "transfers   none: %s\n",
+                   p->in->plan->host == 0 ? "every step works in the host's memory"
+                                          : "inputs and outputs lie on the device");
     return;
   }
   hn_text_printf(out, "transfers   H2D %.4f ms (%.1f %%), inference %.1f %%, D2H %.4f ms (%.1f %%), %d %s\n",

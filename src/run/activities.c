@@ -54,6 +54,13 @@ static void add_piece(hn_step_samples *of, const hone_activity *a, int64_t late_
   of->kernel_ns = elapsed_ns;
 }
 
+/* A copy, or a replay's first kernel: the host launched it by itself, and tracing makes that late. */
+static bool launched_apart(const hn_instance *instance, const hn_step_samples *samples, const hone_activity *a) {
+  if (a->step < 0 || a->step >= instance->plan->step_count) return false;
+  return instance->plan->steps[a->step].kind == HN_STEP_COPY ||
+         (instance->steps[a->step].replay && samples[a->step].pieces == 0);
+}
+
 hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
   const hn_plan *plan = session->current->plan;
   hn_step_samples *samples = session->samples[session->current->schedule];
@@ -76,18 +83,18 @@ hone_status hn_profile_activities(hone_session *session, int64_t begin_ns) {
     const int64_t both_ns = (a->end_ns < reach_ns ? a->end_ns : reach_ns) - a->begin_ns;
     const double beside_ns = both_ns > 0 ? (double)both_ns : 0;
     const double elapsed_ns = (double)(a->end_ns - a->begin_ns);
+    const bool apart = launched_apart(session->current, samples, a);
     queue->work_ns += elapsed_ns;
-    queue->gap_ns += gap_ns;
     queue->beside_ns += beside_ns;
+    *(apart ? &queue->apart_ns : &queue->gap_ns) += gap_ns;
     if (a->kind == HONE_ACTIVITY_TO_DEVICE) queue->to_device_ns += elapsed_ns;
     if (a->kind == HONE_ACTIVITY_TO_HOST) queue->to_host_ns += elapsed_ns;
     if (a->end_ns > reach_ns) reach_ns = a->end_ns;
     if (a->step >= 0 && a->step < plan->step_count)
-      add_piece(&samples[a->step], a, late_ns, gap_ns, beside_ns);
+      add_piece(&samples[a->step], a, late_ns, apart ? 0 : gap_ns, beside_ns);
     else
       ++queue->unknown;
   }
-  if (count) queue->span_ns += (double)(reach_ns - items[0].begin_ns);
   ++queue->runs;
   return HONE_OK;
 }

@@ -212,7 +212,8 @@ static hn_trace_queue queue_means(const hn_queue_samples *queue) {
                           .work_ns = queue->work_ns / runs,
                           .gap_ns = queue->gap_ns / runs,
                           .beside_ns = queue->beside_ns / runs,
-                          .span_ns = queue->span_ns / runs,
+                          .span_ns = (queue->work_ns + queue->gap_ns - queue->beside_ns) / runs,
+                          .apart_ns = queue->apart_ns / runs,
                           .to_device_ns = queue->to_device_ns / runs,
                           .to_host_ns = queue->to_host_ns / runs};
 }

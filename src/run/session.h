@@ -78,11 +78,11 @@ typedef struct hn_step_samples {
   double run_ns;            /* the sum of their times, but for what lay beside others */
 } hn_step_samples;
 
-/* Of a traced device's queue, in sum over its runs: work + gaps - what ran beside other work = from the first begin to
- * the last end. */
+/* Of a traced device's queue, in sum over its runs: work + gaps - what ran beside other work is what copies and replays
+ * took. apart: between those, which the host launches one by one, and later than it does without tracing. */
 typedef struct hn_queue_samples {
   int64_t runs, unknown; /* pieces of work whose step could not be told */
-  double work_ns, gap_ns, beside_ns, span_ns;
+  double work_ns, gap_ns, beside_ns, apart_ns;
   double to_device_ns, to_host_ns;
 } hn_queue_samples;
 

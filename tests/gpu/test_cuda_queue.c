@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LAYERS = 24, RUNS = 60, STREAMS = 4 };
+enum { LAYERS = 24, RUNS = 60, STREAMS = 4, BURST = 6 };
 
 static gpu_bed bed;
 
@@ -58,18 +58,19 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Copies, computing, copies by marks: the median of each, untraced. */
+/* Copies, computing, copies by marks: the median of each, untraced, while the queue never waits for the host. */
 static void plain_parts(hone_session *session, double *out_ns) {
   static double times[3][RUNS];
   hone_run_part parts[HONE_MOST_PARTS];
   int count;
   for (int run = 0; run < RUNS; ++run) {
-    gpu_check_session(session, hone_session_run(session));
+    for (int i = 0; i < BURST; ++i) gpu_check_session(session, hone_session_enqueue(session));
+    gpu_check_session(session, hone_session_wait(session));
     gpu_check_session(session, hone_session_parts(session, parts, &count));
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; ++i) {
       assert_int_equal(parts[i].kind, i);
-      assert_true(parts[i].end_ns > parts[i].begin_ns && (i == 0 || parts[i].begin_ns == parts[i - 1].end_ns));
+      assert_true(parts[i].end_ns > parts[i].begin_ns && (i == 0 || fabs(parts[i].begin_ns - parts[i - 1].end_ns) < 1));
       times[i][run] = parts[i].end_ns - parts[i].begin_ns;
     }
   }
@@ -114,8 +115,8 @@ static void test_times(void **state) {
     const double plain_ns = before_ns[0] + before_ns[1] + before_ns[2];
     print_message("%d kernels: %.1f us traced, %.1f by marks untraced, %.1f once more\n", kernels, q->span_ns * 1e-3,
                   plain_ns * 1e-3, (after_ns[0] + after_ns[1] + after_ns[2]) * 1e-3);
-    /* Marks stand before a replay is launched, which takes some 3 us for an empty one, and around copies. */
-    assert_true(fabs(plain_ns - q->span_ns) < 0.05 * q->span_ns + 8e3);
+    /* Marks are passed between copies and replay, which takes a microsecond or two each. */
+    assert_true(fabs(plain_ns - q->span_ns) < 0.05 * q->span_ns + 6e3);
     assert_true(fabs(after_ns[1] - before_ns[1]) < 0.1 * before_ns[1] + 2e3); /* it is as fast as before */
   }
   hn_arena_deinit(&arena);
