@@ -211,6 +211,30 @@ static void test_done(void **state) {
   hone_device_close(far);
 }
 
+/* The host's memory alone: a run is done when it returns, nothing is queued, and there are no parts to tell. */
+static void test_host(void **state) {
+  (void)state;
+  hone_device *cpu;
+  two_devices_check(hone_device_open(two_devices_context, "cpu", 0, NULL, &cpu));
+  hone_engine *engine = network(cpu);
+  hone_session *session;
+  hone_run_part parts[HONE_MOST_PARTS];
+  int calls = 0, event, part_count = -1;
+  const hone_session_options options = {.struct_size = sizeof options, .parts = true};
+  two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
+  two_devices_check_session(session, hone_session_enqueue(session));
+  two_devices_check_session(session, hone_session_on_done(session, count, &calls));
+  assert_int_equal(calls, 1);
+  two_devices_check_session(session, hone_session_wait(session));
+  two_devices_check_session(session, hone_session_parts(session, parts, &part_count));
+  assert_int_equal(part_count, 0);
+  assert_int_equal(hone_session_record_event(session, &event), HONE_UNSUPPORTED);
+  assert_non_null(strstr(hone_session_message(session, 0, NULL), "no device of the engine has a queue"));
+  hone_session_destroy(session);
+  hone_engine_release(engine);
+  hone_device_close(cpu);
+}
+
 /* A kernel that traps ends the session with the device's words; another session of the engine is none the worse. */
 static void test_trap(void **state) {
   (void)state;
@@ -248,6 +272,6 @@ static void test_trap(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_untraced),
                                      cmocka_unit_test(test_parts), cmocka_unit_test(test_done),
-                                     cmocka_unit_test(test_trap)};
+                                     cmocka_unit_test(test_host),  cmocka_unit_test(test_trap)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }
