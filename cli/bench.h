@@ -7,10 +7,19 @@
 #include <pthread.h>
 
 enum { BENCH_PERCENTILES = 16, BENCH_MAX_STREAMS = 256 };
-/* One request. All start times count from when the streams began together. */
+/* One request. All start times count from when the streams began together. On a device with memory of its own the three
+ * parts are its queue's, by its clock; elsewhere in and out are copies of the host's, with --includeDataTransfers. */
 typedef struct bench_run {
-  double start_ms, in_ms, compute_ms, out_ms; /* in and out: copies, with --includeDataTransfers */
+  double start_ms, latency_ms; /* on the host, until the outputs are there */
+  double in_ms, compute_ms, out_ms;
+  double hidden_ms; /* of the copies, beside the computing of the request before or after it */
 } bench_run;
+
+/* When a run's parts were in the device's queue, by its clock. */
+typedef struct bench_parts {
+  int count;
+  hone_run_part items[HONE_MOST_PARTS];
+} bench_parts;
 
 typedef struct bench_times {
   int64_t count, capacity;
@@ -28,6 +37,9 @@ typedef struct bench_stream {
   hone_device *device; /* NULL: the tool's */
   hone_engine *engine; /* NULL: the model's */
   hone_session *session;
+  hone_session *second;   /* takes turns with the first: one copies while the other computes; NULL: no turns */
+  bool queued;            /* the device has a queue, whose parts are told */
+  bench_parts before;     /* of the request before this one */
   cli_trace_group *trace; /* NULL without --trace */
   hone_tensor *host;      /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
   int in_count, out_count;
@@ -68,6 +80,14 @@ int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session);
 int bench_print_version(cli_tool *cli);                                                   /* --getPlanVersionOnly */
 int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *session); /* --dumpRawBindingsToFile */
 
-static inline double bench_latency_ms(const bench_run *run) { return run->in_ms + run->compute_ms + run->out_ms; }
+/* Requests one after another, or with two sessions in turns (bench_turns.c). Exit code. */
+int bench_measure_turns(bench_stream *s);
+/* Room for one more run. Exit code, after a message. */
+int bench_grow(bench_times *times);
+/* The device's part in the run that the session just ended. */
+hone_status bench_read_parts(bench_stream *s, hone_session *session, bench_run *run);
+bool bench_goes_on(const bench_stream *s, double now_ms); /* iterations or duration are not reached yet */
+
+static inline double bench_latency_ms(const bench_run *run) { return run->latency_ms; }
 
 #endif

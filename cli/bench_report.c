@@ -106,15 +106,29 @@ static void print_streams(const bench *b, int threads, const char *cpus, bool js
   if (json) printf("]");
 }
 
+/* Of all copies, how much lay beside another request's computing. */
+static double hidden_percent(const bench_times *times) {
+  double copies_ms = 0, hidden_ms = 0;
+  for (int64_t i = 0; i < times->count; ++i) {
+    copies_ms += times->runs[i].in_ms + times->runs[i].out_ms;
+    hidden_ms += times->runs[i].hidden_ms;
+  }
+  return copies_ms > 0 ? 100 * hidden_ms / copies_ms : 0;
+}
+
+static bool has_copies(const bench *b) { return b->streams[0].host || b->streams[0].queued; }
+
 static void print_transfers(const bench *b) {
   moments m;
-  if (!b->streams[0].host) {
-    printf("Enqueue Time, H2D Latency, D2H Latency: none; a device's own transfers are part of the compute time\n");
+  if (!has_copies(b)) {
+    printf("Enqueue Time, H2D Latency, D2H Latency: none; every step works in the host's memory\n");
     return;
   }
-  printf("Enqueue Time: none; a device's own transfers are part of the compute time\n");
   if (moments_of(&b->all, &b->all, in_of, &m)) print_line("H2D Latency", &b->all, &m);
   if (moments_of(&b->all, &b->all, out_of, &m)) print_line("D2H Latency", &b->all, &m);
+  if (b->streams[0].second)
+    printf("Two sessions in turns: %.1f %% of the copies' time lies beside another request's computing\n",
+           hidden_percent(&b->all));
 }
 
 static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
@@ -124,8 +138,9 @@ static void print_json(const bench *b, int threads, const char *cpus, const mome
          (long long)times->count, qps_of(times), 100 * latency->deviation / latency->mean);
   print_moments_json("latency", times, latency);
   print_moments_json("compute", times, compute);
-  if (b->streams[0].host && moments_of(times, times, in_of, &m)) print_moments_json("h2d", times, &m);
-  if (b->streams[0].host && moments_of(times, times, out_of, &m)) print_moments_json("d2h", times, &m);
+  if (has_copies(b) && moments_of(times, times, in_of, &m)) print_moments_json("h2d", times, &m);
+  if (has_copies(b) && moments_of(times, times, out_of, &m)) print_moments_json("d2h", times, &m);
+  if (b->streams[0].second) printf(", \"copies_hidden_percent\": %.4g", hidden_percent(times));
   print_streams(b, threads, cpus, true);
   printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, compute->sum * 1e-3);
 }
@@ -147,7 +162,7 @@ void bench_print_block(const bench *b, cli_load *load) {
   } else {
     printf("=== Performance summary ===\nThroughput: %g qps\n", qps_of(times));
     print_line("Latency", times, &latency);
-    print_line("Compute Time", times, &compute);
+    print_line(b->streams[0].queued ? "GPU Compute Time" : "Compute Time", times, &compute);
     print_transfers(b);
     print_streams(b, facts.threads, cpus, false);
     printf("Streams: %d, threads of each: %d, %s CPUs %s\n", b->stream_count, facts.threads,

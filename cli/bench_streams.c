@@ -15,14 +15,17 @@ static void sleep_ms(double ms) {
   nanosleep(&span, NULL); /* an interrupt ends it, which the loop then sees */
 }
 
-static bool grow(bench_times *times) {
-  if (times->count < times->capacity) return true;
+int bench_grow(bench_times *times) {
+  if (times->count < times->capacity) return CLI_EXIT_OK;
   const int64_t capacity = times->capacity ? times->capacity * 2 : 1024;
   bench_run *runs = realloc(times->runs, (size_t)capacity * sizeof *runs);
-  if (!runs) return false;
+  if (!runs) {
+    cli_error("out of memory for %lld runs", (long long)times->count);
+    return CLI_EXIT_NO_MEMORY;
+  }
   times->runs = runs;
   times->capacity = capacity;
-  return true;
+  return CLI_EXIT_OK;
 }
 
 static hone_engine *engine_of(const bench_stream *s) { return s->engine ? s->engine : s->of->model->engine; }
@@ -56,6 +59,26 @@ static int open_host_tensors(bench_stream *s) {
   return CLI_EXIT_OK;
 }
 
+/* Copies go through the device's queue: all ports lie in the host's memory and the device's is its own. */
+static bool takes_turns(const bench_stream *s) {
+  const int in_count = hone_engine_input_count(engine_of(s)), out_count = hone_engine_output_count(engine_of(s));
+  if (!s->queued || !cli_has(s->of->cli, "includeDataTransfers")) return false;
+  for (int i = 0; i < in_count + out_count; ++i) {
+    hone_port_info port;
+    const hone_status status = i < in_count ? hone_engine_input(engine_of(s), i, &port)
+                                            : hone_engine_output(engine_of(s), i - in_count, &port);
+    if (status != HONE_OK || port.on_device) return false;
+  }
+  return true;
+}
+
+static int open_second(bench_stream *s) {
+  cli_tool *cli = s->of->cli;
+  const hone_status status = cli_open_traced_session(cli, engine_of(s), NULL, &s->second);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  return cli_fill_inputs(cli, s->of->model, s->second);
+}
+
 static int open_stream(bench_stream *s) {
   bench *b = s->of;
   cli_tool *cli = b->cli;
@@ -64,6 +87,7 @@ static int open_stream(bench_stream *s) {
   cli_device_options_of(&b->cpus, s->number, &s->options);
   hone_facts facts;
   hone_device_facts(cli->device, &facts);
+  s->queued = !facts.host_memory;
   if (s->number > 0 && facts.host_memory) { /* a GPU has no pool: its sessions have streams of their own there */
     status = hone_device_open(cli->context, hone_device_kind(cli->device), 0, &s->options.options, &s->device);
     if (status == HONE_OK) status = hone_engine_share(b->model->engine, &s->device, 1, &s->engine, diag);
@@ -73,8 +97,12 @@ static int open_stream(bench_stream *s) {
   const bool quiet = cli->quiet;
   if (s->number > 0) cli->quiet = true; /* the inputs are the first stream's */
   int code = cli_fill_inputs(cli, b->model, s->session);
+  cli->quiet = true;
+  if (code == CLI_EXIT_OK && takes_turns(s))
+    code = open_second(s);
+  else if (code == CLI_EXIT_OK && cli_has(cli, "includeDataTransfers"))
+    code = open_host_tensors(s);
   cli->quiet = quiet;
-  if (code == CLI_EXIT_OK && cli_has(cli, "includeDataTransfers")) code = open_host_tensors(s);
   return code;
 }
 
@@ -107,6 +135,7 @@ void bench_close(bench *b) {
     bench_stream *s = &b->streams[i];
     for (int t = 0; s->host && t < s->in_count + s->out_count; ++t) hone_tensor_free(b->cli->context, &s->host[t]);
     free(s->host);
+    hone_session_destroy(s->second);
     hone_session_destroy(s->session);
     hone_engine_release(s->engine);
     hone_device_close(s->device);
@@ -151,27 +180,35 @@ static hone_status run_once(bench_stream *s, bench_run *run, double *now_ms) {
     status = copy_outputs(s);
     *now_ms = cli_now_ms();
   }
-  *run = (bench_run){start_ms - s->of->begin_ms, in_ms - start_ms, ran_ms - in_ms, *now_ms - ran_ms};
-  return status;
+  *run = (bench_run){.start_ms = start_ms - s->of->begin_ms,
+                     .latency_ms = *now_ms - start_ms,
+                     .in_ms = in_ms - start_ms,
+                     .compute_ms = ran_ms - in_ms,
+                     .out_ms = *now_ms - ran_ms};
+  return status == HONE_OK && s->queued && !s->host ? bench_read_parts(s, s->session, run) : status;
+}
+
+bool bench_goes_on(const bench_stream *s, double now_ms) {
+  const cli_tool *cli = s->of->cli;
+  return s->times.count < cli_int(cli, "iterations", 10) ||
+         now_ms < s->of->begin_ms + 1e3 * cli_real(cli, "duration", 3);
 }
 
 /* Until both the iterations and the duration are reached. */
 static int measure(bench_stream *s) {
   cli_tool *cli = s->of->cli;
-  const int64_t least = cli_int(cli, "iterations", 10);
-  const double end_ms = s->of->begin_ms + 1e3 * cli_real(cli, "duration", 3), idle_ms = cli_real(cli, "idleTime", 0);
+  const double idle_ms = cli_real(cli, "idleTime", 0);
   double now_ms = cli_now_ms();
-  while (s->times.count < least || now_ms < end_ms) {
-    if (!grow(&s->times)) {
-      cli_error("out of memory for %lld runs", (long long)s->times.count);
-      return CLI_EXIT_NO_MEMORY;
-    }
+  if (s->second) return bench_measure_turns(s);
+  while (bench_goes_on(s, now_ms)) {
+    const int code = bench_grow(&s->times);
+    if (code != CLI_EXIT_OK) return code;
     const hone_status status = run_once(s, &s->times.runs[s->times.count], &now_ms);
     if (status != HONE_OK) return cli_fail_session(cli, s->session, status);
     ++s->times.count;
     s->times.wall_ms = now_ms - s->of->begin_ms;
     if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
-    if (idle_ms > 0) {
+    if (s->queued || idle_ms > 0) {
       sleep_ms(idle_ms);
       now_ms = cli_now_ms();
     }

@@ -300,6 +300,7 @@ int cli_compare_doubles(const void *a, const void *b); /* for qsort: the least f
 
 /* ---- what to do next, said when the command is done (next.c) ---- */
 /* "hone profile %s": the path is quoted for a shell where it must be. The last one said counts. */
+void cli_quote(const char *path, char *out, size_t room); /* as a shell takes it for one word */
 void cli_next(cli_tool *cli, const char *command, const char *path);
 void cli_next_print(const cli_tool *cli);
 void cli_report_options(const cli_tool *cli, hone_report_options *out);

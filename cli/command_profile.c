@@ -12,6 +12,10 @@ const cli_option cli_profile_options[] = {
     {"cold", CLI_FLAG, .doc = "empty the caches before each run, as after a pause; main memory is the roof then"},
     {"warm", CLI_FLAG, .doc = "run after run, the default"},
     {"csv", CLI_FLAG, .doc = "the rows alone, as CSV"},
+    {"nsys", CLI_FLAG,
+     .doc = "print the command line that records this engine with Nsight Systems, layers by their names"},
+    {"ncu", CLI_FLAG,
+     .doc = "print the one that has Nsight Compute measure its kernels, the tensor cores' counters among them"},
     {"top", CLI_INT, "K", .doc = "rows of the list of candidates; default 5", .low = 1, .high = 1000},
     {0},
 };
@@ -59,8 +63,10 @@ typedef struct profiler {
   unsigned char *evicted; /* read and written between runs when they are to be cold; NULL: warm */
   size_t evicted_bytes;
   cli_load load;
-  double plain_ms[PLAIN_RUNS]; /* the latest runs without profiling */
-  int64_t plain_count;
+  double plain_ms[PLAIN_RUNS];  /* the latest runs without profiling, */
+  double device_ns[PLAIN_RUNS]; /* and what a device's queue had of them */
+  int64_t plain_count, burst_count;
+  bool queued; /* a device has a queue of its own, which is traced where it can be */
 } profiler;
 
 /* Twice the last cache; where that is shared by a whole server, as much as one should take. */
@@ -82,6 +88,26 @@ static void evict(const profiler *p) {
   for (size_t at = 0; bytes && at < p->evicted_bytes; at += LINE) bytes[at] = (unsigned char)(bytes[at] + 1);
 }
 
+/* The device's part of a run without profiling: of the last of several that are queued one behind another, so that the
+ * queue never waits for the host's launches. */
+static int add_bursts(cli_tool *cli, profiler *p) {
+  enum { BURSTS = 24, RUNS = 6 };
+  for (int b = 0; p->queued && b < BURSTS; ++b) {
+    hone_run_part parts[HONE_MOST_PARTS];
+    int count = 0;
+    hone_status status = HONE_OK;
+    for (int run = 0; run < RUNS && status == HONE_OK; ++run) status = hone_session_enqueue(p->session);
+    if (status == HONE_OK) status = hone_session_wait(p->session);
+    if (status == HONE_OK) status = hone_session_parts(p->session, parts, &count);
+    if (status != HONE_OK) return cli_fail_session(cli, p->session, status);
+    double device_ns = 0;
+    for (int i = 0; i < count; ++i) device_ns += parts[i].end_ns - parts[i].begin_ns;
+    p->device_ns[p->burst_count++ % PLAIN_RUNS] = device_ns;
+    if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
+  }
+  return CLI_EXIT_OK;
+}
+
 /* Runs for at least so long and so many times; profiled: the session records its steps. */
 static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_runs, bool profiled) {
   double spent_ms = 0;
@@ -92,10 +118,8 @@ static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_ru
     if (status != HONE_OK) return cli_fail_session(cli, p->session, status);
     const double run_ms = cli_now_ms() - start_ms;
     spent_ms += run_ms;
-    if (profiled)
-      cli_load_add(&p->load, run_ms);
-    else
-      p->plain_ms[p->plain_count++ % PLAIN_RUNS] = run_ms;
+    if (profiled == !p->queued) cli_load_add(&p->load, run_ms); /* records of a queue are waited for as they come */
+    if (!profiled) p->plain_ms[p->plain_count++ % PLAIN_RUNS] = run_ms;
     if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
   }
   return CLI_EXIT_OK;
@@ -106,20 +130,23 @@ static int run_for(cli_tool *cli, profiler *p, double least_ms, int64_t least_ru
 static int measure(cli_tool *cli, profiler *p) {
   const double most_ms = 1e3 * cli_real(cli, "duration", 1);
   const int64_t runs = cli_int(cli, "runs", 10);
+  if (p->queued) cli_load_begin(&p->load);
   int code = run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
+  if (code == CLI_EXIT_OK) code = add_bursts(cli, p);
   if (code != CLI_EXIT_OK) return code;
   hone_session_set_profile(p->session, true);
-  cli_load_begin(&p->load);
+  if (!p->queued) cli_load_begin(&p->load);
   code = run_for(cli, p, most_ms, runs, true);
   if (code != CLI_EXIT_OK) return code;
   hone_session_set_profile(p->session, false);
-  return run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
+  code = run_for(cli, p, most_ms / 4, (runs + 1) / 2, false);
+  return code == CLI_EXIT_OK ? add_bursts(cli, p) : code;
 }
 
-static double plain_median_ns(profiler *p) {
-  const size_t count = (size_t)(p->plain_count < PLAIN_RUNS ? p->plain_count : PLAIN_RUNS);
-  qsort(p->plain_ms, count, sizeof p->plain_ms[0], cli_compare_doubles);
-  return count ? 1e6 * p->plain_ms[count / 2] : 0;
+static double median(double *values, int64_t added) {
+  const size_t count = (size_t)(added < PLAIN_RUNS ? added : PLAIN_RUNS);
+  qsort(values, count, sizeof *values, cli_compare_doubles);
+  return count ? values[count / 2] : 0;
 }
 
 static int read_by(const cli_tool *cli, hone_profile_by *out) {
@@ -144,6 +171,9 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   if (code != CLI_EXIT_OK) return code;
   hone_status status = cli_open_traced_session(cli, model->engine, cli_trace_group_at(&p->trace, 0), &p->session);
   if (status != HONE_OK) return cli_fail(cli, status);
+  hone_facts facts;
+  hone_device_facts(cli->device, &facts);
+  p->queued = !facts.host_memory;
   code = cli_measure_device(cli); /* the roofs that layers are held against */
   if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, p->session);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, p->session, cli_real(cli, "warmUp", 200), 1, NULL);
@@ -153,7 +183,8 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   options.top = (int)cli_int(cli, "top", 5);
   options.csv = cli_has(cli, "csv");
   options.cold = cli_has(cli, "cold");
-  options.unprofiled_ns = plain_median_ns(p);
+  options.unprofiled_ns = 1e6 * median(p->plain_ms, p->plain_count);
+  options.unprofiled_device_ns = median(p->device_ns, p->burst_count);
   status = hone_report_profile(p->session, &options, cli_write_file, stdout, diag);
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
@@ -165,11 +196,39 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   return cli_trace_write(&p->trace);
 }
 
+/* The vendor's profilers run the tool themselves. Steps are launched one by one there, each in a range of its name: a
+ * replayed graph has none. Nsight Compute leaves clocks alone and measures one run. */
+static int print_command(const cli_tool *cli) {
+  static const char nsys[] = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node --force-overwrite=true -o %s.nsys";
+  static const char ncu[] =
+      "ncu --nvtx --print-nvtx-rename kernel --clock-control none --graph-profiling node --force-overwrite -o %s.ncu"
+      " --metrics gpu__time_duration.sum,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,"
+      "sm__inst_executed_pipe_tensor_op_hmma.sum,sm__inst_executed_pipe_tensor_op_gmma.sum,"
+      "sm__inst_executed_pipe_tensor_op_imma.sum,dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct";
+  const char *path = cli_text(cli, "model"), *name = strrchr(path, '/');
+  const char *device = cli_text(cli, "device");
+  char word[4352], base[256], output[1100];
+  (void)snprintf(base, sizeof base, "%.200s", name ? name + 1 : path);
+  if (strrchr(base, '.') > base) *strrchr(base, '.') = 0;
+  cli_quote(base, output, sizeof output);
+  cli_quote(path, word, sizeof word);
+  printf(cli_has(cli, "nsys") ? nsys : ncu, output);
+  printf(" hone %s %s --device %s --no-replay", cli_has(cli, "nsys") ? "profile" : "run", word,
+         device ? device : "gpu");
+  printf("%s", cli_has(cli, "nsys") ? " --runs 20 --duration 0 --warmUp 50\n" : "\n");
+  return CLI_EXIT_OK;
+}
+
 int cli_command_profile(cli_tool *cli) {
   static cli_model model;
   static profiler p; /* large for a stack */
   if (cli_has(cli, "cold") && cli_has(cli, "warm")) return cli_usage_error(cli, "--cold and --warm: only one can be");
   if (cli_has(cli, "csv") && cli_has(cli, "json")) return cli_usage_error(cli, "--csv and --json: only one can be");
+  if (cli_has(cli, "nsys") && cli_has(cli, "ncu")) return cli_usage_error(cli, "--nsys and --ncu: only one can be");
+  if (cli_has(cli, "nsys") || cli_has(cli, "ncu")) {
+    if (!cli_text(cli, "model")) return cli_usage_error(cli, "--nsys and --ncu need the model or engine");
+    return print_command(cli);
+  }
   int code = cli_html_check(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
   if (code == CLI_EXIT_OK) code = profile(cli, &model, &p);

@@ -4,8 +4,7 @@
 #include "cli.h"
 #include <string.h>
 
-/* As a shell takes it for one word. */
-static void quote(const char *path, char *out, size_t room) {
+void cli_quote(const char *path, char *out, size_t room) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
   size_t used = 0;
   if (*path && !path[strspn(path, plain)]) {
@@ -27,7 +26,7 @@ static void quote(const char *path, char *out, size_t room) {
 
 void cli_next(cli_tool *cli, const char *command, const char *path) {
   char word[4352];
-  quote(path, word, sizeof word);
+  cli_quote(path, word, sizeof word);
   const char *at = strstr(command, "%s");
   if (at)
     (void)snprintf(cli->next, sizeof cli->next, "%.*s%s%s", (int)(at - command), command, word, at + 2);

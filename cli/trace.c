@@ -105,7 +105,13 @@ void cli_trace_phase(cli_trace_group *group, const char *name, int64_t begin_ns)
 
 hone_status cli_open_traced_session(cli_tool *cli, hone_engine *engine, cli_trace_group *group, hone_session **out) {
   hone_session_options options;
+  hone_facts facts;
   cli_session_options_read(cli, &options);
+  hone_device_facts(cli->device, &facts);
+  options.parts = !facts.host_memory && cli_takes(cli->command, "warmUp");
+  /* Of several sessions only one could be traced. */
+  options.marks_only =
+      strcmp(cli->command->name, "diff") == 0 || (cli_takes(cli->command, "streams") && cli_int(cli, "streams", 1) > 1);
   if (group) {
     options.on_span = cli_trace_span;
     options.on_span_user = group;

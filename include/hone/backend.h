@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 4
+#define HONE_BACKEND_API 5
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
@@ -62,6 +62,21 @@ typedef struct hone_slice {
   size_t offset, bytes;
 } hone_slice;
 
+/* A piece of work that a queue did, as the device's tracing tells. */
+typedef enum hone_activity_kind {
+  HONE_ACTIVITY_KERNEL,
+  HONE_ACTIVITY_TO_DEVICE, /* a copy out of the host's memory, */
+  HONE_ACTIVITY_TO_HOST,   /* into it, */
+  HONE_ACTIVITY_ON_DEVICE, /* within the device's, or bytes that were set */
+  HONE_ACTIVITY_KIND_COUNT
+} hone_activity_kind;
+typedef struct hone_activity {
+  hone_activity_kind kind;
+  int step;                 /* that the work was tagged with; -1: it cannot be told */
+  const char *name;         /* of a kernel, for as long as the process runs; else NULL */
+  int64_t begin_ns, end_ns; /* on CLOCK_MONOTONIC, as near as the device's clock can be told from it */
+} hone_activity;
+
 /* Every function may be called from any thread; a stream is used by one thread at a time. `out` pointers are NULL
  * after a failure. Optional entries are NULL: record..forget all or none.
  * A stream does what it is given in that order, perhaps later: copy and launch may return before anything happened, and
@@ -87,6 +102,7 @@ typedef struct hone_backend {
   hone_status (*copy)(hone_stream *stream, hone_slice to, hone_slice from);
   hone_status (*mark)(hone_stream *stream, int slot);
   hone_status (*wait)(hone_stream *stream);
+  /* from -1: a point that all streams of the unit share, when one of them was opened last. */
   hone_status (*between)(hone_stream *stream, int from, int to, double *out_elapsed_ns);
 
   hone_status (*record)(hone_stream *stream);
@@ -99,6 +115,29 @@ typedef struct hone_backend {
   hone_status (*measure)(hone_unit *unit); /* optional: fills the roofs of the unit's facts */
   /* Optional: a stream over one of the caller's, as the driver knows it; drop leaves that alone. */
   hone_status (*adopt)(hone_unit *unit, void *native, int mark_count, hone_stream **out);
+
+  /* Optional, the three together: each kernel and copy of a stream, also inside a replay, by the vendor's tracing.
+   * trace turns it on (it may allocate) and off; where it cannot be had, because a library is not there or someone else
+   * traces, it adds a message and returns UNSUPPORTED. What was recorded before should be recorded again, so that it is
+   * traced. tag: what the stream is given from now on belongs to that step; replays keep the tags they were recorded
+   * with. activities: after wait, what the stream did since the last call, by begin; borrowed until the next one. */
+  hone_status (*trace)(hone_stream *stream, bool on, hone_diagnostics *diagnostics);
+  hone_status (*tag)(hone_stream *stream, int step);
+  hone_status (*activities)(hone_stream *stream, const hone_activity **out, int *out_count);
+
+  /* Optional: once all that the stream was given is done, the function is called, by a thread of the driver's, and must
+   * not call the driver; what comes next waits for it. */
+  hone_status (*call)(hone_stream *stream, void (*function)(void *user), void *user);
+  /* Optional, both or none: events of the caller's, as the driver knows them. follow: what comes next waits for the
+   * event; signal: the event is reached once all that the stream was given is done. */
+  hone_status (*follow)(hone_stream *stream, void *native_event);
+  hone_status (*signal)(hone_stream *stream, void *native_event);
+  /* Optional: what the caller's thread gives to queues until the matching call with NULL belongs to something of this
+   * name, for the vendor's profilers; next to nothing where none listens. */
+  void (*range)(const char *name);
+  /* Optional: why the stream's last failed call failed, in the driver's words, which live as long as it; NULL: it did
+   * not fail. */
+  const char *(*reason)(const hone_stream *stream);
 } hone_backend;
 
 #ifdef __cplusplus

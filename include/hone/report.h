@@ -35,6 +35,8 @@ typedef struct hone_report_options {
   bool cold;          /* profile: nothing was left in caches before a run; layers are held against main memory */
   double
       unprofiled_ns; /* profile: the median of runs without profiling, which its overhead is told from; 0: not told */
+  double unprofiled_device_ns; /* profile: the same of a device's part in such runs (hone_session_parts), which the sum
+                                * of a traced run is held against; 0: not told */
 } hone_report_options;
 
 /* The layer profile of a session that ran with profiling on: layer, type, median time, % of total, what bounds it and

@@ -55,6 +55,12 @@ typedef struct hone_session_options {
   /* A stream of the first device with memory of its own, as its driver knows it (CUstream, cudaStream_t): runs go into
    * it, after what the caller put there. Borrowed. NULL: the session's own. */
   void *native_stream;
+  /* Marks in the queue of the first device with memory of its own, where a run's copies end and its computing begins:
+   * for hone_session_parts(), at some microseconds a run. Engines that run in the host's memory alone have none. */
+  bool parts;
+  /* Profile by marks around steps that are launched one by one, also where the device can tell of each kernel of a
+   * replayed run: one session of a process at a time can have that, and what is compared must be measured alike. */
+  bool marks_only;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,
@@ -88,9 +94,40 @@ HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, co
  * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);
 /* The same without waiting: what devices of their own were given may still run. Until hone_session_wait() no other
- * function may be called on the session, and what is bound must stay. Engines with steps on the host wait for these. */
+ * function but this and the three below may be called on the session, and what is bound must stay: runs that are
+ * enqueued one behind another use the same buffers. Engines with steps on the host wait for these. */
 HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
+/* DEVICE: something that was enqueued failed, and the message has the driver's words. The session is of no use then,
+ * since neither its outputs nor the device's memory can be trusted: what is called on it later is refused with DEVICE
+ * and that message, and it can only be destroyed. */
 HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
+/* Calls done(user) once all that the session was given so far is done: by a thread of the driver's, or here, where no
+ * device has memory of its own. It must not call the driver or the session, and be quick: the queue waits for it. After
+ * a failure of the device it may not be called; hone_session_wait() tells. UNSUPPORTED: the device has no such calls.
+ */
+HONE_API HONE_CHECKED hone_status hone_session_on_done(hone_session *session, void (*done)(void *user), void *user);
+/* Events of the caller's, of the first device with memory of its own, as its driver knows them (CUevent, cudaEvent_t):
+ * what is enqueued next waits for the event; the event is recorded behind all that was enqueued so far. UNSUPPORTED:
+ * there is no such device, or it knows no events. */
+HONE_API HONE_CHECKED hone_status hone_session_wait_event(hone_session *session, void *native_event);
+HONE_API HONE_CHECKED hone_status hone_session_record_event(hone_session *session, void *native_event);
+/* What a device of its own did of the latest run, in the order of its queue. Times are the device's, in nanoseconds
+ * from a point that all sessions on it share (the last time one was created there), so that runs side by side can be
+ * told. */
+typedef enum hone_part_kind {
+  HONE_PART_TO_DEVICE,
+  HONE_PART_COMPUTE,
+  HONE_PART_TO_HOST,
+  HONE_PART_COUNT
+} hone_part_kind;
+typedef struct hone_run_part {
+  hone_part_kind kind;
+  double begin_ns, end_ns;
+} hone_run_part;
+#define HONE_MOST_PARTS 32 /* of a run; what is beyond is counted to the last one */
+/* After a run that was waited for, of a session with option `parts`. out: room for HONE_MOST_PARTS. *out_count is 0
+ * where no device has memory of its own. INVALID: the option was not set, or nothing ran. */
+HONE_API HONE_CHECKED hone_status hone_session_parts(hone_session *session, hone_run_part *out, int *out_count);
 /* A view of an output (or input) after a run; valid until the next run or shape change. Of an output on a device it is
  * a copy in the host's memory, plain, as the model has it; inputs there have none (INVALID). */
 HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor);

@@ -191,8 +191,10 @@ hone_status hn_stream_mark(hone_device *device, hone_stream *stream, int slot) {
 
 hone_status hn_stream_wait(hone_device *device, hone_stream *stream, hone_diagnostics *diag) {
   const hone_status status = device->backend->wait(stream);
-  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s failed while running", device->backend->name);
-  return HONE_OK;
+  if (status == HONE_OK) return HONE_OK;
+  const char *reason = device->backend->reason ? device->backend->reason(stream) : NULL;
+  return HN_FAIL(diag, status, "device %s failed while running%s%s", device->backend->name, reason ? ": " : "",
+                 reason ? reason : "");
 }
 
 hone_status hn_stream_between(hone_device *device, hone_stream *stream, int from, int to, double *out_elapsed_ns) {
@@ -227,6 +229,46 @@ hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hon
 
 void hn_replay_forget(hone_device *device, hone_replay *replay) {
   if (replay) device->backend->forget(replay);
+}
+
+hone_status hn_stream_trace(hone_device *device, hone_stream *stream, bool on, hone_diagnostics *diag) {
+  if (device->backend->trace) return device->backend->trace(stream, on, diag);
+  return HN_FAIL(diag, HONE_UNSUPPORTED, "device %s does not tell what its queues do", device->backend->name);
+}
+
+hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step) {
+  return device->backend->tag(stream, step);
+}
+
+hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
+                                 hone_diagnostics *diag) {
+  const hone_status status = device->backend->activities(stream, out, out_count);
+  if (status != HONE_OK) return HN_FAIL(diag, status, "device %s does not tell what it did", device->backend->name);
+  return HONE_OK;
+}
+
+static hone_status has_no(hone_device *device, const char *what, hone_diagnostics *diag) {
+  return HN_FAIL(diag, HONE_UNSUPPORTED, "device %s has no %s", device->backend->name, what);
+}
+
+hone_status hn_stream_call(hone_device *device, hone_stream *stream, void (*function)(void *user), void *user,
+                           hone_diagnostics *diag) {
+  if (!device->backend->call) return has_no(device, "calls behind what it was given", diag);
+  const hone_status status = device->backend->call(stream, function, user);
+  return status == HONE_OK ? status : HN_FAIL(diag, status, "device %s takes no call", device->backend->name);
+}
+
+hone_status hn_stream_follow(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag) {
+  if (!device->backend->follow) return has_no(device, "events", diag);
+  const hone_status status = device->backend->follow(stream, native_event);
+  return status == HONE_OK ? status
+                           : HN_FAIL(diag, status, "device %s cannot wait for the event", device->backend->name);
+}
+
+hone_status hn_stream_signal(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag) {
+  if (!device->backend->signal) return has_no(device, "events", diag);
+  const hone_status status = device->backend->signal(stream, native_event);
+  return status == HONE_OK ? status : HN_FAIL(diag, status, "device %s cannot record the event", device->backend->name);
 }
 
 void hn_stream_stops(hone_device *device, hone_stream *stream, hn_stop *stop) {

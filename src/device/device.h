@@ -84,6 +84,23 @@ hone_status hn_stream_keep(hone_device *device, hone_stream *stream, hone_replay
 hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hone_replay *replay);
 void hn_replay_forget(hone_device *device, hone_replay *replay); /* NULL is fine */
 
+/* Each kernel and copy of a stream, by the device's own tracing; hone/backend.h says more. UNSUPPORTED, with a message:
+ * the device has none, or none now. */
+hone_status hn_stream_trace(hone_device *device, hone_stream *stream, bool on, hone_diagnostics *diag);
+hone_status hn_stream_tag(hone_device *device, hone_stream *stream, int step);
+hone_status hn_stream_activities(hone_device *device, hone_stream *stream, const hone_activity **out, int *out_count,
+                                 hone_diagnostics *diag);
+
+/* A name for what the device is given until the call with NULL; for the vendor's profilers. */
+static inline void hn_device_range(const hone_device *device, const char *name) {
+  if (device->backend->range) device->backend->range(name);
+}
+/* What hone/backend.h says of call, follow and signal. UNSUPPORTED: the device has no such entry. */
+hone_status hn_stream_call(hone_device *device, hone_stream *stream, void (*function)(void *user), void *user,
+                           hone_diagnostics *diag);
+hone_status hn_stream_follow(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag);
+hone_status hn_stream_signal(hone_device *device, hone_stream *stream, void *native_event, hone_diagnostics *diag);
+
 /* Copies between addresses; host tells which of them are the host's. */
 typedef struct hn_place_at {
   void *data; /* host or device address */

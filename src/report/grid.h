@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include <hone/report.h>
 
-enum { HN_GRID_COLUMNS = 16, HN_GRID_WIDTH = 120 /* where nothing is said about it */ };
+enum { HN_GRID_COLUMNS = 18, HN_GRID_WIDTH = 120 /* where nothing is said about it */ };
 
 typedef struct hn_grid {
   hn_arena *arena;

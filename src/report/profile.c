@@ -88,6 +88,8 @@ static bool make_row(hn_profile *p, const hn_trace_step *times) {
   p->floor_ns += row->bound.floor_ns;
   if (hn_step_is_reference(step)) p->reference_ns += row->median_ns;
   if (hn_profile_is_gemm(hn_profile_class(row))) p->gemm_ns += row->median_ns;
+  row->matrix_units = hn_step_on_matrix_units(p->in->plan, step, &row->plain_reason);
+  if (row->matrix_units) p->matrix_ns += row->median_ns;
   add_transfer(p, row);
   return row->tactic && row->storage;
 }
@@ -108,7 +110,14 @@ static hone_status collect(hn_profile *p) {
   qsort(p->candidates, (size_t)p->count, sizeof(*p->candidates), by_saving);
   p->mean_ns = trace->total_ns / (double)trace->runs;
   p->median_ns = trace->median_ns;
-  p->fps = p->median_ns > 0 ? 1e9 * (double)p->in->batch / p->median_ns : 0;
+  p->traced = trace->queue.runs > 0;
+  /* Tracing lengthens a run, not its kernels: a run without it is the one to tell of. */
+  p->run_ns = p->traced && p->options->unprofiled_ns > 0 ? p->options->unprofiled_ns : p->median_ns;
+  if (p->traced) {
+    p->to_device_ns = trace->queue.to_device_ns;
+    p->to_host_ns = trace->queue.to_host_ns;
+  }
+  p->fps = p->run_ns > 0 ? 1e9 * (double)p->in->batch / p->run_ns : 0;
   HN_TRY(hn_profile_classes(p));
   return hn_profile_group_by(p);
 }

@@ -15,6 +15,8 @@ typedef struct hn_profile_row {
   double above_ns;                  /* the median above the roof: what could be saved at most */
   double gflops, gbytes;            /* per second; 0: not known. gbytes: of what is compulsory */
   const char *tactic;               /* with its parameters */
+  bool matrix_units;                /* its products run on units for matrices */
+  const char *plain_reason;         /* why not; NULL: they do, or there are none */
   const char *storage;              /* "f32 nchw16c", "f32 > bf16 nchw32c" */
 } hn_profile_row;
 
@@ -37,8 +39,11 @@ typedef struct hn_profile {
   double sum_ns, reference_ns;            /* of medians: layers; those on the reference */
   double mean_sum_ns, mean_ns, median_ns; /* layers by their means; one run, end to end */
   double gemm_ns, floor_ns;               /* of the sum: convolutions and products; at the roofs */
+  double matrix_ns;                       /* of the sum: layers on a device's units for matrices */
   double to_device_ns, to_host_ns;        /* of the sum: transfers between memory spaces */
   int transfers;
+  bool traced;   /* the device's steps have the times of the replayed run */
+  double run_ns; /* a run, end to end: without profiling where that would lengthen it */
   double fps;
   const struct hn_advising *advice; /* NULL: none was asked for */
 } hn_profile;

@@ -18,7 +18,7 @@ static void put_bound(hn_json_writer *w, const hn_profile_row *row) {
   if (bound->reason) hn_json_put_text(w, "roof_reason", bound->reason);
 }
 
-static void put_layer(hn_json_writer *w, const hn_profile_row *row) {
+static void put_layer(hn_json_writer *w, const hn_profile *p, const hn_profile_row *row) {
   const double scale = 1e-6;
   const hn_work *work = row->work;
   hn_json_open_flat(w, NULL, '{');
@@ -42,6 +42,15 @@ static void put_layer(hn_json_writer *w, const hn_profile_row *row) {
   hn_json_put_real(w, "gflop_per_second", row->gflops);
   hn_json_put_real(w, "gbyte_per_second", row->gbytes);
   put_bound(w, row);
+  if (row->times->pieces > 0) {
+    hn_json_put_int(w, "kernels", row->times->pieces);
+    hn_json_put_real(w, "busy_ms", row->times->busy_ns * scale);
+    hn_json_put_real(w, "beside_ms", row->times->beside_ns * scale);
+    hn_json_put_real(w, "gap_ms", row->times->gap_ns * scale);
+    if (row->times->kernel) hn_json_put_text(w, "kernel", row->times->kernel);
+  }
+  if (p->in->plan->host != 0) hn_json_put_bool(w, "tensor_cores", row->matrix_units);
+  if (p->in->plan->host != 0 && row->plain_reason) hn_json_put_text(w, "no_tensor_cores", row->plain_reason);
   hn_json_put_bool(w, "reference", hn_step_is_reference(row->step));
   if (row->step->caused_by) hn_json_put_text(w, "caused_by", row->step->caused_by);
   hn_json_open_flat(w, "from", '[');
@@ -68,7 +77,7 @@ static void put_groups(hn_json_writer *w, const hn_profile *p, const char *list,
 static void put_lists(hn_json_writer *w, const hn_profile *p) {
   static const char *const keys[HONE_BY_COUNT] = {"layer", "type", "onnx_node", "module"};
   hn_json_open(w, "layers", '[');
-  for (int i = 0; i < p->count; ++i) put_layer(w, &p->rows[i]);
+  for (int i = 0; i < p->count; ++i) put_layer(w, p, &p->rows[i]);
   hn_json_close(w, ']');
   hn_json_open_flat(w, "candidates", '[');
   for (int i = 0; i < hn_profile_top(p); ++i) hn_json_put_text(w, NULL, p->candidates[i]->step->name);
@@ -81,6 +90,24 @@ static void put_roofs(hn_json_writer *w, const hone_facts *facts) {
   hn_json_open_flat(w, "roofs", '{');
   for (int r = 0; r < HONE_ROOF_COUNT; ++r)
     if (facts->roofs[r] > 0) hn_json_put_real(w, hone_roof_name((hone_roof)r), facts->roofs[r]);
+  hn_json_close(w, '}');
+}
+
+static void put_queue(hn_json_writer *w, const hn_profile *p) {
+  const hn_trace *trace = p->in->trace;
+  const hn_trace_queue *q = &trace->queue;
+  if (trace->untraced) hn_json_put_text(w, "untraced", trace->untraced);
+  if (q->runs == 0) return;
+  hn_json_open_flat(w, "queue", '{');
+  hn_json_put_real(w, "work_ms", q->work_ns * 1e-6);
+  hn_json_put_real(w, "gap_ms", q->gap_ns * 1e-6);
+  hn_json_put_real(w, "beside_ms", q->beside_ns * 1e-6);
+  hn_json_put_real(w, "span_ms", q->span_ns * 1e-6);
+  hn_json_put_real(w, "apart_ms", q->apart_ns * 1e-6);
+  hn_json_put_real(w, "h2d_ms", q->to_device_ns * 1e-6);
+  hn_json_put_real(w, "d2h_ms", q->to_host_ns * 1e-6);
+  if (p->options->unprofiled_device_ns > 0) hn_json_put_real(w, "untraced_ms", p->options->unprofiled_device_ns * 1e-6);
+  hn_json_put_int(w, "unknown", q->unknown);
   hn_json_close(w, '}');
 }
 
@@ -108,8 +135,10 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_put_real(w, "d2h_ms", p->to_host_ns * 1e-6);
   hn_json_put_int(w, "transfers", p->transfers);
   hn_json_put_real(w, "gemm_percent", hn_percent(p->gemm_ns, p->sum_ns));
+  if (p->in->plan->host != 0) hn_json_put_real(w, "tensor_core_percent", hn_percent(p->matrix_ns, p->sum_ns));
   hn_json_put_real(w, "roof_ms", p->floor_ns * 1e-6);
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
+  put_queue(w, p);
   put_roofs(w, p->in->facts);
   put_lists(w, p);
   if (p->advice) hn_advice_put(w, p->advice, HN_ADVICE_TOP);

@@ -23,12 +23,20 @@ static void write_layers(const hn_profile *p, hn_text *out) {
   static const char *const heads[] = {"#",  "layer",   "type", "time ms", "p99 ms", "%",       "MFLOP",
                                       "MB", "GFLOP/s", "GB/s", "bound",   "roof %", "storage", "tactic"};
   const bool spaces = p->in->plan->host != 0; /* several memories: which device did it? */
+  const bool gaps = spaces && p->in->trace->queue.runs > 0;
   hn_grid grid;
-  hn_grid_init(&grid, p->arena, p->options, spaces ? "rlllrrrrrrrlrll" : "rllrrrrrrrlrll",
-               spaces ? "fhinkjo" : "eghmjin");
+  hn_grid_init(&grid, p->arena, p->options,
+               gaps     ? "rlllrrrrrrrrrlrll"
+               : spaces ? "rlllrrrrrrrlrll"
+                        : "rllrrrrrrrlrll",
+               gaps     ? "fjkpmlq"
+               : spaces ? "fhinkjo"
+                        : "eghmjin");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
+    if (i == 4 && gaps) hn_grid_add(&grid, "%s", "beside ms");
+    if (i == 4 && gaps) hn_grid_add(&grid, "%s", "gap ms");
   }
   for (int i = 0; i < p->count; ++i) {
     const hn_profile_row *row = &p->rows[i];
@@ -40,6 +48,8 @@ static void write_layers(const hn_profile *p, hn_text *out) {
     hn_grid_add(&grid, "%s", hn_step_type(row->step));
     hn_grid_add(&grid, "%.4f", row->median_ns * 1e-6);
     hn_grid_add(&grid, "%.4f", row->times->p99_ns * 1e-6);
+    if (gaps) hn_grid_add(&grid, "%.4f", row->times->beside_ns * 1e-6);
+    if (gaps) hn_grid_add(&grid, "%.4f", row->times->gap_ns * 1e-6);
     hn_grid_add(&grid, "%.1f", row->share);
     add_rate(&grid, row->work->cost.flops * 1e-6);
     hn_grid_add(&grid, "%.2f", (row->work->params_bytes + row->work->in_bytes + row->work->out_bytes) * 1e-6);
@@ -94,15 +104,41 @@ static void write_reasons(const hn_profile *p, hn_text *out) {
   }
 }
 
+/* What a traced device did in the replayed run: its work and the time between add up to what the run took there. */
+static void write_queue(const hn_profile *p, hn_text *out) {
+  const hn_trace_queue *q = &p->in->trace->queue;
+  if (p->in->trace->untraced)
+    hn_text_printf(out, "device      steps were launched one by one, with marks around them: %s\n",
+                   p->in->trace->untraced);
+  if (!p->traced) return;
+  hn_text_printf(
+      out,
+      "device      %.4f ms of kernels and copies - %.4f ms side by side + %.4f ms of gaps (%.1f %%) = %.4f ms, "
+      "in the mean\n",
+      q->work_ns * 1e-6, q->beside_ns * 1e-6, q->gap_ns * 1e-6, hn_percent(q->gap_ns, q->span_ns), q->span_ns * 1e-6);
+  if (p->options->unprofiled_device_ns > 0)
+    hn_text_printf(
+        out, "untraced    %.4f ms on the device by marks around copies and replay: %+.1f %% from the above\n",
+        p->options->unprofiled_device_ns * 1e-6, hn_percent(p->options->unprofiled_device_ns - q->span_ns, q->span_ns));
+  if (q->unknown > 0)
+    hn_text_printf(out, "            %lld pieces of work in %lld runs belong to no step that could be told\n",
+                   (long long)q->unknown, (long long)q->runs);
+}
+
+/* Of a traced run the device's own time, else the run's. */
+static double whole_ns(const hn_profile *p) { return p->traced ? p->in->trace->queue.span_ns : p->median_ns; }
+
 static void write_transfers(const hn_profile *p, hn_text *out) {
   if (p->transfers == 0) {
-    hn_text_add(out, "transfers   none: every step works in the host's memory\n");
+    hn_text_printf(out, "transfers   none: %s\n",
+                   p->in->plan->host == 0 ? "every step works in the host's memory"
+                                          : "inputs and outputs lie on the device");
     return;
   }
   hn_text_printf(out, "transfers   H2D %.4f ms (%.1f %%), inference %.1f %%, D2H %.4f ms (%.1f %%), %d %s\n",
-                 p->to_device_ns * 1e-6, hn_percent(p->to_device_ns, p->median_ns),
-                 hn_percent(p->median_ns - p->to_device_ns - p->to_host_ns, p->median_ns), p->to_host_ns * 1e-6,
-                 hn_percent(p->to_host_ns, p->median_ns), p->transfers, p->transfers == 1 ? "copy" : "copies");
+                 p->to_device_ns * 1e-6, hn_percent(p->to_device_ns, whole_ns(p)),
+                 hn_percent(whole_ns(p) - p->to_device_ns - p->to_host_ns, whole_ns(p)), p->to_host_ns * 1e-6,
+                 hn_percent(p->to_host_ns, whole_ns(p)), p->transfers, p->transfers == 1 ? "copy" : "copies");
 }
 
 /* The operators that are no products, by time. */
@@ -117,19 +153,46 @@ static void write_gemm(const hn_profile *p, hn_text *out) {
   hn_text_add(out, "\n");
 }
 
+/* Of a device of its own: how much of the time is in layers on its units for matrices, and why other products are not.
+ */
+static void write_units(const hn_profile *p, hn_text *out) {
+  if (p->in->plan->host == 0) return; /* every device is the host */
+  hn_text_printf(out, "tensor use  %.1f %% of the time is in layers that multiply on tensor cores",
+                 hn_percent(p->matrix_ns, p->sum_ns));
+  int named = 0;
+  for (int i = 0; i < p->count && named < 4; ++i) {
+    const hn_profile_row *row = p->candidates[i];
+    if (!row->plain_reason) continue;
+    hn_text_printf(out, "%s%s %.1f %% (%s)", named++ ? "; " : "; not ", row->step->name, row->share, row->plain_reason);
+  }
+  hn_text_add(out, "\n");
+}
+
 static void write_totals(const hn_profile *p, hn_text *out) {
   const double between_ns = p->mean_ns - p->mean_sum_ns, plain_ns = p->options->unprofiled_ns;
-  hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of %lld runs, p99 %.4f ms", p->median_ns * 1e-6,
-                 p->fps, (long long)p->in->trace->runs, p->in->trace->p99_ns * 1e-6);
+  if (p->traced && plain_ns > 0)
+    hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of runs that were not traced", p->run_ns * 1e-6,
+                   p->fps);
+  else
+    hn_text_printf(out, "\ntotal       %.4f ms a run, %.1f FPS (median of %lld runs, p99 %.4f ms", p->median_ns * 1e-6,
+                   p->fps, (long long)p->in->trace->runs, p->in->trace->p99_ns * 1e-6);
   if (p->in->batch != 1) hn_text_printf(out, ", batch %lld", (long long)p->in->batch);
-  hn_text_printf(out,
-                 ")\nlayers      %.4f ms in sum + %.4f ms between them (%.1f %%) = %.4f ms end to end, in the mean\n",
-                 p->mean_sum_ns * 1e-6, between_ns * 1e-6, hn_percent(between_ns, p->mean_ns), p->mean_ns * 1e-6);
-  if (plain_ns > 0)
+  hn_text_add(out, ")\n");
+  if (!p->traced)
+    hn_text_printf(out,
+                   "layers      %.4f ms in sum + %.4f ms between them (%.1f %%) = %.4f ms end to end, in the mean\n",
+                   p->mean_sum_ns * 1e-6, between_ns * 1e-6, hn_percent(between_ns, p->mean_ns), p->mean_ns * 1e-6);
+  if (p->traced && plain_ns > 0)
+    hn_text_printf(
+        out, "tracing     a run with it takes %.4f ms, %+.1f %%; it waits for records, kernels do not wait for it\n",
+        p->median_ns * 1e-6, 100 * (p->median_ns - plain_ns) / plain_ns);
+  else if (plain_ns > 0)
     hn_text_printf(out, "profiling   %+.1f %%: a run without it takes %.4f ms\n",
                    100 * (p->median_ns - plain_ns) / plain_ns, plain_ns * 1e-6);
+  write_queue(p, out);
   write_transfers(p, out);
   write_gemm(p, out);
+  write_units(p, out);
   if (p->floor_ns > 0)
     hn_text_printf(out, "roofs       %.4f ms: the layers in sum reach %.0f %% of what their roofs allow%s\n",
                    p->floor_ns * 1e-6, hn_percent(p->floor_ns, p->sum_ns),

@@ -53,6 +53,9 @@ hone_status hn_report_weights(const hn_schedules *schedules, int schedule, hn_ar
 static inline bool hn_report_wants(const hone_report_options *options, int schedule) {
   return !options->one_schedule || options->schedule == schedule;
 }
+/* Does a device's step multiply on units for matrices (tensor cores)? *out_reason: why not, of a step that multiplies;
+ * NULL: it has no products, or they are there (units.c). */
+bool hn_step_on_matrix_units(const hn_plan *plan, const hn_plan_step *step, const char **out_reason);
 /* What the reference costs: the last fields of the summary. */
 void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_summary *out);
 /* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */

@@ -93,6 +93,7 @@ hone_status hn_report_options_take(hone_diagnostics *diag, const hone_report_opt
   if (out->shape_count > 0 && !out->shapes)
     return HN_FAIL(diag, HONE_INVALID, "report option shapes is NULL, and shape_count is %d", out->shape_count);
   HN_TRY(hn_argument_real(diag, "report option unprofiled_ns", out->unprofiled_ns, 0));
+  HN_TRY(hn_argument_real(diag, "report option unprofiled_device_ns", out->unprofiled_device_ns, 0));
   HN_TRY(hn_argument_range(diag, "report option by", out->by, 0, HONE_BY_COUNT - 1));
   return hn_argument_range(diag, "report option top", out->top, 0, INT32_MAX);
 }

@@ -63,13 +63,17 @@ static hone_status tell_failure(hone_session *session, const hn_plan *plan, cons
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block) {
   const hn_plan *plan = instance->plan;
   const hn_plan_block *b = &plan->blocks[block];
-  const bool replays = instance->replays && !session->profiling && block == 0;
+  const bool traced = session->profiling && session->traced >= 0;
+  const bool replays = instance->replays && (!session->profiling || traced) && block == 0;
   for (int s = b->first_step; s < b->first_step + b->step_count; ++s) {
     if (replays && instance->steps[s].replay) {
       const hn_step_state *state = &instance->steps[s];
-      const int device = plan->steps[s].device;
-      const hone_status status =
-          hn_stream_replay(session->engine->devices[device], session->streams[device], state->replay);
+      const int d = plan->steps[s].device;
+      hone_device *device = session->engine->devices[d];
+      if (session->parts) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
+      hn_device_range(device, session->engine->schedules->name);
+      const hone_status status = hn_stream_replay(device, session->streams[d], state->replay);
+      hn_device_range(device, NULL);
       if (status != HONE_OK)
         return HN_FAIL(&session->diag, status, "the steps from %s on could not be replayed", plan->steps[s].name);
       s = state->replay_end - 1;
@@ -79,10 +83,16 @@ hone_status hn_interpret(hone_session *session, hn_instance *instance, int block
     if (session->profiling) {
       const int device = plan->steps[s].device;
       if (session->pool_log) session->pool_log->tag = s;
+      if (device == session->traced)
+        HN_TRY(hn_stream_tag(session->engine->devices[device], session->streams[device], s));
       HN_TRY(hn_stream_mark(session->engine->devices[device], session->streams[device], 2 * s));
     }
+    if (session->parts && block == 0) HN_TRY(hn_parts_step(session, plan, &plan->steps[s]));
     const int messages = session->diag.count;
+    const hone_device *on = session->engine->devices[plan->steps[s].device];
+    hn_device_range(on, plan->steps[s].name);
     const hone_status ran = run_step(session, instance, s);
+    hn_device_range(on, NULL);
     if (ran != HONE_OK) return tell_failure(session, plan, &plan->steps[s], messages, ran);
     HN_TRY(hn_stop_check(&session->stop, &session->diag));
     if (session->profiling) {

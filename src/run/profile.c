@@ -31,19 +31,23 @@ hone_status hn_profile_start(hone_session *session) {
       if (!samples[k]) return HN_FAIL_MEMORY(&session->diag);
     }
     if (!samples) return HN_FAIL_MEMORY(&session->diag);
+    session->queues = HN_NEW(&session->arena, hn_queue_samples, schedules->count);
+    if (!session->queues) return HN_FAIL_MEMORY(&session->diag);
     session->samples = samples;
   }
+  memset(session->queues, 0, (size_t)schedules->count * sizeof *session->queues);
   for (int k = 0; k < schedules->count; ++k)
     memset(session->samples[k], 0, (size_t)(schedules->plans[k]->step_count + 1) * sizeof **session->samples);
   HN_TRY(make_log(session));
   set_log(session, session->pool_log);
   session->profiling = true;
-  return HONE_OK;
+  return hn_profile_trace(session, true);
 }
 
 void hn_profile_stop(hone_session *session) {
   set_log(session, NULL);
   session->profiling = false;
+  (void)hn_profile_trace(session, false); /* what cannot be recorded again is launched step by step */
 }
 
 /* The mark behind those of all steps. */
@@ -64,9 +68,23 @@ static void add_sample(hn_step_samples *samples, double elapsed_ns) {
   ++samples->runs;
 }
 
+/* A step that a replay stands for has no marks of its own. */
+static bool in_replay(const hone_session *session, int at) {
+  const hn_instance *instance = session->current;
+  for (int s = at; s >= 0; --s)
+    if (instance->steps[s].replay) return at < instance->steps[s].replay_end;
+  return false;
+}
+
 static hone_status step_times(const hone_session *session, int at, int64_t run_begin_ns, int64_t *out_begin_ns,
                               int64_t *out_end_ns) {
   const int d = session->current->plan->steps[at].device, base = base_mark(session);
+  const hn_step_samples *samples = &session->samples[session->current->schedule][at];
+  if (d == session->traced && (samples->pieces > 0 || in_replay(session, at))) {
+    *out_begin_ns = samples->pieces > 0 ? samples->begin_ns : run_begin_ns;
+    *out_end_ns = samples->pieces > 0 ? samples->end_ns : run_begin_ns;
+    return HONE_OK;
+  }
   hone_device *device = session->engine->devices[d];
   HN_TRY(hn_stream_time(device, session->streams[d], 2 * at, base, run_begin_ns, out_begin_ns));
   return hn_stream_time(device, session->streams[d], 2 * at + 1, base, run_begin_ns, out_end_ns);
@@ -130,11 +148,13 @@ static hone_status tell_run(const hone_session *session, int64_t begin_ns, int64
 hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns) {
   const hn_plan *plan = session->current->plan;
   hn_step_samples *samples = session->samples[session->current->schedule];
+  if (session->traced >= 0) HN_TRY(hn_profile_activities(session, begin_ns));
   for (int s = 0; s < plan->blocks[0].step_count; ++s) {
     const int at = plan->blocks[0].first_step + s, device = plan->steps[at].device;
-    double elapsed_ns = 0;
-    HN_TRY(
-        hn_stream_between(session->engine->devices[device], session->streams[device], 2 * at, 2 * at + 1, &elapsed_ns));
+    double elapsed_ns = samples[at].run_ns;
+    if (device != session->traced || (samples[at].pieces == 0 && !in_replay(session, at)))
+      HN_TRY(hn_stream_between(session->engine->devices[device], session->streams[device], 2 * at, 2 * at + 1,
+                               &elapsed_ns));
     add_sample(&samples[at], elapsed_ns);
   }
   add_sample(&samples[plan->step_count], (double)(end_ns - begin_ns));
@@ -172,9 +192,30 @@ static hn_trace_step summarize(const hn_step_samples *samples, int step) {
                        .runs = samples->runs,
                        .total_ns = samples->total_ns,
                        .min_ns = samples->min_ns,
-                       .max_ns = samples->max_ns};
+                       .max_ns = samples->max_ns,
+                       .pieces = samples->pieces,
+                       .kernel = samples->kernel};
+  if (samples->runs > 0) {
+    out.busy_ns = samples->busy_ns / (double)samples->runs;
+    out.gap_ns = samples->gap_ns / (double)samples->runs;
+    out.beside_ns = samples->beside_ns / (double)samples->runs;
+  }
   percentiles(samples, sorted, &out.median_ns, &out.p99_ns);
   return out;
+}
+
+static hn_trace_queue queue_means(const hn_queue_samples *queue) {
+  if (queue->runs == 0) return (hn_trace_queue){0};
+  const double runs = (double)queue->runs;
+  return (hn_trace_queue){.runs = queue->runs,
+                          .unknown = queue->unknown,
+                          .work_ns = queue->work_ns / runs,
+                          .gap_ns = queue->gap_ns / runs,
+                          .beside_ns = queue->beside_ns / runs,
+                          .span_ns = (queue->work_ns + queue->gap_ns - queue->beside_ns) / runs,
+                          .apart_ns = queue->apart_ns / runs,
+                          .to_device_ns = queue->to_device_ns / runs,
+                          .to_host_ns = queue->to_host_ns / runs};
 }
 
 hone_status hn_session_trace_step(const hone_session *session, int schedule, int step, hn_trace_step *out,
@@ -201,6 +242,8 @@ hone_status hn_session_trace(const hone_session *session, int schedule, hn_arena
                     .steps = steps,
                     .total_ns = whole.total_ns,
                     .median_ns = whole.median_ns,
-                    .p99_ns = whole.p99_ns};
+                    .p99_ns = whole.p99_ns,
+                    .queue = queue_means(&session->queues[schedule]),
+                    .untraced = session->untraced[0] ? session->untraced : NULL};
   return HONE_OK;
 }

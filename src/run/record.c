@@ -31,9 +31,13 @@ static hone_status record_run(hone_session *session, hn_instance *instance, int 
   hone_stream *stream = session->streams[d];
   hone_status status = hn_stream_record(device, stream);
   if (status != HONE_OK) return HN_FAIL(&session->diag, status, "device %s does not record", device->backend->name);
-  for (int s = begin; s < end && status == HONE_OK; ++s)
-    if (plan->steps[s].kind == HN_STEP_CALL)
-      status = hn_launch(device, &instance->steps[s].prepared, stream, &instance->steps[s].launch);
+  for (int s = begin; s < end && status == HONE_OK; ++s) {
+    if (plan->steps[s].kind != HN_STEP_CALL) continue;
+    if (session->traced == d) status = hn_stream_tag(device, stream, s);
+    hn_device_range(device, plan->steps[s].name); /* Nsight Compute tells nodes by where they were recorded */
+    if (status == HONE_OK) status = hn_launch(device, &instance->steps[s].prepared, stream, &instance->steps[s].launch);
+    hn_device_range(device, NULL);
+  }
   hone_replay *replay = NULL;
   const hone_status kept = hn_stream_keep(device, stream, &replay, &session->diag); /* ends recording in any case */
   if (status != HONE_OK) hn_replay_forget(device, replay);

@@ -17,10 +17,18 @@ static hone_status enter(hone_session *session) {
   if (atomic_flag_test_and_set_explicit(&session->busy, memory_order_acquire)) return HONE_INVALID;
   hn_diag_clear(&session->diag);
   hn_stop_begin(&session->stop);
-  return HONE_OK;
+  if (!session->failed) return HONE_OK;
+  const hone_status status = HN_FAIL(&session->diag, HONE_DEVICE, "the session failed before: %s", session->failure);
+  atomic_flag_clear_explicit(&session->busy, memory_order_release);
+  return status;
 }
 
 static hone_status leave(hone_session *session, hone_status status) {
+  if (status == HONE_DEVICE) {
+    session->failed = true;
+    const char *text = session->diag.count ? session->diag.entries[0].text : "a device failed";
+    memcpy(session->failure, text, strlen(text) + 1); /* both have the same room */
+  }
   atomic_flag_clear_explicit(&session->busy, memory_order_release);
   return status;
 }
@@ -163,7 +171,10 @@ static hone_status allocate_session(hone_session *session) {
   if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
       !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
-  for (int d = 0; d < common->device_count; ++d) HN_TRY(open_stream(session, d, 2 * most_steps + 2));
+  const int marks = 2 * most_steps + 2;
+  for (int d = 0; d < common->device_count; ++d)
+    HN_TRY(open_stream(session, d, marks + (session->options.parts ? HN_PARTS_MARKS : 0)));
+  if (session->options.parts) HN_TRY(hn_parts_make(session, marks));
   const int wanted = wanted_schedule(session);
   const hn_plan *first = schedules->plans[wanted >= 0 ? wanted : 0];
   for (int i = 0; i < common->input_count; ++i) session->shapes[i] = first->inputs[i].opt;
@@ -200,6 +211,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
   session->engine = engine;
   session->allocator = engine->allocator;
   session->options = options;
+  session->traced = -1;
   session->stop.cancel = session->options.cancel;
   session->stop.allowed_ms = session->options.deadline_ms;
   hn_stop_begin(&session->stop);
@@ -358,8 +370,10 @@ static hone_status run(hone_session *session, bool waits) {
   }
   const int64_t begin_ns = hn_clock_ns();
   if (session->profiling) HN_TRY(hn_profile_begin(session));
+  hn_parts_begin(session);
   HN_TRY(hn_taps_fire(session, instance, -1));
   HN_TRY(hn_interpret(session, instance, 0));
+  HN_TRY(hn_parts_end(session));
   if (!waits && !session->profiling) return HONE_OK;
   HN_TRY(wait_all(session));
   return session->profiling ? hn_profile_collect(session, begin_ns, hn_clock_ns()) : HONE_OK;
@@ -380,6 +394,58 @@ hone_status hone_session_enqueue(hone_session *session) { return enter_and_run(s
 hone_status hone_session_wait(hone_session *session) {
   HN_TRY(enter(session));
   return leave(session, wait_all(session));
+}
+
+hone_status hone_session_parts(hone_session *session, hone_run_part *out, int *out_count) {
+  if (out_count) *out_count = 0;
+  HN_TRY(enter(session));
+  hone_status status = given(session, __func__, "out", out);
+  if (status == HONE_OK) status = given(session, __func__, "out_count", out_count);
+  return leave(session, status == HONE_OK ? hn_parts_read(session, out, out_count) : status);
+}
+
+/* The first device with memory of its own, and its stream; UNSUPPORTED: there is none. */
+static hone_status own_device(hone_session *session, hone_device **out, hone_stream **out_stream) {
+  const int d = first_of_own(session->engine);
+  if (d < 0) return HN_FAIL(&session->diag, HONE_UNSUPPORTED, "no device of the engine has a queue of its own");
+  *out = session->engine->devices[d];
+  *out_stream = session->streams[d];
+  return HONE_OK;
+}
+
+static hone_status on_done(hone_session *session, void (*done)(void *user), void *user) {
+  hone_device *device;
+  hone_stream *stream;
+  if (first_of_own(session->engine) < 0) {
+    done(user);
+    return HONE_OK;
+  }
+  HN_TRY(own_device(session, &device, &stream));
+  return hn_stream_call(device, stream, done, user, &session->diag);
+}
+
+hone_status hone_session_on_done(hone_session *session, void (*done)(void *user), void *user) {
+  HN_TRY(enter(session));
+  if (!done) return leave(session, hn_argument_missing(&session->diag, __func__, "done"));
+  return leave(session, on_done(session, done, user));
+}
+
+static hone_status event(hone_session *session, const char *function, void *native_event,
+                         hone_status (*entry)(hone_device *, hone_stream *, void *, hone_diagnostics *)) {
+  hone_device *device;
+  hone_stream *stream;
+  HN_TRY(enter(session));
+  hone_status status = given(session, function, "native_event", native_event);
+  if (status == HONE_OK) status = own_device(session, &device, &stream);
+  return leave(session, status == HONE_OK ? entry(device, stream, native_event, &session->diag) : status);
+}
+
+hone_status hone_session_wait_event(hone_session *session, void *native_event) {
+  return event(session, __func__, native_event, hn_stream_follow);
+}
+
+hone_status hone_session_record_event(hone_session *session, void *native_event) {
+  return event(session, __func__, native_event, hn_stream_signal);
 }
 
 static hone_status get_tensor(hone_session *session, const char *name, bool on_device, hone_tensor *out_tensor) {

@@ -68,7 +68,23 @@ typedef struct hn_step_samples {
   int64_t runs;
   double total_ns, min_ns, max_ns;
   float latest_ns[HN_PROFILE_SAMPLES];
+  /* On a traced device, in sum: the step's work from begin to end, how much of it lay beside work in front of it (the
+   * samples above are the rest), and how long nothing ran before; pieces of work, in one run, and the longest kernel's
+   * time and name. */
+  double busy_ns, beside_ns, gap_ns, kernel_ns;
+  int pieces;
+  const char *kernel;
+  int64_t begin_ns, end_ns; /* of the latest run, as its pieces lay, and */
+  double run_ns;            /* the sum of their times, but for what lay beside others */
 } hn_step_samples;
+
+/* Of a traced device's queue, in sum over its runs: work + gaps - what ran beside other work is what copies and replays
+ * took. apart: between those, which the host launches one by one, and later than it does without tracing. */
+typedef struct hn_queue_samples {
+  int64_t runs, unknown; /* pieces of work whose step could not be told */
+  double work_ns, gap_ns, beside_ns, apart_ns;
+  double to_device_ns, to_host_ns;
+} hn_queue_samples;
 
 struct hone_session {
   hone_engine *engine;
@@ -92,9 +108,15 @@ struct hone_session {
   hn_arena facts; /* of the latest step of such extents */
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
+  struct hn_parts *parts;    /* NULL: they are not asked for */
+  bool failed;               /* a device did: nothing more can be done with the session */
+  char failure[HN_DIAG_TEXT_BYTES];
   bool profiling;
+  int traced;                /* the device whose queue tells what it does, while profiling; -1: none */
+  char untraced[160];        /* why none is; "": one is, or no device has memory of its own */
   hn_pool_log *pool_log;     /* of shares of loops; NULL: none are recorded */
   hn_step_samples **samples; /* [schedule][step], then one for whole runs; NULL until profiling was on */
+  hn_queue_samples *queues;  /* [schedule] */
 };
 
 /* schedule: the one that takes the shapes. */
@@ -134,10 +156,23 @@ hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_p
 /* Runs one block of steps (run/interpret.c). */
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block);
 
+/* What a run's queue was given, by kind, with a mark at each border (run/parts.c). */
+hone_status hn_parts_make(hone_session *session, int first_mark);
+void hn_parts_begin(hone_session *session);
+hone_status hn_parts_step(hone_session *session, const hn_plan *plan, const hn_plan_step *step);
+hone_status hn_parts_end(hone_session *session);
+hone_status hn_parts_read(hone_session *session, hone_run_part *out, int *out_count);
+enum { HN_PARTS_MARKS = 2 * HONE_MOST_PARTS };
+
 hone_status hn_profile_start(hone_session *session);
 void hn_profile_stop(hone_session *session);
 /* A run begins: what its marks are told from. */
 hone_status hn_profile_begin(hone_session *session);
+/* What a traced device did in the run that just ended: samples of its steps, begins and ends of those in replays
+ * (run/activities.c). */
+hone_status hn_profile_activities(hone_session *session, int64_t begin_ns);
+/* Turns the tracing of the first device with memory of its own on or off, and records instances anew. */
+hone_status hn_profile_trace(hone_session *session, bool on);
 /* Reads the marks of the run that just ended, and tells its spans. */
 hone_status hn_profile_collect(hone_session *session, int64_t begin_ns, int64_t end_ns);
 

@@ -5,6 +5,8 @@
  * a host address fails. Unit 0 does what it is given as late as it may, when the host waits: a host that reads too
  * early, or writes what a copy still reads, gets wrong numbers. Unit 1 does everything at once: a copy that arrives in
  * bytes that are still needed destroys them. What both get right has its ordering right. It can record and replay.
+ * Unit 0 tells what its queue did when asked, with 40 ns between two jobs; unit 1 declines. A kernel whose first input
+ * begins with 12345 traps, and its stream does nothing more.
  * It runs linear (with packed weights) and elementwise operators, by the operator's own eval. */
 #include <hone/plugin.h>
 #include <math.h>
@@ -22,7 +24,7 @@ struct hone_unit {
   bool late;
 };
 
-typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY } job_kind;
+typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY, JOB_CALL } job_kind;
 
 typedef struct far_state {
   const hone_op *op;
@@ -40,8 +42,11 @@ typedef struct job {
   char *to;
   const char *from;
   size_t bytes;
-  int slot;
+  int slot, step;
+  hone_activity_kind activity; /* of a copy */
   const struct hone_replay *replay;
+  void (*function)(void *user);
+  void *user;
 } job;
 
 struct hone_replay {
@@ -56,6 +61,9 @@ struct hone_stream {
   struct hone_replay *recording;
   int mark_count, job_count;
   double *marks_ns;
+  bool traced, trapped;
+  int step, activity_count;
+  hone_activity activities[MAX_JOBS];
   job jobs[MAX_JOBS];
 };
 
@@ -185,11 +193,28 @@ static hone_status launch_now(const job *given) {
   return status;
 }
 
+/* The job takes so long on the device's clock. */
+static void spend(hone_stream *stream, const job *j, double ns) {
+  const bool kernel = j->kind == JOB_LAUNCH;
+  if (stream->traced) stream->now_ns += 40;
+  const double begin_ns = stream->now_ns;
+  stream->now_ns += ns;
+  if (stream->traced && stream->activity_count < MAX_JOBS)
+    stream->activities[stream->activity_count++] =
+        (hone_activity){kernel ? HONE_ACTIVITY_KERNEL : j->activity, j->step, kernel ? "far_kernel" : NULL,
+                        (int64_t)begin_ns, (int64_t)stream->now_ns};
+}
+
 static hone_status do_now(hone_stream *stream, const job *j) {
   switch (j->kind) {
-  case JOB_LAUNCH: stream->now_ns += j->state->ns; return launch_now(j);
+  case JOB_LAUNCH:
+    spend(stream, j, j->state->ns);
+    stream->trapped = stream->trapped || (j->tensors[0].type.dtype == HONE_F32 && j->tensors[0].bytes &&
+                                          *(const float *)j->tensors[0].data == 12345);
+    return stream->trapped ? HONE_DEVICE : launch_now(j);
+  case JOB_CALL: j->function(j->user); return HONE_OK;
   case JOB_COPY:
-    stream->now_ns += 500;
+    spend(stream, j, 500);
     memmove(j->to, j->from, j->bytes);
     return HONE_OK;
   case JOB_MARK: stream->marks_ns[j->slot] = stream->now_ns; return HONE_OK;
@@ -203,13 +228,14 @@ static hone_status do_now(hone_stream *stream, const job *j) {
 }
 
 static hone_status wait(hone_stream *stream) {
-  hone_status status = HONE_OK;
+  hone_status status = stream->trapped ? HONE_DEVICE : HONE_OK;
   for (int i = 0; i < stream->job_count && status == HONE_OK; ++i) status = do_now(stream, &stream->jobs[i]);
   stream->job_count = 0;
   return status;
 }
 
-static hone_status give(hone_stream *stream, const job *j) {
+static hone_status give(hone_stream *stream, job *j) {
+  j->step = stream->step;
   if (stream->recording) {
     if (j->kind != JOB_LAUNCH || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
     stream->recording->jobs[stream->recording->count++] = *j;
@@ -228,17 +254,42 @@ static char *place_of(hone_slice slice) {
   return (char *)(uintptr_t)(slice.memory->address & ~FAR_BIT) + slice.offset;
 }
 static hone_status copy(hone_stream *stream, hone_slice to, hone_slice from) {
-  const job j = {.kind = JOB_COPY, .to = place_of(to), .from = place_of(from), .bytes = to.bytes};
+  job j = {.kind = JOB_COPY, .to = place_of(to), .from = place_of(from), .bytes = to.bytes};
+  j.activity = from.memory->data ? HONE_ACTIVITY_TO_DEVICE : HONE_ACTIVITY_TO_HOST;
   return j.to && j.from && to.bytes == from.bytes ? give(stream, &j) : HONE_INVALID;
 }
 static hone_status mark(hone_stream *stream, int slot) {
-  const job j = {.kind = JOB_MARK, .slot = slot};
+  job j = {.kind = JOB_MARK, .slot = slot};
   return slot >= 0 && slot < stream->mark_count ? give(stream, &j) : HONE_INVALID;
 }
 static hone_status between(hone_stream *stream, int from, int to, double *out_elapsed_ns) {
-  *out_elapsed_ns = stream->marks_ns[to] - stream->marks_ns[from];
+  *out_elapsed_ns = stream->marks_ns[to] - (from < 0 ? 0 : stream->marks_ns[from]);
   return HONE_OK;
 }
+
+static hone_status trace(hone_stream *stream, bool on, hone_diagnostics *diagnostics) {
+  if (!stream->unit->late)
+    return stream->unit->host->fail(diagnostics, HONE_UNSUPPORTED, "unit 1 does not tell what its queue does");
+  stream->traced = on;
+  stream->activity_count = 0;
+  return HONE_OK;
+}
+static hone_status tag(hone_stream *stream, int step) {
+  stream->step = step;
+  return HONE_OK;
+}
+static hone_status activities(hone_stream *stream, const hone_activity **out, int *out_count) {
+  *out = stream->activities;
+  *out_count = stream->activity_count;
+  stream->activity_count = 0;
+  return HONE_OK;
+}
+
+static hone_status call(hone_stream *stream, void (*function)(void *user), void *user) {
+  job j = {.kind = JOB_CALL, .function = function, .user = user};
+  return give(stream, &j);
+}
+static const char *reason(const hone_stream *stream) { return stream->trapped ? "a kernel trapped" : NULL; }
 
 static size_t replay_bytes(int jobs) { return sizeof(struct hone_replay) + (size_t)jobs * sizeof(job); }
 static hone_status record(hone_stream *stream) {
@@ -256,7 +307,7 @@ static hone_status keep(hone_stream *stream, hone_replay **out) {
   return HONE_OK;
 }
 static hone_status replay(hone_stream *stream, const hone_replay *kept) {
-  const job j = {.kind = JOB_REPLAY, .replay = kept};
+  job j = {.kind = JOB_REPLAY, .replay = kept};
   return give(stream, &j);
 }
 static void forget(hone_replay *kept) { drop(kept->host, kept, replay_bytes(MAX_JOBS)); }
@@ -380,6 +431,11 @@ static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .keep = keep,
                                      .replay = replay,
                                      .forget = forget,
+                                     .trace = trace,
+                                     .tag = tag,
+                                     .activities = activities,
+                                     .call = call,
+                                     .reason = reason,
                                      .families = families};
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_tactic host_tactics[] = {{"cpu", &never}, {NULL, NULL}};

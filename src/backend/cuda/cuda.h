@@ -26,7 +26,8 @@
                           row(cuGraphInstantiate) row(cuGraphLaunch) row(cuGraphExecDestroy) row(cuGraphDestroy)       \
                               row(cuModuleLoadData) row(cuModuleUnload) row(cuModuleGetFunction) row(cuLaunchKernel)   \
                                   row(cuLaunchKernelEx) row(cuFuncGetAttribute) row(cuFuncSetAttribute)                \
-                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)
+                                      row(cuGetErrorString) row(cuTensorMapEncodeIm2col) row(cuTensorMapEncodeTiled)   \
+                                          row(cuLaunchHostFunc) row(cuStreamWaitEvent)
 #define HN_CUDA_NVRTC_FUNCTIONS(row)                                                                                   \
   row(nvrtcVersion) row(nvrtcCreateProgram) row(nvrtcCompileProgram) row(nvrtcDestroyProgram) row(nvrtcGetCUBINSize)   \
       row(nvrtcGetCUBIN) row(nvrtcGetProgramLogSize) row(nvrtcGetProgramLog) row(nvrtcGetErrorString)
@@ -109,9 +110,16 @@ struct hone_unit {
   pthread_mutex_t mutex; /* of the list below, and of cuDNN's handle */
   hn_cuda_compiled *compiled;
   hn_cuda_dnn *dnn; /* NULL: cuDNN is not here */
+  CUevent epoch;    /* when a stream was opened last */
   CUmodule modules[HN_CUDA_FILE_COUNT];
   CUfunction builtins[HN_CUDA_BUILTIN_COUNT];
 };
+
+/* While a stream records: the graph had so many nodes when the step's turn came. */
+typedef struct hn_cuda_tag {
+  int step;
+  size_t nodes;
+} hn_cuda_tag;
 
 struct hone_stream {
   hone_unit *unit;
@@ -119,11 +127,17 @@ struct hone_stream {
   bool adopted; /* the caller's: it is not destroyed here */
   int mark_count;
   CUevent *marks;
+  CUresult failed;               /* of the last call that failed */
+  struct hn_cuda_tracer *tracer; /* NULL: it is not traced (tracing.c) */
+  bool recording;
+  int step; /* of what comes next, while it is traced */
 };
 
 struct hone_replay {
   hone_unit *unit;
   CUgraphExec exec;
+  int node_count; /* 0: it was not recorded for tracing */
+  int *node_steps;
 };
 
 /* ---- services (driver.c) ---- */
@@ -190,6 +204,22 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out);
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay);
 void hn_cuda_forget(hone_replay *replay);
 hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
+hone_status hn_cuda_call(hone_stream *stream, void (*function)(void *user), void *user);
+hone_status hn_cuda_follow(hone_stream *stream, void *native_event);
+hone_status hn_cuda_signal(hone_stream *stream, void *native_event);
+const char *hn_cuda_reason(const hone_stream *stream);
+
+/* ---- what streams did, by CUPTI (tracing.c) ---- */
+hone_status hn_cuda_trace(hone_stream *stream, bool on, hone_diagnostics *diag);
+hone_status hn_cuda_tag_step(hone_stream *stream, int step);
+hone_status hn_cuda_activities(hone_stream *stream, const hone_activity **out, int *out_count);
+void hn_cuda_range(const char *name); /* NVTX (range.c) */
+/* Of a traced stream: it was given a copy, or a replay. */
+void hn_cuda_note_copy(hone_stream *stream);
+void hn_cuda_note_replay(hone_stream *stream, const hone_replay *replay);
+/* A replay's nodes get the steps of the tags since recording began; false: no memory. */
+void hn_cuda_begin_tags(hone_stream *stream);
+bool hn_cuda_keep_tags(hone_stream *stream, CUgraph graph, hone_replay *replay);
 
 /* ---- built-in kernels (builtin.c) ---- */
 hone_status hn_cuda_load_builtins(hone_unit *unit, hone_diagnostics *diag);

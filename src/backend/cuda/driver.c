@@ -154,6 +154,7 @@ static void close_unit(hone_unit *unit) {
     hn_cuda_close_dnn(unit);
     hn_cuda_close_nvrtc(unit);
     hn_cuda_unload_builtins(unit);
+    if (unit->epoch) (void)unit->driver->api.cuEventDestroy(unit->epoch);
     (void)unit->driver->api.cuCtxSetCurrent(NULL);
     (void)unit->driver->api.cuDevicePrimaryCtxRelease(unit->device);
   }
@@ -207,6 +208,10 @@ static hone_status open_unit(hone_driver *driver, int index, const hone_device_o
     status = hn_cuda_check(unit, diag, api->cuDevicePrimaryCtxRetain(&unit->context, unit->device), "opening the GPU");
   if (status == HONE_OK && !hn_cuda_enter(unit))
     status = hn_cuda_fail(unit->host, diag, HONE_DEVICE, "the GPU's context cannot be entered");
+  if (status == HONE_OK)
+    status = hn_cuda_check(unit, diag, api->cuEventCreate(&unit->epoch, CU_EVENT_DEFAULT), "making an event");
+  if (status == HONE_OK)
+    status = hn_cuda_check(unit, diag, api->cuEventRecord(unit->epoch, NULL), "recording an event");
   if (status == HONE_OK) status = hn_cuda_load_builtins(unit, diag);
   if (status != HONE_OK) {
     close_unit(unit);
@@ -282,6 +287,14 @@ static const hone_backend backend = {
     .families = families,
     .measure = hn_cuda_measure,
     .adopt = hn_cuda_adopt,
+    .trace = hn_cuda_trace,
+    .tag = hn_cuda_tag_step,
+    .activities = hn_cuda_activities,
+    .call = hn_cuda_call,
+    .follow = hn_cuda_follow,
+    .signal = hn_cuda_signal,
+    .range = hn_cuda_range,
+    .reason = hn_cuda_reason,
 };
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_table table = {

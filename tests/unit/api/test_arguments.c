@@ -87,6 +87,8 @@ static struct {
   hone_port_info port;
   hone_type type;
   hone_session_stats stats;
+  hone_run_part part;
+  int count;
   hone_engine_summary summary;
   hone_step_profile step;
   hone_comparison comparison;
@@ -111,6 +113,7 @@ static bool put(void *user, const char *text, size_t length) {
   (void)user, (void)text, (void)length;
   return true;
 }
+static void do_nothing(void *user) { (void)user; }
 static void see_node(void *user, const char *name, const char *op) { (void)user, (void)name, (void)op; }
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }

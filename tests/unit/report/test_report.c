@@ -103,11 +103,12 @@ static void test_profile_transfers(void **state) {
   (void)state;
   static hn_plan_tensor tensors[2] = {{.name = "at_device", .device = 0}, {.name = "at_host", .device = 1}};
   static const char *const kinds[] = {"far", "cpu"};
-  static int numbers[2] = {0, 1};
+  static int numbers[2] = {0, 1}, spaces[2] = {0, 1};
   fixture *f = open_fixture();
   f->plan.tensors = tensors;
   f->plan.tensor_count = 2;
   f->plan.device_kinds = kinds;
+  f->plan.spaces = spaces;
   f->plan.host = 1;
   f->steps[1] =
       (hn_plan_step){.kind = HN_STEP_COPY, .name = "c/copy_0", .in = &numbers[1], .out = &numbers[0], .caused_by = "c"};
@@ -125,6 +126,8 @@ static void test_profile_transfers(void **state) {
   const hone_report_options json = {.struct_size = sizeof json, .json = true};
   assert_int_equal(hn_report_profile(&f->input, &json, &f->arena, &f->out), HONE_OK);
   check_has(f, "\"h2d_ms\": 0.5");
+  check_has(f, "\"tensor_core_percent\": 0");
+
   check_has(f, "\"d2h_ms\": 1");
   check_has(f, "\"transfers\": 2");
   close_fixture(f);

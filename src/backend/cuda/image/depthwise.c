@@ -141,10 +141,11 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cuda_depthwise[] = {
     {sizeof(hone_tactic), .name = "cuda.conv.f16.depthwise", .version = 1, .op = "conv",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_F16,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .variants = variants, .plan = plan, .pack = pack, .launch = launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}},
+     .variants = variants, .plan = plan, .pack = pack, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.conv.bf16.depthwise", .version = 1, .op = "conv",
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_BF16,
-     .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .variants = variants, .plan = plan, .pack = pack,
-     .launch = launch},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}},
+     .variants = variants, .plan = plan, .pack = pack, .launch = launch},
     {0}};

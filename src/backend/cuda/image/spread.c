@@ -95,10 +95,11 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cuda_spread[] = {
     {sizeof(hone_tactic), .name = "cuda.conv_transpose.f16.spread", .version = 1, .op = "conv_transpose",
-     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
-     .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .pack = pack, .launch = launch},
+     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan,
+     .pack = pack, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.conv_transpose.bf16.spread", .version = 1, .op = "conv_transpose",
-     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
-     .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .pack = pack,
-     .launch = launch},
+     .isa = HN_CUDA_SM80, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = 1 << W | 1 << BIAS, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}},
+     .plan = plan, .pack = pack, .launch = launch},
     {0}};

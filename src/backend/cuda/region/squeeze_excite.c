@@ -170,11 +170,11 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 
 const hone_tactic hn_tactics_cuda_squeeze_excite[] = {
     {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .compute = HONE_F16,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_f16}},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
+     .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
+     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_f16}},
     {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
-     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED, .compute = HONE_BF16,
-     .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants, .pack = pack, .launch = launch,
-     .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_bf16}},
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
+     .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
+     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_bf16}},
     {0}};
