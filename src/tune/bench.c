@@ -94,10 +94,69 @@ static hone_status fill(hn_bench *bench, hone_tensor *tensor, const hone_fact *f
   return HONE_OK;
 }
 
+/* ---- large blocks ---- */
+
+static void drop_block(hn_tuning *tuning, hn_kept_block *block) {
+  hn_free(&tuning->context->allocator, block->data, block->bytes);
+  tuning->kept_bytes -= block->bytes;
+  *block = (hn_kept_block){0};
+}
+
+void hn_tuning_forget_blocks(hn_tuning *tuning) {
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i)
+    if (tuning->kept[i].data && !tuning->kept[i].user) drop_block(tuning, &tuning->kept[i]);
+}
+
+/* The least unused one that has room; NULL: there is none. */
+static hn_kept_block *find_block(hn_tuning *tuning, size_t bytes) {
+  hn_kept_block *best = NULL;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i) {
+    hn_kept_block *block = &tuning->kept[i];
+    if (block->data && !block->user && block->bytes >= bytes && (!best || block->bytes < best->bytes)) best = block;
+  }
+  return best;
+}
+
+static hn_kept_block *new_block(hn_tuning *tuning, size_t bytes) {
+  hn_kept_block *empty = NULL;
+  if (tuning->kept_bytes + bytes > tuning->kept_most) hn_tuning_forget_blocks(tuning);
+  for (int i = 0; i < HN_KEPT_BLOCKS && !empty; ++i)
+    if (!tuning->kept[i].data) empty = &tuning->kept[i];
+  if (!empty) return NULL;
+  empty->data = hn_alloc(&tuning->context->allocator, bytes);
+  if (!empty->data) return NULL;
+  empty->bytes = bytes;
+  tuning->kept_bytes += bytes;
+  return empty;
+}
+
+/* Memory until the bench is closed, aligned to 64; NULL without. */
+static void *take_memory(hn_bench *bench, size_t bytes) {
+  static const size_t large = (size_t)4 << 20;
+  hn_tuning *tuning = bench->choices->tuning;
+  if (bytes < large) return hn_arena_alloc(&bench->arena, bytes, 64);
+  hn_kept_block *block = find_block(tuning, bytes);
+  if (!block) block = new_block(tuning, bytes);
+  if (!block) return hn_arena_alloc(&bench->arena, bytes, 64);
+  block->user = bench;
+  size_t used = 0;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i) used += tuning->kept[i].user ? tuning->kept[i].bytes : 0;
+  if (used > tuning->kept_most) tuning->kept_most = used;
+  return block->data;
+}
+
+static void give_memory_back(const hn_bench *bench) {
+  hn_tuning *tuning = bench->choices->tuning;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i)
+    if (tuning->kept[i].user == bench) tuning->kept[i].user = NULL;
+}
+
+/* ---- tensors ---- */
+
 static hone_status new_room(hn_bench *bench, const hone_type *type, hone_tensor *out) {
   *out = (hone_tensor){.type = *type};
   if (!hn_type_bytes(type, &out->bytes)) return no_memory(bench);
-  out->data = hn_arena_alloc(&bench->arena, out->bytes + 64, 64);
+  out->data = take_memory(bench, out->bytes + 64);
   return out->data ? HONE_OK : no_memory(bench);
 }
 
@@ -220,6 +279,7 @@ void hn_bench_close(hn_bench *bench) {
   if (!bench) return;
   const hn_allocator allocator = bench->choices->context->allocator;
   for (int s = 0; s < HN_BENCH_SLOTS; ++s) drop_slot(bench, &bench->slots[s]);
+  give_memory_back(bench);
   hn_arena_deinit(&bench->arena);
   hn_free(&allocator, bench, sizeof *bench);
 }
@@ -260,7 +320,7 @@ static hone_status output_turns(hn_bench *bench, int o, hone_storage storage, co
   if (!hn_type_bytes(type, &bytes)) return no_memory(bench);
   t->stride = (bytes + 64 + 63) / 64 * 64;
   t->count = turn_count(bench, t->stride) > 1 ? 2 : 1;
-  t->data = hn_arena_alloc(&bench->arena, t->stride * (size_t)t->count, 64);
+  t->data = take_memory(bench, t->stride * (size_t)t->count);
   if (!t->data) return no_memory(bench);
   (void)hn_stop_clear(&bench->choices->context->stop, t->data, t->stride * (size_t)t->count);
   return hn_check_stop(bench->choices->context);
