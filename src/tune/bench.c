@@ -130,11 +130,11 @@ static hn_kept_block *new_block(hn_tuning *tuning, size_t bytes) {
   return empty;
 }
 
-/* Memory until the bench is closed, aligned to 64; NULL without. */
+/* Memory until the bench is closed, aligned to 64; NULL without. Where memory is limited nothing is kept. */
 static void *take_memory(hn_bench *bench, size_t bytes) {
   static const size_t large = (size_t)4 << 20;
   hn_tuning *tuning = bench->choices->tuning;
-  if (bytes < large) return hn_arena_alloc(&bench->arena, bytes, 64);
+  if (bytes < large || hn_memory_limit_of(&tuning->context->allocator)) return hn_arena_alloc(&bench->arena, bytes, 64);
   hn_kept_block *block = find_block(tuning, bytes);
   if (!block) block = new_block(tuning, bytes);
   if (!block) return hn_arena_alloc(&bench->arena, bytes, 64);
