@@ -9,7 +9,8 @@ the GPU's time of one replayed CUDA graph between two events, behind a kernel th
 queued, so that no launch waits for the host. Medians; `ratio` is hone's over the best peer's of the same run.
 Peers: `graph` is the network with batch norms folded, channels last, in one CUDA graph; `compile` is torch.compile with
 reduce-overhead (--compile; max-autotune with --max-autotune), TF32 is off. Errors are relative L2 against f32: hone's as
-its build measured them, PyTorch's against itself; weights are random and not the same.
+its build measured them, PyTorch's against itself. PyTorch's convolutions and linear layers get the zoo's weights, in
+their order, where all extents agree; else its own random ones, and its error is marked by a `*`: it is of another network.
 Needs torch, numpy, the built tool, library and CUDA module (HONE_BIN, HONE_LIB)."""
 import argparse
 import ctypes
@@ -127,10 +128,76 @@ def distance(got, want):
     return float(np.linalg.norm(got - want) / np.linalg.norm(want))
 
 
-def peers(name, batch, precision, stream, options):
-    """Functions that queue one run, by name; the error of PyTorch in this precision."""
+def fields(data):
+    """Number and value of a protobuf message's fields: ints, or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte, at = data[at], at + 1
+            value, shift = value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        size = varint() if key & 7 in (0, 2) else {1: 8, 5: 4}[key & 7]
+        if key & 7 == 0:
+            yield key >> 3, size
+        else:
+            yield key >> 3, data[at:at + size]
+            at += size
+
+
+def zoo_weights(path):
+    """Weights and biases of an ONNX file's convolutions and products, in the order of its nodes; none where batch norms
+    would have to be folded into them."""
+    graph = next(value for key, value in fields(memoryview(path.read_bytes())) if key == 7)
+    arrays, found = {}, []
+    for key, value in fields(graph):
+        if key == 5:  # an initializer: dims, type, name, numbers
+            tensor = list(fields(value))
+            raw = [v for k, v in tensor if k == 9]
+            if raw and (2, 1) in tensor:
+                arrays[bytes(next(v for k, v in tensor if k == 8))] = np.frombuffer(raw[0], np.float32).reshape(
+                    [v for k, v in tensor if k == 1])
+    for key, value in fields(graph):
+        if key != 1:
+            continue
+        node = list(fields(value))
+        kind = bytes(next(v for k, v in node if k == 4))
+        if kind == b"BatchNormalization":
+            return []
+        if kind in (b"Conv", b"ConvTranspose", b"Gemm"):
+            found.append([arrays.get(bytes(v)) for k, v in node if k == 1][1:3])
+    return found
+
+
+def take_weights(model, path):
+    """Gives the model the zoo's weights; False where they do not fit, and then it keeps its own."""
+    layers = [m for m in model.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.ConvTranspose2d, torch.nn.Linear))]
+    given = zoo_weights(path)
+    if len(layers) != len(given):
+        return False
+    for layer, (weight, *_) in zip(layers, given):
+        if weight is None or tuple(weight.shape) != tuple(layer.weight.shape):
+            return False
+    with torch.no_grad():
+        for layer, (weight, *bias) in zip(layers, given):
+            layer.weight.copy_(torch.from_numpy(weight.copy()))
+            if layer.bias is not None:
+                layer.bias.copy_(torch.from_numpy(bias[0].copy()) if bias and bias[0] is not None else torch.zeros(1))
+    return True
+
+
+def peers(name, batch, precision, stream, options, onnx):
+    """Functions that queue one run, by name; the error of PyTorch in this precision; whether its weights are the zoo's."""
     torch.manual_seed(0)
-    model = torch_models.MODELS[name]().cuda().eval()
+    model = torch_models.MODELS[name]().eval()
+    same = take_weights(model, onnx)
+    model = model.cuda()
     arguments = torch_models.inputs(name, batch, "cuda")
     error = 0.0
     with torch.no_grad():
@@ -145,7 +212,7 @@ def peers(name, batch, precision, stream, options):
     found = {"graph": captured(model, arguments, stream)}
     if options.compile:
         found["compile"] = compiled(model, arguments, "max-autotune" if options.max_autotune else "reduce-overhead")
-    return found, error
+    return found, error, same
 
 
 def hone_inputs(name, batch):
@@ -176,7 +243,8 @@ def measure(folder, name, batch, precision, options):
         session.enqueue()
         stream.synchronize()
         row["error"] = error_of(engine) if precision != "f32" else 0
-        work, row["peer_error"] = peers(name, batch, precision, stream, options)
+        onnx = folder / f"{name}_{batch}.onnx"
+        work, row["peer_error"], row["same_weights"] = peers(name, batch, precision, stream, options, onnx)
         work = {"hone": session.enqueue, **work}
         samples = {key: [] for key in work}
         for _ in range(options.rounds):
@@ -217,7 +285,7 @@ def main():
             rows.append(row)
             print(f"{name:18s} {batch:>5s} {row['precision']:5s} {row['hone']:9.1f} {row['graph']:9.1f} "
                   f"{row.get('compile', float('nan')):9.1f} {row['ratio']:.2f}  {row.get('error', 0):.1e} "
-                  f"{row['peer_error']:.1e} {row['build_s']:7.1f}", flush=True)
+                  f"{row['peer_error']:.1e}{' ' if row['same_weights'] else '*'}{row['build_s']:7.1f}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)

@@ -54,9 +54,10 @@ foreach(source IN LISTS hone_cuda_kernels)
   endforeach()
 endforeach()
 
-# Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin, ending with a zero.
-foreach(source ${hone_src}/kernels/cuda/region/lay_out.h ${hone_src}/kernels/cuda/region/inverted_residual.cuh)
-  get_filename_component(name ${source} NAME_WE)
+# Texts of kernels that NVRTC compiles for one shape: hn_cuda_NAME_begin (inverted_residual_cuh), ending with a zero.
+foreach(text lay_out.h pieces.cuh inverted_residual.cuh conv_pool.h conv_pool.cuh)
+  set(source ${hone_src}/kernels/cuda/region/${text})
+  string(REPLACE "." "_" name ${text})
   set(binary ${source})
   set(symbol hn_cuda_${name})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/embed.c.in ${PROJECT_BINARY_DIR}/cuda/${name}_embedded.c @ONLY)

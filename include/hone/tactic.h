@@ -154,6 +154,9 @@ typedef struct hone_tactic {
   const char *algorithm;
   double fewer;
   const char *library; /* the vendor's library that it calls, as users know it ("CUBLAS_LT"); NULL: none */
+  /* Optional: prepare will be asked for this query soon, others may come between, or it is not asked after all. What
+   * takes long and needs neither the host nor the caller's memory may be begun beside them. */
+  void (*expect)(hone_unit *unit, const hone_query *query);
 } hone_tactic;
 
 #ifdef __cplusplus

@@ -50,17 +50,18 @@ static hone_status infer(hone_infer *infer) {
 
 static size_t whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* What the depthwise layer reads and writes. */
+/* What the depthwise layer reads and writes, of one image. */
 static void middle_shapes(const hone_shape *x, const hone_shape *w, const hone_shape *y, hone_shape *out_expanded,
                           hone_shape *out_filtered) {
   *out_expanded = *x;
   *out_filtered = *y;
+  out_expanded->dim[0] = out_filtered->dim[0] = 1;
   out_expanded->dim[1] = out_filtered->dim[1] = w->dim[0];
 }
 
 enum { PIXELS = 64 }; /* that are summed side by side */
 
-/* What the layers leave between them, then the inputs of PIXELS sums as doubles. */
+/* What the layers leave between them of one image, then the inputs of PIXELS sums as doubles. */
 static size_t scratch(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
   (void)attrs, (void)out_count;
   hone_shape expanded, filtered;
@@ -72,70 +73,170 @@ static size_t scratch(const hone_attrs *attrs, const hone_fact *in, int in_count
   return whole_lines(e.bytes) + whole_lines(f.bytes) + (size_t)channels * PIXELS * sizeof(double);
 }
 
-/* The layer port is a matrix product for each pixel: conv's own eval, which goes element by element, would take longer
- * than everything else that building a network does. columns: [channels of x][PIXELS]. */
-static hone_status eval_pointwise(hone_eval *eval, const hn_layer *layer, int port, const hone_tensor *x,
-                                  hone_tensor *y, double *columns) {
-  const hone_tensor *w = &eval->in[port], *bias = hn_eval_given(eval, port + 1) ? &eval->in[port + 1] : NULL;
-  const hone_tensor *residual = port == PROJECT && hn_eval_given(eval, RESIDUAL) ? &eval->in[RESIDUAL] : NULL;
-  const int64_t ins = hn_eval_dim(x, 1), outs = hn_eval_dim(y, 1), images = hn_eval_dim(x, 0);
-  const int64_t pixels = images * ins > 0 ? hn_elems(&x->type.shape) / (images * ins) : 0;
+/* Elements [first, last) of an image, [C, d...], and the part that makes them: whole rows and channels. */
+typedef struct part {
+  int64_t first, last, image, pixels; /* pixels: of a plane */
+  int64_t begin_row, end_row, begin_channel, end_channel;
+} part;
+
+static part part_of(const hone_tensor *y, int64_t image, int64_t first, int64_t last) {
+  const hone_shape *shape = &y->type.shape;
+  part p = {.first = first, .last = last, .image = image, .pixels = 1};
+  for (int i = 2; i < shape->rank; ++i) p.pixels *= shape->dim[i];
+  const int64_t row = p.pixels / shape->dim[2];
+  p.begin_channel = first / p.pixels;
+  p.end_channel = (last - 1) / p.pixels + 1;
+  p.end_row = shape->dim[2];
+  if (p.end_channel - p.begin_channel == 1) { /* else the rows of one are not those of the other */
+    p.begin_row = first % p.pixels / row;
+    p.end_row = (last - 1) % p.pixels / row + 1;
+  }
+  return p;
+}
+
+/* One image of several. */
+static hone_tensor image_of(const hone_tensor *images, int64_t image) {
+  hone_tensor one = *images;
+  one.type.shape.dim[0] = 1;
+  one.bytes = hn_bytes(&one.type);
+  one.data = (char *)images->data + (size_t)image * one.bytes;
+  return one;
+}
+
+/* One 1x1 layer: input and output of one image, the pixels and channels that are made, the elements that are stored. */
+typedef struct pointwise {
+  const hn_layer *layer;
+  const hone_tensor *x, *w, *bias, *residual; /* NULL: there is none */
+  hone_tensor *y;
+  int64_t begin_pixel, end_pixel, begin_channel, end_channel, first, last;
+  double *columns; /* [channels of x][PIXELS] */
+} pointwise;
+
+/* The layer is a matrix product for each pixel: conv's own eval, which goes element by element, would take longer
+ * than everything else that building a network does. */
+static hone_status eval_pointwise(const hone_eval *eval, const pointwise *l) {
+  const int64_t ins = hn_eval_dim(l->x, 1), pixels = hn_elems(&l->x->type.shape) / (ins > 0 ? ins : 1);
   hn_epilogue epilogue;
-  const hone_eval one = {.op = layer->op, .attrs = &layer->attrs, .diagnostics = eval->diagnostics};
+  const hone_eval one = {.op = l->layer->op, .attrs = &l->layer->attrs, .diagnostics = eval->diagnostics};
   HN_TRY(hn_epilogue_read(&one, -1, &epilogue));
-  for (int64_t image = 0; image < images; ++image)
-    for (int64_t first = 0; first < pixels; first += PIXELS) {
-      const int64_t count = pixels - first < PIXELS ? pixels - first : PIXELS;
-      for (int64_t i = 0; i < ins; ++i)
-        for (int64_t p = 0; p < count; ++p)
-          columns[i * PIXELS + p] = hn_real(x, (image * ins + i) * pixels + first + p);
-      for (int64_t o = 0; o < outs; ++o) {
-        const int64_t at = (image * outs + o) * pixels + first;
-        double sum[PIXELS] = {0};
-        for (int64_t i = 0; i < ins; ++i) {
-          const double factor = hn_real(w, o * ins + i);
-          for (int p = 0; p < PIXELS; ++p) sum[p] += factor * columns[i * PIXELS + p];
-        }
-        for (int64_t p = 0; p < count; ++p) {
-          if (bias) sum[p] += hn_real(bias, o);
-          if (residual) sum[p] += hn_real(residual, at + p);
-          hn_store_real(y, at + p, hn_epilogue_apply(&epilogue, sum[p], o));
-        }
+  for (int64_t first = l->begin_pixel; first < l->end_pixel && !hn_eval_stopped(eval); first += PIXELS) {
+    const int64_t count = l->end_pixel - first < PIXELS ? l->end_pixel - first : PIXELS;
+    for (int64_t i = 0; i < ins; ++i)
+      for (int64_t p = 0; p < count; ++p) l->columns[i * PIXELS + p] = hn_real(l->x, i * pixels + first + p);
+    for (int64_t o = l->begin_channel; o < l->end_channel; ++o) {
+      const int64_t at = o * pixels + first;
+      double sum[PIXELS] = {0};
+      for (int64_t i = 0; i < ins; ++i) {
+        const double factor = hn_real(l->w, o * ins + i);
+        for (int p = 0; p < PIXELS; ++p) sum[p] += factor * l->columns[i * PIXELS + p];
+      }
+      for (int64_t p = 0; p < count; ++p) {
+        if (at + p < l->first || at + p >= l->last) continue;
+        if (l->bias) sum[p] += hn_real(l->bias, o);
+        if (l->residual) sum[p] += hn_real(l->residual, at + p);
+        hn_store_real(l->y, at + p, hn_epilogue_apply(&epilogue, sum[p], o));
       }
     }
+  }
   return HONE_OK;
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
+static const hone_tensor *given_or_null(const hone_eval *eval, int port) {
+  return hn_eval_given(eval, port) ? &eval->in[port] : NULL;
+}
+
+/* The rows of the depthwise layer's input that rows of its output read. */
+static hone_status rows_read(const hone_eval *eval, const hn_layer *layer, const hone_tensor *wide, const part *p,
+                             int64_t *out_begin, int64_t *out_end) {
+  const hone_eval one = {.op = layer->op, .attrs = &layer->attrs, .diagnostics = eval->diagnostics};
+  hn_sliding sliding;
+  HN_TRY(hn_eval_sliding(&one, wide, &eval->in[DEPTHWISE].type.shape, &sliding));
+  hn_rows_read(&sliding, p->begin_row, p->end_row, out_begin, out_end);
+  return HONE_OK;
+}
+
+static hone_status filter(hone_eval *eval, const hn_layer *layer, const part *p, const hone_tensor *wide,
+                          hone_tensor *narrow, bool projects) {
   static const hone_tensor absent = {.type = {.kind = HONE_ABSENT}};
-  (void)window;
-  HN_TRY(hn_eval_begin(eval));
-  hone_shape expanded, filtered;
-  chain c;
-  const hone_tensor *x = &eval->in[X];
-  const hone_dtype dtype = x->type.dtype;
-  uint8_t *memory = eval->scratch;
-  middle_shapes(&x->type.shape, &eval->in[DEPTHWISE].type.shape, &eval->out[0].type.shape, &expanded, &filtered);
-  read_chain(eval->attrs, hn_eval_given(eval, EXPAND), hn_eval_given(eval, PROJECT), expanded.dim[1], &c);
-  hone_tensor wide = hn_layer_tensor(dtype, &expanded, memory);
-  hone_tensor narrow = hn_layer_tensor(dtype, &filtered, memory + whole_lines(wide.bytes));
-  double *columns = (double *)(void *)(memory + whole_lines(wide.bytes) + whole_lines(narrow.bytes));
-  if (!c.weights[2]) narrow = eval->out[0];
-  if (c.weights[0]) {
-    HN_TRY(eval_pointwise(eval, &c.layer[0], EXPAND, x, &wide, columns));
-    x = &wide;
-  }
-  const hone_tensor in[LAYER_PORTS] = {*x, eval->in[DEPTHWISE],
+  const hone_tensor in[LAYER_PORTS] = {*wide, eval->in[DEPTHWISE],
                                        hn_eval_given(eval, DEPTHWISE_BIAS) ? eval->in[DEPTHWISE_BIAS] : absent, absent};
-  HN_TRY(hn_layer_eval(eval, &c.layer[1], LAYER_PORTS, in, &narrow, 0, hn_elems(&filtered)));
-  return c.weights[2] ? eval_pointwise(eval, &c.layer[2], PROJECT, &narrow, &eval->out[0], columns) : HONE_OK;
+  if (!projects) return hn_layer_eval(eval, layer, LAYER_PORTS, in, narrow, p->first, p->last);
+  for (int64_t plane = 0; plane < hn_eval_dim(narrow, 1); ++plane)
+    HN_TRY(hn_layer_eval_rows(eval, layer, LAYER_PORTS, in, narrow, plane, p->begin_row, p->end_row));
+  return HONE_OK;
+}
+
+/* A part of one image through all layers: of those before the last, what its rows need. */
+static hone_status eval_part(hone_eval *eval, const chain *c, const part *p) {
+  uint8_t *memory = eval->scratch;
+  hone_shape expanded, filtered;
+  hone_tensor x = image_of(&eval->in[X], p->image), y = image_of(&eval->out[0], p->image), residual;
+  middle_shapes(&x.type.shape, &eval->in[DEPTHWISE].type.shape, &y.type.shape, &expanded, &filtered);
+  hone_tensor wide = hn_layer_tensor(x.type.dtype, &expanded, memory);
+  hone_tensor narrow = hn_layer_tensor(x.type.dtype, &filtered, memory + whole_lines(wide.bytes));
+  double *columns = (double *)(void *)(memory + whole_lines(wide.bytes) + whole_lines(narrow.bytes));
+  const bool expands = c->weights[0], projects = c->weights[2];
+  if (expands) {
+    int64_t begin, end;
+    HN_TRY(rows_read(eval, &c->layer[1], &wide, p, &begin, &end));
+    const int64_t count = hn_elems(&expanded), row = count / expanded.dim[1] / expanded.dim[2];
+    const pointwise first = {.layer = &c->layer[0],
+                             .x = &x,
+                             .w = &eval->in[EXPAND],
+                             .bias = given_or_null(eval, EXPAND_BIAS),
+                             .y = &wide,
+                             .begin_pixel = begin * row,
+                             .end_pixel = end * row,
+                             .begin_channel = projects ? 0 : p->begin_channel,
+                             .end_channel = projects ? expanded.dim[1] : p->end_channel,
+                             .last = count,
+                             .columns = columns};
+    HN_TRY(eval_pointwise(eval, &first));
+  }
+  if (!projects) return filter(eval, &c->layer[1], p, expands ? &wide : &x, &y, false);
+  HN_TRY(filter(eval, &c->layer[1], p, expands ? &wide : &x, &narrow, true));
+  if (hn_eval_given(eval, RESIDUAL)) residual = image_of(&eval->in[RESIDUAL], p->image);
+  const int64_t row = p->pixels / y.type.shape.dim[2];
+  const pointwise last = {.layer = &c->layer[2],
+                          .x = &narrow,
+                          .w = &eval->in[PROJECT],
+                          .bias = given_or_null(eval, PROJECT_BIAS),
+                          .residual = hn_eval_given(eval, RESIDUAL) ? &residual : NULL,
+                          .y = &y,
+                          .begin_pixel = p->begin_row * row,
+                          .end_pixel = p->end_row * row,
+                          .begin_channel = p->begin_channel,
+                          .end_channel = p->end_channel,
+                          .first = p->first,
+                          .last = p->last,
+                          .columns = columns};
+  return eval_pointwise(eval, &last);
+}
+
+static hone_status eval(hone_eval *eval, const hone_window *window) {
+  HN_TRY(hn_eval_begin(eval));
+  const hone_tensor *y = &eval->out[0];
+  const int64_t images = hn_eval_dim(y, 0), of_image = images > 0 ? hn_elems(&y->type.shape) / images : 0;
+  chain c;
+  read_chain(eval->attrs, hn_eval_given(eval, EXPAND), hn_eval_given(eval, PROJECT),
+             eval->in[DEPTHWISE].type.shape.dim[0], &c);
+  int64_t first, last;
+  hn_window_range(eval, window, 0, &first, &last);
+  for (int64_t end; first < last; first = end) {
+    const int64_t image = first / of_image, begin = image * of_image;
+    end = last < begin + of_image ? last : begin + of_image;
+    const part p = part_of(y, image, first - begin, end - begin);
+    HN_TRY(eval_part(eval, &c, &p));
+  }
+  return HONE_OK;
 }
 
 static hone_cost cost(const hone_attrs *attrs, const hone_fact *in, int in_count, const hone_fact *out, int out_count) {
   (void)attrs;
   hone_shape expanded, filtered;
   middle_shapes(&in[X].type.shape, &in[DEPTHWISE].type.shape, &out[0].type.shape, &expanded, &filtered);
-  const double wide = (double)hn_elems(&expanded), narrow = (double)hn_elems(&filtered);
+  const double images = (double)in[X].type.shape.dim[0];
+  const double wide = images * (double)hn_elems(&expanded), narrow = images * (double)hn_elems(&filtered);
   const double channels = expanded.dim[1] > 0 ? (double)expanded.dim[1] : 1;
   double flops = 2.0 * narrow * (double)hn_elems(&in[DEPTHWISE].type.shape) / channels;
   if (in[EXPAND].type.kind != HONE_ABSENT) flops += 2.0 * wide * (double)in[X].type.shape.dim[1];
@@ -164,7 +265,6 @@ const hone_op hn_op_inverted_residual = {
              HONE_OPTIONAL_ATTR("depthwise_dilations", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("depthwise_pads", HONE_ATTR_INTS),
              HONE_OPTIONAL_ATTR("depthwise_strides", HONE_ATTR_INTS)},
-    .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

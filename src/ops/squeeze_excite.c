@@ -41,12 +41,13 @@ static hone_status infer(hone_infer *infer) {
 
 static size_t whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* Means, squeezed channels and factors: images and channels of each. */
+/* Means, squeezed channels and factors of one image. */
 static void middle_shapes(const hone_fact *in, hone_shape *out) {
   for (int i = 0; i < LAYERS; ++i) {
     out[i] = in[X].type.shape;
     if (i == 1) out[i].dim[1] = in[SQUEEZE].type.shape.dim[0];
     for (int d = 2; d < out[i].rank; ++d) out[i].dim[d] = 1;
+    out[i].dim[0] = 1;
   }
 }
 
@@ -60,16 +61,14 @@ static size_t scratch(const hone_attrs *attrs, const hone_fact *in, int in_count
   return bytes;
 }
 
-static hone_status eval(hone_eval *eval, const hone_window *window) {
+/* Elements [first, last) of one image. */
+static hone_status eval_image(hone_eval *eval, const hn_layer *layers, const hone_tensor *x, int64_t image,
+                              int64_t first, int64_t last) {
   static const hone_tensor absent = {.type = {.kind = HONE_ABSENT}};
-  (void)window;
-  HN_TRY(hn_eval_begin(eval));
-  hn_layer layers[LAYERS];
   hone_shape shapes[LAYERS];
-  hone_tensor at = eval->in[X];
-  hone_fact facts[EXCITE] = {{.type = eval->in[X].type}, {.type = eval->in[SQUEEZE].type}};
+  hone_tensor at = *x;
+  const hone_fact facts[EXCITE] = {{.type = at.type}, {.type = eval->in[SQUEEZE].type}};
   uint8_t *memory = eval->scratch;
-  read_layers(eval->attrs, layers);
   middle_shapes(facts, shapes);
   for (int i = 0; i < LAYERS; ++i) {
     const int port = weights_of[i];
@@ -80,9 +79,28 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
     memory += whole_lines(made.bytes);
     at = made;
   }
-  const int64_t planes = hn_elems(&shapes[2]), count = hn_elems(&eval->in[X].type.shape);
-  for (int64_t i = 0; i < count; ++i)
-    hn_store_real(&eval->out[0], i, hn_real(&eval->in[X], i) * hn_real(&at, i / (count / planes)));
+  const int64_t count = hn_elems(&x->type.shape), pixels = count / hn_elems(&shapes[2]), begin = image * count;
+  for (int64_t i = first; i < last; ++i)
+    hn_store_real(&eval->out[0], begin + i, hn_real(x, i) * hn_real(&at, i / pixels));
+  return HONE_OK;
+}
+
+static hone_status eval(hone_eval *eval, const hone_window *window) {
+  HN_TRY(hn_eval_begin(eval));
+  hn_layer layers[LAYERS];
+  read_layers(eval->attrs, layers);
+  hone_tensor x = eval->in[X];
+  x.type.shape.dim[0] = 1;
+  x.bytes = hn_bytes(&x.type);
+  const int64_t of_image = hn_elems(&x.type.shape);
+  int64_t first, last;
+  hn_window_range(eval, window, 0, &first, &last);
+  for (int64_t end; first < last && !hn_eval_stopped(eval); first = end) {
+    const int64_t image = first / of_image, begin = image * of_image;
+    end = last < begin + of_image ? last : begin + of_image;
+    x.data = (char *)eval->in[X].data + (size_t)image * x.bytes;
+    HN_TRY(eval_image(eval, layers, &x, image, first - begin, end - begin));
+  }
   return HONE_OK;
 }
 
@@ -108,7 +126,6 @@ const hone_op hn_op_squeeze_excite = {
            {"b_excite", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | WEIGHTS}},
     .out = {{"y", 't', 0, 0}},
     .attr = {HN_LAYER_ACTIVATION("squeeze"), HN_LAYER_ACTIVATION("excite")},
-    .traits = HONE_WHOLE,
     .infer = infer,
     .eval = eval,
     .eval_scratch = scratch,

@@ -12,6 +12,7 @@
 #include "tensor/storage.h"
 #include "tune/tuning.h"
 #include <math.h>
+#include <string.h>
 
 enum { RUNS = 16, RUN_ELEMENTS = 256 };
 
@@ -73,26 +74,97 @@ static void fill_random(hone_tensor *tensor, int64_t first, int64_t end, const h
   }
 }
 
+/* Drawing takes longer than everything else that is done to a large tensor: behind the first ones, numbers come again.
+ */
 static hone_status fill(hn_bench *bench, hone_tensor *tensor, const hone_fact *fact, hn_random *random) {
-  enum { AT_ONCE = 1 << 20 };
+  enum { AT_ONCE = 1 << 20, DRAWN = 12 * AT_ONCE + 7 }; /* no two images of usual extents are alike */
   const int64_t count = hn_elems(&tensor->type.shape);
-  for (int64_t first = 0; first < count; first += AT_ONCE) {
-    fill_random(tensor, first, first + AT_ONCE < count ? first + AT_ONCE : count, fact, random);
+  const size_t size = hone_dtype_bits(tensor->type.dtype) / 8;
+  for (int64_t first = 0, end; first < count; first = end) {
+    const bool drawn = first < DRAWN || tensor->type.dtype != HONE_F32 || fact->value;
+    end = first + AT_ONCE < count ? first + AT_ONCE : count;
+    if (first < DRAWN && end > DRAWN) end = DRAWN;
+    if (drawn)
+      fill_random(tensor, first, end, fact, random);
+    else
+      memcpy((char *)tensor->data + (size_t)first * size, (char *)tensor->data + (size_t)(first - DRAWN) * size,
+             (size_t)(end - first) * size);
     HN_TRY(hn_check_stop(bench->choices->context));
   }
   return HONE_OK;
 }
 
+/* ---- large blocks ---- */
+
+static void drop_block(hn_tuning *tuning, hn_kept_block *block) {
+  hn_free(&tuning->context->allocator, block->data, block->bytes);
+  tuning->kept_bytes -= block->bytes;
+  *block = (hn_kept_block){0};
+}
+
+void hn_tuning_forget_blocks(hn_tuning *tuning) {
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i)
+    if (tuning->kept[i].data && !tuning->kept[i].user) drop_block(tuning, &tuning->kept[i]);
+}
+
+/* The least unused one that has room; NULL: there is none. */
+static hn_kept_block *find_block(hn_tuning *tuning, size_t bytes) {
+  hn_kept_block *best = NULL;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i) {
+    hn_kept_block *block = &tuning->kept[i];
+    if (block->data && !block->user && block->bytes >= bytes && (!best || block->bytes < best->bytes)) best = block;
+  }
+  return best;
+}
+
+static hn_kept_block *new_block(hn_tuning *tuning, size_t bytes) {
+  hn_kept_block *empty = NULL;
+  if (tuning->kept_bytes + bytes > tuning->kept_most) hn_tuning_forget_blocks(tuning);
+  for (int i = 0; i < HN_KEPT_BLOCKS && !empty; ++i)
+    if (!tuning->kept[i].data) empty = &tuning->kept[i];
+  if (!empty) return NULL;
+  empty->data = hn_alloc(&tuning->context->allocator, bytes);
+  if (!empty->data) return NULL;
+  empty->bytes = bytes;
+  tuning->kept_bytes += bytes;
+  return empty;
+}
+
+/* Memory until the bench is closed, aligned to 64; NULL without. Where memory is limited nothing is kept. */
+static void *take_memory(hn_bench *bench, size_t bytes) {
+  static const size_t large = (size_t)4 << 20;
+  hn_tuning *tuning = bench->choices->tuning;
+  if (bytes < large || hn_memory_limit_of(&tuning->context->allocator)) return hn_arena_alloc(&bench->arena, bytes, 64);
+  hn_kept_block *block = find_block(tuning, bytes);
+  if (!block) block = new_block(tuning, bytes);
+  if (!block) return hn_arena_alloc(&bench->arena, bytes, 64);
+  block->user = bench;
+  size_t used = 0;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i) used += tuning->kept[i].user ? tuning->kept[i].bytes : 0;
+  if (used > tuning->kept_most) tuning->kept_most = used;
+  return block->data;
+}
+
+static void give_memory_back(const hn_bench *bench) {
+  hn_tuning *tuning = bench->choices->tuning;
+  for (int i = 0; i < HN_KEPT_BLOCKS; ++i)
+    if (tuning->kept[i].user == bench) tuning->kept[i].user = NULL;
+}
+
+/* ---- tensors ---- */
+
 static hone_status new_room(hn_bench *bench, const hone_type *type, hone_tensor *out) {
   *out = (hone_tensor){.type = *type};
   if (!hn_type_bytes(type, &out->bytes)) return no_memory(bench);
-  out->data = hn_arena_alloc(&bench->arena, out->bytes + 64, 64);
+  out->data = take_memory(bench, out->bytes + 64);
   return out->data ? HONE_OK : no_memory(bench);
 }
 
+/* Everything but what lies behind the last element is about to be written. */
 static hone_status new_tensor(hn_bench *bench, const hone_type *type, hone_tensor *out) {
   HN_TRY(new_room(bench, type, out));
-  (void)hn_stop_clear(&bench->choices->context->stop, out->data, out->bytes + 64);
+  const bool whole = type->dtype != HONE_STRING && hone_dtype_bits(type->dtype) >= 8; /* else bits are left */
+  memset((char *)out->data + (whole ? out->bytes : 0), 0, whole ? 64 : out->bytes + 64);
   return hn_check_stop(bench->choices->context);
 }
 
@@ -207,6 +279,7 @@ void hn_bench_close(hn_bench *bench) {
   if (!bench) return;
   const hn_allocator allocator = bench->choices->context->allocator;
   for (int s = 0; s < HN_BENCH_SLOTS; ++s) drop_slot(bench, &bench->slots[s]);
+  give_memory_back(bench);
   hn_arena_deinit(&bench->arena);
   hn_free(&allocator, bench, sizeof *bench);
 }
@@ -247,7 +320,7 @@ static hone_status output_turns(hn_bench *bench, int o, hone_storage storage, co
   if (!hn_type_bytes(type, &bytes)) return no_memory(bench);
   t->stride = (bytes + 64 + 63) / 64 * 64;
   t->count = turn_count(bench, t->stride) > 1 ? 2 : 1;
-  t->data = hn_arena_alloc(&bench->arena, t->stride * (size_t)t->count, 64);
+  t->data = take_memory(bench, t->stride * (size_t)t->count);
   if (!t->data) return no_memory(bench);
   (void)hn_stop_clear(&bench->choices->context->stop, t->data, t->stride * (size_t)t->count);
   return hn_check_stop(bench->choices->context);

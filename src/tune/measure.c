@@ -319,8 +319,24 @@ static hone_status list_timings(measuring *m, bool *out_known) {
   return HONE_OK;
 }
 
+/* Candidates that will be looked at may begin to compile, side by side. */
+static hone_status expect(const measuring *m, double limit) {
+  hn_choice *choice = m->choice;
+  hone_fact *facts = HN_NEW(&m->choices->arena, hone_fact, choice->node->in_count + choice->node->out_count + 1);
+  if (!facts) return HN_FAIL_MEMORY(&m->choices->context->diag);
+  for (int i = 0; i < m->count; ++i) {
+    const hn_candidate *candidate = m->timings[i].candidate;
+    if (!candidate->tactic->expect || prune(m, candidate, limit)) continue;
+    hone_query query;
+    hn_candidate_query(m->choices, choice, candidate, facts, facts + choice->node->in_count, &query);
+    candidate->tactic->expect(m->choices->devices[candidate->device]->unit, &query);
+  }
+  return HONE_OK;
+}
+
 static hone_status time_all(measuring *m) {
   const double limit = best_estimate(m->choices, m->choice) * m->tuning->level->prune + 2000;
+  if (!hn_tuning_stopped(m->tuning)) HN_TRY(expect(m, limit));
   for (int i = 0; i < m->count; ++i) {
     timing *t = &m->timings[i];
     t->candidate->reason = prune(m, t->candidate, limit);

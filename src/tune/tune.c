@@ -373,6 +373,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
     tuning.lock = &lock;
   }
   if (status == HONE_OK) status = tune(&tuning, graph, devices, device_count, ranges, judge, out);
+  hn_tuning_forget_blocks(&tuning);
   hn_arena_deinit(&tuning.arena);
   if (status == HONE_OK) status = hn_tuner_note(tuner, *out);
   if (status == HONE_OK) return HONE_OK;

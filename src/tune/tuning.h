@@ -47,6 +47,15 @@ struct hn_tuner {
 hone_status hn_tuner_note(hn_tuner *tuner, const hn_choices *choices); /* a schedule is tuned: its part of the lock */
 
 /* One call of hn_tune: what outlives a round of choosing, since a split of fused nodes begins a new one. */
+/* Large blocks of memory that one bench after the other uses: to get fresh pages from the system takes longer than what
+ * is done to them. */
+enum { HN_KEPT_BLOCKS = 24 };
+typedef struct hn_kept_block {
+  void *data;
+  size_t bytes;
+  const void *user; /* NULL: nobody's now */
+} hn_kept_block;
+
 typedef struct hn_tuning {
   hone_context *context;
   const hone_build_options *options;
@@ -62,7 +71,10 @@ typedef struct hn_tuning {
   bool splitting_over; /* no more rounds for the sake of parts */
   hn_spans spans;
   int miss_count; /* layers that the timing cache must hold and does not */
+  hn_kept_block kept[HN_KEPT_BLOCKS];
+  size_t kept_bytes, kept_most; /* of all; of those that had a user at the same time */
 } hn_tuning;
+void hn_tuning_forget_blocks(hn_tuning *tuning); /* that have no user (bench.c) */
 /* Is the time for measuring used up, or does the caller want what there is? */
 bool hn_tuning_stopped(hn_tuning *tuning);
 extern const char hn_time_used_up[]; /* the reason of candidates that therefore have no time */

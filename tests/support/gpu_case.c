@@ -84,9 +84,8 @@ double gpu_distance(const double *got, const double *want, int64_t count) {
   double difference = 0, sum = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (isnan(got[i]) && isnan(want[i])) continue;
-    if (got[i] == want[i]) continue;
-    difference += (got[i] - want[i]) * (got[i] - want[i]);
-    sum += want[i] * want[i];
+    if (got[i] != want[i]) difference += (got[i] - want[i]) * (got[i] - want[i]);
+    if (isfinite(want[i]) || got[i] != want[i]) sum += want[i] * want[i]; /* equal ones count, too */
   }
   return difference == 0 ? 0 : sqrt(difference / (sum > 0 ? sum : 1));
 }

@@ -87,6 +87,11 @@ struct hone_driver {
 
 /* A kernel that was compiled here; one for each source text. */
 typedef struct hn_cuda_compiled {
+  hone_unit *unit;
+  bool is_begun; /* a thread compiles it; what follows until the module is the thread's */
+  pthread_t thread;
+  nvrtcProgram program;
+  nvrtcResult result;
   CUmodule module;
   CUfunction function;
   size_t source_bytes;
@@ -249,6 +254,9 @@ void hn_cuda_open_nvrtc(hone_unit *unit);
 void hn_cuda_close_nvrtc(hone_unit *unit);
 /* The kernel `hn_kernel` of a source, compiled at most once a unit; kept in the host's cache folder when it has one. */
 hone_status hn_cuda_compile(hone_unit *unit, const char *source, CUfunction *out, hone_diagnostics *diag);
+/* Begins to compile what hn_cuda_compile will be asked for soon, beside what else goes on: as many at a time as there
+ * are processors. Whatever is in the way, it is left to be compiled when it is asked for. */
+void hn_cuda_compile_soon(hone_unit *unit, const char *source);
 void hn_cuda_open_lt(hone_unit *unit);
 void hn_cuda_close_lt(hone_unit *unit);
 void hn_cuda_open_dnn(hone_unit *unit);

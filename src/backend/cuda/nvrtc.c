@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvrtc.c - kernels from source: compiled once a unit, kept in memory, and in the caller's cache folder when there is
- * one. A cached file holds the source beside the code, so that an equal hash alone is never believed. */
+ * one. A cached file holds the source beside the code, so that an equal hash alone is never believed. What will be
+ * wanted soon is begun in threads of its own; these call NVRTC alone, and nothing of the host. */
 #include "backend/cuda/cuda.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -27,7 +28,11 @@ void hn_cuda_open_nvrtc(hone_unit *unit) {
 void hn_cuda_close_nvrtc(hone_unit *unit) {
   for (hn_cuda_compiled *item = unit->compiled; item;) {
     hn_cuda_compiled *next = item->next;
-    (void)unit->driver->api.cuModuleUnload(item->module);
+    if (item->is_begun) {
+      (void)pthread_join(item->thread, NULL);
+      (void)unit->nvrtc.nvrtcDestroyProgram(&item->program);
+    }
+    if (item->module) (void)unit->driver->api.cuModuleUnload(item->module);
     hn_cuda_delete(unit->host, item, sizeof *item + item->source_bytes);
     item = next;
   }
@@ -102,17 +107,24 @@ static hone_status fail_program(hone_unit *unit, nvrtcProgram program, nvrtcResu
                       unit->nvrtc.nvrtcGetErrorString(result), log);
 }
 
-/* The caller frees *out_code. */
-static hone_status compile(hone_unit *unit, const char *source, void **out_code, size_t *out_bytes,
-                           hone_diagnostics *diag) {
-  const hn_cuda_nvrtc_api *api = &unit->nvrtc;
-  nvrtcProgram program = NULL;
+/* NVRTC's part of a compilation, which any thread may do. */
+static nvrtcResult run_nvrtc(const hone_unit *unit, nvrtcProgram program) {
   char target[32];
   snprintf(target, sizeof target, "--gpu-architecture=sm_%d", unit->sm);
   const char *const options[] = {target, "--std=c++17", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"};
-  nvrtcResult result = api->nvrtcCreateProgram(&program, source, "hn_kernel.cu", 0, NULL, NULL);
-  if (result == NVRTC_SUCCESS)
-    result = api->nvrtcCompileProgram(program, (int)(sizeof options / sizeof *options), options);
+  return unit->nvrtc.nvrtcCompileProgram(program, (int)(sizeof options / sizeof *options), options);
+}
+
+static void *run_begun(void *begun) {
+  hn_cuda_compiled *item = begun;
+  item->result = run_nvrtc(item->unit, item->program);
+  return NULL;
+}
+
+/* Its code, and the program dropped; the caller frees *out_code. */
+static hone_status finish(hone_unit *unit, nvrtcProgram program, nvrtcResult result, const char *source,
+                          void **out_code, size_t *out_bytes, hone_diagnostics *diag) {
+  const hn_cuda_nvrtc_api *api = &unit->nvrtc;
   if (result == NVRTC_SUCCESS) result = api->nvrtcGetCUBINSize(program, out_bytes);
   *out_code = result == NVRTC_SUCCESS ? hn_cuda_new(unit->host, *out_bytes) : NULL;
   if (*out_code) result = api->nvrtcGetCUBIN(program, *out_code);
@@ -126,52 +138,121 @@ static hone_status compile(hone_unit *unit, const char *source, void **out_code,
   return status;
 }
 
-static hone_status add(hone_unit *unit, const char *source, hn_cuda_compiled **out, hone_diagnostics *diag) {
-  const hn_cuda_driver_api *api = &unit->driver->api;
+static hone_status compile(hone_unit *unit, const char *source, void **out_code, size_t *out_bytes,
+                           hone_diagnostics *diag) {
+  nvrtcProgram program = NULL;
+  nvrtcResult result = unit->nvrtc.nvrtcCreateProgram(&program, source, "hn_kernel.cu", 0, NULL, NULL);
+  if (result == NVRTC_SUCCESS) result = run_nvrtc(unit, program);
+  return finish(unit, program, result, source, out_code, out_bytes, diag);
+}
+
+static hn_cuda_compiled *new_item(hone_unit *unit, const char *source) {
   const size_t source_bytes = strlen(source) + 1;
-  size_t file_bytes = 0, code_bytes = 0;
-  void *code = NULL, *file = read_cached(unit, source, &file_bytes, &code);
   hn_cuda_compiled *item = hn_cuda_new(unit->host, sizeof *item + source_bytes);
-  if (!item) {
-    hn_cuda_delete(unit->host, file, file_bytes);
-    return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
-  }
+  if (!item) return NULL;
+  item->unit = unit;
   item->source_bytes = source_bytes;
   memcpy(item->source, source, source_bytes);
-  bool loaded = file && api->cuModuleLoadData(&item->module, code) == CUDA_SUCCESS;
-  hn_cuda_delete(unit->host, file, file_bytes);
-  hone_status status = HONE_OK;
-  if (!loaded) {
-    status = compile(unit, source, &code, &code_bytes, diag);
-    if (status == HONE_OK) {
-      status = hn_cuda_check(unit, diag, api->cuModuleLoadData(&item->module, code), "loading a generated kernel");
-      if (status == HONE_OK) write_cached(unit, source, code, code_bytes);
-      hn_cuda_delete(unit->host, code, code_bytes);
-    }
-  }
+  return item;
+}
+
+/* Loads code and finds its kernel. */
+static hone_status load(hone_unit *unit, const void *code, hn_cuda_compiled *item, hone_diagnostics *diag) {
+  const hn_cuda_driver_api *api = &unit->driver->api;
+  hone_status status =
+      hn_cuda_check(unit, diag, api->cuModuleLoadData(&item->module, code), "loading a generated kernel");
   if (status == HONE_OK)
     status = hn_cuda_check(unit, diag, api->cuModuleGetFunction(&item->function, item->module, "hn_kernel"),
                            "finding a generated kernel");
-  if (status != HONE_OK) {
-    if (item->module) (void)api->cuModuleUnload(item->module);
-    hn_cuda_delete(unit->host, item, sizeof *item + source_bytes);
-    return status;
+  if (status == HONE_OK) return HONE_OK;
+  if (item->module) (void)api->cuModuleUnload(item->module);
+  item->module = NULL;
+  return status;
+}
+
+/* A new item's code: out of the cache folder, or compiled. */
+static hone_status fill_item(hone_unit *unit, hn_cuda_compiled *item, hone_diagnostics *diag) {
+  size_t file_bytes = 0, code_bytes = 0;
+  void *code = NULL, *file = read_cached(unit, item->source, &file_bytes, &code);
+  const bool loaded = file && load(unit, code, item, NULL) == HONE_OK;
+  hn_cuda_delete(unit->host, file, file_bytes);
+  if (loaded) return HONE_OK;
+  hone_status status = compile(unit, item->source, &code, &code_bytes, diag);
+  if (status != HONE_OK) return status;
+  status = load(unit, code, item, diag);
+  if (status == HONE_OK) write_cached(unit, item->source, code, code_bytes);
+  hn_cuda_delete(unit->host, code, code_bytes);
+  return status;
+}
+
+/* What was begun, awaited. */
+static hone_status end_begun(hone_unit *unit, hn_cuda_compiled *item, hone_diagnostics *diag) {
+  void *code = NULL;
+  size_t bytes = 0;
+  (void)pthread_join(item->thread, NULL);
+  item->is_begun = false;
+  hone_status status = finish(unit, item->program, item->result, item->source, &code, &bytes, diag);
+  item->program = NULL;
+  if (status != HONE_OK) return status;
+  status = load(unit, code, item, diag);
+  if (status == HONE_OK) write_cached(unit, item->source, code, bytes);
+  hn_cuda_delete(unit->host, code, bytes);
+  return status;
+}
+
+static hn_cuda_compiled *find(const hone_unit *unit, const char *source) {
+  hn_cuda_compiled *item = unit->compiled;
+  while (item && strcmp(item->source, source) != 0) item = item->next;
+  return item;
+}
+
+/* An item whose code could not be had stays without a function: the next who wants it tries again. */
+static hone_status want(hone_unit *unit, const char *source, hn_cuda_compiled **out, hone_diagnostics *diag) {
+  hn_cuda_compiled *item = find(unit, source);
+  if (!item) {
+    item = new_item(unit, source);
+    if (!item) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
+    item->next = unit->compiled;
+    unit->compiled = item;
   }
-  item->next = unit->compiled;
-  unit->compiled = item;
   *out = item;
-  return HONE_OK;
+  if (item->is_begun) return end_begun(unit, item, diag);
+  return item->function ? HONE_OK : fill_item(unit, item, diag);
 }
 
 hone_status hn_cuda_compile(hone_unit *unit, const char *source, CUfunction *out, hone_diagnostics *diag) {
-  hone_status status = HONE_OK;
   if (!unit->nvrtc_library) return unit->host->fail(diag, HONE_DEVICE, "NVRTC (libnvrtc.so) was not found");
   if (!hn_cuda_enter(unit)) return unit->host->fail(diag, HONE_DEVICE, "the GPU's context cannot be entered");
   pthread_mutex_lock(&unit->mutex);
-  hn_cuda_compiled *item = unit->compiled;
-  while (item && strcmp(item->source, source) != 0) item = item->next;
-  if (!item) status = add(unit, source, &item, diag);
+  hn_cuda_compiled *item;
+  const hone_status status = want(unit, source, &item, diag);
   if (status == HONE_OK) *out = item->function;
   pthread_mutex_unlock(&unit->mutex);
   return status;
+}
+
+static bool is_cached(const hone_unit *unit, const char *source) {
+  char path[4096];
+  return cache_path(unit, source, path, sizeof path) && access(path, R_OK) == 0;
+}
+
+void hn_cuda_compile_soon(hone_unit *unit, const char *source) {
+  enum { MOST = 32 };
+  if (!unit->nvrtc_library) return;
+  pthread_mutex_lock(&unit->mutex);
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  int begun = 0;
+  for (const hn_cuda_compiled *item = unit->compiled; item; item = item->next) begun += item->is_begun;
+  const bool may = begun < MOST && begun < processors && !find(unit, source) && !is_cached(unit, source);
+  hn_cuda_compiled *item = may ? new_item(unit, source) : NULL;
+  if (item && unit->nvrtc.nvrtcCreateProgram(&item->program, source, "hn_kernel.cu", 0, NULL, NULL) == NVRTC_SUCCESS)
+    item->is_begun = pthread_create(&item->thread, NULL, run_begun, item) == 0;
+  if (item && item->is_begun) {
+    item->next = unit->compiled;
+    unit->compiled = item;
+  } else if (item) {
+    if (item->program) (void)unit->nvrtc.nvrtcDestroyProgram(&item->program);
+    hn_cuda_delete(unit->host, item, sizeof *item + item->source_bytes);
+  }
+  pthread_mutex_unlock(&unit->mutex);
 }

@@ -261,7 +261,89 @@ static void test_eval(void **state) {
   op_check_eval(eval_rows, HN_COUNT(eval_rows));
 }
 
+static const op_infer_row window_rows[] = {
+    {"all layers and a residual",
+     &hn_op_inverted_residual,
+     "f32[2,3,9,8] f32[12,3,1,1] f32[12] f32[12,1,3,3] f32[12] f32[5,12,1,1] f32[5] f32[2,5,9,8]",
+     {OP_INTS("depthwise_pads", 1, 1, 1, 1), OP_TEXT("expand_act", "relu")},
+     HONE_OK,
+     ""},
+    {"strides, without biases",
+     &hn_op_inverted_residual,
+     "f32[3,3,9,8] f32[4,3,1,1] - f32[4,1,5,3] - f32[2,4,1,1]",
+     {OP_INTS("depthwise_pads", 2, 0, 1, 1), OP_INTS("depthwise_strides", 2, 1)},
+     HONE_OK,
+     ""},
+    {"without the last layer",
+     &hn_op_inverted_residual,
+     "f32[2,3,9] f32[6,3,1] - f32[6,1,3]",
+     {OP_INTS("depthwise_dilations", 2)},
+     HONE_OK,
+     ""},
+    {"without the first layer",
+     &hn_op_inverted_residual,
+     "f32[2,6,7,5] - - f32[6,1,3,3] f32[6] f32[4,6,1,1]",
+     {OP_TEXT("project_act", "relu")},
+     HONE_OK,
+     ""},
+    {"squeeze and excite",
+     &hn_op_squeeze_excite,
+     "f32[3,8,5,3] f32[2,8,1,1] f32[2] f32[8,2,1,1]",
+     {OP_TEXT("excite_act", "sigmoid")},
+     HONE_OK,
+     ""},
+};
+
+/* Layers in one op are evaluated for the rows and channels that a window needs: it gives what the whole gives there,
+ * and leaves the rest alone. */
+static void try_windows(const op_infer_row *row) {
+  op_case c;
+  op_begin(&c, row->op, row->in, row->attr);
+  assert_int_equal(op_infer(&c, row->op), HONE_OK);
+  hone_tensor in[OP_IN] = {0}, out = {.type = c.out[0].type, .bytes = hn_bytes(&c.out[0].type)};
+  for (int i = 0; i < c.in_count; ++i) {
+    in[i].type = c.in[i].type;
+    if (c.in[i].type.kind != HONE_TENSOR) continue;
+    const int64_t count = hn_elems(&c.in[i].type.shape);
+    in[i].bytes = hn_bytes(&c.in[i].type);
+    float *numbers = HN_NEW(&c.arena, float, count);
+    for (int64_t k = 0; k < count; ++k) numbers[k] = (float)((k * 37 + i * 11) % 23 - 11) / 8;
+    in[i].data = numbers;
+  }
+  const int64_t count = hn_elems(&out.type.shape);
+  float *whole = HN_NEW(&c.arena, float, count), *part = HN_NEW(&c.arena, float, count);
+  const size_t bytes = row->op->eval_scratch(&c.attrs, c.in, c.in_count, c.out, c.out_count);
+  hone_eval eval = {.op = row->op,
+                    .attrs = &c.attrs,
+                    .in_count = c.in_count,
+                    .out_count = 1,
+                    .in = in,
+                    .out = &out,
+                    .scratch = hn_arena_alloc(&c.arena, bytes + 1, 64),
+                    .diagnostics = &c.diag};
+  out.data = whole;
+  assert_int_equal(row->op->eval(&eval, NULL), HONE_OK);
+  out.data = part;
+  for (int64_t first = 0; first < count; first += 13)
+    for (int64_t last = first; last <= count; last += 1 + (last - first) * 2) {
+      for (int64_t i = 0; i < count; ++i) part[i] = 1e6F;
+      memset(eval.scratch, 0x7f, bytes); /* what another window left */
+      assert_int_equal(row->op->eval(&eval, &(hone_window){0, first, last}), HONE_OK);
+      for (int64_t i = 0; i < count; ++i)
+        if (part[i] != (i >= first && i < last ? whole[i] : 1e6F))
+          fail_msg("%s: element %d of the window from %d to %d is %g", row->what, (int)i, (int)first, (int)last,
+                   part[i]);
+    }
+  hn_arena_deinit(&c.arena);
+}
+
+static void test_windows(void **state) {
+  (void)state;
+  for (size_t i = 0; i < HN_COUNT(window_rows); ++i) try_windows(&window_rows[i]);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_infer), cmocka_unit_test(test_eval)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_infer), cmocka_unit_test(test_eval),
+                                     cmocka_unit_test(test_windows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

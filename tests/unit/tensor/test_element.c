@@ -3,6 +3,7 @@
 #include "base/diag.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,6 +233,39 @@ static void test_names(void **state) {
   assert_string_equal(hone_dtype_name((hone_dtype)99), "none");
 }
 
+/* Floats of all exponents, around every tie, laid with the channels last and rounded, as one by one; and back. */
+static void test_layout_rounds(void **state) {
+  (void)state;
+  enum { CHANNELS = 3, POINTS = 4 * 256 * 37, COUNT = 2 * CHANNELS * POINTS, PITCH = 8 };
+  static float plain[COUNT], back[COUNT];
+  static uint16_t last[2 * POINTS * PITCH];
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    const uint32_t fraction = (i * 2654435761u & 0x7fe000) + (i % 5 == 0   ? 0xfff
+                                                              : i % 5 == 1 ? 0x1000
+                                                              : i % 5 == 2 ? 0x1001
+                                                                           : i),
+                   bits = (i % 256) << 23 | (i % 7 == 0 ? 1u << 31 : 0) | (fraction & 0x7fffff);
+    memcpy(&plain[i], &bits, sizeof bits);
+  }
+  const hone_type type = hn_tensor_type(HONE_F32, 3, (const int64_t[]){2, CHANNELS, POINTS});
+  hone_tensor from = {.type = type, .data = plain, .bytes = sizeof plain},
+              to = {.type = hn_stored_type(&type, HONE_F16_NHWC), .data = last, .bytes = sizeof last},
+              again = {.type = type, .data = back, .bytes = sizeof back};
+  assert_int_equal(hn_bytes(&to.type), sizeof last);
+  assert_true(hn_layout_convert(&from, &to));
+  for (int64_t i = 0; i < COUNT; ++i) {
+    const int64_t image = i / (CHANNELS * POINTS), c = i / POINTS % CHANNELS, p = i % POINTS;
+    const uint16_t got = last[(image * POINTS + p) * PITCH + c], want = hn_f16_from_f64((double)plain[i]);
+    if (got != want) fail_msg("%a is %#x, not %#x", (double)plain[i], want, got);
+    if (c == 0) assert_int_equal(last[(image * POINTS + p) * PITCH + CHANNELS], 0);
+  }
+  assert_true(hn_layout_convert(&to, &again));
+  for (int64_t i = 0; i < COUNT; ++i) {
+    const float want = hn_f16_to_f32(hn_f16_from_f64((double)plain[i]));
+    assert_true(back[i] == want || (isnan(back[i]) && isnan(want)));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_code_round_trips),
@@ -243,6 +277,7 @@ int main(void) {
       cmocka_unit_test(test_conversions),
       cmocka_unit_test(test_compare),
       cmocka_unit_test(test_names),
+      cmocka_unit_test(test_layout_rounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

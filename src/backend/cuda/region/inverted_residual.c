@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* The texts in front of a kernel's constants: cmake/HoneCuda.cmake. */
-extern const char hn_cuda_lay_out_begin[], hn_cuda_inverted_residual_begin[];
+extern const char hn_cuda_lay_out_h_begin[], hn_cuda_pieces_cuh_begin[], hn_cuda_inverted_residual_cuh_begin[];
 
-enum { CONSTANTS_BYTES = 4096, PACKED = (1 << HN_REGION_RESIDUAL) - (1 << HN_REGION_EXPAND) };
+enum { PACKED = (1 << HN_REGION_RESIDUAL) - (1 << HN_REGION_EXPAND) };
 
 /* As the kernel has it. */
 typedef struct region_args {
@@ -114,20 +114,28 @@ static hone_status pack(const hone_query *query, void *to) {
 
 /* ---- running ---- */
 
+/* The texts of one variant's kernel, the last of them in `constants`; false: they are too long. */
+enum { TEXTS = 4 };
+static bool texts_of(const hone_query *query, const state *s, char *constants, const char **texts) {
+  texts[0] = hn_cuda_lay_out_h_begin, texts[1] = hn_cuda_pieces_cuh_begin;
+  texts[2] = hn_cuda_inverted_residual_cuh_begin, texts[3] = constants;
+  return hn_region_source(&s->query, query->tactic->compute, constants, HN_REGION_CONSTANTS);
+}
+
 static hone_status prepare(hone_unit *unit, const hone_query *query, void *state_memory, hone_diagnostics *diag) {
   state *s = state_memory;
-  const size_t layout = strlen(hn_cuda_lay_out_begin), kernel = strlen(hn_cuda_inverted_residual_begin);
-  const size_t bytes = layout + kernel + CONSTANTS_BYTES;
-  char *source = hn_cuda_new(unit->host, bytes);
-  if (!source) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
-  memcpy(source, hn_cuda_lay_out_begin, layout);
-  memcpy(source + layout, hn_cuda_inverted_residual_begin, kernel);
-  hone_status status = hn_region_source(&s->query, query->tactic->compute, source + layout + kernel, CONSTANTS_BYTES)
-                           ? hn_cuda_compile(unit, source, &s->function, diag)
-                           : unit->host->fail(diag, HONE_LIMIT, "its activations are too long");
-  hn_cuda_delete(unit->host, source, bytes);
-  if (status == HONE_OK) hn_cuda_lift_limits(unit, s->function);
-  return status;
+  char constants[HN_REGION_CONSTANTS];
+  const char *texts[TEXTS];
+  if (!texts_of(query, s, constants, texts)) return unit->host->fail(diag, HONE_LIMIT, "its activations are too long");
+  return hn_region_compile(unit, texts, TEXTS, &s->function, diag);
+}
+
+static void expect(hone_unit *unit, const hone_query *query) {
+  state s;
+  hone_needs needs = {0};
+  char constants[HN_REGION_CONSTANTS];
+  const char *texts[TEXTS];
+  if (!plan(query, &s, &needs) && texts_of(query, &s, constants, texts)) hn_region_compile_soon(unit, texts, TEXTS);
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
@@ -153,9 +161,9 @@ const hone_tactic hn_tactics_cuda_inverted_residual[] = {
     {sizeof(hone_tactic), .name = "cuda.inverted_residual.f16.tensor", .version = 1, .op = "inverted_residual",
      .isa = HN_CUDA_SM90 | HN_CUDA_NVRTC, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED,
      .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
-     .pack = pack, .prepare = prepare, .launch = launch},
+     .pack = pack, .prepare = prepare, .expect = expect, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.inverted_residual.bf16.tensor", .version = 1, .op = "inverted_residual",
      .isa = HN_CUDA_SM90 | HN_CUDA_NVRTC, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = PACKED,
      .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
-     .pack = pack, .prepare = prepare, .launch = launch},
+     .pack = pack, .prepare = prepare, .expect = expect, .launch = launch},
     {0}};

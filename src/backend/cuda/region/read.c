@@ -7,13 +7,7 @@
 
 enum { LARGEST_KERNEL = 7 };
 
-/* The attributes of one layer, without its prefix. */
-typedef struct stage_attrs {
-  hone_attr items[HONE_MAX_ATTRS];
-  hone_attrs attrs;
-} stage_attrs;
-
-static void attrs_behind(const hone_query *query, const char *prefix, stage_attrs *out) {
+void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_layer_attrs *out) {
   const size_t length = strlen(prefix);
   int count = 0;
   for (int i = 0; i < query->attrs->count && count < HONE_MAX_ATTRS; ++i) {
@@ -25,8 +19,8 @@ static void attrs_behind(const hone_query *query, const char *prefix, stage_attr
 }
 
 const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out) {
-  stage_attrs layer;
-  attrs_behind(query, prefix, &layer);
+  hn_region_layer_attrs layer;
+  hn_region_attrs_behind(query, prefix, &layer);
   hone_query one = *query;
   one.attrs = &layer.attrs;
   out->kind = hn_cuda_activation(&one);
@@ -67,9 +61,9 @@ static const char *check_weights(const hone_query *query, const hn_region *r) {
 
 static const char *read_window(const hone_query *query, const hn_cuda_image *x, const hn_cuda_image *y,
                                hn_region *out) {
-  stage_attrs layer;
+  hn_region_layer_attrs layer;
   hn_cuda_window window;
-  attrs_behind(query, "depthwise_", &layer);
+  hn_region_attrs_behind(query, "depthwise_", &layer);
   hone_query one = *query;
   one.attrs = &layer.attrs;
   HN_TRY_REASON(hn_cuda_sliding(&one, &query->in[HN_REGION_X].type.shape, &query->out[0].type.shape,

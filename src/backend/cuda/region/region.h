@@ -29,6 +29,12 @@ typedef struct hn_region_query {
   hn_region_act act[3]; /* of the expansion, the depthwise convolution, the projection */
 } hn_region_query;
 
+/* The attributes of one layer, without its prefix. */
+typedef struct hn_region_layer_attrs {
+  hone_attr items[HONE_MAX_ATTRS];
+  hone_attrs attrs;
+} hn_region_layer_attrs;
+void hn_region_attrs_behind(const hone_query *query, const char *prefix, hn_region_layer_attrs *out);
 /* The activation among the attributes that begin with prefix; a constant of plain floats; else why not. */
 const char *hn_region_read_act(const hone_query *query, const char *prefix, hn_region_act *out);
 const char *hn_region_check_constant(const hone_query *query, int port, int rank);
@@ -45,7 +51,14 @@ int hn_region_tiles(const hn_region *region, int n, hn_region *out, int room);
 bool hn_region_fits(const hn_region *region);
 double hn_region_seconds(const hn_region *region, int n); /* expected */
 
+/* CUDA C of an activation, a struct of that name; how long it is. */
+int hn_region_act_source(const hn_region_act *act, const char *name, char *out, size_t room);
 /* CUDA C behind the texts of kernels/cuda/region, for one shape and tile: its constants and the kernel hn_kernel. */
+enum { HN_REGION_CONSTANTS = 4096 };
 bool hn_region_source(const hn_region_query *query, hone_dtype dtype, char *out, size_t room);
+/* The kernel of these texts, one behind the other; all of a multiprocessor's shared memory is allowed. */
+hone_status hn_region_compile(hone_unit *unit, const char *const *texts, int count, CUfunction *out,
+                              hone_diagnostics *diag);
+void hn_region_compile_soon(hone_unit *unit, const char *const *texts, int count);
 
 #endif

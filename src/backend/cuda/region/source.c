@@ -24,7 +24,7 @@ static const char *kind_of(const hn_region_act *act) {
                                                                              : "HN_REGION_OTHER_ACT";
 }
 
-static int write_act(const hn_region_act *act, const char *name, char *out, size_t room) {
+int hn_region_act_source(const hn_region_act *act, const char *name, char *out, size_t room) {
   return snprintf(out, room,
                   "struct %s {\n"
                   "  enum { KIND = %s };\n"
@@ -44,7 +44,7 @@ bool hn_region_source(const hn_region_query *query, hone_dtype dtype, char *out,
   const hn_region *r = &query->region;
   size_t used = 0;
   for (int i = 0; i < 3 && used < room; ++i)
-    used += (size_t)write_act(&query->act[i], names[i], out + used, room - used);
+    used += (size_t)hn_region_act_source(&query->act[i], names[i], out + used, room - used);
   if (used >= room) return false;
   used +=
       (size_t)snprintf(out + used, room - used,
@@ -64,4 +64,36 @@ bool hn_region_source(const hn_region_query *query, hone_dtype dtype, char *out,
                        r->pad_w, r->expands, r->projects, r->has_residual, r->tile_h, r->tile_w, r->images, r->chunk,
                        r->split, r->threads, dtype == HONE_F16 ? "hn_f16" : "hn_bf16", r->threads, 512 / r->threads);
   return used < room;
+}
+
+/* The texts one behind the other; NULL without memory. */
+static char *join(const hone_unit *unit, const char *const *texts, int count, size_t *out_bytes) {
+  size_t used = 0;
+  *out_bytes = 1;
+  for (int i = 0; i < count; ++i) *out_bytes += strlen(texts[i]);
+  char *source = hn_cuda_new(unit->host, *out_bytes);
+  for (int i = 0; i < count && source; ++i) {
+    const size_t length = strlen(texts[i]);
+    memcpy(source + used, texts[i], length);
+    used += length;
+  }
+  return source;
+}
+
+hone_status hn_region_compile(hone_unit *unit, const char *const *texts, int count, CUfunction *out,
+                              hone_diagnostics *diag) {
+  size_t bytes;
+  char *source = join(unit, texts, count, &bytes);
+  if (!source) return unit->host->fail(diag, HONE_NO_MEMORY, "out of memory");
+  const hone_status status = hn_cuda_compile(unit, source, out, diag);
+  hn_cuda_delete(unit->host, source, bytes);
+  if (status == HONE_OK) hn_cuda_lift_limits(unit, *out);
+  return status;
+}
+
+void hn_region_compile_soon(hone_unit *unit, const char *const *texts, int count) {
+  size_t bytes;
+  char *source = join(unit, texts, count, &bytes);
+  if (source) hn_cuda_compile_soon(unit, source);
+  hn_cuda_delete(unit->host, source, source ? bytes : 0);
 }

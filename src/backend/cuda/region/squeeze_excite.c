@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* squeeze_excite.c - the channels' means, two products with them and what scales the image by the result, in one kernel
- * in f16 or bf16 with the channels last: a cluster of blocks an image. */
+ * in f16 or bf16 with the channels last: a cluster of blocks an image, which share its pixels or its channels. */
 #include "backend/cuda/region/region.h"
 #include "kernels/cuda/args.h"
 #include <string.h>
@@ -11,12 +11,14 @@ enum { PACKED = (1 << PORTS) - (1 << SQUEEZE), THREADS = 256, MOST_SLICE = 8 * T
 typedef struct state {
   hn_cuda_squeeze args;
   hn_cuda_builtin kernel;
+  bool by_channels;
   int images;
   size_t shared_bytes;
 } state;
 
 typedef struct row_kernel {
   hn_cuda_builtin run;
+  bool by_channels;
 } row_kernel;
 
 static int eights(int n) { return (n + 7) / 8 * 8; }
@@ -48,6 +50,7 @@ static const char *read(const hone_query *query, state *s) {
   if (x.n > 65535) return "it has too many images";
   s->images = x.n;
   s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
+  s->by_channels = ((const row_kernel *)query->tactic->kernel)->by_channels;
   s->args = (hn_cuda_squeeze){.pixels = x.h * x.w,
                               .c = x.c,
                               .pitch = x.pitch,
@@ -61,9 +64,23 @@ static const char *read(const hone_query *query, state *s) {
   return NULL;
 }
 
+/* As squeeze_channels.cu places it: as many blocks as there are slices. */
+static bool share_channels(state *s, int blocks) {
+  hn_cuda_squeeze *a = &s->args;
+  a->slice = eights((a->pitch + blocks - 1) / blocks);
+  a->blocks = (a->pitch + a->slice - 1) / a->slice;
+  a->share = a->pixels;
+  const int64_t deep = eights(a->squeezed);
+  const int64_t floats = THREADS * 8 + 3 * (int64_t)a->slice + (a->blocks + 2) * deep;
+  const int64_t halves = a->slice * ((int64_t)a->squeezed + deep + a->pixels);
+  s->shared_bytes = (size_t)(4 * floats + 2 * halves);
+  return a->slice <= MOST_SLICE && s->shared_bytes <= HN_REGION_SHARED;
+}
+
 /* As the kernel places it; false: it does not fit. */
 static bool share_out(state *s, int blocks) {
   hn_cuda_squeeze *a = &s->args;
+  if (s->by_channels) return share_channels(s, blocks);
   a->blocks = blocks;
   a->share = (a->pixels + blocks - 1) / blocks;
   a->slice = eights((a->pitch + blocks - 1) / blocks);
@@ -83,10 +100,14 @@ static size_t packed_bytes(const hn_cuda_squeeze *a) {
  * exchange takes longer with more blocks. */
 static double seconds_of(const state *s) {
   const hn_cuda_squeeze *a = &s->args;
+  const int least = s->by_channels ? 1 : 4; /* exchanges */
   const double begin = 2000, clock = 1.75e9, bytes_a_clock = 32;
-  const double share = (double)a->share * a->pitch, weights = (double)a->slice * (a->squeezed + eights(a->squeezed));
-  const double products = (a->squeezed + 7) / 8 * (60 + a->slice / 4.0) + (a->slice + 31) / 32 * (60.0 + a->squeezed);
-  const double exchanges = 4 * (a->blocks > 1 ? 400 + 20.0 * a->blocks : 60);
+  const double share = (double)a->share * (s->by_channels ? a->slice : a->pitch),
+               weights = (double)a->slice * (a->squeezed + eights(a->squeezed));
+  const double products =
+      s->by_channels ? (a->squeezed + 31) / 32 * (120 + a->slice) + (a->slice + 31) / 32 * (120.0 + a->squeezed)
+                     : (a->squeezed + 7) / 8 * (60 + a->slice / 4.0) + (a->slice + 31) / 32 * (60.0 + a->squeezed);
+  const double exchanges = least * (a->blocks > 1 ? 400 + 20.0 * a->blocks : 60);
   const double busy = 4 * share / bytes_a_clock + 2 * weights / bytes_a_clock + products;
   double waves = (double)s->images * a->blocks / HN_REGION_UNITS;
   if (waves < 1) waves = 1;
@@ -97,8 +118,9 @@ static double seconds_of(const state *s) {
 static int order(state *s, int *out) {
   double seconds[MOST_BLOCKS];
   int count = 0;
-  for (int blocks = 1; blocks <= MOST_BLOCKS; blocks *= 2) {
-    if (!share_out(s, blocks)) continue;
+  for (int blocks = 1, made = 0; blocks <= MOST_BLOCKS; blocks *= 2) {
+    if (!share_out(s, blocks) || s->args.blocks == made) continue; /* there are no more slices */
+    made = s->args.blocks;
     const double mine = seconds_of(s);
     int at = count++;
     for (; at > 0 && seconds[at - 1] > mine; --at) seconds[at] = seconds[at - 1], out[at] = out[at - 1];
@@ -172,9 +194,19 @@ const hone_tactic hn_tactics_cuda_squeeze_excite[] = {
     {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
      .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan, .variants = variants,
-     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_f16}},
+     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_f16, false}},
     {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16", .version = 1, .op = "squeeze_excite", .isa = HN_CUDA_SM90,
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS, .pack_mask = PACKED,
      .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .variants = variants,
-     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_bf16}},
+     .pack = pack, .launch = launch, .kernel = &(const row_kernel){HN_CUDA_squeeze_excite_bf16, false}},
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.f16.channels", .version = 1, .op = "squeeze_excite",
+     .isa = HN_CUDA_SM90, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = PACKED, .compute = HONE_F16, .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}}, .plan = plan,
+     .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const row_kernel){HN_CUDA_squeeze_channels_f16, true}},
+    {sizeof(hone_tactic), .name = "cuda.squeeze_excite.bf16.channels", .version = 1, .op = "squeeze_excite",
+     .isa = HN_CUDA_SM90, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE | HONE_TACTIC_PLAIN_UNITS,
+     .pack_mask = PACKED, .compute = HONE_BF16, .storages = {{HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan,
+     .variants = variants, .pack = pack, .launch = launch,
+     .kernel = &(const row_kernel){HN_CUDA_squeeze_channels_bf16, true}},
     {0}};
