@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - the rows of commands: what each is for, which options it takes, examples. */
+#include "calib.h"
 #include "trace.h"
 
 const cli_option cli_help_options[] = {{"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"}, {0}};
@@ -169,6 +170,22 @@ static const cli_command verify = {
     .run = cli_command_verify,
 };
 
+static const cli_command quantize = {
+    .name = "quantize",
+    .doc = "turn a model in f32 into one in 8 bits, by what it computes on samples",
+    .usage = "quantize MODEL.onnx --calib FOLDER|FILE [-o MODEL_int8.onnx] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_quantize_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone quantize model.onnx --calib samples.npy -o model_int8.onnx\n"
+                "  hone quantize mobilenet.onnx --calib photos --mean 0.485,0.456,0.406 \\\n"
+                "      --std 0.229,0.224,0.225 --table\n"
+                "  hone quantize model.onnx --calib photos --activations s8 --keep 'head/*'\n"
+                "  hone quantize model.onnx --ranges model.calib --calib photos\n",
+    .run = cli_command_quantize,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -255,6 +272,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,   &bench,    &profile, &show,    &passes,
-                                           &explain, &check, &verify,   &diff,    &cache,   &zoo,
-                                           &doctor,  &peaks, &roofline, &help,    &version, NULL};
+const cli_command *const cli_commands[] = {&build, &run,      &bench,    &profile, &show,  &passes, &explain,
+                                           &check, &verify,   &quantize, &diff,    &cache, &zoo,    &doctor,
+                                           &peaks, &roofline, &help,     &version, NULL};

@@ -7,6 +7,7 @@
 #include <hone/engine.h>
 #include <hone/graph.h>
 #include <hone/plugin.h>
+#include <hone/quantize.h>
 #include <hone/report.h>
 #include <hone/session.h>
 #include <hone/span.h>

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calib.c - calibration data: which files are samples, and each read when its turn comes. */
+#include "calib.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { DEFAULT_COUNT = 64, MOST_FILES = 1 << 20 };
+
+const cli_option cli_calib_options[] = {
+    {"calib", CLI_TEXT, "FOLDER|FILE",
+     .doc = "calibration data: a folder of images, .npy or .pb files, or of folders with a file an input; or an .npy "
+            "file, a sample each index of its first axis"},
+    {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
+    {0},
+};
+
+static bool has_suffix(const char *name, const char *const *suffixes) {
+  const char *dot = strrchr(name, '.');
+  for (; dot && *suffixes; ++suffixes)
+    if (strcasecmp(dot + 1, *suffixes) == 0) return true;
+  return false;
+}
+
+static const char *const tensor_suffixes[] = {"npy", "pb", NULL};
+static const char *const image_suffixes[] = {"jpg", "jpeg", "png", "ppm", "pgm", NULL};
+
+static bool is_folder(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int no_memory(void) {
+  cli_error("out of memory for the list of calibration data");
+  return CLI_EXIT_NO_MEMORY;
+}
+
+static int join(const char *folder, const char *name, char *out, size_t room) {
+  const int length = snprintf(out, room, "%s/%s", folder, name);
+  if (length >= 0 && (size_t)length < room) return CLI_EXIT_OK;
+  cli_error("%s/%s: the path is too long", folder, name);
+  return CLI_EXIT_IO;
+}
+
+static int add_name(cli_calib *c, const char *name, int64_t *room) {
+  if (c->name_count == MOST_FILES) {
+    cli_error("%s: more than %d files", c->path, MOST_FILES);
+    return CLI_EXIT_LIMIT;
+  }
+  if (c->name_count == *room) {
+    *room = *room ? 2 * *room : 256;
+    char **larger = realloc(c->names, (size_t)*room * sizeof *larger);
+    if (!larger) return no_memory();
+    c->names = larger;
+  }
+  char *copy = strdup(name);
+  if (!copy) return no_memory();
+  c->names[c->name_count++] = copy;
+  return CLI_EXIT_OK;
+}
+
+/* Names that end like images or tensors, and folders: others, as labels, are not meant. */
+static int list_folder(cli_calib *c) {
+  DIR *folder = opendir(c->path);
+  if (!folder) {
+    cli_error("%s: %s", c->path, strerror(errno));
+    return CLI_EXIT_IO;
+  }
+  int code = CLI_EXIT_OK;
+  int64_t room = 0;
+  char path[4096];
+  for (const struct dirent *entry; code == CLI_EXIT_OK && (entry = readdir(folder));) {
+    if (entry->d_name[0] == '.') continue;
+    code = join(c->path, entry->d_name, path, sizeof path);
+    const bool file = has_suffix(entry->d_name, tensor_suffixes) || has_suffix(entry->d_name, image_suffixes);
+    if (code == CLI_EXIT_OK && (file || is_folder(path))) code = add_name(c, entry->d_name, &room);
+  }
+  closedir(folder);
+  if (code != CLI_EXIT_OK) return code;
+  if (c->name_count > 0) qsort(c->names, (size_t)c->name_count, sizeof *c->names, by_name);
+  c->count = c->name_count;
+  return CLI_EXIT_OK;
+}
+
+/* ---- one file with all samples ---- */
+
+static int read_whole(cli_calib *c) {
+  cli_tool *cli = c->cli;
+  if (c->port_count != 1)
+    return cli_usage_error(cli, "--calib %s: one file is for a model of one input; this one has %d: give a folder",
+                           c->path, c->port_count);
+  const hone_port_info *port = &c->ports[0];
+  const int code = cli_read_tensor(cli, c->path, &port->type, &c->whole[0].tensor);
+  if (code != CLI_EXIT_OK) return code;
+  c->whole_count = 1;
+  c->whole[0].name = port->name;
+  const hone_shape *shape = &c->whole[0].tensor.type.shape;
+  const int64_t batch = port->type.shape.rank > 0 && port->type.shape.dim[0] > 1 ? port->type.shape.dim[0] : 1;
+  if (shape->rank != port->type.shape.rank || shape->rank < 1 || shape->dim[0] % batch != 0)
+    return cli_usage_error(cli,
+                           "--calib %s: input %s has rank %d and a batch of %lld; the file's first axis must count "
+                           "samples",
+                           c->path, port->name, port->type.shape.rank, (long long)batch);
+  c->count = shape->dim[0] / batch;
+  return CLI_EXIT_OK;
+}
+
+static hone_status cut_whole(const cli_calib *c, int64_t index, hone_named_tensor *out, int *out_count) {
+  for (int i = 0; i < c->whole_count; ++i) {
+    out[i] = c->whole[i];
+    hone_tensor *tensor = &out[i].tensor;
+    const size_t each = tensor->bytes / (size_t)c->count;
+    tensor->type.shape.dim[0] /= c->count;
+    tensor->bytes = each;
+    tensor->data = (char *)tensor->data + (size_t)index * each;
+  }
+  *out_count = c->whole_count;
+  return HONE_OK;
+}
+
+/* ---- a folder ---- */
+
+static void drop_held(cli_calib *c) {
+  for (int i = 0; i < c->held_count; ++i) hone_tensor_free(c->cli->context, &c->held[i].tensor);
+  c->held_count = 0;
+}
+
+static int read_file(cli_calib *c, const char *path, const hone_port_info *port) {
+  hone_named_tensor *held = &c->held[c->held_count];
+  int code;
+  held->name = port->name;
+  if (has_suffix(path, image_suffixes)) {
+    cli_image image;
+    const hone_status status = cli_image_read(hone_context_diagnostics(c->cli->context), path, &image);
+    if (status != HONE_OK) return cli_fail(c->cli, status);
+    code = cli_image_to_tensor(c->cli, &image, port, &held->tensor);
+    free(image.pixels);
+  } else {
+    code = cli_read_tensor(c->cli, path, &port->type, &held->tensor);
+  }
+  if (code == CLI_EXIT_OK) ++c->held_count;
+  return code;
+}
+
+/* A folder holds NAME.npy or NAME.pb for each input, or input_0.pb, ... as ONNX's test data sets do. */
+static int read_set(cli_calib *c, const char *folder) {
+  for (int p = 0; p < c->port_count; ++p) {
+    char name[512], path[4096];
+    bool found = false;
+    int code = CLI_EXIT_OK;
+    for (int k = 0; k < 2 && !found && code == CLI_EXIT_OK; ++k) {
+      (void)snprintf(name, sizeof name, k == 0 ? "%s.npy" : "%s.pb", c->ports[p].name);
+      for (char *s = name; *s; ++s)
+        if (*s == '/') *s = '_';
+      code = join(folder, name, path, sizeof path);
+      struct stat about;
+      found = code == CLI_EXIT_OK && stat(path, &about) == 0;
+    }
+    if (!found && code == CLI_EXIT_OK) {
+      (void)snprintf(name, sizeof name, "input_%d.pb", p);
+      code = join(folder, name, path, sizeof path);
+    }
+    if (code == CLI_EXIT_OK) code = read_file(c, path, &c->ports[p]);
+    if (code != CLI_EXIT_OK) return code;
+  }
+  return CLI_EXIT_OK;
+}
+
+static int read_sample(cli_calib *c, int64_t index) {
+  char path[4096];
+  int code = join(c->path, c->names[index], path, sizeof path);
+  if (code != CLI_EXIT_OK) return code;
+  if (is_folder(path)) return read_set(c, path);
+  if (c->port_count != 1)
+    return cli_usage_error(c->cli,
+                           "%s: which of the model's %d inputs is it? give a folder for each sample, with NAME.npy for "
+                           "each input",
+                           path, c->port_count);
+  return read_file(c, path, &c->ports[0]);
+}
+
+hone_status cli_calib_sample(void *calib, int64_t index, hone_named_tensor *out, int room, int *out_count) {
+  cli_calib *c = calib;
+  drop_held(c);
+  *out_count = 0;
+  if (index >= c->count || room < c->port_count) return HONE_OK;
+  if (!c->is_folder) return cut_whole(c, index, out, out_count);
+  c->code = read_sample(c, index);
+  if (c->code != CLI_EXIT_OK) return HONE_INVALID;
+  for (int i = 0; i < c->held_count; ++i) out[i] = c->held[i];
+  *out_count = c->held_count;
+  return HONE_OK;
+}
+
+int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *c) {
+  *c = (cli_calib){.cli = cli, .path = cli_text(cli, "calib")};
+  c->port_count = cli_ports_of_graph(graph, c->ports, CLI_MAX_INPUTS);
+  c->is_folder = is_folder(c->path);
+  const int code = c->is_folder ? list_folder(c) : read_whole(c);
+  if (code != CLI_EXIT_OK) return code;
+  if (c->count == 0)
+    return cli_usage_error(cli, "--calib %s: there is no sample in it: no image, .npy or .pb file", c->path);
+  const int64_t wanted = cli_int(cli, "calib-count", DEFAULT_COUNT);
+  if (!c->is_folder && wanted < c->count) { /* the file's other samples are left */
+    for (int i = 0; i < c->whole_count; ++i) {
+      hone_tensor *tensor = &c->whole[i].tensor;
+      tensor->type.shape.dim[0] = tensor->type.shape.dim[0] / c->count * wanted;
+      tensor->bytes = tensor->bytes / (size_t)c->count * (size_t)wanted;
+    }
+  }
+  if (wanted < c->count) c->count = wanted;
+  return CLI_EXIT_OK;
+}
+
+void cli_calib_close(cli_calib *c) {
+  if (!c->cli) return;
+  drop_held(c);
+  for (int i = 0; i < c->whole_count; ++i) hone_tensor_free(c->cli->context, &c->whole[i].tensor);
+  for (int64_t i = 0; i < c->name_count; ++i) free(c->names[i]);
+  free(c->names);
+  *c = (cli_calib){0};
+}

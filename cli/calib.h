@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calib.h - calibration data from files: a folder of images, tensors or test data sets, or one file with a sample for
+ * each index of its first axis. */
+#ifndef CLI_CALIB_H
+#define CLI_CALIB_H
+
+#include "cli.h"
+
+typedef struct cli_calib {
+  cli_tool *cli;
+  const char *path;
+  hone_port_info ports[CLI_MAX_INPUTS];
+  int port_count;
+  char **names; /* of a folder, sorted; malloc'ed */
+  int64_t name_count;
+  bool is_folder;
+  int64_t count;                           /* samples there will be */
+  hone_named_tensor whole[CLI_MAX_INPUTS]; /* of a file: all samples */
+  hone_named_tensor held[CLI_MAX_INPUTS];  /* of a folder: the present sample's */
+  int held_count, whole_count;
+  int code; /* of a failure that was said already */
+} cli_calib;
+
+extern const cli_option cli_calib_options[];
+
+/* Lists what --calib names, at most --calib-count samples. Exit code; closing is right after every outcome. */
+int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *out);
+hone_status cli_calib_sample(void *calib, int64_t index, hone_named_tensor *out, int room, int *out_count);
+void cli_calib_close(cli_calib *calib);
+
+#endif
