@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* Gives sample `index` (0, 1, ...) of the calibration data: fills in tensors for the model's inputs, at most `room`
- * (one an input), and how many; 0: there are no more samples. Tensors are borrowed until the next call and may have
- * other shapes than those before, where the model's dims are free. What it returns but OK ends the calibration with
- * that status. */
+/* Gives sample `index` of the calibration data (0, 1, ..., and from 0 again in later passes): fills in tensors for the
+ * model's inputs, at most `room` (one an input), and how many; 0: there are no more samples. Tensors are borrowed until
+ * the next call and may have other shapes than those before, where the model's dims are free. What it returns but OK
+ * ends the calibration with that status. */
 typedef hone_status (*hone_calibration_fn)(void *user, int64_t index, hone_named_tensor *out_inputs, int room,
                                            int *out_count);
 
@@ -44,6 +44,9 @@ typedef struct hone_quantize_options {
   int64_t sample_count; /* how many samples will come, at most 10^9: for progress alone. 0: not known */
   hone_progress_fn progress;
   void *progress_user;
+  /* Biases are corrected by how far each channel's mean is from that of f32 on the samples, which then are asked for
+   * again, and only where the outputs come nearer to those of f32; true: they stay. */
+  bool uncorrected;
   void (*event)(void *user, const hone_quantize_event *event); /* NULL: nobody asks */
   void *event_user;
 } hone_quantize_options;

@@ -133,7 +133,8 @@ static hone_status quantize(hn_quantizing *q) {
   hn_sites_scale(&q->sites, &q->scheme);
   if (q->options.cache_path && !cached) HN_TRY(write_cache(q));
   tell(q);
-  const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor};
+  if (!q->options.uncorrected && q->samples > 0) HN_TRY(hn_quantize_correct(q));
+  const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias};
   HN_TRY(hn_sites_insert(&q->sites, &how));
   hn_pass_run run = {.context = q->context, .graph = q->graph};
   HN_TRY(hn_pass_eliminate_dead(&run));

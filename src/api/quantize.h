@@ -17,12 +17,33 @@ typedef struct hn_quantizing {
   const hn_picker *picker;
   double picker_number;
   hn_arena arena;
-  hone_graph *graph; /* our copy */
-  hn_sites sites;
-  int64_t samples; /* that were seen */
+  hone_graph *graph;   /* our copy, in f32 until the end */
+  hn_sites sites;      /* of it */
+  int64_t samples;     /* that were seen */
+  double *const *bias; /* what is added to the layers' biases, one list a sites.nodes; NULL: nothing */
 } hn_quantizing;
 
-/* Runs the graph over the samples and fills the sites' histograms (compile_quantize_observe.c). */
-hone_status hn_quantize_observe(hn_quantizing *q);
+/* ---- compile_quantize_observe.c ---- */
+/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample,
+ * in the order of the list. most: samples at most; 0: all. */
+typedef hone_status hn_see_fn(void *user, int64_t sample, int index, const hone_tensor *tensor);
+typedef struct hn_watch {
+  const hone_graph *graph;
+  const int *values;
+  int count;
+  hn_see_fn *see;
+  void *user;
+  int64_t most;
+  const char *what; /* for progress */
+} hn_watch;
+hone_status hn_quantize_watch(hn_quantizing *q, const hn_watch *watch, int64_t *out_samples);
+hone_status hn_quantize_observe(hn_quantizing *q); /* fills the sites' histograms */
+
+/* ---- compile_quantize_correct.c ---- */
+/* A copy of the graph with everything in it. */
+hone_status hn_quantize_make(hn_quantizing *q, double *const *bias, hone_graph **out);
+/* Measures how far the layers' means and the outputs are from f32's, and sets q->bias where that makes the outputs
+ * nearer. */
+hone_status hn_quantize_correct(hn_quantizing *q);
 
 #endif

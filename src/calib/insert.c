@@ -108,12 +108,13 @@ static hone_status find_scales(const inserter *n, const hn_node *node, weights *
 
 /* A bias counts in units of the products: where these are so small that it would not fit, coarser weights, which are
  * next to nothing beside it, make room. */
-static hone_status fit_bias(const inserter *n, const hn_node *node, weights *w, const hn_value *bias, float x_scale) {
+static hone_status fit_bias(const inserter *n, const hn_node *node, weights *w, const double *bias, const char *name,
+                            float x_scale) {
   for (int64_t o = 0; bias && o < w->outputs; ++o) {
-    const double b = hn_real(bias->fact.constant, o);
+    const double b = bias[o];
     if (!isfinite(b))
       return HN_FAIL(n->diag, HONE_UNSUPPORTED, "node %s: its bias %s holds %s, which bytes cannot stand for",
-                     node->name, bias->name, isnan(b) ? "NaN" : "infinity");
+                     node->name, name, isnan(b) ? "NaN" : "infinity");
     const double least = fabs(b) / bias_most / (double)x_scale;
     if (least > (double)w->scales[o]) w->scales[o] = (float)least;
   }
@@ -144,7 +145,8 @@ static hn_value *put_weights(const inserter *n, const weights *w, hn_node *node,
   return in[0] && in[1] && in[2] ? make(n, n->dequantize, w->value->name, in, axis, node) : NULL;
 }
 
-static hn_value *put_bias(const inserter *n, const weights *w, hn_node *node, const hn_value *bias, float x_scale) {
+static hn_value *put_bias(const inserter *n, const weights *w, hn_node *node, const double *bias, const char *name,
+                          float x_scale) {
   const int64_t outputs = w->outputs, each = w->one ? 1 : outputs;
   int32_t *numbers = HN_NEW(n->arena, int32_t, outputs), *zeros = HN_NEW(n->arena, int32_t, outputs);
   float *scales = HN_NEW(n->arena, float, outputs);
@@ -155,20 +157,32 @@ static hn_value *put_bias(const inserter *n, const weights *w, hn_node *node, co
   for (int64_t o = 0; o < outputs; ++o) {
     scales[o] = x_scale * w->scales[o];
     if (!(scales[o] >= FLT_MIN)) scales[o] = FLT_MIN;
-    const double number = nearbyint(hn_real(bias->fact.constant, o) / (double)scales[o]);
+    const double number = nearbyint(bias[o] / (double)scales[o]);
     numbers[o] = (int32_t)fmin(fmax(number, -2 * bias_most), 2 * bias_most - 1);
   }
-  hn_value *in[3] = {constant(n, bias->name, "quantized", HONE_I32, 1, &outputs, numbers),
-                     constant(n, bias->name, "scale", HONE_F32, w->one ? 0 : 1, &each, scales),
-                     constant(n, bias->name, "zero_point", HONE_I32, w->one ? 0 : 1, &each, zeros)};
-  return in[0] && in[1] && in[2] ? make(n, n->dequantize, bias->name, in, 0, node) : NULL;
+  hn_value *in[3] = {constant(n, name, "quantized", HONE_I32, 1, &outputs, numbers),
+                     constant(n, name, "scale", HONE_F32, w->one ? 0 : 1, &each, scales),
+                     constant(n, name, "zero_point", HONE_I32, w->one ? 0 : 1, &each, zeros)};
+  return in[0] && in[1] && in[2] ? make(n, n->dequantize, name, in, 0, node) : NULL;
 }
 
-static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer, float x_scale) {
+/* In numbers, with what is added to it; NULL where there is none. */
+static hone_status read_bias(const inserter *n, const hn_value *bias, const double *more, int64_t outputs,
+                             double **out) {
+  *out = NULL;
+  if (!bias && !more) return HONE_OK;
+  double *numbers = HN_NEW(n->arena, double, outputs);
+  if (!numbers) return HN_FAIL_MEMORY(n->diag);
+  for (int64_t o = 0; o < outputs; ++o)
+    numbers[o] = (bias ? hn_real(bias->fact.constant, o) : 0) + (more ? more[o] : 0);
+  *out = numbers;
+  return HONE_OK;
+}
+
+static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer, const double *more, float x_scale) {
   hn_node *node = layer->node;
-  const int axis = hn_quant_axis(node), ports[2] = {layer->layer->weights, layer->layer->bias};
-  hn_value *w_value = node->in[ports[0]];
-  hn_value *bias = ports[1] >= 0 && ports[1] < node->in_count ? node->in[ports[1]] : NULL;
+  const int axis = hn_quant_axis(node), w_port = layer->layer->weights, b_port = layer->layer->bias;
+  const hn_value *w_value = node->in[w_port], *old = b_port >= 0 && b_port < node->in_count ? node->in[b_port] : NULL;
   const hone_shape *shape = &w_value->fact.type.shape;
   weights w = {.value = w_value,
                .data = w_value->fact.constant->data,
@@ -177,17 +191,21 @@ static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer,
                .inner = 1,
                .one = n->how->per_tensor};
   for (int i = 0; i < shape->rank; ++i) *(i < axis ? &w.outer : &w.inner) *= i == axis ? 1 : shape->dim[i];
+  double *bias;
+  const char *name = old ? old->name : hn_arena_printf(n->arena, "%s_bias", w_value->name);
   w.scales = HN_NEW(n->arena, float, w.outputs);
-  if (!w.scales) return HN_FAIL_MEMORY(n->diag);
+  if (!w.scales || !name) return HN_FAIL_MEMORY(n->diag);
+  HN_TRY(read_bias(n, old, more, w.outputs, &bias));
   HN_TRY(find_scales(n, node, &w));
-  HN_TRY(fit_bias(n, node, &w, bias, x_scale));
+  HN_TRY(fit_bias(n, node, &w, bias, name, x_scale));
   hn_value *put = put_weights(n, &w, node, axis);
   if (!put) return HONE_NO_MEMORY;
-  hn_node_set_input(node, ports[0], put);
+  hn_node_set_input(node, w_port, put);
   if (!bias) return HONE_OK;
-  put = put_bias(n, &w, node, bias, x_scale);
+  put = put_bias(n, &w, node, bias, name, x_scale);
   if (!put) return HONE_NO_MEMORY;
-  hn_node_set_input(node, ports[1], put);
+  if (node->in_count == b_port) return hn_node_add_input(node, put);
+  hn_node_set_input(node, b_port, put);
   return HONE_OK;
 }
 
@@ -202,7 +220,8 @@ hone_status hn_sites_insert(hn_sites *p, const hn_insertion *how) {
   for (int i = 0; i < p->node_count; ++i) {
     const hn_quant_node *layer = &p->nodes[i];
     HN_TRY(hn_check_stop(context));
-    if (!layer->why) HN_TRY(quantise_layer(&n, layer, p->items[p->of[layer->node->in[0]->id]].scale.scale));
+    const double *more = how->bias ? how->bias[i] : NULL;
+    if (!layer->why) HN_TRY(quantise_layer(&n, layer, more, p->items[p->of[layer->node->in[0]->id]].scale.scale));
   }
   for (int i = 0; i < p->count; ++i) HN_TRY(round_value(&n, &p->items[i]));
   return HONE_OK;

@@ -269,6 +269,18 @@ hone_status hn_sites_check_floats(const hone_graph *graph) {
                  node->op->name);
 }
 
+hone_status hn_sites_rebind(const hn_sites *sites, hone_graph *clone, hn_arena *arena, hn_sites *out) {
+  *out = *sites;
+  out->graph = clone;
+  out->arena = arena;
+  out->items = hn_arena_copy(arena, sites->items, (size_t)sites->count * sizeof *sites->items);
+  out->nodes = hn_arena_copy(arena, sites->nodes, (size_t)sites->node_count * sizeof *sites->nodes);
+  if (!out->items || !out->nodes) return HN_FAIL_MEMORY(&clone->context->diag);
+  for (int i = 0; i < out->count; ++i) out->items[i].value = clone->values[out->items[i].value->id];
+  for (int i = 0; i < out->node_count; ++i) out->nodes[i].node = clone->values[out->nodes[i].node->out[0]->id]->node;
+  return HONE_OK;
+}
+
 /* ---- scales ---- */
 
 static int root_of(const hn_sites *p, int site) {

@@ -58,8 +58,11 @@ void hn_sites_scale(hn_sites *sites, const hn_scheme *scheme);
 
 typedef struct hn_insertion {
   hn_scheme scheme;
-  bool per_tensor; /* one scale for all weights of a layer, else one an output channel */
+  bool per_tensor;     /* one scale for all weights of a layer, else one an output channel */
+  double *const *bias; /* added to biases: one list, or NULL, for each of the sites' nodes. NULL: nothing is */
 } hn_insertion;
+/* The same of a clone of the graph, in the arena. */
+hone_status hn_sites_rebind(const hn_sites *sites, hone_graph *clone, hn_arena *arena, hn_sites *out);
 /* Puts the nodes in. UNSUPPORTED: a weight is NaN or infinite. */
 hone_status hn_sites_insert(hn_sites *sites, const hn_insertion *how);
 
