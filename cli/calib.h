@@ -18,6 +18,8 @@ typedef struct cli_calib {
   hone_named_tensor whole[CLI_MAX_INPUTS]; /* of a file: all samples */
   hone_named_tensor held[CLI_MAX_INPUTS];  /* of a folder: the present sample's */
   int held_count, whole_count;
+  hone_named_tensor *kept; /* of a folder: [sample * port_count + port], while they are few bytes; malloc'ed */
+  size_t kept_bytes;
   int code; /* of a failure that was said already */
 } cli_calib;
 

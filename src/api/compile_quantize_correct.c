@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_OUTPUT_BYTES = 64 << 20 };
+enum { MOST_OUTPUT_BYTES = 64 << 20, MOST_LOOKED_AT = 32 };
 
 /* A layer and what its weights meet. */
 typedef struct layer {
@@ -28,6 +28,7 @@ typedef struct correction {
   int layer_count;
   float *room; /* for rounded activations */
   int64_t room_count;
+  struct distances *distances;
 } correction;
 
 hone_status hn_quantize_make(hn_quantizing *q, double *const *bias, hone_graph **out) {
@@ -43,6 +44,28 @@ hone_status hn_quantize_make(hn_quantizing *q, double *const *bias, hone_graph *
   hn_graph_destroy(*out);
   *out = NULL;
   return status;
+}
+
+/* How far outputs are from f32's. */
+typedef struct distances {
+  hn_quantizing *q;
+  hn_arena arena;
+  float **want; /* f32's: [sample * outputs + output]; NULL where they would take too much memory */
+  int count, capacity, outputs;
+  size_t bytes;
+  double sum, terms;
+} distances;
+
+static hone_status keep_output(distances *d, const hone_tensor *tensor) {
+  hone_diagnostics *diag = &d->q->context->diag;
+  if (!hn_arena_grow(&d->arena, (void **)&d->want, &d->capacity, d->count + 1, sizeof *d->want))
+    return HN_FAIL_MEMORY(diag);
+  float **to = &d->want[d->count++];
+  *to = NULL;
+  if (tensor->type.dtype != HONE_F32 || d->bytes + tensor->bytes > MOST_OUTPUT_BYTES) return HONE_OK;
+  d->bytes += tensor->bytes;
+  *to = hn_arena_copy(&d->arena, tensor->data, tensor->bytes);
+  return *to ? HONE_OK : HN_FAIL_MEMORY(diag);
 }
 
 /* ---- the means of activations ---- */
@@ -75,6 +98,7 @@ static bool make_room(correction *c, int64_t count) {
 static hone_status add_means(void *user, int64_t sample, int index, const hone_tensor *tensor) {
   correction *c = user;
   (void)sample;
+  if (index >= c->layer_count) return keep_output(c->distances, tensor);
   layer *l = &c->layers[index];
   const hn_sites *sites = &c->q->sites;
   const hn_node *node = sites->nodes[l->node].node;
@@ -114,15 +138,17 @@ static hone_status begin(correction *c) {
 
 static hone_status measure_means(correction *c) {
   hn_quantizing *q = c->q;
-  int *values = HN_NEW(&c->arena, int, c->layer_count + 1);
+  const int outputs = c->distances->outputs = q->graph->main->result_count;
+  int *values = HN_NEW(&c->arena, int, c->layer_count + outputs);
   if (!values) return HN_FAIL_MEMORY(&q->context->diag);
   for (int i = 0; i < c->layer_count; ++i) values[i] = q->sites.nodes[c->layers[i].node].node->in[0]->id;
+  for (int i = 0; i < outputs; ++i) values[c->layer_count + i] = q->graph->main->results[i]->id;
   const hn_watch watch = {.graph = q->graph,
                           .values = values,
-                          .count = c->layer_count,
+                          .count = c->layer_count + outputs,
                           .see = add_means,
                           .user = c,
-                          .most = q->samples,
+                          .most = q->samples < MOST_LOOKED_AT ? q->samples : MOST_LOOKED_AT,
                           .what = "correcting biases"};
   int64_t samples;
   return hn_quantize_watch(q, &watch, &samples);
@@ -174,31 +200,8 @@ static hone_status find_biases(correction *c, double ***out) {
 
 /* ---- how far the outputs are ---- */
 
-typedef struct distances {
-  hn_quantizing *q;
-  hn_arena arena;
-  bool first; /* the pass in f32 */
-  float **want;
-  int count, capacity, outputs;
-  size_t bytes;
-  double sum, terms;
-} distances;
-
-static hone_status keep_output(distances *d, const hone_tensor *tensor) {
-  hone_diagnostics *diag = &d->q->context->diag;
-  if (!hn_arena_grow(&d->arena, (void **)&d->want, &d->capacity, d->count + 1, sizeof *d->want))
-    return HN_FAIL_MEMORY(diag);
-  float **to = &d->want[d->count++];
-  *to = NULL;
-  if (tensor->type.dtype != HONE_F32 || d->bytes + tensor->bytes > MOST_OUTPUT_BYTES) return HONE_OK;
-  d->bytes += tensor->bytes;
-  *to = hn_arena_copy(&d->arena, tensor->data, tensor->bytes);
-  return *to ? HONE_OK : HN_FAIL_MEMORY(diag);
-}
-
 static hone_status see_output(void *user, int64_t sample, int index, const hone_tensor *tensor) {
   distances *d = user;
-  if (d->first) return keep_output(d, tensor);
   const int64_t at = sample * d->outputs + index;
   const float *want = at < d->count ? d->want[at] : NULL, *got = tensor->data;
   double apart = 0, norm = 0;
@@ -226,7 +229,8 @@ static hone_status look(distances *d, const hone_graph *graph, double *out) {
                           .count = d->outputs,
                           .see = see_output,
                           .user = d,
-                          .most = q->samples,
+                          .most = q->samples < MOST_LOOKED_AT ? q->samples : MOST_LOOKED_AT,
+                          .floats = true,
                           .what = "measuring outputs"};
   int64_t samples;
   HN_TRY(hn_quantize_watch(q, &watch, &samples));
@@ -245,10 +249,6 @@ static hone_status look_with(distances *d, double *const *bias, double *out) {
 static hone_status keep_if_nearer(distances *d, double **bias) {
   hn_quantizing *q = d->q;
   double before, after;
-  d->outputs = q->graph->main->result_count;
-  d->first = true;
-  HN_TRY(look(d, q->graph, &before));
-  d->first = false;
   HN_TRY(look_with(d, NULL, &before));
   HN_TRY(look_with(d, bias, &after));
   if (after < before) q->bias = bias;
@@ -258,8 +258,8 @@ static hone_status keep_if_nearer(distances *d, double **bias) {
 }
 
 hone_status hn_quantize_correct(hn_quantizing *q) {
-  correction c = {.q = q};
   distances d = {.q = q};
+  correction c = {.q = q, .distances = &d};
   double **bias = NULL;
   hn_arena_init(&c.arena, q->context->allocator);
   hn_arena_init(&d.arena, q->context->allocator);

@@ -56,8 +56,12 @@ static hone_status open_engine(runner *r) {
     r->shapes[i] =
         (hone_profile_shape){.input = r->graph->main->params[i]->name, .min = *shape, .opt = *shape, .max = *shape};
   }
+  static const char *const bytes[] = {"quantised",        "quantised_moves", "quantised_concats",
+                                      "quantised_linear", "quantised_sums",  "byte_tables"};
+  const hone_pass_options passes = {
+      .struct_size = sizeof passes, .disable = bytes, .disable_count = r->watch->floats ? (int)HN_COUNT(bytes) : 0};
   const hone_build_options options = {
-      .struct_size = sizeof options, .level = -1, .shapes = r->shapes, .shape_count = count};
+      .struct_size = sizeof options, .level = -1, .shapes = r->shapes, .shape_count = count, .passes = &passes};
   HN_TRY_NOTE(&q->context->diag,
               hone_engine_build(q->context, r->graph, q->devices, q->device_count, &options, &r->engine),
               "while building what calibration runs");

@@ -34,6 +34,7 @@ typedef struct hn_watch {
   hn_see_fn *see;
   void *user;
   int64_t most;
+  bool floats;      /* compute in f32 between roundings: bytes' kernels would be proved first, which takes longer */
   const char *what; /* for progress */
 } hn_watch;
 hone_status hn_quantize_watch(hn_quantizing *q, const hn_watch *watch, int64_t *out_samples);
