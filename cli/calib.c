@@ -13,7 +13,7 @@ enum { DEFAULT_COUNT = 64, MOST_FILES = 1 << 20, MOST_KEPT_BYTES = 512 << 20 };
 const cli_option cli_calib_options[] = {
     {"calib", CLI_TEXT, "FOLDER|FILE",
      .doc = "calibration data: a folder of images, .npy or .pb files, or of folders with a file an input; or an .npy "
-            "file, a sample each index of its first axis"},
+            "file, a sample each index of its first axis; or ranges, as --ranges writes them or trtexec's cache"},
     {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
     {0},
 };
@@ -240,4 +240,77 @@ void cli_calib_close(cli_calib *c) {
   for (int64_t i = 0; i < c->name_count; ++i) free(c->names[i]);
   free(c->names);
   *c = (cli_calib){0};
+}
+
+/* ---- quantising by it ---- */
+
+static bool is_ranges(const char *path) {
+  static const char *const heads[] = {"hone calibration", "TRT-"};
+  char begin[32] = "";
+  const char *why;
+  FILE *file = cli_open_input(path, &why);
+  if (file && fread(begin, 1, sizeof begin - 1, file) == 0) begin[0] = 0;
+  if (file) fclose(file);
+  for (size_t i = 0; i < CLI_COUNT(heads); ++i)
+    if (strncmp(begin, heads[i], strlen(heads[i])) == 0) return true;
+  return false;
+}
+
+int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out) {
+  static cli_calib calib; /* large for a stack */
+  const char *path = cli_text(cli, "calib");
+  int code = cli_open_device(cli);
+  *out = NULL;
+  if (code == CLI_EXIT_OK && path && is_ranges(path)) {
+    if (options->cache_path) code = cli_usage_error(cli, "--calib %s holds ranges, and --ranges was given", path);
+    options->cache_path = path;
+  } else if (code == CLI_EXIT_OK && path) {
+    code = cli_calib_open(cli, graph, &calib);
+    options->sample = cli_calib_sample;
+    options->sample_user = &calib;
+    options->sample_count = calib.count;
+  }
+  if (code == CLI_EXIT_OK) {
+    const hone_status status = hone_graph_quantize(cli->context, graph, &cli->device, 1, options, out);
+    cli_progress_end(cli);
+    if (status != HONE_OK) code = calib.code != CLI_EXIT_OK ? calib.code : cli_fail(cli, status);
+  }
+  cli_calib_close(&calib);
+  return code;
+}
+
+static void find_rounding(void *user, const char *name, const char *op) {
+  (void)name;
+  *(bool *)user |= strcmp(op, "quantize_linear") == 0 || strncmp(op, "qlinear_", 8) == 0;
+}
+
+static void tell_floats(void *user, const hone_quantize_event *event) {
+  if (event->why) cli_note(user, "%s (%s) stays in f32: %s", event->layer, event->op, event->why);
+}
+
+int cli_quantize_model(cli_tool *cli, cli_model *model) {
+  if (!cli_takes(cli->command, "int8") || !cli_has(cli, "int8")) {
+    if (cli_takes(cli->command, "int8") && cli_has(cli, "calib"))
+      return cli_usage_error(cli, "--calib is for --int8, which was not given");
+    return CLI_EXIT_OK;
+  }
+  bool quantised = false;
+  hone_graph_each_node(model->graph, find_rounding, &quantised);
+  if (quantised) {
+    cli_note(cli, "the model is quantised already: --int8 changes nothing of it");
+    return CLI_EXIT_OK;
+  }
+  if (!cli_has(cli, "calib"))
+    return cli_usage_error(cli, "--int8 needs --calib FOLDER: samples of what the model will see, or ranges");
+  hone_quantize_options options = {.struct_size = sizeof options,
+                                   .progress = cli_progress,
+                                   .progress_user = cli,
+                                   .event = tell_floats,
+                                   .event_user = cli};
+  hone_graph *made;
+  const int code = cli_quantize(cli, model->graph, &options, &made);
+  if (code != CLI_EXIT_OK) return code;
+  hone_graph_destroy(model->graph);
+  model->graph = made;
+  return CLI_EXIT_OK;
 }

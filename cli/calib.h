@@ -25,6 +25,11 @@ typedef struct cli_calib {
 
 extern const cli_option cli_calib_options[];
 
+/* hone_graph_quantize() with the data, or the ranges, of --calib. Exit code. */
+int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out);
+/* --int8: the model's graph becomes one in 8 bits, unless it is one already. Exit code. */
+int cli_quantize_model(cli_tool *cli, cli_model *model);
+
 /* Lists what --calib names, at most --calib-count samples. Exit code; closing is right after every outcome. */
 int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *out);
 hone_status cli_calib_sample(void *calib, int64_t index, hone_named_tensor *out, int room, int *out_count);

@@ -83,31 +83,18 @@ static int read_options(cli_tool *cli, hone_quantize_options *out, const char **
 }
 
 static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, const char *output) {
-  static cli_calib calib; /* large for a stack */
   tally t = {.cli = cli, .table = cli_has(cli, "table"), .json = cli_has(cli, "json")};
-  int code = cli_open_device(cli);
-  if (code == CLI_EXIT_OK && cli_has(cli, "calib")) {
-    code = cli_calib_open(cli, graph, &calib);
-    options->sample = cli_calib_sample;
-    options->sample_user = &calib;
-    options->sample_count = calib.count;
-  }
   options->event = tell;
   options->event_user = &t;
-  hone_graph *made = NULL;
+  hone_graph *made;
   const double begin_ms = cli_now_ms();
-  if (code == CLI_EXIT_OK) {
-    const hone_status status = hone_graph_quantize(cli->context, graph, &cli->device, 1, options, &made);
-    cli_progress_end(cli);
-    if (status != HONE_OK) code = calib.code != CLI_EXIT_OK ? calib.code : cli_fail(cli, status);
-  }
+  int code = cli_quantize(cli, graph, options, &made);
   const double seconds = (cli_now_ms() - begin_ms) * 1e-3;
   if (code == CLI_EXIT_OK) {
     const hone_status status = hone_graph_save_onnx(made, output);
     if (status != HONE_OK) code = cli_fail(cli, status);
   }
   hone_graph_destroy(made);
-  cli_calib_close(&calib);
   if (code != CLI_EXIT_OK) return code;
   if (t.json) {
     printf("%s\"file\": ", t.table ? "\n  ], " : "{");

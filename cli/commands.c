@@ -24,6 +24,7 @@ static const cli_command build = {
                 "      --timingCacheFile=times.cache\n"
                 "  hone build model.onnx --lock model.lock --threads 2\n"
                 "  hone build model.onnx --bf16 --max-error 5e-3 --input x=x.npy\n"
+                "  hone build model.onnx --int8 --calib photos --mean 0.485,0.456,0.406\n"
                 "  hone build model.onnx --bf16 --layerPrecisions='/head/*:fp32'\n",
     .run = cli_command_build,
 };
