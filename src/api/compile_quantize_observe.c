@@ -64,7 +64,7 @@ static hone_status open_engine(runner *r) {
       .struct_size = sizeof options, .level = -1, .shapes = r->shapes, .shape_count = count, .passes = &passes};
   HN_TRY_NOTE(&q->context->diag,
               hone_engine_build(q->context, r->graph, q->devices, q->device_count, &options, &r->engine),
-              "while building what calibration runs");
+              "while building what calibration sample %lld runs", (long long)r->sample);
   const hone_session_options session = {
       .struct_size = sizeof session, .trust_weights = true, .cancel = q->context->stop.cancel};
   return hone_session_create(r->engine, &session, &r->session, &q->context->diag);

@@ -124,6 +124,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define roofline_with(...) WITH(hone_roofline_options, __VA_ARGS__)
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
+#define quantize_with(...) WITH(hone_quantize_options, __VA_ARGS__)
 
 static int setup(void **state) {
   (void)state;
