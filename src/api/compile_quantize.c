@@ -153,10 +153,13 @@ static hone_status take_options(hone_diagnostics *diag, const hone_quantize_opti
   if (!out->method) out->method = hn_pickers[0].name;
   q->picker = hn_picker_find(out->method, &q->picker_number);
   if (q->picker) return HONE_OK;
-  return HN_FAIL(diag, HONE_INVALID,
-                 "quantize option method: no way to pick ranges is \"%.60s\"; there are mse, minmax, "
-                 "percentile[:50 to 100] and entropy",
-                 out->method);
+  char names[256] = "";
+  size_t used = 0;
+  for (const hn_picker *row = hn_pickers; row->name && used < sizeof names; ++row)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", row == hn_pickers ? "" : ", ", row->name,
+                             row->least < row->most ? "[:NUMBER]" : "");
+  return HN_FAIL(diag, HONE_INVALID, "quantize option method: no way to pick ranges is \"%.60s\"; there are %s",
+                 out->method, names);
 }
 
 hone_status hone_graph_quantize(hone_context *context, const hone_graph *graph, hone_device *const *devices,
