@@ -256,11 +256,13 @@ static bool is_ranges(const char *path) {
   return false;
 }
 
-int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out) {
+/* What reads the data: one of the two calls. */
+typedef hone_status use_fn(cli_tool *cli, const hone_graph *graph, const hone_quantize_options *options, void *user);
+
+static int with_data(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, use_fn *use, void *user) {
   static cli_calib calib; /* large for a stack */
   const char *path = cli_text(cli, "calib");
   int code = cli_open_device(cli);
-  *out = NULL;
   if (code == CLI_EXIT_OK && path && is_ranges(path)) {
     if (options->cache_path) code = cli_usage_error(cli, "--calib %s holds ranges, and --ranges was given", path);
     options->cache_path = path;
@@ -271,12 +273,39 @@ int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *
     options->sample_count = calib.count;
   }
   if (code == CLI_EXIT_OK) {
-    const hone_status status = hone_graph_quantize(cli->context, graph, &cli->device, 1, options, out);
+    const hone_status status = use(cli, graph, options, user);
     cli_progress_end(cli);
     if (status != HONE_OK) code = calib.code != CLI_EXIT_OK ? calib.code : cli_fail(cli, status);
   }
   cli_calib_close(&calib);
   return code;
+}
+
+static hone_status use_to_quantize(cli_tool *cli, const hone_graph *graph, const hone_quantize_options *options,
+                                   void *user) {
+  return hone_graph_quantize(cli->context, graph, &cli->device, 1, options, user);
+}
+
+int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out) {
+  *out = NULL;
+  return with_data(cli, graph, options, use_to_quantize, out);
+}
+
+typedef struct seer {
+  void (*see)(void *user, const hone_sensitivity *row);
+  void *user;
+} seer;
+
+static hone_status use_to_see(cli_tool *cli, const hone_graph *graph, const hone_quantize_options *options,
+                              void *user) {
+  const seer *s = user;
+  return hone_graph_sensitivity(cli->context, graph, &cli->device, 1, options, s->see, s->user);
+}
+
+int cli_sensitivity(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options,
+                    void (*see)(void *user, const hone_sensitivity *row), void *user) {
+  seer s = {see, user};
+  return with_data(cli, graph, options, use_to_see, &s);
 }
 
 static void find_rounding(void *user, const char *name, const char *op) {

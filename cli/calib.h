@@ -27,6 +27,11 @@ extern const cli_option cli_calib_options[];
 
 /* hone_graph_quantize() with the data, or the ranges, of --calib. Exit code. */
 int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out);
+/* The same for hone_graph_sensitivity(). */
+int cli_sensitivity(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options,
+                    void (*see)(void *user, const hone_sensitivity *row), void *user);
+/* --method and its kin; kept has room for CLI_MAX_GIVEN names. Exit code. */
+int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const char **kept);
 /* --int8: the model's graph becomes one in 8 bits, unless it is one already. Exit code. */
 int cli_quantize_model(cli_tool *cli, cli_model *model);
 

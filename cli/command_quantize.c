@@ -5,8 +5,6 @@
 #include "calib.h"
 #include <string.h>
 
-enum { MOST_KEPT = 128 };
-
 const cli_option cli_quantize_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "the quantised model; default: the model's name with _int8.onnx",
      .writes = CLI_WRITES_FILE},
@@ -65,17 +63,18 @@ static void default_output(const char *model, char *out, size_t room) {
   (void)snprintf(out, room, "%.*s_int8.onnx", (int)length, model);
 }
 
-static int read_options(cli_tool *cli, hone_quantize_options *out, const char **kept) {
+int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const char **kept) {
   const char *activations = cli_text(cli, "activations");
-  *out = (hone_quantize_options){.struct_size = sizeof *out,
-                                 .method = cli_text(cli, "method"),
-                                 .per_tensor = cli_has(cli, "per-tensor"),
-                                 .uncorrected = cli_has(cli, "no-correction"),
-                                 .keep = kept,
-                                 .keep_count = cli_list(cli, "keep", kept, MOST_KEPT),
-                                 .cache_path = cli_text(cli, "ranges"),
-                                 .progress = cli_progress,
-                                 .progress_user = cli};
+  *out =
+      (hone_quantize_options){.struct_size = sizeof *out,
+                              .method = cli_text(cli, "method"),
+                              .per_tensor = cli_has(cli, "per-tensor"),
+                              .uncorrected = cli_takes(cli->command, "no-correction") && cli_has(cli, "no-correction"),
+                              .keep = kept,
+                              .keep_count = cli_list(cli, "keep", kept, CLI_MAX_GIVEN),
+                              .cache_path = cli_text(cli, "ranges"),
+                              .progress = cli_progress,
+                              .progress_user = cli};
   if (activations && strcmp(activations, "u8") != 0 && strcmp(activations, "s8") != 0)
     return cli_usage_error(cli, "--activations is u8 or s8, not \"%s\"", activations);
   if (activations) out->activations = strcmp(activations, "s8") == 0 ? HONE_I8 : HONE_U8;
@@ -111,7 +110,7 @@ static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_option
 }
 
 int cli_command_quantize(cli_tool *cli) {
-  const char *path = cli_text(cli, "model"), *output = cli_text(cli, "output"), *kept[MOST_KEPT];
+  const char *path = cli_text(cli, "model"), *output = cli_text(cli, "output"), *kept[CLI_MAX_GIVEN];
   char made[4096];
   hone_quantize_options options;
   if (!path) return cli_usage_error(cli, "a model must be named");
@@ -121,7 +120,7 @@ int cli_command_quantize(cli_tool *cli) {
     default_output(path, made, sizeof made);
     output = made;
   }
-  int code = read_options(cli, &options, kept);
+  int code = cli_quantize_options_read(cli, &options, kept);
   if (code == CLI_EXIT_OK) code = cli_check_output("output", output, CLI_WRITES_FILE);
   if (code != CLI_EXIT_OK) return code;
   hone_graph *graph;

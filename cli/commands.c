@@ -187,6 +187,19 @@ static const cli_command quantize = {
     .run = cli_command_quantize,
 };
 
+static const cli_command sensitivity = {
+    .name = "sensitivity",
+    .doc = "show what 8 bits in each layer do to a model's outputs",
+    .usage = "sensitivity MODEL.onnx --calib FOLDER|FILE [--csv] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_sensitivity_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone sensitivity model.onnx --calib samples.npy\n"
+                "  hone sensitivity model.onnx --calib photos --calib-count 16 --csv > layers.csv\n",
+    .run = cli_command_sensitivity,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -273,6 +286,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build, &run,      &bench,    &profile, &show,  &passes, &explain,
-                                           &check, &verify,   &quantize, &diff,    &cache, &zoo,    &doctor,
-                                           &peaks, &roofline, &help,     &version, NULL};
+const cli_command *const cli_commands[] = {&build,  &run,    &bench,    &profile,     &show,    &passes, &explain,
+                                           &check,  &verify, &quantize, &sensitivity, &diff,    &cache,  &zoo,
+                                           &doctor, &peaks,  &roofline, &help,        &version, NULL};

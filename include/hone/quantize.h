@@ -64,6 +64,23 @@ typedef struct hone_quantize_options {
 HONE_API HONE_CHECKED hone_status hone_graph_quantize(hone_context *context, const hone_graph *graph,
                                                       hone_device *const *devices, int device_count,
                                                       const hone_quantize_options *options, hone_graph **out_graph);
+/* What rounding some layers does to the outputs, against f32, on the samples: a mean over outputs and samples. */
+typedef struct hone_sensitivity {
+  const char *layer, *op; /* borrowed, for the time of the call */
+  bool cumulative;        /* with all layers before it; else it alone */
+  double rel_l2, cosine, sqnr_db;
+  double top1;    /* share of outputs whose largest element is that of f32 */
+  double weights; /* how many it has */
+  int64_t index;  /* of the layer, among those that can be quantised */
+} hone_sensitivity;
+/* Quantises one layer at a time, and then from the first up to each, and tells how far the outputs are each time.
+ * Biases are not corrected. At most 32 samples are run. Ownership, errors: as hone_graph_quantize; samples are needed.
+ * see: called once a measurement. */
+HONE_API HONE_CHECKED hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *graph,
+                                                         hone_device *const *devices, int device_count,
+                                                         const hone_quantize_options *options,
+                                                         void (*see)(void *user, const hone_sensitivity *row),
+                                                         void *user);
 /* One line a way to pick ranges: "name\twhat it does". */
 HONE_API HONE_CHECKED hone_status hone_range_pickers(hone_write_fn write, void *user);
 

@@ -117,7 +117,7 @@ static hone_status find_sites(hn_quantizing *q) {
                  why ? ": " : "", why ? why : "");
 }
 
-static hone_status quantize(hn_quantizing *q) {
+hone_status hn_quantize_find_ranges(hn_quantizing *q) {
   HN_TRY(find_sites(q));
   const bool cached = exists(q->options.cache_path);
   if (cached) {
@@ -131,7 +131,11 @@ static hone_status quantize(hn_quantizing *q) {
     pick_ranges(q);
   }
   hn_sites_scale(&q->sites, &q->scheme);
-  if (q->options.cache_path && !cached) HN_TRY(write_cache(q));
+  return q->options.cache_path && !cached ? write_cache(q) : HONE_OK;
+}
+
+static hone_status quantize(hn_quantizing *q) {
+  HN_TRY(hn_quantize_find_ranges(q));
   tell(q);
   if (!q->options.uncorrected && q->samples > 0) HN_TRY(hn_quantize_correct(q));
   const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias};
@@ -162,26 +166,38 @@ static hone_status take_options(hone_diagnostics *diag, const hone_quantize_opti
                  out->method, names);
 }
 
+hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                              int device_count, const hone_quantize_options *given, hn_quantizing *q) {
+  *q = (hn_quantizing){.context = context, .devices = devices, .device_count = device_count};
+  HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
+  HN_TRY(take_options(&context->diag, given, q));
+  if (q->options.sample && device_count == 0)
+    return HN_FAIL(&context->diag, HONE_INVALID, "a device is needed to run the samples");
+  hn_call_begin(context);
+  HN_TRY(hn_graph_clone(graph, &q->graph));
+  hn_arena_init(&q->arena, context->allocator);
+  return HONE_OK;
+}
+
+void hn_quantize_end(hn_quantizing *q) {
+  hn_graph_destroy(q->graph);
+  hn_arena_deinit(&q->arena);
+}
+
 hone_status hone_graph_quantize(hone_context *context, const hone_graph *graph, hone_device *const *devices,
                                 int device_count, const hone_quantize_options *given, hone_graph **out_graph) {
   if (out_graph) *out_graph = NULL;
   HN_GIVEN(NULL, context);
   HN_GIVEN(&context->diag, graph);
   HN_GIVEN(&context->diag, out_graph);
-  HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
-  hn_quantizing q = {.context = context, .devices = devices, .device_count = device_count};
-  HN_TRY(take_options(&context->diag, given, &q));
-  if (q.options.sample && device_count == 0)
-    return HN_FAIL(&context->diag, HONE_INVALID, "a device is needed to run the samples");
-  hn_call_begin(context);
-  hn_arena_init(&q.arena, context->allocator);
-  hone_status status = hn_graph_clone(graph, &q.graph);
-  if (status == HONE_OK) status = quantize(&q);
-  if (status == HONE_OK)
+  hn_quantizing q;
+  HN_TRY(hn_quantize_begin(context, graph, devices, device_count, given, &q));
+  const hone_status status = quantize(&q);
+  if (status == HONE_OK) {
     *out_graph = q.graph;
-  else
-    hn_graph_destroy(q.graph);
-  hn_arena_deinit(&q.arena);
+    q.graph = NULL;
+  }
+  hn_quantize_end(&q);
   return status;
 }
 

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_OUTPUT_BYTES = 64 << 20, MOST_LOOKED_AT = 32 };
-
 /* A layer and what its weights meet. */
 typedef struct layer {
   int node;                        /* of sites.nodes */
@@ -28,45 +26,8 @@ typedef struct correction {
   int layer_count;
   float *room; /* for rounded activations */
   int64_t room_count;
-  struct distances *distances;
+  hn_distances *distances;
 } correction;
-
-hone_status hn_quantize_make(hn_quantizing *q, double *const *bias, hone_graph **out) {
-  hn_sites sites;
-  hn_arena arena;
-  hn_arena_init(&arena, q->context->allocator);
-  hone_status status = hn_graph_clone(q->graph, out);
-  if (status == HONE_OK) status = hn_sites_rebind(&q->sites, *out, &arena, &sites);
-  const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = bias};
-  if (status == HONE_OK) status = hn_sites_insert(&sites, &how);
-  hn_arena_deinit(&arena);
-  if (status == HONE_OK) return status;
-  hn_graph_destroy(*out);
-  *out = NULL;
-  return status;
-}
-
-/* How far outputs are from f32's. */
-typedef struct distances {
-  hn_quantizing *q;
-  hn_arena arena;
-  float **want; /* f32's: [sample * outputs + output]; NULL where they would take too much memory */
-  int count, capacity, outputs;
-  size_t bytes;
-  double sum, terms;
-} distances;
-
-static hone_status keep_output(distances *d, const hone_tensor *tensor) {
-  hone_diagnostics *diag = &d->q->context->diag;
-  if (!hn_arena_grow(&d->arena, (void **)&d->want, &d->capacity, d->count + 1, sizeof *d->want))
-    return HN_FAIL_MEMORY(diag);
-  float **to = &d->want[d->count++];
-  *to = NULL;
-  if (tensor->type.dtype != HONE_F32 || d->bytes + tensor->bytes > MOST_OUTPUT_BYTES) return HONE_OK;
-  d->bytes += tensor->bytes;
-  *to = hn_arena_copy(&d->arena, tensor->data, tensor->bytes);
-  return *to ? HONE_OK : HN_FAIL_MEMORY(diag);
-}
 
 /* ---- the means of activations ---- */
 
@@ -98,7 +59,7 @@ static bool make_room(correction *c, int64_t count) {
 static hone_status add_means(void *user, int64_t sample, int index, const hone_tensor *tensor) {
   correction *c = user;
   (void)sample;
-  if (index >= c->layer_count) return keep_output(c->distances, tensor);
+  if (index >= c->layer_count) return hn_distances_keep(c->distances, tensor);
   layer *l = &c->layers[index];
   const hn_sites *sites = &c->q->sites;
   const hn_node *node = sites->nodes[l->node].node;
@@ -138,7 +99,7 @@ static hone_status begin(correction *c) {
 
 static hone_status measure_means(correction *c) {
   hn_quantizing *q = c->q;
-  const int outputs = c->distances->outputs = q->graph->main->result_count;
+  const int outputs = c->distances->outputs;
   int *values = HN_NEW(&c->arena, int, c->layer_count + outputs);
   if (!values) return HN_FAIL_MEMORY(&q->context->diag);
   for (int i = 0; i < c->layer_count; ++i) values[i] = q->sites.nodes[c->layers[i].node].node->in[0]->id;
@@ -148,7 +109,7 @@ static hone_status measure_means(correction *c) {
                           .count = c->layer_count + outputs,
                           .see = add_means,
                           .user = c,
-                          .most = q->samples < MOST_LOOKED_AT ? q->samples : MOST_LOOKED_AT,
+                          .most = hn_distances_samples(q),
                           .what = "correcting biases"};
   int64_t samples;
   return hn_quantize_watch(q, &watch, &samples);
@@ -183,7 +144,7 @@ static hone_status find_biases(correction *c, double ***out) {
   hone_graph *graph;
   *out = HN_NEW(&q->arena, double *, q->sites.node_count + 1);
   if (!*out) return HN_FAIL_MEMORY(&q->context->diag);
-  HN_TRY(hn_quantize_make(q, NULL, &graph));
+  HN_TRY(hn_quantize_make(q, &q->sites, NULL, &graph));
   hone_status status = HONE_OK;
   for (int i = 0; i < c->layer_count && status == HONE_OK; ++i) {
     const layer *l = &c->layers[i];
@@ -198,55 +159,18 @@ static hone_status find_biases(correction *c, double ***out) {
   return status;
 }
 
-/* ---- how far the outputs are ---- */
+/* ---- is it worth it? ---- */
 
-static hone_status see_output(void *user, int64_t sample, int index, const hone_tensor *tensor) {
-  distances *d = user;
-  const int64_t at = sample * d->outputs + index;
-  const float *want = at < d->count ? d->want[at] : NULL, *got = tensor->data;
-  double apart = 0, norm = 0;
-  const int64_t count = want ? hn_elems(&tensor->type.shape) : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double difference = (double)got[i] - (double)want[i];
-    apart += difference * difference;
-    norm += (double)want[i] * (double)want[i];
-  }
-  if (!(norm > 0)) return HONE_OK;
-  d->sum += sqrt(apart / norm);
-  d->terms += 1;
-  return HONE_OK;
-}
-
-/* The mean relative L2 of the outputs. */
-static hone_status look(distances *d, const hone_graph *graph, double *out) {
-  hn_quantizing *q = d->q;
-  int *values = HN_NEW(&d->arena, int, d->outputs + 1);
-  if (!values) return HN_FAIL_MEMORY(&q->context->diag);
-  for (int i = 0; i < d->outputs; ++i) values[i] = graph->main->results[i]->id;
-  d->sum = d->terms = 0;
-  const hn_watch watch = {.graph = graph,
-                          .values = values,
-                          .count = d->outputs,
-                          .see = see_output,
-                          .user = d,
-                          .most = q->samples < MOST_LOOKED_AT ? q->samples : MOST_LOOKED_AT,
-                          .floats = true,
-                          .what = "measuring outputs"};
-  int64_t samples;
-  HN_TRY(hn_quantize_watch(q, &watch, &samples));
-  *out = d->terms > 0 ? d->sum / d->terms : 0;
-  return HONE_OK;
-}
-
-static hone_status look_with(distances *d, double *const *bias, double *out) {
+static hone_status look_with(hn_distances *d, double *const *bias, double *out) {
   hone_graph *graph;
-  HN_TRY(hn_quantize_make(d->q, bias, &graph));
-  const hone_status status = look(d, graph, out);
+  HN_TRY(hn_quantize_make(d->q, &d->q->sites, bias, &graph));
+  const hone_status status = hn_distances_look(d, graph, "measuring outputs");
   hn_graph_destroy(graph);
+  *out = d->terms > 0 ? d->rel_l2 / d->terms : 0;
   return status;
 }
 
-static hone_status keep_if_nearer(distances *d, double **bias) {
+static hone_status keep_if_nearer(hn_distances *d, double **bias) {
   hn_quantizing *q = d->q;
   double before, after;
   HN_TRY(look_with(d, NULL, &before));
@@ -258,16 +182,16 @@ static hone_status keep_if_nearer(distances *d, double **bias) {
 }
 
 hone_status hn_quantize_correct(hn_quantizing *q) {
-  distances d = {.q = q};
+  hn_distances d;
   correction c = {.q = q, .distances = &d};
   double **bias = NULL;
   hn_arena_init(&c.arena, q->context->allocator);
-  hn_arena_init(&d.arena, q->context->allocator);
+  hn_distances_init(&d, q);
   hone_status status = begin(&c);
   if (status == HONE_OK && c.layer_count > 0) status = measure_means(&c);
   if (status == HONE_OK && c.layer_count > 0) status = find_biases(&c, &bias);
   if (status == HONE_OK && bias) status = keep_if_nearer(&d, bias);
-  hn_arena_deinit(&d.arena);
+  hn_distances_deinit(&d);
   hn_arena_deinit(&c.arena);
   return status;
 }

@@ -173,16 +173,18 @@ static hn_range pick_entropy(const hn_histogram *h, const hn_scheme *scheme, dou
   return (hn_range){fmax(h->low, -reach), fmin(h->high, reach)};
 }
 
-const hn_picker hn_pickers[] = {{.name = "mse", .doc = "least mean square error", .pick = pick_mse},
-                                {.name = "minmax", .doc = "all that was seen", .pick = pick_minmax},
-                                {.name = "percentile",
-                                 .doc = "all but a share of the values; percentile:P keeps P percent",
-                                 .number = 99.999,
-                                 .least = 50,
-                                 .most = 100,
-                                 .pick = pick_percentile},
-                                {.name = "entropy", .doc = "least Kullback-Leibler divergence", .pick = pick_entropy},
-                                {0}};
+const hn_picker hn_pickers[] = {
+    {.name = "mse", .doc = "least mean square error", .pick = pick_mse},
+    {.name = "minmax", .doc = "all that was seen", .pick = pick_minmax},
+    {.name = "percentile",
+     .doc = "all but a share of the values; percentile:P keeps P percent",
+     .number = 99.999,
+     .least = 50,
+     .most = 100,
+     .pick = pick_percentile},
+    {.name = "entropy", .doc = "least Kullback-Leibler divergence", .pick = pick_entropy},
+    {0},
+};
 
 const hn_picker *hn_picker_find(const char *text, double *out_number) {
   const size_t length = strcspn(text, ":");

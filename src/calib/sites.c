@@ -123,7 +123,9 @@ typedef struct finder {
   hn_sites *sites;
   const char *const *keep;
   int keep_count;
-  bool *kept_any; /* a pattern fitted */
+  bool *kept_any;      /* a pattern fitted */
+  const hn_sites *all; /* NULL: every layer is wanted */
+  const bool *wanted;
 } finder;
 
 static bool fits(const char *pattern, const char *text) {
@@ -132,6 +134,8 @@ static bool fits(const char *pattern, const char *text) {
 
 static bool is_kept(const finder *f, const hn_node *node) {
   bool kept = false;
+  for (int i = 0; f->all && i < f->all->node_count; ++i)
+    if (f->all->nodes[i].node == node) kept = !f->wanted[i] || f->all->nodes[i].why;
   for (int i = 0; i < f->keep_count; ++i) {
     bool here = fits(f->keep[i], node->name) || fits(f->keep[i], node->op->name);
     for (int k = 0; k < node->origins.count && !here; ++k) here = fits(f->keep[i], node->origins.names[k]);
@@ -230,22 +234,45 @@ static hone_status check_kept(const finder *f) {
   return status;
 }
 
-hone_status hn_sites_find(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena, hn_sites *out) {
+static hone_status find(finder *f, hone_graph *graph, hn_arena *arena) {
+  hn_sites *out = f->sites;
   *out = (hn_sites){.graph = graph, .arena = arena, .value_count = graph->value_count};
   out->of = HN_NEW(arena, int, graph->value_count + 1);
-  const finder f = {out, keep, keep_count, HN_NEW(arena, bool, keep_count + 1)};
-  if (!out->of || !f.kept_any) return HN_FAIL_MEMORY(&graph->context->diag);
+  f->kept_any = HN_NEW(arena, bool, f->keep_count + 1);
+  if (!out->of || !f->kept_any) return HN_FAIL_MEMORY(&graph->context->diag);
   for (int i = 0; i < graph->value_count; ++i) out->of[i] = -1;
   for (hn_node *node = graph->main->first; node; node = node->next) {
     const hn_quant_layer *row = layer_of(node);
     if (row)
-      HN_TRY(add_node(&f, node, row));
+      HN_TRY(add_node(f, node, row));
     else
-      (void)is_kept(&f, node);
+      (void)is_kept(f, node);
   }
-  HN_TRY(note_block(&f, graph->main));
-  for (int i = 0; i < out->count; ++i) HN_TRY(follow(&f, i)); /* the list grows meanwhile */
-  return check_kept(&f);
+  HN_TRY(note_block(f, graph->main));
+  for (int i = 0; i < out->count; ++i) HN_TRY(follow(f, i)); /* the list grows meanwhile */
+  return check_kept(f);
+}
+
+hone_status hn_sites_find(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena, hn_sites *out) {
+  finder f = {.sites = out, .keep = keep, .keep_count = keep_count};
+  return find(&f, graph, arena);
+}
+
+hone_status hn_sites_choose(const hn_sites *all, const bool *wanted, hn_arena *arena, hn_sites *out) {
+  finder f = {.sites = out, .all = all, .wanted = wanted};
+  HN_TRY(find(&f, all->graph, arena));
+  int count = 0;
+  for (int i = 0; i < out->count; ++i) {
+    const int old = all->of[out->items[i].value->id];
+    out->of[out->items[i].value->id] = -1;
+    if (old < 0) continue; /* not so among all: what it lies between is quantised otherwise there */
+    out->items[i].range = all->items[old].range;
+    out->items[i].scale = all->items[old].scale;
+    out->items[count++] = out->items[i];
+  }
+  out->count = count;
+  for (int i = 0; i < count; ++i) out->of[out->items[i].value->id] = i;
+  return HONE_OK;
 }
 
 static const hn_node *find_quantised(const hn_block *block) {

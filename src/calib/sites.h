@@ -49,6 +49,9 @@ typedef struct hn_sites {
 /* keep: names or operators of nodes that stay in floats; globs. Nothing of the graph changes. INVALID: it is quantised
  * already, or a pattern that fits nothing. */
 hone_status hn_sites_find(hone_graph *graph, const char *const *keep, int keep_count, hn_arena *arena, hn_sites *out);
+/* The same where only these layers are quantised, of those that are: wanted[i] is about nodes[i] of `all`, which were
+ * found in the same graph. Ranges and scales are those that `all` has. */
+hone_status hn_sites_choose(const hn_sites *all, const bool *wanted, hn_arena *arena, hn_sites *out);
 /* The axis of the weights that output channels lie along. */
 int hn_quant_axis(const hn_node *node);
 /* INVALID when the graph has operators on bytes with scales. */

@@ -107,6 +107,7 @@ static bool put(void *user, const char *text, size_t length) {
 static void see_node(void *user, const char *name, const char *op) { (void)user, (void)name, (void)op; }
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
+static void see_sensitivity(void *user, const hone_sensitivity *row) { (void)user, (void)row; }
 static hone_status on_tap(void *user, const hone_tap *tap) {
   (void)user, (void)tap;
   return HONE_OK;
