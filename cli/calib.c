@@ -332,7 +332,7 @@ int cli_quantize_model(cli_tool *cli, cli_model *model) {
   if (!cli_has(cli, "calib"))
     return cli_usage_error(cli, "--int8 needs --calib FOLDER: samples of what the model will see, or ranges");
   hone_quantize_options options = {.struct_size = sizeof options,
-                                   .progress = cli_progress,
+                                   .progress = cli_progress_samples,
                                    .progress_user = cli,
                                    .event = tell_floats,
                                    .event_user = cli};

@@ -279,7 +279,8 @@ const void *cli_stop_flag(void);      /* the same, of an interrupt or the deadli
 int cli_stop_code(void);              /* the exit code once the tool must end, else 0; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
-void cli_progress_end(cli_tool *cli);                                         /* takes the bar away */
+void cli_progress_samples(void *user, const char *what, int64_t done, int64_t total); /* that run, not layers */
+void cli_progress_end(cli_tool *cli);                                                 /* takes the bar away */
 /* Around a command's work (progress.c). */
 void cli_progress_begin(cli_tool *cli);
 void cli_progress_stop(cli_tool *cli);

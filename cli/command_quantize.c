@@ -73,7 +73,7 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
                               .keep = kept,
                               .keep_count = cli_list(cli, "keep", kept, CLI_MAX_GIVEN),
                               .cache_path = cli_text(cli, "ranges"),
-                              .progress = cli_progress,
+                              .progress = cli_progress_samples,
                               .progress_user = cli};
   if (activations && strcmp(activations, "u8") != 0 && strcmp(activations, "s8") != 0)
     return cli_usage_error(cli, "--activations is u8 or s8, not \"%s\"", activations);

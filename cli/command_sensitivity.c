@@ -38,7 +38,7 @@ static void take(void *user, const hone_sensitivity *row) {
   r->items[r->count++] = *row;
 }
 
-static int least_first(const void *a, const void *b) {
+static int worst_first(const void *a, const void *b) {
   const hone_sensitivity *x = a, *y = b;
   if (x->rel_l2 != y->rel_l2) return x->rel_l2 > y->rel_l2 ? -1 : 1; /* the worst first */
   return x->index > y->index ? 1 : -1;
@@ -76,7 +76,7 @@ static void print_table(rows *r) {
   for (int64_t i = 0; i < count; ++i) r->items[i].layer = r->names[i];
   hone_sensitivity *sorted = malloc((size_t)(count + 1) * sizeof *sorted);
   for (int64_t i = 0; sorted && i < count; ++i) sorted[i] = r->items[i];
-  if (sorted) qsort(sorted, (size_t)count, sizeof *sorted, least_first);
+  if (sorted) qsort(sorted, (size_t)count, sizeof *sorted, worst_first);
   for (int64_t i = 0; i < count; ++i) {
     const hone_sensitivity *one = sorted ? &sorted[i] : &r->items[i], *all = &r->items[count + one->index];
     printf("%-40s %-7s %9.0f %9.5f %7.1f %6.1f%% | %9.5f %6.1f%%\n", one->layer, one->op, one->weights, one->rel_l2,
