@@ -12,8 +12,9 @@ enum { DEFAULT_COUNT = 64, MOST_FILES = 1 << 20, MOST_KEPT_BYTES = 512 << 20 };
 
 const cli_option cli_calib_options[] = {
     {"calib", CLI_TEXT, "FOLDER|FILE",
-     .doc = "calibration data: a folder of images, .npy or .pb files, or of folders with a file an input; or an .npy "
-            "file, a sample each index of its first axis; or ranges, as --ranges writes them or trtexec's cache"},
+     .doc =
+         "calibration data: a folder of images, .npy or .pb files, or of folders with a file an input; or an .npy "
+         "or .npz file, a sample each index of its first axis; or ranges, as --ranges writes them or trtexec's cache"},
     {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
     {0},
 };
@@ -26,6 +27,7 @@ static bool has_suffix(const char *name, const char *const *suffixes) {
 }
 
 static const char *const tensor_suffixes[] = {"npy", "pb", NULL};
+static const char *const archive_suffixes[] = {"npz", NULL};
 static const char *const image_suffixes[] = {"jpg", "jpeg", "png", "ppm", "pgm", NULL};
 
 static bool is_folder(const char *path) {
@@ -89,25 +91,44 @@ static int list_folder(cli_calib *c) {
 
 /* ---- one file with all samples ---- */
 
-static int read_whole(cli_calib *c) {
+/* Of one input: an .npz has an array for each by its name; any other file is the only input's. */
+static int read_port(cli_calib *c, int p) {
   cli_tool *cli = c->cli;
-  if (c->port_count != 1)
-    return cli_usage_error(cli, "--calib %s: one file is for a model of one input; this one has %d: give a folder",
-                           c->path, c->port_count);
-  const hone_port_info *port = &c->ports[0];
-  const int code = cli_read_tensor(cli, c->path, &port->type, &c->whole[0].tensor);
+  const hone_port_info *port = &c->ports[p];
+  hone_named_tensor *whole = &c->whole[p];
+  int code = CLI_EXIT_OK;
+  if (has_suffix(c->path, archive_suffixes)) {
+    const hone_status status = hone_tensor_read_npz(cli->context, c->path, port->name, &whole->tensor);
+    if (status != HONE_OK) code = cli_fail(cli, status);
+  } else {
+    code = cli_read_tensor(cli, c->path, &port->type, &whole->tensor);
+  }
   if (code != CLI_EXIT_OK) return code;
-  c->whole_count = 1;
-  c->whole[0].name = port->name;
-  const hone_shape *shape = &c->whole[0].tensor.type.shape;
+  ++c->whole_count;
+  whole->name = port->name;
+  const hone_shape *shape = &whole->tensor.type.shape;
   const int64_t batch = port->type.shape.rank > 0 && port->type.shape.dim[0] > 1 ? port->type.shape.dim[0] : 1;
   if (shape->rank != port->type.shape.rank || shape->rank < 1 || shape->dim[0] % batch != 0)
     return cli_usage_error(cli,
                            "--calib %s: input %s has rank %d and a batch of %lld; the file's first axis must count "
                            "samples",
                            c->path, port->name, port->type.shape.rank, (long long)batch);
+  if (p > 0 && shape->dim[0] / batch != c->count)
+    return cli_usage_error(cli, "--calib %s: %lld samples of input %s, but %lld of %s", c->path,
+                           (long long)(shape->dim[0] / batch), port->name, (long long)c->count, c->ports[0].name);
   c->count = shape->dim[0] / batch;
   return CLI_EXIT_OK;
+}
+
+static int read_whole(cli_calib *c) {
+  if (c->port_count != 1 && !has_suffix(c->path, archive_suffixes))
+    return cli_usage_error(c->cli,
+                           "--calib %s: one array is for a model of one input; this one has %d: give an .npz or a "
+                           "folder",
+                           c->path, c->port_count);
+  int code = CLI_EXIT_OK;
+  for (int p = 0; p < c->port_count && code == CLI_EXIT_OK; ++p) code = read_port(c, p);
+  return code;
 }
 
 static hone_status cut_whole(const cli_calib *c, int64_t index, hone_named_tensor *out, int *out_count) {
