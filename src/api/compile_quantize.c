@@ -88,7 +88,10 @@ static void tell(const hn_quantizing *q) {
   if (!q->options.event) return;
   for (int i = 0; i < q->sites.count; ++i) {
     const hn_site *site = &q->sites.items[i];
-    const hn_histogram *seen = site->histogram;
+    const hn_site *source = site; /* whose numbers it has */
+    for (int turn = 0; q->sites.items[source->shares].value != source->value && turn < q->sites.count; ++turn)
+      source = &q->sites.items[source->shares];
+    const hn_histogram *seen = source->histogram;
     const hone_quantize_event event = {.tensor = site->value->name,
                                        .low = seen ? seen->low : 0,
                                        .high = seen ? seen->high : 0,
