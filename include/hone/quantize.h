@@ -38,8 +38,8 @@ typedef struct hone_quantize_options {
   bool per_tensor;         /* weights have one scale a layer, instead of one for each output channel */
   const char *const *keep; /* nodes that stay in f32: names or operators, globs. INVALID: one fits nothing */
   int keep_count;
-  /* Ranges in a text file: taken from it where it exists (ours, or trtexec's), and no sample is asked for; else written
-   * there. NULL: none. INVALID: it is of another model, or lacks a tensor. */
+  /* Ranges in a text file: taken from it where it exists (ours, or trtexec's), and samples then only correct biases;
+   * else written there. NULL: none. INVALID: it is of another model, or lacks a tensor. */
   const char *cache_path;
   int64_t sample_count; /* how many samples will come, at most 10^9: for progress alone. 0: not known */
   hone_progress_fn progress;

@@ -125,6 +125,7 @@ hone_status hn_quantize_find_ranges(hn_quantizing *q) {
   const bool cached = exists(q->options.cache_path);
   if (cached) {
     HN_TRY(read_cache(q));
+    if (q->options.sample) q->samples = INT64_MAX; /* not counted: as many as there are */
   } else {
     if (!q->options.sample)
       return HN_FAIL(&q->context->diag, HONE_INVALID, "%s%s",
@@ -140,7 +141,7 @@ hone_status hn_quantize_find_ranges(hn_quantizing *q) {
 static hone_status quantize(hn_quantizing *q) {
   HN_TRY(hn_quantize_find_ranges(q));
   tell(q);
-  if (!q->options.uncorrected && q->samples > 0) HN_TRY(hn_quantize_correct(q));
+  if (!q->options.uncorrected && q->options.sample) HN_TRY(hn_quantize_correct(q));
   const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias};
   HN_TRY(hn_sites_insert(&q->sites, &how));
   hn_pass_run run = {.context = q->context, .graph = q->graph};

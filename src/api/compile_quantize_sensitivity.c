@@ -75,7 +75,6 @@ hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *grap
   if (status == HONE_OK) status = hn_quantize_find_ranges(&q);
   if (status == HONE_OK) {
     looking l = {.q = &q, .see = see, .user = user};
-    if (q.samples == 0) q.samples = INT64_MAX; /* ranges came from a file: as many as there are */
     hn_distances_init(&l.distances, &q);
     status = look_at_all(&l);
     hn_distances_deinit(&l.distances);
