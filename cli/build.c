@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build.c - a graph built into an engine with the options of the command line. */
+#include "calib.h"
 #include "trace.h"
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +193,8 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
     cli_error("out of memory");
     return CLI_EXIT_NO_MEMORY;
   }
-  int code = read_options(cli, model, b);
+  int code = cli_quantize_model(cli, model);
+  if (code == CLI_EXIT_OK) code = read_options(cli, model, b);
   if (code == CLI_EXIT_OK) {
     const double begin_ms = cli_now_ms();
     cli_load_begin(&b->load);

@@ -279,7 +279,8 @@ const void *cli_stop_flag(void);      /* the same, of an interrupt or the deadli
 int cli_stop_code(void);              /* the exit code once the tool must end, else 0; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
-void cli_progress_end(cli_tool *cli);                                         /* takes the bar away */
+void cli_progress_samples(void *user, const char *what, int64_t done, int64_t total); /* that run, not layers */
+void cli_progress_end(cli_tool *cli);                                                 /* takes the bar away */
 /* Around a command's work (progress.c). */
 void cli_progress_begin(cli_tool *cli);
 void cli_progress_stop(cli_tool *cli);
@@ -318,8 +319,8 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
     cli_check_options[], cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[],
-    cli_profile_options[], cli_run_options[], cli_peaks_options[], cli_roofline_options[], cli_show_options[],
-    cli_verify_options[], cli_zoo_options[];
+    cli_profile_options[], cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_roofline_options[],
+    cli_sensitivity_options[], cli_show_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
@@ -332,8 +333,10 @@ int cli_command_help(cli_tool *cli);
 int cli_command_passes(cli_tool *cli);
 int cli_command_peaks(cli_tool *cli);
 int cli_command_profile(cli_tool *cli);
+int cli_command_quantize(cli_tool *cli);
 int cli_command_roofline(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
+int cli_command_sensitivity(cli_tool *cli);
 int cli_command_show(cli_tool *cli);
 int cli_command_verify(cli_tool *cli);
 int cli_command_version(cli_tool *cli);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - the rows of commands: what each is for, which options it takes, examples. */
+#include "calib.h"
 #include "trace.h"
 
 const cli_option cli_help_options[] = {{"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"}, {0}};
@@ -23,6 +24,7 @@ static const cli_command build = {
                 "      --timingCacheFile=times.cache\n"
                 "  hone build model.onnx --lock model.lock --threads 2\n"
                 "  hone build model.onnx --bf16 --max-error 5e-3 --input x=x.npy\n"
+                "  hone build model.onnx --int8 --calib photos --mean 0.485,0.456,0.406\n"
                 "  hone build model.onnx --bf16 --layerPrecisions='/head/*:fp32'\n",
     .run = cli_command_build,
 };
@@ -185,6 +187,35 @@ static const cli_command verify = {
     .run = cli_command_verify,
 };
 
+static const cli_command quantize = {
+    .name = "quantize",
+    .doc = "turn a model in f32 into one in 8 bits, by what it computes on samples",
+    .usage = "quantize MODEL.onnx --calib FOLDER|FILE [-o MODEL_int8.onnx] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_quantize_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone quantize model.onnx --calib samples.npy -o model_int8.onnx\n"
+                "  hone quantize mobilenet.onnx --calib photos --mean 0.485,0.456,0.406 \\\n"
+                "      --std 0.229,0.224,0.225 --table\n"
+                "  hone quantize model.onnx --calib photos --activations s8 --keep 'head/*'\n"
+                "  hone quantize model.onnx --ranges model.calib --calib photos\n",
+    .run = cli_command_quantize,
+};
+
+static const cli_command sensitivity = {
+    .name = "sensitivity",
+    .doc = "show what 8 bits in each layer do to a model's outputs",
+    .usage = "sensitivity MODEL.onnx --calib FOLDER|FILE [--csv] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_sensitivity_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone sensitivity model.onnx --calib samples.npy\n"
+                "  hone sensitivity model.onnx --calib photos --calib-count 16 --csv > layers.csv\n",
+    .run = cli_command_sensitivity,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -271,6 +302,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,      &bench,  &profile, &advise, &show, &passes,
-                                           &explain, &check,    &verify, &diff,    &cache,  &zoo,  &doctor,
-                                           &peaks,   &roofline, &help,   &version, NULL};
+const cli_command *const cli_commands[] = {&build,   &run,    &bench,  &profile,  &advise,      &show,    &passes,
+                                           &explain, &check,  &verify, &quantize, &sensitivity, &diff,    &cache,
+                                           &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};

@@ -3,6 +3,9 @@
 #include "cli.h"
 
 const cli_option cli_trt_build_options[] = {
+    {"int8", CLI_FLAG, .doc = "quantise a model in f32 first, as hone quantize does, by the data of --calib"},
+    {"calib", CLI_TEXT, "FOLDER|FILE", .doc = "calibration data, or a file of ranges: hone's or trtexec's"},
+    {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
     {"onnx", CLI_TEXT, "FILE", .same_as = "model"},
     {"saveEngine", CLI_TEXT, "FILE", .same_as = "output"},
     {"timingCacheFile", CLI_TEXT, "FILE", .same_as = "timing-cache"},
@@ -61,12 +64,10 @@ const cli_option cli_trt_bench_options[] = {
     {0},
 };
 
-#define PRECISION "hone computes in the model's own types, and in bf16"
+#define PRECISION "hone computes in the model's own types, in bf16, f16 and bytes"
 const cli_option cli_trt_not_yet[] = {
-    {"int8", CLI_NOT_YET, .doc = PRECISION},
     {"fp8", CLI_NOT_YET, .doc = PRECISION},
     {"tf32", CLI_NOT_YET, .doc = PRECISION},
-    {"calib", CLI_NOT_YET, .doc = PRECISION},
     {"sparsity", CLI_NOT_YET, .doc = "there are no sparse tactics"},
     {"persistentCacheRatio", CLI_NOT_YET, .doc = "it is for the L2 caches of GPUs"},
     {"preview", CLI_NOT_YET, .doc = "there are no preview features"},

@@ -17,14 +17,15 @@ static struct ticker {
   const char *command;
   bool runs, stop;
   double begin_ms;
-  char what[64]; /* what is worked at; "": nothing was told yet */
+  const char *unit; /* what is counted */
+  char what[64];    /* what is worked at; "": nothing was told yet */
   int64_t done, total;
 } ticker = {.mutex = PTHREAD_MUTEX_INITIALIZER, .stopped = PTHREAD_COND_INITIALIZER};
 
 static void print_line(void) {
   const double seconds = (cli_now_ms() - ticker.begin_ms) * 1e-3;
   if (ticker.total > 0 && ticker.done < ticker.total)
-    fprintf(stderr, "hone %s: tuning layer %lld of %lld (%s), %.0f s\n", ticker.command, (long long)ticker.done + 1,
+    fprintf(stderr, "hone %s: %s %lld of %lld (%s), %.0f s\n", ticker.command, ticker.unit, (long long)ticker.done + 1,
             (long long)ticker.total, ticker.what, seconds);
   else
     fprintf(stderr, "hone %s: still at work, %.0f s\n", ticker.command, seconds);
@@ -83,18 +84,26 @@ static void draw_bar(cli_tool *cli, const char *what, int64_t done, int64_t tota
   cli->progress_shown = true;
 }
 
-void cli_progress(void *user, const char *what, int64_t done, int64_t total) {
-  cli_tool *cli = user;
+static void show(cli_tool *cli, const char *unit, const char *what, int64_t done, int64_t total) {
   if (cli->quiet) return;
   if (cli->terminal_err) {
     draw_bar(cli, what, done, total);
     return;
   }
   pthread_mutex_lock(&ticker.mutex);
+  ticker.unit = unit;
   (void)snprintf(ticker.what, sizeof ticker.what, "%s", what ? what : "");
   ticker.done = done;
   ticker.total = total;
   pthread_mutex_unlock(&ticker.mutex);
+}
+
+void cli_progress(void *user, const char *what, int64_t done, int64_t total) {
+  show(user, "tuning layer", what, done, total);
+}
+
+void cli_progress_samples(void *user, const char *what, int64_t done, int64_t total) {
+  show(user, "sample", what, done, total);
 }
 
 void cli_progress_end(cli_tool *cli) {

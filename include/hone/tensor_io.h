@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor_io.h - tensors in files: .npy (NumPy format 1.0-3.0) and ONNX TensorProto (.pb). */
+/* tensor_io.h - tensors in files: .npy (NumPy format 1.0-3.0), .npz and ONNX TensorProto (.pb). */
 #ifndef HONE_TENSOR_IO_H
 #define HONE_TENSOR_IO_H
 
@@ -12,6 +12,10 @@ extern "C" {
 /* Reads by content. *out_tensor's memory is the caller's: hone_tensor_free. Strings come as hone_string.
  * Errors: IO, MALFORMED, UNSUPPORTED (a kind of file or element we do not read), NO_MEMORY. */
 HONE_API HONE_CHECKED hone_status hone_tensor_read(hone_context *context, const char *path, hone_tensor *out_tensor);
+/* The array `name` of an .npz that numpy.savez wrote. INVALID: it has none of that name; UNSUPPORTED: it is compressed.
+ */
+HONE_API HONE_CHECKED hone_status hone_tensor_read_npz(hone_context *context, const char *path, const char *name,
+                                                       hone_tensor *out_tensor);
 HONE_API HONE_CHECKED hone_status hone_tensor_write_npy(hone_context *context, const char *path,
                                                         const hone_tensor *tensor);
 /* Zeroed memory for a type with known dims. */

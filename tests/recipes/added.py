@@ -345,7 +345,28 @@ function showTypes() {
 """),
 ])
 
-RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, SECTION, PAGE)
+PICKER = Recipe("range picker", {}, {}, [
+    ("src/calib/range.c", r"(?m)^(?=const hn_picker hn_pickers)", """static hn_range pick_half(const hn_histogram *h, const hn_scheme *scheme, double number) {
+  (void)scheme, (void)number;
+  return (hn_range){h->low / 2, h->high / 2};
+}
+
+"""),
+    ("src/calib/range.c", r"(?m)^(?=    \{\.name = \"entropy\")", """    {.name = "half", .doc = "half of what was seen", .pick = pick_half},
+"""),
+    ("tests/unit/calib/test_range.c", r"(?m)^(?=/\* More than one in a hundred at a bound)", """static void test_half(void **state) {
+  (void)state;
+  fill_normal(8);
+  count_again(1);
+  assert_true(pick("half", &u8).high == 4);
+}
+
+"""),
+    ("tests/unit/calib/test_range.c", r"cmocka_unit_test\(test_entropy\),", r"\g<0> cmocka_unit_test(test_half),"),
+    ("docs/QUANTIZING.md", r"(?m)^(?=\| `entropy` \|)", "| `half` | half of what was seen |\n"),
+])
+
+RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, PICKER, SECTION, PAGE)
 
 
 def expand(text, names):

@@ -117,6 +117,7 @@ static void do_nothing(void *user) { (void)user; }
 static void see_node(void *user, const char *name, const char *op) { (void)user, (void)name, (void)op; }
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
+static void see_sensitivity(void *user, const hone_sensitivity *row) { (void)user, (void)row; }
 static hone_status on_tap(void *user, const hone_tap *tap) {
   (void)user, (void)tap;
   return HONE_OK;
@@ -136,6 +137,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define advise_with(...) WITH(hone_advise_options, __VA_ARGS__)
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
+#define quantize_with(...) WITH(hone_quantize_options, __VA_ARGS__)
 
 static int setup(void **state) {
   (void)state;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_quantize.c - hone quantize: a model in f32 becomes one in 8 bits, by the ranges of what it computes on
+ * samples.
+ */
+#include "calib.h"
+#include <string.h>
+
+const cli_option cli_quantize_options[] = {
+    {"output", CLI_TEXT, "FILE", .doc = "the quantised model; default: the model's name with _int8.onnx",
+     .writes = CLI_WRITES_FILE},
+    {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked: mse (default), minmax, percentile[:P], entropy"},
+    {"activations", CLI_TEXT, "u8|s8", .doc = "u8 with zero points (default), or s8 without, as TensorRT takes them"},
+    {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights, instead of one for each output channel"},
+    {"no-correction", CLI_FLAG, .doc = "leave biases as they are, instead of taking out what rounding shifts"},
+    {"keep", CLI_LIST, "NODE", .doc = "leave these in f32: a node's name, an operator (conv, gemm, matmul), globs"},
+    {"ranges", CLI_TEXT, "FILE",
+     .doc = "ranges as text: read when the file is there (hone's, or trtexec's calibration cache), else written",
+     .writes = CLI_WRITES_WHEN_ABSENT},
+    {"table", CLI_FLAG, .doc = "list every tensor's range and scale"},
+    {0},
+};
+
+typedef struct tally {
+  const cli_tool *cli;
+  bool table, json;
+  int64_t tensors, layers, floats;
+  int listed;
+} tally;
+
+static void tell_tensor(tally *t, const hone_quantize_event *event) {
+  ++t->tensors;
+  if (!t->table) return;
+  if (t->json) {
+    printf("%s\n    {\"tensor\": ", t->listed++ ? "," : "{\"tensors\": [");
+    cli_json_text(stdout, event->tensor);
+    printf(", \"low\": %.9g, \"high\": %.9g, \"from\": %.9g, \"to\": %.9g, \"scale\": %.9g, \"zero_point\": %d, "
+           "\"clipped\": %.4g}",
+           event->low, event->high, event->from, event->to, (double)event->scale, event->zero_point, event->clipped);
+    return;
+  }
+  if (t->listed++ == 0)
+    printf("%-40s %12s %12s %12s %12s %5s %9s\n", "tensor", "seen from", "to", "kept from", "to", "zero", "cut");
+  printf("%-40s %12.5g %12.5g %12.5g %12.5g %5d %8.4f%%\n", event->tensor, event->low, event->high, event->from,
+         event->to, event->zero_point, 100 * event->clipped);
+}
+
+static void tell(void *user, const hone_quantize_event *event) {
+  tally *t = user;
+  if (event->tensor) {
+    tell_tensor(t, event);
+  } else if (!event->why) {
+    ++t->layers;
+  } else {
+    ++t->floats;
+    cli_note(t->cli, "%s (%s) stays in f32: %s", event->layer, event->op, event->why);
+  }
+}
+
+static void default_output(const char *model, char *out, size_t room) {
+  const char *slash = strrchr(model, '/'), *dot = strrchr(model, '.');
+  const size_t length = dot && (!slash || dot > slash) ? (size_t)(dot - model) : strlen(model);
+  (void)snprintf(out, room, "%.*s_int8.onnx", (int)length, model);
+}
+
+int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const char **kept) {
+  const char *activations = cli_text(cli, "activations");
+  *out =
+      (hone_quantize_options){.struct_size = sizeof *out,
+                              .method = cli_text(cli, "method"),
+                              .per_tensor = cli_has(cli, "per-tensor"),
+                              .uncorrected = cli_takes(cli->command, "no-correction") && cli_has(cli, "no-correction"),
+                              .keep = kept,
+                              .keep_count = cli_list(cli, "keep", kept, CLI_MAX_GIVEN),
+                              .cache_path = cli_text(cli, "ranges"),
+                              .progress = cli_progress_samples,
+                              .progress_user = cli};
+  if (activations && strcmp(activations, "u8") != 0 && strcmp(activations, "s8") != 0)
+    return cli_usage_error(cli, "--activations is u8 or s8, not \"%s\"", activations);
+  if (activations) out->activations = strcmp(activations, "s8") == 0 ? HONE_I8 : HONE_U8;
+  return CLI_EXIT_OK;
+}
+
+static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, const char *output) {
+  tally t = {.cli = cli, .table = cli_has(cli, "table"), .json = cli_has(cli, "json")};
+  options->event = tell;
+  options->event_user = &t;
+  hone_graph *made;
+  const double begin_ms = cli_now_ms();
+  int code = cli_quantize(cli, graph, options, &made);
+  const double seconds = (cli_now_ms() - begin_ms) * 1e-3;
+  if (code == CLI_EXIT_OK) {
+    const hone_status status = hone_graph_save_onnx(made, output);
+    if (status != HONE_OK) code = cli_fail(cli, status);
+  }
+  hone_graph_destroy(made);
+  if (code != CLI_EXIT_OK) return code;
+  if (t.json) {
+    printf("%s\"file\": ", t.table ? "\n  ], " : "{");
+    cli_json_text(stdout, output);
+    printf(", \"layers\": %lld, \"layers_in_f32\": %lld, \"tensors_quantised\": %lld, \"samples\": %lld, \"seconds\": "
+           "%.3f}\n",
+           (long long)t.layers, (long long)t.floats, (long long)t.tensors, (long long)options->sample_count, seconds);
+  } else {
+    printf("%s: %lld of %lld layers in 8 bits, %lld activations; %.1f s\n", output, (long long)t.layers,
+           (long long)(t.layers + t.floats), (long long)t.tensors, seconds);
+  }
+  cli_next(cli, "hone build %s", output);
+  return CLI_EXIT_OK;
+}
+
+int cli_command_quantize(cli_tool *cli) {
+  const char *path = cli_text(cli, "model"), *output = cli_text(cli, "output"), *kept[CLI_MAX_GIVEN];
+  char made[4096];
+  hone_quantize_options options;
+  if (!path) return cli_usage_error(cli, "a model must be named");
+  if (!cli_has(cli, "calib") && !cli_has(cli, "ranges"))
+    return cli_usage_error(cli, "--calib FOLDER must be given: samples of what the model will see");
+  if (!output) {
+    default_output(path, made, sizeof made);
+    output = made;
+  }
+  int code = cli_quantize_options_read(cli, &options, kept);
+  if (code == CLI_EXIT_OK) code = cli_check_output("output", output, CLI_WRITES_FILE);
+  if (code != CLI_EXIT_OK) return code;
+  hone_graph *graph;
+  const hone_status status = cli_load_graph(cli, path, &graph);
+  code = status == HONE_OK ? quantize(cli, graph, &options, output) : cli_fail(cli, status);
+  hone_graph_destroy(graph);
+  return code;
+}

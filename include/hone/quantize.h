@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize.h - from a model in f32 to one in 8 bits, by numbers that it has seen: no training (docs/QUANTIZING.md). */
+#ifndef HONE_QUANTIZE_H
+#define HONE_QUANTIZE_H
+
+#include <hone/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Gives sample `index` of the calibration data (0, 1, ..., and from 0 again in later passes): fills in tensors for the
+ * model's inputs, at most `room` (one an input), and how many; 0: there are no more samples. Tensors are borrowed until
+ * the next call and may have other shapes than those before, where the model's dims are free. What it returns but OK
+ * ends the calibration with that status. */
+typedef hone_status (*hone_calibration_fn)(void *user, int64_t index, hone_named_tensor *out_inputs, int room,
+                                           int *out_count);
+
+/* One tensor's range, or one layer's fate. All is borrowed, for the time of the call. */
+typedef struct hone_quantize_event {
+  const char *tensor; /* NULL: about a layer */
+  double low, high;   /* what was seen of the tensor; 0 where ranges came from a file */
+  double from, to;    /* what its bytes stand for */
+  float scale;        /* x = (byte - zero_point) * scale */
+  int zero_point;
+  double clipped;         /* share of the values other than 0 that lie beyond */
+  const char *layer, *op; /* of the layer: its node's name and operator */
+  const char *why;        /* why it stays in f32; NULL: it is quantised */
+} hone_quantize_event;
+
+typedef struct hone_quantize_options {
+  uint32_t struct_size;
+  hone_calibration_fn sample; /* NULL: ranges come from cache_path alone */
+  void *sample_user;
+  const char *method; /* "mse", "minmax", "percentile[:PERCENT]", "entropy"; NULL: "mse" */
+  /* What activations become: U8 with zero points, or I8 without (symmetric, as TensorRT wants them). NONE: U8. */
+  hone_dtype activations;
+  bool per_tensor;         /* weights have one scale a layer, instead of one for each output channel */
+  const char *const *keep; /* nodes that stay in f32: names or operators, globs. INVALID: one fits nothing */
+  int keep_count;
+  /* Ranges in a text file: taken from it where it exists (ours, or trtexec's), and samples then only correct biases;
+   * else written there. NULL: none. INVALID: it is of another model, or lacks a tensor. */
+  const char *cache_path;
+  int64_t sample_count; /* how many samples will come, at most 10^9: for progress alone. 0: not known */
+  hone_progress_fn progress;
+  void *progress_user;
+  /* Biases are corrected by how far each channel's mean is from that of f32 on the samples, which then are asked for
+   * again, and only where the outputs come nearer to those of f32; true: they stay. */
+  bool uncorrected;
+  void (*event)(void *user, const hone_quantize_event *event); /* NULL: nobody asks */
+  void *event_user;
+} hone_quantize_options;
+
+/* Makes a model in 8 bits of one in f32: standard ONNX with QuantizeLinear and DequantizeLinear, for hone and others.
+ *
+ * The graph is copied; normalisations are folded into convolutions; the copy runs over the samples, and ranges are
+ * picked from what its activations were. Then convolutions and products with constant weights are quantised, and what
+ * lies between them.
+ *
+ * devices   run the calibration; none: INVALID.
+ * Errors    INVALID      it is quantised already, there is no sample, an activation is the wrong shape, NaN or infinite
+ * (the message names tensor and sample), the cache does not fit; UNSUPPORTED: no layer can be quantised, or a weight is
+ * NaN; IO; NO_MEMORY; CANCELLED; LIMIT; what `sample` returned */
+HONE_API HONE_CHECKED hone_status hone_graph_quantize(hone_context *context, const hone_graph *graph,
+                                                      hone_device *const *devices, int device_count,
+                                                      const hone_quantize_options *options, hone_graph **out_graph);
+/* What rounding some layers does to the outputs, against f32, on the samples: a mean over outputs and samples. */
+typedef struct hone_sensitivity {
+  const char *layer, *op; /* borrowed, for the time of the call */
+  bool cumulative;        /* with all layers before it; else it alone */
+  double rel_l2, cosine, sqnr_db;
+  double top1;    /* share of outputs whose largest element is that of f32 */
+  double weights; /* how many it has */
+  int64_t index;  /* of the layer, among those that can be quantised */
+} hone_sensitivity;
+/* Quantises one layer at a time, and then from the first up to each, and tells how far the outputs are each time.
+ * Biases are not corrected. At most 32 samples are run. Ownership, errors: as hone_graph_quantize; samples are needed.
+ * see: called once a measurement. */
+HONE_API HONE_CHECKED hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *graph,
+                                                         hone_device *const *devices, int device_count,
+                                                         const hone_quantize_options *options,
+                                                         void (*see)(void *user, const hone_sensitivity *row),
+                                                         void *user);
+/* One line a way to pick ranges: "name\twhat it does". */
+HONE_API HONE_CHECKED hone_status hone_range_pickers(hone_write_fn write, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

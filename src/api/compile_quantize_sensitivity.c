@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile_quantize_sensitivity.c - which layers bear 8 bits: each alone, and all up to each, against f32. */
+#include "api/quantize.h"
+#include "base/arguments.h"
+#include "tensor/shape.h"
+
+typedef struct looking {
+  hn_quantizing *q;
+  hn_distances distances;
+  void (*see)(void *user, const hone_sensitivity *row);
+  void *user;
+} looking;
+
+static hone_status look(looking *l, const bool *wanted, int node, int64_t index, bool cumulative) {
+  hn_quantizing *q = l->q;
+  hn_distances *d = &l->distances;
+  hn_sites sites;
+  hone_graph *graph = NULL;
+  hn_arena arena;
+  hn_arena_init(&arena, q->context->allocator);
+  hone_status status = hn_sites_choose(&q->sites, wanted, &arena, &sites);
+  if (status == HONE_OK) status = hn_quantize_make(q, &sites, NULL, &graph);
+  const hn_quant_node *layer = &q->sites.nodes[node];
+  if (status == HONE_OK) status = hn_distances_look(d, graph, layer->node->name);
+  hn_graph_destroy(graph);
+  hn_arena_deinit(&arena);
+  HN_TRY(status);
+  const double terms = d->terms > 0 ? d->terms : 1;
+  const hone_sensitivity row = {.layer = layer->node->name,
+                                .op = layer->node->op->name,
+                                .cumulative = cumulative,
+                                .rel_l2 = d->rel_l2 / terms,
+                                .cosine = d->cosine / terms,
+                                .sqnr_db = d->sqnr_db / terms,
+                                .top1 = d->top1 / terms,
+                                .weights = (double)hn_elems(&layer->node->in[layer->layer->weights]->fact.type.shape),
+                                .index = index};
+  l->see(l->user, &row);
+  return HONE_OK;
+}
+
+static hone_status look_at_all(looking *l) {
+  hn_quantizing *q = l->q;
+  const int count = q->sites.node_count;
+  bool *wanted = HN_NEW(&q->arena, bool, count + 1);
+  if (!wanted) return HN_FAIL_MEMORY(&q->context->diag);
+  HN_TRY(hn_distances_begin(&l->distances));
+  int64_t index = 0;
+  for (int i = 0; i < count; ++i) {
+    if (q->sites.nodes[i].why) continue;
+    wanted[i] = true;
+    HN_TRY(look(l, wanted, i, index++, false));
+    wanted[i] = false;
+  }
+  index = 0;
+  for (int i = 0; i < count; ++i) {
+    if (q->sites.nodes[i].why) continue;
+    wanted[i] = true;
+    HN_TRY(look(l, wanted, i, index++, true));
+  }
+  return HONE_OK;
+}
+
+hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                                   int device_count, const hone_quantize_options *options,
+                                   void (*see)(void *user, const hone_sensitivity *row), void *user) {
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, graph);
+  HN_GIVEN(&context->diag, see);
+  hn_quantizing q;
+  HN_TRY(hn_quantize_begin(context, graph, devices, device_count, options, &q));
+  hone_status status = HONE_OK;
+  if (!q.options.sample)
+    status = HN_FAIL(&context->diag, HONE_INVALID, "sensitivity is measured on samples, and there are none");
+  if (status == HONE_OK) status = hn_quantize_find_ranges(&q);
+  if (status == HONE_OK) {
+    looking l = {.q = &q, .see = see, .user = user};
+    hn_distances_init(&l.distances, &q);
+    status = look_at_all(&l);
+    hn_distances_deinit(&l.distances);
+  }
+  hn_quantize_end(&q);
+  return status;
+}

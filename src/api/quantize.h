@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/quantize.h - inside of api/: one quantisation in the making. */
+#ifndef HN_API_QUANTIZE_H
+#define HN_API_QUANTIZE_H
+
+#include "base/context.h"
+#include "calib/sites.h"
+#include "device/device.h"
+#include <hone/hone.h>
+
+typedef struct hn_quantizing {
+  hone_context *context;
+  hone_quantize_options options;
+  hone_device *const *devices;
+  int device_count;
+  hn_scheme scheme;
+  const hn_picker *picker;
+  double picker_number;
+  hn_arena arena;
+  hone_graph *graph;   /* our copy, in f32 until the end */
+  hn_sites sites;      /* of it */
+  int64_t samples;     /* that were seen */
+  double *const *bias; /* what is added to the layers' biases, one list a sites.nodes; NULL: nothing */
+} hn_quantizing;
+
+/* ---- compile_quantize_observe.c ---- */
+/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample,
+ * in the order of the list. most: samples at most; 0: all. */
+typedef hone_status hn_see_fn(void *user, int64_t sample, int index, const hone_tensor *tensor);
+typedef struct hn_watch {
+  const hone_graph *graph;
+  const int *values;
+  int count;
+  hn_see_fn *see;
+  void *user;
+  int64_t most;
+  bool floats;      /* compute in f32 between roundings: bytes' kernels would be proved first, which takes longer */
+  const char *what; /* for progress */
+} hn_watch;
+hone_status hn_quantize_watch(hn_quantizing *q, const hn_watch *watch, int64_t *out_samples);
+hone_status hn_quantize_observe(hn_quantizing *q); /* fills the sites' histograms */
+
+/* ---- compile_quantize_distance.c ---- */
+/* A copy of the graph with these sites in it: q's own, or some of them. */
+hone_status hn_quantize_make(hn_quantizing *q, const hn_sites *sites, double *const *bias, hone_graph **out);
+
+/* How far outputs are from f32's, on some of the samples. */
+typedef struct hn_distances {
+  hn_quantizing *q;
+  hn_arena arena;
+  float **want; /* f32's: [sample * outputs + output]; NULL where they would take too much memory */
+  int count, capacity, outputs;
+  size_t bytes;
+  double rel_l2, cosine, sqnr_db, top1, terms; /* sums over outputs and samples of the last look, and how many */
+} hn_distances;
+void hn_distances_init(hn_distances *distances, hn_quantizing *q);
+void hn_distances_deinit(hn_distances *distances);
+int64_t hn_distances_samples(const hn_quantizing *q);                              /* how many are looked at */
+hone_status hn_distances_keep(hn_distances *distances, const hone_tensor *output); /* of f32, in their order */
+hone_status hn_distances_begin(hn_distances *distances);                           /* runs f32 and keeps all outputs */
+hone_status hn_distances_look(hn_distances *distances, const hone_graph *graph, const char *what);
+
+/* ---- compile_quantize_correct.c ---- */
+/* Measures how far the layers' means and the outputs are from f32's, and sets q->bias where that makes the outputs
+ * nearer. */
+hone_status hn_quantize_correct(hn_quantizing *q);
+
+/* ---- compile_quantize.c ---- */
+hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                              int device_count, const hone_quantize_options *given, hn_quantizing *q);
+void hn_quantize_end(hn_quantizing *q);                /* with its graph, unless that was taken */
+hone_status hn_quantize_find_ranges(hn_quantizing *q); /* sites, ranges and scales */
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* moments.c - sums of activations under each tap of a sliding window. */
+#include "calib/moments.h"
+
+/* The outputs for which tap k of an axis reads inside: [first, last). */
+static void inside(const hn_sliding *w, int axis, int64_t k, int64_t *first, int64_t *last) {
+  const int64_t at = k * w->dilation[axis] - w->pad_begin[axis], stride = w->stride[axis];
+  *first = at < 0 ? (-at + stride - 1) / stride : 0;
+  *last = w->in[axis] > at ? (w->in[axis] - at + stride - 1) / stride : 0;
+  if (*last > w->out[axis]) *last = w->out[axis];
+}
+
+static double sum_row(const float *x, int64_t stride, int64_t count) {
+  enum { LANES = 16 };
+  float lanes[LANES] = {0};
+  int64_t i = 0;
+  if (stride == 1)
+    for (; i + LANES <= count; i += LANES)
+      for (int k = 0; k < LANES; ++k) lanes[k] += x[i + k];
+  double sum = 0;
+  for (; i < count; ++i) sum += (double)x[i * stride];
+  for (int k = 0; k < LANES; ++k) sum += (double)lanes[k];
+  return sum;
+}
+
+static void add_plane(const float *x, const hn_sliding *w, double *sums) {
+  for (int64_t ky = 0; ky < w->kernel[0]; ++ky) {
+    int64_t top, bottom;
+    inside(w, 0, ky, &top, &bottom);
+    for (int64_t oy = top; oy < bottom; ++oy) {
+      const float *row = x + (oy * w->stride[0] - w->pad_begin[0] + ky * w->dilation[0]) * w->in[1];
+      for (int64_t kx = 0; kx < w->kernel[1]; ++kx) {
+        int64_t left, right;
+        inside(w, 1, kx, &left, &right);
+        if (right > left)
+          sums[ky * w->kernel[1] + kx] +=
+              sum_row(row + left * w->stride[1] - w->pad_begin[1] + kx * w->dilation[1], w->stride[1], right - left);
+      }
+    }
+  }
+}
+
+/* Each number is read once: a plane is one row. */
+static bool reads_all(const hn_sliding *w) {
+  for (int d = 0; d < 2; ++d)
+    if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] != 0 || w->out[d] != w->in[d]) return false;
+  return true;
+}
+
+void hn_tap_sums(const float *x, int64_t planes, int64_t channels, const hn_sliding *w, double *sums) {
+  const int64_t plane = w->in[0] * w->in[1], taps = w->kernel[0] * w->kernel[1];
+  if (reads_all(w)) {
+    for (int64_t p = 0; p < planes; ++p) sums[p % channels] += sum_row(x + p * plane, 1, plane);
+    return;
+  }
+  for (int64_t p = 0; p < planes; ++p) add_plane(x + p * plane, w, sums + p % channels * taps);
+}
+
+void hn_round_floats(const float *x, int64_t count, const hn_scale *scale, const hn_scheme *scheme, float *to) {
+  const float low = (float)(hn_lowest(scale, scheme) / (double)scale->scale);
+  const float high = (float)(hn_highest(scale, scheme) / (double)scale->scale);
+  const float magic = 0x1.8p23f; /* what is added to it is rounded to a whole number */
+  for (int64_t i = 0; i < count; ++i) {
+    float number = x[i] / scale->scale;
+    number = number < low ? low : number > high ? high : number;
+    to[i] = ((number + magic) - magic) * scale->scale;
+  }
+}
