@@ -171,9 +171,9 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   if (code != CLI_EXIT_OK) return code;
   hone_status status = cli_open_traced_session(cli, model->engine, cli_trace_group_at(&p->trace, 0), &p->session);
   if (status != HONE_OK) return cli_fail(cli, status);
-  hone_facts facts;
-  hone_device_facts(cli->device, &facts);
-  p->queued = !facts.host_memory;
+  hone_facts device;
+  hone_device_facts(cli->device, &device);
+  p->queued = !device.host_memory;
   code = cli_measure_device(cli); /* the roofs that layers are held against */
   if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, p->session);
   if (code == CLI_EXIT_OK) code = cli_run_for(cli, p->session, cli_real(cli, "warmUp", 200), 1, NULL);
@@ -189,7 +189,10 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
   if (status != HONE_OK) return cli_fail(cli, status);
-  const cli_html_facts facts = {.graph = model->graph, .cold = options.cold, .unprofiled_ns = options.unprofiled_ns};
+  const cli_html_facts facts = {.graph = model->graph,
+                                .cold = options.cold,
+                                .unprofiled_ns = options.unprofiled_ns,
+                                .unprofiled_device_ns = options.unprofiled_device_ns};
   code = cli_html_write(cli, p->session, cli_trace_group_at(&p->trace, 0), &facts);
   if (code != CLI_EXIT_OK) return code;
   name_next(cli, model, p->session);

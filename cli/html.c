@@ -116,7 +116,8 @@ int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_g
                                .before_path = cli_text(cli, "before"),
                                .command = command,
                                .cold = facts->cold,
-                               .unprofiled_ns = facts->unprofiled_ns};
+                               .unprofiled_ns = facts->unprofiled_ns,
+                               .unprofiled_device_ns = facts->unprofiled_device_ns};
   options.one_schedule = cli_wants_schedule(cli, &options.schedule);
   int code;
   char *advice = advice_text(cli, session, facts, &options, &code);

@@ -40,7 +40,7 @@ extern const cli_option cli_html_options[];
 /* What a profile has measured beside the session. */
 typedef struct cli_html_facts {
   bool cold;
-  double unprofiled_ns;
+  double unprofiled_ns, unprofiled_device_ns;
   const hone_graph *graph; /* the model, where it was built from one: advice looks for its defects; NULL: not */
 } cli_html_facts;
 /* Where --html is given: writes the page. Exit code. */

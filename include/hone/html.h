@@ -23,6 +23,7 @@ typedef struct hone_html_options {
   int schedule;
   bool cold;            /* as in hone_report_options, these two */
   double unprofiled_ns; /* 0: not told */
+  double unprofiled_device_ns;
 } hone_html_options;
 
 /* Writes the page of a session that ran with profiling on: the machine, totals, before and after, advice, layers,

@@ -30,12 +30,13 @@ static bool append(void *user, const char *text, size_t length) {
 }
 
 static hone_status take_options(hone_diagnostics *diag, const hone_html_options *given, hone_html_options *out) {
-  HN_OPTIONS(diag, "html", given, hone_html_options, unprofiled_ns, out);
+  HN_OPTIONS(diag, "html", given, hone_html_options, unprofiled_device_ns, out);
   HN_TRY(hn_argument_list(diag, "html option spans", out->spans, out->span_count, MOST_SPANS));
   for (int64_t i = 0; i < out->span_count; ++i)
     if (!out->spans[i].name)
       return HN_FAIL(diag, HONE_INVALID, "html option spans: entry %lld has no name", (long long)i);
-  return hn_argument_real(diag, "html option unprofiled_ns", out->unprofiled_ns, 0);
+  HN_TRY(hn_argument_real(diag, "html option unprofiled_ns", out->unprofiled_ns, 0));
+  return hn_argument_real(diag, "html option unprofiled_device_ns", out->unprofiled_device_ns, 0);
 }
 
 static hone_status ask_reports(maker *m) {
@@ -127,7 +128,8 @@ hone_status hone_report_html(const hone_session *session, const char *path, cons
                                    .one_schedule = true,
                                    .schedule = m.options.one_schedule ? m.options.schedule : session->schedule,
                                    .cold = m.options.cold,
-                                   .unprofiled_ns = m.options.unprofiled_ns};
+                                   .unprofiled_ns = m.options.unprofiled_ns,
+                                   .unprofiled_device_ns = m.options.unprofiled_device_ns};
   hn_arena_init(&m.arena, session->allocator);
   hn_text_init(&m.page, session->allocator);
   for (int i = 0; i < PARTS; ++i) hn_text_init(&m.parts[i], session->allocator);
