@@ -18,6 +18,7 @@ static const tile tiles[] = {
     {64, 16, 128, HN_CUDA_attention_f16_64_16_128, HN_CUDA_attention_bf16_64_16_128},
     {64, 16, 256, HN_CUDA_attention_f16_64_16_256, HN_CUDA_attention_bf16_64_16_256},
     {64, 32, 64, HN_CUDA_attention_f16_64_32_64, HN_CUDA_attention_bf16_64_32_64},
+    {64, 64, 32, HN_CUDA_attention_f16_64_64_32, HN_CUDA_attention_bf16_64_64_32},
     {64, 64, 64, HN_CUDA_attention_f16_64_64_64, HN_CUDA_attention_bf16_64_64_64},
     {64, 128, 64, HN_CUDA_attention_f16_64_128_64, HN_CUDA_attention_bf16_64_128_64},
     {128, 16, 64, HN_CUDA_attention_f16_128_16_64, HN_CUDA_attention_bf16_128_16_64},

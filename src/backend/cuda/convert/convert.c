@@ -8,6 +8,7 @@ enum { THREADS = 256 };
 typedef struct state {
   hn_cuda_convert args;
   hn_cuda_builtin kernel;
+  unsigned threads;
 } state;
 
 /* By the wider type's way: f32 to halves, halves to f32, or the same type. */
@@ -45,7 +46,8 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   const int64_t channels = in->shape.rank > 1 ? in->shape.dim[1] : 1;
   if (elements > most || channels > 1 << 24) return "more elements than 30 bits count";
   needs->state = sizeof *s;
-  s->args = (hn_cuda_convert){.count = (unsigned)elements};
+  s->args = (hn_cuda_convert){.count = (unsigned)elements}; /* a thread has eight, here and below */
+  s->threads = (unsigned)((elements + 7) / 8);
   if (in->format == out->format || elements == 0) return NULL;
   const int64_t pitch = (channels + 7) / 8 * 8;
   if (elements / channels > most / pitch) return "more elements than 30 bits count";
@@ -53,6 +55,7 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
                               .p = (int)(elements / in->shape.dim[0] / channels),
                               .pitch = (int)pitch,
                               .count = (unsigned)(elements / channels * (pitch / 8))};
+  s->threads = s->args.count;
   return NULL;
 }
 
@@ -61,7 +64,7 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   void *arguments[] = {&launch->out[0].data, (void *)(uintptr_t)&launch->in[0].data, &s->args};
   return hn_cuda_launch_shaped(
       stream, s->kernel,
-      &(hn_cuda_shape){.grid = {(s->args.count + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true},
+      &(hn_cuda_shape){.grid = {(s->threads + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true},
       arguments);
 }
 

@@ -18,38 +18,43 @@ typedef struct tile {
   int rows, columns, stages, threads;
   hn_cuda_builtin kernels[2]; /* f16, bf16 */
   int buffers;                /* of blocks that last */
+  int pair;                   /* blocks that last and share weights; 0: none do */
 } tile;
 
 static const tile stage_tiles[] = {
-    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}, 0},
-    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}, 0},
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}, 0},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}, 0},
-    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}, 0},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}, 0},
-    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}, 0},
-    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}, 0},
+    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}, 0, 0},
+    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}, 0, 0},
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}, 0, 0},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}, 0, 0},
+    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}, 0, 0},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}, 0, 0},
+    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}, 0, 0},
+    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}, 0, 0},
 };
 static const tile first_tiles[] = {
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}, 0},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}, 0},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}, 0},
+    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}, 0, 0},
+    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}, 0, 0},
+    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}, 0, 0},
 };
 static const tile bulk_tiles[] = {
-    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}, 0},
-    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}, 0},
-    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}, 0},
-    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}, 0},
-    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}, 0},
-    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}, 0},
-    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}, 0},
-    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}, 0},
+    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}, 0, 0},
+    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}, 0, 0},
+    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}, 0, 0},
+    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}, 0, 0},
+    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}, 0, 0},
+    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}, 0, 0},
+    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}, 0, 0},
+    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}, 0, 0},
 };
 static const tile lasting_tiles[] = {
-    {128, 64, 3, 320, {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3}, 2},
-    {128, 64, 6, 320, {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6}, 2},
-    {128, 128, 4, 320, {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4}, 2},
-    {128, 256, 3, 320, {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3}, 1},
+    {128, 64, 3, 320, {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3}, 2, 0},
+    {128, 64, 6, 320, {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6}, 2, 0},
+    {128, 128, 4, 320, {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4}, 2, 0},
+    {128, 256, 3, 320, {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3}, 1, 0},
+    {128, 128, 4, 320, {HN_CUDA_lasting_f16_pair_128_4, HN_CUDA_lasting_bf16_pair_128_4}, 2, 2},
+    {128, 256, 3, 320, {HN_CUDA_lasting_f16_pair_256_3, HN_CUDA_lasting_bf16_pair_256_3}, 1, 2},
+    {128, 192, 4, 320, {HN_CUDA_lasting_f16_192_4, HN_CUDA_lasting_bf16_192_4}, 1, 0},
+    {128, 192, 4, 320, {HN_CUDA_lasting_f16_pair_192_4, HN_CUDA_lasting_bf16_pair_192_4}, 1, 2},
 };
 
 /* The tiles of a row, and how many blocks may share one. */
@@ -88,7 +93,8 @@ const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p
 
 static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
 static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
-  return (int64_t)tiles_of(p->args.m, t->rows) * tiles_of(p->args.n, t->columns) * p->groups;
+  const int together = t->pair ? t->pair : 1;
+  return (int64_t)tiles_of(p->args.m, t->rows * together) * together * tiles_of(p->args.n, t->columns) * p->groups;
 }
 /* What is launched once or twice on a device keeps its residual in shared memory; more of them hide its latency. */
 static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int split) {
@@ -122,7 +128,9 @@ static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const til
   const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
   const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
   const double works = (blocks > UNITS ? blocks / UNITS : 1) * (turns * busy + area / 1.75);
-  if (way->lasts) return t->buffers > 1 ? works : works * 1.1; /* nothing is loaded while a single one is stored */
+  if (way->lasts)
+    return (t->buffers > 1 ? works : works * 1.1) *
+           (t->pair ? 0.95 : 1); /* one buffer: nothing is loaded while it is stored */
   return (waits > works ? waits : works) + (split == 1 ? 0 : way->bulk ? 330 + 515 * split : 1424 + 568 * split);
 }
 
@@ -169,9 +177,9 @@ int hn_cuda_tensor_variants(const hone_query *query, hone_params *out, int room)
 /* Blocks that last bound what they store, and pay for many tiles. */
 static const char *check_lasting(hn_cuda_tensor_plan *p) {
   hn_cuda_tensor *a = &p->args;
-  if (a->act > HN_ACTIVATION_CLIP) return "its activation is no bound";
+  if (a->act > HN_ACTIVATION_CLIP && a->act != HN_ACTIVATION_GELU) return "its activation is neither a bound nor gelu";
   if (p->groups > 1 || a->is_wide) return "it has groups, or its output is f32";
-  if (a->m < 64 * UNITS) return "it has few tiles";
+  if (a->m < 64 * UNITS && (int64_t)a->m * a->n < (int64_t)64 * 64 * UNITS) return "it has few tiles";
   if (a->act != HN_ACTIVATION_CLIP) a->alpha = a->act == HN_ACTIVATION_RELU ? 0 : -INFINITY, a->beta = INFINITY;
   return NULL;
 }
@@ -217,13 +225,13 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   a->step_x = DEPTH / a->depth % a->kernel_w;
   a->step_y = DEPTH / a->depth / a->kernel_w;
   p->box_pixels = way.bulk ? t->rows : 0;
-  p->box_rows = t->columns;
+  p->box_rows = t->pair ? t->columns / t->pair : t->columns;
   p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
   p->kernel = t->kernels[p->is_bf16];
   p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
                              .threads = (unsigned)t->threads,
                              .shared_bytes = (unsigned)shared,
-                             .cluster = (unsigned)a->split,
+                             .cluster = (unsigned)(t->pair ? t->pair : a->split),
                              .dependent = true};
   const hn_cuda_tensor_rows packed = hn_cuda_tensor_packed(query, p, NULL);
   needs->packed = (size_t)((uintptr_t)packed.bias + (uintptr_t)tiles_of(a->n * p->groups, 8) * 8 * sizeof(float));
@@ -268,8 +276,8 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
   enum { BOX_ROWS = 64 };
   const hn_cuda_tensor *a = &p->args;
   const hn_cuda_driver_api *api = &stream->unit->driver->api;
-  const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each);
   hn_cuda_shape shape = p->shape;
+  const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each) / shape.cluster * shape.cluster;
   if (most > 0 && shape.grid.x > most) shape.grid.x = most;
   hn_cuda_lasting_maps maps;
   int adds = p->has_residual;

@@ -309,6 +309,7 @@ __device__ __forceinline__ void attend(T *y, const T *q, const T *k, const T *v,
   };
 
   attention_warp<T, width, depth, across, along, keys> w;
+  let_next_begin(); /* at once: who comes next copies its weights meanwhile, and there is much shared memory left */
   wait_for_previous();
   fetch_rows<width, shape::pitch, shape::rows, shape::threads>(queries, q, a.q_row, a.size, first_row, a.q_len);
   fetch(0);
@@ -333,7 +334,6 @@ __device__ __forceinline__ void attend(T *y, const T *q, const T *k, const T *v,
     w.soften(score, scale);
     w.weigh(score, there + keys * shape::pitch, lane);
   }
-  let_next_begin();
   w.join_lanes();
   if constexpr (along > 1) {
     __syncthreads(); /* the tiles are read: their room is free */

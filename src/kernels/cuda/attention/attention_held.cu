@@ -41,6 +41,11 @@ HN_HELD_KERNEL(attention, 64_32_64)
 (held *y, const held *q, const held *k, const held *v, const held *mask, const __grid_constant__ hn_cuda_attention a) {
   attend<held, 64, 1, 2, 2, 64>(y, q, k, v, mask, a);
 }
+KERNEL(6) /* of short rows: few turns, so that more blocks are worth a few values out of registers */
+HN_HELD_KERNEL(attention, 64_64_32)
+(held *y, const held *q, const held *k, const held *v, const held *mask, const __grid_constant__ hn_cuda_attention a) {
+  attend<held, 64, 1, 4, 1, 32>(y, q, k, v, mask, a);
+}
 KERNEL(3)
 HN_HELD_KERNEL(attention, 64_64_64)
 (held *y, const held *q, const held *k, const held *v, const held *mask, const __grid_constant__ hn_cuda_attention a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convert.cu - f32 to halves and back, plain or with the channels last. A thread has eight channels of a pixel, so that
- * neighbours read neighbouring pixels of a plane, or write them. */
+ * neighbours read neighbouring pixels of a plane, or write them; of a plain tensor, eight elements. */
 #include "kernels/cuda/half.cuh"
 
 #define THREADS 256
@@ -12,9 +12,26 @@ template <> __device__ __forceinline__ f16 turned<f16, f16>(f16 v) { return v; }
 
 template <typename from, typename to>
 __device__ __forceinline__ void flat(to *y, const from *x, const hn_cuda_convert &a) {
-  const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+  const unsigned first = (blockIdx.x * THREADS + threadIdx.x) * 8;
   wait_for_previous();
-  if (i < a.count) y[i] = turned<from, to>(x[i]);
+  if (first + 8 <= a.count && ((size_t)x | (size_t)y) % 16 == 0) {
+    union {
+      uint4 words[sizeof(from) / 2];
+      from values[8];
+    } in;
+    union {
+      uint4 words[sizeof(to) / 2];
+      to values[8];
+    } out;
+#pragma unroll
+    for (int k = 0; k < (int)sizeof(from) / 2; ++k) in.words[k] = ((const uint4 *)(x + first))[k];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) out.values[k] = turned<from, to>(in.values[k]);
+#pragma unroll
+    for (int k = 0; k < (int)sizeof(to) / 2; ++k) ((uint4 *)(y + first))[k] = out.words[k];
+  } else {
+    for (unsigned i = first; i < first + 8 && i < a.count; ++i) y[i] = turned<from, to>(x[i]);
+  }
   let_next_begin();
 }
 

@@ -85,6 +85,7 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
       }
   };
   if (row >= a.rows) return;
+  let_next_begin(); /* all blocks run at once, or wait: who comes next copies weights meanwhile */
   if (warps == 1 && fits && a.early) read_weights(); /* few values a thread: registers to spare */
   wait_for_previous();
   x += (size_t)row * n;
@@ -98,7 +99,6 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
     const float inverse = 1 / sqrtf(team::sum(square) / (float)n + a.epsilon);
     for (int i = thread; i < n; i += team::threads)
       y[i] = narrow<T>((wide(x[i]) - mean) * inverse * (scale ? scale[i] : 1) + (bias ? bias[i] : 0));
-    let_next_begin();
     return;
   }
   held h;
@@ -110,7 +110,6 @@ __device__ __forceinline__ void norm(T *y, const T *x, const float *scale, const
   }
   h.each(thread, n, [&](float v, int, int) { square += (v - mean) * (v - mean); });
   const float inverse = 1 / sqrtf(team::sum(square) / (float)n + a.epsilon);
-  let_next_begin();
 #pragma unroll
   for (int v = 0; v < ROWS_HELD; ++v) {
     if (held::place(thread, v) >= n) continue;

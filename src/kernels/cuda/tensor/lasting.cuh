@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lasting.cuh - the tiles of bulk.cuh by blocks that last: each takes one tile after the other, so that the next tiles'
  * boxes are copied while a tile is stored. Rows are stored as boxes, too, out of buffers into which residuals were
- * copied before. For many tiles; what follows the sums is a bound. */
+ * copied before. For many tiles; what follows the sums is a bound, or gelu. Two blocks of a cluster may take tiles one
+ * below the other: they need the same weights, of which each copies half, into both. */
 #include "kernels/cuda/tensor/maps.h"
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-template <int bn, int stages, int buffers> struct lasting_tile {
-  static constexpr int G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, boxes = BN / 64;
+template <int bn, int stages, int buffers, int pair = 1> struct lasting_tile {
+  static constexpr int P = pair, G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, boxes = BN / 64;
   static constexpr int threads = G * 128 + 64, stage = (BM + BN) * 128, buffer = BM * BN * 2;
   static constexpr int front = 1024; /* barriers: of stages, then of buffers */
   static constexpr int bytes = front + ST * stage + NB * buffer;
@@ -21,25 +22,30 @@ template <int n> struct ring {
   }
 };
 
+/* Units of work: a tile for each block of a cluster, which are rows one below the other. */
+template <typename C> __device__ __forceinline__ int lasting_rank() { return C::P == 1 ? 0 : blockIdx.x % C::P; }
+template <typename C> __device__ __forceinline__ int lasting_units(const hn_cuda_tensor &a) {
+  return (a.m + C::BM * C::P - 1) / (C::BM * C::P) * a.n_tiles;
+}
 template <typename C> struct lasting_place {
   int m0, n0;
-  __device__ __forceinline__ lasting_place(const hn_cuda_tensor &a, int tile) {
-    const int m_tile = tile / a.n_tiles;
-    m0 = m_tile * C::BM;
-    n0 = (tile - m_tile * a.n_tiles) * C::BN;
+  __device__ __forceinline__ lasting_place(const hn_cuda_tensor &a, int unit) {
+    const int rows = unit / a.n_tiles;
+    m0 = (rows * C::P + lasting_rank<C>()) * C::BM;
+    n0 = (unit - rows * a.n_tiles) * C::BN;
   }
 };
 
 /* One thread copies the blocks of k of all tiles. */
 template <typename C>
 __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a, unsigned shared,
-                                            int tiles) {
+                                            int units) {
   const int per_tap = a.blocks / (a.kernel_h * a.kernel_w), plane = a.out_h * a.out_w;
   const unsigned full = shared, empty = full + C::ST * 8, base = shared + C::front;
   ring<C::ST> s;
   int filled = 0;
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const lasting_place<C> p(a, tile);
+  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P) {
+    const lasting_place<C> p(a, unit);
     const int image = p.m0 / plane, q = p.m0 - image * plane, y = q / a.out_w;
     const int h = y * a.stride_h - a.pad_h, w = (q - y * a.out_w) * a.stride_w - a.pad_w;
     int k = 0;
@@ -53,7 +59,12 @@ __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, co
           const unsigned to = base + s.at * C::stage, barrier = full + s.at * 8;
           barrier_expect(barrier, C::stage);
           copy_pixels(to, &maps.x, barrier, c * 64, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
-          copy_rows(to + C::BM * 128, &maps.w, barrier, k, p.n0);
+          if (C::P == 1) {
+            copy_rows(to + C::BM * 128, &maps.w, barrier, k, p.n0);
+          } else {
+            const int part = lasting_rank<C>() * (C::BN / C::P);
+            copy_rows_to_all(to + (C::BM + part) * 128, &maps.w, barrier, k, p.n0 + part, (1 << C::P) - 1);
+          }
           s.next();
         }
   }
@@ -62,12 +73,12 @@ __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, co
 /* Another copies residuals to where they are stored from. */
 template <typename C>
 __device__ __forceinline__ void copy_residuals(const hn_cuda_lasting_maps &maps, const hn_cuda_tensor &a,
-                                               unsigned shared, int tiles) {
+                                               unsigned shared, int units) {
   const unsigned full = shared + C::ST * 16, empty = full + C::NB * 8, base = shared + C::front + C::ST * C::stage;
   ring<C::NB> b;
   int filled = 0;
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const lasting_place<C> p(a, tile);
+  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P) {
+    const lasting_place<C> p(a, unit);
     if (filled < C::NB)
       ++filled;
     else
@@ -78,6 +89,15 @@ __device__ __forceinline__ void copy_residuals(const hn_cuda_lasting_maps &maps,
       copy_rows(base + b.at * C::buffer + i * 8192, &maps.residual, full + b.at * 8, p.n0 + i / 2 * 64,
                 p.m0 + i % 2 * 64);
     b.next();
+  }
+}
+
+/* A warpgroup has read a stage: who fills it may copy, in either block. */
+template <typename C> __device__ __forceinline__ void leave_stage(unsigned empty) {
+  if (C::P == 1) {
+    if (threadIdx.x % 128 == 0) barrier_arrive(empty);
+  } else if (threadIdx.x % 128 < C::P) {
+    barrier_arrive_at(member_at(empty, threadIdx.x % 128));
   }
 }
 
@@ -103,12 +123,12 @@ template <typename T, typename C> struct lasting_sums {
       for (int k = 0; k < 4; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
       group_commit();
       group_wait<1>(); /* the block before is done: its stage is free */
-      if (block > 0 && threadIdx.x % 128 == 0) barrier_arrive(empty + before * 8);
+      if (block > 0) leave_stage<C>(empty + before * 8);
       before = s.at;
       s.next();
     }
     group_wait<0>();
-    if (threadIdx.x % 128 == 0) barrier_arrive(empty + before * 8);
+    leave_stage<C>(empty + before * 8);
     pin();
   }
   /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
@@ -130,6 +150,7 @@ template <typename T, typename C> struct lasting_sums {
           const float2 wide = wide_two<T>(two);
           first += wide.x, second += wide.y;
         }
+        if (a.act == HN_ACTIVATION_GELU) first = gelu_of_halves(first), second = gelu_of_halves(second);
         unsigned two = bounded<T>(narrow_two<T>(first, second), low, high);
         if (n + 1 >= a.n) two = n < a.n ? two & 0xffff : 0; /* channels that are not there are zeros */
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(two) : "memory");
@@ -149,15 +170,15 @@ template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffe
 
 template <typename T, typename C>
 __device__ __forceinline__ void multiply_tiles(const hn_cuda_lasting_maps &maps, const float *bias, bool adds,
-                                               const hn_cuda_tensor &a, unsigned shared, int tiles) {
+                                               const hn_cuda_tensor &a, unsigned shared, int units) {
   const unsigned filled = shared + C::ST * 16, empty = filled + C::NB * 8, base = shared + C::front + C::ST * C::stage;
   const int group = threadIdx.x / 128;
   lasting_sums<T, C> sums;
   ring<C::ST> s;
   ring<C::NB> b;
   int count = 0;
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++count) {
-    const lasting_place<C> p(a, tile);
+  for (int unit = blockIdx.x / C::P; unit < units; unit += gridDim.x / C::P, ++count) {
+    const lasting_place<C> p(a, unit);
     sums.multiply(shared, a.blocks, s);
     const unsigned buffer = base + b.at * C::buffer;
     if (adds) barrier_wait(filled + b.at * 8, b.parity);
@@ -179,11 +200,11 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
                                                 const hn_cuda_tensor &a) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const unsigned shared = shared_at(memory);
-  const int tiles = (a.m + C::BM - 1) / C::BM * a.n_tiles, copier = threadIdx.x - C::G * 128;
+  const int units = lasting_units<C>(a), copier = threadIdx.x - C::G * 128;
   if (threadIdx.x == 0) {
     for (int i = 0; i < C::ST; ++i) {
       barrier_make(shared + i * 8, 1);
-      barrier_make(shared + C::ST * 8 + i * 8, C::G);
+      barrier_make(shared + C::ST * 8 + i * 8, C::G * C::P);
     }
     for (int i = 0; i < C::NB; ++i) {
       barrier_make(shared + C::ST * 16 + i * 8, 1);
@@ -192,13 +213,16 @@ __device__ __forceinline__ void lasting_product(const hn_cuda_lasting_maps &maps
     barriers_made();
   }
   __syncthreads();
+  if (C::P > 1) cluster_pushed(); /* the other's barriers are made */
   wait_for_previous();
   if (copier < 0) {
-    multiply_tiles<T, C>(maps, bias, adds, a, shared, tiles);
+    multiply_tiles<T, C>(maps, bias, adds, a, shared, units);
   } else if (copier == 0) {
-    copy_stages<C>(maps, a, shared, tiles);
+    copy_stages<C>(maps, a, shared, units);
     let_next_begin();
   } else if (copier == 32 && adds) {
-    copy_residuals<C>(maps, a, shared, tiles);
+    copy_residuals<C>(maps, a, shared, units);
   }
+  __syncwarp();
+  if (C::P > 1) cluster_pushed(); /* the other still arrives here */
 }

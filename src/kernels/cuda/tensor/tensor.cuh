@@ -81,6 +81,22 @@ __device__ __forceinline__ void add_floats(float (&v)[8], const float *from) {
   v[4] += b.x, v[5] += b.y, v[6] += b.z, v[7] += b.w;
 }
 
+/* x times the normal distribution's integral: within 2^-13 where it is rounded to halves, and 1e-9 absolutely below
+ * -5.6 (kernels/cpu/vecmath_half.inc.h, which has the same polynomial: the logarithm of the tail is all but a
+ * parabola). */
+__device__ __forceinline__ float gelu_of_halves(float x) {
+  const float a = fabsf(x);
+  float p = fmaf(a, -1.80987178e-6f, 6.11774018e-5f), tail;
+  p = fmaf(a, p, -9.27785033e-4f);
+  p = fmaf(a, p, 0.00849923874f);
+  p = fmaf(a, p, -0.0539464102f);
+  p = fmaf(a, p, -0.458474332f);
+  p = fmaf(a, p, -1.15124844f);
+  p = fmaf(a, p, -0.9999954f);
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(tail) : "f"(p));
+  return x * (x < 0 ? tail : 1 - tail);
+}
+
 __device__ __forceinline__ void activate_eight(float (&v)[8], const hn_cuda_tensor &a) {
   if (a.act == HN_ACTIVATION_NONE) return;
   if (a.act == HN_ACTIVATION_RELU) {
@@ -89,6 +105,9 @@ __device__ __forceinline__ void activate_eight(float (&v)[8], const hn_cuda_tens
   } else if (a.act == HN_ACTIVATION_CLIP) {
 #pragma unroll
     for (int j = 0; j < 8; ++j) v[j] = activated(HN_ACTIVATION_CLIP, a.alpha, a.beta, v[j]);
+  } else if (a.act == HN_ACTIVATION_GELU && !a.is_wide) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v[j] = gelu_of_halves(v[j]);
   } else {
 #pragma unroll 1
     for (int j = 0; j < 4; ++j) { /* two at a time, in turns: eight copies of them all would be much code */

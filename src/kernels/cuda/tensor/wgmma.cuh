@@ -39,6 +39,17 @@ __device__ __forceinline__ void copy_rows(unsigned to, const void *map, unsigned
                "l"(map), "r"(barrier), "r"(k), "r"(row)
                : "memory");
 }
+/* Into the same place of each block of a cluster that the mask names, whose own barriers count it. */
+__device__ __forceinline__ void copy_rows_to_all(unsigned to, const void *map, unsigned barrier, int k, int row,
+                                                 int mask) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(k), "r"(row), "h"((unsigned short)mask)
+               : "memory");
+}
+__device__ __forceinline__ void barrier_arrive_at(unsigned barrier) { /* another block's */
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
 __device__ __forceinline__ void fetch_map(const void *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
@@ -95,6 +106,11 @@ template <int N> __device__ __forceinline__ void group_wait() {
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
   "%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define REGISTERS_96 \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
+  "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
+  "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71," \
+  "%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
 #define REGISTERS_128 \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49," \
@@ -105,6 +121,7 @@ template <int N> __device__ __forceinline__ void group_wait() {
 #define OPERANDS_32 EIGHT(0), EIGHT(8)
 #define OPERANDS_64 OPERANDS_32, EIGHT(16), EIGHT(24)
 #define OPERANDS_128 OPERANDS_64, EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)
+#define OPERANDS_192 OPERANDS_128, EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88)
 #define OPERANDS_256 OPERANDS_128, EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88), EIGHT(96), EIGHT(104), EIGHT(112), EIGHT(120)
 /* clang-format on */
 
@@ -127,6 +144,12 @@ template <>
 __device__ __forceinline__ void multiply_group<f16, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" REGISTERS_64 "}, %64, %65, 1, 1, 1, 0, 0;"
                : OPERANDS_128
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<f16, 192>(float (&c)[96], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.f16.f16 {" REGISTERS_96 "}, %96, %97, 1, 1, 1, 0, 0;"
+               : OPERANDS_192
                : "l"(a), "l"(b));
 }
 template <>
@@ -154,6 +177,12 @@ __device__ __forceinline__ void multiply_group<bf16, 128>(float (&c)[64], unsign
                : "l"(a), "l"(b));
 }
 template <>
+__device__ __forceinline__ void multiply_group<bf16, 192>(float (&c)[96], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" REGISTERS_96 "}, %96, %97, 1, 1, 1, 0, 0;"
+               : OPERANDS_192
+               : "l"(a), "l"(b));
+}
+template <>
 __device__ __forceinline__ void multiply_group<bf16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
                : OPERANDS_256
@@ -163,10 +192,12 @@ __device__ __forceinline__ void multiply_group<bf16, 256>(float (&c)[128], unsig
 #undef REGISTERS_16
 #undef REGISTERS_32
 #undef REGISTERS_64
+#undef REGISTERS_96
 #undef REGISTERS_128
 #undef OPERANDS_32
 #undef OPERANDS_64
 #undef OPERANDS_128
+#undef OPERANDS_192
 #undef OPERANDS_256
 
 #endif
