@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_arguments.c - every public function with wrong arguments (the rows of arguments.inc), and options of older
+/* test_arguments.c - every public function with wrong arguments (the rows of arguments*.inc), and options of older
  * programs. */
 #include "support/saved_engine.h"
 #include "support/small_net.h"
@@ -223,6 +223,7 @@ static void judge(const char *row, hone_status got, hone_status want, bool with_
 static void test_rows(void **state) {
   (void)state;
 #include "arguments.inc"
+#include "arguments_reports.inc"
 }
 
 /* A program that was compiled with fewer fields; what follows them in its memory is not read. */

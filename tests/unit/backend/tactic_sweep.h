@@ -389,17 +389,8 @@ static uint64_t case_seed(const sweep *s, const case_row *row, int round) {
 static bool is_asked(const sweep *s, const char *op) { return !s->only || strcmp(s->only, op) == 0; }
 
 /* Variants run of a tactic in a format pair, and why the last query was declined. */
-typedef struct tally {
-  int accepted[HONE_MAX_STORAGE_PAIRS];
-  const char *reason;
-} tally;
-static tally tallies[MAX_TACTICS];
-
-/* Slow builds take a third of the cases that a tactic has left, once it has run a few. */
-static bool is_left_out(tactic_case *c, int accepted) {
-  enum { FEW = 3, OF_MORE = 3 };
-  return TEST_SHARE > 1 && accepted >= FEW && hn_random_u64(&c->random) % OF_MORE != 0;
-}
+static int accepted[MAX_TACTICS][HONE_MAX_STORAGE_PAIRS];
+static const char *reasons[MAX_TACTICS];
 
 static void sweep_case(const sweep *s, const case_row *row, int round) {
   tactic_case c;
@@ -412,9 +403,10 @@ static void sweep_case(const sweep *s, const case_row *row, int round) {
     if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
     for (int pair = 0; pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       const char *reason = NULL;
-      if (is_left_out(&c, tallies[t].accepted[pair])) continue;
-      tallies[t].accepted[pair] += try_format(&c, tactic, pair, &reason);
-      if (reason) tallies[t].reason = reason;
+      if (TEST_SHARE > 1 && accepted[t][pair] >= 3 && hn_random_u64(&c.random) % 3 != 0)
+        continue; /* slow builds take a third of the cases that are left */
+      accepted[t][pair] += try_format(&c, tactic, pair, &reason);
+      if (reason) reasons[t] = reason;
     }
   }
   case_drop(&c);
@@ -428,11 +420,11 @@ static int count_silent(const sweep *s, int *runs) {
     if (!is_asked(s, tactic->op) || (is_data_dependent(tactic) && strcmp(tactic->op, "*") != 0))
       continue; /* test_data_dependent.c */
     for (int pair = 0; runs_here(tactic) && pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair) {
-      *runs += tallies[t].accepted[pair];
-      if (tallies[t].accepted[pair]) continue;
+      *runs += accepted[t][pair];
+      if (accepted[t][pair]) continue;
       ++silent;
       printf("%s accepts no case as %s -> %s (%s)\n", tactic->name, hone_format_name(tactic->storages[pair].in),
-             hone_format_name(tactic->storages[pair].out), tallies[t].reason ? tallies[t].reason : "never asked");
+             hone_format_name(tactic->storages[pair].out), reasons[t] ? reasons[t] : "never asked");
     }
   }
   return silent;
