@@ -172,7 +172,7 @@ def check_figures(b, name, data):
     check(marks(b, "#timeline .span") == len(spans) and {s["name"] for s in spans} >= {l["name"] for l in layers}, f"{name}: spans of the timeline")
     own = [t for t in memory["tensors"] if "same_place_as" not in t and "lies_in" not in t and t["bytes"] > 0 and "offset" in t]
     check(marks(b, "#memory .tensor") == len(own), f"{name}: tensors of the memory map")
-    measured = [l for l in layers if steps[l["name"]].get("error_rel_l2", -1) >= 0]
+    measured = [l for l in layers if steps[l["name"]].get("error_rel_l2", -1) >= 0 and steps[l["name"]]["error_bound"] > 0]
     check(marks(b, "#errors .point") == len(measured) > 0, f"{name}: points of the errors")
     boxes = b.ask("[...document.querySelectorAll('#graph .node')].map((g) => { const m = g.transform.baseVal[0].matrix, r = g.querySelector('.box'); "
                   "return [m.e, m.f, r.width.baseVal.value, r.height.baseVal.value]; })")

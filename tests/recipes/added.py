@@ -371,4 +371,4 @@ RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, PICKER,
 
 def expand(text, names):
     """The recipe's text with what its placeholders stand for."""
-    return re.sub("|".join(names), lambda found: names[found.group()], text)
+    return re.sub("|".join(names), lambda found: names[found.group()], text) if names else text

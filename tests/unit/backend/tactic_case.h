@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include <hone/tactic.h>
 #include "ops/ports.h"
 #include "ops/registry.h"
 #include "tensor/attrs.h"
@@ -49,6 +50,11 @@ typedef struct tactic_case {
   int64_t letters[26];
   char where[120]; /* how to make it again */
 } tactic_case;
+
+/* Portable rows of matrix units and of f16's arithmetic compute as those do, number by number. */
+static inline bool case_imitates(const hone_tactic *tactic) {
+  return tactic->isa == 0 && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16);
+}
 
 static int64_t random_between(tactic_case *c, int64_t low, int64_t high) {
   return low + (int64_t)(hn_random_unit(&c->random) * (double)(high - low + 1));

@@ -4,11 +4,11 @@
  * same bits at any thread count, and nothing outside the buffers is touched.
  *
  * Each case is run with several random shapes: a program that includes this says how many (from SWEEP_FIRST,
- * SWEEP_LEAST, up to SWEEP_MOST) and for how long it goes on beyond the least (SWEEP_SECONDS); SWEEP_CASES: a file of
- * cases instead of all; SWEEP_L2_BYTES: another second cache than the machine's. A case's numbers depend on its row,
- * the seed and the round alone, so other rows and slower machines do not change them. A failure names both; to repeat
- * it: HONE_TEST_SEED=N   another seed than 1 HONE_TEST_ROUND=N  this round only HONE_TEST_OP=NAME  the cases of one op
- * only */
+ * SWEEP_LEAST, up to SWEEP_MOST), how long it goes on beyond the least (SWEEP_SECONDS), and whether it runs one variant
+ * of a case or all (SWEEP_ONE_VARIANT); SWEEP_CASES: a file of cases instead of all; SWEEP_L2_BYTES: another second
+ * cache. A case's numbers depend on its row, the seed and the round alone. A failure names both; to repeat it:
+ * HONE_TEST_SEED=N (another seed than 1), HONE_TEST_ROUND=N (this round only), HONE_TEST_OP=NAME (the cases of one op
+ * only). */
 #ifndef TEST_TACTIC_SWEEP_H
 #define TEST_TACTIC_SWEEP_H
 
@@ -301,9 +301,9 @@ static void run_everywhere(const run *r) {
   drop(&one);
 }
 
-/* Slow builds, and rows that imitate another machine's arithmetic, run one variant of a case, drawn with it. */
+/* Later rounds, slow builds and rows that imitate another machine run one variant of a case, drawn with it. */
 static bool one_variant(const hone_tactic *tactic) {
-  return TEST_SHARE > 1 || (tactic->isa == 0 && tactic->compute == HONE_F16);
+  return SWEEP_ONE_VARIANT || TEST_SHARE > 1 || case_imitates(tactic);
 }
 
 /* How many variants ran; 0: rejected. */
@@ -403,8 +403,8 @@ static void sweep_case(const sweep *s, const case_row *row, int round) {
     if (!hn_tactic_covers(tactic, c.op) || !runs_here(tactic)) continue;
     for (int pair = 0; pair < HONE_MAX_STORAGE_PAIRS && !is_last_pair(tactic, pair); ++pair) {
       const char *reason = NULL;
-      if (TEST_SHARE > 1 && accepted[t][pair] >= 3 && hn_random_u64(&c.random) % 3 != 0)
-        continue; /* slow builds take a third of the cases that are left */
+      if ((TEST_SHARE > 1 || case_imitates(tactic)) && accepted[t][pair] >= 3 && hn_random_u64(&c.random) % 3 != 0)
+        continue; /* what is slow takes a third of the cases that are left */
       accepted[t][pair] += try_format(&c, tactic, pair, &reason);
       if (reason) reasons[t] = reason;
     }
