@@ -346,24 +346,24 @@ function showTypes() {
 ])
 
 PICKER = Recipe("range picker", {}, {}, [
-    ("src/calib/range.c", r"(?m)^(?=const hn_picker hn_pickers)", """static hn_range pick_half(const hn_histogram *h, const hn_scheme *scheme, double number) {
+    ("src/calib/range.c", r"(?m)^(?=const hn_picker hn_pickers)", """static hn_range pick_seen(const hn_histogram *h, const hn_scheme *scheme, double number) {
   (void)scheme, (void)number;
-  return (hn_range){h->low / 2, h->high / 2};
+  return (hn_range){h->low, h->high};
 }
 
 """),
-    ("src/calib/range.c", r"(?m)^(?=    \{\.name = \"entropy\")", """    {.name = "half", .doc = "half of what was seen", .pick = pick_half},
+    ("src/calib/range.c", r"(?m)^(?=    \{\.name = \"entropy\")", """    {.name = "seen", .doc = "all that was seen", .pick = pick_seen},
 """),
-    ("tests/unit/calib/test_range.c", r"(?m)^(?=/\* More than one in a hundred at a bound)", """static void test_half(void **state) {
+    ("tests/unit/calib/test_range.c", r"(?m)^(?=/\* More than one in a hundred at a bound)", """static void test_seen(void **state) {
   (void)state;
   fill_normal(8);
   count_again(1);
-  assert_true(pick("half", &u8).high == 4);
+  assert_true(pick("seen", &u8).high == 8);
 }
 
 """),
-    ("tests/unit/calib/test_range.c", r"cmocka_unit_test\(test_entropy\),", r"\g<0> cmocka_unit_test(test_half),"),
-    ("docs/QUANTIZING.md", r"(?m)^(?=\| `entropy` \|)", "| `half` | half of what was seen |\n"),
+    ("tests/unit/calib/test_range.c", r"cmocka_unit_test\(test_entropy\),", r"\g<0> cmocka_unit_test(test_seen),"),
+    ("docs/QUANTIZING.md", r"(?m)^(?=\| `entropy` \|)", "| `seen` | all that was seen |\n"),
 ])
 
 RECIPES = (OPERATOR, REWRITE, CPU_TACTIC, CUDA_TACTIC, BACKEND, COMMAND, PICKER, SECTION, PAGE)
