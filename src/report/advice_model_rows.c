@@ -93,6 +93,11 @@ static bool is_pointwise(const hn_advising *a, const hn_advice_node *node) {
   return open == 1;
 }
 
+/* Each element by itself: a transpose may go through. */
+static bool keeps_places(const hn_advising *a, const hn_advice_node *node) {
+  return is_op(node, "identity") || is_op(node, "cast") || is_pointwise(a, node);
+}
+
 /* ---- transposes ---- */
 
 static bool is_identity(const int64_t *perm, int count) {
@@ -129,7 +134,7 @@ static void find_transposes(hn_advising *a, const hn_advice_row *row) {
     const int64_t *perm;
     if (!is_op(&m->nodes[n], "transpose")) continue;
     const int count = hn_attr_ints(m->nodes[n].attrs, "perm", &perm);
-    const int other = undone_by(a, n, is_pointwise);
+    const int other = undone_by(a, n, keeps_places);
     if (is_identity(perm, count) || other >= 0) put(&f, n);
     if (other >= 0) put(&f, other);
   }
@@ -158,7 +163,7 @@ static void find_layouts(hn_advising *a, const hn_advice_row *row) {
   for (int n = 0; n < m->node_count; ++n) {
     if (!has_perm(&m->nodes[n], last)) continue;
     const int other = undone_by(a, n, any_node);
-    if (other < 0 || undone_by(a, n, is_pointwise) >= 0) continue;
+    if (other < 0 || undone_by(a, n, keeps_places) >= 0) continue;
     put(&f, n);
     put(&f, other);
   }

@@ -93,6 +93,10 @@ static const defect_case defects[] = {
      NET(IMAGE "%c = conv(%x, %w)\n %t = transpose(%c) [perm=[0,2,3,1]]\n %r = relu(%t)\n"
                "%u = transpose(%r) [perm=[0,2,1,3]]\n out %u\n"),
      NULL, false},
+    {"useless-transposes",
+     NET(IMAGE "%c = conv(%x, %w)\n %t = transpose(%c) [perm=[0,2,3,1]]\n %r = identity(%t)\n"
+               "%u = transpose(%r) [perm=[0,3,1,2]]\n %y = conv(%u, %w)\n out %y\n"),
+     "transpose", true},
     {"useless-transposes", NET(IMAGE "%t = transpose(%x) [perm=[0,2,3,1]]\n %r = relu(%t)\n out %r\n"), NULL, false},
     {"layout-clash",
      NET(IMAGE "%c = conv(%x, %w)\n %t = transpose(%c) [perm=[0,2,3,1]]\n %s = softmax(%t) [axis=1]\n"
