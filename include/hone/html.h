@@ -21,9 +21,8 @@ typedef struct hone_html_options {
   const char *command;     /* what made the page, as one would type it again */
   bool one_schedule;       /* schedule number `schedule`; else the one that ran last */
   int schedule;
-  bool cold;            /* as in hone_report_options, these two */
-  double unprofiled_ns; /* 0: not told */
-  double unprofiled_device_ns;
+  bool cold;                                  /* as in hone_report_options */
+  double unprofiled_ns, unprofiled_device_ns; /* as there, too */
 } hone_html_options;
 
 /* Writes the page of a session that ran with profiling on: the machine, totals, before and after, advice, layers,

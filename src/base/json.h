@@ -55,5 +55,6 @@ void hn_json_put_real(hn_json_writer *writer, const char *key, double value);
 void hn_json_put_bool(hn_json_writer *writer, const char *key, bool value);
 void hn_json_put_text(hn_json_writer *writer, const char *key, const char *value); /* NULL is null */
 void hn_json_put_bytes(hn_json_writer *writer, const char *key, const char *value, size_t length);
+void hn_json_put(hn_json_writer *writer, const char *key, const hn_json *value); /* what was read, as it is */
 
 #endif

@@ -93,3 +93,20 @@ void hn_json_put_text(hn_json_writer *writer, const char *key, const char *value
     hn_text_add(writer->text, "null");
   }
 }
+
+void hn_json_put(hn_json_writer *writer, const char *key, const hn_json *value) {
+  const bool array = value->kind == HN_JSON_ARRAY;
+  switch (value->kind) {
+  case HN_JSON_NULL: hn_json_put_text(writer, key, NULL); break;
+  case HN_JSON_BOOL: hn_json_put_bool(writer, key, value->i != 0); break;
+  case HN_JSON_INT: hn_json_put_int(writer, key, value->i); break;
+  case HN_JSON_REAL: hn_json_put_real(writer, key, value->real); break;
+  case HN_JSON_STRING: hn_json_put_bytes(writer, key, value->string, value->length); break;
+  case HN_JSON_ARRAY:
+  case HN_JSON_OBJECT:
+    hn_json_open_flat(writer, key, array ? '[' : '{');
+    for (size_t i = 0; i < value->length; ++i) hn_json_put(writer, value->items[i].key, &value->items[i]);
+    hn_json_close(writer, array ? ']' : '}');
+    break;
+  }
+}

@@ -8,10 +8,24 @@
 #include <math.h>
 #include <string.h>
 
-const hn_quant_layer hn_quant_layers[] = {{"conv", .weights = 1, .bias = 2, .closed = true},
-                                          {"gemm", .weights = 1, .bias = 2},
-                                          {"matmul", .weights = 1, .bias = -1},
-                                          {0}};
+static const char *when_conv(const hn_node *node) {
+  const bool adds = node->in_count > 3 && node->in[3];
+  return adds || *hn_attr_text(&node->attrs, "act") ? "it is fused already" : NULL;
+}
+
+static const char *when_gemm(const hn_node *node) {
+  const hone_attrs *attrs = &node->attrs;
+  if (hn_attr_float(attrs, "alpha") != 1 || hn_attr_float(attrs, "beta") != 1 || hn_attr_int(attrs, "transA"))
+    return "it has factors or a transposed activation";
+  return NULL;
+}
+
+const hn_quant_layer hn_quant_layers[] = {
+    {"conv", .weights = 1, .bias = 2, .least_rank = 3, .most_rank = HONE_MAX_RANK, .closed = true, .when = when_conv},
+    {"gemm", .weights = 1, .bias = 2, .least_rank = 2, .most_rank = 2, .axis = 1, .transposed = "transB",
+     .when = when_gemm},
+    {"matmul", .weights = 1, .bias = -1, .least_rank = 2, .most_rank = 2, .axis = 1},
+    {0}};
 
 /* What a quantised output asks of the inputs of the node that makes it. */
 typedef enum quant_role {
@@ -88,13 +102,6 @@ static hn_value *port(const hn_node *node, int index) {
   return index >= 0 && index < node->in_count ? node->in[index] : NULL;
 }
 
-static const char *when_gemm(const hn_node *node) {
-  const hone_attrs *attrs = &node->attrs;
-  if (hn_attr_float(attrs, "alpha") != 1 || hn_attr_float(attrs, "beta") != 1 || hn_attr_int(attrs, "transA"))
-    return "it has factors or a transposed activation";
-  return NULL;
-}
-
 /* NULL: bytes can do it. */
 static const char *when_layer(const hn_node *node, const hn_quant_layer *row) {
   const hn_value *x = node->in[0], *w = port(node, row->weights), *b = port(node, row->bias);
@@ -102,19 +109,17 @@ static const char *when_layer(const hn_node *node, const hn_quant_layer *row) {
   if (hn_value_is_constant(x)) return "its activation is a constant";
   if (!hn_value_is_constant(w)) return "its weights are no constant";
   const hone_shape *shape = &w->fact.type.shape;
-  const bool conv = strcmp(row->op, "conv") == 0;
-  if (conv ? shape->rank < 3 : shape->rank != 2) return "its weights have another rank";
-  if (strcmp(row->op, "gemm") == 0) HN_TRY_REASON(when_gemm(node));
+  if (shape->rank < row->least_rank || shape->rank > row->most_rank) return "its weights have another rank";
+  if (row->when) HN_TRY_REASON(row->when(node));
   const int64_t outputs = shape->dim[hn_quant_axis(node)];
   if (b && (!hn_value_is_constant(b) || !is_real(b) || hn_elems(&b->fact.type.shape) != outputs))
     return "its bias is not one constant for each output";
-  if (conv && (port(node, 3) || *hn_attr_text(&node->attrs, "act"))) return "it is fused already";
   return hn_elems(shape) > 0 ? NULL : "it has no weights";
 }
 
 int hn_quant_axis(const hn_node *node) {
-  if (strcmp(node->op->name, "gemm") == 0) return hn_attr_int(&node->attrs, "transB") ? 0 : 1;
-  return strcmp(node->op->name, "matmul") == 0 ? 1 : 0;
+  const hn_quant_layer *row = layer_of(node);
+  return row->transposed && hn_attr_int(&node->attrs, row->transposed) ? 0 : row->axis;
 }
 
 /* ---- the walk ---- */

@@ -14,7 +14,11 @@
 /* An operator whose products are made of bytes. Ports -1: none. */
 typedef struct hn_quant_layer {
   const char *op;
-  int weights, bias;
+  int weights, bias;                        /* ports; -1: it has none */
+  int least_rank, most_rank;                /* of the weights */
+  int axis;                                 /* of the weights' outputs; 0 where the attribute `transposed` is set */
+  const char *transposed;                   /* NULL: no attribute turns them */
+  const char *(*when)(const hn_node *node); /* NULL, or why bytes cannot do this one; NULL: nothing else matters */
   bool closed; /* only kernels that write bytes are there: its output is always quantised */
 } hn_quant_layer;
 extern const hn_quant_layer hn_quant_layers[]; /* ends with op NULL */

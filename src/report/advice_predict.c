@@ -33,34 +33,37 @@ void hn_predict_reference(const hn_advising *a, hn_advice_item *item) {
 
 /* ---- narrower types ---- */
 
-/* How much of a layer's time is products of matrices, and which share of a higher roof's gain its kernels reach. */
-typedef struct narrowing {
+/* What is known of an operator's kernels: how much of their time is products of matrices, which share of a higher
+ * roof's gain they reach, and the share of a layer that more threads do not make shorter: starting them, the last part
+ * of a loop, what all read. As measured from 1 to 8 and 16 threads of a Xeon; products of matrices have more parts than
+ * convolutions of small images. */
+typedef struct habit {
   const char *op;
-  double products, reach;
-} narrowing;
+  double products, reach, serial; /* 0: the usual share */
+} habit;
 
 /* Of its roof, that a kernel reaches on a layer that is large enough for it. */
 static const double usual_share = 0.9, shortest_ns = 10e3;
 
-static const narrowing narrowings[] = {
-    {"inverted_residual", 0.55,
-     0.15}, /* its depthwise part computes in f32, and one kernel ends where the other begins */
-    {"conv", 0.95, 0.75},
-    {"affine_conv", 0.9, 0.7}, /* by its parts, where the type has no kernel for the whole */
-    {"conv_pool", 0.9, 0.7},
-    {"conv_transpose", 0.9, 0.6},
-    {"linear", 0.97, 0.92},
-    {"matmul", 0.97, 0.92},
-    {"gemm", 0.97, 0.92},
-    {"attention", 0.8, 0.8},
-    {"qkv_attention", 0.8, 0.8},
-    {"lstm", 0.9, 1},
-    {"gru", 0.9, 1},
+static const habit habits[] = {
+    /* its depthwise part computes in f32, and one kernel ends where the other begins */
+    {"inverted_residual", 0.55, 0.15, 0.25},
+    {"conv", 0.95, 0.75, 0.15},
+    {"affine_conv", 0.9, 0.7, 0}, /* by its parts, where the type has no kernel for the whole */
+    {"conv_pool", 0.9, 0.7, 0.15},
+    {"conv_transpose", 0.9, 0.6, 0},
+    {"linear", 0.97, 0.92, 0.1},
+    {"matmul", 0.97, 0.92, 0.1},
+    {"gemm", 0.97, 0.92, 0.1},
+    {"attention", 0.8, 0.8, 0.1},
+    {"qkv_attention", 0.8, 0.8, 0.1},
+    {"lstm", 0.9, 1, 0.32},
+    {"gru", 0.9, 1, 0.32},
 };
 
-static const narrowing *narrowing_of(const hn_plan_step *step) {
-  for (size_t i = 0; step->op && i < HN_COUNT(narrowings); ++i)
-    if (strcmp(narrowings[i].op, step->op->name) == 0) return &narrowings[i];
+static const habit *habit_of(const hn_plan_step *step) {
+  for (size_t i = 0; step->op && i < HN_COUNT(habits); ++i)
+    if (strcmp(habits[i].op, step->op->name) == 0) return &habits[i];
   return NULL;
 }
 
@@ -75,7 +78,7 @@ static double narrow_memory_ns(const hn_profile_row *row, double width) { return
 
 static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_roof unit) {
   const double *roofs = a->p->in->facts->roofs, width = unit == HONE_ROOF_INT8 ? 0.25 : 0.5;
-  const narrowing *n = narrowing_of(row->step);
+  const habit *n = habit_of(row->step);
   const double old = row->median_ns;
   if (row->bound.kind == HN_BOUND_LATENCY || row->step->caused_by) return old;
   if (row->median_ns < shortest_ns) return old; /* packing and rounding eat what arithmetic wins */
@@ -111,19 +114,10 @@ void hn_predict_precision(const hn_advising *a, hn_advice_item *item) {
 
 /* ---- threads ---- */
 
-/* The share of a layer that does not get shorter: starting threads, the last part of a loop, what all read. As measured
- * from 1 to 8 and 16 threads of a Xeon; products of matrices have more parts than convolutions of small images. */
 static double serial_share(const hn_profile_row *row) {
-  static const struct {
-    const char *op;
-    double share;
-  } rows[] = {{"linear", 0.1},     {"matmul", 0.1}, {"gemm", 0.1}, {"attention", 0.1},         {"qkv_attention", 0.1},
-              {"conv_pool", 0.15}, {"lstm", 0.32},  {"gru", 0.32}, {"inverted_residual", 0.25}};
-  const hn_plan_step *step = row->step;
-  for (size_t i = 0; step->op && i < HN_COUNT(rows); ++i)
-    if (strcmp(rows[i].op, step->op->name) == 0) return rows[i].share;
-  const bool image = step->op && strcmp(step->op->name, "conv") == 0;
-  return image && !is_depthwise(row) ? 0.15 : 0.28;
+  const double usual = 0.28;
+  const habit *known = habit_of(row->step);
+  return known && known->serial > 0 && !is_depthwise(row) ? known->serial : usual;
 }
 
 /* Amdahl 1967. Short layers are not shared. Main memory is shared by all cores: twice of what one thread reads is what

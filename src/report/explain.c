@@ -207,32 +207,15 @@ static void write_schedule_head(const explanation *e) {
     hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);
 }
 
-/* A value again as JSON: the part of the ledger that was asked for. */
-static void copy_json(hn_json_writer *w, const char *key, const hn_json *value) {
-  switch (value->kind) {
-  case HN_JSON_NULL: hn_json_put_text(w, key, NULL); break;
-  case HN_JSON_BOOL: hn_json_put_bool(w, key, value->i != 0); break;
-  case HN_JSON_INT: hn_json_put_int(w, key, value->i); break;
-  case HN_JSON_REAL: hn_json_put_real(w, key, value->real); break;
-  case HN_JSON_STRING: hn_json_put_bytes(w, key, value->string, value->length); break;
-  case HN_JSON_ARRAY:
-  case HN_JSON_OBJECT:
-    hn_json_open_flat(w, key, value->kind == HN_JSON_ARRAY ? '[' : '{');
-    for (size_t i = 0; i < value->length; ++i) copy_json(w, value->items[i].key, &value->items[i]);
-    hn_json_close(w, value->kind == HN_JSON_ARRAY ? ']' : '}');
-    break;
-  }
-}
-
 /* The node's part of the ledger, and what the passes did to it. */
 static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *node) {
   const hn_json *events = hn_json_get(e->schedule, "passes");
   hn_json_open(w, NULL, '{');
   hn_json_put_int(w, "schedule", (int64_t)hn_ledger_real(e->schedule, "schedule", 0));
-  for (size_t i = 0; i < node->length; ++i) copy_json(w, node->items[i].key, &node->items[i]);
+  for (size_t i = 0; i < node->length; ++i) hn_json_put(w, node->items[i].key, &node->items[i]);
   hn_json_open(w, "passes", '[');
   for (size_t i = 0; i < hn_ledger_count(events); ++i)
-    if (is_node(node, hn_ledger_text(&events->items[i], "node"))) copy_json(w, NULL, &events->items[i]);
+    if (is_node(node, hn_ledger_text(&events->items[i], "node"))) hn_json_put(w, NULL, &events->items[i]);
   hn_json_close(w, ']');
   hn_json_close(w, '}');
 }

@@ -6,9 +6,8 @@
 #include "tensor/shape.h"
 #include <string.h>
 
-enum {
-  NEAR = 64
-}; /* points of all channels in turn: where the channels lie side by side, the lines stay in the cache */
+/* Points of all channels in turn: where the channels lie side by side, the lines stay in the cache. */
+enum { NEAR = 64 };
 
 /* Channels that lie side by side. */
 static int64_t lanes_of(const hone_type *type) {
@@ -42,23 +41,13 @@ static bool can_convert(const hone_tensor *from, const hone_tensor *to) {
   return from->bytes >= from_bytes && to->bytes >= to_bytes;
 }
 
-/* As hn_f16_from_f64, for normal results by integers: large tensors are made of these. */
-static uint16_t f16_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  const uint32_t size = bits & 0x7fffffff;
-  if (size < 0x38800000 || size >= 0x47800000) return hn_f16_from_f64(value); /* below 2^-14, or 2^16 and above */
-  const uint32_t rounded = size - 0x38000000 + 0xfff + (size >> 13 & 1);
-  return (uint16_t)((bits >> 16 & 0x8000) | rounded >> 13);
-}
-
 /* count elements of two dtypes, steps apart. */
 static void round_line(hone_tensor *to, int64_t at, int64_t to_step, const hone_tensor *from, int64_t from_at,
                        int64_t from_step, int64_t count) {
   if (from->type.dtype == HONE_F32 && to->type.dtype == HONE_F16) {
     const float *source = (const float *)from->data + from_at;
     uint16_t *target = (uint16_t *)to->data + at;
-    for (int64_t p = 0; p < count; ++p) target[p * to_step] = f16_of(source[p * from_step]);
+    for (int64_t p = 0; p < count; ++p) target[p * to_step] = hn_f16_from_f32(source[p * from_step]);
     return;
   }
   for (int64_t p = 0; p < count; ++p) hn_store_real(to, at + p * to_step, hn_real(from, from_at + p * from_step));

@@ -100,6 +100,15 @@ float hn_f16_to_f32(uint16_t bits) {
 
 uint16_t hn_f16_from_f64(double value) { return (uint16_t)encode(&f16_form, value, false); }
 
+uint16_t hn_f16_from_f32(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const uint32_t size = bits & 0x7fffffff;
+  if (size < 0x38800000 || size >= 0x47800000) return hn_f16_from_f64(value); /* below 2^-14, or 2^16 and above */
+  const uint32_t rounded = size - 0x38000000 + 0xfff + (size >> 13 & 1);
+  return (uint16_t)((bits >> 16 & 0x8000) | rounded >> 13);
+}
+
 float hn_bf16_to_f32(uint16_t bits) {
   const uint32_t wide = (uint32_t)bits << 16;
   float value;

@@ -84,29 +84,12 @@ static int row_of(packer *p, const hn_json *candidate) {
   return 0;
 }
 
-/* Any value as it is. */
-static void put_value(hn_json_writer *w, const char *key, const hn_json *value) {
-  switch (value->kind) {
-  case HN_JSON_NULL: hn_json_put_text(w, key, NULL); break;
-  case HN_JSON_BOOL: hn_json_put_bool(w, key, value->i != 0); break;
-  case HN_JSON_INT: hn_json_put_int(w, key, value->i); break;
-  case HN_JSON_REAL: hn_json_put_real(w, key, value->real); break;
-  case HN_JSON_STRING: hn_json_put_bytes(w, key, value->string, value->length); break;
-  case HN_JSON_ARRAY:
-  case HN_JSON_OBJECT:
-    hn_json_open_flat(w, key, value->kind == HN_JSON_ARRAY ? '[' : '{');
-    for (size_t i = 0; i < value->length; ++i) put_value(w, value->items[i].key, &value->items[i]);
-    hn_json_close(w, value->kind == HN_JSON_ARRAY ? ']' : '}');
-    break;
-  }
-}
-
 static void put_node(packer *p, const hn_json *node, hn_json_writer *w) {
   hn_json_open_flat(w, NULL, '{');
   for (size_t i = 0; i < node->length; ++i) {
     const hn_json *field = &node->items[i];
     if (strcmp(field->key, "candidates") != 0 || field->kind != HN_JSON_ARRAY) {
-      put_value(w, field->key, field);
+      hn_json_put(w, field->key, field);
       continue;
     }
     hn_json_open_flat(w, "candidates", '[');

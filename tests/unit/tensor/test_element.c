@@ -97,6 +97,23 @@ static void test_beyond_the_largest(void **state) {
   assert_int_equal(hn_f8_from_f64(HONE_F8E4M3FN, 465, false), 0x7f);
 }
 
+static void test_quick_halves(void **state) {
+  (void)state;
+  for (uint64_t code = 0; code <= UINT32_MAX; code += 4093) {
+    const uint32_t bits = (uint32_t)code;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    assert_int_equal(hn_f16_from_f32(value), hn_f16_from_f64(value));
+  }
+  for (uint32_t half = 0; half < 0x7c00; ++half) { /* ties, and their neighbours */
+    const float middle = (hn_f16_to_f32((uint16_t)half) + hn_f16_to_f32((uint16_t)(half + 1))) / 2;
+    for (int side = -1; side <= 1; ++side) {
+      const float value = side ? nextafterf(middle, side > 0 ? INFINITY : -INFINITY) : middle;
+      assert_int_equal(hn_f16_from_f32(value), hn_f16_from_f64(value));
+    }
+  }
+}
+
 static void test_zeros(void **state) {
   (void)state;
   static const double tiny[] = {0, 0x1p-1074, 0x1p-1022, 0x1p-200};
@@ -271,6 +288,7 @@ int main(void) {
       cmocka_unit_test(test_every_code_round_trips),
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_beyond_the_largest),
+      cmocka_unit_test(test_quick_halves),
       cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_e8m0),
       cmocka_unit_test(test_store_and_load),

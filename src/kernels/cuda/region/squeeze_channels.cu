@@ -2,31 +2,9 @@
 /* squeeze_channels.cu - what squeeze_excite.cu computes, with the channels shared out in place of the pixels: a block
  * has all pixels of a slice of channels, so that means and factors stay with it and the cluster exchanges once, its
  * parts of the squeezed channels. Products are f32 sums of halves' products with f32 means; eight lanes make one. */
-#include "kernels/cuda/half.cuh"
+#include "kernels/cuda/region/squeeze.cuh"
 
 enum { THREADS = 256, AT_ONCE = THREADS / 8 }; /* products at once */
-
-__device__ __forceinline__ void cluster_arrive() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void cluster_wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-#endif
-}
-/* Into block `rank`'s memory, where this block has `at`. */
-__device__ __forceinline__ void push(float *at, int rank, float value) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "{.reg .b32 to;\n mapa.shared::cluster.u32 to, %0, %1;\n st.shared::cluster.f32 [to], %2;}" ::"r"(shared_at(at)),
-      "r"(rank), "f"(value)
-      : "memory");
-#endif
-}
-
-__device__ __forceinline__ int eights(int n) { return (n + 7) / 8 * 8; }
 
 template <typename T> struct places {
   float *groups, *means, *factors, *bias_excite; /* [THREADS][8], [slice] each */

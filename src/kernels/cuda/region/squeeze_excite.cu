@@ -4,37 +4,15 @@
  * once, and owns a slice of the channels: it gets their sums from the others, makes its part of the first product and
  * gives that to all, then makes its channels' factors and gives those to all. The weights are read before the kernel
  * before has ended. Products are f32 sums of halves' products with f32 means. */
-#include "kernels/cuda/half.cuh"
+#include "kernels/cuda/region/squeeze.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
-
-__device__ __forceinline__ void cluster_arrive() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void cluster_wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-#endif
-}
-/* Into block `rank`'s memory, where this block has `at`. */
-__device__ __forceinline__ void push(float *at, int rank, float value) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "{.reg .b32 to;\n mapa.shared::cluster.u32 to, %0, %1;\n st.shared::cluster.f32 [to], %2;}" ::"r"(shared_at(at)),
-      "r"(rank), "f"(value)
-      : "memory");
-#endif
-}
 
 template <typename T> struct places {
   T *x, *squeeze, *excite;                /* [share][pitch], [squeezed][slice], [slice][squeezed, up to 8] */
   float *groups, *sums, *parts, *factors; /* [THREADS][8], [blocks][slice], [blocks][squeezed], [blocks * slice] */
   float *squeezed;                        /* [squeezed, up to 8] */
 };
-
-__device__ __forceinline__ int eights(int n) { return (n + 7) / 8 * 8; }
 
 template <typename T> __device__ places<T> place(unsigned char *shared, const hn_cuda_squeeze &a) {
   places<T> p;
