@@ -134,7 +134,7 @@ static void check_outputs(const loop_case *c, hone_session *session) {
 static void run_case(const loop_case *c, bool reference) {
   const hone_context_options options = {.struct_size = sizeof options, .resize = resize};
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = 2};
-  const hone_build_options build = {.struct_size = sizeof build, .level = 0, .reference_only = reference};
+  const hone_build_options build = {.struct_size = sizeof build, .level = -1, .reference_only = reference};
   const hone_session_options session_options = {.struct_size = sizeof session_options,
                                                 .heap_limit_bytes = c->limit_bytes};
   hone_context *context;
@@ -187,7 +187,7 @@ static void test_limit(void **state) {
   static const char text[] = "graph \"g\" opset 17 {\n in %x: f32[1]\n const %n: i64[] = [1000]\n"
                              " %y, %all = loop(%n, _, %x) (%i: i64[], %go: bool[], %s: f32[1]) {\n"
                              "  %t = exp(%s)\n  yield %go, %s, %t\n }\n out %all\n}\n";
-  const hone_build_options build = {.struct_size = sizeof build, .level = 0};
+  const hone_build_options build = {.struct_size = sizeof build, .level = -1};
   const hone_session_options limited = {.struct_size = sizeof limited, .heap_limit_bytes = 100000};
   hone_context *context;
   hone_device *device;

@@ -49,7 +49,7 @@ static hone_context *limited_context(uint64_t bytes) {
 
 static hone_status build(hone_context *context, hone_device *device, const char *body, hone_engine **out_engine) {
   char text[1024] = "graph \"g\" opset 17 {\n ";
-  const hone_build_options options = {.struct_size = sizeof options, .level = 0};
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
   hone_graph *graph;
   strcat(strcat(text, body), "}\n");
   hone_status status = hone_graph_parse(context, text, strlen(text), &graph);

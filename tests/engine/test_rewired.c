@@ -122,7 +122,7 @@ static void rewire(bench *b) {
 static void check_text(const char *text, bool reference) {
   const hone_context_options guarded = {.struct_size = sizeof guarded, .resize = guard_resize};
   const hone_device_options one = {.struct_size = sizeof one, .threads = 1};
-  const hone_build_options options = {.struct_size = sizeof options, .level = 0, .reference_only = reference};
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1, .reference_only = reference};
   bench b = {0};
   hone_graph *graph;
   assert_int_equal(hone_context_create(&guarded, &b.context), HONE_OK);

@@ -70,7 +70,7 @@ static hone_engine *right_engine(const char *text) {
   hone_graph *graph;
   hone_engine *engine;
   hone_session *session;
-  const hone_build_options options = {.struct_size = sizeof options, .level = 0};
+  const hone_build_options options = {.struct_size = sizeof options, .level = -1};
   check(hone_graph_parse(context, text, strlen(text), &graph));
   check(hone_engine_build(context, graph, &device, 1, &options, &engine));
   check(hone_session_create(engine, NULL, &session, hone_context_diagnostics(context)));
