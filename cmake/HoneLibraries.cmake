@@ -23,6 +23,25 @@ target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
 target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 
+# To parse the header of the intrinsics takes as long as to compile a small kernel: once for each set of flags is enough.
+# ccache would miss every file then; its builds, and the continuous build's rows but one, find files that forget it.
+if(HONE_CCACHE)
+  set(hone_precompile OFF)
+else()
+  set(hone_precompile ON)
+endif()
+option(HONE_PRECOMPILED "Precompile the intrinsics' header; off by default with ccache" ${hone_precompile})
+mark_as_advanced(HONE_PRECOMPILED)
+function(hone_precompile_intrinsics target suffix)
+  if(HONE_PRECOMPILED AND hone_isa_${suffix}_flags AND TARGET hone_kernels_${suffix})
+    if(NOT target STREQUAL "hone_kernels_${suffix}") # the same flags: what differs are macros that the header does not read
+      target_precompile_headers(${target} REUSE_FROM hone_kernels_${suffix})
+    else()
+      target_precompile_headers(${target} PRIVATE <immintrin.h>)
+    endif()
+  endif()
+endfunction()
+
 # The kernels, a set of objects for each instruction set, and for each with activations held in another type.
 set(hone_kernel_objects "")
 function(hone_add_kernel_objects target suffix)
@@ -46,7 +65,14 @@ function(hone_add_kernel_objects target suffix)
   if(NOT HONE_SANITIZE)
     # Of -O3 the kernels need full unrolling and loops that become vectors; the rest is code, compiler's time and no speed.
     target_compile_options(${target} PRIVATE -O2
-      $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops>)
+      $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
+        # Passes over whole functions that find next to nothing in unrolled tiles of intrinsics.
+        -fno-code-hoisting -fno-gcse -fno-ipa-cp -fno-ipa-icf -fno-ipa-sra -fno-predictive-commoning
+        -fno-tree-pre -fno-tree-slp-vectorize -fno-tree-tail-merge -fno-tree-vrp>)
+  endif()
+  list(LENGTH hone_kernels_${suffix} files)
+  if(files GREATER 7)
+    hone_precompile_intrinsics(${target} ${suffix})
   endif()
   set(hone_kernel_objects ${hone_kernel_objects} ${target} PARENT_SCOPE)
 endfunction()
@@ -72,6 +98,7 @@ endif()
 # A product of complex numbers with one half of each part fused is not symmetric: what should cancel leaves noise.
 list(FILTER hone_kernel_files INCLUDE REGEX "/fft_[^/]*\\.c$")
 set_property(SOURCE ${hone_kernel_files} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+set_property(SOURCE ${hone_kernel_files} PROPERTY SKIP_PRECOMPILE_HEADERS ON) # their flags are not the others'
 
 # Makes NAME_shared and NAME_static, both libNAME on disk, from the objects named after it.
 function(hone_add_library name)
