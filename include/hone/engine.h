@@ -119,6 +119,11 @@ HONE_API HONE_CHECKED hone_status hone_timing_cache_merge(hone_context *context,
                                                           const char *out_path);
 /* Writes the engine (format in docs/ENGINE.md), and beside it PATH.ledger when the engine was built in this process. */
 HONE_API HONE_CHECKED hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag);
+/* The same bytes without a ledger, in pieces and in their order, the weights in one: hone_engine_load_memory() takes
+ * them. Any thread may call it. Errors: UNSUPPORTED (a described machine's engine), IO (write returned false),
+ * NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_engine_write(const hone_engine *engine, hone_write_fn write, void *user,
+                                                    hone_diagnostics *diag);
 /* The file is mapped and must not change underneath. Errors: IO, MALFORMED (damaged; nothing of it was executed),
  * INCOMPATIBLE (made for another CPU feature set, format or tactic version; the message says which), DEVICE (it runs on
  * a kind of device that was not given). Without devices (device_count 0) the engine is opened to look at: tactics of
