@@ -36,12 +36,6 @@ typedef struct hone_layer_type {
   bool preferred;     /* where no tactic does so, a warning says so and any other runs; else the build fails */
 } hone_layer_type;
 
-/* Numbers for an input, by its name. */
-typedef struct hone_named_tensor {
-  const char *name;
-  hone_tensor tensor; /* plain, in the host's memory */
-} hone_named_tensor;
-
 /* Where and how an input or output of the engine lies for the caller: as hone_session_bind takes it and
  * hone_session_device_tensor gives it. */
 typedef struct hone_port_format {
@@ -150,6 +144,7 @@ typedef struct hone_port_info {
   bool on_device;           /* it lies in a device's memory (hone_port_format), */
   hone_dtype held;          /* so: in this type */
   hone_format format;       /* and format */
+  bool data_dependent;      /* an output whose shape a run alone tells: it cannot be bound */
 } hone_port_info;
 /* Inputs and outputs of the engine: free dims are those that vary within a schedule or between schedules; min and max
  * span all schedules, though shapes between two of them may belong to none; opt is the first schedule's. */
