@@ -97,9 +97,9 @@ OrtStatus *ep_context_load(ep_partition_state *part, const ep_graph *graph) {
   OrtStatus *status = read_attribute(ort, node, "ep_cache_context", ORT_ATTR_STRING, &arena, &content, &content_bytes);
   if (!status) status = read_attribute(ort, node, "embed_mode", ORT_ATTR_INT, &arena, &mode, &mode_bytes);
   if (!status && mode_bytes == sizeof embedded) memcpy(&embedded, mode, sizeof embedded);
-  if (!status && (!content || content_bytes < 2))
+  if (!status && (!content || content_bytes < 1))
     status = ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the node has no ep_cache_context", part->name);
-  if (!status) status = load(part, graph, content, content_bytes - 1, embedded != 0, &engine); /* a zero ends it */
+  if (!status) status = load(part, graph, content, content_bytes, embedded != 0, &engine);
   ep_arena_free(&arena);
   return status ? status : ep_engine_adopt(part, engine, &adopted);
 }

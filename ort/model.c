@@ -210,9 +210,9 @@ static void put_elements(writer *w, const attribute_row *row, size_t bytes) {
       memcpy(&real, data + i, sizeof real);
       put_float(w->out, row->field, real);
     }
-  } else if (row->runtime == ORT_ATTR_STRING) { /* with a zero behind it */
-    put_bytes(w->out, row->field, data, bytes > 0 ? bytes - 1 : 0);
-  } else {
+  } else if (row->runtime == ORT_ATTR_STRING) { /* without a zero behind it, */
+    put_bytes(w->out, row->field, data, bytes);
+  } else { /* each with one */
     for (size_t i = 0; i < bytes; i += strnlen((const char *)data + i, bytes - i) + 1)
       put_bytes(w->out, row->field, data + i, strnlen((const char *)data + i, bytes - i));
   }
