@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capability.c - which nodes of a session's graph hone takes: those that it runs by kernels, in convex sets that are large
- * enough. What it leaves, and why, is in the log. */
+/* capability.c - which nodes of a session's graph hone takes: those that it runs by kernels, in convex sets that are
+ * large enough. What it leaves, and why, is in the log. */
 #include "ep.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@ typedef struct claim {
   ep_provider *provider;
   const ort_calls *ort;
   ep_graph graph;
-  bool *asked;          /* nodes that the present question is about */
-  const char **reasons; /* why a node is left; NULL: it is not */
+  bool *asked;                   /* nodes that the present question is about */
+  const char **reasons;          /* why a node is left; NULL: it is not */
   int *nodes, *inputs, *outputs; /* of the question */
   ep_cut cut;
   int refused; /* in the present round */
@@ -28,7 +28,8 @@ static void leave(claim *c, int node, const char *reason) {
 /* ---- what can be asked about ---- */
 
 static const char *value_problem(const ep_graph *g, int v) {
-  return v >= 0 && ep_dtype_of(g->values[v].onnx_type) == HONE_NONE ? "an element type that is left to the runtime" : NULL;
+  return v >= 0 && ep_dtype_of(g->values[v].onnx_type) == HONE_NONE ? "an element type that is left to the runtime"
+                                                                    : NULL;
 }
 
 static const char *node_problem(const ep_graph *g, const ep_node *node) {
@@ -87,7 +88,8 @@ static void on_support(void *user, const char *name, hone_support support, const
   char *end;
   const long node = strtol(name, &end, 10);
   if (end == name || *end != ':' || node < 0 || node >= c->graph.node_count || !c->asked[node]) return;
-  const char *kept = support == HONE_SUPPORT_REFERENCE ? "no kernel for these types" : ep_copy_text(&c->graph.arena, reason);
+  const char *kept =
+      support == HONE_SUPPORT_REFERENCE ? "no kernel for these types" : ep_copy_text(&c->graph.arena, reason);
   c->reasons[node] = kept && *kept ? kept : "refused";
   ++c->refused;
 }
@@ -207,7 +209,8 @@ static void log_left(claim *c) {
     int count = 0;
     if (!c->reasons[n]) continue;
     for (int k = 0; k < g->node_count; ++k) {
-      const bool same = c->reasons[k] && !strcmp(g->nodes[k].op, g->nodes[n].op) && !strcmp(c->reasons[k], c->reasons[n]);
+      const bool same =
+          c->reasons[k] && !strcmp(g->nodes[k].op, g->nodes[n].op) && !strcmp(c->reasons[k], c->reasons[n]);
       if (same && k < n) break; /* told before */
       count += same;
     }
@@ -232,6 +235,7 @@ static OrtStatus *claim_sets(claim *c, OrtEpGraphSupportInfo *info) {
     claimed += nodes;
     sets += nodes > 0;
   }
+  c->provider->has_claimed |= claimed > 0;
   ep_log(c->ort, c->provider->logger, claimed < g->node_count ? ORT_LOG_WARNING : ORT_LOG_INFO,
          "hone: %d of %d nodes run on " EP_NAME ", in %d partition%s%s", claimed, g->node_count, sets,
          sets == 1 ? "" : "s", claimed < g->node_count ? "; log severity 1 tells why the others do not" : "");
@@ -273,15 +277,23 @@ static OrtStatus *claim_graph(claim *c, OrtEpGraphSupportInfo *info) {
   return claim_sets(c, info);
 }
 
+/* Bodies of branches and loops. Version 23 names no parent: values from around a body tell, and as a body may have
+ * none, one graph of a session is all that is taken there, since it gives those of two graphs the same names. */
+static OrtStatus *is_body(const claim *c, bool *out) {
+  const OrtNode *parent = NULL;
+  EP_TRY(c->ort->Graph_GetParentNode(c->graph.graph, &parent));
+  *out = parent || c->graph.captures || (c->provider->factory->version < 24 && c->provider->has_claimed);
+  return NULL;
+}
+
 OrtStatus *ep_get_capability(ort_ep *ep, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
   ep_provider *provider = (ep_provider *)ep;
   claim c = {.provider = provider, .ort = provider->ort};
-  const OrtNode *parent = NULL;
-  EP_TRY(c.ort->Graph_GetParentNode(graph, &parent));
-  if (parent) return NULL; /* a body of a branch or loop */
+  bool body = false;
   EP_TRY(ep_graph_read(c.ort, graph, &c.graph));
   pthread_mutex_lock(&provider->building);
-  OrtStatus *status = c.graph.node_count > 0 ? claim_graph(&c, info) : NULL;
+  OrtStatus *status = is_body(&c, &body);
+  if (!status && !body && c.graph.node_count > 0) status = claim_graph(&c, info);
   pthread_mutex_unlock(&provider->building);
   ep_graph_free(&c.graph);
   return status;

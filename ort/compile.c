@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile.c - the runtime's sets of nodes become partitions: what hone took in ep_get_capability() comes back as a graph
- * and the node that stands for it, whose inputs and outputs are the partition's. */
+/* compile.c - the runtime's sets of nodes become partitions: what hone took in ep_get_capability() comes back as a
+ * graph and the node that stands for it, whose inputs and outputs are the partition's. */
 #include "ep.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,10 +101,11 @@ static OrtStatus *make_engine(ep_partition_state *part, const OrtNode *fused, Or
   ep_engine *engine = NULL;
   if (part->has_free_dims && !ep_profiles_cover(part)) {
     if (o->context_enable)
-      return ep_fail(part->provider->ort, ORT_INVALID_ARGUMENT,
-                     "hone: %s: a compiled model needs profile_min_shapes, profile_opt_shapes and profile_max_shapes for "
-                     "its inputs with free dims",
-                     part->name);
+      return ep_fail(
+          part->provider->ort, ORT_INVALID_ARGUMENT,
+          "hone: %s: a compiled model needs profile_min_shapes, profile_opt_shapes and profile_max_shapes for "
+          "its inputs with free dims",
+          part->name);
     ep_log(part->provider->ort, part->provider->logger, ORT_LOG_INFO,
            "hone: %s: engines are built when shapes come, since dims are free", part->name);
     return ep_model_own(part->provider->ort, &part->model);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute.c - one run of a partition: the runtime's tensors are bound to a session of hone's, without a copy, and it runs.
- * Any number of threads come here at once; each takes a session of its own. */
+/* compute.c - one run of a partition: the runtime's tensors are bound to a session of hone's, without a copy, and it
+ * runs. Any number of threads come here at once; each takes a session of its own. */
 #include "ep.h"
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +44,7 @@ static OrtStatus *read_inputs(call *c) {
     const OrtValue *value = NULL;
     const void *data = NULL;
     EP_TRY(c->ort->KernelContext_GetInput(c->context, (size_t)i, &value));
-    if (!value)
-      return ep_fail(c->ort, ORT_INVALID_ARGUMENT, "hone: input \"%s\" was not given", c->part->in[i].name);
+    if (!value) return ep_fail(c->ort, ORT_INVALID_ARGUMENT, "hone: input \"%s\" was not given", c->part->in[i].name);
     EP_TRY(read_tensor_shape(c, &c->part->in[i], value, &c->shapes[i]));
     EP_TRY(c->ort->GetTensorData(value, &data));
     memcpy(&c->in[i].data, &data, sizeof data); /* inputs are only read */
@@ -76,10 +75,9 @@ static hone_status bind_inputs(call *c) {
     c->slot->shapes[i] = c->shapes[i];
   }
   for (int i = 0; i < part->in_count; ++i) {
-    const hone_tensor tensor = {
-        .type = {.kind = HONE_TENSOR, .dtype = part->in[i].dtype, .shape = c->shapes[i]},
-        .data = c->in[i].data,
-        .bytes = bytes_of(part->in[i].dtype, &c->shapes[i])};
+    const hone_tensor tensor = {.type = {.kind = HONE_TENSOR, .dtype = part->in[i].dtype, .shape = c->shapes[i]},
+                                .data = c->in[i].data,
+                                .bytes = bytes_of(part->in[i].dtype, &c->shapes[i])};
     if (tensor.bytes == 0) continue; /* nothing to read */
     const hone_status status = hone_session_bind(c->slot->session, c->engine->in[i].name, &tensor);
     if (status != HONE_OK) return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context.c - compiled models: each partition as a node com.microsoft::EPContext that holds its engine, or the name of a
- * file beside the model. Attributes as ONNX Runtime's design of EPContext has them. */
+/* context.c - compiled models: each partition as a node com.microsoft::EPContext that holds its engine, or the name of
+ * a file beside the model. Attributes as ONNX Runtime's design of EPContext has them. */
 #include "ep.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,14 +55,16 @@ static OrtStatus *path_beside(const ep_partition_state *part, const ep_graph *gr
   const ort_calls *ort = part->provider->ort;
   const char *model = NULL;
   if (!*name || *name == '/' || strstr(name, ".."))
-    return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the engine's file \"%s\" is not beside the model", part->name, name);
+    return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the engine's file \"%s\" is not beside the model", part->name,
+                   name);
   EP_TRY(ort->Graph_GetModelPath(graph->graph, &model));
   if (!model || !*model) model = part->provider->options.context_path;
   if (!model || !*model)
-    return ep_fail(ort, ORT_INVALID_GRAPH,
-                   "hone: %s: the engine is in the file \"%s\", but the model was given without a path; ep.context_file_path "
-                   "can say where it is",
-                   part->name, name);
+    return ep_fail(
+        ort, ORT_INVALID_GRAPH,
+        "hone: %s: the engine is in the file \"%s\", but the model was given without a path; ep.context_file_path "
+        "can say where it is",
+        part->name, name);
   const char *last = strrchr(model, '/');
   const int folder = last ? (int)(last - model) + 1 : 0;
   if (snprintf(out, room, "%.*s%s", folder, model, name) >= (int)room)
@@ -70,8 +72,8 @@ static OrtStatus *path_beside(const ep_partition_state *part, const ep_graph *gr
   return NULL;
 }
 
-static OrtStatus *load(ep_partition_state *part, const ep_graph *graph, const char *content, size_t bytes, bool embedded,
-                       hone_engine **out) {
+static OrtStatus *load(ep_partition_state *part, const ep_graph *graph, const char *content, size_t bytes,
+                       bool embedded, hone_engine **out) {
   ep_provider *p = part->provider;
   char path[4096];
   hone_status status;

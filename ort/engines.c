@@ -234,18 +234,30 @@ static ep_engine *find(ep_partition_state *part, const hone_shape *shapes) {
   return e;
 }
 
+static void add_dims(ep_bytes *text, const hone_shape *shape) {
+  ep_bytes_printf(text, "[");
+  for (int d = 0; d < shape->rank; ++d) {
+    if (d > 0) ep_bytes_printf(text, ",");
+    if (shape->dim[d] < 0)
+      ep_bytes_printf(text, "?");
+    else
+      ep_bytes_printf(text, "%lld", (long long)shape->dim[d]);
+  }
+  ep_bytes_printf(text, "]");
+}
+
 static OrtStatus *refuse(const ep_partition_state *part, const hone_shape *shapes) {
   ep_bytes text = {0};
   for (int i = 0; i < part->in_count; ++i) {
-    ep_bytes_printf(&text, "%s\"%s\" ", i > 0 ? ", " : "", part->in[i].name);
-    for (int d = 0; d < shapes[i].rank; ++d)
-      ep_bytes_printf(&text, "%s%lld", d > 0 ? "x" : "", (long long)shapes[i].dim[d]);
+    ep_bytes_printf(&text, "%s\"%s\" is ", i > 0 ? ", " : "", part->in[i].name);
+    add_dims(&text, &shapes[i]);
+    ep_bytes_printf(&text, ", declared ");
+    add_dims(&text, &part->in[i].shape);
   }
   ep_bytes_add(&text, "", 1);
   OrtStatus *status = ep_fail(part->provider->ort, ORT_INVALID_ARGUMENT,
-                              "hone: %s: no engine takes these shapes, and the profile options or the compiled model "
-                              "allow no other: %s",
-                              part->name, text.failed ? "" : (const char *)text.data);
+                              "hone: %s: no engine takes these shapes, and none can be built for them: %s", part->name,
+                              text.failed ? "out of memory" : (const char *)text.data);
   free(text.data);
   return status;
 }

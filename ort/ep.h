@@ -83,6 +83,7 @@ typedef struct ep_provider {
   const ort_calls *ort;
   const OrtLogger *logger;
   ep_options options;
+  bool has_claimed;         /* nodes of some graph */
   pthread_mutex_t building; /* the context and the device's tuning belong to one thread at a time */
   hone_context *context;
   hone_device *device;
@@ -119,15 +120,15 @@ hone_dtype ep_dtype_of(int onnx_type); /* HONE_NONE: no type that partitions hav
 typedef struct ep_value {
   const char *name;
   const OrtValueInfo *info;
-  int onnx_type;     /* of elements; 0: it is no tensor */
-  int rank;          /* -1: not known */
-  int64_t *dims;     /* -1: free */
-  const char **symbols; /* names of free dims; "" without */
+  int onnx_type;            /* of elements; 0: it is no tensor */
+  int rank;                 /* -1: not known */
+  int64_t *dims;            /* -1: free */
+  const char **symbols;     /* names of free dims; "" without */
   const OrtValue *constant; /* NULL: computed, or given by the caller */
   const void *data;         /* of the constant */
   size_t bytes;
-  int producer;      /* node, or -1 */
-  bool is_output;    /* of the graph */
+  int producer;   /* node, or -1 */
+  bool is_output; /* of the graph */
 } ep_value;
 
 typedef struct ep_node {
@@ -147,6 +148,7 @@ typedef struct ep_graph {
   const char **domains;
   int64_t *versions;
   ep_names names;
+  bool captures; /* values of a graph around it */
 } ep_graph;
 
 OrtStatus *ep_graph_read(const ort_calls *ort, const OrtGraph *graph, ep_graph *out);
@@ -176,8 +178,8 @@ void ep_model_hash(const ep_model *model, bool with_tensors, const char *salt, c
 void ep_model_free(ep_model *model);
 
 /* ---- convex sets (partition.c) ---- */
-/* group[v] of each supported node v; -1 of others. from[]/to[]: edges between nodes. Sets are convex: no path leaves one
- * and comes back; and none can be joined with a neighbour. Returns how many; -1: out of memory. */
+/* group[v] of each supported node v; -1 of others. from[]/to[]: edges between nodes. Sets are convex: no path leaves
+ * one and comes back; and none can be joined with a neighbour. Returns how many; -1: out of memory. */
 int ep_partition(int node_count, const bool *supported, int edge_count, const int *from, const int *to, int *group);
 
 /* ---- the two entries of the runtime ---- */
@@ -217,11 +219,11 @@ typedef struct ep_partition_state {
   const char *name;
   int in_count, out_count;
   ep_port *in, *out;
-  ep_model model;       /* kept where engines are built later; else empty */
+  ep_model model; /* kept where engines are built later; else empty */
   bool has_free_dims;
-  pthread_mutex_t lock; /* of what follows */
-  ep_engine *engines;   /* the newest first */
-  int builds;           /* for shapes that came; then */
+  pthread_mutex_t lock;     /* of what follows */
+  ep_engine *engines;       /* the newest first */
+  int builds;               /* for shapes that came; then */
   hone_shape *least, *most; /* each dim of each input, of what came so far */
 } ep_partition_state;
 

@@ -9,17 +9,23 @@ typedef struct reader {
   int most_values;
 } reader;
 
-static OrtStatus *read_shape(const reader *r, const OrtTensorTypeAndShapeInfo *info, ep_value *value) {
+/* is_value: of a tensor that is there, whose rank is no question. */
+static OrtStatus *read_shape(const reader *r, const OrtTensorTypeAndShapeInfo *info, bool is_value, ep_value *value) {
   ep_arena *arena = &r->graph->arena;
   size_t rank = 0;
   EP_TRY(r->ort->GetTensorElementType(info, &value->onnx_type));
   EP_TRY(r->ort->GetDimensionsCount(info, &rank));
   if (rank > HONE_MAX_RANK) return NULL; /* left to the runtime: the rank stays unknown */
+  /* A tensor of unknown rank says 0; before version 24 nothing tells it from a scalar, so that both are unknown. */
+  const bool known = is_value                              ? true
+                     : r->ort->TensorTypeAndShape_HasShape ? r->ort->TensorTypeAndShape_HasShape(info)
+                                                           : rank > 0;
+  if (!known) return NULL;
   value->dims = EP_NEW(arena, int64_t, rank);
   value->symbols = EP_NEW(arena, const char *, rank);
   if (!value->dims || !value->symbols) return ep_fail_memory(r->ort);
   EP_TRY(r->ort->GetDimensions(info, value->dims, rank));
-  EP_TRY(r->ort->GetSymbolicDimensions(info, value->symbols, rank));
+  if (!is_value) EP_TRY(r->ort->GetSymbolicDimensions(info, value->symbols, rank)); /* they live as long as the info */
   for (size_t i = 0; i < rank; ++i) {
     if (value->dims[i] < 0) value->dims[i] = -1;
     if (!value->symbols[i]) value->symbols[i] = "";
@@ -37,15 +43,24 @@ static OrtStatus *read_type(const reader *r, ep_value *value) {
   EP_TRY(r->ort->GetOnnxTypeFromTypeInfo(type, &kind));
   if (kind != ORT_TYPE_TENSOR) return NULL;
   EP_TRY(r->ort->CastTypeInfoToTensorInfo(type, &info));
-  return info ? read_shape(r, info, value) : NULL;
+  return info ? read_shape(r, info, false, value) : NULL;
 }
 
 static OrtStatus *read_constant(const reader *r, ep_value *value) {
   bool constant = false;
   EP_TRY(r->ort->ValueInfo_IsConstantInitializer(value->info, &constant));
-  if (!constant || ep_dtype_of(value->onnx_type) == HONE_NONE) return NULL;
+  if (!constant) return NULL;
   EP_TRY(r->ort->ValueInfo_GetInitializerValue(value->info, &value->constant));
   if (!value->constant) return NULL;
+  OrtTensorTypeAndShapeInfo *info = NULL;
+  EP_TRY(r->ort->GetTensorTypeAndShape(value->constant, &info));
+  OrtStatus *status = read_shape(r, info, true, value);
+  r->ort->ReleaseTensorTypeAndShapeInfo(info);
+  if (status) return status;
+  if (value->rank < 0 || ep_dtype_of(value->onnx_type) == HONE_NONE) {
+    value->constant = NULL;
+    return NULL;
+  }
   EP_TRY(r->ort->GetTensorSizeInBytes(value->constant, &value->bytes));
   return value->bytes > 0 ? r->ort->GetTensorData(value->constant, &value->data) : NULL;
 }
@@ -63,6 +78,9 @@ static OrtStatus *read_value(reader *r, const OrtValueInfo *info, int *out) {
   if (g->value_count >= r->most_values) return ep_fail(r->ort, ORT_FAIL, "hone: the graph changed while it was read");
   ep_value *value = &g->values[g->value_count];
   *value = (ep_value){.name = name, .info = info, .rank = -1, .producer = -1};
+  bool outer = false;
+  EP_TRY(r->ort->ValueInfo_IsFromOuterScope(info, &outer));
+  g->captures |= outer;
   EP_TRY(read_type(r, value));
   EP_TRY(read_constant(r, value));
   *out = g->value_count++;

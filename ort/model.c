@@ -9,9 +9,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { INLINE_BYTES = 1024 };     /* constants up to here are written into the model */
+enum { INLINE_BYTES = 1024 };                 /* constants up to here are written into the model */
 enum { VARINT = 0, FIXED32 = 5, LENGTH = 2 }; /* wire types of protobuf */
-enum { LENGTH_BYTES = 5 };        /* lengths are written as varints of five bytes, when they are known */
+enum { LENGTH_BYTES = 5 };                    /* lengths are written as varints of five bytes, when they are known */
 enum { IR_VERSION = 10 };
 
 typedef struct writer {
@@ -156,7 +156,8 @@ static OrtStatus *put_tensor_of(writer *w, int field, const OrtValue *value) {
   EP_TRY(w->ort->GetTensorTypeAndShape(value, &info));
   OrtStatus *status = w->ort->GetTensorElementType(info, &onnx_type);
   if (!status) status = w->ort->GetDimensionsCount(info, &rank);
-  if (!status && rank > HONE_MAX_RANK) status = ep_fail(w->ort, ORT_NOT_IMPLEMENTED, "hone: a tensor of rank %zu", rank);
+  if (!status && rank > HONE_MAX_RANK)
+    status = ep_fail(w->ort, ORT_NOT_IMPLEMENTED, "hone: a tensor of rank %zu", rank);
   if (!status) status = w->ort->GetDimensions(info, dims, rank);
   w->ort->ReleaseTensorTypeAndShapeInfo(info);
   if (!status && ep_dtype_of(onnx_type) == HONE_NONE)
@@ -192,7 +193,7 @@ typedef struct attribute_row {
   int runtime, onnx, field;
 } attribute_row;
 static const attribute_row attribute_rows[] = {
-    {ORT_ATTR_INT, 2, 3},  {ORT_ATTR_INTS, 7, 8},   {ORT_ATTR_FLOAT, 1, 2},    {ORT_ATTR_FLOATS, 6, 7},
+    {ORT_ATTR_INT, 2, 3},    {ORT_ATTR_INTS, 7, 8},    {ORT_ATTR_FLOAT, 1, 2},  {ORT_ATTR_FLOATS, 6, 7},
     {ORT_ATTR_STRING, 3, 4}, {ORT_ATTR_STRINGS, 8, 9}, {ORT_ATTR_TENSOR, 4, 5},
 };
 

@@ -22,10 +22,13 @@ const char *ort_calls_find(const ort_api_base *base, ort_calls *out, uint32_t *o
   while (!api && version > ORT_VERSION_OLDEST) api = base->GetApi(--version);
   if (!api) return "this ONNX Runtime is too old for hone's provider: version 1.23 or later is needed";
 #define ORT_CALL(slot, result, name, parameters) there &= take(api, slot, &out->name);
+#define ORT_LATER_CALL(since, slot, result, name, parameters)                                                          \
+  if (version >= since) there &= take(api, slot, &out->name);
 #define ORT_EP_CALL(slot, result, name, parameters)
 #define ORT_EDITOR_CALL(slot, result, name, parameters)
 #include "ort_calls.inc"
 #undef ORT_CALL
+#undef ORT_LATER_CALL
 #undef ORT_EP_CALL
 #undef ORT_EDITOR_CALL
   if (!there) return "ONNX Runtime's table of functions has holes";
@@ -33,11 +36,13 @@ const char *ort_calls_find(const ort_api_base *base, ort_calls *out, uint32_t *o
   const void *editor = out->GetModelEditorApi(); /* NULL in builds without it: no compiled models are written then */
   if (!ep) return "this build of ONNX Runtime has no interface for providers";
 #define ORT_CALL(slot, result, name, parameters)
+#define ORT_LATER_CALL(since, slot, result, name, parameters)
 #define ORT_EP_CALL(slot, result, name, parameters) there &= take(ep, slot, &out->name);
 #define ORT_EDITOR_CALL(slot, result, name, parameters)                                                                \
   if (editor) there &= take(editor, slot, &out->name);
 #include "ort_calls.inc"
 #undef ORT_CALL
+#undef ORT_LATER_CALL
 #undef ORT_EP_CALL
 #undef ORT_EDITOR_CALL
   if (!there) return "ONNX Runtime's table of functions for providers has holes";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ort_api.h - what the provider knows of ONNX Runtime's C API, declared here, since the wheels bring no headers: opaque
- * types, the tables that a provider fills, and the functions that it calls (ort_calls.inc), found by their places. Tables
- * begin with the version that both sides speak and grow at their end only.
- * Source: the C API of ONNX Runtime 1.23 and later (onnxruntime_c_api.h, onnxruntime_ep_c_api.h). */
+ * types, the tables that a provider fills, and the functions that it calls (ort_calls.inc), found by their places.
+ * Tables begin with the version that both sides speak and grow at their end only. Source: the C API of ONNX
+ * Runtime 1.23 and later (onnxruntime_c_api.h, onnxruntime_ep_c_api.h). */
 #ifndef HONE_ORT_API_H
 #define HONE_ORT_API_H
 
@@ -49,22 +49,22 @@ enum {
   ORT_INVALID_GRAPH = 10
 };
 enum { ORT_LOG_VERBOSE = 0, ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2, ORT_LOG_ERROR = 3 };
-enum { ORT_TYPE_TENSOR = 1 };         /* ONNXType */
-enum { ORT_HARDWARE_CPU = 0 };        /* OrtHardwareDeviceType */
-enum {                                /* OrtOpAttrType */
-  ORT_ATTR_INT = 1,
-  ORT_ATTR_INTS = 2,
-  ORT_ATTR_FLOAT = 3,
-  ORT_ATTR_FLOATS = 4,
-  ORT_ATTR_STRING = 5,
-  ORT_ATTR_STRINGS = 6,
-  ORT_ATTR_GRAPH = 7,
-  ORT_ATTR_TENSOR = 8
+enum { ORT_TYPE_TENSOR = 1 };  /* ONNXType */
+enum { ORT_HARDWARE_CPU = 0 }; /* OrtHardwareDeviceType */
+enum {                         /* OrtOpAttrType */
+       ORT_ATTR_INT = 1,
+       ORT_ATTR_INTS = 2,
+       ORT_ATTR_FLOAT = 3,
+       ORT_ATTR_FLOATS = 4,
+       ORT_ATTR_STRING = 5,
+       ORT_ATTR_STRINGS = 6,
+       ORT_ATTR_GRAPH = 7,
+       ORT_ATTR_TENSOR = 8
 };
 enum { /* OrtCompiledModelCompatibility */
-  ORT_COMPILED_NOT_APPLICABLE = 0,
-  ORT_COMPILED_OPTIMAL = 1,
-  ORT_COMPILED_UNSUPPORTED = 3
+       ORT_COMPILED_NOT_APPLICABLE = 0,
+       ORT_COMPILED_OPTIMAL = 1,
+       ORT_COMPILED_UNSUPPORTED = 3
 };
 
 typedef struct ort_fusion_options {
@@ -115,9 +115,8 @@ struct ort_ep_factory {
   void (*ReleaseEp)(ort_ep_factory *factory, ort_ep *ep);
   uint32_t (*GetVendorId)(const ort_ep_factory *factory);
   const char *(*GetVersion)(const ort_ep_factory *factory);
-  OrtStatus *(*ValidateCompiledModelCompatibilityInfo)(ort_ep_factory *factory,
-                                                       const OrtHardwareDevice *const *devices, size_t count,
-                                                       const char *info, int *out);
+  OrtStatus *(*ValidateCompiledModelCompatibilityInfo)(ort_ep_factory *factory, const OrtHardwareDevice *const *devices,
+                                                       size_t count, const char *info, int *out);
   OrtStatus *(*CreateAllocator)(ort_ep_factory *factory, const void *memory_info, const OrtKeyValuePairs *options,
                                 void **out);
   void (*ReleaseAllocator)(ort_ep_factory *factory, void *allocator);
@@ -130,16 +129,19 @@ struct ort_ep_factory {
 
 /* The functions that are called, by the names they have there. */
 #define ORT_CALL(slot, result, name, parameters) result(*name) parameters;
+#define ORT_LATER_CALL(version, slot, result, name, parameters) result(*name) parameters;
 #define ORT_EP_CALL(slot, result, name, parameters) result(*name) parameters;
 #define ORT_EDITOR_CALL(slot, result, name, parameters) result(*name) parameters;
 typedef struct ort_calls {
 #include "ort_calls.inc"
 } ort_calls;
 #undef ORT_CALL
+#undef ORT_LATER_CALL
 #undef ORT_EP_CALL
 #undef ORT_EDITOR_CALL
 
-/* Negotiates the newest version that both sides know, and fills the calls. NULL: all is there; else why not, in words. */
+/* Negotiates the newest version that both sides know, and fills the calls. NULL: all is there; else why not, in words.
+ */
 const char *ort_calls_find(const ort_api_base *base, ort_calls *out, uint32_t *out_version);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition.c - supported nodes to convex sets. First each node gets a stage: the most changes from unsupported to
- * supported on any path that ends in it. Along a path stages never fall, and rise behind an unsupported node, so supported
- * neighbours of one stage make sets that no path leaves and enters again. That may part what need not be parted: sets
- * with an edge between them are joined where no path runs from one to the other through something else. */
+ * supported on any path that ends in it. Along a path stages never fall, and rise behind an unsupported node, so
+ * supported neighbours of one stage make sets that no path leaves and enters again. That may part what need not be
+ * parted: sets with an edge between them are joined where no path runs from one to the other through something else. */
 #include "ep.h"
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,8 @@ static int visit(nodes *n, int v, int count) {
   return count;
 }
 
-/* Does a path lead from set a to set b through something else? Sets are whole then: who enters one leaves it anywhere. */
+/* Does a path lead from set a to set b through something else? Sets are whole then: who enters one leaves it anywhere.
+ */
 static bool leads_around(nodes *n, int a, int b) {
   int count = 0;
   memset(n->seen, 0, (size_t)n->count * sizeof *n->seen);

@@ -94,10 +94,11 @@ static OrtStatus *check(const ort_calls *ort, const ep_options *o, const int *co
     for (int d = 0; right && d < p->opt.rank; ++d)
       right = p->min.dim[d] <= p->opt.dim[d] && p->opt.dim[d] <= p->max.dim[d];
     if (!right)
-      return ep_fail(ort, ORT_INVALID_ARGUMENT,
-                     "hone: input \"%s\", profile %d: profile_min_shapes, profile_opt_shapes and profile_max_shapes must "
-                     "each have it, with the same rank and min <= opt <= max",
-                     p->input, p->profile);
+      return ep_fail(
+          ort, ORT_INVALID_ARGUMENT,
+          "hone: input \"%s\", profile %d: profile_min_shapes, profile_opt_shapes and profile_max_shapes must "
+          "each have it, with the same rank and min <= opt <= max",
+          p->input, p->profile);
   }
   return NULL;
 }

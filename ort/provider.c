@@ -12,7 +12,9 @@ static const char *get_name(const ort_ep *ep) {
 
 static void on_log(void *user, hone_log_level level, const char *line) {
   const ep_provider *provider = user;
-  const int severity = level == HONE_LOG_WARN ? ORT_LOG_WARNING : level == HONE_LOG_INFO ? ORT_LOG_INFO : ORT_LOG_VERBOSE;
+  const int severity = level == HONE_LOG_WARN   ? ORT_LOG_WARNING
+                       : level == HONE_LOG_INFO ? ORT_LOG_INFO
+                                                : ORT_LOG_VERBOSE;
   ep_log(provider->ort, provider->logger, severity, "hone: %s", line);
 }
 
@@ -37,9 +39,10 @@ static OrtStatus *open_device(ep_provider *p) {
   const hone_context_options context_options = {.struct_size = sizeof context_options,
                                                 .log = on_log,
                                                 .log_user = p,
-                                                .log_level = ep_logs(p->ort, p->logger, ORT_LOG_VERBOSE) ? HONE_LOG_VERBOSE
-                                                             : ep_logs(p->ort, p->logger, ORT_LOG_INFO)  ? HONE_LOG_INFO
-                                                                                                         : HONE_LOG_WARN};
+                                                .log_level =
+                                                    ep_logs(p->ort, p->logger, ORT_LOG_VERBOSE) ? HONE_LOG_VERBOSE
+                                                    : ep_logs(p->ort, p->logger, ORT_LOG_INFO)  ? HONE_LOG_INFO
+                                                                                                : HONE_LOG_WARN};
   hone_status status = hone_context_create(&context_options, &p->context);
   if (status != HONE_OK) return ep_fail_memory(p->ort);
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = p->options.threads};
