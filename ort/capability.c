@@ -17,6 +17,8 @@ typedef struct claim {
   int *nodes, *inputs, *outputs; /* of the question */
   ep_cut cut;
   int refused; /* in the present round */
+  char hash[33];
+  bool from_cache;
 } claim;
 
 static void leave(claim *c, int node, const char *reason) {
@@ -120,33 +122,57 @@ static int guess_shapes(const claim *c, int64_t size, hone_profile_shape *out) {
   return count;
 }
 
-/* One question. What hone refuses is left; OK with c->refused = 0: the rest runs. */
-static OrtStatus *ask(claim *c, hone_profile_shape *shapes) {
+/* Larger constants count by their types alone: what runs does not hang on their values. */
+static void hash_question(claim *c, const ep_model *model) {
+  const ep_provider *p = c->provider;
+  ep_bytes salt = {0};
+  ep_bytes_printf(&salt, "%s; %s; ", p->compatibility, p->options.device);
+  ep_bytes_add(&salt, p->options.profile_opt, strlen(p->options.profile_opt) + 1);
+  ep_model_hash(model, false, salt.failed ? "" : (const char *)salt.data, c->hash);
+  free(salt.data);
+}
+
+/* What hone says of the model: in c->reasons. */
+static hone_status ask_hone(claim *c, const ep_model *model, hone_profile_shape *shapes) {
   static const int64_t sizes[] = {64, 320, 1};
-  ep_provider *p = c->provider;
-  ep_model model;
+  hone_context *context = c->provider->context;
   hone_status status = HONE_INVALID;
-  EP_TRY(ep_model_write(c->ort, &c->graph, &c->cut, &model));
   const hone_onnx_source source = {.struct_size = sizeof source,
-                                   .bytes = model.bytes.data,
-                                   .count = model.bytes.count,
-                                   .tensors = model.tensors,
-                                   .tensor_count = model.tensor_count};
-  c->refused = 0;
+                                   .bytes = model->bytes.data,
+                                   .count = model->bytes.count,
+                                   .tensors = model->tensors,
+                                   .tensor_count = model->tensor_count};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == HONE_INVALID && c->refused == 0; ++i) {
-    hone_context_clear_messages(p->context);
+    hone_context_clear_messages(context);
     const int count = guess_shapes(c, sizes[i], shapes);
-    status = hone_onnx_support(p->context, &source, shapes, count, on_support, c);
+    status = hone_onnx_support(context, &source, shapes, count, on_support, c);
     if (count == 0) break;
   }
+  return status;
+}
+
+/* One question. What hone refuses is left; c->refused = 0: the rest runs. The first one's answer may be in the cache,
+ * with all that followed. */
+static OrtStatus *ask(claim *c, hone_profile_shape *shapes, bool is_first) {
+  ep_provider *p = c->provider;
+  ep_model model;
   OrtStatus *out = NULL;
-  if (c->refused == 0 && (status == HONE_UNSUPPORTED || status == HONE_MALFORMED))
-    out = ep_fail_context(p, status, "the graph cannot be read");
-  else if (status == HONE_NO_MEMORY)
-    out = ep_fail_memory(c->ort);
-  else if (status == HONE_INVALID)
-    ep_log(c->ort, p->logger, ORT_LOG_INFO, "hone: which layers have kernels is not known before shapes are: %s",
-           hone_context_message(p->context, 0, NULL));
+  EP_TRY(ep_model_write(c->ort, &c->graph, &c->cut, &model));
+  c->refused = 0;
+  if (is_first) {
+    hash_question(c, &model);
+    c->from_cache = ep_claims_load(p, c->hash, &c->graph.arena, c->graph.node_count, c->reasons);
+  }
+  if (!c->from_cache) {
+    const hone_status status = ask_hone(c, &model, shapes);
+    if (c->refused == 0 && (status == HONE_UNSUPPORTED || status == HONE_MALFORMED))
+      out = ep_fail_context(p, status, "the graph cannot be read");
+    else if (status == HONE_NO_MEMORY)
+      out = ep_fail_memory(c->ort);
+    else if (status == HONE_INVALID)
+      ep_log(c->ort, p->logger, ORT_LOG_INFO, "hone: which layers have kernels is not known before shapes are: %s",
+             hone_context_message(p->context, 0, NULL));
+  }
   ep_model_free(&model);
   return out;
 }
@@ -160,10 +186,12 @@ static OrtStatus *ask_all(claim *c) {
     while (!find_inputs(c, seen)) {
     }
     find_outputs(c, seen);
-    if (c->cut.output_count == 0) break;
-    EP_TRY(ask(c, shapes));
-    if (c->refused == 0) return NULL;
+    if (c->cut.output_count == 0) return NULL;
+    EP_TRY(ask(c, shapes, round == 0));
     drop_refused(c);
+    if (c->refused > 0) continue;
+    if (!c->from_cache) ep_claims_save(c->provider, c->hash, g->node_count, c->reasons);
+    return NULL;
   }
   for (int n = 0; n < g->node_count; ++n) leave(c, n, "it is not known whether it runs");
   return NULL;

@@ -177,6 +177,11 @@ OrtStatus *ep_model_own(const ort_calls *ort, ep_model *model);
 void ep_model_hash(const ep_model *model, bool with_tensors, const char *salt, char out[33]);
 void ep_model_free(ep_model *model);
 
+/* ---- what was asked before (claims.c). reasons[node]: why it is left; NULL: it is not ---- */
+bool ep_claims_load(const ep_provider *provider, const char *hash, ep_arena *arena, int node_count,
+                    const char **reasons); /* false: not there; reasons are as they were */
+void ep_claims_save(const ep_provider *provider, const char *hash, int node_count, const char *const *reasons);
+
 /* ---- convex sets (partition.c) ---- */
 /* group[v] of each supported node v; -1 of others. from[]/to[]: edges between nodes. Sets are convex: no path leaves
  * one and comes back; and none can be joined with a neighbour. Returns how many; -1: out of memory. */
