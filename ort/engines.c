@@ -44,6 +44,10 @@ static OrtStatus *cache_path(const ep_partition_state *part, const hone_profile_
   return NULL;
 }
 
+static void say_damaged(const ep_provider *p, const char *path, const char *why) {
+  ep_log(p->ort, p->logger, ORT_LOG_WARNING, "hone: %s is built again, since its file is of no use: %s", path, why);
+}
+
 /* A file that is not there, damaged, or of another machine is no reason to fail. */
 static hone_engine *load_cached(ep_provider *p, const char *path) {
   hone_engine *engine = NULL;
@@ -54,9 +58,7 @@ static hone_engine *load_cached(ep_provider *p, const char *path) {
     ep_log(p->ort, p->logger, ORT_LOG_INFO, "hone: engine from the cache: %s", path);
     return engine;
   }
-  if (status != HONE_IO)
-    ep_log(p->ort, p->logger, ORT_LOG_WARNING, "hone: %s is built again, since its file is not as it was: %s", path,
-           hone_context_message(p->context, 0, NULL));
+  if (status != HONE_IO) say_damaged(p, path, hone_context_message(p->context, 0, NULL));
   return NULL;
 }
 
@@ -103,20 +105,6 @@ static hone_status build(ep_partition_state *part, const hone_profile_shape *sha
   return status;
 }
 
-/* From the cache, or built and put there. */
-static OrtStatus *make(ep_partition_state *part, const hone_profile_shape *shapes, int count, hone_engine **out,
-                       hone_status *out_status) {
-  char path[4096];
-  *out = NULL;
-  *out_status = HONE_OK;
-  EP_TRY(cache_path(part, shapes, count, path, sizeof path));
-  *out = load_cached(part->provider, path);
-  if (*out) return NULL;
-  *out_status = build(part, shapes, count, out);
-  if (*out_status == HONE_OK) save_cached(part->provider, *out, path);
-  return NULL;
-}
-
 /* ---- an engine's ports ---- */
 
 static OrtStatus *match_port(const ep_partition_state *part, const hone_port_info *info, const ep_port *port) {
@@ -156,6 +144,31 @@ static OrtStatus *read_ports(ep_partition_state *part, ep_engine *e) {
   return NULL;
 }
 
+/* ---- a session ---- */
+
+static OrtStatus *create_slot(ep_partition_state *part, ep_engine *e, ep_slot **out) {
+  const ort_calls *ort = part->provider->ort;
+  ep_slot *slot = calloc(1, sizeof *slot + (size_t)part->in_count * sizeof(hone_shape));
+  if (!slot) return ep_fail_memory(ort);
+  slot->shapes = (hone_shape *)(slot + 1);
+  for (int i = 0; i < part->in_count; ++i) slot->shapes[i].rank = -1;
+  hone_context *context = NULL; /* for its messages: the provider's may be in use */
+  hone_status status = hone_context_create(NULL, &context);
+  const hone_session_options options = {.struct_size = sizeof options, .instance_cache = PREPARED_SHAPES};
+  if (status == HONE_OK)
+    status = hone_session_create(e->engine, &options, &slot->session, hone_context_diagnostics(context));
+  OrtStatus *failure = NULL;
+  if (status != HONE_OK) {
+    const char *text = context ? hone_context_message(context, 0, NULL) : NULL;
+    failure = ep_fail(ort, ORT_FAIL, "hone: %s: %s: %s", part->name, hone_status_name(status), text ? text : "");
+    free(slot);
+    slot = NULL;
+  }
+  hone_context_destroy(context);
+  *out = slot;
+  return failure;
+}
+
 OrtStatus *ep_engine_adopt(ep_partition_state *part, hone_engine *engine, ep_engine **out) {
   *out = NULL;
   pthread_mutex_lock(&part->lock);
@@ -163,6 +176,7 @@ OrtStatus *ep_engine_adopt(ep_partition_state *part, hone_engine *engine, ep_eng
   OrtStatus *status = e ? NULL : ep_fail_memory(part->provider->ort);
   if (e) e->engine = engine;
   if (!status) status = read_ports(part, e);
+  if (!status) status = create_slot(part, e, &e->free_slots);
   if (!status) {
     e->next = part->engines;
     part->engines = *out = e;
@@ -170,6 +184,27 @@ OrtStatus *ep_engine_adopt(ep_partition_state *part, hone_engine *engine, ep_eng
   pthread_mutex_unlock(&part->lock);
   if (status) hone_engine_release(engine);
   return status;
+}
+
+/* From the cache, or built and put there; with p->building held. *out_failure: why hone could not build it. */
+static OrtStatus *make(ep_partition_state *part, const hone_profile_shape *shapes, int count, ep_engine **out,
+                       hone_status *out_failure) {
+  ep_provider *p = part->provider;
+  char path[4096];
+  *out = NULL;
+  *out_failure = HONE_OK;
+  EP_TRY(cache_path(part, shapes, count, path, sizeof path));
+  hone_engine *engine = load_cached(p, path);
+  if (engine) {
+    OrtStatus *status = ep_engine_adopt(part, engine, out);
+    if (!status) return NULL;
+    say_damaged(p, path, p->ort->GetErrorMessage(status));
+    p->ort->ReleaseStatus(status);
+  }
+  *out_failure = build(part, shapes, count, &engine);
+  if (*out_failure != HONE_OK) return NULL;
+  save_cached(p, engine, path);
+  return ep_engine_adopt(part, engine, out);
 }
 
 /* ---- the session's engine ---- */
@@ -198,16 +233,15 @@ static int list_profiles(const ep_partition_state *part, hone_profile_shape *out
 
 OrtStatus *ep_engine_prepare(ep_partition_state *part, ep_engine **out) {
   ep_provider *p = part->provider;
-  hone_engine *engine = NULL;
   hone_status failure = HONE_OK;
   hone_profile_shape *shapes = EP_NEW(&part->arena, hone_profile_shape, part->in_count * HONE_MAX_SCHEDULES);
   *out = NULL;
   if (!shapes) return ep_fail_memory(p->ort);
   pthread_mutex_lock(&p->building);
-  OrtStatus *status = make(part, shapes, list_profiles(part, shapes), &engine, &failure);
+  OrtStatus *status = make(part, shapes, list_profiles(part, shapes), out, &failure);
   if (!status && failure != HONE_OK) status = ep_fail_context(p, failure, part->name);
   pthread_mutex_unlock(&p->building);
-  return status ? status : ep_engine_adopt(part, engine, out);
+  return status;
 }
 
 /* ---- engines for shapes that come ---- */
@@ -301,7 +335,7 @@ static OrtStatus *check_shapes(const ep_partition_state *part, const hone_shape 
 }
 
 /* With p->building held. */
-static OrtStatus *build_for(ep_partition_state *part, const hone_shape *shapes, hone_engine **out) {
+static OrtStatus *build_for(ep_partition_state *part, const hone_shape *shapes, ep_engine **out) {
   ep_provider *p = part->provider;
   hone_status failure = HONE_OK;
   hone_profile_shape *range = calloc((size_t)part->in_count + 1, sizeof *range);
@@ -318,44 +352,19 @@ static OrtStatus *build_for(ep_partition_state *part, const hone_shape *shapes, 
 
 OrtStatus *ep_engine_find(ep_partition_state *part, const hone_shape *shapes, ep_engine **out) {
   ep_provider *p = part->provider;
-  hone_engine *engine = NULL;
+  OrtStatus *status = NULL;
   *out = find(part, shapes);
   if (*out) return NULL;
   if (!part->model.bytes.data) return refuse(part, shapes);
   EP_TRY(check_shapes(part, shapes));
   pthread_mutex_lock(&p->building);
-  OrtStatus *status = NULL;
   *out = find(part, shapes); /* another thread may have built it meanwhile */
-  if (!*out) status = build_for(part, shapes, &engine);
-  if (engine) status = ep_engine_adopt(part, engine, out);
+  if (!*out) status = build_for(part, shapes, out);
   pthread_mutex_unlock(&p->building);
   return status;
 }
 
-/* ---- sessions ---- */
-
-static OrtStatus *create_slot(ep_partition_state *part, ep_engine *e, ep_slot **out) {
-  const ort_calls *ort = part->provider->ort;
-  ep_slot *slot = calloc(1, sizeof *slot + (size_t)part->in_count * sizeof(hone_shape));
-  if (!slot) return ep_fail_memory(ort);
-  slot->shapes = (hone_shape *)(slot + 1);
-  for (int i = 0; i < part->in_count; ++i) slot->shapes[i].rank = -1;
-  hone_context *context = NULL; /* for its messages: the provider's may be in use */
-  hone_status status = hone_context_create(NULL, &context);
-  const hone_session_options options = {.struct_size = sizeof options, .instance_cache = PREPARED_SHAPES};
-  if (status == HONE_OK)
-    status = hone_session_create(e->engine, &options, &slot->session, hone_context_diagnostics(context));
-  OrtStatus *failure = NULL;
-  if (status != HONE_OK) {
-    const char *text = context ? hone_context_message(context, 0, NULL) : NULL;
-    failure = ep_fail(ort, ORT_FAIL, "hone: %s: %s: %s", part->name, hone_status_name(status), text ? text : "");
-    free(slot);
-    slot = NULL;
-  }
-  hone_context_destroy(context);
-  *out = slot;
-  return failure;
-}
+/* ---- taking and giving back ---- */
 
 OrtStatus *ep_slot_take(ep_partition_state *part, ep_engine *engine, ep_slot **out) {
   pthread_mutex_lock(&part->lock);

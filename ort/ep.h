@@ -234,7 +234,8 @@ typedef struct ep_partition_state {
 
 /* Builds, or takes from the cache, one engine as the ports say; by the profile options where dims are free. */
 OrtStatus *ep_engine_prepare(ep_partition_state *partition, ep_engine **out);
-/* Takes an engine that was loaded or built into the partition, which releases it; here, too, when that fails. */
+/* Takes an engine that was loaded or built into the partition, which releases it; here, too, when that fails. It gets
+ * its first session, so that damaged weights are told now. */
 OrtStatus *ep_engine_adopt(ep_partition_state *partition, hone_engine *engine, ep_engine **out);
 /* One that takes the shapes, built when there is none. */
 OrtStatus *ep_engine_find(ep_partition_state *partition, const hone_shape *shapes, ep_engine **out);

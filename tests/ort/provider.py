@@ -57,7 +57,7 @@ class Session:
     def __init__(self, model, entries=None, **hone):
         text = {key: str(value) for key, value in hone.items()}
         with log() as self.lines:
-            self.session = onnxruntime.InferenceSession(model, options(entries, 1, text))
+            self.session = onnxruntime.InferenceSession(model, options(entries, 1, text), enable_fallback=0)
         self.session.disable_fallback()
         found = [re.search(r"hone: (\d+) of (\d+) nodes run on", line) for line in self.lines]
         counts = [match for match in found if match]
