@@ -76,10 +76,18 @@ def cpu(model, threads=0):
     return onnxruntime.InferenceSession(model, made, providers=["CPUExecutionProvider"])
 
 
-def recorded(folder):
-    """Inputs that a model of the test data comes with."""
+def read_tensor(path):
     import onnx
     from onnx import numpy_helper
+
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(path.read_bytes())
+    return numpy_helper.to_array(tensor)
+
+
+def recorded(folder):
+    """Inputs that a model of the test data comes with, and its outputs."""
+    import onnx
 
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     initial = {tensor.name for tensor in model.graph.initializer}
@@ -87,12 +95,8 @@ def recorded(folder):
     sets = folder / "test_data_set_0"
     if not sets.exists():
         sets = folder.parent / folder.name.rsplit("_", 1)[0] / "test_data_set_0"
-    feeds = {}
-    for i, name in enumerate(names):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((sets / f"input_{i}.pb").read_bytes())
-        feeds[name] = numpy_helper.to_array(tensor)
-    return feeds
+    feeds = {name: read_tensor(sets / f"input_{i}.pb") for i, name in enumerate(names)}
+    return feeds, [read_tensor(sets / f"output_{j}.pb") for j in range(len(model.graph.output))]
 
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32,
