@@ -60,7 +60,7 @@ static OrtStatus *read_ports(ep_partition_state *part, const ep_graph *graph, in
     const ep_value *value = values[i] >= 0 ? &graph->values[values[i]] : NULL;
     ep_port *port = &(*out)[i];
     if (!value || ep_dtype_of(value->onnx_type) == HONE_NONE)
-      return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: port %d has no type that is known here", part->name, i);
+      return ep_fail(ort, ORT_ERROR_INVALID_GRAPH, "hone: %s: port %d has no type that is known here", part->name, i);
     *port = (ep_port){.name = ep_copy_text(&part->arena, value->name),
                       .onnx_type = value->onnx_type,
                       .dtype = ep_dtype_of(value->onnx_type),
@@ -102,7 +102,7 @@ static OrtStatus *make_engine(ep_partition_state *part, const OrtNode *fused, Or
   if (part->has_free_dims && !ep_profiles_cover(part)) {
     if (o->context_enable)
       return ep_fail(
-          part->provider->ort, ORT_INVALID_ARGUMENT,
+          part->provider->ort, ORT_ERROR_INVALID_ARGUMENT,
           "hone: %s: a compiled model needs profile_min_shapes, profile_opt_shapes and profile_max_shapes for "
           "its inputs with free dims",
           part->name);
@@ -149,7 +149,7 @@ OrtStatus *ep_compile(ort_ep *ep, const OrtGraph **graphs, const OrtNode **fused
   ep_provider *provider = (ep_provider *)ep;
   for (size_t i = 0; i < count; ++i) out_infos[i] = NULL;
   if (provider->options.context_enable && !out_context_nodes)
-    return ep_fail(provider->ort, ORT_INVALID_ARGUMENT, "hone: there is no room for the compiled model's nodes");
+    return ep_fail(provider->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: there is no room for the compiled model's nodes");
   for (size_t i = 0; i < count; ++i) {
     OrtNode **context_node = provider->options.context_enable ? &out_context_nodes[i] : NULL;
     OrtStatus *status = compile(provider, graphs[i], fused_nodes[i], &out_infos[i], context_node);

@@ -31,7 +31,7 @@ static OrtStatus *read_tensor_shape(const call *c, const ep_port *port, const Or
   OrtStatus *status = c->ort->GetTensorElementType(info, &onnx_type);
   if (!status) status = c->ort->GetDimensionsCount(info, &rank);
   if (!status && (onnx_type != port->onnx_type || rank > HONE_MAX_RANK))
-    status = ep_fail(c->ort, ORT_INVALID_ARGUMENT, "hone: input \"%s\" has rank %zu and element type %d, not %d",
+    status = ep_fail(c->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: input \"%s\" has rank %zu and element type %d, not %d",
                      port->name, rank, onnx_type, port->onnx_type);
   if (!status) status = c->ort->GetDimensions(info, out->dim, rank);
   out->rank = (int32_t)rank;
@@ -44,7 +44,8 @@ static OrtStatus *read_inputs(call *c) {
     const OrtValue *value = NULL;
     const void *data = NULL;
     EP_TRY(c->ort->KernelContext_GetInput(c->context, (size_t)i, &value));
-    if (!value) return ep_fail(c->ort, ORT_INVALID_ARGUMENT, "hone: input \"%s\" was not given", c->part->in[i].name);
+    if (!value)
+      return ep_fail(c->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: input \"%s\" was not given", c->part->in[i].name);
     EP_TRY(read_tensor_shape(c, &c->part->in[i], value, &c->shapes[i]));
     EP_TRY(c->ort->GetTensorData(value, &data));
     memcpy(&c->in[i].data, &data, sizeof data); /* inputs are only read */

@@ -55,20 +55,20 @@ static OrtStatus *path_beside(const ep_partition_state *part, const ep_graph *gr
   const ort_calls *ort = part->provider->ort;
   const char *model = NULL;
   if (!*name || *name == '/' || strstr(name, ".."))
-    return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the engine's file \"%s\" is not beside the model", part->name,
-                   name);
+    return ep_fail(ort, ORT_ERROR_INVALID_GRAPH, "hone: %s: the engine's file \"%s\" is not beside the model",
+                   part->name, name);
   EP_TRY(ort->Graph_GetModelPath(graph->graph, &model));
   if (!model || !*model) model = part->provider->options.context_path;
   if (!model || !*model)
     return ep_fail(
-        ort, ORT_INVALID_GRAPH,
+        ort, ORT_ERROR_INVALID_GRAPH,
         "hone: %s: the engine is in the file \"%s\", but the model was given without a path; ep.context_file_path "
         "can say where it is",
         part->name, name);
   const char *last = strrchr(model, '/');
   const int folder = last ? (int)(last - model) + 1 : 0;
   if (snprintf(out, room, "%.*s%s", folder, model, name) >= (int)room)
-    return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the path of the engine's file is too long", part->name);
+    return ep_fail(ort, ORT_ERROR_INVALID_GRAPH, "hone: %s: the path of the engine's file is too long", part->name);
   return NULL;
 }
 
@@ -100,7 +100,7 @@ OrtStatus *ep_context_load(ep_partition_state *part, const ep_graph *graph) {
   if (!status) status = read_attribute(ort, node, "embed_mode", ORT_ATTR_INT, &arena, &mode, &mode_bytes);
   if (!status && mode_bytes == sizeof embedded) memcpy(&embedded, mode, sizeof embedded);
   if (!status && (!content || content_bytes < 1))
-    status = ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the node has no ep_cache_context", part->name);
+    status = ep_fail(ort, ORT_ERROR_INVALID_GRAPH, "hone: %s: the node has no ep_cache_context", part->name);
   if (!status) status = load(part, graph, content, content_bytes, embedded != 0, &engine);
   ep_arena_free(&arena);
   return status ? status : ep_engine_adopt(part, engine, &adopted);
@@ -120,7 +120,7 @@ static OrtStatus *save_beside(ep_partition_state *part, const hone_engine *engin
   const char *model = p->options.context_path;
   char path[4096];
   if (!*model)
-    return ep_fail(p->ort, ORT_INVALID_ARGUMENT,
+    return ep_fail(p->ort, ORT_ERROR_INVALID_ARGUMENT,
                    "hone: ep.context_embed_mode 0 needs ep.context_file_path, to know where engines go");
   const char *last = strrchr(model, '/');
   const int folder = last ? (int)(last - model) + 1 : 0;
@@ -130,7 +130,7 @@ static OrtStatus *save_beside(ep_partition_state *part, const hone_engine *engin
   for (char *at = (char *)out_name->data; *at; ++at)
     if (*at == '/') *at = '_';
   if (snprintf(path, sizeof path, "%.*s%s", folder, model, (const char *)out_name->data) >= (int)sizeof path)
-    return ep_fail(p->ort, ORT_INVALID_ARGUMENT, "hone: the path of the engine's file is too long");
+    return ep_fail(p->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: the path of the engine's file is too long");
   pthread_mutex_lock(&p->building);
   hone_context_clear_messages(p->context);
   const hone_status status = hone_engine_save(engine, path, hone_context_diagnostics(p->context));
@@ -148,7 +148,7 @@ static OrtStatus *embed(ep_partition_state *part, const hone_engine *engine, ep_
   OrtStatus *failure = status == HONE_OK ? NULL : ep_fail_context(p, status, part->name);
   pthread_mutex_unlock(&p->building);
   if (!failure && out->count > INT32_MAX)
-    failure = ep_fail(p->ort, ORT_INVALID_ARGUMENT,
+    failure = ep_fail(p->ort, ORT_ERROR_INVALID_ARGUMENT,
                       "hone: %s: an engine of %zu bytes cannot be embedded; use ep.context_embed_mode 0", part->name,
                       out->count);
   return failure;
@@ -193,7 +193,7 @@ OrtStatus *ep_context_write(ep_partition_state *part, const ep_engine *engine, c
   (void)fused;
   *out = NULL;
   if (!p->ort->CreateNode)
-    return ep_fail(p->ort, ORT_NOT_IMPLEMENTED, "hone: this build of ONNX Runtime cannot write compiled models");
+    return ep_fail(p->ort, ORT_ERROR_NOT_IMPLEMENTED, "hone: this build of ONNX Runtime cannot write compiled models");
   OrtStatus *status = embedded ? embed(part, engine->engine, &content) : save_beside(part, engine->engine, &content);
   const new_attribute attributes[] = {
       {"main_context", ORT_ATTR_INT, &main_context, 1},

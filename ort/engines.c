@@ -40,7 +40,7 @@ static OrtStatus *cache_path(const ep_partition_state *part, const hone_profile_
   ep_model_hash(&part->model, true, (const char *)salt.data, hash);
   free(salt.data);
   if (snprintf(out, room, "%s/%s.hone", p->options.cache_dir, hash) >= (int)room)
-    return ep_fail(p->ort, ORT_INVALID_ARGUMENT, "hone: the path of cache_dir is too long");
+    return ep_fail(p->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: the path of cache_dir is too long");
   return NULL;
 }
 
@@ -109,8 +109,9 @@ static hone_status build(ep_partition_state *part, const hone_profile_shape *sha
 
 static OrtStatus *match_port(const ep_partition_state *part, const hone_port_info *info, const ep_port *port) {
   if (info->type.dtype == port->dtype) return NULL;
-  return ep_fail(part->provider->ort, ORT_INVALID_GRAPH, "hone: %s: the engine's \"%s\" is %s, where \"%s\" is %s",
-                 part->name, info->name, hone_dtype_name(info->type.dtype), port->name, hone_dtype_name(port->dtype));
+  return ep_fail(part->provider->ort, ORT_ERROR_INVALID_GRAPH,
+                 "hone: %s: the engine's \"%s\" is %s, where \"%s\" is %s", part->name, info->name,
+                 hone_dtype_name(info->type.dtype), port->name, hone_dtype_name(port->dtype));
 }
 
 static bool is_known(const hone_shape *shape) {
@@ -124,20 +125,21 @@ static OrtStatus *read_ports(ep_partition_state *part, ep_engine *e) {
   const ort_calls *ort = part->provider->ort;
   const int in = hone_engine_input_count(e->engine), out = hone_engine_output_count(e->engine);
   if (in != part->in_count || out != part->out_count)
-    return ep_fail(ort, ORT_INVALID_GRAPH, "hone: %s: the engine has %d inputs and %d outputs, the node %d and %d",
-                   part->name, in, out, part->in_count, part->out_count);
+    return ep_fail(ort, ORT_ERROR_INVALID_GRAPH,
+                   "hone: %s: the engine has %d inputs and %d outputs, the node %d and %d", part->name, in, out,
+                   part->in_count, part->out_count);
   e->schedule_count = hone_engine_schedule_count(e->engine);
   e->in = EP_NEW(&part->arena, hone_port_info, e->schedule_count * in);
   e->out = EP_NEW(&part->arena, hone_port_info, out);
   if (!e->in || !e->out) return ep_fail_memory(ort);
   for (int i = 0; i < e->schedule_count * in; ++i) {
     if (hone_engine_schedule_input(e->engine, i / in, i % in, &e->in[i]) != HONE_OK)
-      return ep_fail(ort, ORT_FAIL, "hone: %s: the engine does not tell of input %d", part->name, i % in);
+      return ep_fail(ort, ORT_ERROR_FAIL, "hone: %s: the engine does not tell of input %d", part->name, i % in);
     EP_TRY(match_port(part, &e->in[i], &part->in[i % in]));
   }
   for (int i = 0; i < out; ++i) {
     if (hone_engine_output(e->engine, i, &e->out[i]) != HONE_OK)
-      return ep_fail(ort, ORT_FAIL, "hone: %s: the engine does not tell of output %d", part->name, i);
+      return ep_fail(ort, ORT_ERROR_FAIL, "hone: %s: the engine does not tell of output %d", part->name, i);
     EP_TRY(match_port(part, &e->out[i], &part->out[i]));
     if (!is_known(&e->out[i].type.shape)) e->out[i].type.shape.rank = -1;
   }
@@ -160,7 +162,7 @@ static OrtStatus *create_slot(ep_partition_state *part, ep_engine *e, ep_slot **
   OrtStatus *failure = NULL;
   if (status != HONE_OK) {
     const char *text = context ? hone_context_message(context, 0, NULL) : NULL;
-    failure = ep_fail(ort, ORT_FAIL, "hone: %s: %s: %s", part->name, hone_status_name(status), text ? text : "");
+    failure = ep_fail(ort, ORT_ERROR_FAIL, "hone: %s: %s: %s", part->name, hone_status_name(status), text ? text : "");
     free(slot);
     slot = NULL;
   }
@@ -289,7 +291,7 @@ static OrtStatus *refuse(const ep_partition_state *part, const hone_shape *shape
     add_dims(&text, &part->in[i].shape);
   }
   ep_bytes_add(&text, "", 1);
-  OrtStatus *status = ep_fail(part->provider->ort, ORT_INVALID_ARGUMENT,
+  OrtStatus *status = ep_fail(part->provider->ort, ORT_ERROR_INVALID_ARGUMENT,
                               "hone: %s: no engine takes these shapes, and none can be built for them: %s", part->name,
                               text.failed ? "out of memory" : (const char *)text.data);
   free(text.data);

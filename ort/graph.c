@@ -75,7 +75,8 @@ static OrtStatus *read_value(reader *r, const OrtValueInfo *info, int *out) {
   if (!name || !*name) return NULL;
   *out = ep_names_get(&g->names, name);
   if (*out >= 0) return NULL;
-  if (g->value_count >= r->most_values) return ep_fail(r->ort, ORT_FAIL, "hone: the graph changed while it was read");
+  if (g->value_count >= r->most_values)
+    return ep_fail(r->ort, ORT_ERROR_FAIL, "hone: the graph changed while it was read");
   ep_value *value = &g->values[g->value_count];
   *value = (ep_value){.name = name, .info = info, .rank = -1, .producer = -1};
   bool outer = false;
@@ -117,7 +118,7 @@ static OrtStatus *read_node(reader *r, const OrtNode *from, int number) {
   EP_TRY(ort->Node_GetDomain(from, &node->domain));
   if (!node->name) node->name = "";
   if (!node->domain || strcmp(node->domain, "ai.onnx") == 0) node->domain = "";
-  if (!node->op) return ep_fail(ort, ORT_FAIL, "hone: node \"%s\" has no operator", node->name);
+  if (!node->op) return ep_fail(ort, ORT_ERROR_FAIL, "hone: node \"%s\" has no operator", node->name);
   EP_TRY(ort->Node_GetNumSubgraphs(from, &node->body_count));
   EP_TRY(count_node(ort, from, &in, &implicit, &out));
   node->in_count = (int)in;
@@ -130,7 +131,7 @@ static OrtStatus *read_node(reader *r, const OrtNode *from, int number) {
   EP_TRY(read_values(r, from, ort->Node_GetImplicitInputs, implicit, node->in + in));
   for (size_t i = 0; i < in + implicit; ++i) /* before its outputs: none may be its own */
     if (node->in[i] >= 0 && g->values[node->in[i]].producer >= number)
-      return ep_fail(ort, ORT_FAIL, "hone: nodes are not in topological order");
+      return ep_fail(ort, ORT_ERROR_FAIL, "hone: nodes are not in topological order");
   EP_TRY(read_values(r, from, ort->Node_GetOutputs, out, node->out));
   for (size_t i = 0; i < out; ++i)
     if (node->out[i] >= 0) g->values[node->out[i]].producer = number;
@@ -178,7 +179,7 @@ static OrtStatus *read_nodes(reader *r) {
     EP_TRY(count_node(ort, nodes[i], &in, &implicit, &out));
     most += in + implicit + out;
   }
-  if (most > INT32_MAX / 4) return ep_fail(ort, ORT_FAIL, "hone: the graph has %zu values, too many", most);
+  if (most > INT32_MAX / 4) return ep_fail(ort, ORT_ERROR_FAIL, "hone: the graph has %zu values, too many", most);
   r->most_values = (int)most;
   g->values = EP_NEW(&g->arena, ep_value, most);
   if (!g->values || !ep_names_init(&g->names, &g->arena, (int)most)) return ep_fail_memory(ort);

@@ -157,11 +157,11 @@ static OrtStatus *put_tensor_of(writer *w, int field, const OrtValue *value) {
   OrtStatus *status = w->ort->GetTensorElementType(info, &onnx_type);
   if (!status) status = w->ort->GetDimensionsCount(info, &rank);
   if (!status && rank > HONE_MAX_RANK)
-    status = ep_fail(w->ort, ORT_NOT_IMPLEMENTED, "hone: a tensor of rank %zu", rank);
+    status = ep_fail(w->ort, ORT_ERROR_NOT_IMPLEMENTED, "hone: a tensor of rank %zu", rank);
   if (!status) status = w->ort->GetDimensions(info, dims, rank);
   w->ort->ReleaseTensorTypeAndShapeInfo(info);
   if (!status && ep_dtype_of(onnx_type) == HONE_NONE)
-    status = ep_fail(w->ort, ORT_NOT_IMPLEMENTED, "hone: a tensor of element type %d", onnx_type);
+    status = ep_fail(w->ort, ORT_ERROR_NOT_IMPLEMENTED, "hone: a tensor of element type %d", onnx_type);
   if (!status) status = w->ort->GetTensorSizeInBytes(value, &bytes);
   if (!status && bytes > 0) status = w->ort->GetTensorData(value, &data);
   if (status) return status;
@@ -228,7 +228,7 @@ static OrtStatus *put_attribute(writer *w, const OrtOpAttr *attribute) {
   EP_TRY(w->ort->OpAttr_GetType(attribute, &type));
   for (size_t i = 0; i < sizeof attribute_rows / sizeof attribute_rows[0]; ++i)
     if (attribute_rows[i].runtime == type) row = &attribute_rows[i];
-  if (!row || !name) return ep_fail(w->ort, ORT_NOT_IMPLEMENTED, "hone: attribute %s has type %d", name, type);
+  if (!row || !name) return ep_fail(w->ort, ORT_ERROR_NOT_IMPLEMENTED, "hone: attribute %s has type %d", name, type);
   if (type != ORT_ATTR_TENSOR) EP_TRY(read_attribute(w, attribute, type, &bytes));
   const size_t message = open_message(w->out, 5);
   put_text(w->out, 1, name);

@@ -46,11 +46,13 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 static OrtStatus *fail_value(const ort_calls *ort, const option_row *row, const char *key, const char *value) {
   if (row->kind == OPTION_BOOL)
-    return ep_fail(ort, ORT_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: 0, 1, true, false", key, value);
+    return ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: 0, 1, true, false", key,
+                   value);
   if (row->kind == OPTION_REAL)
-    return ep_fail(ort, ORT_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: a number from 0 on", key, value);
-  return ep_fail(ort, ORT_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: %" PRId64 " to %" PRId64, key, value,
-                 row->least, row->most);
+    return ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: a number from 0 on", key,
+                   value);
+  return ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT, "hone: option %s is \"%s\"; allowed: %" PRId64 " to %" PRId64, key,
+                 value, row->least, row->most);
 }
 
 static bool read_bool(const char *value, bool *out) {
@@ -121,7 +123,7 @@ static OrtStatus *read_entry(const ort_calls *ort, const char *key, const char *
     if (!row->runtime_key) nearest = hone_nearest_name(name, nearest, row->name);
   }
   if (!ours) return NULL;
-  return ep_fail(ort, ORT_INVALID_ARGUMENT, "hone: no option is called \"%s\"%s%s%s", name,
+  return ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT, "hone: no option is called \"%s\"%s%s%s", name,
                  nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
@@ -138,7 +140,7 @@ OrtStatus *ep_options_read(const ep_factory *factory, const OrtSessionOptions *g
   ort->ReleaseKeyValuePairs(pairs);
   if (!status && (*out->profile_min || *out->profile_opt || *out->profile_max) &&
       (!*out->profile_min || !*out->profile_opt || !*out->profile_max))
-    status = ep_fail(ort, ORT_INVALID_ARGUMENT,
+    status = ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT,
                      "hone: profile_min_shapes, profile_opt_shapes and profile_max_shapes go together: give all three");
   if (!status) status = ep_profiles_read(ort, out);
   if (status) ep_options_free(out);

@@ -41,12 +41,11 @@ typedef struct ort_api_base {
 /* OrtErrorCode. Python's InferenceSession answers EP_FAIL by running on the CPU provider without a word, so it is not
  * used here. */
 enum {
-  ORT_FAIL = 1,
-  ORT_INVALID_ARGUMENT = 2,
-  ORT_NO_SUCHFILE = 3,
-  ORT_RUNTIME_EXCEPTION = 6,
-  ORT_NOT_IMPLEMENTED = 9,
-  ORT_INVALID_GRAPH = 10
+  ORT_ERROR_FAIL = 1,
+  ORT_ERROR_INVALID_ARGUMENT = 2,
+  ORT_ERROR_NO_SUCHFILE = 3,
+  ORT_ERROR_NOT_IMPLEMENTED = 9,
+  ORT_ERROR_INVALID_GRAPH = 10
 };
 enum { ORT_LOG_VERBOSE = 0, ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2, ORT_LOG_ERROR = 3 };
 enum { ORT_TYPE_TENSOR = 1 };  /* ONNXType */

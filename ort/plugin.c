@@ -48,7 +48,7 @@ static OrtStatus *create_ep(ort_ep_factory *table, const OrtHardwareDevice *cons
   (void)devices;
   (void)metadata;
   *out = NULL;
-  if (count == 0) return ep_fail(&factory->ort, ORT_INVALID_ARGUMENT, "hone: no device was chosen");
+  if (count == 0) return ep_fail(&factory->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: no device was chosen");
   EP_TRY(ep_provider_create(factory, options, logger, &provider));
   *out = &provider->table;
   return NULL;
@@ -123,7 +123,7 @@ static OrtStatus *refuse(const ort_api_base *base, const char *reason) {
   memcpy(&create, oldest, sizeof create);
   (void)snprintf(text, sizeof text, "hone: %s; this is %s", reason,
                  base->GetVersionString ? base->GetVersionString() : "unknown");
-  return create(ORT_NOT_IMPLEMENTED, text);
+  return create(ORT_ERROR_NOT_IMPLEMENTED, text);
 }
 
 EP_EXPORT OrtStatus *CreateEpFactories(const char *registered_name, const ort_api_base *base, const OrtLogger *logger,

@@ -13,7 +13,7 @@ typedef struct text_part {
 } text_part;
 
 static OrtStatus *fail_shape(const ort_calls *ort, const char *option, text_part part) {
-  return ep_fail(ort, ORT_INVALID_ARGUMENT,
+  return ep_fail(ort, ORT_ERROR_INVALID_ARGUMENT,
                  "hone: option %s has \"%.*s\"; wanted is NAME:1x3x224x224, up to %d dims, separated by commas", option,
                  (int)(part.length < 200 ? part.length : 200), part.begin, HONE_MAX_RANK);
 }
@@ -95,7 +95,7 @@ static OrtStatus *check(const ort_calls *ort, const ep_options *o, const int *co
       right = p->min.dim[d] <= p->opt.dim[d] && p->opt.dim[d] <= p->max.dim[d];
     if (!right)
       return ep_fail(
-          ort, ORT_INVALID_ARGUMENT,
+          ort, ORT_ERROR_INVALID_ARGUMENT,
           "hone: input \"%s\", profile %d: profile_min_shapes, profile_opt_shapes and profile_max_shapes must "
           "each have it, with the same rank and min <= opt <= max",
           p->input, p->profile);

@@ -62,7 +62,7 @@ OrtStatus *ep_validate_compatibility(ort_ep_factory *table, const OrtHardwareDev
   (void)devices;
   (void)count;
   *out = ORT_COMPILED_NOT_APPLICABLE;
-  if (!info) return ep_fail(&factory->ort, ORT_INVALID_ARGUMENT, "hone: there is no compatibility information");
+  if (!info) return ep_fail(&factory->ort, ORT_ERROR_INVALID_ARGUMENT, "hone: there is no compatibility information");
   if (strncmp(info, "hone ", 5) != 0) return NULL; /* another provider's */
   const hone_device_options options = {.struct_size = sizeof options, .threads = 1};
   hone_status status = hone_context_create(NULL, &context);
@@ -70,7 +70,7 @@ OrtStatus *ep_validate_compatibility(ort_ep_factory *table, const OrtHardwareDev
   if (status == HONE_OK) status = device_isa(device, isa, sizeof isa);
   hone_device_close(device);
   hone_context_destroy(context);
-  if (status != HONE_OK) return ep_fail(&factory->ort, ORT_FAIL, "hone: the CPU cannot be opened");
+  if (status != HONE_OK) return ep_fail(&factory->ort, ORT_ERROR_FAIL, "hone: the CPU cannot be opened");
   describe(isa, here, sizeof here);
   *out = strcmp(info, here) == 0 ? ORT_COMPILED_OPTIMAL : ORT_COMPILED_UNSUPPORTED;
   return NULL;

@@ -16,16 +16,16 @@ OrtStatus *ep_fail(const ort_calls *ort, int code, const char *format, ...) {
   return ort->CreateStatus(code, length < 0 ? "hone: the message could not be written" : text);
 }
 
-OrtStatus *ep_fail_memory(const ort_calls *ort) { return ort->CreateStatus(ORT_FAIL, "hone: out of memory"); }
+OrtStatus *ep_fail_memory(const ort_calls *ort) { return ort->CreateStatus(ORT_ERROR_FAIL, "hone: out of memory"); }
 
 static int code_of(hone_status status) {
   switch (status) {
-  case HONE_INVALID: return ORT_INVALID_ARGUMENT;
+  case HONE_INVALID: return ORT_ERROR_INVALID_ARGUMENT;
   case HONE_MALFORMED:
-  case HONE_INCOMPATIBLE: return ORT_INVALID_GRAPH;
-  case HONE_UNSUPPORTED: return ORT_NOT_IMPLEMENTED;
-  case HONE_IO: return ORT_NO_SUCHFILE;
-  default: return ORT_FAIL;
+  case HONE_INCOMPATIBLE: return ORT_ERROR_INVALID_GRAPH;
+  case HONE_UNSUPPORTED: return ORT_ERROR_NOT_IMPLEMENTED;
+  case HONE_IO: return ORT_ERROR_NO_SUCHFILE;
+  default: return ORT_ERROR_FAIL;
   }
 }
 

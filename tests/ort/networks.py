@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """networks.py - trained models of the test data and networks of the zoo through the ONNX Runtime provider: their outputs
 against the runtime's own CPU provider, and how many nodes were claimed. With --time both run in turns.
-usage: tests/ort/networks.py [--level N] [--time ROUNDS] [--threads N] [--timing-cache FILE] [--json FILE] [NAME ...]"""
+usage: tests/ort/networks.py [--level N] [--time ROUNDS] [--threads N] [--timing-cache FILE]
+       [--cache FOLDER] [--json FILE] [--quick] [NAME ...]"""
 import argparse
 import json
 import os
@@ -60,8 +61,9 @@ def try_one(name, path, make, options):
     hone = {"level": options.level}
     if options.threads:
         hone["threads"] = options.threads
-    if options.timing_cache:
-        hone["timing_cache"] = options.timing_cache
+    for name_of, value in (("timing_cache", options.timing_cache), ("cache_dir", options.cache)):
+        if value:
+            hone[name_of] = value
     begin = time.perf_counter()
     session = Session(str(path), **hone)
     feeds, want = make(session.session)
@@ -90,7 +92,8 @@ def main():
     parser.add_argument("--level", type=int, default=0)
     parser.add_argument("--time", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--timing-cache")
+    parser.add_argument("--timing-cache", help="a file of hone's, shared by all builds")
+    parser.add_argument("--cache", help="folder of engines, to build first and time later")
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("names", nargs="*")
