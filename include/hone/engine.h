@@ -36,12 +36,6 @@ typedef struct hone_layer_type {
   bool preferred;     /* where no tactic does so, a warning says so and any other runs; else the build fails */
 } hone_layer_type;
 
-/* Numbers for an input, by its name. */
-typedef struct hone_named_tensor {
-  const char *name;
-  hone_tensor tensor; /* plain, in the host's memory */
-} hone_named_tensor;
-
 /* Where and how an input or output of the engine lies for the caller: as hone_session_bind takes it and
  * hone_session_device_tensor gives it. */
 typedef struct hone_port_format {
@@ -119,6 +113,11 @@ HONE_API HONE_CHECKED hone_status hone_timing_cache_merge(hone_context *context,
                                                           const char *out_path);
 /* Writes the engine (format in docs/ENGINE.md), and beside it PATH.ledger when the engine was built in this process. */
 HONE_API HONE_CHECKED hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag);
+/* The same bytes without a ledger, in pieces and in their order, the weights in one: hone_engine_load_memory() takes
+ * them. Any thread may call it. Errors: UNSUPPORTED (a described machine's engine), IO (write returned false),
+ * NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_engine_write(const hone_engine *engine, hone_write_fn write, void *user,
+                                                    hone_diagnostics *diag);
 /* The file is mapped and must not change underneath. Errors: IO, MALFORMED (damaged; nothing of it was executed),
  * INCOMPATIBLE (made for another CPU feature set, format or tactic version; the message says which), DEVICE (it runs on
  * a kind of device that was not given). Without devices (device_count 0) the engine is opened to look at: tactics of
@@ -145,6 +144,7 @@ typedef struct hone_port_info {
   bool on_device;           /* it lies in a device's memory (hone_port_format), */
   hone_dtype held;          /* so: in this type */
   hone_format format;       /* and format */
+  bool data_dependent;      /* an output whose shape a run alone tells: it cannot be bound */
 } hone_port_info;
 /* Inputs and outputs of the engine: free dims are those that vary within a schedule or between schedules; min and max
  * span all schedules, though shapes between two of them may belong to none; opt is the first schedule's. */

@@ -21,6 +21,21 @@ HONE_API HONE_CHECKED hone_status hone_graph_load_onnx(hone_context *context, co
 /* The same from memory, which must outlive the graph. External data is looked for beside `path` when it is given. */
 HONE_API HONE_CHECKED hone_status hone_graph_load_onnx_memory(hone_context *context, const void *bytes, size_t count,
                                                               const char *path, hone_graph **out_graph);
+/* A model in memory, whose initializers may lie elsewhere in memory. All is borrowed. */
+typedef struct hone_onnx_source {
+  uint32_t struct_size;
+  const void *bytes; /* of a ModelProto */
+  size_t count;
+  const char *path; /* beside which external data is looked for; NULL: there is none */
+  /* Initializers of the main graph that take their elements from here: what the model's own tensor holds of data is not
+   * looked at, its type must be the same. Not strings. */
+  const hone_named_tensor *tensors;
+  int tensor_count;
+} hone_onnx_source;
+/* Reads a model whose bytes and tensors outlive the graph and the builds of its engines. Errors: as above, and INVALID
+ * (a tensor that is no initializer of the model, or of another type). */
+HONE_API HONE_CHECKED hone_status hone_graph_load_onnx_source(hone_context *context, const hone_onnx_source *source,
+                                                              hone_graph **out_graph);
 /* Writes the graph as an ONNX model (opset 21). Written to a temporary name, then renamed. */
 HONE_API HONE_CHECKED hone_status hone_graph_save_onnx(const hone_graph *graph, const char *path);
 /* Reads the text that hone_graph_print writes with all constants in full. */

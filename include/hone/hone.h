@@ -13,5 +13,6 @@
 #include <hone/report.h>
 #include <hone/session.h>
 #include <hone/span.h>
+#include <hone/support.h>
 #include <hone/tensor_io.h>
 #endif

@@ -121,6 +121,12 @@ typedef struct hone_string {
   size_t length;
 } hone_string;
 
+/* Numbers for an input or an initializer, by its name. */
+typedef struct hone_named_tensor {
+  const char *name;
+  hone_tensor tensor; /* plain, in the host's memory */
+} hone_named_tensor;
+
 typedef enum hone_attr_kind {
   HONE_ATTR_NONE = 0,
   HONE_ATTR_INT = 1,

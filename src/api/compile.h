@@ -30,6 +30,11 @@ hone_status hn_profiles_suggest(hone_context *context, const hone_graph *graph, 
                                 int profile, const hn_ranges *ranges, hone_status status, hn_works_fn *works,
                                 void *user);
 
+/* What a program gives as a model in memory, checked. */
+hone_status hn_onnx_source_take(hone_context *context, const hone_onnx_source *given, hone_onnx_source *out);
+/* A CPU on paper that has this one's instruction sets and threads: engines for it are chosen by estimates alone. */
+hone_status hn_open_paper(hone_context *context, hone_device **out);
+
 /* ---- what passes may ask devices (compile_target.c) ----
  * Which of them have a tactic, not the reference, for this op with these facts? Shapes may be symbolic; symbols are
  * taken as 64 then. */

@@ -2,6 +2,7 @@
 /* compile_check.c - a model's coverage before a build, as text or JSON: what is supported, and what share of the work
  * would have no kernel. The question is the build's own: the model is imported, and built on paper for a machine like
  * this one, where nothing is timed, run or written. */
+#include "api/compile.h"
 #include "api/engine.h"
 #include "base/arguments.h"
 #include "base/json.h"
@@ -25,7 +26,7 @@ typedef struct coverage {
 
 /* ---- the build on paper ---- */
 
-static hone_status open_paper(hone_context *context, hone_device **out) {
+hone_status hn_open_paper(hone_context *context, hone_device **out) {
   hone_device *here;
   HN_TRY(hone_device_open(context, "cpu", 0, NULL, &here));
   const hone_facts facts = here->facts;
@@ -81,7 +82,7 @@ static hone_status find_refused(coverage *c, const hn_block *block) {
 static hone_status build_on_paper(coverage *c) {
   hone_device *device;
   hone_engine *engine;
-  HN_TRY(open_paper(c->context, &device));
+  HN_TRY(hn_open_paper(c->context, &device));
   const hone_build_options options = {
       .struct_size = sizeof options, .level = -1, .shapes = c->options->shapes, .shape_count = c->options->shape_count};
   const int from = c->context->diag.count;

@@ -123,3 +123,10 @@ hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_d
   HN_TRY(hn_schedules_write(engine->schedules, path, &hash, diag));
   return engine->ledger ? save_ledger(engine->ledger, hash, ledger_path, diag) : HONE_OK;
 }
+
+hone_status hone_engine_write(const hone_engine *engine, hone_write_fn write, void *user, hone_diagnostics *diag) {
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, write);
+  HN_TRY(hn_engine_check_real(engine, "saved", diag));
+  return hn_schedules_put(engine->schedules, write, user, diag);
+}

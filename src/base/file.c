@@ -199,17 +199,6 @@ hone_status hn_file_write(hone_diagnostics *diag, hn_file_writer *writer, const 
   return HONE_OK;
 }
 
-hone_status hn_file_pad(hone_diagnostics *diag, hn_file_writer *writer, size_t alignment) {
-  static const char zeros[4096];
-  const size_t over = alignment > 0 ? (size_t)(writer->offset % alignment) : 0;
-  for (size_t left = over == 0 ? 0 : alignment - over; left > 0;) {
-    const size_t count = left < sizeof zeros ? left : sizeof zeros;
-    HN_TRY(hn_file_write(diag, writer, zeros, count));
-    left -= count;
-  }
-  return HONE_OK;
-}
-
 /* Makes the new name survive a power cut. The file is complete already, so a refusal (some file systems) is no error.
  */
 static void sync_folder(const char *path) {

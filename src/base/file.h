@@ -44,7 +44,6 @@ typedef struct hn_file_writer {
 } hn_file_writer;
 hone_status hn_file_begin(hone_diagnostics *diag, hn_file_writer *writer, const char *path);
 hone_status hn_file_write(hone_diagnostics *diag, hn_file_writer *writer, const void *bytes, size_t count);
-hone_status hn_file_pad(hone_diagnostics *diag, hn_file_writer *writer, size_t alignment); /* zeros up to a multiple */
 hone_status hn_file_commit(hone_diagnostics *diag, hn_file_writer *writer);
 void hn_file_abandon(hn_file_writer *writer); /* removes the temporary file; fine after commit */
 hone_status hn_file_replace(hone_diagnostics *diag, const char *path, const void *bytes, size_t count); /* all in one */

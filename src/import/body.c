@@ -9,7 +9,9 @@ hone_status hn_import_initializers(hn_importer *importer, hn_scope *scope, const
   for (int64_t i = 0; i < graph->initializers.count; ++i) {
     const int from = hn_import_mark(importer);
     hn_value *value;
-    const hone_status status = hn_import_constant(importer, tensors[i].name, &tensors[i], &value);
+    const hone_status status = scope->outer || scope->frame
+                                   ? hn_import_constant(importer, tensors[i].name, &tensors[i], &value)
+                                   : hn_import_initializer(importer, &tensors[i], &value);
     HN_TRY(hn_import_problem(importer, status, from, "initializer \"%s\": ", tensors[i].name));
     const int bound = hn_import_mark(importer);
     HN_TRY(

@@ -93,13 +93,22 @@ static hone_status check_nodes(checker *c, const hn_proto_list *nodes, const hn_
 
 /* ---- what importing and building say ---- */
 
-/* The row of a node that a message begins with: node "NAME" (..., node NAME (... */
-static hn_check_row *row_of_message(hn_check *check, const char *text) {
-  char name[HN_DIAG_TEXT_BYTES];
+/* node "NAME" (..., node NAME (... */
+const char *hn_check_node_of(const char *text, char *out, size_t room, int *out_length) {
   if (strncmp(text, "node ", 5) != 0) return NULL;
   const char *begin = text + 5 + (text[5] == '"'), *end = strstr(begin, text[5] == '"' ? "\" (" : " (");
   if (!end) return NULL;
-  (void)snprintf(name, sizeof name, "%.*s", (int)(end - begin), begin);
+  (void)snprintf(out, room, "%.*s", (int)(end - begin), begin);
+  const char *reason = strstr(text, "): ");
+  reason = reason ? reason + 3 : text;
+  *out_length = (int)strcspn(reason, "\n");
+  return reason;
+}
+
+static hn_check_row *row_of_message(hn_check *check, const char *text) {
+  char name[HN_DIAG_TEXT_BYTES];
+  int length;
+  if (!hn_check_node_of(text, name, sizeof name, &length)) return NULL;
   for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
     const int *index = hn_table_get(&check->places, part); /* a function's node has the call's name in front */
     if (index) return &check->rows[*index];
@@ -118,9 +127,10 @@ void hn_check_blame(hn_check *check, hone_context *context, int from) {
       continue;
     }
     if (!row->supported) continue; /* the first reason tells most */
-    const char *reason = strstr(entry->text, "): ");
-    row->reason = hn_arena_printf(&check->arena, "%.*s", (int)strcspn(reason ? reason + 3 : entry->text, "\n"),
-                                  reason ? reason + 3 : entry->text);
+    char name[HN_DIAG_TEXT_BYTES];
+    int length = 0;
+    const char *reason = hn_check_node_of(entry->text, name, sizeof name, &length);
+    row->reason = hn_arena_printf(&check->arena, "%.*s", length, reason);
     if (!row->reason) row->reason = "it cannot be built";
     row->supported = false;
     check->unsupported_nodes += row->count;

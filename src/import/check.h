@@ -38,6 +38,9 @@ typedef struct hn_check {
 hone_status hn_check_onnx(hone_context *context, const char *path, hn_check *out);
 /* Makes rows of the messages from number `from` on, which name nodes as the importer and the tuner do; what no row can
  * tell stays a message. */
+/* The node that a message of the importer or of a build begins with: its name, in out, and what is said of it after
+ * that, up to the first line's end (*out_length). NULL: it names none. */
+const char *hn_check_node_of(const char *text, char *out, size_t room, int *out_length);
 void hn_check_blame(hn_check *check, hone_context *context, int from);
 /* The rows in the order to be read, when all is known: then no more is asked of nodes' names. */
 void hn_check_sort(hn_check *check);

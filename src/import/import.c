@@ -74,7 +74,34 @@ static hone_status import_main(hn_importer *importer) {
   return importer->worst;
 }
 
-static hone_status import_bytes(hn_importer *importer, const void *bytes, size_t count, hone_graph **out) {
+static bool is_initializer(const hn_onnx_graph *graph, const char *name) {
+  const hn_onnx_tensor *tensors = graph->initializers.items;
+  for (int64_t i = 0; i < graph->initializers.count; ++i)
+    if (hn_name_equal(tensors[i].name, name)) return true;
+  return false;
+}
+
+/* The source's tensors by their names. A name that no initializer has is the caller's mistake. */
+static hone_status take_given(hn_importer *importer) {
+  const hone_onnx_source *source = importer->source;
+  int found = 0;
+  for (int i = 0; i < source->tensor_count; ++i)
+    if (!hn_table_put(&importer->given, source->tensors[i].name, (void *)&source->tensors[i]))
+      return HN_FAIL_MEMORY(importer->diag);
+  const hn_onnx_tensor *tensors = importer->model->graph->initializers.items;
+  for (int64_t i = 0; i < importer->model->graph->initializers.count; ++i)
+    found += hn_table_get(&importer->given, tensors[i].name) != NULL;
+  if (found >= source->tensor_count) return HONE_OK;
+  for (int i = 0; i < source->tensor_count; ++i)
+    if (!is_initializer(importer->model->graph, source->tensors[i].name))
+      return HN_FAIL(importer->diag, HONE_INVALID, "tensor \"%s\" was given, but no initializer has that name",
+                     source->tensors[i].name);
+  return HN_FAIL(importer->diag, HONE_INVALID, "a tensor was given twice");
+}
+
+static hone_status import_bytes(hn_importer *importer, hone_graph **out) {
+  const void *bytes = importer->source->bytes;
+  const size_t count = importer->source->count;
   hn_onnx_model *model;
   const int from = importer->diag->count;
   hone_status status = hn_onnx_decode(importer->context, &importer->arena, bytes, count, &model);
@@ -85,6 +112,7 @@ static hone_status import_bytes(hn_importer *importer, const void *bytes, size_t
   importer->foreign = status == HONE_MALFORMED &&
                       hn_say_looks(importer->diag, from, status, HN_WANTED_MODEL, importer->path, bytes, count);
   HN_TRY(status);
+  HN_TRY(take_given(importer));
   HN_TRY(hn_graph_create(importer->context, model->graph->name, &importer->graph));
   hone_graph *graph = importer->graph;
   graph->model_hash = hn_hash(bytes, count);
@@ -99,17 +127,23 @@ static hone_status import_bytes(hn_importer *importer, const void *bytes, size_t
   return HONE_OK;
 }
 
-hone_status hn_import_onnx_memory(hone_context *context, const void *bytes, size_t count, const char *path,
-                                  hone_graph **out) {
+hone_status hn_import_onnx_source(hone_context *context, const hone_onnx_source *source, hone_graph **out) {
+  const char *path = source->path;
   *out = NULL;
-  hn_importer importer = {.context = context, .diag = &context->diag, .path = path};
+  hn_importer importer = {.context = context, .diag = &context->diag, .path = path, .source = source};
   hn_arena_init(&importer.arena, context->allocator);
   hn_table_init(&importer.params, &importer.arena);
-  hone_status status = import_bytes(&importer, bytes, count, out);
+  hn_table_init(&importer.given, &importer.arena);
+  hone_status status = import_bytes(&importer, out);
   if (status != HONE_OK) hn_graph_destroy(importer.graph);
   if (status != HONE_OK && path && !importer.foreign) status = hone_note(&context->diag, status, "in %s", path);
   hn_arena_deinit(&importer.arena);
   return status;
+}
+
+hone_status hn_import_onnx_memory(hone_context *context, const void *bytes, size_t count, const char *path,
+                                  hone_graph **out) {
+  return hn_import_onnx_source(context, &(hone_onnx_source){.bytes = bytes, .count = count, .path = path}, out);
 }
 
 hone_status hn_import_onnx(hone_context *context, const char *path, hone_graph **out) {

@@ -12,5 +12,7 @@ hone_status hn_import_onnx(hone_context *context, const char *path, hone_graph *
 /* bytes must outlive the graph; path (NULL: none) is where external data is looked for. */
 hone_status hn_import_onnx_memory(hone_context *context, const void *bytes, size_t count, const char *path,
                                   hone_graph **out);
+/* The same, with the tensors that the source names. */
+hone_status hn_import_onnx_source(hone_context *context, const hone_onnx_source *source, hone_graph **out);
 
 #endif

@@ -22,6 +22,8 @@ typedef struct hn_importer {
   hn_arena arena; /* for the time of the import */
   const hn_onnx_model *model;
   const char *path; /* NULL: external data cannot be found */
+  const hone_onnx_source *source;
+  hn_table given; /* name -> hone_named_tensor of the source */
   hn_external *externals;
   int external_count, external_capacity;
   hn_table params;   /* dim_param -> int64_t, those that are not plain names */
@@ -102,6 +104,8 @@ hone_status hn_import_captures(hn_importer *importer, const hn_scope *scope, con
 /* An undeclared type gives dtype NONE and rank -1. Free dims are symbols: of a run's input, or after_run. */
 hone_status hn_import_type(hn_importer *importer, const hn_onnx_type *type, bool after_run, hone_type *out);
 hone_status hn_import_constant(hn_importer *importer, const char *name, const hn_onnx_tensor *tensor, hn_value **out);
+/* An initializer: from the source's tensors if it is among them, else as above. */
+hone_status hn_import_initializer(hn_importer *importer, const hn_onnx_tensor *tensor, hn_value **out);
 hone_status hn_import_sparse(hn_importer *importer, const char *name, const hn_onnx_sparse *sparse, hn_value **out);
 /* In the importer's arena or the file. */
 hone_status hn_import_tensor(hn_importer *importer, const hn_onnx_tensor *tensor, hone_tensor *out);

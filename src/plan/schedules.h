@@ -83,6 +83,8 @@ const char *hn_schedules_plugin(const hn_schedules *schedules, const char *row);
 /* *out_hash: the content_hash that readers of the file will find. */
 hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
                                hone_diagnostics *diag);
+/* The same bytes to a function. IO: it returned false. */
+hone_status hn_schedules_put(const hn_schedules *schedules, hone_write_fn write, void *user, hone_diagnostics *diag);
 /* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
 hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
                               int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,

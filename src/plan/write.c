@@ -295,19 +295,46 @@ static hone_status make_header(const hn_schedules *schedules, hn_text *header, h
   return HONE_OK;
 }
 
+/* The pieces of an engine, in the order of its bytes. false: write said so. */
+static bool put_pieces(const hn_schedules *schedules, const hn_text *header, const hn_engine_fixed *fixed,
+                       hone_write_fn write, void *user) {
+  static const char zeros[HN_ENGINE_ALIGNMENT];
+  const uint64_t gap = fixed->weights_offset - HN_ENGINE_FIXED_BYTES - fixed->header_bytes;
+  return write(user, (const char *)fixed, sizeof *fixed) && write(user, header->data, header->length) &&
+         (gap == 0 || write(user, zeros, (size_t)gap)) &&
+         (fixed->weights_bytes == 0 || write(user, (const char *)schedules->weights, (size_t)schedules->weights_bytes));
+}
+
+hone_status hn_schedules_put(const hn_schedules *schedules, hone_write_fn write, void *user, hone_diagnostics *diag) {
+  hn_text header;
+  hn_engine_fixed fixed;
+  hone_status status = make_header(schedules, &header, &fixed, diag);
+  if (status == HONE_OK && !put_pieces(schedules, &header, &fixed, write, user))
+    status = HN_FAIL(diag, HONE_IO, "the engine's bytes could not be written");
+  hn_text_deinit(&header);
+  return status;
+}
+
+typedef struct to_file {
+  hn_file_writer writer;
+  hone_diagnostics *diag;
+} to_file;
+
+static bool put_to_file(void *user, const char *bytes, size_t count) {
+  to_file *file = user;
+  return hn_file_write(file->diag, &file->writer, bytes, count) == HONE_OK;
+}
+
 hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
                                hone_diagnostics *diag) {
   hn_text header;
   hn_engine_fixed fixed;
-  hn_file_writer writer = {.fd = -1};
+  to_file file = {.writer.fd = -1, .diag = diag};
   hone_status status = make_header(schedules, &header, &fixed, diag);
-  if (status == HONE_OK) status = hn_file_begin(diag, &writer, path);
-  if (status == HONE_OK) status = hn_file_write(diag, &writer, &fixed, sizeof fixed);
-  if (status == HONE_OK) status = hn_file_write(diag, &writer, header.data, header.length);
-  if (status == HONE_OK) status = hn_file_pad(diag, &writer, HN_ENGINE_ALIGNMENT);
-  if (status == HONE_OK) status = hn_file_write(diag, &writer, schedules->weights, (size_t)schedules->weights_bytes);
-  if (status == HONE_OK) status = hn_file_commit(diag, &writer);
-  if (writer.fd >= 0 || status != HONE_OK) hn_file_abandon(&writer);
+  if (status == HONE_OK) status = hn_file_begin(diag, &file.writer, path);
+  if (status == HONE_OK && !put_pieces(schedules, &header, &fixed, put_to_file, &file)) status = HONE_IO;
+  if (status == HONE_OK) status = hn_file_commit(diag, &file.writer);
+  hn_file_abandon(&file.writer);
   *out_hash = status == HONE_OK ? fixed.header_hash : 0;
   hn_text_deinit(&header);
   return status;

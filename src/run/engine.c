@@ -154,7 +154,8 @@ static void describe(const hn_plan *plan, const hn_plan_port *port, hone_port_in
                           .max = port->max,
                           .on_device = tensor->device != plan->host,
                           .held = tensor->type.dtype,
-                          .format = tensor->type.format};
+                          .format = tensor->type.format,
+                          .data_dependent = tensor->place == HN_PLACE_HEAP};
   out->type.dtype = tensor->dtype;
   out->type.format = HONE_PLAIN;
   for (int i = 0; i < out->type.shape.rank; ++i)
@@ -189,6 +190,7 @@ static hone_status describe_all(const hone_engine *engine, int index, bool input
     hone_port_info more;
     describe(plans[k], port_of(plans[k], index, input), &more);
     join(&more, out);
+    out->data_dependent |= more.data_dependent;
   }
   return HONE_OK;
 }

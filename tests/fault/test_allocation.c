@@ -96,6 +96,13 @@ static hone_status build_cpu(attempt *a) { return build_with(a, false); }
 static hone_status save(attempt *a) {
   return hone_engine_save(a->engine, written_path, hone_context_diagnostics(a->context));
 }
+static bool drop(void *user, const char *bytes, size_t count) {
+  (void)user, (void)bytes, (void)count;
+  return true;
+}
+static hone_status write_bytes(attempt *a) {
+  return hone_engine_write(a->engine, drop, NULL, hone_context_diagnostics(a->context));
+}
 static hone_status load(attempt *a) { return hone_engine_load(a->context, engine_path, &a->device, 1, &a->engine); }
 static hone_status load_family(attempt *a) {
   return hone_engine_load(a->context, family_path, &a->device, 1, &a->engine);
@@ -212,6 +219,7 @@ static void test_build(void **state) {
 static void test_engine(void **state) {
   (void)state;
   SWEEP("save", save, create, open_device, import, build_cpu);
+  SWEEP("write", write_bytes, create, open_device, import, build_cpu);
   SWEEP("load", load, create, open_device);
   SWEEP("open a session", open_session, create, open_device, load);
   SWEEP("run", run_session, create, open_device, load, open_session);

@@ -114,6 +114,10 @@ static bool put(void *user, const char *text, size_t length) {
   return true;
 }
 static void do_nothing(void *user) { (void)user; }
+static void see_support(void *user, const char *node, hone_support support, const char *reason) {
+  (void)user, (void)node, (void)support, (void)reason;
+}
+static const hone_onnx_source no_source = {.struct_size = sizeof no_source, .bytes = "x", .count = 1};
 static void see_node(void *user, const char *name, const char *op) { (void)user, (void)name, (void)op; }
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
