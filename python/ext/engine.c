@@ -169,6 +169,12 @@ static PyObject *summary(py_engine *self, PyObject *none) {
                        s.max_error_rel_l2, "output_error", s.output_error_rel_l2);
 }
 
+/* That were asked for; 0: as many as the process may use. */
+static PyObject *threads(py_engine *self, PyObject *none) {
+  (void)none;
+  return PyLong_FromLong(self->threads);
+}
+
 /* ---- what needs messages: a context of its own for each call, so that any threads may call ---- */
 
 static PyObject *write_bytes(py_engine *self, PyObject *none) {
@@ -235,6 +241,7 @@ static PyMethodDef methods[] = {
     {"inputs", (PyCFunction)inputs, METH_NOARGS, "inputs() -> [(name, dtype, shape, dims, min, opt, max, ...)]"},
     {"outputs", (PyCFunction)outputs, METH_NOARGS, "outputs() -> [(name, dtype, shape, dims, min, opt, max, ...)]"},
     {"summary", (PyCFunction)summary, METH_NOARGS, "summary() -> dict"},
+    {"threads", (PyCFunction)threads, METH_NOARGS, "threads() -> int"},
     {"write", (PyCFunction)write_bytes, METH_NOARGS, "write() -> bytes"},
     {"save", (PyCFunction)save, METH_VARARGS, "save(path)"},
     {"report", PY_NAMED(report), METH_VARARGS | METH_KEYWORDS, "report(what, json, node, ledger, all, width) -> str"},
