@@ -47,22 +47,8 @@ static PyObject *output_array(const py_binding *self, PyObject *given, int i) {
   if (self->native->copied[i])
     return py_fail_text(session->state, HONE_INVALID, "%s cannot be bound: %s; call the session instead", port->what,
                         port->on_device ? "it lies on a device" : "its shape depends on data");
-  PyObject *array = NULL;
-  if (given && given != Py_None) {
-    if (PyDict_Check(given)) {
-      array = PyDict_GetItemString(given, port->name);
-      Py_XINCREF(array);
-    } else if (PyTuple_Check(given) || PyList_Check(given)) {
-      array = PySequence_GetItem(given, i);
-      if (!array) return NULL;
-    } else if (session->ports.out_count == 1)
-      array = Py_NewRef(given);
-    else {
-      PyErr_Format(PyExc_TypeError, "out: %d arrays are wanted, in a list or tuple, or a dict by name",
-                   session->ports.out_count);
-      return NULL;
-    }
-  }
+  PyObject *array;
+  if (!py_session_given(session, given, i, &array)) return NULL;
   return array ? array : py_array_new(session->state, port->what, &self->native->out[i]);
 }
 

@@ -210,6 +210,9 @@ extern PyType_Spec py_session_spec;
 PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs);
 py_native *py_session_take(py_session *session); /* NULL: an exception is set */
 void py_session_give(py_session *session, py_native *native, uint64_t process);
+/* Of `out=`: an array for the one output, of several a list or tuple, or a dict of some. *out: owned; NULL: not given.
+ */
+bool py_session_given(const py_session *session, PyObject *given, int index, PyObject **out);
 /* Arguments of a call as one object an input, borrowed. */
 bool py_session_feeds(const py_session *session, PyObject *args, PyObject *kwargs, PyObject **out);
 

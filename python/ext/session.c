@@ -102,12 +102,13 @@ static hone_status set_shapes(py_native *native, const py_ports *ports, const py
   return HONE_OK;
 }
 
+static bool same_shape(const hone_shape *a, const hone_shape *b) {
+  return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
 static bool same_shapes(const py_native *native, const py_ports *ports, const py_array *arrays) {
-  for (int i = 0; i < ports->in_count; ++i) {
-    const hone_shape *want = &native->in[i], *have = &arrays[i].tensor.type.shape;
-    if (want->rank != have->rank || memcmp(want->dim, have->dim, (size_t)have->rank * sizeof *have->dim) != 0)
-      return false;
-  }
+  for (int i = 0; i < ports->in_count; ++i)
+    if (!same_shape(&native->in[i], &arrays[i].tensor.type.shape)) return false;
   return true;
 }
 
@@ -127,7 +128,18 @@ bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *po
   return false;
 }
 
+static bool refuse_shape(const py_port *port, const hone_shape *want, const hone_shape *have) {
+  PyObject *shape = py_shape_tuple(want), *given = py_shape_tuple(have);
+  if (shape && given)
+    PyErr_Format(PyExc_ValueError, "%s: its shape is %R for these inputs, and out has %R", port->what, shape, given);
+  Py_XDECREF(shape);
+  Py_XDECREF(given);
+  return false;
+}
+
 bool py_native_set_output(py_state *state, py_native *native, const py_ports *ports, int index, const py_array *array) {
+  const hone_shape *want = &native->out[index].shape, *have = &array->tensor.type.shape;
+  if (!same_shape(want, have)) return refuse_shape(&ports->out[index], want, have);
   const hone_status status = hone_session_bind(native->session, ports->out[index].name, &array->tensor);
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
@@ -269,24 +281,28 @@ static void call_end(call *c) {
   if (c->in != c->few_arrays) free(c->in);
 }
 
-/* out=: an array for the one output; of several a sequence, or a dict of some. Those not given are made. */
-static bool take_given(const py_session *self, PyObject *given, call *c) {
+bool py_session_given(const py_session *self, PyObject *given, int index, PyObject **out) {
+  *out = NULL;
   if (!given || given == Py_None) return true;
-  for (int i = 0; i < c->out_count; ++i) {
-    PyObject *array = NULL;
-    if (PyDict_Check(given)) {
-      array = PyDict_GetItemString(given, self->ports.out[i].name);
-      Py_XINCREF(array);
-    } else if (PyTuple_Check(given) || PyList_Check(given)) {
-      if (PySequence_Size(given) == c->out_count) array = PySequence_GetItem(given, i);
-    } else if (c->out_count == 1)
-      array = Py_NewRef(given);
-    if (!array && !PyDict_Check(given)) {
-      PyErr_Format(PyExc_TypeError, "out: %d arrays are wanted, in a list or tuple, or a dict by name", c->out_count);
-      return false;
-    }
-    c->results[i] = array;
+  if (PyDict_Check(given)) {
+    *out = PyDict_GetItemString(given, self->ports.out[index].name);
+    Py_XINCREF(*out);
+    return true;
   }
+  const bool is_list = PyTuple_Check(given) || PyList_Check(given);
+  if (is_list && PySequence_Size(given) == self->ports.out_count)
+    *out = PySequence_GetItem(given, index);
+  else if (!is_list && self->ports.out_count == 1)
+    *out = Py_NewRef(given);
+  else
+    PyErr_Format(PyExc_TypeError, "out: %d arrays are wanted, in a list or tuple, or a dict by name",
+                 self->ports.out_count);
+  return *out != NULL;
+}
+
+static bool take_given(const py_session *self, PyObject *given, call *c) {
+  for (int i = 0; i < c->out_count; ++i)
+    if (!py_session_given(self, given, i, &c->results[i])) return false;
   return true;
 }
 
@@ -295,17 +311,8 @@ static bool place_output(const py_session *self, py_native *native, int i, call 
   const py_port *port = &self->ports.out[i];
   if (native->copied[i]) return true;
   if (!c->results[i]) c->results[i] = py_array_new(self->state, port->what, &native->out[i]);
-  if (!c->results[i] || !py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]))
-    return false;
-  const hone_shape *have = &c->out[i].tensor.type.shape, *want = &native->out[i].shape;
-  if (have->rank == want->rank && memcmp(have->dim, want->dim, (size_t)want->rank * sizeof *want->dim) == 0)
-    return py_native_set_output(self->state, native, &self->ports, i, &c->out[i]);
-  PyObject *shape = py_shape_tuple(want), *given = py_shape_tuple(have);
-  if (shape && given)
-    PyErr_Format(PyExc_ValueError, "%s: its shape is %R for these inputs, and out has %R", port->what, shape, given);
-  Py_XDECREF(shape);
-  Py_XDECREF(given);
-  return false;
+  return c->results[i] && py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]) &&
+         py_native_set_output(self->state, native, &self->ports, i, &c->out[i]);
 }
 
 /* Of an output that could not be bound: a copy of what the session has. */
@@ -322,15 +329,11 @@ static bool copy_output(const py_session *self, py_native *native, int i, call *
     (void)py_fail_text(self->state, HONE_UNSUPPORTED, "%s is a sequence or an optional, not an array", port->what);
     return false;
   }
-  const bool given = c->results[i] != NULL;
-  if (!given) c->results[i] = py_array_new(self->state, port->what, &tensor.type);
+  if (!c->results[i]) c->results[i] = py_array_new(self->state, port->what, &tensor.type);
   if (!c->results[i] || !py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]))
     return false;
-  if (c->out[i].tensor.bytes != tensor.bytes ||
-      (given && memcmp(&c->out[i].tensor.type.shape, &tensor.type.shape, sizeof tensor.type.shape) != 0)) {
-    PyErr_Format(PyExc_ValueError, "%s: out has another shape than the result", port->what);
-    return false;
-  }
+  if (!same_shape(&tensor.type.shape, &c->out[i].tensor.type.shape))
+    return refuse_shape(port, &tensor.type.shape, &c->out[i].tensor.type.shape);
   memcpy(c->out[i].tensor.data, tensor.data, tensor.bytes);
   return true;
 }
