@@ -64,15 +64,15 @@ static PyObject *build(py_graph *self, const request *r, const hone_build_option
   hone_device *device = NULL;
   hone_engine *engine = NULL;
   py_progress progress;
-  py_progress_begin(&progress, &self->context, r->progress ? r->progress : Py_None);
+  py_progress_begin(&progress, self->context, r->progress ? r->progress : Py_None);
   options.progress_user = &progress;
   options.stop_timing = &progress.stop_timing;
-  hone_status status = py_device_open(&self->context, r->kind, r->index, r->threads, &device);
-  if (status == HONE_OK) status = hone_engine_build(self->context.context, self->graph, &device, 1, &options, &engine);
+  hone_status status = py_device_open(self->context, r->kind, r->index, r->threads, &device);
+  if (status == HONE_OK) status = hone_engine_build(self->context->context, self->graph, &device, 1, &options, &engine);
   if (!py_progress_end(&progress) || status != HONE_OK) {
     hone_engine_release(engine);
     hone_device_close(device);
-    return py_fail(&self->context, status);
+    return py_fail(self->context, status);
   }
   PyObject *built = py_engine_new(self->state, engine, device, r->kind, r->index, r->threads);
   return built ? Py_BuildValue("(NO)", built, progress.interrupted ? Py_True : Py_False) : NULL;
@@ -86,9 +86,9 @@ PyObject *py_graph_build(py_graph *self, PyObject *args, PyObject *kwargs) {
   hone_build_options options;
   PyObject *built = NULL;
   if (!read_request(args, kwargs, &r) || !py_graph_enter(self)) return NULL;
-  self->busy = true;
+  self->context->busy = true;
   if (fill(self->state, &r, &pool, &passes, &inputs, &options)) built = build(self, &r, &options);
-  self->busy = false;
+  self->context->busy = false;
   py_named_drop(&inputs);
   py_pool_free(&pool);
   return built;

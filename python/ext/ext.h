@@ -30,6 +30,7 @@ typedef struct py_context { /* a context with what Python hangs on it */
   hone_context *context;
   py_state *state;
   atomic_bool cancel;
+  bool busy; /* a thread is in a long call with it */
 } py_context;
 typedef struct py_limits {
   const char *cache_dir;
@@ -124,13 +125,12 @@ bool py_progress_end(py_progress *progress);   /* takes the GIL; false: an excep
 typedef struct py_graph {
   PyObject ob_base;
   py_state *state;
-  py_context context;
+  py_context own_context, *context; /* context: own, or that of the graph that this one was made of */
   hone_graph *graph;
-  PyObject *bytes_of; /* the object that the model's bytes are read from */
-  Py_buffer bytes;
+  Py_buffer bytes;     /* that the model is read from; obj NULL: from a file, or it is built here */
+  PyObject *source;    /* the graph that this one was made of; NULL: none */
   hone_value **values; /* by number, as Python has them */
   int value_count, value_room;
-  bool busy; /* a thread is in a long call */
 } py_graph;
 extern PyType_Spec py_graph_spec;
 PyObject *py_graph_create(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -10,7 +10,8 @@ py_graph *py_graph_new(py_state *state, const py_limits *limits) {
   py_graph *self = (py_graph *)PyType_GenericAlloc(state->graph, 0);
   if (!self) return NULL;
   self->state = state;
-  if (py_context_open(state, limits, &self->context)) return self;
+  self->context = &self->own_context;
+  if (py_context_open(state, limits, self->context)) return self;
   Py_DECREF((PyObject *)self);
   return NULL;
 }
@@ -18,15 +19,16 @@ py_graph *py_graph_new(py_state *state, const py_limits *limits) {
 static void dealloc(py_graph *self) {
   PyTypeObject *type = Py_TYPE(&self->ob_base);
   hone_graph_destroy(self->graph);
-  py_context_close(&self->context);
+  py_context_close(&self->own_context);
   if (self->bytes.obj) PyBuffer_Release(&self->bytes);
+  Py_XDECREF(self->source);
   free(self->values);
   PyObject_Free(self);
   Py_DECREF((PyObject *)type);
 }
 
 bool py_graph_enter(py_graph *graph) {
-  if (!graph->busy) return true;
+  if (!graph->context->busy) return true;
   PyErr_SetString(PyExc_RuntimeError, "another thread works with this model now");
   return false;
 }
@@ -39,9 +41,9 @@ PyObject *py_graph_create(PyObject *module, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z", names, &name)) return NULL;
   py_graph *self = py_graph_new(py_state_of(module), NULL);
   if (!self) return NULL;
-  const hone_status status = hone_graph_create(self->context.context, name, &self->graph);
+  const hone_status status = hone_graph_create(self->context->context, name, &self->graph);
   if (status == HONE_OK) return (PyObject *)self;
-  (void)py_fail(&self->context, status);
+  (void)py_fail(self->context, status);
   Py_DECREF((PyObject *)self);
   return NULL;
 }
@@ -50,10 +52,10 @@ static hone_status load(py_graph *self, const char *path) {
   hone_status status;
   Py_BEGIN_ALLOW_THREADS;
   if (self->bytes.obj)
-    status = hone_graph_load_onnx_memory(self->context.context, self->bytes.buf, (size_t)self->bytes.len, path,
+    status = hone_graph_load_onnx_memory(self->context->context, self->bytes.buf, (size_t)self->bytes.len, path,
                                          &self->graph);
   else
-    status = hone_graph_load_onnx(self->context.context, path, &self->graph);
+    status = hone_graph_load_onnx(self->context->context, path, &self->graph);
   Py_END_ALLOW_THREADS;
   return status;
 }
@@ -81,7 +83,7 @@ PyObject *py_graph_load(PyObject *module, PyObject *args, PyObject *kwargs) {
   }
   const hone_status status = load(self, path);
   if (status == HONE_OK) return (PyObject *)self;
-  (void)py_fail(&self->context, status);
+  (void)py_fail(self->context, status);
   Py_DECREF((PyObject *)self);
   return NULL;
 }
@@ -105,10 +107,10 @@ PyObject *py_graph_zoo(PyObject *module, PyObject *args, PyObject *kwargs) {
   if (!self) return NULL;
   hone_status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = cli_zoo_build(self->context.context, row, &options, &self->graph);
+  status = cli_zoo_build(self->context->context, row, &options, &self->graph);
   Py_END_ALLOW_THREADS;
   if (status == HONE_OK) return (PyObject *)self;
-  (void)py_fail(&self->context, status);
+  (void)py_fail(self->context, status);
   Py_DECREF((PyObject *)self);
   return NULL;
 }
@@ -182,9 +184,9 @@ static PyObject *add_input(py_graph *self, PyObject *args) {
   const hone_dtype type = py_dtype_find(dtype);
   if (type == HONE_NONE)
     return py_fail_text(self->state, HONE_INVALID, "input %s: there is no element type %s", name, dtype);
-  hone_context_clear_messages(self->context.context);
+  hone_context_clear_messages(self->context->context);
   const hone_status status = hone_graph_add_input(self->graph, name, type, rank, dims, names, &value);
-  return status == HONE_OK ? number_of(self, value) : py_fail(&self->context, status);
+  return status == HONE_OK ? number_of(self, value) : py_fail(self->context, status);
 }
 
 static PyObject *add_constant(py_graph *self, PyObject *args) {
@@ -195,10 +197,10 @@ static PyObject *add_constant(py_graph *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "zO", &name, &object) || !py_graph_enter(self) ||
       !py_array_take(self->state, object, name ? name : "a constant", HONE_NONE, false, &array))
     return NULL;
-  hone_context_clear_messages(self->context.context);
+  hone_context_clear_messages(self->context->context);
   const hone_status status = hone_graph_add_constant(self->graph, name, &array.tensor, &value);
   py_array_drop(&array);
-  return status == HONE_OK ? number_of(self, value) : py_fail(&self->context, status);
+  return status == HONE_OK ? number_of(self, value) : py_fail(self->context, status);
 }
 
 static PyObject *add_node_with(py_graph *self, const char *op, const char *name, PyObject *inputs, PyObject *attributes,
@@ -211,10 +213,10 @@ static PyObject *add_node_with(py_graph *self, const char *op, const char *name,
   if (!out || !py_attrs_take(pool, attributes, &attrs, &attr_count)) return NULL;
   for (Py_ssize_t i = 0; i < in_count; ++i)
     if (!value_of(self, PyList_GetItem(inputs, i), &in[i])) return NULL;
-  hone_context_clear_messages(self->context.context);
+  hone_context_clear_messages(self->context->context);
   const hone_status status =
       hone_graph_add_node(self->graph, op, name, in, (int)in_count, attrs, attr_count, out, out_count);
-  if (status != HONE_OK) return py_fail(&self->context, status);
+  if (status != HONE_OK) return py_fail(self->context, status);
   PyObject *list = PyList_New(0);
   for (int i = 0; list && i < out_count; ++i) {
     PyObject *number = number_of(self, out[i]);
@@ -247,9 +249,9 @@ static PyObject *add_output(py_graph *self, PyObject *args) {
   hone_value *value;
   if (!PyArg_ParseTuple(args, "sO", &name, &number) || !py_graph_enter(self) || !value_of(self, number, &value))
     return NULL;
-  hone_context_clear_messages(self->context.context);
+  hone_context_clear_messages(self->context->context);
   const hone_status status = hone_graph_add_output(self->graph, name, value);
-  return status == HONE_OK ? Py_NewRef(Py_None) : py_fail(&self->context, status);
+  return status == HONE_OK ? Py_NewRef(Py_None) : py_fail(self->context, status);
 }
 
 /* (name, dtype, shape) */
@@ -300,13 +302,13 @@ static PyObject *save_onnx(py_graph *self, PyObject *args) {
   const char *path;
   hone_status status;
   if (!PyArg_ParseTuple(args, "s", &path) || !py_graph_enter(self)) return NULL;
-  self->busy = true;
-  hone_context_clear_messages(self->context.context);
+  self->context->busy = true;
+  hone_context_clear_messages(self->context->context);
   Py_BEGIN_ALLOW_THREADS;
   status = hone_graph_save_onnx(self->graph, path);
   Py_END_ALLOW_THREADS;
-  self->busy = false;
-  return status == HONE_OK ? Py_NewRef(Py_None) : py_fail(&self->context, status);
+  self->context->busy = false;
+  return status == HONE_OK ? Py_NewRef(Py_None) : py_fail(self->context, status);
 }
 
 static PyObject *text(py_graph *self, PyObject *none) {
@@ -314,11 +316,11 @@ static PyObject *text(py_graph *self, PyObject *none) {
   py_text to = {0};
   const hone_print_options options = {.struct_size = sizeof options, .with_types = true};
   if (!py_graph_enter(self)) return NULL;
-  hone_context_clear_messages(self->context.context);
+  hone_context_clear_messages(self->context->context);
   const hone_status status = hone_graph_print(self->graph, &options, py_text_write, &to);
   if (status == HONE_OK) return py_text_string(&to);
   py_text_free(&to);
-  return py_fail(&self->context, status);
+  return py_fail(self->context, status);
 }
 
 static PyMethodDef methods[] = {

@@ -30,9 +30,8 @@ static void keep_error(py_progress *progress) {
   atomic_store(&progress->context->cancel, true);
 }
 
-/* The first Ctrl-C ends the timing: what was measured so far is the plan. The second ends the call. */
-static void look_at_signals(py_progress *progress) {
-  if (PyErr_CheckSignals() == 0) return;
+/* What a callback or a signal raised. The first Ctrl-C ends the timing: what was measured so far is the plan. */
+static void judge_error(py_progress *progress) {
   if (!progress->interrupted && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     PyErr_Clear();
     progress->interrupted = true;
@@ -44,7 +43,7 @@ static void look_at_signals(py_progress *progress) {
 void py_progress_hold(py_progress *progress) { PyEval_RestoreThread(progress->thread); }
 
 void py_progress_go_on(py_progress *progress) {
-  if (PyErr_Occurred()) keep_error(progress);
+  if (PyErr_Occurred()) judge_error(progress);
   progress->thread = PyEval_SaveThread();
 }
 
@@ -54,7 +53,7 @@ void py_progress_tell(void *user, const char *what, int64_t done, int64_t total)
   if (now - progress->told_at_ns < TELL_EVERY_NS && done != total) return;
   progress->told_at_ns = now;
   py_progress_hold(progress);
-  look_at_signals(progress);
+  if (PyErr_CheckSignals() < 0) judge_error(progress);
   if (progress->callback && !progress->error_type) {
     PyObject *answer = PyObject_CallFunction(progress->callback, "sLL", what, (long long)done, (long long)total);
     Py_XDECREF(answer);

@@ -60,21 +60,24 @@ static void note_layer(void *user, const hone_quantize_event *event) {
   py_progress_go_on(&c->progress);
 }
 
-/* (graph, layers) */
+/* (graph, layers). The graph lives in the context of the one that it was made of. */
 static PyObject *quantize(py_graph *self, calibration *c, hone_quantize_options *options, const char *kind, int threads,
                           PyObject *progress) {
-  py_graph *made = py_graph_new(self->state, NULL);
+  py_graph *made = (py_graph *)PyType_GenericAlloc(self->state->graph, 0);
   if (!made) return NULL;
+  made->state = self->state;
+  made->context = self->context;
+  made->source = Py_NewRef((PyObject *)self);
   hone_device *device = NULL;
-  py_progress_begin(&c->progress, &made->context, progress);
-  hone_status status = py_device_open(&made->context, kind, 0, threads, &device);
+  py_progress_begin(&c->progress, self->context, progress);
+  hone_status status = py_device_open(self->context, kind, 0, threads, &device);
   if (status == HONE_OK)
-    status = hone_graph_quantize(made->context.context, self->graph, &device, 1, options, &made->graph);
+    status = hone_graph_quantize(self->context->context, self->graph, &device, 1, options, &made->graph);
   hone_device_close(device);
   const bool clean = py_progress_end(&c->progress);
   if (clean && c->progress.interrupted) PyErr_SetNone(PyExc_KeyboardInterrupt); /* there is no timing to end */
   if (clean && status == HONE_OK && !c->progress.interrupted) return Py_BuildValue("(NO)", (PyObject *)made, c->layers);
-  (void)py_fail(&made->context, status);
+  (void)py_fail(self->context, status);
   Py_DECREF((PyObject *)made);
   return NULL;
 }
@@ -104,9 +107,9 @@ PyObject *py_graph_quantize(py_graph *self, PyObject *args, PyObject *kwargs) {
   options.sample_user = options.progress_user = options.event_user = &c;
   options.progress = tell_progress;
   options.event = note_layer;
-  self->busy = true;
+  self->context->busy = true;
   PyObject *made = c.layers ? quantize(self, &c, &options, kind, threads, progress) : NULL;
-  self->busy = false;
+  self->context->busy = false;
   drop_sample(&c);
   Py_XDECREF(c.layers);
   py_pool_free(&pool);

@@ -55,8 +55,7 @@ def test_convolution():
 def test_looking():
     net = hone.Network("looked at")
     x = net.input("x", ("n", None, 3), "int32")
-    y = net.relu(net.cast(x, to=1)) if False else net.abs(x)
-    net.output("y", y)
+    net.output("y", net.abs(x))
     assert net.inputs == [("x", "int32", (-1, -1, 3))] and net.outputs[0][0] == "y"
     assert (x.name, x.dtype, x.shape) == ("x", "int32", (-1, -1, 3))
     assert len(net) == 1 and "abs" in str(net) and "x" in repr(x)
@@ -75,11 +74,11 @@ def test_what_is_refused_is_named():
             (lambda: net.output("y", z), ValueError, "another network"),
             (lambda: net.input("x", (1,)), hone.InvalidError, "already called x"),
             (lambda: net.input("v", (1,) * 9), ValueError, "at most 8"),
-            (lambda: net.input("v", (1.5,)), TypeError, ""),
+            (lambda: net.input("v", (1.5,)), TypeError, None),
             (lambda: net.input("v", (1,), "float33"), hone.InvalidError, "float33"),
             (lambda: x @ numpy.zeros((4, 4), numpy.float32), hone.MalformedError, "4"),
             (lambda: net.add(x, x, outputs=0), ValueError, "outputs"),
-            (lambda: x + "text", Exception, "")]:
+            (lambda: x + "text", hone.HoneError, None)]:
         with pytest.raises(kind, match=words):
             work()
     net.output("y", net.relu(x))  # and it goes on
