@@ -6,10 +6,11 @@ import html
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
 from ._build import DeviceLike, Path, split_device
+from ._native import Engine as NativeEngine
 from ._session import Session
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Step:
     name: str
     op: str
     provider: str
-    tactic: str
+    tactic: str  # "": nothing runs, as for a reshape
     reference: bool
     flops: float
     error: float  # measured at the build, relative L2; -1: it was not
@@ -76,7 +77,7 @@ class Engine:
     are), also to other machines of the same instruction sets."""
 
     __slots__ = ("__weakref__", "_ledger", "_native", "_path", "_session")
-    _native: _native.Engine
+    _native: NativeEngine
     _path: Optional[str]
     _ledger: Optional[str]
     _session: Optional[Session]
@@ -85,7 +86,7 @@ class Engine:
         raise TypeError("hone.build() and hone.load() make engines")
 
     @classmethod
-    def _of(cls, native: _native.Engine, path: Optional[str] = None) -> Engine:
+    def _of(cls, native: NativeEngine, path: Optional[str] = None) -> Engine:
         self = object.__new__(cls)
         self._native = native
         self._path = path
@@ -124,8 +125,8 @@ class Engine:
     def steps(self) -> list[Step]:
         """Of the first schedule, in the order of a run."""
         schedules = json.loads(self._native.report("engine", json=True))["schedules"]
-        return [Step(step["name"], step.get("type", step["kind"]), step.get("provider", ""), step.get("tactic", ""),
-                     step.get("reference", False), step.get("flops", 0.0), step.get("error_rel_l2", -1.0),
+        return [Step(step["name"], step.get("type") or step["kind"], step.get("provider") or "",
+                     step.get("tactic") or "", step.get("reference", False), step.get("flops", 0.0), step.get("error_rel_l2", -1.0),
                      tuple(step.get("from", ()))) for step in schedules[0]["steps"]]
 
     @property
@@ -214,7 +215,3 @@ def load(engine: Union[Path, bytes, bytearray, memoryview], *, device: DeviceLik
     path = os.fspath(engine)
     return Engine._of(_native.load_engine(path, kind=kind, index=index, threads=threads or 0,
                                           memory_limit=memory_limit), path)
-
-
-def names_of(ports: Sequence[Port]) -> list[str]:
-    return [port.name for port in ports]

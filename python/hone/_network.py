@@ -40,7 +40,8 @@ class Value:
 
     def _node(self, op: str, other: Any, swapped: bool = False) -> Value:
         value = self.network._value(other, self.dtype)
-        return self.network.node(op, *((value, self) if swapped else (self, value)))
+        made: Value = self.network.node(op, *((value, self) if swapped else (self, value)))
+        return made
 
     def __add__(self, other: Any) -> Value:
         return self._node("add", other)
@@ -70,7 +71,8 @@ class Value:
         return self._node("matmul", other)
 
     def __neg__(self) -> Value:
-        return self.network.node("neg", self)
+        made: Value = self.network.node("neg", self)
+        return made
 
     def __repr__(self) -> str:
         return f"<hone.Value {self.name}: {self.dtype}{list(self.shape) if self.shape is not None else ''}>"

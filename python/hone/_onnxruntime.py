@@ -61,7 +61,10 @@ def _node_arg(port: Port) -> NodeArg:
 def _free_shapes(model: ModelLike, dimensions: Mapping[str, int]) -> ShapesLike:
     """Shapes of the inputs with the free dims that were given; the rest are 1."""
     import onnx
-    proto = onnx.load(model) if isinstance(model, str) else onnx.load_from_string(bytes(model))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        proto = onnx.load_from_string(bytes(model))
+    else:
+        proto = model if hasattr(model, "SerializeToString") else onnx.load(model, load_external_data=False)
     held = {value.name for value in proto.graph.initializer}
     shapes: dict[str, tuple[int, ...]] = {}
     for value in proto.graph.input:

@@ -81,7 +81,7 @@ def _reopen(engine: Engine, deadline: Optional[float]) -> Session:
 
 def _result_type(names: list[str]) -> Any:
     """A named tuple's type: names that are no identifiers become _0, _1, ... ."""
-    return collections.namedtuple("Outputs", names, rename=True)  # type: ignore[misc]
+    return collections.namedtuple("Outputs", names, rename=True)
 
 
 def empty(shape: Any, dtype: Any = "float32") -> numpy.ndarray[Any, Any]:
@@ -90,7 +90,8 @@ def empty(shape: Any, dtype: Any = "float32") -> numpy.ndarray[Any, Any]:
     count = int(numpy.prod(shape, dtype=numpy.int64)) * kind.itemsize
     room = numpy.empty(count + 64, numpy.uint8)
     first = -room.ctypes.data % 64
-    return room[first:first + count].view(kind).reshape(shape)
+    aligned: numpy.ndarray[Any, Any] = room[first:first + count].view(kind).reshape(shape)
+    return aligned
 
 
 def random_inputs(engine: Engine, seed: int = 0) -> dict[str, numpy.ndarray[Any, Any]]:
@@ -103,9 +104,6 @@ def random_inputs(engine: Engine, seed: int = 0) -> dict[str, numpy.ndarray[Any,
         except TypeError:
             import ml_dtypes
             kind = numpy.dtype(getattr(ml_dtypes, port.dtype))
-        if kind.kind in "iub":
-            numbers = random.integers(0, 2, port.opt)
-        else:
-            numbers = random.uniform(-1, 1, port.opt)
-        made[port.name] = numpy.ascontiguousarray(numbers).astype(kind)
+        numbers: Any = random.integers(0, 2, port.opt) if kind.kind in "iub" else random.uniform(-1, 1, port.opt)
+        made[port.name] = numpy.asarray(numbers).astype(kind)
     return made
