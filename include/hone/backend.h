@@ -33,7 +33,9 @@ typedef struct hone_replay hone_replay;
 
 typedef struct hone_device_options {
   uint32_t struct_size;
-  int threads; /* 0: one for each of cpus, or for each core this process may use; at most HONE_MAX_THREADS */
+  /* 0: one for each of cpus, or for each core this process may use, by its affinity and by its control group's quota of
+   * CPU time, rounded up; at most HONE_MAX_THREADS. */
+  int threads;
   /* Pin thread i to cpus[i % cpu_count]; NULL: no pinning. Each must be one that this process may use. Thread 0 is
    * whoever runs a session: the device never pins it. */
   const int *cpus;

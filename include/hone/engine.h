@@ -152,6 +152,10 @@ HONE_API int hone_engine_input_count(const hone_engine *engine);
 HONE_API int hone_engine_output_count(const hone_engine *engine);
 HONE_API hone_status hone_engine_input(const hone_engine *engine, int index, hone_port_info *out_info);
 HONE_API hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_info *out_info);
+/* What the model calls a free dim of an input or output: "batch", or an expression over such names, "2*length"; dims of
+ * one name are equal. A dim without a name has a made one. "": a number, or there is no such port or dim; cut where
+ * room is too small. */
+HONE_API void hone_engine_dim_text(const hone_engine *engine, const char *port, int dim, char *out, size_t room);
 HONE_API int hone_engine_schedule_count(const hone_engine *engine);
 /* An input as one schedule takes it. INVALID when there is no such schedule or input. */
 HONE_API hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index,

@@ -2,6 +2,7 @@
 /* host_unit.c - the host as a unit, and the tactic that runs an op's eval on it. */
 #include "device/host_unit.h"
 #include "base/clock.h"
+#include "base/quota.h"
 #include "tensor/element.h"
 #include "tensor/evaluate.h"
 #include "tensor/shape.h"
@@ -39,13 +40,14 @@ int hn_host_count(hone_driver *driver) {
   return 1;
 }
 
-/* Cores that this process may use. */
+/* Cores that this process may use, by its affinity and its quota of their time. */
 static int usable_cores(void) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int count = CPU_COUNT(&set);
-  return count < 1 ? 1 : count;
+  const int count = CPU_COUNT(&set), quota = hn_quota_cores();
+  const int usable = quota > 0 && quota < count ? quota : count;
+  return usable < 1 ? 1 : usable;
 }
 
 /* "0-3,6": the CPUs of a set, as long as there is room. */

@@ -212,3 +212,29 @@ hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, 
   describe(plan, &plan->inputs[index], out_info);
   return HONE_OK;
 }
+
+static const hn_plan_port *find_port(const hn_plan *plan, const char *name) {
+  for (int i = 0; i < plan->input_count; ++i)
+    if (strcmp(plan->inputs[i].name, name) == 0) return &plan->inputs[i];
+  for (int i = 0; i < plan->output_count; ++i)
+    if (strcmp(plan->outputs[i].name, name) == 0) return &plan->outputs[i];
+  return NULL;
+}
+
+/* Of the first schedule in which the dim is free: in one of a single shape it is a number. */
+void hone_engine_dim_text(const hone_engine *engine, const char *port, int dim, char *out, size_t room) {
+  if (!out || room == 0) return;
+  *out = 0;
+  for (int k = 0; engine && port && k < engine->schedules->count; ++k) {
+    const hn_plan *plan = engine->schedules->plans[k];
+    const hn_plan_port *found = find_port(plan, port);
+    const hone_shape *shape = found ? &plan->tensors[found->tensor].type.shape : NULL;
+    if (!shape || dim < 0 || dim >= shape->rank || !HONE_SYMBOLIC(shape->dim[dim])) continue;
+    hn_text text;
+    hn_text_init(&text, engine->allocator);
+    hn_text_dim(&text, shape->dim[dim], &plan->dims);
+    hn_copy_text(out, room, hn_text_string(&text));
+    hn_text_deinit(&text);
+    return;
+  }
+}
