@@ -12,7 +12,9 @@ const cli_option cli_quantize_options[] = {
     {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked: mse (default), minmax, percentile[:P], entropy"},
     {"activations", CLI_TEXT, "u8|s8", .doc = "u8 with zero points (default), or s8 without, as TensorRT takes them"},
     {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights, instead of one for each output channel"},
-    {"no-correction", CLI_FLAG, .doc = "leave biases as they are, instead of taking out what rounding shifts"},
+    {"correct", CLI_TEXT, "NAME,...",
+     .doc = "what is corrected without training, where outputs come nearer: equalise, smooth, bias, or all"},
+    {"no-correction", CLI_FLAG, .doc = "correct nothing"},
     {"keep", CLI_LIST, "NODE", .doc = "leave these in f32: a node's name, an operator (conv, gemm, matmul), globs"},
     {"ranges", CLI_TEXT, "FILE",
      .doc = "ranges as text: read when the file is there (hone's, or trtexec's calibration cache), else written",
@@ -47,7 +49,11 @@ static void tell_tensor(tally *t, const hone_quantize_event *event) {
 
 static void tell(void *user, const hone_quantize_event *event) {
   tally *t = user;
-  if (event->tensor) {
+  if (event->correction) {
+    if (event->apart_after != event->apart_before)
+      cli_note(t->cli, "%s: outputs were %.4f from those of f32, are %.4f: %s", event->correction, event->apart_before,
+               event->apart_after, event->kept ? "kept" : "left out");
+  } else if (event->tensor) {
     tell_tensor(t, event);
   } else if (!event->why) {
     ++t->layers;
@@ -70,6 +76,7 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
                               .method = cli_text(cli, "method"),
                               .per_tensor = cli_has(cli, "per-tensor"),
                               .uncorrected = cli_takes(cli->command, "no-correction") && cli_has(cli, "no-correction"),
+                              .corrections = cli_takes(cli->command, "correct") ? cli_text(cli, "correct") : NULL,
                               .keep = kept,
                               .keep_count = cli_list(cli, "keep", kept, CLI_MAX_GIVEN),
                               .cache_path = cli_text(cli, "ranges"),

@@ -174,21 +174,27 @@ hone_status hn_quantize_watch(hn_quantizing *q, const hn_watch *watch, int64_t *
 typedef struct histograms {
   hn_quantizing *q;
   int *sites; /* whose values are watched */
+  int count;
+  bool first; /* pass: channels are looked at, and the outputs behind the sites' values kept */
 } histograms;
 
 static hone_status add_to_histogram(void *user, int64_t sample, int index, const hone_tensor *tensor) {
   const histograms *h = user;
-  const hn_site *site = &h->q->sites.items[h->sites[index]];
+  hn_quantizing *q = h->q;
+  if (index >= h->count) return sample < HN_MOST_COMPARED ? hn_distances_keep(&q->distances, tensor) : HONE_OK;
+  const hn_site *site = &q->sites.items[h->sites[index]];
   int64_t odd;
+  if (h->first) hn_channels_see(&q->channels, site->value, tensor);
   if (hn_histogram_add(site->histogram, tensor->data, hn_elems(&tensor->type.shape), &odd)) return HONE_OK;
-  return HN_FAIL(&h->q->context->diag, HONE_INVALID, "calibration sample %lld: element %lld of the tensor %s is %s",
+  return HN_FAIL(&q->context->diag, HONE_INVALID, "calibration sample %lld: element %lld of the tensor %s is %s",
                  (long long)sample, (long long)odd, site->value->name,
                  isnan(((const float *)tensor->data)[odd]) ? "NaN" : "infinite");
 }
 
-hone_status hn_quantize_observe(hn_quantizing *q) {
-  histograms h = {.q = q, .sites = HN_NEW(&q->arena, int, q->sites.count + 1)};
-  int *values = HN_NEW(&q->arena, int, q->sites.count + 1), count = 0;
+hone_status hn_quantize_observe(hn_quantizing *q, int64_t most) {
+  histograms h = {.q = q, .sites = HN_NEW(&q->arena, int, q->sites.count + 1), .first = q->samples == 0};
+  const hn_block *main = q->graph->main;
+  int *values = HN_NEW(&q->arena, int, q->sites.count + main->result_count + 1), count = 0;
   if (!h.sites || !values) return HN_FAIL_MEMORY(&q->context->diag);
   for (int i = 0; i < q->sites.count; ++i) {
     hn_site *site = &q->sites.items[i];
@@ -198,9 +204,18 @@ hone_status hn_quantize_observe(hn_quantizing *q) {
     h.sites[count] = i;
     values[count++] = site->value->id;
   }
-  const hn_watch watch = {
-      .graph = q->graph, .values = values, .count = count, .see = add_to_histogram, .user = &h, .what = "calibrating"};
-  HN_TRY(hn_quantize_watch(q, &watch, &q->samples));
-  if (q->samples > 0) return HONE_OK;
+  h.count = count;
+  for (int i = 0; h.first && i < main->result_count; ++i) values[count++] = main->results[i]->id;
+  const hn_watch watch = {.graph = q->graph,
+                          .values = values,
+                          .count = count,
+                          .see = add_to_histogram,
+                          .user = &h,
+                          .most = most,
+                          .what = h.first ? "calibrating" : "calibrating again"};
+  int64_t samples;
+  HN_TRY(hn_quantize_watch(q, &watch, &samples));
+  if (h.first) q->samples = samples;
+  if (samples > 0) return HONE_OK;
   return HN_FAIL(&q->context->diag, HONE_INVALID, "there is no calibration sample: at least one is needed");
 }

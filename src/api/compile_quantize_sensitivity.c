@@ -6,20 +6,19 @@
 
 typedef struct looking {
   hn_quantizing *q;
-  hn_distances distances;
   void (*see)(void *user, const hone_sensitivity *row);
   void *user;
 } looking;
 
 static hone_status look(looking *l, const bool *wanted, int node, int64_t index, bool cumulative) {
   hn_quantizing *q = l->q;
-  hn_distances *d = &l->distances;
+  hn_distances *d = &q->distances;
   hn_sites sites;
   hone_graph *graph = NULL;
   hn_arena arena;
   hn_arena_init(&arena, q->context->allocator);
   hone_status status = hn_sites_choose(&q->sites, wanted, &arena, &sites);
-  if (status == HONE_OK) status = hn_quantize_make(q, &sites, NULL, &graph);
+  if (status == HONE_OK) status = hn_quantize_make(q, &sites, &graph);
   const hn_quant_node *layer = &q->sites.nodes[node];
   if (status == HONE_OK) status = hn_distances_look(d, graph, layer->node->name);
   hn_graph_destroy(graph);
@@ -44,7 +43,7 @@ static hone_status look_at_all(looking *l) {
   const int count = q->sites.node_count;
   bool *wanted = HN_NEW(&q->arena, bool, count + 1);
   if (!wanted) return HN_FAIL_MEMORY(&q->context->diag);
-  HN_TRY(hn_distances_begin(&l->distances));
+  if (q->distances.count == 0) HN_TRY(hn_distances_begin(&q->distances));
   int64_t index = 0;
   for (int i = 0; i < count; ++i) {
     if (q->sites.nodes[i].why) continue;
@@ -75,9 +74,7 @@ hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *grap
   if (status == HONE_OK) status = hn_quantize_find_ranges(&q);
   if (status == HONE_OK) {
     looking l = {.q = &q, .see = see, .user = user};
-    hn_distances_init(&l.distances, &q);
     status = look_at_all(&l);
-    hn_distances_deinit(&l.distances);
   }
   hn_quantize_end(&q);
   return status;
