@@ -13,7 +13,8 @@ const cli_option cli_quantize_options[] = {
     {"activations", CLI_TEXT, "u8|s8", .doc = "u8 with zero points (default), or s8 without, as TensorRT takes them"},
     {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights, instead of one for each output channel"},
     {"correct", CLI_TEXT, "NAME,...",
-     .doc = "what is corrected without training, where outputs come nearer: equalise, smooth, bias, or all"},
+     .doc = "what is corrected without training, where outputs come nearer: align, bias (usual), equalise, smooth, "
+            "round; or all"},
     {"no-correction", CLI_FLAG, .doc = "correct nothing"},
     {"keep", CLI_LIST, "NODE", .doc = "leave these in f32: a node's name, an operator (conv, gemm, matmul), globs"},
     {"ranges", CLI_TEXT, "FILE",
@@ -50,9 +51,8 @@ static void tell_tensor(tally *t, const hone_quantize_event *event) {
 static void tell(void *user, const hone_quantize_event *event) {
   tally *t = user;
   if (event->correction) {
-    if (event->apart_after != event->apart_before)
-      cli_note(t->cli, "%s: outputs were %.4f from those of f32, are %.4f: %s", event->correction, event->apart_before,
-               event->apart_after, event->kept ? "kept" : "left out");
+    cli_note(t->cli, "%s: outputs are %.4f from those of f32 without it, %.4f with it: %s", event->correction,
+             event->apart_before, event->apart_after, event->kept ? "kept" : "left out");
   } else if (event->tensor) {
     tell_tensor(t, event);
   } else if (!event->why) {

@@ -27,7 +27,7 @@ typedef struct hone_quantize_event {
   const char *layer, *op; /* of the layer: its node's name and operator */
   const char *why;        /* why it stays in f32; NULL: it is quantised */
   /* Of a correction that was tried: how far outputs are from f32's (relative L2, a mean over samples) without and with
-   * it, and whether it was kept; equal distances: there was nothing for it to do. NULL: about a tensor or a layer. */
+   * it, and whether it was kept. NULL: about a tensor or a layer. */
   const char *correction;
   double apart_before, apart_after;
   bool kept;

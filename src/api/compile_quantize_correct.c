@@ -6,13 +6,13 @@
 #include "tensor/shape.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a correction may change, so that it can be taken back. */
 typedef struct state {
   hone_graph *graph;
   hn_sites sites;
+  hn_channels channels;
   double *const *bias;
   const hn_rounding *const *weights;
 } state;
@@ -35,13 +35,14 @@ static hone_status rescale(hn_quantizing *q, bool (*choose)(hn_channels *, const
   }
   q->graph = scaled;
   q->sites = sites;
+  HN_TRY(hn_channels_find(scaled, &q->arena, &q->channels));
   HN_TRY(hn_quantize_observe(q, hn_distances_samples(q)));
   hn_quantize_pick(q);
   return HONE_OK;
 }
 
 static bool choose_equal(hn_channels *channels, const hn_quantizing *q) {
-  return hn_channels_equalise(channels, &q->sites, getenv("POW") ? atof(getenv("POW")) : 1);
+  return hn_channels_equalise(channels, &q->sites, 0.7);
 }
 
 static bool choose_smooth(hn_channels *channels, const hn_quantizing *q) {
@@ -49,35 +50,32 @@ static bool choose_smooth(hn_channels *channels, const hn_quantizing *q) {
   return hn_channels_smooth(channels, 0.5);
 }
 
-static hone_status equalise(hn_quantizing *q, bool *out_any) { return rescale(q, choose_equal, out_any); }
-static hone_status smooth(hn_quantizing *q, bool *out_any) { return rescale(q, choose_smooth, out_any); }
-
-static hone_status round_by_error(hn_quantizing *q, bool *out_any) {
-  *out_any = true;
-  return hn_quantize_round(q);
+static bool choose_middles(hn_channels *channels, const hn_quantizing *q) {
+  return hn_channels_align(channels, &q->sites);
 }
 
-static hone_status correct_bias(hn_quantizing *q, bool *out_any) {
-  HN_TRY(hn_quantize_correct_bias(q));
-  *out_any = q->bias != NULL;
-  return HONE_OK;
-}
-
-/* A row does its work where there is any for it. */
+/* A row changes the graph, by factors and shifts on channels, or what is finished behind it: the weights' bytes, the
+ * biases. Rows of the first kind are judged
+ * with all of the second. */
 typedef struct correction {
   const char *name, *doc;
-  bool usual; /* done where nobody says which */
-  hone_status (*apply)(hn_quantizing *q, bool *out_any);
+  bool usual;                                                    /* done where nobody says which */
+  bool (*choose)(hn_channels *channels, const hn_quantizing *q); /* of a row that changes the graph; else NULL */
+  hone_status (*finish)(hn_quantizing *q);                       /* of one that finishes; else NULL */
 } correction;
 
 static const correction corrections[] = {
-    {"equalise", "channels of an activation get one reach: what makes them takes factors in, what reads them out", true,
-     equalise},
-    {"smooth", "behind normalisations weights take on half of what activations reach, on a logarithm's scale", true,
-     smooth},
-    {"round", "weights are rounded so that layers' outputs, not weights, are nearest", false, round_by_error},
-    {"bias", "biases take back what rounding shifts a layer's output by", true, correct_bias},
+    {"align", "channels come to lie around 0 where sums and products alone read them; biases make up for it", true,
+     choose_middles, NULL},
+    {"equalise",
+     "channels of an activation get nearly one reach: makers' weights take factors in, readers' take them out", false,
+     choose_equal, NULL},
+    {"smooth", "behind normalisations weights take on half of what activations reach, on a logarithm's scale", false,
+     choose_smooth, NULL},
+    {"round", "weights are rounded so that layers' outputs, not weights, are nearest", false, NULL, hn_quantize_round},
+    {"bias", "biases take back what rounding shifts a layer's output by", true, NULL, hn_quantize_correct_bias},
 };
+enum { CORRECTIONS = HN_COUNT(corrections) };
 
 /* ---- which ---- */
 
@@ -99,12 +97,12 @@ hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *li
   for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
     const size_t length = strcspn(at, ",");
     bool known = length == 0 || (length == 3 && strncmp(at, "all", 3) == 0);
-    for (size_t i = 0; i < HN_COUNT(corrections) && !known; ++i)
+    for (int i = 0; i < CORRECTIONS && !known; ++i)
       known = strlen(corrections[i].name) == length && strncmp(at, corrections[i].name, length) == 0;
     if (known) continue;
     char names[128] = "";
     size_t used = 0;
-    for (size_t i = 0; i < HN_COUNT(corrections) && used < sizeof names; ++i)
+    for (int i = 0; i < CORRECTIONS && used < sizeof names; ++i)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", corrections[i].name);
     return HN_FAIL(diag, HONE_INVALID, "quantize option corrections: there is no \"%.*s\"; there are %sall",
                    (int)(length < 60 ? length : 60), at, names);
@@ -114,7 +112,7 @@ hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *li
 
 hone_status hone_quantize_corrections(hone_write_fn write, void *user) {
   HN_GIVEN(NULL, write);
-  for (size_t i = 0; i < HN_COUNT(corrections); ++i) {
+  for (int i = 0; i < CORRECTIONS; ++i) {
     char line[256];
     const int length = snprintf(line, sizeof line, "%s\t%s\t%s\n", corrections[i].name, corrections[i].doc,
                                 corrections[i].usual ? "usual" : "on request");
@@ -125,9 +123,13 @@ hone_status hone_quantize_corrections(hone_write_fn write, void *user) {
 
 /* ---- each in turn ---- */
 
-static hone_status look(hn_quantizing *q, double *out) {
+/* How far outputs are with what finishes the graph. */
+static hone_status look(hn_quantizing *q, const bool *wanted, double *out) {
   hone_graph *graph;
-  if (getenv("WITHBIAS")) HN_TRY(hn_quantize_correct_bias(q));
+  q->weights = NULL;
+  q->bias = NULL;
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].finish) HN_TRY(corrections[i].finish(q));
   HN_TRY(hn_quantize_make(q, &q->sites, &graph));
   const hone_status status = hn_distances_look(&q->distances, graph, "measuring outputs");
   hn_graph_destroy(graph);
@@ -135,44 +137,65 @@ static hone_status look(hn_quantizing *q, double *out) {
   return status;
 }
 
+static void tell(const hn_quantizing *q, const correction *row, double without, double with, bool kept) {
+  hn_log(q->context, HONE_LOG_INFO, "%s: outputs are %.4f from f32's without it, %.4f with it: %s", row->name, without,
+         with, kept ? "kept" : "left out");
+  if (!q->options.event) return;
+  const hone_quantize_event event = {
+      .correction = row->name, .apart_before = without, .apart_after = with, .kept = kept};
+  q->options.event(q->options.event_user, &event);
+}
+
 static void put_back(hn_quantizing *q, const state *old) {
   if (q->graph != old->graph) hn_graph_destroy(q->graph);
   q->graph = old->graph;
   q->sites = old->sites;
+  q->channels = old->channels;
   q->bias = old->bias;
   q->weights = old->weights;
 }
 
-static hone_status try_row(hn_quantizing *q, const correction *row, double *apart) {
-  const state old = {q->graph, q->sites, q->bias, q->weights};
-  bool any = false;
-  double after = HUGE_VAL;
-  hone_status status = row->apply(q, &any);
-  if (status == HONE_OK && any) status = look(q, &after);
-  const bool kept = status == HONE_OK && (after < *apart || getenv("FORCE"));
+/* A row that changes the graph: apart is how far outputs are without it, and then with what was kept. */
+static hone_status try_graph(hn_quantizing *q, const correction *row, const bool *wanted, double *apart) {
+  const state old = {q->graph, q->sites, q->channels, q->bias, q->weights};
+  double with = HUGE_VAL;
+  bool any;
+  hone_status status = rescale(q, row->choose, &any);
+  if (status == HONE_OK && any) status = look(q, wanted, &with);
+  const bool kept = status == HONE_OK && with < *apart;
   if (!kept) put_back(q, &old);
-  if (kept && q->graph != old.graph) hn_graph_destroy(old.graph);
   if (status != HONE_OK) return status;
-  if (any)
-    hn_log(q->context, HONE_LOG_INFO, "%s: outputs were %.4f from f32's, are %.4f: %s", row->name, *apart, after,
-           kept ? "kept" : "left out");
-  if (q->options.event) {
-    const hone_quantize_event event = {
-        .correction = row->name, .apart_before = *apart, .apart_after = any ? after : *apart, .kept = kept};
-    q->options.event(q->options.event_user, &event);
-  }
-  if (kept) *apart = after;
+  if (kept) hn_graph_destroy(old.graph);
+  if (any) tell(q, row, *apart, with, kept);
+  if (kept) *apart = with;
+  return HONE_OK;
+}
+
+static hone_status try_finish(hn_quantizing *q, int row, bool *wanted, double *apart) {
+  const state old = {q->graph, q->sites, q->channels, q->bias, q->weights};
+  double without = HUGE_VAL;
+  wanted[row] = false;
+  HN_TRY(look(q, wanted, &without));
+  const bool kept = *apart < without;
+  tell(q, &corrections[row], without, *apart, kept);
+  wanted[row] = kept;
+  if (kept)
+    put_back(q, &old);
+  else
+    *apart = without;
   return HONE_OK;
 }
 
 hone_status hn_quantize_correct(hn_quantizing *q) {
   double apart;
-  bool any = false;
-  for (size_t i = 0; i < HN_COUNT(corrections); ++i) any |= is_wanted(&q->options, &corrections[i]);
+  bool wanted[CORRECTIONS], any = false;
+  for (int i = 0; i < CORRECTIONS; ++i) any |= wanted[i] = is_wanted(&q->options, &corrections[i]);
   if (!any) return HONE_OK;
   if (q->distances.count == 0) HN_TRY(hn_distances_begin(&q->distances));
-  HN_TRY(look(q, &apart));
-  for (size_t i = 0; i < HN_COUNT(corrections); ++i)
-    if (is_wanted(&q->options, &corrections[i])) HN_TRY(try_row(q, &corrections[i], &apart));
+  HN_TRY(look(q, wanted, &apart));
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].choose) HN_TRY(try_graph(q, &corrections[i], wanted, &apart));
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].finish) HN_TRY(try_finish(q, i, wanted, &apart));
   return HONE_OK;
 }

@@ -184,7 +184,7 @@ static hone_status add_to_histogram(void *user, int64_t sample, int index, const
   if (index >= h->count) return sample < HN_MOST_COMPARED ? hn_distances_keep(&q->distances, tensor) : HONE_OK;
   const hn_site *site = &q->sites.items[h->sites[index]];
   int64_t odd;
-  if (h->first) hn_channels_see(&q->channels, site->value, tensor);
+  hn_channels_see(&q->channels, site->value, tensor);
   if (hn_histogram_add(site->histogram, tensor->data, hn_elems(&tensor->type.shape), &odd)) return HONE_OK;
   return HN_FAIL(&q->context->diag, HONE_INVALID, "calibration sample %lld: element %lld of the tensor %s is %s",
                  (long long)sample, (long long)odd, site->value->name,
@@ -216,6 +216,7 @@ hone_status hn_quantize_observe(hn_quantizing *q, int64_t most) {
   int64_t samples;
   HN_TRY(hn_quantize_watch(q, &watch, &samples));
   if (h.first) q->samples = samples;
+  q->channels.samples = samples;
   if (samples > 0) return HONE_OK;
   return HN_FAIL(&q->context->diag, HONE_INVALID, "there is no calibration sample: at least one is needed");
 }

@@ -20,4 +20,8 @@ hn_channel_role hn_channel_role_of(const hn_channels *channels, const hn_node *n
 int hn_channel_axis_read(const hn_node *product, const hn_value *value); /* along which a product reads or writes */
 bool hn_channel_joins(const hn_node *concat, int axis);                  /* parts lie beside each other along it */
 
+/* ---- channel_shift.c ---- */
+hone_status hn_channels_find_shifts(hn_channels *channels);
+hone_status hn_channels_apply_shifts(const hn_channels *channels);
+
 #endif

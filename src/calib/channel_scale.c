@@ -27,14 +27,18 @@ void hn_channels_see(hn_channels *c, const hn_value *value, const hone_tensor *t
   const extents e = extents_of(&tensor->type.shape, axis);
   const float *x = tensor->data;
   for (int64_t k = 0; k < e.count; ++k) {
-    float most = 0;
+    float low = HUGE_VALF, high = -HUGE_VALF;
     for (int64_t o = 0; o < e.outer; ++o)
       for (int64_t i = 0; i < e.inner; ++i) {
-        const float magnitude = fabsf(x[(o * e.count + k) * e.inner + i]);
-        most = magnitude > most ? magnitude : most;
+        const float number = x[(o * e.count + k) * e.inner + i];
+        low = number < low ? number : low;
+        high = number > high ? number : high;
       }
+    if (!(high >= low)) continue;
+    const float most = fmaxf(fabsf(low), fabsf(high));
     const int64_t channel = c->first[value->id] + k;
     c->reach[channel] += (double)most;
+    c->middle[channel] += ((double)low + (double)high) / 2;
     c->most[channel] = fmax(c->most[channel], (double)most);
   }
 }
@@ -181,7 +185,7 @@ static hone_status scale_product(const hn_channels *c, hn_node *node) {
   return how.value ? scale_vector(c, node, 2) : HONE_OK;
 }
 
-hone_status hn_channels_apply(const hn_channels *c) {
+static hone_status apply_factors(const hn_channels *c) {
   for (hn_node *node = c->graph->main->first; node; node = node->next) {
     const hn_channel_role role = hn_channel_role_of(c, node);
     if (role == HN_CHANNEL_PRODUCT) {
@@ -200,4 +204,9 @@ hone_status hn_channels_apply(const hn_channels *c) {
     }
   }
   return HONE_OK;
+}
+
+hone_status hn_channels_apply(const hn_channels *c) {
+  HN_TRY(apply_factors(c));
+  return hn_channels_apply_shifts(c);
 }

@@ -221,10 +221,13 @@ hone_status hn_channels_find(hone_graph *graph, hn_arena *arena, hn_channels *ou
   out->reach = HN_NEW(arena, double, out->count + 1);
   out->most = HN_NEW(arena, double, out->count + 1);
   out->scale = HN_NEW(arena, double, out->count + 1);
-  if (!out->parent || !out->fixed || !out->normed || !out->limit || !out->reach || !out->most || !out->scale)
+  out->middle = HN_NEW(arena, double, out->count + 1);
+  out->shift = HN_NEW(arena, double, out->count + 1);
+  if (!out->parent || !out->fixed || !out->normed || !out->limit || !out->reach || !out->most || !out->scale ||
+      !out->middle || !out->shift)
     return HN_FAIL_MEMORY(diag);
-  for (int64_t i = 0; i < out->count; ++i) out->parent[i] = i;
+  for (int64_t i = 0; i < out->count; ++i) out->parent[i] = i, out->scale[i] = 1;
   for (const hn_node *node = graph->main->first; node; node = node->next) unite_node(out, node);
   for (int i = 0; i < graph->main->result_count; ++i) fix(out, graph->main->results[i]);
-  return HONE_OK;
+  return hn_channels_find_shifts(out);
 }

@@ -24,6 +24,9 @@ typedef struct hn_channels {
   double *reach;        /* by channel: the largest magnitude seen, a mean over samples */
   double *most;         /* by channel: the largest of all */
   double *scale;        /* by channel; that of its class counts */
+  double *middle;       /* by channel: half way between its extremes, a mean over samples */
+  double *shift;        /* by channel: added behind the factor */
+  bool *shifts;         /* by the value's id: its channels may be shifted */
   int64_t samples;
 } hn_channels;
 
@@ -37,7 +40,9 @@ void hn_channels_see(hn_channels *channels, const hn_value *value, const hone_te
 bool hn_channels_equalise(hn_channels *channels, const hn_sites *sites, double power);
 /* Factors of what normalisations write: the weights take on what activations lose, to a power in 0..1. */
 bool hn_channels_smooth(hn_channels *channels, double power);
-/* Constants of the graph are replaced by scaled ones. NO_MEMORY. */
+/* Shifts, to be chosen behind the factors: the middle of each channel comes to 0. False: there is none. */
+bool hn_channels_align(hn_channels *channels, const hn_sites *sites);
+/* Constants of the graph are replaced by scaled and shifted ones. NO_MEMORY. */
 hone_status hn_channels_apply(const hn_channels *channels);
 
 #endif
