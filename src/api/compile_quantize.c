@@ -78,8 +78,10 @@ static hone_status write_cache(const hn_quantizing *q) {
 void hn_quantize_pick(hn_quantizing *q) {
   for (int i = 0; i < q->sites.count; ++i) {
     hn_site *site = &q->sites.items[i];
-    if (!site->histogram) continue;
-    site->range = q->picker->pick(site->histogram, &q->scheme, q->picker_number);
+    if (!site->histogram) continue; /* ranges of a file */
+    if (site->changed) site->picked = q->picker->pick(site->histogram, &q->scheme, q->picker_number);
+    site->changed = false;
+    site->range = site->picked;
     if (q->options.progress) q->options.progress(q->options.progress_user, "picking ranges", i + 1, q->sites.count);
   }
   hn_sites_scale(&q->sites, &q->scheme);

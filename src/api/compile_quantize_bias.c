@@ -17,6 +17,8 @@ typedef struct layer {
   int64_t channels, taps, outputs; /* of the input; of the window; of the weights */
   double *plain, *rounded;         /* [channels][taps]: sums of the activations, and of what their bytes stand for */
   int64_t positions;               /* of the output, that they are over */
+  float *room;                     /* for an image of rounded activations */
+  int64_t room_count;
 } layer;
 
 typedef struct correction {
@@ -24,37 +26,35 @@ typedef struct correction {
   hn_arena arena;
   layer *layers;
   int layer_count;
-  float *room; /* for rounded activations */
-  int64_t room_count;
 } correction;
 
 /* ---- the means of activations ---- */
 
-static bool make_room(correction *c, int64_t count) {
-  if (count <= c->room_count) return true;
-  float *larger = hn_arena_alloc(&c->arena, (size_t)count * sizeof *larger, 64);
-  if (!larger) return false;
-  c->room = larger;
-  c->room_count = count;
-  return true;
-}
-
+/* Image by image, through room for one: layers are seen in several threads. */
 static hone_status add_means(void *user, int64_t sample, int index, const hone_tensor *tensor) {
-  correction *c = user;
+  const correction *c = user;
   (void)sample;
   layer *l = &c->layers[index];
   const hn_sites *sites = &c->q->sites;
-  const hn_node *node = sites->nodes[l->node].node;
-  const hn_site *site = &sites->items[sites->of[node->in[0]->id]];
-  const int64_t count = hn_elems(&tensor->type.shape);
+  const hn_quant_node *node = &sites->nodes[l->node];
+  const hn_site *site = &sites->items[sites->of[node->node->in[0]->id]];
   hn_sliding window;
-  if (!hn_layer_window(&sites->nodes[l->node], &tensor->type.shape, &window)) return HONE_OK;
-  if (!make_room(c, count)) return HN_FAIL_MEMORY(&c->q->context->diag);
-  const int64_t planes = count / (window.in[0] * window.in[1]);
-  hn_round_floats(tensor->data, count, &site->scale, &c->q->scheme, c->room);
-  hn_tap_sums(tensor->data, planes, l->channels, &window, l->plain);
-  hn_tap_sums(c->room, planes, l->channels, &window, l->rounded);
-  l->positions += planes / l->channels * window.out[0] * window.out[1];
+  if (!hn_layer_window(node, &tensor->type.shape, &window)) return HONE_OK;
+  const int64_t image = window.in[0] * window.in[1] * l->channels, count = hn_elems(&tensor->type.shape);
+  if (image > l->room_count) {
+    float *larger = hn_resize(&c->q->context->allocator, l->room, (size_t)l->room_count * sizeof *larger,
+                              (size_t)image * sizeof *larger);
+    if (!larger) return HONE_NO_MEMORY;
+    l->room = larger;
+    l->room_count = image;
+  }
+  for (int64_t at = 0; at + image <= count; at += image) {
+    const float *x = (const float *)tensor->data + at;
+    hn_round_floats(x, image, &site->scale, &c->q->scheme, l->room);
+    hn_tap_sums(x, l->channels, l->channels, &window, l->plain);
+    hn_tap_sums(l->room, l->channels, l->channels, &window, l->rounded);
+    l->positions += window.out[0] * window.out[1];
+  }
   return HONE_OK;
 }
 
@@ -83,6 +83,7 @@ static hone_status measure_means(correction *c) {
   const hn_watch watch = {.graph = q->graph,
                           .values = values,
                           .count = c->layer_count,
+                          .beside = c->layer_count,
                           .see = add_means,
                           .user = c,
                           .most = hn_distances_samples(q),
@@ -142,6 +143,8 @@ hone_status hn_quantize_correct_bias(hn_quantizing *q) {
   hone_status status = begin(&c);
   if (status == HONE_OK && c.layer_count > 0) status = measure_means(&c);
   if (status == HONE_OK && c.layer_count > 0) status = find_biases(&c);
+  for (int i = 0; i < c.layer_count; ++i)
+    hn_free(&q->context->allocator, c.layers[i].room, (size_t)c.layers[i].room_count * sizeof *c.layers[i].room);
   hn_arena_deinit(&c.arena);
   return status;
 }

@@ -33,9 +33,11 @@ static hone_status rescale(hn_quantizing *q, bool (*choose)(hn_channels *, const
     hn_graph_destroy(scaled);
     return status;
   }
+  for (int i = 0; i < sites.count; ++i) sites.items[i].changed = hn_channels_changed(&channels, sites.items[i].value);
   q->graph = scaled;
   q->sites = sites;
   HN_TRY(hn_channels_find(scaled, &q->arena, &q->channels));
+  hn_channels_remember(&channels, &q->channels);
   HN_TRY(hn_quantize_observe(q, hn_distances_samples(q)));
   hn_quantize_pick(q);
   return HONE_OK;

@@ -187,6 +187,7 @@ hone_status hn_quantize_round(hn_quantizing *q) {
   const hn_watch watch = {.graph = q->graph,
                           .values = values,
                           .count = r.layer_count,
+                          .beside = r.layer_count,
                           .see = take_rows,
                           .user = &r,
                           .most = hn_distances_samples(q),

@@ -39,14 +39,16 @@ typedef struct hn_quantizing {
 } hn_quantizing;
 
 /* ---- compile_quantize_observe.c ---- */
-/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample,
- * in the order of the list. most: samples at most; 0: all. */
+/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample: the
+ * first `beside` in any order, several at the same time in the device's threads, where it must write no message, the
+ * others then in the order of the list. fail: says in the caller's thread what see refused. most: samples at most; 0:
+ * all. */
 typedef hone_status hn_see_fn(void *user, int64_t sample, int index, const hone_tensor *tensor);
 typedef struct hn_watch {
   const hone_graph *graph;
   const int *values;
-  int count;
-  hn_see_fn *see;
+  int count, beside;
+  hn_see_fn *see, *fail;
   void *user;
   int64_t most;
   bool floats;      /* compute in f32 between roundings: bytes' kernels would be proved first, which takes longer */

@@ -9,6 +9,8 @@
 
 static const double most_scale = 100, least_scale = 0.01; /* beyond it what was seen is next to nothing */
 
+static const double bound_margin = 2; /* a bound stays so many times beyond what was seen: others reach further */
+
 /* Channel i of n along an axis: [outer][n][inner]. */
 typedef struct extents {
   int64_t outer, count, inner;
@@ -51,8 +53,7 @@ static bool any_but_one(const hn_channels *c) {
   return false;
 }
 
-/* Behind a bound factors are at most what brings the largest magnitude seen up to it: the bound then cuts nothing that
- * was seen. */
+/* Behind a bound factors are at most what brings the largest magnitude seen near it: the bound then cuts nothing. */
 static void limit_by_bounds(const hn_channels *c) {
   for (const hn_node *node = c->graph->main->first; node; node = node->next) {
     if (strcmp(node->op->name, "clip") != 0 || c->axis[node->out[0]->id] < 0) continue;
@@ -63,7 +64,7 @@ static void limit_by_bounds(const hn_channels *c) {
                   count = node->out[0]->fact.type.shape.dim[c->axis[node->out[0]->id]];
     for (int64_t k = first; k < first + count; ++k) {
       double *limit = &c->limit[hn_channel_class(c, k)];
-      *limit = fmin(*limit, c->most[k] > 0 ? fmax(bound / c->most[k], 1) : 1);
+      *limit = fmin(*limit, c->most[k] > 0 ? fmax(bound / (bound_margin * c->most[k]), 1) : 1);
     }
   }
 }
@@ -130,6 +131,27 @@ static bool is_scaled(const hn_channels *c, const hn_value *value) {
   for (int64_t k = 0; k < value->fact.type.shape.dim[c->axis[value->id]]; ++k)
     if (scale_at(c, value, k) != 1) return true;
   return false;
+}
+
+bool hn_channels_changed(const hn_channels *c, const hn_value *value) {
+  bool changed = is_scaled(c, value);
+  for (int64_t k = 0; c->shifts[value->id] && k < value->fact.type.shape.dim[c->axis[value->id]]; ++k)
+    changed |= c->shift[c->first[value->id] + k] != 0;
+  return changed;
+}
+
+void hn_channels_remember(const hn_channels *c, hn_channels *clone) {
+  clone->samples = c->samples;
+  for (int i = 0; i < c->value_count && clone->count == c->count; ++i) {
+    const hn_value *value = c->graph->values[i];
+    if (c->axis[i] < 0 || hn_channels_changed(c, value)) continue;
+    const int64_t count = value->fact.type.shape.dim[c->axis[i]];
+    for (int64_t k = c->first[i]; k < c->first[i] + count; ++k) {
+      clone->reach[k] = c->reach[k];
+      clone->most[k] = c->most[k];
+      clone->middle[k] = c->middle[k];
+    }
+  }
 }
 
 /* Input `port` of a node gets a scaled copy: along one axis by the value's factors, along another (-1: none) by the

@@ -51,7 +51,7 @@ hone_status hn_channels_find_shifts(hn_channels *c) {
       c->shifts[node->out[0]->id] = takes_bias(c, node) || is_sum(c, node);
   for (bool changed = true; changed;) {
     changed = false;
-    for (int i = 0; i < c->graph->value_count; ++i)
+    for (int i = 0; i < c->value_count; ++i)
       if (c->shifts[i] && !stays(c, c->graph->values[i])) c->shifts[i] = false, changed = true;
   }
   return HONE_OK;

@@ -202,7 +202,7 @@ bool hn_channel_joins(const hn_node *concat, int axis) {
 
 hone_status hn_channels_find(hone_graph *graph, hn_arena *arena, hn_channels *out) {
   hone_diagnostics *diag = &graph->context->diag;
-  *out = (hn_channels){.graph = graph, .arena = arena};
+  *out = (hn_channels){.graph = graph, .arena = arena, .value_count = graph->value_count};
   out->axis = HN_NEW(arena, int, graph->value_count + 1);
   out->first = HN_NEW(arena, int64_t, graph->value_count + 1);
   if (!out->axis || !out->first) return HN_FAIL_MEMORY(diag);

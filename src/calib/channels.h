@@ -18,6 +18,7 @@ typedef struct hn_channels {
   int *axis;      /* by the value's id: the axis that its channels lie along; -1: they cannot be scaled */
   int64_t *first; /* by the value's id: the number of its first channel */
   int64_t count;
+  int value_count;      /* when they were found: ids beyond are of constants made since */
   int64_t *parent;      /* by channel: towards its class */
   bool *fixed, *normed; /* by class: it keeps the factor 1; a normalisation makes it */
   double *limit;        /* by class: the factor's largest, from bounds behind which channels were seen */
@@ -42,6 +43,9 @@ bool hn_channels_equalise(hn_channels *channels, const hn_sites *sites, double p
 bool hn_channels_smooth(hn_channels *channels, double power);
 /* Shifts, to be chosen behind the factors: the middle of each channel comes to 0. False: there is none. */
 bool hn_channels_align(hn_channels *channels, const hn_sites *sites);
+bool hn_channels_changed(const hn_channels *channels, const hn_value *value); /* it has a factor but 1, or a shift */
+/* What was seen of values that are not changed, into the channels of a clone to which the others were applied. */
+void hn_channels_remember(const hn_channels *channels, hn_channels *clone);
 /* Constants of the graph are replaced by scaled and shifted ones. NO_MEMORY. */
 hone_status hn_channels_apply(const hn_channels *channels);
 

@@ -17,9 +17,9 @@ hn_layer_shape hn_layer_shape_of(const hn_quant_node *layer);
 /* The window over an input of this shape, as two spatial axes; a product's is one tap. False: it has more axes. */
 bool hn_layer_window(const hn_quant_node *layer, const hone_shape *x, hn_sliding *out);
 
-/* Scales of weights for bytes in -127..127: of each output along the axis, or equal ones. Of least square error over a
- * grid: what the largest weight is given is 32 to 181 of them, so that weights that lie on a coarser grid than theirs
- * are met, and a few may be cut; the largest byte unless another is a tenth better. Weights that are all 0 have 1. */
+/* Scales of weights for bytes in -127..127: of each output along the axis, or equal ones. The largest weight is given
+ * 127, or that of 32 to 181 which has the least square error, where that is less than half: such weights lie on a
+ * coarser grid than bytes have. Weights that are all 0 have 1. */
 void hn_layer_scales(const hone_tensor *weights, int axis, bool one, float *scales);
 
 #endif

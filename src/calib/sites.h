@@ -26,8 +26,10 @@ extern const hn_quant_layer hn_quant_layers[]; /* ends with op NULL */
 /* A value that is rounded to bytes. */
 typedef struct hn_site {
   hn_value *value;
+  bool changed;            /* since its range was picked */
   int shares;              /* the site whose scale it has, an earlier or later one; itself: its own */
   hn_histogram *histogram; /* NULL: nothing was seen */
+  hn_range picked;         /* by the histogram; `range` is what it and those that it is joined with have */
   hn_range range;
   hn_scale scale;
 } hn_site;
