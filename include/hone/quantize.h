@@ -33,6 +33,15 @@ typedef struct hone_quantize_event {
   bool kept;
 } hone_quantize_event;
 
+/* What one layer takes in a network built in f32 and in one built in 8 bits, by the tuner's measurements: 0 where none
+ * was timed. Borrowed, for the time of the call. */
+typedef struct hone_layer_time {
+  const char *layer; /* NULL: of what is no layer that can be quantised */
+  const char *op;    /* of the layer; else "conversions" (between types and formats), "others" */
+  double f32_ns, int8_ns;
+  int shared; /* a step computes so many layers at once in one of the two: each has an equal part of its time */
+} hone_layer_time;
+
 typedef struct hone_quantize_options {
   uint32_t struct_size;
   hone_calibration_fn sample; /* NULL: ranges come from cache_path alone */
@@ -55,6 +64,12 @@ typedef struct hone_quantize_options {
   /* Names of corrections, separated by commas, or "all"; NULL: the usual ones. Samples are asked for again; each is
    * kept only where the outputs come nearer to those of f32. hone_quantize_corrections() lists them. */
   const char *corrections;
+  /* hone_graph_sensitivity() alone: told of each layer behind what was measured, in the order of the layers, then of
+   * conversions and of others. build: how both networks are built; NULL: the defaults; shapes are the first sample's.
+   */
+  void (*layer_time)(void *user, const hone_layer_time *row); /* NULL: nothing is timed */
+  void *layer_time_user;
+  const hone_build_options *build;
 } hone_quantize_options;
 
 /* Makes a model in 8 bits of one in f32: standard ONNX with QuantizeLinear and DequantizeLinear, for hone and others.
@@ -87,6 +102,12 @@ HONE_API HONE_CHECKED hone_status hone_graph_sensitivity(hone_context *context, 
                                                          const hone_quantize_options *options,
                                                          void (*see)(void *user, const hone_sensitivity *row),
                                                          void *user);
+/* Plots what the two calls told, count layers in their order: alone, cumulative and, unless NULL, times; names are
+ * read. The file is replaced when it is complete. IO, NO_MEMORY, INVALID. */
+HONE_API HONE_CHECKED hone_status hone_sensitivity_plot(hone_context *context, const char *title,
+                                                        const hone_sensitivity *alone,
+                                                        const hone_sensitivity *cumulative,
+                                                        const hone_layer_time *times, int64_t count, const char *path);
 /* One line a correction, in the order in which they are done: "name\twhat it does\tusual" or "... on request". */
 HONE_API HONE_CHECKED hone_status hone_quantize_corrections(hone_write_fn write, void *user);
 /* One line a way to pick ranges: "name\twhat it does". */

@@ -206,7 +206,8 @@ static hone_status add_to_histogram(void *user, int64_t sample, int index, const
   const hn_site *site = &q->sites.items[h->sites[index]];
   int64_t odd;
   if (!hn_histogram_add(site->histogram, tensor->data, hn_elems(&tensor->type.shape), &odd)) return HONE_INVALID;
-  if (sample < HN_MOST_COMPARED) hn_channels_see(&q->channels, site->value, tensor);
+  if (sample < HN_MOST_COMPARED && sample % 2 == 0) /* the others tell what factors are worth where they are new */
+    hn_channels_see(&q->channels, site->value, tensor);
   return HONE_OK;
 }
 
@@ -248,7 +249,7 @@ hone_status hn_quantize_observe(hn_quantizing *q, int64_t most) {
   int64_t samples;
   HN_TRY(hn_quantize_watch(q, &watch, &samples));
   if (h.first) q->samples = samples;
-  q->channels.samples = hn_distances_samples(q);
+  q->channels.samples = (hn_distances_samples(q) + 1) / 2;
   if (samples > 0) return HONE_OK;
   return HN_FAIL(&q->context->diag, HONE_INVALID, "there is no calibration sample: at least one is needed");
 }

@@ -2,6 +2,8 @@
 /* compile_quantize_sensitivity.c - which layers bear 8 bits: each alone, and all up to each, against f32. */
 #include "api/quantize.h"
 #include "base/arguments.h"
+#include "base/file.h"
+#include "report/sensitivity_plot.h"
 #include "tensor/shape.h"
 
 typedef struct looking {
@@ -75,7 +77,29 @@ hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *grap
   if (status == HONE_OK) {
     looking l = {.q = &q, .see = see, .user = user};
     status = look_at_all(&l);
+    if (status == HONE_OK && q.options.layer_time) status = hn_quantize_time(&q);
   }
   hn_quantize_end(&q);
+  return status;
+}
+
+hone_status hone_sensitivity_plot(hone_context *context, const char *title, const hone_sensitivity *alone,
+                                  const hone_sensitivity *cumulative, const hone_layer_time *times, int64_t count,
+                                  const char *path) {
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, title);
+  HN_GIVEN(&context->diag, alone);
+  HN_GIVEN(&context->diag, cumulative);
+  HN_GIVEN(&context->diag, path);
+  HN_TRY(hn_argument_range(&context->diag, "count", count, 0, 100000));
+  hn_text text;
+  hn_arena arena;
+  hn_text_init(&text, context->allocator);
+  hn_arena_init(&arena, context->allocator);
+  hn_sensitivity_plot(title, alone, cumulative, times, count, &arena, &text);
+  const hone_status status = text.failed ? HN_FAIL_MEMORY(&context->diag)
+                                         : hn_file_replace(&context->diag, path, hn_text_string(&text), text.length);
+  hn_arena_deinit(&arena);
+  hn_text_deinit(&text);
   return status;
 }

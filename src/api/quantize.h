@@ -80,6 +80,9 @@ hone_status hn_quantize_round(hn_quantizing *q); /* sets q->weights */
 hone_status hn_quantize_correct(hn_quantizing *q);
 hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list);
 
+/* ---- compile_quantize_times.c ---- */
+hone_status hn_quantize_time(hn_quantizing *q); /* tells options.layer_time */
+
 /* ---- compile_quantize.c ---- */
 hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, hone_device *const *devices,
                               int device_count, const hone_quantize_options *given, hn_quantizing *q);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double most_scale = 100, least_scale = 0.01; /* beyond it what was seen is next to nothing */
+static const double most_scale = 8, least_scale = 0.01; /* channels that were seen to do little may do more elsewhere */
 
 static const double bound_margin = 2; /* a bound stays so many times beyond what was seen: others reach further */
 

@@ -69,7 +69,7 @@ static float scale_of(part *p) {
   float best = reach / MOST_BYTE;
   if (!(best >= FLT_MIN)) return 1;
   p->every = p->runs * p->inner / LOOKED_AT + 1;
-  double least = square_error(p, best, HUGE_VAL) / 2;
+  double least = square_error(p, best, HUGE_VAL) / 64;
   for (int levels = LEAST_LEVELS; levels <= MOST_LEVELS && least > 0; ++levels) {
     const float scale = reach / (float)levels;
     const double error = square_error(p, scale, least);

@@ -18,8 +18,8 @@ hn_layer_shape hn_layer_shape_of(const hn_quant_node *layer);
 bool hn_layer_window(const hn_quant_node *layer, const hone_shape *x, hn_sliding *out);
 
 /* Scales of weights for bytes in -127..127: of each output along the axis, or equal ones. The largest weight is given
- * 127, or that of 32 to 181 which has the least square error, where that is less than half: such weights lie on a
- * coarser grid than bytes have. Weights that are all 0 have 1. */
+ * 127, or what of 32 to 181 makes next to no error: such weights lie on a grid already. Weights that are all 0 have 1.
+ */
 void hn_layer_scales(const hone_tensor *weights, int axis, bool one, float *scales);
 
 #endif
