@@ -126,12 +126,12 @@ static void print_table(rows *r) {
     const hone_sensitivity *one = sorted ? &sorted[i] : &r->items[i], *all = &r->items[count + one->index];
     printf("%-40s %-7s %9.0f %9.5f %7.1f %6.1f%% | %9.5f %6.1f%%", one->layer, one->op, one->weights, one->rel_l2,
            one->sqnr_db, 100 * one->top1, all->rel_l2, 100 * all->top1);
-    print_times(time_of(r, one->index), 12);
+    print_times(time_of(r, one->index), 11);
   }
   free(sorted);
   for (int64_t i = count; i < r->time_count; ++i) {
     printf("%-40s %-7s %43s |%18s", r->times[i].op, "", "", "");
-    print_times(&r->times[i], 12);
+    print_times(&r->times[i], 11);
   }
 }
 

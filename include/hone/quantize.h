@@ -102,6 +102,17 @@ HONE_API HONE_CHECKED hone_status hone_graph_sensitivity(hone_context *context, 
                                                          const hone_quantize_options *options,
                                                          void (*see)(void *user, const hone_sensitivity *row),
                                                          void *user);
+/* A node of a quantised model with roundings around it, or a layer without. Borrowed, for the time of the call. */
+typedef struct hone_quantised_node {
+  const char *node, *op;
+  bool bytes;      /* it computes on bytes, or hands them on, as its roundings are written */
+  const char *why; /* else what keeps it in floats: where a rounding is missing, or what no kernel has */
+} hone_quantised_node;
+/* What becomes of a model's own QuantizeLinear and DequantizeLinear: each node of the main graph that has some. The
+ * graph stays as it is. Errors: those of the passes; NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_graph_quantised(hone_context *context, const hone_graph *graph,
+                                                       void (*see)(void *user, const hone_quantised_node *row),
+                                                       void *user);
 /* Plots what the two calls told, count layers in their order: alone, cumulative and, unless NULL, times; names are
  * read. The file is replaced when it is complete. IO, NO_MEMORY, INVALID. */
 HONE_API HONE_CHECKED hone_status hone_sensitivity_plot(hone_context *context, const char *title,
