@@ -12,11 +12,17 @@ const cli_option cli_quantize_options[] = {
     {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked: mse (default), minmax, percentile[:P], entropy"},
     {"activations", CLI_TEXT, "u8|s8", .doc = "u8 with zero points (default), or s8 without, as TensorRT takes them"},
     {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights, instead of one for each output channel"},
-    {"no-correction", CLI_FLAG, .doc = "leave biases as they are, instead of taking out what rounding shifts"},
+    {"correct", CLI_TEXT, "NAME,...",
+     .doc = "what is corrected without training, where outputs come nearer: align, bias (usual), equalise, smooth, "
+            "round; or all"},
+    {"no-correction", CLI_FLAG, .doc = "correct nothing"},
     {"keep", CLI_LIST, "NODE", .doc = "leave these in f32: a node's name, an operator (conv, gemm, matmul), globs"},
     {"ranges", CLI_TEXT, "FILE",
      .doc = "ranges as text: read when the file is there (hone's, or trtexec's calibration cache), else written",
      .writes = CLI_WRITES_WHEN_ABSENT},
+    {"report", CLI_FLAG,
+     .doc =
+         "of a model that is quantised already (QAT): which nodes compute in bytes, and where a rounding is missing"},
     {"table", CLI_FLAG, .doc = "list every tensor's range and scale"},
     {0},
 };
@@ -47,7 +53,10 @@ static void tell_tensor(tally *t, const hone_quantize_event *event) {
 
 static void tell(void *user, const hone_quantize_event *event) {
   tally *t = user;
-  if (event->tensor) {
+  if (event->correction) {
+    cli_note(t->cli, "%s: outputs are %.4f from those of f32 without it, %.4f with it: %s", event->correction,
+             event->apart_before, event->apart_after, event->kept ? "kept" : "left out");
+  } else if (event->tensor) {
     tell_tensor(t, event);
   } else if (!event->why) {
     ++t->layers;
@@ -70,6 +79,7 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
                               .method = cli_text(cli, "method"),
                               .per_tensor = cli_has(cli, "per-tensor"),
                               .uncorrected = cli_takes(cli->command, "no-correction") && cli_has(cli, "no-correction"),
+                              .corrections = cli_takes(cli->command, "correct") ? cli_text(cli, "correct") : NULL,
                               .keep = kept,
                               .keep_count = cli_list(cli, "keep", kept, CLI_MAX_GIVEN),
                               .cache_path = cli_text(cli, "ranges"),
@@ -109,11 +119,49 @@ static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_option
   return CLI_EXIT_OK;
 }
 
+/* ---- of a model that is quantised already ---- */
+
+static void tell_quantised(void *user, const hone_quantised_node *row) {
+  tally *t = user;
+  ++*(row->bytes ? &t->layers : &t->floats);
+  if (t->json) {
+    printf("%s\n    {\"node\": ", t->listed++ ? "," : "{\"nodes\": [");
+    cli_json_text(stdout, row->node);
+    printf(", \"op\": \"%s\", \"bytes\": %s, \"why\": ", row->op, row->bytes ? "true" : "false");
+    if (row->why)
+      cli_json_text(stdout, row->why);
+    else
+      printf("null");
+    printf("}");
+    return;
+  }
+  if (t->listed++ == 0) printf("%-40s %-20s %-8s %s\n", "node", "op", "runs in", "what keeps it in floats");
+  printf("%-40s %-20s %-8s %s\n", row->node, row->op, row->bytes ? "bytes" : "floats", row->why ? row->why : "");
+}
+
+static int report_quantised(cli_tool *cli, const char *path) {
+  hone_graph *graph;
+  tally t = {.cli = cli, .json = cli_has(cli, "json")};
+  hone_status status = cli_load_graph(cli, path, &graph);
+  if (status == HONE_OK) status = hone_graph_quantised(cli->context, graph, tell_quantised, &t);
+  hone_graph_destroy(graph);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  if (t.json)
+    printf("%s\"in_bytes\": %lld, \"in_floats\": %lld}\n", t.listed ? "\n  ], " : "{", (long long)t.layers,
+           (long long)t.floats);
+  else
+    printf("%s: %lld of %lld nodes with roundings, or that might have some, compute in bytes\n", path,
+           (long long)t.layers, (long long)(t.layers + t.floats));
+  cli_next(cli, "hone build %s", path);
+  return CLI_EXIT_OK;
+}
+
 int cli_command_quantize(cli_tool *cli) {
   const char *path = cli_text(cli, "model"), *output = cli_text(cli, "output"), *kept[CLI_MAX_GIVEN];
   char made[4096];
   hone_quantize_options options;
   if (!path) return cli_usage_error(cli, "a model must be named");
+  if (cli_has(cli, "report")) return report_quantised(cli, path);
   if (!cli_has(cli, "calib") && !cli_has(cli, "ranges"))
     return cli_usage_error(cli, "--calib FOLDER must be given: samples of what the model will see");
   if (!output) {

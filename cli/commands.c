@@ -205,14 +205,15 @@ static const cli_command quantize = {
 
 static const cli_command sensitivity = {
     .name = "sensitivity",
-    .doc = "show what 8 bits in each layer do to a model's outputs",
-    .usage = "sensitivity MODEL.onnx --calib FOLDER|FILE [--csv] [options]",
+    .doc = "show what 8 bits in each layer do to a model's outputs, and save",
+    .usage = "sensitivity MODEL.onnx --calib FOLDER|FILE [--csv] [--svg FILE] [options]",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_sensitivity_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
                cli_common_options},
     .examples = "  hone sensitivity model.onnx --calib samples.npy\n"
-                "  hone sensitivity model.onnx --calib photos --calib-count 16 --csv > layers.csv\n",
+                "  hone sensitivity model.onnx --calib photos --calib-count 16 --csv > layers.csv\n"
+                "  hone sensitivity model.onnx --calib photos --svg layers.svg\n",
     .run = cli_command_sensitivity,
 };
 

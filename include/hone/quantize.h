@@ -16,9 +16,9 @@ extern "C" {
 typedef hone_status (*hone_calibration_fn)(void *user, int64_t index, hone_named_tensor *out_inputs, int room,
                                            int *out_count);
 
-/* One tensor's range, or one layer's fate. All is borrowed, for the time of the call. */
+/* One tensor's range, one layer's fate, or one correction's. All is borrowed, for the time of the call. */
 typedef struct hone_quantize_event {
-  const char *tensor; /* NULL: about a layer */
+  const char *tensor; /* NULL: about a layer or a correction */
   double low, high;   /* what was seen of the tensor; 0 where ranges came from a file */
   double from, to;    /* what its bytes stand for */
   float scale;        /* x = (byte - zero_point) * scale */
@@ -26,7 +26,21 @@ typedef struct hone_quantize_event {
   double clipped;         /* share of the values other than 0 that lie beyond */
   const char *layer, *op; /* of the layer: its node's name and operator */
   const char *why;        /* why it stays in f32; NULL: it is quantised */
+  /* Of a correction that was tried: how far outputs are from f32's (relative L2, a mean over samples) without and with
+   * it, and whether it was kept. NULL: about a tensor or a layer. */
+  const char *correction;
+  double apart_before, apart_after;
+  bool kept;
 } hone_quantize_event;
+
+/* What one layer takes in a network built in f32 and in one built in 8 bits, by the tuner's measurements: 0 where none
+ * was timed. Borrowed, for the time of the call. */
+typedef struct hone_layer_time {
+  const char *layer; /* NULL: of what is no layer that can be quantised */
+  const char *op;    /* of the layer; else "conversions" (between types and formats), "others" */
+  double f32_ns, int8_ns;
+  int shared; /* a step computes so many layers at once in one of the two: each has an equal part of its time */
+} hone_layer_time;
 
 typedef struct hone_quantize_options {
   uint32_t struct_size;
@@ -44,11 +58,18 @@ typedef struct hone_quantize_options {
   int64_t sample_count; /* how many samples will come, at most 10^9: for progress alone. 0: not known */
   hone_progress_fn progress;
   void *progress_user;
-  /* Biases are corrected by how far each channel's mean is from that of f32 on the samples, which then are asked for
-   * again, and only where the outputs come nearer to those of f32; true: they stay. */
-  bool uncorrected;
+  bool uncorrected;                                            /* nothing is corrected */
   void (*event)(void *user, const hone_quantize_event *event); /* NULL: nobody asks */
   void *event_user;
+  /* Names of corrections, separated by commas, or "all"; NULL: the usual ones. Samples are asked for again; each is
+   * kept only where the outputs come nearer to those of f32. hone_quantize_corrections() lists them. */
+  const char *corrections;
+  /* hone_graph_sensitivity() alone: told of each layer behind what was measured, in the order of the layers, then of
+   * conversions and of others. build: how both networks are built; NULL: the defaults; shapes are the first sample's.
+   */
+  void (*layer_time)(void *user, const hone_layer_time *row); /* NULL: nothing is timed */
+  void *layer_time_user;
+  const hone_build_options *build;
 } hone_quantize_options;
 
 /* Makes a model in 8 bits of one in f32: standard ONNX with QuantizeLinear and DequantizeLinear, for hone and others.
@@ -81,6 +102,25 @@ HONE_API HONE_CHECKED hone_status hone_graph_sensitivity(hone_context *context, 
                                                          const hone_quantize_options *options,
                                                          void (*see)(void *user, const hone_sensitivity *row),
                                                          void *user);
+/* A node of a quantised model with roundings around it, or a layer without. Borrowed, for the time of the call. */
+typedef struct hone_quantised_node {
+  const char *node, *op;
+  bool bytes;      /* it computes on bytes, or hands them on, as its roundings are written */
+  const char *why; /* else what keeps it in floats: where a rounding is missing, or what no kernel has */
+} hone_quantised_node;
+/* What becomes of a model's own QuantizeLinear and DequantizeLinear: each node of the main graph that has some. The
+ * graph stays as it is. Errors: those of the passes; NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_graph_quantised(hone_context *context, const hone_graph *graph,
+                                                       void (*see)(void *user, const hone_quantised_node *row),
+                                                       void *user);
+/* Plots what the two calls told, count layers in their order: alone, cumulative and, unless NULL, times; names are
+ * read. The file is replaced when it is complete. IO, NO_MEMORY, INVALID. */
+HONE_API HONE_CHECKED hone_status hone_sensitivity_plot(hone_context *context, const char *title,
+                                                        const hone_sensitivity *alone,
+                                                        const hone_sensitivity *cumulative,
+                                                        const hone_layer_time *times, int64_t count, const char *path);
+/* One line a correction, in the order in which they are done: "name\twhat it does\tusual" or "... on request". */
+HONE_API HONE_CHECKED hone_status hone_quantize_corrections(hone_write_fn write, void *user);
 /* One line a way to pick ranges: "name\twhat it does". */
 HONE_API HONE_CHECKED hone_status hone_range_pickers(hone_write_fn write, void *user);
 

@@ -75,13 +75,16 @@ static hone_status write_cache(const hn_quantizing *q) {
 
 /* ---- in order ---- */
 
-static void pick_ranges(hn_quantizing *q) {
+void hn_quantize_pick(hn_quantizing *q) {
   for (int i = 0; i < q->sites.count; ++i) {
     hn_site *site = &q->sites.items[i];
-    if (!site->histogram) continue;
-    site->range = q->picker->pick(site->histogram, &q->scheme, q->picker_number);
+    if (!site->histogram) continue; /* ranges of a file */
+    if (site->changed) site->picked = q->picker->pick(site->histogram, &q->scheme, q->picker_number);
+    site->changed = false;
+    site->range = site->picked;
     if (q->options.progress) q->options.progress(q->options.progress_user, "picking ranges", i + 1, q->sites.count);
   }
+  hn_sites_scale(&q->sites, &q->scheme);
 }
 
 static void tell(const hn_quantizing *q) {
@@ -113,7 +116,7 @@ static hone_status find_sites(hn_quantizing *q) {
   HN_TRY(hn_sites_check_floats(q->graph));
   HN_TRY(prepare(q));
   HN_TRY(hn_sites_find(q->graph, q->options.keep, q->options.keep_count, &q->arena, &q->sites));
-  if (q->sites.count > 0) return HONE_OK;
+  if (q->sites.count > 0) return hn_channels_find(q->graph, &q->arena, &q->channels);
   const char *why = q->sites.node_count > 0 ? q->sites.nodes[0].why : NULL;
   return HN_FAIL(&q->context->diag, HONE_UNSUPPORTED, "no layer of the model can be quantised: %s%s%s",
                  why ? q->sites.nodes[0].node->name : "it has no convolution or product with constant weights",
@@ -131,18 +134,18 @@ hone_status hn_quantize_find_ranges(hn_quantizing *q) {
       return HN_FAIL(&q->context->diag, HONE_INVALID, "%s%s",
                      q->options.cache_path ? q->options.cache_path : "there are no samples and no ranges",
                      q->options.cache_path ? ": no such file, and there are no samples" : "");
-    HN_TRY(hn_quantize_observe(q));
-    pick_ranges(q);
+    HN_TRY(hn_quantize_observe(q, 0));
   }
-  hn_sites_scale(&q->sites, &q->scheme);
+  hn_quantize_pick(q);
   return q->options.cache_path && !cached ? write_cache(q) : HONE_OK;
 }
 
 static hone_status quantize(hn_quantizing *q) {
   HN_TRY(hn_quantize_find_ranges(q));
+  if (q->options.sample) HN_TRY(hn_quantize_correct(q));
   tell(q);
-  if (!q->options.uncorrected && q->options.sample) HN_TRY(hn_quantize_correct(q));
-  const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias};
+  const hn_insertion how = {
+      .scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias, .weights = q->weights};
   HN_TRY(hn_sites_insert(&q->sites, &how));
   hn_pass_run run = {.context = q->context, .graph = q->graph};
   HN_TRY(hn_pass_eliminate_dead(&run));
@@ -157,6 +160,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_quantize_opti
   if (out->activations == HONE_NONE) out->activations = HONE_U8;
   if (out->activations != HONE_U8 && out->activations != HONE_I8)
     return HN_FAIL(diag, HONE_INVALID, "quantize option activations: allowed are u8 and i8");
+  HN_TRY(hn_quantize_check_corrections(diag, out->corrections));
   q->scheme = (hn_scheme){.dtype = out->activations, .symmetric = out->activations == HONE_I8};
   if (!out->method) out->method = hn_pickers[0].name;
   q->picker = hn_picker_find(out->method, &q->picker_number);
@@ -180,10 +184,12 @@ hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, ho
   hn_call_begin(context);
   HN_TRY(hn_graph_clone(graph, &q->graph));
   hn_arena_init(&q->arena, context->allocator);
+  hn_distances_init(&q->distances, q);
   return HONE_OK;
 }
 
 void hn_quantize_end(hn_quantizing *q) {
+  hn_distances_deinit(&q->distances);
   hn_graph_destroy(q->graph);
   hn_arena_deinit(&q->arena);
 }

@@ -1,197 +1,203 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_quantize_correct.c - what rounding shifts on average is put back into biases (Nagel et al., arXiv:1906.04721,
- * section 4.2, here with data instead of the moments of normalisations). Each layer is looked at alone, on activations
- * of f32: the mean of its output by its own weights, less the mean by the rounded weights on the rounded activations.
- * What layers before it shift is theirs to mend: measured behind all of them, corrections would add up. It is kept only
- * where the outputs come nearer to f32's. */
+/* compile_quantize_correct.c - corrections without training: rows that change the graph, the weights' bytes or the
+ * biases, in the order of the table, each kept only where the outputs come nearer to those of f32 on the samples. */
 #include "api/quantize.h"
-#include "calib/moments.h"
-#include "tensor/element.h"
+#include "base/arguments.h"
 #include "tensor/shape.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* A layer and what its weights meet. */
-typedef struct layer {
-  int node;                        /* of sites.nodes */
-  int64_t channels, taps, outputs; /* of the input; of the window; of the weights */
-  double *plain, *rounded;         /* [channels][taps]: sums of the activations, and of what their bytes stand for */
-  int64_t positions;               /* of the output, that they are over */
-} layer;
+/* What a correction may change, so that it can be taken back. */
+typedef struct state {
+  hone_graph *graph;
+  hn_sites sites;
+  hn_channels channels;
+  double *const *bias;
+  const hn_rounding *const *weights;
+} state;
 
+/* Factors on channels, as channels.h says; ranges are found again, on fewer samples. */
+static hone_status rescale(hn_quantizing *q, bool (*choose)(hn_channels *, const hn_quantizing *), bool *out_any) {
+  hone_graph *scaled;
+  hn_channels channels;
+  hn_sites sites;
+  *out_any = choose(&q->channels, q);
+  if (!*out_any) return HONE_OK;
+  HN_TRY(hn_graph_clone(q->graph, &scaled));
+  channels = q->channels;
+  channels.graph = scaled;
+  hone_status status = hn_channels_apply(&channels);
+  if (status == HONE_OK) status = hn_sites_rebind(&q->sites, scaled, &q->arena, &sites);
+  if (status != HONE_OK) {
+    hn_graph_destroy(scaled);
+    return status;
+  }
+  for (int i = 0; i < sites.count; ++i) sites.items[i].changed = hn_channels_changed(&channels, sites.items[i].value);
+  q->graph = scaled;
+  q->sites = sites;
+  HN_TRY(hn_channels_find(scaled, &q->arena, &q->channels));
+  hn_channels_remember(&channels, &q->channels);
+  HN_TRY(hn_quantize_observe(q, hn_distances_samples(q)));
+  hn_quantize_pick(q);
+  return HONE_OK;
+}
+
+static bool choose_equal(hn_channels *channels, const hn_quantizing *q) {
+  return hn_channels_equalise(channels, &q->sites, 0.7);
+}
+
+static bool choose_smooth(hn_channels *channels, const hn_quantizing *q) {
+  (void)q;
+  return hn_channels_smooth(channels, 0.5);
+}
+
+static bool choose_middles(hn_channels *channels, const hn_quantizing *q) {
+  return hn_channels_align(channels, &q->sites);
+}
+
+/* A row changes the graph, by factors and shifts on channels, or what is finished behind it: the weights' bytes, the
+ * biases. Rows of the first kind are judged
+ * with all of the second. */
 typedef struct correction {
-  hn_quantizing *q;
-  hn_arena arena;
-  layer *layers;
-  int layer_count;
-  float *room; /* for rounded activations */
-  int64_t room_count;
-  hn_distances *distances;
+  const char *name, *doc;
+  bool usual;                                                    /* done where nobody says which */
+  bool (*choose)(hn_channels *channels, const hn_quantizing *q); /* of a row that changes the graph; else NULL */
+  hone_status (*finish)(hn_quantizing *q);                       /* of one that finishes; else NULL */
 } correction;
 
-/* ---- the means of activations ---- */
+static const correction corrections[] = {
+    {"align", "channels come to lie around 0 where sums and products alone read them; biases make up for it", true,
+     choose_middles, NULL},
+    {"equalise",
+     "channels of an activation get nearly one reach: makers' weights take factors in, readers' take them out", false,
+     choose_equal, NULL},
+    {"smooth", "behind normalisations weights take on half of what activations reach, on a logarithm's scale", false,
+     choose_smooth, NULL},
+    {"round", "weights are rounded so that layers' outputs, not weights, are nearest", false, NULL, hn_quantize_round},
+    {"bias", "biases take back what rounding shifts a layer's output by", true, NULL, hn_quantize_correct_bias},
+};
+enum { CORRECTIONS = HN_COUNT(corrections) };
 
-/* A product's window is one tap. */
-static bool window_of(const hn_node *node, bool conv, const hone_shape *x, hn_sliding *out) {
-  const hone_shape *w = &node->in[1]->fact.type.shape;
-  if (!conv) {
-    *out =
-        (hn_sliding){.spatial = 2, .in = {1, 1}, .out = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
-    return true;
+/* ---- which ---- */
+
+static bool is_named(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+    const size_t here = strcspn(at, ",");
+    if ((here == length && strncmp(at, name, length) == 0) || (here == 3 && strncmp(at, "all", 3) == 0)) return true;
   }
-  if (w->rank > 4 || hn_sliding_make(NULL, NULL, &node->attrs, x, w->dim + 2, out) != HONE_OK) return false;
-  if (out->spatial == 1) {
-    out->in[1] = out->out[1] = out->kernel[1] = out->stride[1] = out->dilation[1] = 1;
-    out->pad_begin[1] = 0;
-  }
-  return true;
+  return false;
 }
 
-static bool make_room(correction *c, int64_t count) {
-  if (count <= c->room_count) return true;
-  float *larger = hn_arena_alloc(&c->arena, (size_t)count * sizeof *larger, 64);
-  if (!larger) return false;
-  c->room = larger;
-  c->room_count = count;
-  return true;
+static bool is_wanted(const hone_quantize_options *options, const correction *row) {
+  if (options->uncorrected) return false;
+  return options->corrections ? is_named(options->corrections, row->name) : row->usual;
 }
 
-static hone_status add_means(void *user, int64_t sample, int index, const hone_tensor *tensor) {
-  correction *c = user;
-  (void)sample;
-  if (index >= c->layer_count) return hn_distances_keep(c->distances, tensor);
-  layer *l = &c->layers[index];
-  const hn_sites *sites = &c->q->sites;
-  const hn_node *node = sites->nodes[l->node].node;
-  const hn_site *site = &sites->items[sites->of[node->in[0]->id]];
-  const int64_t count = hn_elems(&tensor->type.shape);
-  hn_sliding window;
-  if (!window_of(node, sites->nodes[l->node].layer->closed, &tensor->type.shape, &window)) return HONE_OK;
-  if (!make_room(c, count)) return HN_FAIL_MEMORY(&c->q->context->diag);
-  const int64_t planes = count / (window.in[0] * window.in[1]);
-  hn_round_floats(tensor->data, count, &site->scale, &c->q->scheme, c->room);
-  hn_tap_sums(tensor->data, planes, l->channels, &window, l->plain);
-  hn_tap_sums(c->room, planes, l->channels, &window, l->rounded);
-  l->positions += planes / l->channels * window.out[0] * window.out[1];
-  return HONE_OK;
-}
-
-static hone_status begin(correction *c) {
-  hn_quantizing *q = c->q;
-  c->layers = HN_NEW(&c->arena, layer, q->sites.node_count + 1);
-  if (!c->layers) return HN_FAIL_MEMORY(&q->context->diag);
-  for (int i = 0; i < q->sites.node_count; ++i) {
-    const hn_quant_node *node = &q->sites.nodes[i];
-    if (node->why || node->layer->bias < 0) continue;
-    const hone_shape *w = &node->node->in[node->layer->weights]->fact.type.shape;
-    const int64_t outputs = w->dim[hn_quant_axis(node->node)];
-    const int64_t groups = node->layer->closed ? hn_attr_int(&node->node->attrs, "group") : 1;
-    layer *l = &c->layers[c->layer_count++];
-    *l = (layer){.node = i, .outputs = outputs, .taps = 1, .channels = hn_elems(w) / outputs};
-    for (int d = 2; d < w->rank; ++d) l->taps *= w->dim[d];
-    if (node->layer->closed) l->channels = w->dim[1] * groups;
-    l->plain = HN_NEW(&c->arena, double, l->channels * l->taps);
-    l->rounded = HN_NEW(&c->arena, double, l->channels * l->taps);
-    if (!l->plain || !l->rounded) return HN_FAIL_MEMORY(&q->context->diag);
+hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list) {
+  for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
+    const size_t length = strcspn(at, ",");
+    bool known = length == 0 || (length == 3 && strncmp(at, "all", 3) == 0);
+    for (int i = 0; i < CORRECTIONS && !known; ++i)
+      known = strlen(corrections[i].name) == length && strncmp(at, corrections[i].name, length) == 0;
+    if (known) continue;
+    char names[128] = "";
+    size_t used = 0;
+    for (int i = 0; i < CORRECTIONS && used < sizeof names; ++i)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", corrections[i].name);
+    return HN_FAIL(diag, HONE_INVALID, "quantize option corrections: there is no \"%.*s\"; there are %sall",
+                   (int)(length < 60 ? length : 60), at, names);
   }
   return HONE_OK;
 }
 
-static hone_status measure_means(correction *c) {
-  hn_quantizing *q = c->q;
-  const int outputs = c->distances->outputs;
-  int *values = HN_NEW(&c->arena, int, c->layer_count + outputs);
-  if (!values) return HN_FAIL_MEMORY(&q->context->diag);
-  for (int i = 0; i < c->layer_count; ++i) values[i] = q->sites.nodes[c->layers[i].node].node->in[0]->id;
-  for (int i = 0; i < outputs; ++i) values[c->layer_count + i] = q->graph->main->results[i]->id;
-  const hn_watch watch = {.graph = q->graph,
-                          .values = values,
-                          .count = c->layer_count + outputs,
-                          .see = add_means,
-                          .user = c,
-                          .most = hn_distances_samples(q),
-                          .what = "correcting biases"};
-  int64_t samples;
-  return hn_quantize_watch(q, &watch, &samples);
-}
-
-/* ---- what the weights make of them ---- */
-
-/* f32's mean less that of bytes, for each output. made: the same node with rounded weights. */
-static void differ(const layer *l, const hn_node *node, const hn_node *made, double *out) {
-  const int axis = hn_quant_axis(node);
-  const hone_tensor *w = node->in[1]->fact.constant;
-  const hn_node *back = made->in[1]->node; /* dequantize_linear */
-  const hone_tensor *bytes = back->in[0]->fact.constant, *scales = back->in[1]->fact.constant;
-  const int64_t outputs = l->outputs, each = hn_elems(&w->type.shape) / outputs;
-  const bool one = hn_elems(&scales->type.shape) == 1, conv = node->in[1]->fact.type.shape.rank > 2;
-  const int64_t groups = conv ? l->channels * l->taps / each : 1, a_group = outputs / groups;
-  for (int64_t o = 0; o < outputs; ++o) {
-    const double scale = hn_real(scales, one ? 0 : o);
-    const int64_t first = conv ? o / a_group * each : 0;
-    double sum = 0;
-    for (int64_t i = 0; i < each; ++i) {
-      const int64_t at = axis == 0 ? o * each + i : i * outputs + o;
-      sum += (double)((const float *)w->data)[at] * l->plain[first + i] -
-             ((const int8_t *)bytes->data)[at] * scale * l->rounded[first + i];
-    }
-    out[o] = l->positions > 0 ? sum / (double)l->positions : 0;
+hone_status hone_quantize_corrections(hone_write_fn write, void *user) {
+  HN_GIVEN(NULL, write);
+  for (int i = 0; i < CORRECTIONS; ++i) {
+    char line[256];
+    const int length = snprintf(line, sizeof line, "%s\t%s\t%s\n", corrections[i].name, corrections[i].doc,
+                                corrections[i].usual ? "usual" : "on request");
+    if (!write(user, line, (size_t)length)) return HONE_IO;
   }
+  return HONE_OK;
 }
 
-static hone_status find_biases(correction *c, double ***out) {
-  hn_quantizing *q = c->q;
+/* ---- each in turn ---- */
+
+/* How far outputs are with what finishes the graph. */
+static hone_status look(hn_quantizing *q, const bool *wanted, double *out) {
   hone_graph *graph;
-  *out = HN_NEW(&q->arena, double *, q->sites.node_count + 1);
-  if (!*out) return HN_FAIL_MEMORY(&q->context->diag);
-  HN_TRY(hn_quantize_make(q, &q->sites, NULL, &graph));
-  hone_status status = HONE_OK;
-  for (int i = 0; i < c->layer_count && status == HONE_OK; ++i) {
-    const layer *l = &c->layers[i];
-    const hn_node *node = q->sites.nodes[l->node].node;
-    (*out)[l->node] = HN_NEW(&q->arena, double, l->outputs);
-    if (!(*out)[l->node])
-      status = HN_FAIL_MEMORY(&q->context->diag);
-    else
-      differ(l, node, graph->values[node->out[0]->id]->node, (*out)[l->node]);
-  }
+  q->weights = NULL;
+  q->bias = NULL;
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].finish) HN_TRY(corrections[i].finish(q));
+  HN_TRY(hn_quantize_make(q, &q->sites, &graph));
+  const hone_status status = hn_distances_look(&q->distances, graph, "measuring outputs");
   hn_graph_destroy(graph);
+  *out = q->distances.terms > 0 ? q->distances.rel_l2 / q->distances.terms : 0;
   return status;
 }
 
-/* ---- is it worth it? ---- */
-
-static hone_status look_with(hn_distances *d, double *const *bias, double *out) {
-  hone_graph *graph;
-  HN_TRY(hn_quantize_make(d->q, &d->q->sites, bias, &graph));
-  const hone_status status = hn_distances_look(d, graph, "measuring outputs");
-  hn_graph_destroy(graph);
-  *out = d->terms > 0 ? d->rel_l2 / d->terms : 0;
-  return status;
+static void tell(const hn_quantizing *q, const correction *row, double without, double with, bool kept) {
+  hn_log(q->context, HONE_LOG_INFO, "%s: outputs are %.4f from f32's without it, %.4f with it: %s", row->name, without,
+         with, kept ? "kept" : "left out");
+  if (!q->options.event) return;
+  const hone_quantize_event event = {
+      .correction = row->name, .apart_before = without, .apart_after = with, .kept = kept};
+  q->options.event(q->options.event_user, &event);
 }
 
-static hone_status keep_if_nearer(hn_distances *d, double **bias) {
-  hn_quantizing *q = d->q;
-  double before, after;
-  HN_TRY(look_with(d, NULL, &before));
-  HN_TRY(look_with(d, bias, &after));
-  if (after < before) q->bias = bias;
-  hn_log(q->context, HONE_LOG_INFO, "outputs are %.4f from f32's, with corrected biases %.4f: %s", before, after,
-         q->bias ? "kept" : "left as they are");
+static void put_back(hn_quantizing *q, const state *old) {
+  if (q->graph != old->graph) hn_graph_destroy(q->graph);
+  q->graph = old->graph;
+  q->sites = old->sites;
+  q->channels = old->channels;
+  q->bias = old->bias;
+  q->weights = old->weights;
+}
+
+/* A row that changes the graph: apart is how far outputs are without it, and then with what was kept. */
+static hone_status try_graph(hn_quantizing *q, const correction *row, const bool *wanted, double *apart) {
+  const state old = {q->graph, q->sites, q->channels, q->bias, q->weights};
+  double with = HUGE_VAL;
+  bool any;
+  hone_status status = rescale(q, row->choose, &any);
+  if (status == HONE_OK && any) status = look(q, wanted, &with);
+  const bool kept = status == HONE_OK && with < *apart;
+  if (!kept) put_back(q, &old);
+  if (status != HONE_OK) return status;
+  if (kept) hn_graph_destroy(old.graph);
+  if (any) tell(q, row, *apart, with, kept);
+  if (kept) *apart = with;
+  return HONE_OK;
+}
+
+static hone_status try_finish(hn_quantizing *q, int row, bool *wanted, double *apart) {
+  const state old = {q->graph, q->sites, q->channels, q->bias, q->weights};
+  double without = HUGE_VAL;
+  wanted[row] = false;
+  HN_TRY(look(q, wanted, &without));
+  const bool kept = *apart < without;
+  tell(q, &corrections[row], without, *apart, kept);
+  wanted[row] = kept;
+  if (kept)
+    put_back(q, &old);
+  else
+    *apart = without;
   return HONE_OK;
 }
 
 hone_status hn_quantize_correct(hn_quantizing *q) {
-  hn_distances d;
-  correction c = {.q = q, .distances = &d};
-  double **bias = NULL;
-  hn_arena_init(&c.arena, q->context->allocator);
-  hn_distances_init(&d, q);
-  hone_status status = begin(&c);
-  if (status == HONE_OK && c.layer_count > 0) status = measure_means(&c);
-  if (status == HONE_OK && c.layer_count > 0) status = find_biases(&c, &bias);
-  if (status == HONE_OK && bias) status = keep_if_nearer(&d, bias);
-  hn_distances_deinit(&d);
-  hn_arena_deinit(&c.arena);
-  return status;
+  double apart;
+  bool wanted[CORRECTIONS], any = false;
+  for (int i = 0; i < CORRECTIONS; ++i) any |= wanted[i] = is_wanted(&q->options, &corrections[i]);
+  if (!any) return HONE_OK;
+  if (q->distances.count == 0) HN_TRY(hn_distances_begin(&q->distances));
+  HN_TRY(look(q, wanted, &apart));
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].choose) HN_TRY(try_graph(q, &corrections[i], wanted, &apart));
+  for (int i = 0; i < CORRECTIONS; ++i)
+    if (wanted[i] && corrections[i].finish) HN_TRY(try_finish(q, i, wanted, &apart));
+  return HONE_OK;
 }

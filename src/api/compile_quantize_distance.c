@@ -4,15 +4,16 @@
 #include "tensor/shape.h"
 #include <math.h>
 
-enum { MOST_OUTPUT_BYTES = 64 << 20, MOST_SAMPLES = 32 };
+enum { MOST_OUTPUT_BYTES = 64 << 20 };
 
-hone_status hn_quantize_make(hn_quantizing *q, const hn_sites *from, double *const *bias, hone_graph **out) {
+hone_status hn_quantize_make(hn_quantizing *q, const hn_sites *from, hone_graph **out) {
   hn_sites sites;
   hn_arena arena;
   hn_arena_init(&arena, q->context->allocator);
   hone_status status = hn_graph_clone(q->graph, out);
   if (status == HONE_OK) status = hn_sites_rebind(from, *out, &arena, &sites);
-  const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = bias};
+  const hn_insertion how = {
+      .scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias, .weights = q->weights};
   if (status == HONE_OK) status = hn_sites_insert(&sites, &how);
   hn_arena_deinit(&arena);
   if (status == HONE_OK) return status;
@@ -28,7 +29,9 @@ void hn_distances_init(hn_distances *d, hn_quantizing *q) {
 
 void hn_distances_deinit(hn_distances *d) { hn_arena_deinit(&d->arena); }
 
-int64_t hn_distances_samples(const hn_quantizing *q) { return q->samples < MOST_SAMPLES ? q->samples : MOST_SAMPLES; }
+int64_t hn_distances_samples(const hn_quantizing *q) {
+  return q->samples < HN_MOST_COMPARED ? q->samples : HN_MOST_COMPARED;
+}
 
 hone_status hn_distances_keep(hn_distances *d, const hone_tensor *tensor) {
   hone_diagnostics *diag = &d->q->context->diag;

@@ -2,6 +2,7 @@
 /* compile_quantize_observe.c - a graph run over the calibration data. What is watched are outputs of the graph that
  * runs, so that no fusion swallows them; an engine is built for each shape that follows another. */
 #include "api/quantize.h"
+#include "base/pool.h"
 #include "tensor/shape.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ typedef struct runner {
   hone_session *session;
   hone_named_tensor *inputs;  /* of the present sample, one a graph input */
   hone_profile_shape *shapes; /* that the engine was built for */
+  hone_tensor *tensors;       /* that are watched */
+  hone_status *statuses;      /* of what was seen beside others */
   int64_t sample;
 } runner;
 
@@ -107,6 +110,24 @@ static bool same_shapes(const runner *r) {
   return r->engine != NULL;
 }
 
+static void see_range(void *user, int worker, int64_t begin, int64_t end) {
+  const runner *r = user;
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i)
+    r->statuses[i] = r->watch->see(r->watch->user, r->sample, (int)i, &r->tensors[i]);
+}
+
+static hone_status see_all(runner *r) {
+  const hn_watch *watch = r->watch;
+  hn_pool_run(hn_device_pool(r->q->devices[0]), watch->beside, 1, see_range, r);
+  for (int i = 0; i < watch->beside; ++i)
+    if (r->statuses[i] != HONE_OK)
+      return watch->fail ? watch->fail(watch->user, r->sample, i, &r->tensors[i])
+                         : HN_FAIL_MEMORY(&r->q->context->diag);
+  for (int i = watch->beside; i < watch->count; ++i) HN_TRY(watch->see(watch->user, r->sample, i, &r->tensors[i]));
+  return HONE_OK;
+}
+
 static hone_status run_sample(runner *r) {
   if (!same_shapes(r)) HN_TRY(open_engine(r));
   for (int i = 0; i < r->graph->main->param_count; ++i) {
@@ -116,16 +137,14 @@ static hone_status run_sample(runner *r) {
   hone_status status = hone_session_run(r->session);
   for (int i = 0; i < r->watch->count && status == HONE_OK; ++i) {
     const int input = input_of(r, r->watch->values[i]);
-    hone_tensor tensor;
     char name[64];
     output_name(i, name);
     if (input >= 0)
-      tensor = r->inputs[input].tensor;
+      r->tensors[i] = r->inputs[input].tensor;
     else
-      status = hone_session_tensor(r->session, name, &tensor);
-    if (status == HONE_OK) HN_TRY(r->watch->see(r->watch->user, r->sample, i, &tensor));
+      status = hone_session_tensor(r->session, name, &r->tensors[i]);
   }
-  return status == HONE_OK ? status : session_failed(r, status);
+  return status == HONE_OK ? see_all(r) : session_failed(r, status);
 }
 
 static hone_status run_samples(runner *r) {
@@ -134,8 +153,10 @@ static hone_status run_samples(runner *r) {
   const int count = r->graph->main->param_count;
   r->inputs = HN_NEW(&r->arena, hone_named_tensor, count + 1);
   r->shapes = HN_NEW(&r->arena, hone_profile_shape, count + 1);
+  r->tensors = HN_NEW(&r->arena, hone_tensor, r->watch->count + 1);
+  r->statuses = HN_NEW(&r->arena, hone_status, r->watch->count + 1);
   hone_named_tensor *given = HN_NEW(&r->arena, hone_named_tensor, count + 1);
-  if (!r->inputs || !r->shapes || !given) return HN_FAIL_MEMORY(diag);
+  if (!r->inputs || !r->shapes || !r->tensors || !r->statuses || !given) return HN_FAIL_MEMORY(diag);
   for (; r->watch->most == 0 || r->sample < r->watch->most; ++r->sample) {
     int given_count = 0;
     HN_TRY(hn_check_stop(r->q->context));
@@ -174,33 +195,61 @@ hone_status hn_quantize_watch(hn_quantizing *q, const hn_watch *watch, int64_t *
 typedef struct histograms {
   hn_quantizing *q;
   int *sites; /* whose values are watched */
+  int count;
+  bool first; /* pass: channels are looked at, and the outputs behind the sites' values kept */
 } histograms;
 
 static hone_status add_to_histogram(void *user, int64_t sample, int index, const hone_tensor *tensor) {
   const histograms *h = user;
-  const hn_site *site = &h->q->sites.items[h->sites[index]];
+  hn_quantizing *q = h->q;
+  if (index >= h->count) return sample < HN_MOST_COMPARED ? hn_distances_keep(&q->distances, tensor) : HONE_OK;
+  const hn_site *site = &q->sites.items[h->sites[index]];
   int64_t odd;
-  if (hn_histogram_add(site->histogram, tensor->data, hn_elems(&tensor->type.shape), &odd)) return HONE_OK;
-  return HN_FAIL(&h->q->context->diag, HONE_INVALID, "calibration sample %lld: element %lld of the tensor %s is %s",
-                 (long long)sample, (long long)odd, site->value->name,
-                 isnan(((const float *)tensor->data)[odd]) ? "NaN" : "infinite");
+  if (!hn_histogram_add(site->histogram, tensor->data, hn_elems(&tensor->type.shape), &odd)) return HONE_INVALID;
+  if (sample < HN_MOST_COMPARED && sample % 2 == 0) /* the others tell what factors are worth where they are new */
+    hn_channels_see(&q->channels, site->value, tensor);
+  return HONE_OK;
 }
 
-hone_status hn_quantize_observe(hn_quantizing *q) {
-  histograms h = {.q = q, .sites = HN_NEW(&q->arena, int, q->sites.count + 1)};
-  int *values = HN_NEW(&q->arena, int, q->sites.count + 1), count = 0;
+static hone_status say_odd(void *user, int64_t sample, int index, const hone_tensor *tensor) {
+  const histograms *h = user;
+  const float *x = tensor->data;
+  int64_t odd = 0;
+  while (odd + 1 < hn_elems(&tensor->type.shape) && isfinite(x[odd])) ++odd;
+  return HN_FAIL(&h->q->context->diag, HONE_INVALID, "calibration sample %lld: element %lld of the tensor %s is %s",
+                 (long long)sample, (long long)odd, h->q->sites.items[h->sites[index]].value->name,
+                 isnan(x[odd]) ? "NaN" : "infinite");
+}
+
+hone_status hn_quantize_observe(hn_quantizing *q, int64_t most) {
+  histograms h = {.q = q, .sites = HN_NEW(&q->arena, int, q->sites.count + 1), .first = q->samples == 0};
+  const hn_block *main = q->graph->main;
+  int *values = HN_NEW(&q->arena, int, q->sites.count + main->result_count + 1), count = 0;
   if (!h.sites || !values) return HN_FAIL_MEMORY(&q->context->diag);
   for (int i = 0; i < q->sites.count; ++i) {
     hn_site *site = &q->sites.items[i];
-    if (site->shares != i) continue;
+    if (site->shares != i || (!h.first && !site->changed)) continue;
+    site->changed = true;
     site->histogram = HN_NEW(&q->arena, hn_histogram, 1);
     if (!site->histogram) return HN_FAIL_MEMORY(&q->context->diag);
     h.sites[count] = i;
     values[count++] = site->value->id;
   }
-  const hn_watch watch = {
-      .graph = q->graph, .values = values, .count = count, .see = add_to_histogram, .user = &h, .what = "calibrating"};
-  HN_TRY(hn_quantize_watch(q, &watch, &q->samples));
-  if (q->samples > 0) return HONE_OK;
+  h.count = count;
+  for (int i = 0; h.first && i < main->result_count; ++i) values[count++] = main->results[i]->id;
+  const hn_watch watch = {.graph = q->graph,
+                          .values = values,
+                          .count = count,
+                          .beside = h.count,
+                          .see = add_to_histogram,
+                          .fail = say_odd,
+                          .user = &h,
+                          .most = most,
+                          .what = h.first ? "calibrating" : "calibrating again"};
+  int64_t samples;
+  HN_TRY(hn_quantize_watch(q, &watch, &samples));
+  if (h.first) q->samples = samples;
+  q->channels.samples = (hn_distances_samples(q) + 1) / 2;
+  if (samples > 0) return HONE_OK;
   return HN_FAIL(&q->context->diag, HONE_INVALID, "there is no calibration sample: at least one is needed");
 }

@@ -2,24 +2,25 @@
 /* compile_quantize_sensitivity.c - which layers bear 8 bits: each alone, and all up to each, against f32. */
 #include "api/quantize.h"
 #include "base/arguments.h"
+#include "base/file.h"
+#include "report/sensitivity_plot.h"
 #include "tensor/shape.h"
 
 typedef struct looking {
   hn_quantizing *q;
-  hn_distances distances;
   void (*see)(void *user, const hone_sensitivity *row);
   void *user;
 } looking;
 
 static hone_status look(looking *l, const bool *wanted, int node, int64_t index, bool cumulative) {
   hn_quantizing *q = l->q;
-  hn_distances *d = &l->distances;
+  hn_distances *d = &q->distances;
   hn_sites sites;
   hone_graph *graph = NULL;
   hn_arena arena;
   hn_arena_init(&arena, q->context->allocator);
   hone_status status = hn_sites_choose(&q->sites, wanted, &arena, &sites);
-  if (status == HONE_OK) status = hn_quantize_make(q, &sites, NULL, &graph);
+  if (status == HONE_OK) status = hn_quantize_make(q, &sites, &graph);
   const hn_quant_node *layer = &q->sites.nodes[node];
   if (status == HONE_OK) status = hn_distances_look(d, graph, layer->node->name);
   hn_graph_destroy(graph);
@@ -44,7 +45,7 @@ static hone_status look_at_all(looking *l) {
   const int count = q->sites.node_count;
   bool *wanted = HN_NEW(&q->arena, bool, count + 1);
   if (!wanted) return HN_FAIL_MEMORY(&q->context->diag);
-  HN_TRY(hn_distances_begin(&l->distances));
+  if (q->distances.count == 0) HN_TRY(hn_distances_begin(&q->distances));
   int64_t index = 0;
   for (int i = 0; i < count; ++i) {
     if (q->sites.nodes[i].why) continue;
@@ -75,10 +76,30 @@ hone_status hone_graph_sensitivity(hone_context *context, const hone_graph *grap
   if (status == HONE_OK) status = hn_quantize_find_ranges(&q);
   if (status == HONE_OK) {
     looking l = {.q = &q, .see = see, .user = user};
-    hn_distances_init(&l.distances, &q);
     status = look_at_all(&l);
-    hn_distances_deinit(&l.distances);
+    if (status == HONE_OK && q.options.layer_time) status = hn_quantize_time(&q);
   }
   hn_quantize_end(&q);
+  return status;
+}
+
+hone_status hone_sensitivity_plot(hone_context *context, const char *title, const hone_sensitivity *alone,
+                                  const hone_sensitivity *cumulative, const hone_layer_time *times, int64_t count,
+                                  const char *path) {
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, title);
+  HN_GIVEN(&context->diag, alone);
+  HN_GIVEN(&context->diag, cumulative);
+  HN_GIVEN(&context->diag, path);
+  HN_TRY(hn_argument_range(&context->diag, "count", count, 0, 100000));
+  hn_text text;
+  hn_arena arena;
+  hn_text_init(&text, context->allocator);
+  hn_arena_init(&arena, context->allocator);
+  hn_sensitivity_plot(title, alone, cumulative, times, count, &arena, &text);
+  const hone_status status = text.failed ? HN_FAIL_MEMORY(&context->diag)
+                                         : hn_file_replace(&context->diag, path, hn_text_string(&text), text.length);
+  hn_arena_deinit(&arena);
+  hn_text_deinit(&text);
   return status;
 }

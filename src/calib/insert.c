@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* insert.c - puts quantize_linear and dequantize_linear where sites.c found room for them: behind values, and in front
  * of layers' weights and biases, whose bytes become constants. */
-#include "calib/sites.h"
+#include "calib/layers.h"
 #include "tensor/attrs.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
@@ -76,6 +76,7 @@ typedef struct weights {
   const float *data;
   int64_t outer, outputs, inner; /* outputs lie between the two */
   float *scales;                 /* one an output, equal ones where all have one */
+  const hn_rounding *rounding;   /* NULL: the nearest bytes */
   bool one;
 } weights;
 
@@ -83,26 +84,16 @@ static int64_t place_in(const weights *w, int64_t outer, int64_t output, int64_t
   return (outer * w->outputs + output) * w->inner + inner;
 }
 
-/* Weights that are 0 have the scale 1: none is 0. */
-static hone_status find_scales(const inserter *n, const hn_node *node, weights *w) {
-  double most = 0;
-  for (int64_t o = 0; o < w->outputs; ++o) {
-    double reach = 0;
-    for (int64_t a = 0; a < w->outer; ++a)
-      for (int64_t i = 0; i < w->inner; ++i) {
-        const double x = (double)w->data[place_in(w, a, o, i)];
-        if (!isfinite(x))
-          return HN_FAIL(n->diag, HONE_UNSUPPORTED, "node %s: its weights %s hold %s, which bytes cannot stand for",
-                         node->name, w->value->name, isnan(x) ? "NaN" : "infinity");
-        reach = fmax(reach, fabs(x));
-      }
-    w->scales[o] = (float)(reach / WEIGHT_MOST);
-    most = fmax(most, reach);
-  }
-  for (int64_t o = 0; o < w->outputs; ++o) {
-    if (w->one) w->scales[o] = (float)(most / WEIGHT_MOST);
-    if (!(w->scales[o] >= FLT_MIN)) w->scales[o] = 1;
-  }
+static hone_status find_scales(const inserter *n, const hn_node *node, weights *w, int axis) {
+  const hone_tensor *tensor = w->value->fact.constant;
+  for (int64_t i = 0; i < hn_elems(&tensor->type.shape); ++i)
+    if (!isfinite(w->data[i]))
+      return HN_FAIL(n->diag, HONE_UNSUPPORTED, "node %s: its weights %s hold %s, which bytes cannot stand for",
+                     node->name, w->value->name, isnan(w->data[i]) ? "NaN" : "infinity");
+  if (w->rounding)
+    memcpy(w->scales, w->rounding->scales, (size_t)w->outputs * sizeof *w->scales);
+  else
+    hn_layer_scales(tensor, axis, w->one, w->scales);
   return HONE_OK;
 }
 
@@ -136,6 +127,10 @@ static hn_value *put_weights(const inserter *n, const weights *w, hn_node *node,
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < w->inner; ++i) {
         const int64_t at = place_in(w, a, o, i);
+        if (w->rounding && w->rounding->scales[o] == w->scales[o]) {
+          bytes[at] = w->rounding->bytes[at];
+          continue;
+        }
         const double byte = nearbyint((double)w->data[at] / (double)w->scales[o]);
         bytes[at] = (int8_t)fmin(fmax(byte, -WEIGHT_MOST), WEIGHT_MOST);
       }
@@ -179,7 +174,8 @@ static hone_status read_bias(const inserter *n, const hn_value *bias, const doub
   return HONE_OK;
 }
 
-static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer, const double *more, float x_scale) {
+static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer, const hn_rounding *rounding,
+                                  const double *more, float x_scale) {
   hn_node *node = layer->node;
   const int axis = hn_quant_axis(node), w_port = layer->layer->weights, b_port = layer->layer->bias;
   const hn_value *w_value = node->in[w_port], *old = b_port >= 0 && b_port < node->in_count ? node->in[b_port] : NULL;
@@ -189,6 +185,7 @@ static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer,
                .outer = 1,
                .outputs = shape->dim[axis],
                .inner = 1,
+               .rounding = rounding,
                .one = n->how->per_tensor};
   for (int i = 0; i < shape->rank; ++i) *(i < axis ? &w.outer : &w.inner) *= i == axis ? 1 : shape->dim[i];
   double *bias;
@@ -196,7 +193,7 @@ static hone_status quantise_layer(const inserter *n, const hn_quant_node *layer,
   w.scales = HN_NEW(n->arena, float, w.outputs);
   if (!w.scales || !name) return HN_FAIL_MEMORY(n->diag);
   HN_TRY(read_bias(n, old, more, w.outputs, &bias));
-  HN_TRY(find_scales(n, node, &w));
+  HN_TRY(find_scales(n, node, &w, axis));
   HN_TRY(fit_bias(n, node, &w, bias, name, x_scale));
   hn_value *put = put_weights(n, &w, node, axis);
   if (!put) return HONE_NO_MEMORY;
@@ -221,7 +218,9 @@ hone_status hn_sites_insert(hn_sites *p, const hn_insertion *how) {
     const hn_quant_node *layer = &p->nodes[i];
     HN_TRY(hn_check_stop(context));
     const double *more = how->bias ? how->bias[i] : NULL;
-    if (!layer->why) HN_TRY(quantise_layer(&n, layer, more, p->items[p->of[layer->node->in[0]->id]].scale.scale));
+    const hn_rounding *rounding = how->weights ? how->weights[i] : NULL;
+    if (!layer->why)
+      HN_TRY(quantise_layer(&n, layer, rounding, more, p->items[p->of[layer->node->in[0]->id]].scale.scale));
   }
   for (int i = 0; i < p->count; ++i) HN_TRY(round_value(&n, &p->items[i]));
   return HONE_OK;

@@ -26,8 +26,10 @@ extern const hn_quant_layer hn_quant_layers[]; /* ends with op NULL */
 /* A value that is rounded to bytes. */
 typedef struct hn_site {
   hn_value *value;
+  bool changed;            /* since its range was picked */
   int shares;              /* the site whose scale it has, an earlier or later one; itself: its own */
   hn_histogram *histogram; /* NULL: nothing was seen */
+  hn_range picked;         /* by the histogram; `range` is what it and those that it is joined with have */
   hn_range range;
   hn_scale scale;
 } hn_site;
@@ -63,9 +65,16 @@ hone_status hn_sites_check_floats(const hone_graph *graph);
 /* Scales from ranges: those of concatenations become one where none is less than half of the widest. */
 void hn_sites_scale(hn_sites *sites, const hn_scheme *scheme);
 
+/* A layer's weights as bytes, in their own order, and a scale for each output (one for all: equal ones). */
+typedef struct hn_rounding {
+  const int8_t *bytes;
+  const float *scales;
+} hn_rounding;
+
 typedef struct hn_insertion {
   hn_scheme scheme;
-  bool per_tensor;     /* one scale for all weights of a layer, else one an output channel */
+  bool per_tensor;                   /* one scale for all weights of a layer, else one an output channel */
+  const hn_rounding *const *weights; /* NULL, or one for each of the sites' nodes: NULL, the nearest bytes */
   double *const *bias; /* added to biases: one list, or NULL, for each of the sites' nodes. NULL: nothing is */
 } hn_insertion;
 /* The same of a clone of the graph, in the arena. */

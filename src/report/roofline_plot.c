@@ -6,6 +6,7 @@
 #include "report/grid.h"
 #include "report/plot_labels.h"
 #include "report/roofline.h"
+#include "report/svg.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,48 +37,7 @@ static double at_y(const plot *p, double rate) {
   return BOTTOM - (log10(rate) - p->low_y) / (p->high_y - p->low_y) * (BOTTOM - TOP);
 }
 
-/* ---- text of XML ---- */
-
-/* What XML cannot hold (control characters, broken UTF-8, U+FFFE and U+FFFF) becomes a question mark. */
-static void add_escaped(hn_text *out, const char *text) {
-  const unsigned char *at = (const unsigned char *)text;
-  for (size_t left = strlen(text); left > 0;) {
-    const size_t bytes = hn_utf8_bytes(at, left);
-    const bool no_character = bytes == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
-    const char *entity = *at == '&'   ? "&amp;"
-                         : *at == '<' ? "&lt;"
-                         : *at == '>' ? "&gt;"
-                         : *at == '"' ? "&quot;"
-                                      : NULL;
-    if (entity)
-      hn_text_add(out, entity);
-    else if (bytes == 0 || no_character || *at < 0x20 || *at == 0x7f)
-      hn_text_add(out, "?");
-    else
-      hn_text_add_bytes(out, at, bytes);
-    const size_t step = bytes ? bytes : 1;
-    at += step;
-    left -= step;
-  }
-}
-
-/* The end of a long name says more than its beginning. */
-static const char *shortened(plot *p, const char *name) {
-  char *made = hn_arena_text(p->arena, name);
-  if (!made || hn_text_columns(made) <= NAME_COLUMNS) return made;
-  int columns = hn_text_columns(made), wide;
-  while (columns > NAME_COLUMNS - 2) {
-    const size_t bytes = hn_text_character(made, &wide);
-    made += bytes;
-    columns -= wide;
-  }
-  hn_text text;
-  hn_text_init(&text, p->arena->allocator);
-  hn_text_printf(&text, "..%s", made);
-  made = text.failed ? NULL : hn_arena_text(p->arena, hn_text_string(&text));
-  hn_text_deinit(&text);
-  return made;
-}
+/* ---- texts ---- */
 
 /* "145.2 GFLOP/s" */
 static void rate_text(double rate, const char *unit, char *out, size_t room) {
@@ -239,9 +199,9 @@ static void draw_frame(const plot *p) {
       "<text class=\"axis\" transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">%s, "
       "FLOP/s</text>\n<text class=\"title\" x=\"%d\" y=\"36\">",
       (LEFT + RIGHT) / 2, BOTTOM + 46, (TOP + BOTTOM) / 2, r->on_paper ? "at the roof" : "attained", LEFT);
-  add_escaped(p->out, r->model);
+  hn_svg_escape(p->out, r->model);
   hn_text_add(p->out, " on ");
-  add_escaped(p->out, r->roofs.name);
+  hn_svg_escape(p->out, r->roofs.name);
   if (r->on_paper)
     hn_text_add(p->out, ", on paper");
   else
@@ -255,7 +215,7 @@ static void draw_label(const plot *p, const hn_plot_box *box, const char *text) 
                  "<rect class=\"under\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
                  "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
                  box->x, box->y, box->width, box->height, box->x + box->width / 2, box->y + box->height - 3.5);
-  add_escaped(p->out, text);
+  hn_svg_escape(p->out, text);
   hn_text_add(p->out, "</text>\n");
 }
 
@@ -386,7 +346,7 @@ static void add_tip(plot *p, const hn_roofline_row *row) {
   hn_bound_text(row->kind, row->unit, row->level, bound, sizeof bound);
   rate_text(hn_roofline_reached(row), "FLOP/s", number, sizeof number);
   hn_text_add(p->out, "<title>");
-  add_escaped(p->out, row->name);
+  hn_svg_escape(p->out, row->name);
   hn_text_printf(p->out, " (%s): %.4f ms, %.1f %%; %.4g MFLOP, %.4g MB of parameters, %.4g MB of activations, ",
                  row->type, row->time_ns * 1e-6, row->percent, row->flops * 1e-6, row->params_bytes * 1e-6,
                  row->activations_bytes * 1e-6);
@@ -449,7 +409,7 @@ static bool draw_names(plot *p) {
   for (int i = 0; i < p->r->count && i < LABELS; ++i) {
     const hn_roofline_row *row = p->order[i];
     const spot s = spot_of(p, row);
-    const char *name = shortened(p, row->name);
+    const char *name = hn_svg_shortened(p->arena, row->name, NAME_COLUMNS);
     hn_plot_box *box = &boxes[count];
     if (!name) return false;
     (void)snprintf(texts[count], sizeof texts[count], "%s %.1f %%", name, row->percent);
@@ -467,7 +427,7 @@ static bool draw_names(plot *p) {
 static void draw_entry(const plot *p, double *y, const char *mark, const char *text, double percent) {
   hn_text_printf(p->out, "<g transform=\"translate(%d %.0f)\">%s<text class=\"axis\" x=\"34\" y=\"4\">", LEGEND, *y,
                  mark);
-  add_escaped(p->out, text);
+  hn_svg_escape(p->out, text);
   if (percent >= 0) hn_text_printf(p->out, " <tspan class=\"mild\">%.1f %%</tspan>", percent);
   hn_text_add(p->out, "</text></g>\n");
   *y += 24;
@@ -526,7 +486,7 @@ hone_status hn_roofline_plot(const hn_roofline *roofline, hn_arena *arena, hn_te
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
       "width=\"%d\" height=\"%d\">\n<title>",
       WIDTH, HEIGHT, WIDTH, HEIGHT);
-  add_escaped(out, roofline->model);
+  hn_svg_escape(out, roofline->model);
   hn_text_add(out, "</title>\n");
   draw_style(&p);
   hn_text_printf(out, "<rect class=\"back\" width=\"%d\" height=\"%d\"/>\n", WIDTH, HEIGHT);
