@@ -3,7 +3,6 @@
  * built, measured in turns with the best so far, and kept where it is surely faster and within the accuracy budget. */
 #include "advise.h"
 #include <string.h>
-#include <sys/stat.h>
 
 const cli_option cli_advise_options[] = {
     {"apply", CLI_FLAG,
@@ -213,13 +212,6 @@ static void name_next(cli_tool *cli, const climb *c) {
     cli_next(cli, c->model.graph ? "hone advise %s --apply" : "hone explain %s", model);
 }
 
-/* Beside an engine's file, where it is there. */
-static const char *ledger_of(const char *path, bool is_engine, char *room, size_t bytes) {
-  struct stat about;
-  if (!is_engine || (size_t)snprintf(room, bytes, "%s.ledger", path) >= bytes || stat(room, &about) != 0) return NULL;
-  return room;
-}
-
 /* A GPU, where there is one and the model was not put anywhere. That there is none is no error. */
 static void open_other(cli_tool *cli, climb *c) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
@@ -243,7 +235,8 @@ static int advise(cli_tool *cli, climb *c) {
   if (code == CLI_EXIT_OK) code = contender_open(cli, &c->model, &c->first);
   c->best = c->first;
   if (code == CLI_EXIT_OK)
-    code = contender_advise(cli, &c->model, ledger_of(cli_text(cli, "model"), !c->model.graph, ledger, sizeof ledger),
+    code = contender_advise(cli, &c->model,
+                            c->model.graph ? NULL : cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger),
                             c->other, &c->best, &c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);

@@ -37,6 +37,8 @@ typedef struct hone_report_options {
       unprofiled_ns; /* profile: the median of runs without profiling, which its overhead is told from; 0: not told */
   double unprofiled_device_ns; /* profile: the same of a device's part in such runs (hone_session_parts), which the sum
                                 * of a traced run is held against; 0: not told */
+  const char *ledger_path; /* profile: as hone_report_explain has it, for what fusions lack; NULL: the engine's own, when
+                            * it was built in this process */
 } hone_report_options;
 
 /* The layer profile of a session that ran with profiling on: layer, type, median time, % of total, what bounds it and

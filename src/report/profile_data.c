@@ -2,6 +2,7 @@
 /* profile_data.c - a profile for programs: JSON, and rows of CSV (RFC 4180). */
 #include "base/json.h"
 #include "report/advice.h"
+#include "report/leftovers.h"
 #include <string.h>
 
 static void put_bound(hn_json_writer *w, const hn_profile_row *row) {
@@ -138,6 +139,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   if (p->in->plan->host != 0) hn_json_put_real(w, "tensor_core_percent", hn_percent(p->matrix_ns, p->sum_ns));
   hn_json_put_real(w, "roof_ms", p->floor_ns * 1e-6);
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
+  hn_leftovers_put(w, p);
   put_queue(w, p);
   put_roofs(w, p->in->facts);
   put_lists(w, p);

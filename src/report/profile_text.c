@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile_text.c - a profile for people. */
 #include "report/advice.h"
+#include "report/leftovers.h"
 #include "report/grid.h"
 #include <string.h>
 
@@ -192,6 +193,7 @@ static void write_totals(const hn_profile *p, hn_text *out) {
   write_queue(p, out);
   write_transfers(p, out);
   write_gemm(p, out);
+  hn_leftovers_write_text(p, out);
   write_units(p, out);
   if (p->floor_ns > 0)
     hn_text_printf(out, "roofs       %.4f ms: the layers in sum reach %.0f %% of what their roofs allow%s\n",

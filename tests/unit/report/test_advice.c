@@ -119,7 +119,7 @@ static fixture *open_fixture(void) {
                       .input_count = 1,
                       .inputs = &f->input};
   f->trace = (hn_trace){.runs = 10, .step_count = STEPS, .steps = f->times};
-  f->in_profile = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 1};
+  f->in_profile = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 1, NULL};
   for (int s = 0; s < STEPS; ++s) {
     const bool product = s == 0 || s == STEPS - 1;
     f->rows[s] = (hn_profile_row){.step = &f->steps[s],

@@ -60,7 +60,7 @@ static fixture *open_fixture(void) {
   f->plan = (hn_plan){.step_count = 4, .steps = f->steps};
   f->trace = (hn_trace){.runs = 2, .step_count = 4, .steps = f->times, .total_ns = 11e6, .median_ns = 5.4e6};
   f->facts = (hone_facts){.name = "box", .threads = 1, .roofs = {[HONE_ROOF_F32] = 400e9, [HONE_ROOF_MEMORY] = 10e9}};
-  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 3};
+  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 3, NULL};
   return f;
 }
 
