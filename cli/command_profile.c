@@ -161,13 +161,15 @@ static int read_by(const cli_tool *cli, hone_profile_by *out) {
   return given ? cli_usage_error(cli, "--by is %s; it may be layer, type, onnx-node or module", given) : CLI_EXIT_OK;
 }
 
-/* A ledger of another build beside the engine tells nothing of this one: the report is made without it. */
+/* A ledger of another build beside the engine tells nothing of this one: the report is made without it; a page, which
+ * is to show it, is not. */
 static hone_status report(cli_tool *cli, const cli_model *model, const profiler *p, hone_report_options *options) {
   static char ledger[4608];
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   if (!model->graph) options->ledger_path = cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger);
   hone_status status = hone_report_profile(p->session, options, cli_write_file, stdout, diag);
-  if (!options->ledger_path || (status != HONE_INVALID && status != HONE_MALFORMED)) return status;
+  const bool unfit = status == HONE_INVALID || status == HONE_MALFORMED;
+  if (!options->ledger_path || !unfit || cli_has(cli, "html")) return status;
   hone_context_clear_messages(cli->context);
   cli_note(cli, "%s is of another build, or damaged: left out", ledger);
   options->ledger_path = NULL;

@@ -90,7 +90,7 @@ static void test_neighbours(void **state) {
       {{"relu", "transpose", "matmul"}, NULL, "c reading it where it lies", "no such form"},
       {{"conv", "global_average_pool", "relu"}, NULL, "sums over the image in the epilogue of a", "no such form"},
       {{"relu", "average_pool", "conv"}, NULL, "c reading it window by window", "no such form"},
-      {{"layer_norm", "cumsum", "layer_norm"}, NULL, NULL, NULL},
+      {{"layer_norm", "cum_sum", "layer_norm"}, NULL, NULL, NULL},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     fixture *f = open_fixture(rows[i].ops, 3);
@@ -151,7 +151,7 @@ static void test_passes(void **state) {
     assert_string_equal(left->fusion, "squeeze with d");
     assert_string_equal(left->unmet, "no kernel");
   }
-  assert_string_equal(find(f, "c")->fusion, "one pass with b"); /* the event is not about it */
+  assert_null(find(f, "c")->fusion); /* the event is not about it */
   close_fixture(f);
 }
 
