@@ -108,7 +108,8 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
                            .waiting_ns = options->waiting_ns,
                            .no_replay = options->no_replay,
                            .disabled_passes = options->disabled_passes,
-                           .reference_only = options->reference_only};
+                           .reference_only = options->reference_only,
+                           .tactics = session->engine->devices[0]->tactics};
   hone_facts other;
   hn_profile *profile;
   if (options->other_device) {
@@ -122,7 +123,10 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
   facts.ledger = advice->input.ledger;
   if (graph) HN_TRY(gather_model(graph, &advice->arena, &facts.model));
   const hone_status status = hn_advise(profile, &facts, &advice->arena, &advice->advising);
-  if (advice->advising) advice->advising->facts.other = NULL; /* ours */
+  if (advice->advising) {
+    advice->advising->facts.other = NULL; /* ours */
+    advice->advising->facts.tactics = NULL;
+  }
   return status;
 }
 
@@ -202,7 +206,9 @@ hone_status hone_advice_add_step(hone_advice *advice, const hone_advice_step *gi
   step.name = hn_arena_text(&advice->arena, step.name);
   step.flags = hn_arena_text(&advice->arena, step.flags);
   step.why = hn_arena_text(&advice->arena, step.why);
-  if (!step.name || (given->flags && !step.flags) || (given->why && !step.why)) return HN_FAIL_MEMORY(diag);
+  step.kind = hn_arena_text(&advice->arena, step.kind);
+  if (!step.name || (given->flags && !step.flags) || (given->why && !step.why) || (given->kind && !step.kind))
+    return HN_FAIL_MEMORY(diag);
   advice->steps[advice->step_count++] = step;
   return HONE_OK;
 }

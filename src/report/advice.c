@@ -146,6 +146,13 @@ void hn_advice_take_nodes(hn_advising *a, hn_advice_item *item, const int *nodes
   item->removed = item->row_count == 0;
 }
 
+bool hn_advice_step_fits(const hone_advice_step *step) {
+  const double most_apart = 0.3, predicted_ns = step->before_ns - step->predicted_ns,
+               saved_ns = step->before_ns - step->measured_ns;
+  return fabs(saved_ns - predicted_ns) <= most_apart * fabs(predicted_ns) ||
+         (predicted_ns >= -step->high_ns && predicted_ns <= -step->low_ns);
+}
+
 /* ---- all of it ---- */
 
 static int by_saving(const void *a, const void *b) {

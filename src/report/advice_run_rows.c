@@ -417,8 +417,8 @@ static double parts_saving(const hn_advising *a, const hn_profile_row *row) {
     floor_ns += other->bound.floor_ns;
   }
   const double share = time_ns > 0 ? fmin(0.9, floor_ns / time_ns) : 0;
-  if (share <= 0 || row->bound.share > 0.75 * share) return 0;
-  return fmax(0, 0.5 * (row->median_ns - row->bound.floor_ns / share));
+  if (share <= 0 || row->bound.share > 0.5 * share || a->facts.level >= 2) return 0; /* which timed the parts */
+  return fmax(0, 0.25 * (row->median_ns - row->bound.floor_ns / share));
 }
 
 static bool gains_by_parts(const hn_advising *a, const hn_profile_row *row) {
@@ -530,7 +530,7 @@ const hn_advice_row hn_advice_run_rows[] = {
      hn_predict_reference},
     {"reference-only", "operator", "let layers run on kernels", NULL, "high", true, find_reference_only,
      hn_predict_reference},
-    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_removed},
+    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_fused},
     {"converts", "format", "bring the layers that want different storages together, or take out what lies between them",
      "layers of one kind next to one another; channels that are a multiple of 16", "medium", false, find_converts,
      hn_predict_removed},

@@ -4,7 +4,7 @@
  * are rows of a table. */
 #include "report/leftovers.h"
 #include "report/explain.h"
-#include <math.h>
+#include "report/fusion.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,7 +287,7 @@ hone_status hn_leftovers_find(const hn_profile *p, hn_leftovers *out) {
     const hn_profile_row *row = &p->rows[i];
     if (hn_profile_is_gemm(hn_profile_class(row))) continue;
     hn_leftover *left = &out->items[out->count++];
-    *left = (hn_leftover){.row = row, .saving_ns = fmax(0, row->median_ns - 2 * row->bound.compute_ns)};
+    *left = (hn_leftover){.row = row, .saving_ns = hn_fusion_saving_ns(p, row)};
     if (!by_passes(p, left) && !by_tuning(p, out, left) && !by_neighbours(p, left)) left->saving_ns = 0;
     if (left->saving_ns > 0 && (!left->fusion || !left->unmet)) return HONE_NO_MEMORY;
     out->sum_ns += row->median_ns;

@@ -30,9 +30,9 @@ static void write_layers(const hn_profile *p, hn_text *out) {
                gaps     ? "rlllrrrrrrrrrlrll"
                : spaces ? "rlllrrrrrrrlrll"
                         : "rllrrrrrrrlrll",
-               gaps     ? "fjkpmlq"
-               : spaces ? "fhinkjo"
-                        : "eghmjin");
+               gaps     ? "fjkpmlqad"
+               : spaces ? "fhinkjoad"
+                        : "eghmjinac");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
