@@ -190,7 +190,7 @@ static void drop_small(hn_advising *a) {
   int kept = 0;
   for (int i = 0; i < a->count; ++i)
     if (a->items[i].removed || strcmp(a->items[i].row->kind, HN_ADVICE_DEFECT) == 0 ||
-        a->items[i].saving_ns >= least_share * a->run_ns)
+        strcmp(a->items[i].row->kind, HN_ADVICE_POWER) == 0 || a->items[i].saving_ns >= least_share * a->run_ns)
       a->items[kept++] = a->items[i];
   a->count = kept;
 }
@@ -211,6 +211,7 @@ hone_status hn_advise(const hn_profile *profile, const hn_advice_facts *facts, h
   a->pattern_text = leaves[a->pattern].text;
   evaluate(a, hn_advice_run_rows);
   evaluate(a, hn_advice_ledger_rows);
+  evaluate(a, hn_advice_device_rows);
   if (a->facts.model) evaluate(a, hn_advice_model_rows);
   if (a->failed) return HONE_NO_MEMORY;
   drop_small(a);

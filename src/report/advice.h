@@ -62,6 +62,7 @@ typedef struct hn_pattern_shares {
 typedef struct hn_advising hn_advising;
 typedef struct hn_advice_item hn_advice_item;
 
+#define HN_ADVICE_POWER "power"   /* the kind of what saves energy, not time */
 #define HN_ADVICE_DEFECT "defect" /* the kind of what a model should not have: told however little it costs */
 
 typedef struct hn_advice_row {
@@ -123,8 +124,8 @@ hn_pattern hn_pattern_of(const hn_pattern_shares *shares, bool has_roofs, int st
 const char *hn_pattern_name(hn_pattern pattern); /* "compute-bound"; static */
 
 /* ---- inside of the rows ---- */
-extern const hn_advice_row hn_advice_run_rows[], hn_advice_model_rows[],
-    hn_advice_ledger_rows[]; /* end with name NULL */
+extern const hn_advice_row hn_advice_run_rows[], hn_advice_model_rows[], hn_advice_ledger_rows[],
+    hn_advice_device_rows[]; /* end with name NULL */
 
 /* NULL: out of memory, which a->failed keeps. The finding is a printf text. */
 hn_advice_item *hn_advice_add(hn_advising *a, const hn_advice_row *row, const char *finding, ...) HONE_PRINTF(3, 4);

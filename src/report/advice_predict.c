@@ -81,7 +81,10 @@ static bool is_depthwise(const hn_profile_row *row) {
 
 /* With all bytes of the run fewer: what does not fit a cache in f32 may do so then. */
 static double narrow_memory_ns(const hn_advising *a, const hn_profile_row *row, double width) {
-  return hn_step_memory_ns(a->p->in->plan, row->step, row->work, a->p->in->facts, a->p->options->cold, width);
+  const hn_profile_input *in = a->p->in;
+  const double wide = hn_step_memory_ns(in->plan, row->step, row->work, in->facts, a->p->options->cold, 1),
+               narrow = hn_step_memory_ns(in->plan, row->step, row->work, in->facts, a->p->options->cold, width);
+  return row->bound.memory_ns * (wide > 0 ? narrow / wide : width);
 }
 
 /* Is there a kernel for the operator that multiplies in the type, and that the device can run? What has none stays as
@@ -104,7 +107,7 @@ static double working_share(const hn_advising *a, const habit *n) {
 
 /* A region without a kernel in the type runs as its parts where those were timed, each of which has one. */
 static double narrowed_parts_ns(const hn_advising *a, const hn_profile_row *row, const habit *n, double ratio) {
-  enum { TIMES_PARTS = 2 /* a tuning level that does */ };
+  enum { TIMES_PARTS = 3 /* a tuning level that does */ };
   if (a->facts.level < TIMES_PARTS || row->step->origin_count < 2 || ratio <= 1) return row->median_ns;
   return row->median_ns * (1 - n->products * (1 - 1 / ratio) * working_share(a, n));
 }

@@ -2,6 +2,7 @@
 /* advice_text.c - advice for people: the pattern, remedies by what they save, what the build removed, the staircase. */
 #include "report/advice.h"
 #include "report/grid.h"
+#include <string.h>
 
 static void write_pattern(const hn_advising *a, hn_text *out) {
   hn_text_printf(out, "pattern     %s: %s\n", hn_pattern_name(a->pattern), a->pattern_text);
@@ -23,7 +24,8 @@ static void write_item(const hn_advising *a, int number, const hn_advice_item *i
                    hn_percent(item->saving_ns, a->run_ns), item->low_ns * 1e-6, item->high_ns * 1e-6,
                    item->row->confidence);
   else
-    hn_text_add(out, "nothing that shows here\n");
+    hn_text_printf(out, "%s\n",
+                   strcmp(item->row->kind, HN_ADVICE_POWER) == 0 ? "energy, no time" : "nothing that shows here");
   hn_text_printf(out, "     %s\n     remedy: %s", item->finding, item->row->remedy);
   if (item->flags) hn_text_printf(out, ": %s", item->flags);
   if (!item->row->applies_itself)

@@ -167,8 +167,9 @@ static void test_profile_views(void **state) {
   hn_text_clear(&f->out);
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   assert_string_equal(hn_text_string(&f->out),
-                      "name,median_ms,percent,layers,flops\r\nconv,3.000000,60.000,1,600000000\r\n"
-                      "convert,1.000000,20.000,1,0\r\nrelu,1.000000,20.000,1,1000\r\n");
+                      "name,median_ms,percent,layers,flops,compulsory_bytes,roof_percent\r\n"
+                      "conv,3.000000,60.000,1,600000000,3000000,50.00\r\n"
+                      "convert,1.000000,20.000,1,0,1000000,10.00\r\nrelu,1.000000,20.000,1,1000,8000,0.08\r\n");
   options.by = HONE_BY_LAYER;
   f->steps[0].name = "a \"b\", c";
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
