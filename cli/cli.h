@@ -305,6 +305,8 @@ void cli_quote(const char *path, char *out, size_t room); /* as a shell takes it
 void cli_next(cli_tool *cli, const char *command, const char *path);
 void cli_next_print(const cli_tool *cli);
 void cli_report_options(const cli_tool *cli, hone_report_options *out);
+/* The decision ledger beside an engine's file, as text in `room`; NULL: it is no engine's file, or there is none. */
+const char *cli_ledger_of(const char *path, char *room, size_t bytes);
 
 const char *cli_cache_dir(char *room, size_t bytes); /* from the environment; NULL: none */
 /* Folders for the library, ':' between: $HONE_LIBRARY_PATH, where the tool lies, and CUDA's as its users name it. */

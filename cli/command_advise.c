@@ -2,8 +2,9 @@
 /* command_advise.c - hone advise: what to do about a model's time; with --apply each remedy that the tool can do is
  * built, measured in turns with the best so far, and kept where it is surely faster and within the accuracy budget. */
 #include "advise.h"
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 const cli_option cli_advise_options[] = {
     {"apply", CLI_FLAG,
@@ -13,6 +14,10 @@ const cli_option cli_advise_options[] = {
     {"plain-start", CLI_FLAG,
      .doc = "begin without fusions, as a plain runtime would run the model: the staircase shows what they bring"},
     {"throughput", CLI_FLAG, .doc = "with --apply: larger batches, too; times are those of an item"},
+    {"least-saving", CLI_REAL, "PERCENT",
+     .doc = "with --apply: leave out what is predicted to save less of a run, which two builds of the same differ by; "
+            "default 2. What takes back a flag that was given is tried all the same",
+     .high = 100},
     {"tries", CLI_INT, "N", .doc = "with --apply: at most so many remedies; default 8", .low = 1, .high = 32},
     {"duration", CLI_REAL, "S", .doc = "seconds of each profile, and of each comparison twice; default 1", .low = 0.01,
      .high = 1e6},
@@ -48,9 +53,11 @@ static bool was_tried(const tries *t, const char *flags) {
   return false;
 }
 
-/* The remedy that saves the most and was not tried, first those that take back what was switched off; false: none. */
+/* The remedy that saves the most and was not tried; before it those that take back what was switched off, and, where
+ * estimates chose the kernels, times: what estimates make of another remedy says little. False: none. */
 static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
   const bool batches = cli_has(cli, "throughput");
+  const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
   hone_advice_info info;
   bool found = false;
   for (int i = 0; i < hone_advice_count(advice); ++i) {
@@ -58,7 +65,8 @@ static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advic
         strlen(info.flags) >= FLAGS_BYTES || was_tried(&c->tried, info.flags))
       continue;
     if (!info.applies_itself && !(batches && strcmp(info.kind, "batch") == 0)) continue;
-    const bool first = strncmp(info.flags, without, sizeof without - 1) == 0;
+    const bool first = strncmp(info.flags, without, sizeof without - 1) == 0 || strcmp(info.name, "level") == 0;
+    if (!first && info.saving_ns < least_ns) continue;
     if (!found || first) *out = info;
     found = true;
     if (first) break;
@@ -117,10 +125,13 @@ static int add_step(cli_tool *cli, const climb *c, const hone_advice_step *step)
  * time that was said before. */
 static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double predicted, contender *next) {
   hone_times_difference d;
+  hone_engine_summary built;
+  const double run_ns = c->best.run_ns * (double)c->best.items; /* that the prediction is about */
   char why[160];
   double error;
   int code = contenders_compare(cli, &c->best, next, &d);
   if (code == CLI_EXIT_OK) code = contenders_error(cli, &c->first, next, &error);
+  hone_engine_summarize(next->engine, &built);
   if (code != CLI_EXIT_OK) return code;
   const double change = c->change * d.b_ns / d.a_ns;                /* step by step: a machine's drift is no step's */
   const bool faster = d.high_ns < 0, exact = error <= c->max_error; /* -1: other inputs */
@@ -130,6 +141,7 @@ static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double p
     (void)snprintf(why, sizeof why, "%s", faster ? "faster" : d.low_ns > 0 ? "slower" : "may be chance");
   const hone_advice_step step = {.struct_size = sizeof step,
                                  .name = info->name,
+                                 .kind = info->kind,
                                  .flags = info->flags,
                                  .why = why,
                                  .predicted_ns = d.a_ns * predicted, /* beside what it is compared with */
@@ -138,7 +150,12 @@ static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double p
                                  .high_ns = d.high_ns,
                                  .change_percent = 100 * (change - 1),
                                  .error = error,
-                                 .kept = faster && exact};
+                                 .kept = faster && exact,
+                                 .before_ns = d.a_ns,
+                                 .predicted_low_ns = d.a_ns * (1 - info->saving_high_ns / run_ns),
+                                 .predicted_high_ns = d.a_ns * (1 - info->saving_low_ns / run_ns),
+                                 .timed_nodes = built.timed_nodes,
+                                 .known_nodes = built.known_nodes};
   cli_note(cli, "%s: measured %.4f ms beside %.4f ms: %s", info->name, d.b_ns * 1e-6, d.a_ns * 1e-6,
            step.kept ? "kept" : why);
   code = add_step(cli, c, &step);
@@ -158,6 +175,7 @@ static int tell_failed(cli_tool *cli, const climb *c, const hone_advice_info *in
   cli_note(cli, "%s: not built, and left out", info->name);
   const hone_advice_step step = {.struct_size = sizeof step,
                                  .name = info->name,
+                                 .kind = info->kind,
                                  .flags = info->flags,
                                  .why = "could not be built",
                                  .predicted_ns = c->best.run_ns * predicted,
@@ -213,13 +231,6 @@ static void name_next(cli_tool *cli, const climb *c) {
     cli_next(cli, c->model.graph ? "hone advise %s --apply" : "hone explain %s", model);
 }
 
-/* Beside an engine's file, where it is there. */
-static const char *ledger_of(const char *path, bool is_engine, char *room, size_t bytes) {
-  struct stat about;
-  if (!is_engine || (size_t)snprintf(room, bytes, "%s.ledger", path) >= bytes || stat(room, &about) != 0) return NULL;
-  return room;
-}
-
 /* A GPU, where there is one and the model was not put anywhere. That there is none is no error. */
 static void open_other(cli_tool *cli, climb *c) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
@@ -243,7 +254,8 @@ static int advise(cli_tool *cli, climb *c) {
   if (code == CLI_EXIT_OK) code = contender_open(cli, &c->model, &c->first);
   c->best = c->first;
   if (code == CLI_EXIT_OK)
-    code = contender_advise(cli, &c->model, ledger_of(cli_text(cli, "model"), !c->model.graph, ledger, sizeof ledger),
+    code = contender_advise(cli, &c->model,
+                            c->model.graph ? NULL : cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger),
                             c->other, &c->best, &c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
@@ -263,6 +275,30 @@ static int check_options(cli_tool *cli, const climb *c) {
   return CLI_EXIT_OK;
 }
 
+/* Builds of one climb share what they measure: a remedy's build times what is new alone, and says so. */
+static char cache_folder[512], cache_path[600];
+
+static int open_cache(cli_tool *cli) {
+  const char *folder = getenv("TMPDIR");
+  if (!cli_has(cli, "apply") || cli_has(cli, "timing-cache")) return CLI_EXIT_OK;
+  if ((size_t)snprintf(cache_folder, sizeof cache_folder, "%s/hone-advise-XXXXXX", folder ? folder : "/tmp") >=
+          sizeof cache_folder ||
+      !mkdtemp(cache_folder)) {
+    *cache_folder = 0;
+    return CLI_EXIT_OK; /* builds measure everything anew */
+  }
+  (void)snprintf(cache_path, sizeof cache_path, "%s/times", cache_folder);
+  char *const words[] = {"--timing-cache", cache_path};
+  return cli_parse(cli, 2, words);
+}
+
+static void close_cache(void) {
+  if (!*cache_folder) return;
+  (void)unlink(cache_path);
+  (void)rmdir(cache_folder);
+  *cache_folder = 0;
+}
+
 int cli_command_advise(cli_tool *cli) {
   static climb c; /* large for a stack */
   static const char *const fusions[] = {"fuse_conv",         "fuse_linear", "regions",
@@ -274,7 +310,8 @@ int cli_command_advise(cli_tool *cli) {
   }
   c.change = 1;
   c.max_error = cli_real(cli, "max-error", default_max_error);
-  int code = cli_open_model(cli, &c.model);
+  int code = open_cache(cli);
+  if (code == CLI_EXIT_OK) code = cli_open_model(cli, &c.model);
   if (code == CLI_EXIT_OK) code = check_options(cli, &c);
   const bool owned = code == CLI_EXIT_OK;
   if (owned) code = advise(cli, &c);
@@ -284,5 +321,6 @@ int cli_command_advise(cli_tool *cli) {
   hone_device_close(c.other);
   if (owned) c.model.engine = NULL; /* a contender's */
   cli_close_model(cli, &c.model);
+  close_cache();
   return code;
 }

@@ -161,8 +161,22 @@ static int read_by(const cli_tool *cli, hone_profile_by *out) {
   return given ? cli_usage_error(cli, "--by is %s; it may be layer, type, onnx-node or module", given) : CLI_EXIT_OK;
 }
 
-static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
+/* A ledger of another build beside the engine tells nothing of this one: the report is made without it; a page, which
+ * is to show it, is not. */
+static hone_status report(cli_tool *cli, const cli_model *model, const profiler *p, hone_report_options *options) {
+  static char ledger[4608];
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  if (!model->graph) options->ledger_path = cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger);
+  hone_status status = hone_report_profile(p->session, options, cli_write_file, stdout, diag);
+  const bool unfit = status == HONE_INVALID || status == HONE_MALFORMED;
+  if (!options->ledger_path || !unfit || cli_has(cli, "html")) return status;
+  hone_context_clear_messages(cli->context);
+  cli_note(cli, "%s is of another build, or damaged: left out", ledger);
+  options->ledger_path = NULL;
+  return hone_report_profile(p->session, options, cli_write_file, stdout, diag);
+}
+
+static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   hone_report_options options;
   cli_report_options(cli, &options);
   int code = read_by(cli, &options.by);
@@ -185,11 +199,12 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   options.cold = cli_has(cli, "cold");
   options.unprofiled_ns = 1e6 * median(p->plain_ms, p->plain_count);
   options.unprofiled_device_ns = median(p->device_ns, p->burst_count);
-  status = hone_report_profile(p->session, &options, cli_write_file, stdout, diag);
+  status = report(cli, model, p, &options);
   fflush(stdout);
   cli_load_end(cli, &p->load, 0);
   if (status != HONE_OK) return cli_fail(cli, status);
-  const cli_html_facts facts = {.graph = model->graph,
+  const cli_html_facts facts = {.ledger_path = options.ledger_path,
+                                .graph = model->graph,
                                 .cold = options.cold,
                                 .unprofiled_ns = options.unprofiled_ns,
                                 .unprofiled_device_ns = options.unprofiled_device_ns};

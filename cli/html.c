@@ -5,7 +5,6 @@
 #include <hone/html.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const cli_option cli_html_options[] = {
     {"html", CLI_TEXT, "FILE",
@@ -67,15 +66,6 @@ static void command_text(const cli_tool *cli, char *out, size_t room) {
   }
 }
 
-/* The ledger beside an engine's file; NULL: there is none, or the engine was built here and has its own. */
-static const char *ledger_of(cli_tool *cli, char *out, size_t room) {
-  const char *path = cli_text(cli, "model");
-  if (cli_file_kind_of(path) != CLI_FILE_ENGINE) return NULL;
-  if ((size_t)snprintf(out, room, "%s.ledger", path) < room && access(out, R_OK) == 0) return out;
-  cli_note(cli, "%s is not there: the page has no tactics", out);
-  return NULL;
-}
-
 /* The advice on what was profiled, as JSON that the caller frees; NULL with a code other than CLI_EXIT_OK. */
 static char *advice_text(cli_tool *cli, const hone_session *session, const cli_html_facts *facts,
                          const hone_html_options *page, int *code) {
@@ -104,13 +94,14 @@ static char *advice_text(cli_tool *cli, const hone_session *session, const cli_h
 
 int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_group *group,
                    const cli_html_facts *facts) {
-  static char ledger[4608], command[8192];
+  static char command[8192];
   const char *path = cli_text(cli, "html");
   if (!path) return CLI_EXIT_OK;
   const cli_trace_run *run = typical_run(group);
+  if (!facts->ledger_path && !facts->graph) cli_note(cli, "%s.ledger is not there: the page has no tactics", cli_text(cli, "model"));
   command_text(cli, command, sizeof command);
   hone_html_options options = {.struct_size = sizeof options,
-                               .ledger_path = ledger_of(cli, ledger, sizeof ledger),
+                               .ledger_path = facts->ledger_path,
                                .spans = run ? run->spans : NULL,
                                .span_count = run ? run->count : 0,
                                .before_path = cli_text(cli, "before"),

@@ -99,7 +99,7 @@ const char *cli_library_path(char *room, size_t bytes) {
 
 /* $COLUMNS, else the terminal's; files and pipes get a width that fits a wide page. */
 static int output_width(void) {
-  enum { LEAST = 80, MOST = 1000, ELSEWHERE = 120 };
+  enum { LEAST = 60, MOST = 1000, ELSEWHERE = 120 };
   struct winsize size;
   const char *columns = getenv("COLUMNS");
   long width = columns ? strtol(columns, NULL, 10) : 0;

@@ -3,6 +3,7 @@
 #include "trace.h"
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 double cli_now_ms(void) {
   struct timespec now;
@@ -47,4 +48,9 @@ void cli_report_options(const cli_tool *cli, hone_report_options *out) {
   *out = (hone_report_options){.struct_size = sizeof *out, .json = cli_has(cli, "json"), .color = cli->color_out};
   out->one_schedule = cli_wants_schedule(cli, &out->schedule);
   out->width = cli->width;
+}
+
+const char *cli_ledger_of(const char *path, char *room, size_t bytes) {
+  if (cli_file_kind_of(path) != CLI_FILE_ENGINE) return NULL;
+  return (size_t)snprintf(room, bytes, "%s.ledger", path) < bytes && access(room, R_OK) == 0 ? room : NULL;
 }

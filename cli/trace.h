@@ -41,6 +41,7 @@ extern const cli_option cli_html_options[];
 typedef struct cli_html_facts {
   bool cold;
   double unprofiled_ns, unprofiled_device_ns;
+  const char *ledger_path; /* beside the engine's file; NULL: none is there, or it was built here and has its own */
   const hone_graph *graph; /* the model, where it was built from one: advice looks for its defects; NULL: not */
 } cli_html_facts;
 /* Where --html is given: writes the page. Exit code. */

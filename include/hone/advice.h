@@ -71,6 +71,10 @@ typedef struct hone_advice_step {
   double change_percent;  /* from the first step */
   double error;           /* relative L2 of the outputs from the first step's; -1: not measured */
   bool kept;
+  const char *kind;                           /* of the remedy; NULL: it is none */
+  double before_ns;                           /* the best step's before it, measured in turns with this one */
+  double predicted_low_ns, predicted_high_ns; /* the prediction's own interval, of this step's time */
+  int timed_nodes, known_nodes; /* of its engine, as in hone_engine_summary: known ones were timed before the build */
 } hone_advice_step;
 HONE_API HONE_CHECKED hone_status hone_advice_add_step(hone_advice *advice, const hone_advice_step *step,
                                                        hone_diagnostics *diag);

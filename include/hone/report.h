@@ -37,6 +37,8 @@ typedef struct hone_report_options {
       unprofiled_ns; /* profile: the median of runs without profiling, which its overhead is told from; 0: not told */
   double unprofiled_device_ns; /* profile: the same of a device's part in such runs (hone_session_parts), which the sum
                                 * of a traced run is held against; 0: not told */
+  const char *ledger_path;     /* profile: as hone_report_explain has it, for what fusions lack; NULL: the engine's own,
+                                * when     it was built in this process */
 } hone_report_options;
 
 /* The layer profile of a session that ran with profiling on: layer, type, median time, % of total, what bounds it and
@@ -70,6 +72,9 @@ typedef struct hone_engine_summary {
   /* Of an engine built in this process: the median layer's median time over its least while it was tuned; about 1 on a
    * quiet machine, 0 when nothing was timed. */
   double time_spread;
+  /* Of an engine built in this process, over all schedules: nodes whose kernels were chosen by measured times, and
+   * those of them whose times the timing cache had before the build. */
+  int timed_nodes, known_nodes;
 } hone_engine_summary;
 /* Of the first schedule. */
 HONE_API void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);

@@ -3,7 +3,6 @@
  * the rows of src/report/advice.h say. */
 #include "api/reports.h"
 #include "base/arguments.h"
-#include "base/file.h"
 #include "ir/graph.h"
 #include "report/advice.h"
 #include "run/session.h"
@@ -90,32 +89,6 @@ static hone_status gather_model(const hone_graph *graph, hn_arena *arena, const 
   return HONE_OK;
 }
 
-/* ---- the ledger ---- */
-
-static hone_status parse_ledger(hone_advice *advice, const char *what, const char *text, size_t length,
-                                const hn_json **out, hone_diagnostics *diag) {
-  hn_json *ledger;
-  HN_TRY(hn_json_read(&advice->arena, diag, what, text, length, &ledger));
-  const hn_json *schedules = hn_json_get(ledger, "schedules");
-  if (!schedules || schedules->kind != HN_JSON_ARRAY || (int)schedules->length <= advice->trace.schedule)
-    return HN_FAIL(diag, HONE_INVALID, "%s: the ledger has no schedule %d", what, advice->trace.schedule);
-  *out = &schedules->items[advice->trace.schedule];
-  return HONE_OK;
-}
-
-static hone_status read_ledger(hone_advice *advice, const char *path, const hn_json **out, hone_diagnostics *diag) {
-  const hone_engine *engine = advice->engine;
-  hn_blob blob = {0};
-  *out = NULL;
-  if (!path && !engine->ledger) return HONE_OK;
-  if (!path) return parse_ledger(advice, "the ledger", engine->ledger, strlen(engine->ledger), out, diag);
-  HN_TRY(hn_file_read(diag, advice->allocator, path, &blob));
-  /* Its texts are copied into the arena by the reader. */
-  const hone_status status = parse_ledger(advice, path, (const char *)blob.data, blob.bytes, out, diag);
-  hn_blob_close(&blob);
-  return status;
-}
-
 /* ---- the public functions ---- */
 
 static hone_status take_options(hone_diagnostics *diag, const hone_advise_options *given, hone_advise_options *out) {
@@ -135,19 +108,25 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
                            .waiting_ns = options->waiting_ns,
                            .no_replay = options->no_replay,
                            .disabled_passes = options->disabled_passes,
-                           .reference_only = options->reference_only};
+                           .reference_only = options->reference_only,
+                           .tactics = session->engine->devices[0]->tactics};
   hone_facts other;
   hn_profile *profile;
   if (options->other_device) {
     hone_device_facts(options->other_device, &other);
     facts.other = &other;
   }
+  advice->options.ledger_path = options->ledger_path;
   HN_TRY(hn_session_profile(session, &advice->options, &advice->arena, &advice->trace, &advice->input, diag));
+  advice->options.ledger_path = NULL; /* the caller's */
   HN_TRY(hn_profile_gather(&advice->input, &advice->options, &advice->arena, &profile));
-  HN_TRY(read_ledger(advice, options->ledger_path, &facts.ledger, diag));
+  facts.ledger = advice->input.ledger;
   if (graph) HN_TRY(gather_model(graph, &advice->arena, &facts.model));
   const hone_status status = hn_advise(profile, &facts, &advice->arena, &advice->advising);
-  if (advice->advising) advice->advising->facts.other = NULL; /* ours */
+  if (advice->advising) {
+    advice->advising->facts.other = NULL; /* ours */
+    advice->advising->facts.tactics = NULL;
+  }
   return status;
 }
 
@@ -227,7 +206,9 @@ hone_status hone_advice_add_step(hone_advice *advice, const hone_advice_step *gi
   step.name = hn_arena_text(&advice->arena, step.name);
   step.flags = hn_arena_text(&advice->arena, step.flags);
   step.why = hn_arena_text(&advice->arena, step.why);
-  if (!step.name || (given->flags && !step.flags) || (given->why && !step.why)) return HN_FAIL_MEMORY(diag);
+  step.kind = hn_arena_text(&advice->arena, step.kind);
+  if (!step.name || (given->flags && !step.flags) || (given->why && !step.why) || (given->kind && !step.kind))
+    return HN_FAIL_MEMORY(diag);
   advice->steps[advice->step_count++] = step;
   return HONE_OK;
 }

@@ -38,7 +38,8 @@ typedef struct build_state {
   hn_ledger ledger;
   hn_text ledger_text;
   hn_spans spans;
-  double spread; /* the largest of the schedules' */
+  double spread;    /* the largest of the schedules' */
+  int timed, known; /* nodes by measured times; of them, by times that the cache had */
 } build_state;
 
 /* One schedule in the making. */
@@ -144,6 +145,7 @@ static hone_status make(build_state *b, int profile, making *m) {
   HN_TRY(tune_and_lower(b, m));
   hn_ledger_add(&b->ledger, m->choices, &m->log);
   b->spread = fmax(b->spread, hn_choices_spread(m->choices));
+  hn_choices_add_timed(m->choices, &b->timed, &b->known);
   return HONE_OK;
 }
 
@@ -225,6 +227,8 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
                           &b->context->diag));
   (*out_engine)->ledger = b->ledger_text.data; /* the engine frees it */
   (*out_engine)->time_spread = b->spread;
+  (*out_engine)->timed_nodes = b->timed;
+  (*out_engine)->known_nodes = b->known;
   (*out_engine)->ledger_bytes = b->ledger_text.capacity;
   hn_text_init(&b->ledger_text, b->context->allocator);
   return HONE_OK;

@@ -129,7 +129,8 @@ hone_status hone_report_html(const hone_session *session, const char *path, cons
                                    .schedule = m.options.one_schedule ? m.options.schedule : session->schedule,
                                    .cold = m.options.cold,
                                    .unprofiled_ns = m.options.unprofiled_ns,
-                                   .unprofiled_device_ns = m.options.unprofiled_device_ns};
+                                   .unprofiled_device_ns = m.options.unprofiled_device_ns,
+                                   .ledger_path = m.options.ledger_path};
   hn_arena_init(&m.arena, session->allocator);
   hn_text_init(&m.page, session->allocator);
   for (int i = 0; i < PARTS; ++i) hn_text_init(&m.parts[i], session->allocator);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "device/isa.h"
 #include "report/bound.h"
+#include "report/explain.h"
 #include "report/report.h"
 #include "run/session.h"
 #include "tensor/shape.h"
@@ -64,7 +65,21 @@ hone_status hn_session_profile(const hone_session *session, const hone_report_op
                             .work = work,
                             .facts = &session->engine->devices[0]->facts,
                             .batch = batch_of(session, plan)};
-  return HONE_OK;
+  return hn_session_ledger(session, options->ledger_path, schedule, arena, &out->ledger, diag);
+}
+
+hone_status hn_session_ledger(const hone_session *session, const char *path, int schedule, hn_arena *arena,
+                              const hn_json **out, hone_diagnostics *diag) {
+  const hone_engine *engine = session->engine;
+  hn_blob blob = {0};
+  *out = NULL;
+  if (!path && !engine->ledger) return HONE_OK;
+  if (!path) return hn_ledger_read("the ledger", engine->ledger, strlen(engine->ledger), 0, schedule, arena, out, diag);
+  HN_TRY(hn_file_read(diag, session->allocator, path, &blob));
+  const hone_status status = hn_ledger_read(path, (const char *)blob.data, blob.bytes, engine->schedules->content_hash,
+                                            schedule, arena, out, diag);
+  hn_blob_close(&blob);
+  return status;
 }
 
 static hone_status make_profile(hn_report_making *r, const hone_session *session) {
@@ -133,6 +148,8 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
     if (plan->outputs[i].error_rel_l2 > out_summary->output_error_rel_l2)
       out_summary->output_error_rel_l2 = plan->outputs[i].error_rel_l2;
   out_summary->time_spread = engine->time_spread;
+  out_summary->timed_nodes = engine->timed_nodes;
+  out_summary->known_nodes = engine->known_nodes;
   hn_report_cost(plan, &engine->devices[0]->facts, out_summary);
   hn_arena arena;
   uint64_t shared;

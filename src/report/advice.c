@@ -146,6 +146,13 @@ void hn_advice_take_nodes(hn_advising *a, hn_advice_item *item, const int *nodes
   item->removed = item->row_count == 0;
 }
 
+bool hn_advice_step_fits(const hone_advice_step *step) {
+  const double most_apart = 0.3, predicted_ns = step->before_ns - step->predicted_ns,
+               saved_ns = step->before_ns - step->measured_ns;
+  return fabs(saved_ns - predicted_ns) <= most_apart * fabs(predicted_ns) ||
+         (predicted_ns >= -step->high_ns && predicted_ns <= -step->low_ns);
+}
+
 /* ---- all of it ---- */
 
 static int by_saving(const void *a, const void *b) {
@@ -183,7 +190,7 @@ static void drop_small(hn_advising *a) {
   int kept = 0;
   for (int i = 0; i < a->count; ++i)
     if (a->items[i].removed || strcmp(a->items[i].row->kind, HN_ADVICE_DEFECT) == 0 ||
-        a->items[i].saving_ns >= least_share * a->run_ns)
+        strcmp(a->items[i].row->kind, HN_ADVICE_POWER) == 0 || a->items[i].saving_ns >= least_share * a->run_ns)
       a->items[kept++] = a->items[i];
   a->count = kept;
 }
@@ -204,6 +211,7 @@ hone_status hn_advise(const hn_profile *profile, const hn_advice_facts *facts, h
   a->pattern_text = leaves[a->pattern].text;
   evaluate(a, hn_advice_run_rows);
   evaluate(a, hn_advice_ledger_rows);
+  evaluate(a, hn_advice_device_rows);
   if (a->facts.model) evaluate(a, hn_advice_model_rows);
   if (a->failed) return HONE_NO_MEMORY;
   drop_small(a);

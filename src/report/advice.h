@@ -62,6 +62,7 @@ typedef struct hn_pattern_shares {
 typedef struct hn_advising hn_advising;
 typedef struct hn_advice_item hn_advice_item;
 
+#define HN_ADVICE_POWER "power"   /* the kind of what saves energy, not time */
 #define HN_ADVICE_DEFECT "defect" /* the kind of what a model should not have: told however little it costs */
 
 typedef struct hn_advice_row {
@@ -91,14 +92,15 @@ struct hn_advice_item {
 /* What else is known beside the profile; zero or NULL: not known. */
 typedef struct hn_advice_facts {
   const hn_advice_model *model;
-  const hn_json *ledger;   /* of the schedule that ran */
-  int machine_threads;     /* that the process may use */
-  int level;               /* the engine was tuned at; -1: nothing was timed */
-  double waiting_ns;       /* a run's mean time that threads waited for the last one of a loop */
-  bool no_replay;          /* recorded runs of steps were turned off */
-  int disabled_passes;     /* that the build left out */
-  bool reference_only;     /* the build was told to */
-  const hone_facts *other; /* of another device that the model could run on */
+  const hn_json *ledger;             /* of the schedule that ran */
+  int machine_threads;               /* that the process may use */
+  int level;                         /* the engine was tuned at; -1: nothing was timed */
+  double waiting_ns;                 /* a run's mean time that threads waited for the last one of a loop */
+  bool no_replay;                    /* recorded runs of steps were turned off */
+  int disabled_passes;               /* that the build left out */
+  bool reference_only;               /* the build was told to */
+  const hone_tactic *const *tactics; /* of the first device; ends with NULL. Not kept */
+  const hone_facts *other;           /* of another device that the model could run on */
 } hn_advice_facts;
 
 struct hn_advising {
@@ -122,8 +124,8 @@ hn_pattern hn_pattern_of(const hn_pattern_shares *shares, bool has_roofs, int st
 const char *hn_pattern_name(hn_pattern pattern); /* "compute-bound"; static */
 
 /* ---- inside of the rows ---- */
-extern const hn_advice_row hn_advice_run_rows[], hn_advice_model_rows[],
-    hn_advice_ledger_rows[]; /* end with name NULL */
+extern const hn_advice_row hn_advice_run_rows[], hn_advice_model_rows[], hn_advice_ledger_rows[],
+    hn_advice_device_rows[]; /* end with name NULL */
 
 /* NULL: out of memory, which a->failed keeps. The finding is a printf text. */
 hn_advice_item *hn_advice_add(hn_advising *a, const hn_advice_row *row, const char *finding, ...) HONE_PRINTF(3, 4);
@@ -137,10 +139,14 @@ void hn_advice_flags(hn_advising *a, hn_advice_item *item, const char *format, .
 
 /* The new time of a step when its unit, bytes or threads change (advice_predict.c). */
 void hn_predict_removed(const hn_advising *a, hn_advice_item *item);
+void hn_predict_fused(const hn_advising *a, hn_advice_item *item); /* rows that others take in */
 void hn_predict_precision(const hn_advising *a, hn_advice_item *item);
 void hn_predict_threads(const hn_advising *a, hn_advice_item *item);
 void hn_predict_share(const hn_advising *a, hn_advice_item *item); /* factor: the share that is saved */
 void hn_predict_reference(const hn_advising *a, hn_advice_item *item);
+
+/* Did the step save what was predicted: by 30 % of it more or less, or within what was measured's own interval? */
+bool hn_advice_step_fits(const hone_advice_step *step);
 
 /* ---- writing (advice_text.c, advice_data.c) ---- */
 void hn_advice_write_text(const hn_advising *a, const hone_advice_step *steps, int step_count, hn_text *out);

@@ -57,12 +57,23 @@ static void put_removed(hn_json_writer *w, const hn_advising *a) {
 static void put_step(hn_json_writer *w, const hone_advice_step *s) {
   hn_json_open_flat(w, NULL, '{');
   hn_json_put_text(w, "step", s->name);
+  if (s->kind) hn_json_put_text(w, "kind", s->kind);
   hn_json_put_text(w, "flags", s->flags);
   hn_json_put_real(w, "predicted_ms", s->predicted_ns * 1e-6);
   hn_json_put_real(w, "measured_ms", s->measured_ns * 1e-6);
   hn_json_put_real(w, "low_ms", s->low_ns * 1e-6);
   hn_json_put_real(w, "high_ms", s->high_ns * 1e-6);
   hn_json_put_real(w, "change_percent", s->change_percent);
+  if (s->before_ns > 0 && s->measured_ns > 0) {
+    hn_json_put_real(w, "before_ms", s->before_ns * 1e-6);
+    hn_json_put_real(w, "predicted_saving_ms", (s->before_ns - s->predicted_ns) * 1e-6);
+    hn_json_put_real(w, "predicted_low_ms", s->predicted_low_ns * 1e-6);
+    hn_json_put_real(w, "predicted_high_ms", s->predicted_high_ns * 1e-6);
+    hn_json_put_real(w, "saving_ms", (s->before_ns - s->measured_ns) * 1e-6);
+    hn_json_put_bool(w, "as_predicted", hn_advice_step_fits(s));
+    hn_json_put_int(w, "timed_nodes", s->timed_nodes);
+    hn_json_put_int(w, "known_nodes", s->known_nodes);
+  }
   if (s->error >= 0) hn_json_put_real(w, "error", s->error);
   hn_json_put_bool(w, "kept", s->kept);
   hn_json_put_text(w, "why", s->why);

@@ -5,6 +5,7 @@
  * ratio of their widths, both damped, since kernels reach a smaller share of a higher roof. The ends of the interval
  * are what half and what a third more of the damped saving would be; docs/PROFILING.md has the constants' sources. */
 #include "report/advice.h"
+#include "report/fusion.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +19,12 @@ void hn_predict_removed(const hn_advising *a, hn_advice_item *item) {
   double sum = 0;
   for (int i = 0; i < item->row_count; ++i) sum += a->p->rows[item->rows[i]].median_ns;
   put(item, sum, 0.7, 1.1);
+}
+
+void hn_predict_fused(const hn_advising *a, hn_advice_item *item) {
+  double sum = 0;
+  for (int i = 0; i < item->row_count; ++i) sum += hn_fusion_saving_ns(a->p, &a->p->rows[item->rows[i]]);
+  put(item, sum, 0.7, 1.3);
 }
 
 void hn_predict_share(const hn_advising *a, hn_advice_item *item) { put(item, item->factor * a->p->median_ns, 0, 2); }
@@ -46,11 +53,10 @@ typedef struct habit {
 static const double usual_share = 0.9, shortest_ns = 10e3;
 
 static const habit habits[] = {
-    /* its depthwise part computes in f32, and one kernel ends where the other begins */
-    {"inverted_residual", 0.55, 0.15, 0.25},
-    {"conv", 0.95, 0.75, 0.15},
+    {"inverted_residual", 0.55, 0.15, 0.25}, /* its depthwise part computes in f32 */
+    {"conv", 0.95, 0.6, 0.15},
     {"affine_conv", 0.9, 0.7, 0}, /* by its parts, where the type has no kernel for the whole */
-    {"conv_pool", 0.9, 0.7, 0.15},
+    {"conv_pool", 0.9, 0.6, 0.15},
     {"conv_transpose", 0.9, 0.6, 0},
     {"linear", 0.97, 0.92, 0.1},
     {"matmul", 0.97, 0.92, 0.1},
@@ -73,30 +79,69 @@ static bool is_depthwise(const hn_profile_row *row) {
   return hn_attr_int(&row->step->attrs, "group") > 1 && work->cost.flops < 60 * elements;
 }
 
-/* Bytes of what is f32, halved. */
-static double narrow_memory_ns(const hn_profile_row *row, double width) { return row->bound.memory_ns * width; }
+/* With all bytes of the run fewer: what does not fit a cache in f32 may do so then. */
+static double narrow_memory_ns(const hn_advising *a, const hn_profile_row *row, double width) {
+  const hn_profile_input *in = a->p->in;
+  const double wide = hn_step_memory_ns(in->plan, row->step, row->work, in->facts, a->p->options->cold, 1),
+               narrow = hn_step_memory_ns(in->plan, row->step, row->work, in->facts, a->p->options->cold, width);
+  return row->bound.memory_ns * (wide > 0 ? narrow / wide : width);
+}
+
+/* Is there a kernel for the operator that multiplies in the type, and that the device can run? What has none stays as
+ * it is. Where the device's tactics are not known, all have some. */
+static bool has_kernel(const hn_advising *a, const hn_plan_step *step, hone_roof unit) {
+  const hone_tactic *const *rows = a->facts.tactics;
+  if (!rows || !step->op) return true;
+  for (; *rows; ++rows)
+    if (strcmp((*rows)->op, step->op->name) == 0 && ((*rows)->isa & a->p->in->facts->isa) == (*rows)->isa &&
+        (unit == HONE_ROOF_INT8 || hn_roof_of_type((*rows)->compute) == unit))
+      return true;
+  return false;
+}
+
+/* Of a layer's time on several threads, what is no waiting for one another. */
+static double working_share(const hn_advising *a, const habit *n) {
+  const double threads = a->p->in->facts->threads > 1 ? a->p->in->facts->threads : 1;
+  return 1 / threads / (1 / threads + n->serial * (1 - 1 / threads));
+}
+
+/* A region without a kernel in the type runs as its parts where those were timed, each of which has one. */
+static double narrowed_parts_ns(const hn_advising *a, const hn_profile_row *row, const habit *n, double ratio) {
+  enum { TIMES_PARTS = 3 /* a tuning level that does */ };
+  if (a->facts.level < TIMES_PARTS || row->step->origin_count < 2 || ratio <= 1) return row->median_ns;
+  return row->median_ns * (1 - n->products * (1 - 1 / ratio) * working_share(a, n));
+}
+
+/* A recurrent layer reads its weights at each step, and its threads wait for one another there: what is no waiting
+ * shrinks as its bytes do. */
+static double narrowed_recurrent_ns(const hn_advising *a, const hn_profile_row *row, const habit *n, double width) {
+  const double bytes = row->bound.memory_ns > 0 ? narrow_memory_ns(a, row, width) / row->bound.memory_ns : width;
+  return row->median_ns * (1 - working_share(a, n) * (1 - fmin(bytes, width)));
+}
 
 static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_roof unit) {
   const double *roofs = a->p->in->facts->roofs, width = unit == HONE_ROOF_INT8 ? 0.25 : 0.5;
   const habit *n = habit_of(row->step);
   const double old = row->median_ns;
   if (row->bound.kind == HN_BOUND_LATENCY || row->step->caused_by) return old;
-  if (row->median_ns < shortest_ns) return old; /* packing and rounding eat what arithmetic wins */
-  /* A step of several threads waits for all of them, and has its weights in their caches, whatever their type is. */
-  if (n && n->reach >= 1 && a->p->in->facts->threads > 1) return old;
+  if (row->median_ns < shortest_ns) return old;                    /* packing and rounding eat what arithmetic wins */
   if (unit == HONE_ROOF_INT8 && (!n || n->reach >= 1)) return old; /* recurrent layers have no kernels in bytes */
+  const double ratio = roofs[HONE_ROOF_F32] > 0 ? roofs[unit] / roofs[HONE_ROOF_F32] : 0;
+  if (n && !has_kernel(a, row->step, unit)) return narrowed_parts_ns(a, row, n, ratio);
+  if (n && n->reach >= 1) return narrowed_recurrent_ns(a, row, n, width);
   const double floor_ns = row->bound.floor_ns;
   if (!n || is_depthwise(row)) { /* f32 arithmetic on halves: bytes alone count, and half of that gain is seen */
     if (row->bound.kind != HN_BOUND_MEMORY || floor_ns <= 0) return old;
-    const double gained = 1 - fmax(row->bound.compute_ns, narrow_memory_ns(row, width)) / floor_ns;
+    const double gained = 1 - fmax(row->bound.compute_ns, narrow_memory_ns(a, row, width)) / floor_ns;
     return old * (1 - 0.5 * fmax(0, gained));
   }
-  const double ratio = roofs[HONE_ROOF_F32] > 0 ? roofs[unit] / roofs[HONE_ROOF_F32] : 0;
   if (ratio <= 0 || floor_ns <= 0) return old;
+  const double estimated = 0.7; /* of the gain, where estimates choose among the new type's kernels */
+  const double reach = n->reach * (a->facts.level < 0 ? estimated : 1);
   /* What f32 saves by Winograd, products in the new type do not: they begin at the definition's operations. */
   const bool fewer = row->step->tactic && row->step->tactic->fewer > 1;
   const double all_ns = row->bound.compute_ns * (fewer ? row->step->tactic->fewer : 1);
-  const double scaled_ns = fmax(all_ns / (1 + (ratio - 1) * n->reach), narrow_memory_ns(row, width)) / usual_share;
+  const double scaled_ns = fmax(all_ns / (1 + (ratio - 1) * reach), narrow_memory_ns(a, row, width)) / usual_share;
   /* What a layer takes beyond the usual share of its roof (starting threads, edges of tiles) is the same in any type.
    */
   const double beyond_ns = fmax(0, old - floor_ns / usual_share);

@@ -225,7 +225,8 @@ static double batched_ns(const hn_profile_row *row) {
   /* Of fixed costs a third is a run's; the rest, of tiles and loops, comes with each item. Weights in a nearer cache
    * than L3 are read as fast as they are used. */
   if (row->bound.kind == HN_BOUND_LATENCY) return row->median_ns - (row->median_ns - row->bound.floor_ns) / 3;
-  if (row->bound.kind != HN_BOUND_MEMORY || row->bound.level < HONE_ROOF_L3 || bytes <= 0 || row->bound.floor_ns <= 0)
+  if (row->bound.kind != HN_BOUND_MEMORY || row->bound.level < HONE_ROOF_L3 || bytes <= 0 || row->bound.floor_ns <= 0 ||
+      strstr(hn_step_type(row->step), "conv")) /* which go through their weights image by image */
     return row->median_ns;
   const double memory = row->bound.memory_ns * (work->params_bytes / MORE_ITEMS + activations) / bytes;
   return row->median_ns * fmin(1, fmax(row->bound.compute_ns, memory) / row->bound.floor_ns);
@@ -290,15 +291,20 @@ static void find_streams(hn_advising *a, const hn_advice_row *row) {
 
 /* ---- free dims, effort of tuning ---- */
 
+/* Joins and splits, which move nothing where extents are known: their parts lie in one another's place. */
+static bool is_laid_over(const hn_advising *a, const hn_profile_row *row) {
+  (void)a;
+  return row->step->tactic && row->step->tactic->overlay;
+}
+
 static void find_free_dims(hn_advising *a, const hn_advice_row *row) {
   if (!a->p->in->plan->dynamic || a->p->in->plan->after_run) return;
   hn_advice_item *item =
       hn_advice_add(a, row,
-                    "the engine takes a range of shapes, so storage cannot be laid over, and kernels "
+                    "the engine takes a range of shapes, so that joins and splits move their bytes, and kernels "
                     "for one shape are left out");
   if (!item) return;
-  item->factor = 0.04;
-  hn_advice_take_rows(a, item, any_row);
+  hn_advice_take_rows(a, item, is_laid_over);
   hn_advice_flags(a, item, "without --minShapes --maxShapes");
 }
 
@@ -417,8 +423,8 @@ static double parts_saving(const hn_advising *a, const hn_profile_row *row) {
     floor_ns += other->bound.floor_ns;
   }
   const double share = time_ns > 0 ? fmin(0.9, floor_ns / time_ns) : 0;
-  if (share <= 0 || row->bound.share > 0.75 * share) return 0;
-  return fmax(0, 0.5 * (row->median_ns - row->bound.floor_ns / share));
+  if (share <= 0 || row->bound.share > 0.5 * share || a->facts.level >= 3) return 0; /* which timed the parts */
+  return fmax(0, 0.25 * (row->median_ns - row->bound.floor_ns / share));
 }
 
 static bool gains_by_parts(const hn_advising *a, const hn_profile_row *row) {
@@ -530,7 +536,7 @@ const hn_advice_row hn_advice_run_rows[] = {
      hn_predict_reference},
     {"reference-only", "operator", "let layers run on kernels", NULL, "high", true, find_reference_only,
      hn_predict_reference},
-    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_removed},
+    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_fused},
     {"converts", "format", "bring the layers that want different storages together, or take out what lies between them",
      "layers of one kind next to one another; channels that are a multiple of 16", "medium", false, find_converts,
      hn_predict_removed},
@@ -544,7 +550,7 @@ const hn_advice_row hn_advice_run_rows[] = {
     {"streams", "streams", "run several requests side by side, each on threads of its own: throughput, not latency",
      NULL, "low", false, find_streams, hn_predict_share},
     {"free-dims", "shapes", "build for the one shape, or give each shape a profile of its own", NULL, "low", true,
-     find_free_dims, hn_predict_share},
+     find_free_dims, hn_predict_removed},
     {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, predict_level},
     {"region", "fusion", "compute both as one, so that what lies between them stays in the nearest cache",
      "none: hone has no fused form of these two yet", "low", false, find_region, predict_region},

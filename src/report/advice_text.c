@@ -2,6 +2,7 @@
 /* advice_text.c - advice for people: the pattern, remedies by what they save, what the build removed, the staircase. */
 #include "report/advice.h"
 #include "report/grid.h"
+#include <string.h>
 
 static void write_pattern(const hn_advising *a, hn_text *out) {
   hn_text_printf(out, "pattern     %s: %s\n", hn_pattern_name(a->pattern), a->pattern_text);
@@ -23,7 +24,8 @@ static void write_item(const hn_advising *a, int number, const hn_advice_item *i
                    hn_percent(item->saving_ns, a->run_ns), item->low_ns * 1e-6, item->high_ns * 1e-6,
                    item->row->confidence);
   else
-    hn_text_add(out, "nothing that shows here\n");
+    hn_text_printf(out, "%s\n",
+                   strcmp(item->row->kind, HN_ADVICE_POWER) == 0 ? "energy, no time" : "nothing that shows here");
   hn_text_printf(out, "     %s\n     remedy: %s", item->finding, item->row->remedy);
   if (item->flags) hn_text_printf(out, ": %s", item->flags);
   if (!item->row->applies_itself)
@@ -43,37 +45,69 @@ static void write_removed(const hn_advising *a, hn_text *out) {
   }
 }
 
+static void add_ms(hn_grid *grid, double ns) {
+  if (ns > 0)
+    hn_grid_add(grid, "%.4f", ns * 1e-6);
+  else
+    hn_grid_add(grid, "%s", "-");
+}
+
+static void add_step(hn_grid *grid, const hone_advice_step *s, bool first) {
+  const bool measured = !first && s->measured_ns > 0;
+  hn_grid_add(grid, "%s", s->name);
+  hn_grid_add(grid, "%s", s->flags ? s->flags : "");
+  if (measured)
+    add_ms(grid, s->before_ns);
+  else
+    hn_grid_add(grid, "%s", "");
+  if (first)
+    hn_grid_add(grid, "%s", "");
+  else
+    add_ms(grid, s->predicted_ns);
+  add_ms(grid, s->measured_ns);
+  hn_grid_add(grid, "%+.1f", s->change_percent);
+  if (s->error >= 0)
+    hn_grid_add(grid, "%.1e", s->error);
+  else
+    hn_grid_add(grid, "%s", "");
+  hn_grid_add(grid, "%s", s->kept ? "yes" : "no");
+  if (measured)
+    hn_grid_add(grid, "%+.4f to %+.4f", s->low_ns * 1e-6, s->high_ns * 1e-6);
+  else
+    hn_grid_add(grid, "%s", "");
+  if (measured)
+    hn_grid_add(grid, "%d of %d", s->timed_nodes - s->known_nodes, s->timed_nodes);
+  else
+    hn_grid_add(grid, "%s", "");
+  hn_grid_add(grid, "%s", s->why ? s->why : "");
+}
+
+/* How good the predictions were, and of how many kernels nothing had been timed when they were made. */
+static void write_predictions(const hone_advice_step *steps, int count, hn_text *out) {
+  int built = 0, fit = 0, new = 0;
+  for (int i = 1; i < count; ++i) {
+    if (steps[i].measured_ns <= 0) continue;
+    ++built;
+    fit += hn_advice_step_fits(&steps[i]);
+    new += steps[i].timed_nodes > steps[i].known_nodes;
+  }
+  if (built > 0)
+    hn_text_printf(
+        out,
+        "%d of %d saved what was predicted, within 30 %% or the measured interval; %d of them run kernels that "
+        "nothing had timed before\n",
+        fit, built, new);
+}
+
 static void write_staircase(const hn_advising *a, const hone_advice_step *steps, int count, hn_text *out) {
-  static const char *const heads[] = {"step",  "flags", "predicted ms",     "measured ms", "of the first %",
-                                      "error", "kept",  "95 % interval ms", "why"};
+  static const char *const heads[] = {
+      "step",  "flags", "beside ms",        "predicted ms", "measured ms", "of the first %",
+      "error", "kept",  "95 % interval ms", "new kernels",  "why"};
   if (count == 0) return;
   hn_grid grid;
-  hn_grid_init(&grid, a->arena, a->p->options, "llrrrrlll", "fh");
+  hn_grid_init(&grid, a->arena, a->p->options, "llrrrrrllll", "gji");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
-  for (int i = 0; i < count; ++i) {
-    const hone_advice_step *s = &steps[i];
-    hn_grid_add(&grid, "%s", s->name);
-    hn_grid_add(&grid, "%s", s->flags ? s->flags : "");
-    if (i == 0)
-      hn_grid_add(&grid, "%s", "");
-    else
-      hn_grid_add(&grid, "%.4f", s->predicted_ns * 1e-6);
-    if (s->measured_ns > 0)
-      hn_grid_add(&grid, "%.4f", s->measured_ns * 1e-6);
-    else
-      hn_grid_add(&grid, "%s", "-");
-    hn_grid_add(&grid, "%+.1f", s->change_percent);
-    if (s->error >= 0)
-      hn_grid_add(&grid, "%.1e", s->error);
-    else
-      hn_grid_add(&grid, "%s", "");
-    hn_grid_add(&grid, "%s", s->kept ? "yes" : "no");
-    if (i == 0 || s->measured_ns <= 0)
-      hn_grid_add(&grid, "%s", "");
-    else
-      hn_grid_add(&grid, "%+.4f to %+.4f", s->low_ns * 1e-6, s->high_ns * 1e-6);
-    hn_grid_add(&grid, "%s", s->why ? s->why : "");
-  }
+  for (int i = 0; i < count; ++i) add_step(&grid, &steps[i], i == 0);
   hn_text_add(out, "\nstaircase\n");
   hn_grid_write(&grid, out);
   /* By the changes, each measured beside its own step: a machine that drifts moves both. */
@@ -86,6 +120,7 @@ static void write_staircase(const hn_advising *a, const hone_advice_step *steps,
     hn_text_printf(out, " -> %.4f", first_ms * (1 + change / 100));
   }
   hn_text_printf(out, " ms: %.1f %% less\n", 0 - change);
+  write_predictions(steps, count, out);
 }
 
 void hn_advice_write_text(const hn_advising *a, const hone_advice_step *steps, int step_count, hn_text *out) {

@@ -143,14 +143,14 @@ static void add_moving(const hone_facts *facts, double bytes, double set, bool c
 
 /* Caches take in and give out at once, main memory in turns. */
 static void move(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts, bool cold,
-                 hn_bound *bound) {
+                 double width, hn_bound *bound) {
   double read_ns[HONE_ROOF_COUNT] = {0}, write_ns[HONE_ROOF_COUNT] = {0}, most_ns = -1;
   const double activations = work->in_place ? fmax(work->in_bytes, work->out_bytes) : work->in_bytes + work->out_bytes;
-  const double own = activations + work->params_bytes + (double)step->scratch_bytes;
-  const double all = (double)plan->weights_bytes + (double)plan->arena_bytes;
-  add_moving(facts, work->in_bytes, own, cold, read_ns);
-  add_moving(facts, work->params_bytes, fmax(own, all), cold, read_ns);
-  add_moving(facts, work->out_bytes, own, cold, write_ns);
+  const double own = width * (activations + work->params_bytes + (double)step->scratch_bytes);
+  const double all = width * ((double)plan->weights_bytes + (double)plan->arena_bytes);
+  add_moving(facts, width * work->in_bytes, own, cold, read_ns);
+  add_moving(facts, width * work->params_bytes, fmax(own, all), cold, read_ns);
+  add_moving(facts, width * work->out_bytes, own, cold, write_ns);
   for (hone_roof level = HONE_ROOF_L1; level < HONE_ROOF_COUNT; ++level) {
     const double ns =
         level == HONE_ROOF_MEMORY ? read_ns[level] + write_ns[level] : fmax(read_ns[level], write_ns[level]);
@@ -160,13 +160,20 @@ static void move(const hn_plan *plan, const hn_plan_step *step, const hn_work *w
   }
 }
 
+double hn_step_memory_ns(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,
+                         bool cold, double width) {
+  hn_bound bound = {.level = HONE_ROOF_MEMORY};
+  move(plan, step, work, facts, cold, width, &bound);
+  return bound.memory_ns;
+}
+
 hn_bound hn_step_bound(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,
                        bool cold, double time_ns) {
   hn_bound bound = {.unit = unit_of(plan, step, facts), .level = HONE_ROOF_MEMORY};
   if (!(facts->roofs[HONE_ROOF_F32] > 0) || !(facts->roofs[HONE_ROOF_MEMORY] > 0)) return bound;
   const double fewer = step->tactic && step->tactic->fewer > 1 ? step->tactic->fewer : 1;
   bound.compute_ns = work->cost.flops / fewer / facts->roofs[bound.unit] * 1e9;
-  move(plan, step, work, facts, cold, &bound);
+  move(plan, step, work, facts, cold, 1, &bound);
   const bool computes = bound.compute_ns > bound.memory_ns;
   bound.floor_ns = computes ? bound.compute_ns : bound.memory_ns;
   bound.share = time_ns > 0 ? bound.floor_ns / time_ns : 0;

@@ -43,6 +43,9 @@ hone_roof hn_step_unit(const hn_plan *plan, const hn_plan_step *step);
 hn_bound hn_step_bound(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,
                        bool cold, double time_ns);
 /* "compute f32", "memory L2", "latency", "-"; of names of units and levels. room of 40 is enough. */
+/* The time for its bytes alone, when all of the run were held in `width` times as many (0.5: in halves). */
+double hn_step_memory_ns(const hn_plan *plan, const hn_plan_step *step, const hn_work *work, const hone_facts *facts,
+                         bool cold, double width);
 void hn_bound_text(hn_bound_kind kind, const char *unit, const char *level, char *out, size_t room);
 void hn_step_bound_text(const hn_bound *bound, char *out, size_t room);
 /* The roof of elements of a type; HONE_ROOF_COUNT: of none. */

@@ -258,6 +258,21 @@ static hone_status check_engine(const hn_json *ledger, const char *what, uint64_
       named, want);
 }
 
+hone_status hn_ledger_read(const char *what, const char *text, size_t length, uint64_t engine_hash, int schedule,
+                           hn_arena *arena, const hn_json **out, hone_diagnostics *diag) {
+  hn_json *ledger;
+  const hn_json *schedules;
+  *out = NULL;
+  HN_TRY(hn_json_read(arena, diag, what, text, length, &ledger));
+  HN_TRY(check_engine(ledger, what, engine_hash, diag));
+  HN_TRY(hn_json_array(ledger, "schedules", &schedules, diag));
+  if (schedule < 0 || schedule >= (int)schedules->length)
+    return HN_FAIL(diag, HONE_INVALID, "%s: there is no schedule %d; it tells of %d, from 0 on", what, schedule,
+                   (int)schedules->length);
+  *out = &schedules->items[schedule];
+  return HONE_OK;
+}
+
 hone_status hn_report_explain(const char *what, const char *text, size_t length, uint64_t engine_hash,
                               const hone_report_options *options, hn_arena *arena, hn_text *out,
                               hone_diagnostics *diag) {

@@ -15,6 +15,9 @@ typedef struct hn_explanation {
   hn_text *out;
 } hn_explanation;
 
+/* One schedule of a ledger that is to be of the engine of this content hash (0: of any). MALFORMED, INVALID. */
+hone_status hn_ledger_read(const char *what, const char *text, size_t length, uint64_t engine_hash, int schedule,
+                           hn_arena *arena, const hn_json **out, hone_diagnostics *diag);
 const char *hn_ledger_text(const hn_json *object, const char *key); /* "" when it is absent */
 double hn_ledger_real(const hn_json *object, const char *key, double otherwise);
 size_t hn_ledger_count(const hn_json *list);

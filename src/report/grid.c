@@ -66,6 +66,8 @@ static void lay_out(const hn_grid *grid, int *width) {
     natural[*drop - 'a'] = -1;
   }
   squeeze(grid, width, SHORTEST);
+  /* What a reader of a narrow terminal misses least stands on the right. */
+  for (int c = grid->columns - 1; c > 1 && total(grid, width) > grid->width; --c) width[c] = -1;
 }
 
 /* ---- writing ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid.h - a table of text that fits a width: cells are added row by row, columns become as wide as their widest cell.
  * Where that is too wide, in this order: texts are shortened in their middle, the widest column first, down to 16
- * columns; then whole columns are left out, as the grid's `drop` lists them; then texts are shortened to 8. Numbers are
- * never shortened. Columns are those of a terminal: Chinese characters take two, combining marks none. */
+ * columns; then whole columns are left out, as the grid's `drop` lists them; then texts are shortened to 8; then
+ * columns are left out from the right, but the first two. Numbers are never shortened. Columns are those of a terminal:
+ * Chinese characters take two, combining marks none. */
 #ifndef HN_REPORT_GRID_H
 #define HN_REPORT_GRID_H
 

@@ -7,6 +7,7 @@
  * definition over the time that the layer took. */
 #include "report/profile.h"
 #include "report/advice.h"
+#include "report/leftovers.h"
 #include "tensor/storage.h"
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ static hone_status collect(hn_profile *p) {
   }
   p->fps = p->run_ns > 0 ? 1e9 * (double)p->in->batch / p->run_ns : 0;
   HN_TRY(hn_profile_classes(p));
+  HN_TRY(hn_leftovers_find(p, &p->leftovers));
   return hn_profile_group_by(p);
 }
 
@@ -135,7 +137,8 @@ hone_status hn_report_profile(const hn_profile_input *input, const hone_report_o
   hn_profile *p;
   hn_advising *advice;
   HN_TRY(hn_profile_gather(input, options, arena, &p));
-  HN_TRY(hn_advise(p, NULL, arena, &advice));
+  const hn_advice_facts facts = {.ledger = input->ledger};
+  HN_TRY(hn_advise(p, &facts, arena, &advice));
   p->advice = advice;
   if (options->json)
     hn_profile_write_json(p, out);

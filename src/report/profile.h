@@ -27,6 +27,27 @@ typedef struct hn_profile_group {
   int count;
 } hn_profile_group;
 
+/* A layer that is no product, and a fused form whose parts run instead. */
+typedef struct hn_leftover {
+  const struct hn_profile_row *row;
+  const char *rule;   /* of the passes, that knows the fusion; NULL: none does yet */
+  const char *fusion; /* in words: what would take the layer in; NULL: no fusion is known */
+  const char *unmet;  /* the first condition that is not met; NULL where no fusion is known */
+  double saving_ns;   /* by hn_fusion_saving_ns() */
+} hn_leftover;
+
+typedef struct hn_refused_region {
+  const char *name, *op, *why;
+  double fused_ns, parts_ns; /* 0: not measured */
+} hn_refused_region;
+
+typedef struct hn_leftovers {
+  hn_leftover *items; /* by what would be saved, the most first */
+  hn_refused_region *regions;
+  int count, region_count;
+  double sum_ns, saving_ns;
+} hn_leftovers;
+
 typedef struct hn_profile {
   const hn_profile_input *in;
   const hone_report_options *options;
@@ -45,6 +66,7 @@ typedef struct hn_profile {
   bool traced;   /* the device's steps have the times of the replayed run */
   double run_ns; /* a run, end to end: without profiling where that would lengthen it */
   double fps;
+  hn_leftovers leftovers;           /* what is no product, and which fusion would remove it */
   const struct hn_advising *advice; /* NULL: none was asked for */
 } hn_profile;
 

@@ -2,6 +2,7 @@
 /* profile_data.c - a profile for programs: JSON, and rows of CSV (RFC 4180). */
 #include "base/json.h"
 #include "report/advice.h"
+#include "report/leftovers.h"
 #include <string.h>
 
 static void put_bound(hn_json_writer *w, const hn_profile_row *row) {
@@ -68,6 +69,9 @@ static void put_groups(hn_json_writer *w, const hn_profile *p, const char *list,
     hn_json_put_real(w, "median_ms", groups[i].median_ns * 1e-6);
     hn_json_put_real(w, "percent", hn_percent(groups[i].median_ns, p->sum_ns));
     hn_json_put_real(w, "flops", groups[i].flops);
+    hn_json_put_real(w, "compulsory_bytes", groups[i].bytes);
+    if (groups[i].floor_ns > 0)
+      hn_json_put_real(w, "roof_percent", hn_percent(groups[i].floor_ns, groups[i].median_ns));
     hn_json_put_int(w, "layers", groups[i].count);
     hn_json_close(w, '}');
   }
@@ -138,6 +142,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   if (p->in->plan->host != 0) hn_json_put_real(w, "tensor_core_percent", hn_percent(p->matrix_ns, p->sum_ns));
   hn_json_put_real(w, "roof_ms", p->floor_ns * 1e-6);
   hn_json_put_real(w, "reference_percent", hn_percent(p->reference_ns, p->sum_ns));
+  hn_leftovers_put(w, p);
   put_queue(w, p);
   put_roofs(w, p->in->facts);
   put_lists(w, p);
@@ -160,12 +165,12 @@ static void add_field(hn_text *out, const char *text) {
 
 void hn_profile_write_csv(const hn_profile *p, hn_text *out) {
   if (p->options->by != HONE_BY_LAYER) {
-    hn_text_add(out, "name,median_ms,percent,layers,flops\r\n");
+    hn_text_add(out, "name,median_ms,percent,layers,flops,compulsory_bytes,roof_percent\r\n");
     for (int i = 0; i < p->group_count; ++i) {
       const hn_profile_group *g = &p->groups[i];
       add_field(out, g->name);
-      hn_text_printf(out, ",%.6f,%.3f,%d,%.0f\r\n", g->median_ns * 1e-6, hn_percent(g->median_ns, p->sum_ns), g->count,
-                     g->flops);
+      hn_text_printf(out, ",%.6f,%.3f,%d,%.0f,%.0f,%.2f\r\n", g->median_ns * 1e-6, hn_percent(g->median_ns, p->sum_ns),
+                     g->count, g->flops, g->bytes, hn_percent(g->floor_ns, g->median_ns));
     }
     return;
   }

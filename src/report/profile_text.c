@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile_text.c - a profile for people. */
 #include "report/advice.h"
+#include "report/leftovers.h"
 #include "report/grid.h"
 #include <string.h>
 
@@ -29,9 +30,9 @@ static void write_layers(const hn_profile *p, hn_text *out) {
                gaps     ? "rlllrrrrrrrrrlrll"
                : spaces ? "rlllrrrrrrrlrll"
                         : "rllrrrrrrrlrll",
-               gaps     ? "fjkpmlq"
-               : spaces ? "fhinkjo"
-                        : "eghmjin");
+               gaps     ? "fjkpmlqad"
+               : spaces ? "fhinkjoad"
+                        : "eghmjinac");
   for (size_t i = 0; i < HN_COUNT(heads); ++i) {
     hn_grid_add(&grid, "%s", heads[i]);
     if (i == 0 && spaces) hn_grid_add(&grid, "%s", "device");
@@ -192,6 +193,7 @@ static void write_totals(const hn_profile *p, hn_text *out) {
   write_queue(p, out);
   write_transfers(p, out);
   write_gemm(p, out);
+  hn_leftovers_write_text(p, out);
   write_units(p, out);
   if (p->floor_ns > 0)
     hn_text_printf(out, "roofs       %.4f ms: the layers in sum reach %.0f %% of what their roofs allow%s\n",

@@ -14,9 +14,10 @@ typedef struct hn_profile_input {
   const hn_plan *plan;
   int schedule_count; /* of the engine; the trace says which is this */
   const hn_trace *trace;
-  const struct hn_work *work; /* one a step, at the shapes that ran (report/bound.h) */
-  const hone_facts *facts;    /* of the first device; peaks 0: not measured */
-  int64_t batch;              /* first extent of the first input, as it ran; 1 for scalars */
+  const struct hn_work *work;   /* one a step, at the shapes that ran (report/bound.h) */
+  const hone_facts *facts;      /* of the first device; peaks 0: not measured */
+  int64_t batch;                /* first extent of the first input, as it ran; 1 for scalars */
+  const struct hn_json *ledger; /* of the schedule that ran; NULL: none is there */
 } hn_profile_input;
 
 hone_status hn_report_profile(const hn_profile_input *input, const hone_report_options *options, hn_arena *arena,

@@ -42,7 +42,7 @@ static void write_layers(const hn_roofline *r, const hone_report_options *option
   static const char *const paper[] = {"#",         "layer",   "type", "MFLOP",   "params MB", "activ. MB",
                                       "FLOP/byte", "time us", "%",    "GFLOP/s", "bound"};
   hn_grid grid;
-  hn_grid_init(&grid, arena, options, r->on_paper ? "rllrrrrrrrl" : "rllrrrrrrrrrl", r->on_paper ? "caei" : "caeik");
+  hn_grid_init(&grid, arena, options, r->on_paper ? "rllrrrrrrrl" : "rllrrrrrrrrrl", r->on_paper ? "caeid" : "caeik");
   if (r->on_paper)
     add_heads(&grid, paper, HN_COUNT(paper));
   else

@@ -35,7 +35,8 @@ struct hone_engine {
   hone_engine *origin; /* whose schedules these are (hone_engine_share); NULL: its own */
   char *ledger;        /* text of the decision ledger when built in this process; else NULL */
   size_t ledger_bytes;
-  double time_spread; /* of the times it was tuned by, in this process; 0: not known */
+  double time_spread;           /* of the times it was tuned by, in this process; 0: not known */
+  int timed_nodes, known_nodes; /* chosen by measured times; of them, by what the timing cache had before */
   atomic_int references;
   atomic_int weights_state; /* 0 unchecked, 1 checked, 2 damaged */
 };

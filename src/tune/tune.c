@@ -348,6 +348,17 @@ double hn_choices_spread(hn_choices *choices) {
   return spreads[count / 2];
 }
 
+void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known) {
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    const hn_candidate *chosen =
+        hn_choice_runs(choice) && choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
+    if (!chosen || chosen->state != HN_CANDIDATE_TIMED) continue;
+    ++*timed;
+    *known += chosen->from_cache;
+  }
+}
+
 /* What is left of the time is shared by the schedules that are left. */
 static int64_t stop_of(const hn_tuner *tuner) {
   if (tuner->stop_ns == 0) return 0;

@@ -35,6 +35,8 @@ hone_status hn_tuner_close(hn_tuner *tuner, hone_status status);
 /* How unsteady the times were: of what was chosen by its time, the median layer's median over its least; 0: nothing was
  * timed. Well above 1 where something else used the machine. */
 double hn_choices_spread(hn_choices *choices);
+/* Adds the nodes that were chosen by measured times, and those of them whose times the timing cache had before. */
+void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known);
 void hn_choices_destroy(hn_choices *choices);
 
 /* ---- parts, each testable alone ---- */

@@ -188,6 +188,11 @@ def check_figures(b, name, data):
     for row, want in zip(shares, data["profile"]["classes"]):
         check(row[0].strip() == want["class"] and near(row[1], want["median_ms"]) and near(row[2].split()[0], want["percent"]), f"{name}: class {row}")
     check(len(shares) == len(data["profile"]["classes"]), f"{name}: {len(shares)} classes")
+    table = b.ask("[...document.querySelectorAll('#leftovers table:first-of-type tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
+    left, regions = data["profile"]["leftovers"], data["profile"]["refused_regions"]
+    for row, want in zip(table, left):
+        check(row[0] == want["name"] and near(row[2], want["median_ms"]) and row[4] == (want["fusion"] or "none is known"), f"{name}: leftover {row}")
+    check(len(table) == len(left) + len(regions), f"{name}: {len(table)} rows of what is no product, the JSON has {len(left)} and {len(regions)}")
 
 
 def check_selection(b, name, data, explained):

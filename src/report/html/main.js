@@ -8,6 +8,7 @@
   showLayers();
   followLayer();
   showClasses();
+  showLeftovers();
   showRoofline();
   showTimeline();
   showMemory();

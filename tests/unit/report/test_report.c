@@ -60,7 +60,7 @@ static fixture *open_fixture(void) {
   f->plan = (hn_plan){.step_count = 4, .steps = f->steps};
   f->trace = (hn_trace){.runs = 2, .step_count = 4, .steps = f->times, .total_ns = 11e6, .median_ns = 5.4e6};
   f->facts = (hone_facts){.name = "box", .threads = 1, .roofs = {[HONE_ROOF_F32] = 400e9, [HONE_ROOF_MEMORY] = 10e9}};
-  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 3};
+  f->input = (hn_profile_input){"net", &f->plan, 1, &f->trace, f->work, &f->facts, 3, NULL};
   return f;
 }
 
@@ -167,8 +167,9 @@ static void test_profile_views(void **state) {
   hn_text_clear(&f->out);
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);
   assert_string_equal(hn_text_string(&f->out),
-                      "name,median_ms,percent,layers,flops\r\nconv,3.000000,60.000,1,600000000\r\n"
-                      "convert,1.000000,20.000,1,0\r\nrelu,1.000000,20.000,1,1000\r\n");
+                      "name,median_ms,percent,layers,flops,compulsory_bytes,roof_percent\r\n"
+                      "conv,3.000000,60.000,1,600000000,3000000,50.00\r\n"
+                      "convert,1.000000,20.000,1,0,1000000,10.00\r\nrelu,1.000000,20.000,1,1000,8000,0.08\r\n");
   options.by = HONE_BY_LAYER;
   f->steps[0].name = "a \"b\", c";
   assert_int_equal(hn_report_profile(&f->input, &options, &f->arena, &f->out), HONE_OK);

@@ -60,7 +60,7 @@ static fixture *open_fixture(int count) {
   f->facts = (hone_facts){.name = "box",
                           .threads = 2,
                           .roofs = {[HONE_ROOF_F32] = 400e9, [HONE_ROOF_MEMORY] = 10e9, [HONE_ROOF_L2] = 80e9}};
-  f->input = (hn_profile_input){"net <1>", &f->plan, 1, &f->trace, f->work, &f->facts, 1};
+  f->input = (hn_profile_input){"net <1>", &f->plan, 1, &f->trace, f->work, &f->facts, 1, NULL};
   return f;
 }
 
