@@ -179,9 +179,8 @@ static int farthest(const hn_planning *p, double from_ns, double to_ns) {
 }
 
 static hone_status build_point(hn_planning *p, const hn_search_point *point) {
-  hn_plan_built *b = &p->built[p->built_count];
+  hn_plan_built *b = &p->built[p->built_count++];
   HN_TRY(hn_plan_build(p, point->types, "mixed", b));
-  ++p->built_count;
   b->predicted_ns = point->ns;
   b->predicted_noise = point->noise;
   return judge(p, b);
@@ -255,13 +254,18 @@ static void look_between(const hn_planning *p, double *from_ns, double *to_ns) {
   if (p->options.target_ms > 0) *from_ns = at < HUGE_VAL ? at : 0;
 }
 
-static hone_status build_frontier(hn_planning *p) {
-  const int most = p->options.points, first = most - most / 3;
-  HN_TRY(hn_plan_price(p));
+/* What the search says of all that is built, with the pure engines' times as they were measured last. */
+static void predict(hn_planning *p) {
+  hn_plan_price(p);
   for (int b = 0; b < p->built_count; ++b) {
     p->built[b].predicted_ns = hn_search_ns(&p->search, p->built[b].types);
     p->built[b].predicted_noise = hn_search_noise(&p->search, p->built[b].types);
   }
+}
+
+static hone_status build_frontier(hn_planning *p) {
+  const int most = p->options.points, first = most - most / 3;
+  predict(p);
   const hone_status searched = hn_search_frontier(&p->search, &p->arena, &p->frontier);
   if (searched != HONE_OK) {
     HN_TRY(hn_check_stop(p->context));
@@ -277,7 +281,6 @@ static hone_status build_frontier(hn_planning *p) {
       look_between(p, &from_ns, &to_ns);
     }
     const int next = farthest(p, from_ns, to_ns);
-    if (next < 0 && p->built_count >= first) break;
     if (next < 0) break;
     HN_TRY(build_point(p, &p->frontier.points[next]));
     if (p->options.progress)
@@ -348,6 +351,7 @@ static hone_status plan(hn_planning *p, hone_engine **out_engine) {
   if (!hn_plan_stopped(p)) HN_TRY(hn_plan_measure_noise(p));
   if (!hn_plan_stopped(p)) HN_TRY(build_frontier(p));
   HN_TRY(hn_plan_time(p, 0, p->built_count));
+  if (p->noise) predict(p);
   choose(p);
   if (p->options.point) HN_TRY(tell_points(p));
   if (p->chosen < 0) return no_fit(p);

@@ -162,10 +162,14 @@ hone_status hn_plan_probe_all(hn_planning *p) {
   find_parities(p, parities);
   for (int t = 0; t < HN_PLAN_T; ++t) {
     if (!any_may(p, t)) continue;
+    hn_plan_built *built = &p->built[p->built_count++];
     set_types(p, parities, t, t, types);
-    HN_TRY(hn_plan_build(p, types, hone_plan_type_name((hone_plan_type)t), &p->built[p->built_count]));
-    p->pure[t] = p->built[p->built_count++].probe;
+    HN_TRY(hn_plan_build(p, types, hone_plan_type_name((hone_plan_type)t), built));
+    p->pure[t] = built->probe;
     drop_untaken(p, t, &p->pure[t]);
+    if (any_may(p, t)) continue;
+    hone_engine_release(built->engine); /* it is f32 */
+    --p->built_count;
   }
   for (int t = 0; t < HN_PLAN_T; ++t)
     for (int u = 0; u < HN_PLAN_T; ++u) {
@@ -204,7 +208,7 @@ static double factor_of(const hn_planning *p, int type) {
   return 1;
 }
 
-hone_status hn_plan_price(hn_planning *p) {
+void hn_plan_price(hn_planning *p) {
   double factors[HN_PLAN_T];
   for (int t = 0; t < HN_PLAN_T; ++t) factors[t] = factor_of(p, t);
   for (int l = 0; l < p->layer_count; ++l) {
@@ -224,5 +228,4 @@ hone_status hn_plan_price(hn_planning *p) {
                                 : factors[t] * extra(p, edge->from, t, u, true) + factors[u] * extra(p, edge->to, u, t, false);
   }
   p->search.base_ns = factors[HONE_PLAN_F32] * p->pure[HONE_PLAN_F32].base;
-  return HONE_OK;
 }

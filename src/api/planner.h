@@ -120,6 +120,6 @@ hone_status hn_plan_measure_noise(hn_planning *p);
 hone_status hn_plan_build(hn_planning *p, const uint8_t *types, const char *what, hn_plan_built *out);
 /* Builds all layers in one type for each, and in turns, and makes costs of their times. */
 hone_status hn_plan_probe_all(hn_planning *p);
-hone_status hn_plan_price(hn_planning *p);
+void hn_plan_price(hn_planning *p);
 
 #endif
