@@ -289,53 +289,6 @@ static hone_status build_frontier(hn_planning *p) {
   return HONE_OK;
 }
 
-/* ---- telling ---- */
-
-static int by_time(const void *a, const void *b) {
-  const hn_plan_built *x = *(const hn_plan_built *const *)a, *y = *(const hn_plan_built *const *)b;
-  return x->median_ns < y->median_ns ? -1 : x->median_ns > y->median_ns;
-}
-
-static hone_status tell_points(hn_planning *p) {
-  const hn_plan_built **order = HN_NEW(&p->arena, const hn_plan_built *, p->built_count + 1);
-  if (!order) return HN_FAIL_MEMORY(&p->context->diag);
-  for (int b = 0; b < p->built_count; ++b) order[b] = &p->built[b];
-  qsort(order, (size_t)p->built_count, sizeof *order, by_time);
-  for (int b = 0; b < p->built_count; ++b) {
-    const hn_plan_built *one = order[b];
-    hone_engine_summary summary;
-    hone_engine_summarize(one->engine, &summary);
-    hone_plan_point point = {.what = one->what,
-                             .predicted_ms = one->predicted_ns * 1e-6,
-                             .ms = one->median_ns * 1e-6,
-                             .least_ms = one->least_ns * 1e-6,
-                             .predicted_error = sqrt(fmax(one->predicted_noise, 0)),
-                             .rel_l2 = one->rel_l2,
-                             .same_class = one->same,
-                             .drop = one->drop,
-                             .drop_bound = one->drop + 1.65 * sqrt(one->discord / (double)p->judged_count),
-                             .samples = p->judged_count,
-                             .weights_bytes = summary.weights_bytes,
-                             .beaten = one->beaten,
-                             .fits = one->fits,
-                             .chosen = one == &p->built[p->chosen < 0 ? 0 : p->chosen] && p->chosen >= 0};
-    for (int l = 0; l < p->layer_count; ++l) ++point.layers[one->types[l]];
-    p->options.point(p->options.user, &point);
-  }
-  return HONE_OK;
-}
-
-static hone_status no_fit(const hn_planning *p) {
-  const hone_planner_options *o = &p->options;
-  const hn_plan_built *best = &p->built[0];
-  for (int b = 1; b < p->built_count; ++b)
-    if (o->target_ms > 0 ? p->built[b].median_ns < best->median_ns : p->built[b].rel_l2 < best->rel_l2)
-      best = &p->built[b];
-  return HN_FAIL(&p->context->diag, HONE_UNSUPPORTED,
-                 "no point fits: the nearest (%s) takes %.3f ms, is %.3g (relative L2) from f32 and loses %.2f %%",
-                 best->what, best->median_ns * 1e-6, best->rel_l2, 100 * best->drop);
-}
-
 /* ---- in order ---- */
 
 static hone_status plan(hn_planning *p, hone_engine **out_engine) {
@@ -353,8 +306,7 @@ static hone_status plan(hn_planning *p, hone_engine **out_engine) {
   HN_TRY(hn_plan_time(p, 0, p->built_count));
   if (p->noise) predict(p);
   choose(p);
-  if (p->options.point) HN_TRY(tell_points(p));
-  if (p->chosen < 0) return no_fit(p);
+  HN_TRY(hn_plan_tell(p));
   *out_engine = p->built[p->chosen].engine;
   p->built[p->chosen].engine = NULL;
   return HONE_OK;

@@ -84,10 +84,15 @@ typedef struct hn_planning {
   hn_plan_probe mixed[HN_PLAN_T][HN_PLAN_T]; /* layers of parity 0 in the one, of 1 in the other */
   const uint8_t *parities;
   int64_t judged_count;
+  uint8_t *scratch; /* [layer] */
 } hn_planning;
 
 /* ---- compile_planner.c ---- */
 bool hn_plan_stopped(const hn_planning *p);
+
+/* ---- compile_planner_tell.c ---- */
+/* Tells the caller, and writes the chosen engine's ledger. UNSUPPORTED: nothing fits. */
+hone_status hn_plan_tell(hn_planning *p);
 
 /* ---- compile_planner_layers.c: layers, and graphs of given types ---- */
 hone_status hn_plan_find_layers(hn_planning *p);
