@@ -302,9 +302,11 @@ static hone_status plan(hn_planning *p, hone_engine **out_engine) {
   for (int b = 0; b < p->built_count; ++b) HN_TRY(judge(p, &p->built[b]));
   HN_TRY(hn_plan_time(p, 0, p->built_count));
   if (!hn_plan_stopped(p)) HN_TRY(hn_plan_measure_noise(p));
-  if (!hn_plan_stopped(p)) HN_TRY(build_frontier(p));
+  const bool known = !hn_plan_stopped(p); /* all that the search needs */
+  if (known) HN_TRY(build_frontier(p));
+  if (!known) p->noise = NULL;
   HN_TRY(hn_plan_time(p, 0, p->built_count));
-  if (p->noise) predict(p);
+  if (known) predict(p);
   choose(p);
   HN_TRY(hn_plan_tell(p));
   *out_engine = p->built[p->chosen].engine;

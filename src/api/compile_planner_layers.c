@@ -2,6 +2,7 @@
 /* compile_planner_layers.c - the layers that a plan decides about, how they follow each other, and graphs and build
  * options in which each has a type of its own. */
 #include "api/planner.h"
+#include "base/clock.h"
 #include "tensor/attrs.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -148,6 +149,11 @@ hone_status hn_plan_options(hn_planning *p, const uint8_t *types, bool force, hn
                             hone_build_options *out) {
   *out = p->build;
   out->precisions = 0;
+  out->stop_timing = p->options.stop;
+  if (p->stop_ns != 0) { /* once it is up, estimates choose: what is built by then can still be measured */
+    const int64_t left_ms = (p->stop_ns - hn_clock_ns()) / 1000000;
+    out->time_budget_ms = left_ms > 1 ? left_ms : 1;
+  }
   for (int l = 0; l < p->layer_count; ++l)
     if (dtype_of(types[l]) != HONE_F32) out->precisions |= HONE_BIT(dtype_of(types[l]));
   if (!out->precisions) return HONE_OK;

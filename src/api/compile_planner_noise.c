@@ -59,7 +59,7 @@ static hone_status measure_layers(measuring *m) {
   hn_planning *p = m->p;
   for (int l = 0; l < p->layer_count; ++l)
     for (int t = HONE_PLAN_F32 + 1; t < HN_PLAN_T; ++t) {
-      if (!(p->layers[l].types >> t & 1)) continue;
+      if (!(p->layers[l].types >> t & 1) || hn_plan_stopped(p)) continue;
       m->types[l] = (uint8_t)t;
       HN_TRY(measure_types(m, &p->noise[l][t]));
       m->types[l] = HONE_PLAN_F32;
@@ -114,7 +114,7 @@ static hone_status measure_shared(measuring *m) {
   for (int e = 0; e < p->search.edge_count; ++e) {
     hn_search_edge *edge = &p->edges[e];
     int site;
-    if (!in_bytes(p, edge->from) || !in_bytes(p, edge->to)) continue;
+    if (!in_bytes(p, edge->from) || !in_bytes(p, edge->to) || hn_plan_stopped(p)) continue;
     HN_TRY(end_site(p, edge->from, p->q.sites.nodes[p->layers[edge->to].node].node->in[0], &site));
     if (site < 0) continue;
     if (known[site] <= 0) HN_TRY(measure_site(m, site, &known[site]));

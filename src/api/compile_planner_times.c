@@ -161,7 +161,7 @@ hone_status hn_plan_probe_all(hn_planning *p) {
   if (!parities || !types) return HN_FAIL_MEMORY(&p->context->diag);
   find_parities(p, parities);
   for (int t = 0; t < HN_PLAN_T; ++t) {
-    if (!any_may(p, t)) continue;
+    if (!any_may(p, t) || (hn_plan_stopped(p) && p->built_count > 0)) continue;
     hn_plan_built *built = &p->built[p->built_count++];
     set_types(p, parities, t, t, types);
     HN_TRY(hn_plan_build(p, types, hone_plan_type_name((hone_plan_type)t), built));
@@ -173,7 +173,7 @@ hone_status hn_plan_probe_all(hn_planning *p) {
   }
   for (int t = 0; t < HN_PLAN_T; ++t)
     for (int u = 0; u < HN_PLAN_T; ++u) {
-      if (t == u || !any_may(p, t) || !any_may(p, u)) continue;
+      if (t == u || !any_may(p, t) || !any_may(p, u) || hn_plan_stopped(p)) continue;
       set_types(p, parities, t, u, types);
       HN_TRY(probe(p, types, &p->mixed[t][u]));
     }
