@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_POINTS = 12, LEAST_POINTS = 3, MOST_POINTS = 64, NOISY_SAMPLES = 16 };
+enum { DEFAULT_POINTS = 12, LEAST_POINTS = 3, MOST_POINTS = 64, MOST_RANKINGS = 3 };
 
 const char *hone_plan_type_name(hone_plan_type type) {
   static const char *const names[HONE_PLAN_TYPES] = {"f32", "bf16", "f16", "int8"};
@@ -82,8 +82,6 @@ static hone_status part_samples(hn_planning *p, hone_quantize_options *quantize)
     p->ranged.count = all - all / 3;
     p->judged = (hn_plan_samples){quantize->sample, quantize->sample_user, p->ranged.count, all / 3};
   }
-  p->noisy = p->ranged;
-  if (p->noisy.count == 0 || p->noisy.count > NOISY_SAMPLES) p->noisy.count = NOISY_SAMPLES;
   quantize->sample = part_sample;
   quantize->sample_user = &p->ranged;
   quantize->sample_count = p->ranged.count;
@@ -213,7 +211,9 @@ static int knee(const hn_planning *p) {
     const hn_plan_built *one = &p->built[b];
     const double sum =
         (one->median_ns - least_ns) / fmax(most_ns - least_ns, 1) + one->rel_l2 / fmax(most_error, 1e-12);
-    if (!one->beaten && sum < best) best = sum, found = b;
+    if (one->beaten || sum > best + 1e-9) continue;
+    if (sum < best - 1e-9 || one->median_ns < p->built[found].median_ns) found = b; /* of equals the fastest */
+    best = fmin(best, sum);
   }
   return found;
 }
@@ -263,8 +263,7 @@ static void predict(hn_planning *p) {
   }
 }
 
-static hone_status build_frontier(hn_planning *p) {
-  const int most = p->options.points, first = most - most / 3;
+static hone_status search(hn_planning *p) {
   predict(p);
   const hone_status searched = hn_search_frontier(&p->search, &p->arena, &p->frontier);
   if (searched != HONE_OK) {
@@ -273,6 +272,19 @@ static hone_status build_frontier(hn_planning *p) {
   }
   hn_log(p->context, HONE_LOG_VERBOSE, "the search found %d points%s", p->frontier.count,
          p->frontier.exact ? "" : ", not all proved");
+  return HONE_OK;
+}
+
+/* Is the point's noise more than twice, or less than half, of what was said? Errors below a thousandth do not matter. */
+static bool is_surprise(const hn_plan_built *b) {
+  if (fmax(b->noise, b->predicted_noise) < 1e-6) return false;
+  return b->noise > 2 * b->predicted_noise || b->noise < b->predicted_noise / 2;
+}
+
+static hone_status build_frontier(hn_planning *p) {
+  const int most = p->options.points, first = most - most / 3;
+  int rankings = 0;
+  HN_TRY(search(p));
   while (p->built_count < most && !hn_plan_stopped(p)) {
     double from_ns = 0, to_ns = HUGE_VAL;
     if (p->built_count >= first) {
@@ -285,6 +297,12 @@ static hone_status build_frontier(hn_planning *p) {
     HN_TRY(build_point(p, &p->frontier.points[next]));
     if (p->options.progress)
       p->options.progress(p->options.progress_user, "building and measuring points", p->built_count, most);
+    const hn_plan_built *last = &p->built[p->built_count - 1];
+    if (!is_surprise(last) || rankings++ >= MOST_RANKINGS || hn_plan_stopped(p)) continue;
+    hn_log(p->context, HONE_LOG_INFO, "a point's noise is %.2e, %.2e was predicted: layers are ranked again from it",
+           last->noise, last->predicted_noise);
+    HN_TRY(hn_plan_remeasure_noise(p, last));
+    HN_TRY(search(p));
   }
   return HONE_OK;
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LEAST_SAMPLES = 4, MOST_SAMPLES = 16 };
+
 typedef struct measuring {
   hn_planning *p;
   uint8_t *types; /* all f32 but the one looked at */
@@ -124,11 +126,46 @@ static hone_status measure_shared(measuring *m) {
   return HONE_OK;
 }
 
+/* So many samples that a layer takes a quarter of a second at most. */
+static void take_samples(hn_planning *p) {
+  const double most = fmax(2.5e8 / fmax(p->built[0].median_ns, 1), LEAST_SAMPLES);
+  const int64_t all = p->ranged.count > 0 && p->ranged.count < MOST_SAMPLES ? p->ranged.count : MOST_SAMPLES;
+  p->noisy = p->ranged;
+  p->noisy.count = most < (double)all ? (int64_t)most : all;
+}
+
+/* ---- again, from a plan ---- */
+
+/* Noises that add up otherwise than alone: each narrow layer of the plan goes back to f32, and what that wins is its
+ * noise from now on. What neighbours share is in that already. */
+hone_status hn_plan_remeasure_noise(hn_planning *p, const hn_plan_built *plan) {
+  measuring m = {.p = p, .types = HN_NEW(&p->arena, uint8_t, p->layer_count + 1), .total = 1};
+  double whole, without;
+  if (!m.types) return HN_FAIL_MEMORY(&p->context->diag);
+  memcpy(m.types, plan->types, (size_t)p->layer_count);
+  for (int l = 0; l < p->layer_count; ++l) m.total += plan->types[l] != HONE_PLAN_F32;
+  HN_TRY(measure_types(&m, &whole));
+  for (int l = 0; l < p->layer_count; ++l) {
+    const uint8_t type = plan->types[l];
+    if (type == HONE_PLAN_F32 || hn_plan_stopped(p)) continue;
+    m.types[l] = HONE_PLAN_F32;
+    HN_TRY(measure_types(&m, &without));
+    m.types[l] = type;
+    /* what errors of others hide may not come out as a gain */
+    p->noise[l][type] = fmax(whole - without, p->noise[l][type] / 16);
+  }
+  for (int e = 0; e < p->search.edge_count; ++e)
+    if (plan->types[p->edges[e].from] == HONE_PLAN_INT8 && plan->types[p->edges[e].to] == HONE_PLAN_INT8)
+      p->edges[e].noise[HONE_PLAN_INT8][HONE_PLAN_INT8] = 0;
+  return HONE_OK;
+}
+
 hone_status hn_plan_measure_noise(hn_planning *p) {
   measuring m = {.p = p, .types = HN_NEW(&p->arena, uint8_t, p->layer_count + 1)};
   double none;
   p->noise = (double(*)[HN_PLAN_T])HN_NEW(&p->arena, double, (p->layer_count + 1) * HN_PLAN_T);
   if (!m.types || !p->noise) return HN_FAIL_MEMORY(&p->context->diag);
+  take_samples(p);
   m.total = 1 + p->search.edge_count;
   for (int l = 0; l < p->layer_count; ++l)
     for (int t = 1; t < HN_PLAN_T; ++t) m.total += p->layers[l].types >> t & 1;

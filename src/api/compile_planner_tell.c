@@ -32,7 +32,7 @@ static hone_status tell_points(hn_planning *p) {
                              .rel_l2 = one->rel_l2,
                              .same_class = one->same,
                              .drop = one->drop,
-                             .drop_bound = one->drop + 1.65 * sqrt(one->discord / (double)p->judged_count),
+                             .drop_bound = fmin(one->drop + 1.65 * sqrt(one->discord / (double)p->judged_count), 1),
                              .samples = p->judged_count,
                              .weights_bytes = summary.weights_bytes,
                              .beaten = one->beaten,

@@ -167,6 +167,9 @@ hone_status hn_plan_probe_all(hn_planning *p) {
     HN_TRY(hn_plan_build(p, types, hone_plan_type_name((hone_plan_type)t), built));
     p->pure[t] = built->probe;
     drop_untaken(p, t, &p->pure[t]);
+    set_types(p, parities, t, t, types); /* what it came to */
+    built->types = hn_arena_copy(&p->arena, types, (size_t)p->layer_count + 1);
+    if (!built->types) return HN_FAIL_MEMORY(&p->context->diag);
     if (any_may(p, t)) continue;
     hone_engine_release(built->engine); /* it is f32 */
     --p->built_count;

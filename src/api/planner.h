@@ -120,6 +120,7 @@ hone_status hn_plan_fix_shapes(hn_planning *p, hone_graph *graph);
 
 /* ---- compile_planner_noise.c ---- */
 hone_status hn_plan_measure_noise(hn_planning *p);
+hone_status hn_plan_remeasure_noise(hn_planning *p, const hn_plan_built *plan);
 
 /* ---- compile_planner_times.c ---- */
 hone_status hn_plan_build(hn_planning *p, const uint8_t *types, const char *what, hn_plan_built *out);
