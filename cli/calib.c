@@ -110,11 +110,11 @@ static int read_port(cli_calib *c, int p) {
   const int64_t batch = port->type.shape.rank > 0 && port->type.shape.dim[0] > 1 ? port->type.shape.dim[0] : 1;
   if (shape->rank != port->type.shape.rank || shape->rank < 1 || shape->dim[0] % batch != 0)
     return cli_usage_error(cli,
-                           "--calib %s: input %s has rank %d and a batch of %lld; the file's first axis must count "
+                           "--%s %s: input %s has rank %d and a batch of %lld; the file's first axis must count "
                            "samples",
-                           c->path, port->name, port->type.shape.rank, (long long)batch);
+                           c->option, c->path, port->name, port->type.shape.rank, (long long)batch);
   if (p > 0 && shape->dim[0] / batch != c->count)
-    return cli_usage_error(cli, "--calib %s: %lld samples of input %s, but %lld of %s", c->path,
+    return cli_usage_error(cli, "--%s %s: %lld samples of input %s, but %lld of %s", c->option, c->path,
                            (long long)(shape->dim[0] / batch), port->name, (long long)c->count, c->ports[0].name);
   c->count = shape->dim[0] / batch;
   return CLI_EXIT_OK;
@@ -123,9 +123,9 @@ static int read_port(cli_calib *c, int p) {
 static int read_whole(cli_calib *c) {
   if (c->port_count != 1 && !has_suffix(c->path, archive_suffixes))
     return cli_usage_error(c->cli,
-                           "--calib %s: one array is for a model of one input; this one has %d: give an .npz or a "
+                           "--%s %s: one array is for a model of one input; this one has %d: give an .npz or a "
                            "folder",
-                           c->path, c->port_count);
+                           c->option, c->path, c->port_count);
   int code = CLI_EXIT_OK;
   for (int p = 0; p < c->port_count && code == CLI_EXIT_OK; ++p) code = read_port(c, p);
   return code;
@@ -230,15 +230,14 @@ hone_status cli_calib_sample(void *calib, int64_t index, hone_named_tensor *out,
   return HONE_OK;
 }
 
-int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *c) {
-  *c = (cli_calib){.cli = cli, .path = cli_text(cli, "calib")};
+int cli_calib_open_option(cli_tool *cli, const hone_graph *graph, const char *option, int64_t wanted, cli_calib *c) {
+  *c = (cli_calib){.cli = cli, .option = option, .path = cli_text(cli, option)};
   c->port_count = cli_ports_of_graph(graph, c->ports, CLI_MAX_INPUTS);
   c->is_folder = is_folder(c->path);
   const int code = c->is_folder ? list_folder(c) : read_whole(c);
   if (code != CLI_EXIT_OK) return code;
   if (c->count == 0)
-    return cli_usage_error(cli, "--calib %s: there is no sample in it: no image, .npy or .pb file", c->path);
-  const int64_t wanted = cli_int(cli, "calib-count", DEFAULT_COUNT);
+    return cli_usage_error(cli, "--%s %s: there is no sample in it: no image, .npy or .pb file", option, c->path);
   if (!c->is_folder && wanted < c->count) { /* the file's other samples are left */
     for (int i = 0; i < c->whole_count; ++i) {
       hone_tensor *tensor = &c->whole[i].tensor;
@@ -249,6 +248,10 @@ int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *c) {
   if (wanted < c->count) c->count = wanted;
   if (c->is_folder) c->kept = calloc((size_t)(c->count * c->port_count), sizeof *c->kept); /* without: read again */
   return CLI_EXIT_OK;
+}
+
+int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *c) {
+  return cli_calib_open_option(cli, graph, "calib", cli_int(cli, "calib-count", DEFAULT_COUNT), c);
 }
 
 void cli_calib_close(cli_calib *c) {
@@ -277,10 +280,8 @@ static bool is_ranges(const char *path) {
   return false;
 }
 
-/* What reads the data: one of the two calls. */
-typedef hone_status use_fn(cli_tool *cli, const hone_graph *graph, const hone_quantize_options *options, void *user);
-
-static int with_data(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, use_fn *use, void *user) {
+int cli_with_samples(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, cli_use_samples *use,
+                     void *user) {
   static cli_calib calib; /* large for a stack */
   const char *path = cli_text(cli, "calib");
   int code = cli_open_device(cli);
@@ -288,7 +289,8 @@ static int with_data(cli_tool *cli, const hone_graph *graph, hone_quantize_optio
     if (options->cache_path) code = cli_usage_error(cli, "--calib %s holds ranges, and --ranges was given", path);
     options->cache_path = path;
   } else if (code == CLI_EXIT_OK && path) {
-    code = cli_calib_open(cli, graph, &calib);
+    const int64_t most = options->sample_count > 0 ? options->sample_count : DEFAULT_COUNT;
+    code = cli_calib_open_option(cli, graph, "calib", cli_int(cli, "calib-count", most), &calib);
     options->sample = cli_calib_sample;
     options->sample_user = &calib;
     options->sample_count = calib.count;
@@ -309,7 +311,7 @@ static hone_status use_to_quantize(cli_tool *cli, const hone_graph *graph, const
 
 int cli_quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, hone_graph **out) {
   *out = NULL;
-  return with_data(cli, graph, options, use_to_quantize, out);
+  return cli_with_samples(cli, graph, options, use_to_quantize, out);
 }
 
 typedef struct seer {
@@ -326,7 +328,7 @@ static hone_status use_to_see(cli_tool *cli, const hone_graph *graph, const hone
 int cli_sensitivity(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options,
                     void (*see)(void *user, const hone_sensitivity *row), void *user) {
   seer s = {see, user};
-  return with_data(cli, graph, options, use_to_see, &s);
+  return cli_with_samples(cli, graph, options, use_to_see, &s);
 }
 
 static void find_rounding(void *user, const char *name, const char *op) {

@@ -8,7 +8,7 @@
 
 typedef struct cli_calib {
   cli_tool *cli;
-  const char *path;
+  const char *option, *path; /* which option named it; what it named */
   hone_port_info ports[CLI_MAX_INPUTS];
   int port_count;
   char **names; /* of a folder, sorted; malloc'ed */
@@ -35,8 +35,17 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
 /* --int8: the model's graph becomes one in 8 bits, unless it is one already. Exit code. */
 int cli_quantize_model(cli_tool *cli, cli_model *model);
 
+/* Runs use with the options completed by what --calib names: samples (sample_count: how many without --calib-count; 0:
+ * 64), or ranges. Exit code. */
+typedef hone_status cli_use_samples(cli_tool *cli, const hone_graph *graph, const hone_quantize_options *options,
+                                    void *user);
+int cli_with_samples(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, cli_use_samples *use,
+                     void *user);
+
 /* Lists what --calib names, at most --calib-count samples. Exit code; closing is right after every outcome. */
 int cli_calib_open(cli_tool *cli, const hone_graph *graph, cli_calib *out);
+/* The same of another option. */
+int cli_calib_open_option(cli_tool *cli, const hone_graph *graph, const char *option, int64_t most, cli_calib *out);
 hone_status cli_calib_sample(void *calib, int64_t index, hone_named_tensor *out, int room, int *out_count);
 void cli_calib_close(cli_calib *calib);
 

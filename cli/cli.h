@@ -75,6 +75,7 @@ typedef struct cli_command {
   const cli_option *tables[CLI_MAX_TABLES]; /* each ends with name NULL */
   const char *examples;
   int (*run)(struct cli_tool *cli);
+  bool keeps_best; /* the first interrupt ends its search, and what it has is its result */
 } cli_command;
 
 /* One run of the tool. */
@@ -321,7 +322,7 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
     cli_check_options[], cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[],
-    cli_profile_options[], cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_roofline_options[],
+    cli_plan_options[], cli_profile_options[], cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_roofline_options[],
     cli_sensitivity_options[], cli_show_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
@@ -334,6 +335,7 @@ int cli_command_explain(cli_tool *cli);
 int cli_command_help(cli_tool *cli);
 int cli_command_passes(cli_tool *cli);
 int cli_command_peaks(cli_tool *cli);
+int cli_command_plan(cli_tool *cli);
 int cli_command_profile(cli_tool *cli);
 int cli_command_quantize(cli_tool *cli);
 int cli_command_roofline(cli_tool *cli);

@@ -217,6 +217,24 @@ static const cli_command sensitivity = {
     .run = cli_command_sensitivity,
 };
 
+static const cli_command plan = {
+    .name = "plan",
+    .doc = "choose each layer's type, f32, bf16, f16 or 8 bits, by measured time and error, and write the engine",
+    .usage = "plan MODEL.onnx --calib FOLDER|FILE [--max-drop P% | --max-error E | --target-ms T] [-o ENGINE.hone]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_plan_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone plan model.onnx --calib samples.npy\n"
+                "  hone plan mobilenet.onnx --calib photos --mean 0.485,0.456,0.406 \\\n"
+                "      --std 0.229,0.224,0.225 --max-error 0.05 -o mobilenet.hone\n"
+                "  hone plan model.onnx --calib photos --eval others --labels classes.tsv \\\n"
+                "      --max-drop 0.5%\n"
+                "  hone plan model.onnx --calib photos --target-ms 4 --threads 1 --csv > points.csv\n",
+    .run = cli_command_plan,
+    .keeps_best = true,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -303,6 +321,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,    &bench,  &profile,  &advise,      &show,    &passes,
-                                           &explain, &check,  &verify, &quantize, &sensitivity, &diff,    &cache,
+const cli_command *const cli_commands[] = {&build,   &run,   &bench,  &profile,  &advise,      &show, &passes, &explain,
+                                           &check,   &verify, &quantize, &sensitivity, &plan, &diff,   &cache,
                                            &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};

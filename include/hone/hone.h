@@ -8,6 +8,7 @@
 #include <hone/engine.h>
 #include <hone/graph.h>
 #include <hone/html.h>
+#include <hone/planner.h>
 #include <hone/plugin.h>
 #include <hone/quantize.h>
 #include <hone/report.h>

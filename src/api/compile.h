@@ -48,6 +48,18 @@ typedef struct hn_device_target {
 hn_target hn_target_of_devices(hone_device *const *devices, int device_count, const hone_dims *dims,
                                uint32_t precisions, hn_device_target *out);
 
+/* ---- a build that somebody looks into (compile_build.c) ---- */
+typedef struct hn_build_watch {
+  /* What was chosen, once a schedule is tuned; choices->graph is the optimised graph. NULL: nobody asks. */
+  hone_status (*see)(void *user, hn_choices *choices);
+  void *user;
+  bool unjudged; /* what narrow types do to the outputs is measured by the caller */
+} hn_build_watch;
+/* hone_engine_build() with a watch; NULL: none. */
+hone_status hn_engine_build_watched(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                                    int device_count, const hone_build_options *options, const hn_build_watch *watch,
+                                    hone_engine **out_engine);
+
 /* ---- how far the outputs are from those of f32 (compile_accuracy.c) ---- */
 typedef struct hn_accuracy {
   hone_context *context;

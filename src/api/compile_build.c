@@ -32,6 +32,7 @@ typedef struct build_state {
   hone_context *context;
   const hone_build_options *options;
   const hone_graph *graph; /* the caller's */
+  hn_build_watch watch;
   hn_device_list list;
   hn_tuner *tuner;
   hn_schedules *schedules;
@@ -102,7 +103,9 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   hn_accuracy accuracy = {.context = b->context, .options = b->options, .graph = m->graph, .ranges = &m->ranges};
   const hn_judge judge = hn_accuracy_begin(&accuracy);
   int64_t begin_ns = hn_span_begin(&b->spans);
-  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges, &judge, &m->choices);
+  hone_status status = hn_tune(b->tuner, m->graph, b->list.devices, b->list.count, &m->ranges,
+                               b->watch.unjudged ? NULL : &judge, &m->choices);
+  if (status == HONE_OK && b->watch.see) status = b->watch.see(b->watch.user, m->choices);
   hn_accuracy_end(&accuracy);
   hn_span_end(&b->spans, HONE_SPAN_PHASE, "tuning", begin_ns, 1);
   begin_ns = hn_span_begin(&b->spans);
@@ -314,8 +317,9 @@ static hone_status take_options(hone_diagnostics *diag, const hone_build_options
   return check_lists(diag, out);
 }
 
-hone_status hone_engine_build(hone_context *context, const hone_graph *graph, hone_device *const *devices,
-                              int device_count, const hone_build_options *given, hone_engine **out_engine) {
+hone_status hn_engine_build_watched(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                                    int device_count, const hone_build_options *given, const hn_build_watch *watch,
+                                    hone_engine **out_engine) {
   if (out_engine) *out_engine = NULL;
   HN_GIVEN(NULL, context);
   HN_GIVEN(&context->diag, graph);
@@ -326,12 +330,18 @@ hone_status hone_engine_build(hone_context *context, const hone_graph *graph, ho
   hn_call_begin(context);
   build_state b = {
       .context = context, .options = &options, .graph = graph, .spans = {options.on_span, options.on_span_user, 0}};
+  if (watch) b.watch = *watch;
   hn_text_init(&b.ledger_text, context->allocator);
   const hone_status status = build(&b, devices, device_count, out_engine);
   hn_schedules_destroy(b.schedules);
   hn_text_deinit(&b.ledger_text);
   hn_device_list_close(&b.list);
   return status;
+}
+
+hone_status hone_engine_build(hone_context *context, const hone_graph *graph, hone_device *const *devices,
+                              int device_count, const hone_build_options *given, hone_engine **out_engine) {
+  return hn_engine_build_watched(context, graph, devices, device_count, given, NULL, out_engine);
 }
 
 hone_status hone_timing_cache_merge(hone_context *context, const char *const *paths, int count, const char *out_path) {

@@ -167,6 +167,7 @@ static void write_node(const explanation *e, const hn_json *node) {
     hn_grid_write(&grid, e->out);
   }
   write_precision(e, node);
+  hn_explain_plan(e, node);
   write_parts(e, node);
   write_events(e, node);
   hn_text_add(e->out, "\n");
@@ -202,6 +203,7 @@ static void write_schedule_head(const explanation *e) {
                  hn_ledger_real(e->schedule, "expected_ns", 0) * 1e-6,
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
   write_errors(e);
+  hn_explain_plan_head(e);
   const int untimed = (int)hn_ledger_real(e->schedule, "untimed_nodes", 0);
   if (untimed > 0)
     hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);
@@ -217,6 +219,11 @@ static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *no
   for (size_t i = 0; i < hn_ledger_count(events); ++i)
     if (is_node(node, hn_ledger_text(&events->items[i], "node"))) hn_json_put(w, NULL, &events->items[i]);
   hn_json_close(w, ']');
+  const hn_json *planned = hn_explain_planned(e);
+  if (planned) hn_json_open(w, "planned", '[');
+  for (size_t i = 0; i < hn_ledger_count(planned); ++i)
+    if (hn_explain_is_planned(node, &planned->items[i])) hn_json_put(w, NULL, &planned->items[i]);
+  if (planned) hn_json_close(w, ']');
   hn_json_close(w, '}');
 }
 

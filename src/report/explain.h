@@ -27,6 +27,12 @@ double hn_ledger_best_ns(const hn_json *candidate);
 const char *hn_ledger_lack(const hn_json *node);
 void hn_text_ledger_tactic(hn_text *text, const hn_json *candidate); /* with its parameters */
 
+/* ---- of an engine that was planned (explain_plan.c) ---- */
+void hn_explain_plan_head(const hn_explanation *e);
+void hn_explain_plan(const hn_explanation *e, const hn_json *node);
+const hn_json *hn_explain_planned(const hn_explanation *e); /* its layers; NULL: it was not planned */
+bool hn_explain_is_planned(const hn_json *node, const hn_json *layer);
+
 /* A line a layer: what runs it, in what time, the runner-up, why; then totals. */
 void hn_explain_summary(const hn_explanation *e, const hn_json *nodes);
 

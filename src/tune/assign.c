@@ -404,6 +404,22 @@ static hone_status start(assigning *a) {
   return status;
 }
 
+/* Each choice's share of the whole. An edge charges its first end: what makes the value. */
+static void share_out(const assigning *a, const int *assignment) {
+  hn_choice *items = a->choices->items;
+  const int count = a->choices->count;
+  for (int c = 0; c < count; ++c) {
+    const int at = c * M + assignment[c];
+    items[c].taken_ns = a->own[at];
+    items[c].convert_ns = a->problem.cost[at] - a->own[at];
+  }
+  for (int e = 0; e < a->problem.edge_count; ++e) {
+    const hn_pbqp_edge *edge = &a->problem.edges[e];
+    if (edge->from < count)
+      items[edge->from].convert_ns += edge->cost[assignment[edge->from] * M + assignment[edge->to]];
+  }
+}
+
 static const char *why_chosen(const hn_choice *choice, int chosen) {
   if (choice->locked && !choice->widened) return "lock";
   if (choice->widened) return "f32, for the outputs' error";
@@ -444,6 +460,7 @@ hone_status hn_tune_assign(hn_choices *choices, const hn_boundary *boundary) {
   HN_TRY(hn_check_stop(choices->context));
   if (solved != HONE_OK) return HN_FAIL_MEMORY(&choices->context->diag);
   choices->total_ns = hn_pbqp_total(&a.problem, assignment);
+  share_out(&a, assignment);
   for (int c = 0; c < choices->count; ++c) {
     hn_choice *choice = &choices->items[c];
     const offer *taken = &a.offers[c * M + assignment[c]];

@@ -72,6 +72,7 @@ typedef struct hn_choice {
   int same_as;                  /* an earlier choice with the same query: its measurements are shared; -1: none */
   int identical_count;          /* how many share its measurements */
   hn_parts_trial *trial;        /* NULL: the node has no parts */
+  double taken_ns, convert_ns;  /* in the assignment: its own time, and that of converts of what it writes */
   bool split;                   /* its parts are to run instead, */
   double parts_ns;              /* in so much time */
   bool widened;                 /* it is to run without narrow types, for the sake of the outputs' error */

@@ -46,7 +46,7 @@ hone_status hn_tune_enumerate(hn_choices *choices);
 /* Times and errors of a choice's candidates on seeded data (tune/measure.c). only >= 0: just that candidate's error. */
 hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only);
 /* Formats and tactics together: PBQP (Scholz and Eckstein 2002), degree-1 and -2 reductions exact, local search for the
- * rest, never worse than the best uniform assignment: tune/pbqp.c over tune/assign.c. */
+ * rest, never worse than the best uniform assignment: search/pbqp.c over tune/assign.c. */
 
 /* Lock: one line a step that a person can diff and edit (tune/lock.c):
  * NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2

@@ -3,9 +3,9 @@
  * Eckstein 2002). Edges whose costs are sums of their ends' fall apart; nodes of degree 0, 1 and 2 are reduced exactly;
  * if none is left over, the result is proved best. Else the rest is fixed greedily, and local search improves it and
  * every given start; the best of all is taken. */
+#include "search/pbqp.h"
 #include <math.h>
 #include <string.h>
-#include "tune/tuning.h"
 
 enum { M = HN_PBQP_MAX, MOST_LOOKS = 1000000000 /* at edges, of one local search: some seconds */ };
 

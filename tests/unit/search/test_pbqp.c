@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pbqp.c - the solver against all assignments of small random problems; what it says of optimality must hold. */
 #include "base/random.h"
-#include "tune/tuning.h"
+#include "search/pbqp.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
