@@ -216,6 +216,21 @@ static const cli_command sensitivity = {
     .run = cli_command_sensitivity,
 };
 
+static const cli_command prune = {
+    .name = "prune",
+    .doc = "remove channels from a model, through everything that shares them",
+    .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS [-o MODEL_pruned.onnx] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_prune_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone prune model.onnx --ratio 0.3 -o pruned.onnx --table\n"
+                "  hone prune model.onnx --ratio 0.3 --masked masked.onnx --mask channels.json\n"
+                "  hone prune model.onnx --ratio 0.3 --score error --calib photos --global\n"
+                "  hone prune model.onnx --target-ms 2.5 --threads 1 --keep 'head/*'\n",
+    .run = cli_command_prune,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -303,5 +318,5 @@ static const cli_command version = {
 };
 
 const cli_command *const cli_commands[] = {&build,   &run,    &bench,  &profile,  &advise,      &show,    &passes,
-                                           &explain, &check,  &verify, &quantize, &sensitivity, &diff,    &cache,
+                                           &explain, &check,  &verify, &quantize, &sensitivity, &prune, &diff,    &cache,
                                            &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};

@@ -9,6 +9,7 @@
 #include <hone/graph.h>
 #include <hone/html.h>
 #include <hone/plugin.h>
+#include <hone/prune.h>
 #include <hone/quantize.h>
 #include <hone/report.h>
 #include <hone/session.h>
