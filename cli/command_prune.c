@@ -29,8 +29,9 @@ const cli_option cli_prune_options[] = {
 typedef struct teller {
   const cli_tool *cli;
   bool table, json;
-  int listed, masks, fixed;
+  int listed, masks;
   FILE *mask; /* NULL: none */
+  FILE *list; /* of the table, kept until the end */
 } teller;
 
 static void json_places(FILE *to, const char *name, const int64_t *places, int64_t count) {
@@ -49,43 +50,39 @@ static void write_mask(teller *t, const hone_prune_layer *layer) {
 }
 
 static void json_layer(teller *t, const hone_prune_layer *layer) {
-  printf("%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
-  cli_json_text(stdout, layer->name);
-  printf(", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
+  fprintf(t->list, "%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
+  cli_json_text(t->list, layer->name);
+  fprintf(t->list, ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
          "\"outputs_kept\": %lld",
          layer->op, layer->group, (long long)layer->inputs, (long long)layer->inputs_kept, (long long)layer->outputs,
          (long long)layer->outputs_kept);
   if (layer->why) {
-    printf(", \"why\": ");
-    cli_json_text(stdout, layer->why);
+    fprintf(t->list, ", \"why\": ");
+    cli_json_text(t->list, layer->why);
   }
   if (layer->why_node) {
-    printf(", \"node\": ");
-    cli_json_text(stdout, layer->why_node);
+    fprintf(t->list, ", \"node\": ");
+    cli_json_text(t->list, layer->why_node);
   }
-  putchar('}');
+  fputc('}', t->list);
 }
 
 static void table_layer(teller *t, const hone_prune_layer *layer) {
-  char inputs[48], outputs[48];
-  if (t->listed++ == 0) printf("%-40s %-14s %5s %15s %15s\n", "layer", "operator", "group", "inputs", "outputs");
+  char inputs[48], outputs[48], group[16] = "";
+  if (t->listed++ == 0)
+    fprintf(t->list, "%-40s %-14s %5s %15s %15s\n", "layer", "operator", "group", "inputs", "outputs");
   (void)snprintf(inputs, sizeof inputs, "%lld > %lld", (long long)layer->inputs, (long long)layer->inputs_kept);
   (void)snprintf(outputs, sizeof outputs, "%lld > %lld", (long long)layer->outputs, (long long)layer->outputs_kept);
-  printf("%-40s %-14s ", layer->name, layer->op);
-  if (layer->group >= 0)
-    printf("%5d", layer->group);
-  else
-    printf("%5s", "");
-  printf(" %15s %15s", inputs, outputs);
-  if (layer->why) printf("  %s", layer->why);
-  if (layer->why_node && strcmp(layer->why_node, layer->name) != 0) printf(" (%s)", layer->why_node);
-  putchar('\n');
+  if (layer->group >= 0) (void)snprintf(group, sizeof group, "%d", layer->group);
+  fprintf(t->list, "%-40s %-14s %5s %15s %15s", layer->name, layer->op, group, inputs, outputs);
+  if (layer->why) fprintf(t->list, "  %s", layer->why);
+  if (layer->why_node && strcmp(layer->why_node, layer->name) != 0) fprintf(t->list, " (%s)", layer->why_node);
+  fputc('\n', t->list);
 }
 
 static void tell(void *user, const hone_prune_layer *layer) {
   teller *t = user;
   if (t->mask) write_mask(t, layer);
-  if (layer->why) ++t->fixed;
   if (t->json && t->table)
     json_layer(t, layer);
   else if (t->table)
@@ -132,50 +129,67 @@ static int write_models(cli_tool *cli, const hone_graph *pruned, const hone_grap
 }
 
 static int prune_with(cli_tool *cli, const hone_graph *graph, hone_prune_options *options, teller *t,
-                      const char *output) {
+                      const char *output, hone_prune_summary *summary) {
   hone_graph *pruned, *masked = NULL;
-  hone_prune_summary summary = {.struct_size = sizeof summary};
   options->layer = tell;
   options->layer_user = t;
   const hone_status status = hone_graph_prune(cli->context, graph, &cli->device, cli->device ? 1 : 0, options, &pruned,
-                                              cli_has(cli, "masked") ? &masked : NULL, &summary);
+                                              cli_has(cli, "masked") ? &masked : NULL, summary);
   cli_progress_end(cli);
-  int code = status == HONE_OK ? write_models(cli, pruned, masked, output) : cli_fail(cli, status);
+  const int code = status == HONE_OK ? write_models(cli, pruned, masked, output) : cli_fail(cli, status);
   hone_graph_destroy(pruned);
   hone_graph_destroy(masked);
+  return code;
+}
+
+/* Text that is written when it is complete. */
+typedef struct draft {
+  FILE *file; /* NULL: none is wanted */
+  char *text;
+  size_t length;
+} draft;
+
+static int draft_end(draft *d, int code, FILE *to, const char *path) {
+  if (!d->file) return code;
+  if (fclose(d->file) != 0 && code == CLI_EXIT_OK) code = CLI_EXIT_NO_MEMORY;
+  if (to && d->text) (void)fwrite(d->text, 1, d->length, to);
+  if (to && to != stdout) {
+    const int closed = cli_close_output(to, path);
+    if (code == CLI_EXIT_OK) code = closed;
+  }
+  free(d->text);
+  return code;
+}
+
+/* The reasons are listed also when nothing could be pruned: as text, since JSON would be half of itself. */
+static int prune_and_list(cli_tool *cli, const hone_graph *graph, hone_prune_options *options, const char *output) {
+  teller t = {.cli = cli, .table = cli_has(cli, "table"), .json = cli_has(cli, "json")};
+  const char *path = cli_text(cli, "mask");
+  hone_prune_summary summary = {.struct_size = sizeof summary};
+  draft mask = {0}, list = {0};
+  if (path) mask.file = open_memstream(&mask.text, &mask.length);
+  list.file = open_memstream(&list.text, &list.length);
+  if ((path && !mask.file) || !list.file) {
+    cli_error("out of memory for the list of layers");
+    (void)draft_end(&mask, CLI_EXIT_OK, NULL, NULL);
+    return draft_end(&list, CLI_EXIT_NO_MEMORY, NULL, NULL);
+  }
+  t.mask = mask.file;
+  t.list = list.file;
+  if (t.mask) fprintf(t.mask, "{\"layers\": [");
+  int code = prune_with(cli, graph, options, &t, output, &summary);
+  if (t.mask) fprintf(t.mask, "\n  ]}\n");
+  FILE *file = path && code == CLI_EXIT_OK ? cli_open_output(path) : NULL;
+  if (path && code == CLI_EXIT_OK && !file) code = CLI_EXIT_IO;
+  code = draft_end(&mask, code, file, path);
+  code = draft_end(&list, code, code == CLI_EXIT_OK || !t.json ? stdout : NULL, NULL);
   if (code != CLI_EXIT_OK) return code;
-  if (t->json)
-    print_json(t, output, &summary);
+  if (t.json)
+    print_json(&t, output, &summary);
   else
     print_text(output, &summary);
   cli_next(cli, "hone build %s", output);
   return CLI_EXIT_OK;
-}
-
-/* With the mask's file around it, which is complete or not there. */
-static int prune_and_mask(cli_tool *cli, const hone_graph *graph, hone_prune_options *options, const char *output) {
-  teller t = {.cli = cli, .table = cli_has(cli, "table"), .json = cli_has(cli, "json")};
-  const char *path = cli_text(cli, "mask");
-  char *text = NULL;
-  size_t length = 0;
-  if (path && !(t.mask = open_memstream(&text, &length))) {
-    cli_error("out of memory for the mask");
-    return CLI_EXIT_NO_MEMORY;
-  }
-  if (t.mask) fprintf(t.mask, "{\"layers\": [");
-  int code = prune_with(cli, graph, options, &t, output);
-  if (t.mask) {
-    fprintf(t.mask, "\n  ]}\n");
-    if (fclose(t.mask) != 0) code = CLI_EXIT_NO_MEMORY;
-    FILE *file = code == CLI_EXIT_OK ? cli_open_output(path) : NULL;
-    if (code == CLI_EXIT_OK && !file) code = CLI_EXIT_IO;
-    if (file) {
-      (void)fwrite(text, 1, length, file);
-      code = cli_close_output(file, path);
-    }
-    free(text);
-  }
-  return code;
 }
 
 static int prune(cli_tool *cli, const hone_graph *graph, hone_prune_options *options, const char *output) {
@@ -188,7 +202,7 @@ static int prune(cli_tool *cli, const hone_graph *graph, hone_prune_options *opt
     options->sample_user = &calib;
     options->sample_count = calib.count;
   }
-  if (code == CLI_EXIT_OK) code = prune_and_mask(cli, graph, options, output);
+  if (code == CLI_EXIT_OK) code = prune_and_list(cli, graph, options, output);
   if (calib.code != CLI_EXIT_OK) code = calib.code;
   cli_calib_close(&calib);
   return code;

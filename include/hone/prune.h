@@ -21,7 +21,7 @@ typedef struct hone_prune_layer {
 
 typedef struct hone_prune_summary {
   uint32_t struct_size;
-  double flops, flops_kept;     /* of one run, free dims taken as 1; 0: shapes are not known */
+  double flops, flops_kept;     /* of one run, free dims taken as 1 on axis 0 and 64 elsewhere; 0: not known */
   double weights, weights_kept; /* elements of constants of floats */
   int64_t channels, channels_kept; /* of all groups */
   int64_t groups, groups_pruned;

@@ -4,6 +4,7 @@
 #include "api/prune.h"
 #include "api/quantize.h"
 #include "base/arguments.h"
+#include "pass/passes.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <stdio.h>
@@ -151,6 +152,8 @@ static bool node_cost(const hn_node *node, hn_arena *arena, double *flops) {
   return true;
 }
 
+enum { FREE_EXTENT = 64 }; /* as passes take them that ask devices */
+
 hone_status hn_prune_work(const hone_graph *graph, double *out_flops, double *out_weights) {
   hone_graph *copy;
   hone_diagnostics *diag = &graph->context->diag;
@@ -161,7 +164,7 @@ hone_status hn_prune_work(const hone_graph *graph, double *out_flops, double *ou
   for (int i = 0; i < copy->main->param_count; ++i) {
     hone_shape *shape = &copy->main->params[i]->fact.type.shape;
     for (int a = 0; a < shape->rank; ++a)
-      if (HONE_SYMBOLIC(shape->dim[a])) shape->dim[a] = 1;
+      if (HONE_SYMBOLIC(shape->dim[a])) shape->dim[a] = a == 0 ? 1 : FREE_EXTENT;
   }
   hone_status status = hn_infer_graph(copy);
   double flops = 0;
@@ -174,7 +177,7 @@ hone_status hn_prune_work(const hone_graph *graph, double *out_flops, double *ou
   }
   hn_graph_destroy(copy);
   if (status == HONE_NO_MEMORY) return status;
-  hn_diag_cut(diag, messages); /* free dims of 1 may be too small: then nothing is said of the work */
+  hn_diag_cut(diag, messages); /* free dims may not work so: then nothing is said of the work */
   if (known) *out_flops = flops;
   return HONE_OK;
 }
@@ -200,6 +203,9 @@ hone_status hn_prune_make(hn_pruning *p, hone_graph **out) {
   HN_TRY(hn_graph_clone(p->whole, &graph));
   hone_status status = hn_cut_by_units(&p->coupling, graph, &p->arena, &cut);
   if (status == HONE_OK) status = hn_cut_apply(&cut);
+  if (status == HONE_OK) hn_constants_rejoin(graph, &p->parted);
+  hn_pass_run run = {.context = p->context, .graph = graph};
+  if (status == HONE_OK) status = hn_pass_eliminate_dead(&run);
   if (status == HONE_OK) status = hn_graph_verify(graph);
   graph->model_hash = 0; /* it is another model now */
   if (status == HONE_OK)
@@ -213,6 +219,7 @@ static hone_status make_masked(hn_pruning *p, hone_graph **out) {
   hn_cut cut;
   HN_TRY(hn_cut_by_units(&p->coupling, p->whole, &p->arena, &cut));
   HN_TRY(hn_cut_mask(&cut));
+  hn_constants_rejoin(p->whole, &p->parted);
   HN_TRY(hn_graph_verify(p->whole));
   p->whole->model_hash = 0;
   *out = p->whole;
@@ -244,15 +251,16 @@ static hone_status nothing_goes(const hn_pruning *p) {
 static hone_status prune(hn_pruning *p, hone_graph **out_pruned, hone_graph **out_masked) {
   const hn_coupling_options options = {.keep = p->options.keep, .keep_count = p->options.keep_count};
   HN_TRY(hn_sites_check_floats(p->whole));
+  HN_TRY(hn_prune_work(p->whole, &p->summary.flops, &p->summary.weights));
+  HN_TRY(hn_constants_part(p->whole, &p->arena, &p->parted));
   HN_TRY(hn_coupling_find(p->whole, &options, &p->arena, &p->coupling));
   HN_TRY(score(p));
   const hn_choice_of_units how = {p->options.ratio, p->options.multiple, p->options.global};
   HN_TRY(hn_choose_units(&p->coupling, p->scores, &how));
   if (p->options.target_ms > 0) HN_TRY(hn_prune_to_target(p));
   count_channels(p);
-  if (p->summary.channels == p->summary.channels_kept && p->options.target_ms <= 0) return nothing_goes(p);
   tell(p);
-  HN_TRY(hn_prune_work(p->whole, &p->summary.flops, &p->summary.weights));
+  if (p->summary.channels == p->summary.channels_kept && p->options.target_ms <= 0) return nothing_goes(p);
   HN_TRY(hn_prune_make(p, out_pruned));
   HN_TRY(hn_prune_work(*out_pruned, &p->summary.flops_kept, &p->summary.weights_kept));
   return out_masked ? make_masked(p, out_masked) : HONE_OK;

@@ -180,7 +180,7 @@ hone_status hn_cut_set_ints(const hn_cut *cut, hn_node *node, int port, const in
   const hn_value *old = node->in[port];
   const hone_type *type = &old->fact.type;
   hone_tensor tensor;
-  HN_TRY(make_tensor(cut, old, type->shape.dim, &tensor));
+  HN_TRY(make_tensor(cut, old, type->shape.dim, &tensor)); /* of its type, also where it was computed */
   for (int64_t i = 0; i < hn_elems(&type->shape); ++i) hn_store_int(&tensor, i, values[i]);
   /* Other nodes may read the same numbers for what has another size. */
   hn_value *made = hn_constant_create(cut->graph, old->name, &tensor, false);
@@ -206,7 +206,7 @@ static hone_status compare(const hn_cut *cut) {
   for (int i = 0; i < c->axis_count; ++i) {
     const hn_coupled_axis *axis = &c->axes[i];
     const hn_value *value = cut->graph->values[axis->value->id];
-    if (!value->node) continue;
+    if (!value->node || hn_value_use_count(value) == 0) continue;
     const hone_shape *shape = &value->fact.type.shape;
     if (axis->axis < shape->rank && shape->dim[axis->axis] == cut->extent[i]) continue;
     return HN_FAIL(&cut->graph->context->diag, HONE_UNSUPPORTED,

@@ -30,7 +30,7 @@ hone_status hn_cut_mask(const hn_cut *cut);
 int64_t hn_cut_extent(const hn_cut *cut, const hn_value *value, int axis);
 /* How many of the elements before `at` stay. */
 int64_t hn_cut_before(const hn_cut *cut, const hn_value *value, int axis, int64_t at);
-/* An input that is a constant of integers gets others, as many, under its name. */
+/* An input of integers becomes a constant of others, as many, under its name where nobody else reads it. */
 hone_status hn_cut_set_ints(const hn_cut *cut, hn_node *node, int port, const int64_t *values);
 hone_status hn_cut_set_attr(const hn_cut *cut, hn_node *node, const char *name, int64_t value);
 

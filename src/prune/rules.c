@@ -210,7 +210,7 @@ const hn_prune_rule hn_prune_rules[] = {
     {"slice", .link = hn_link_slice, .recut = hn_recut_slice},
     {"transpose", .link = hn_link_transpose},
     {"pad", .link = hn_link_pad, .why = "it pads that axis"},
-    {"reshape", .link = hn_link_view, .recut = hn_recut_reshape, .why = "its places are spread over others"},
+    {"reshape", .link = hn_link_reshape, .recut = hn_recut_reshape, .why = "its places are spread over others"},
     {.trait = HONE_ALIASES, .link = hn_link_view, .why = "its places are spread over others"},
     {.trait = HONE_ELEMENTWISE, .link = link_elementwise},
     {0}};

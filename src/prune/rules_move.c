@@ -227,6 +227,28 @@ static void join_stretch(const hn_linker *l, const hone_shape *x, const hone_sha
       hn_link_join(l, many_side, axis, k, one_side, one, inner ? i * extent + k : k * others + i, 1);
 }
 
+/* What the constant shape may say so that the output follows its input: numbers, 0 (as the input) and one -1. false:
+ * its free extents are more than that. */
+static bool read_target(const hn_node *node, int64_t *out, int64_t *out_count) {
+  const hone_shape *x = &node->in[0]->fact.type.shape, *y = &node->out[0]->fact.type.shape;
+  const int64_t *old = hn_link_ints(node, 1, out_count);
+  const bool zero_copies = !hn_attr_int(&node->attrs, "allowzero");
+  int inferred = 0;
+  if (!old || *out_count != y->rank) return false;
+  for (int64_t a = 0; a < *out_count; ++a) {
+    out[a] = old[a];
+    if (HONE_SYMBOLIC(old[a])) out[a] = zero_copies && a < x->rank && x->dim[a] == y->dim[a] ? 0 : -1;
+    if (old[a] == 0 && !zero_copies) return false;
+    inferred += out[a] == -1;
+  }
+  return inferred <= 1;
+}
+
+const char *hn_link_reshape(const hn_linker *l) {
+  int64_t target[HONE_MAX_FACT_VALUES], count;
+  return read_target(l->node, target, &count) ? hn_link_view(l) : "its shape is computed";
+}
+
 const char *hn_link_view(const hn_linker *l) {
   stretch stretches[2 * HONE_MAX_RANK + 1];
   const hn_value *xv = hn_link_value(l, HN_IN(0)), *yv = hn_link_value(l, HN_OUT(0));
@@ -247,14 +269,14 @@ const char *hn_link_view(const hn_linker *l) {
 }
 
 hone_status hn_recut_reshape(const hn_cut *cut, hn_node *node) {
-  int64_t shape[HONE_MAX_RANK], count;
+  int64_t target[HONE_MAX_FACT_VALUES], count;
   const hn_value *y = node->out[0];
-  const int64_t *old = hn_link_ints(node, 1, &count);
-  if (!old || !hn_value_is_constant(node->in[1]) || count > HONE_MAX_RANK) return HONE_OK;
+  if (!read_target(node, target, &count)) return HONE_OK; /* nothing was joined, so nothing was cut */
   bool changed = false;
   for (int64_t a = 0; a < count; ++a) {
-    shape[a] = old[a] > 0 ? hn_cut_extent(cut, y, (int)a) : old[a];
-    changed |= shape[a] != old[a];
+    const int64_t extent = target[a] > 0 ? hn_cut_extent(cut, y, (int)a) : target[a];
+    changed |= extent != target[a];
+    target[a] = extent;
   }
-  return changed ? hn_cut_set_ints(cut, node, 1, shape) : HONE_OK;
+  return changed ? hn_cut_set_ints(cut, node, 1, target) : HONE_OK;
 }

@@ -11,6 +11,7 @@ const char *hn_link_slice(const hn_linker *linker);
 const char *hn_link_transpose(const hn_linker *linker);
 const char *hn_link_pad(const hn_linker *linker);
 const char *hn_link_view(const hn_linker *linker);
+const char *hn_link_reshape(const hn_linker *linker);
 hone_status hn_recut_split(const hn_cut *cut, hn_node *node);
 hone_status hn_recut_slice(const hn_cut *cut, hn_node *node);
 hone_status hn_recut_reshape(const hn_cut *cut, hn_node *node);
