@@ -231,6 +231,20 @@ static const cli_command prune = {
     .run = cli_command_prune,
 };
 
+static const cli_command shrink = {
+    .name = "shrink",
+    .doc = "measure each layer at fewer channels: where the steps are, and the best next widths",
+    .usage = "shrink MODEL.onnx [--layers NODE] [--csv | --json] [--svg FILE] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_shrink_options, cli_model_options, cli_shrink_build_options, cli_device_options,
+               cli_common_options},
+    .examples = "  hone shrink model.onnx --threads 1\n"
+                "  hone shrink model.onnx --layers 'features.1*' --widths 16 --csv > stairs.csv\n"
+                "  hone shrink model.onnx --bf16 --timing-cache times.cache --svg stairs.svg\n",
+    .run = cli_command_shrink,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -318,5 +332,5 @@ static const cli_command version = {
 };
 
 const cli_command *const cli_commands[] = {&build,   &run,    &bench,  &profile,  &advise,      &show,    &passes,
-                                           &explain, &check,  &verify, &quantize, &sensitivity, &prune, &diff,    &cache,
+                                           &explain, &check,  &verify, &quantize, &sensitivity, &prune, &shrink, &diff,    &cache,
                                            &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};

@@ -69,6 +69,42 @@ HONE_API HONE_CHECKED hone_status hone_graph_prune(hone_context *context, const 
                                                    hone_device *const *devices, int device_count,
                                                    const hone_prune_options *options, hone_graph **out_pruned,
                                                    hone_graph **out_masked, hone_prune_summary *out_summary);
+
+/* ---- what each width of a layer takes on this machine, before anyone retrains ---- */
+
+typedef struct hone_shrink_step {
+  int64_t width;      /* channels */
+  double ns;          /* of the fastest tactic, as the tuner measures it; 0: not measured */
+  const char *tactic; /* NULL: none */
+  bool edge;          /* less time than anything wider, by 3 % or more: the top of a stair */
+} hone_shrink_step;
+/* One layer of the optimised graph over its output or input channels. All is borrowed, for the time of the call. */
+typedef struct hone_shrink_stairs {
+  const char *layer, *op;
+  bool inputs; /* its input channels vary; else its output channels (depthwise: both together) */
+  int64_t full;
+  const hone_shrink_step *steps; /* the widest first, which is `full` */
+  int count;
+  int next;         /* the step that saves most time for the channels it takes; 0: none is worth it */
+  const char *like; /* an earlier layer with the same shapes, whose times these are; NULL: none */
+} hone_shrink_stairs;
+typedef struct hone_shrink_options {
+  uint32_t struct_size;
+  const char *const *layers; /* names or operators of nodes of the model or of the optimised graph, globs; none: all */
+  int layer_count;
+  int widths;   /* how many of a side, at most; 2 to 64; 0: 8 */
+  int multiple; /* widths are multiples of it; 1 to 1024; 0: 8 */
+  bool outputs_only;
+  const hone_build_options *build; /* level, timing cache, budget, types, shapes (free dims without one are 1) */
+} hone_shrink_options;
+/* Measures with the tuner's own benches, all widths in one tuning, so that layers are as cold as in a network.
+ * see       called once for each side of each layer.
+ * Errors    as hone_engine_build; INVALID: no layer has such a name; UNSUPPORTED: the model has no layer that can vary */
+HONE_API HONE_CHECKED hone_status hone_graph_shrink(hone_context *context, const hone_graph *graph,
+                                                    hone_device *const *devices, int device_count,
+                                                    const hone_shrink_options *options,
+                                                    void (*see)(void *user, const hone_shrink_stairs *stairs),
+                                                    void *user);
 /* One line a way to score: "name\twhat it is". */
 HONE_API HONE_CHECKED hone_status hone_prune_scorers(hone_write_fn write, void *user);
 

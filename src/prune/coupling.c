@@ -272,15 +272,19 @@ static hone_status walk(hn_coupling *c, const hn_coupling_options *options) {
 
 /* ---- units ---- */
 
-static hone_status make_units(hn_coupling *c) {
+static void mark_axis(const hn_coupling *c, int axis, bool *made) {
+  for (int64_t k = 0; axis >= 0 && k < c->axes[axis].extent; ++k) made[find_root(c, c->axes[axis].first + (int)k)] = true;
+}
+
+static hone_status make_units(hn_coupling *c, bool open) {
   int *count = HN_NEW(c->arena, int, c->element_count + 1);
   bool *made = HN_NEW(c->arena, bool, c->element_count + 1); /* roots with outputs of a layer */
   c->unit_of = HN_NEW(c->arena, int, c->element_count + 1);
   c->members = HN_NEW(c->arena, int, c->element_count + 1);
   if (!count || !made || !c->unit_of || !c->members) return no_memory(c);
   for (int i = 0; i < c->layer_count; ++i) {
-    const int axis = c->layers[i].outputs;
-    for (int64_t k = 0; axis >= 0 && k < c->axes[axis].extent; ++k) made[find_root(c, c->axes[axis].first + (int)k)] = true;
+    mark_axis(c, c->layers[i].outputs, made);
+    if (open) mark_axis(c, c->layers[i].inputs, made);
   }
   for (int e = 0; e < c->element_count; ++e) {
     const int root = find_root(c, e);
@@ -329,17 +333,22 @@ static int compare_groups(const void *a, const void *b) {
   return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The first layer that makes a unit's channels, and how many. */
+static int count_on(const hn_coupling *c, const hn_unit *unit, int axis) {
+  int count = 0;
+  for (int k = 0; k < unit->count; ++k) count += c->axis_of_element[c->members[unit->first + k]] == axis;
+  return count;
+}
+
+/* The first layer that makes a unit's channels, or else reads them, and how many. */
 static void find_layer(const hn_coupling *c, const hn_unit *unit, hn_group *group) {
   group->layer = -1;
-  for (int i = 0; i < c->layer_count && group->layer < 0; ++i) {
-    int width = 0;
-    for (int k = 0; k < unit->count; ++k)
-      width += c->axis_of_element[c->members[unit->first + k]] == c->layers[i].outputs;
-    if (width == 0) continue;
-    group->layer = i;
-    group->width = width;
-  }
+  for (int reads = 0; reads < 2; ++reads)
+    for (int i = 0; i < c->layer_count && group->layer < 0; ++i) {
+      const int width = count_on(c, unit, reads ? c->layers[i].inputs : c->layers[i].outputs);
+      if (width == 0) continue;
+      group->layer = i;
+      group->width = width;
+    }
   group->channels = (int64_t)group->width * group->count;
   group->kept = group->channels;
 }
@@ -391,7 +400,7 @@ hone_status hn_coupling_find(hone_graph *graph, const hn_coupling_options *optio
   *out = (hn_coupling){.graph = graph, .arena = arena, .value_count = graph->value_count};
   HN_TRY(make_elements(out));
   HN_TRY(walk(out, options));
-  HN_TRY(make_units(out));
+  HN_TRY(make_units(out, options->open));
   HN_TRY(make_groups(out));
   place_layers(out);
   return HONE_OK;

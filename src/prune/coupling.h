@@ -46,8 +46,8 @@ typedef struct hn_unit {
 
 typedef struct hn_group {
   int first, count;  /* in hn_coupling.unit_order, by their first element */
-  int layer;         /* the first layer whose outputs they are; -1: none */
-  int width;         /* outputs of that layer in a unit */
+  int layer;         /* the first layer whose outputs they are; of open graphs also whose inputs */
+  int width;         /* channels of that layer in a unit */
   int64_t channels;  /* width * count */
   const char *why;   /* the choice left it alone; NULL: it did not */
   int64_t kept;      /* channels, after the choice */
@@ -78,7 +78,7 @@ typedef struct hn_coupling {
 typedef struct hn_coupling_options {
   const char *const *keep; /* names or operators of nodes whose outputs stay; globs */
   int keep_count;
-  bool open; /* inputs and outputs of the graph may change, too: a layer looked at by itself */
+  bool open; /* inputs and outputs of the graph may change, and layers' inputs are units: a layer by itself */
 } hn_coupling_options;
 
 /* Nothing of the graph changes. Everything lives in the arena. INVALID: a pattern of keep fits nothing. NO_MEMORY. */

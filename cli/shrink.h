@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shrink.h - staircases that hone shrink measured, kept, and drawn. */
+#ifndef CLI_SHRINK_H
+#define CLI_SHRINK_H
+
+#include "cli.h"
+
+typedef struct cli_stairs {
+  hone_shrink_stairs stairs; /* points into what follows */
+  char *layer, *like;
+  hone_shrink_step *steps;
+} cli_stairs;
+typedef struct cli_stairs_list {
+  cli_stairs *items;
+  int count;
+  bool failed; /* out of memory */
+} cli_stairs_list;
+
+/* One small chart a staircase: channels to the right, time upwards, tops of stairs as dots. */
+void cli_stairs_svg(const cli_stairs_list *list, FILE *to);
+
+#endif
