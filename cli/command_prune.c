@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_prune.c - hone prune: a model with fewer channels. */
 #include "calib.h"
+#include "shrink.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,9 +194,14 @@ static int prune_and_list(cli_tool *cli, const hone_graph *graph, hone_prune_opt
 }
 
 static int prune(cli_tool *cli, const hone_graph *graph, hone_prune_options *options, const char *output) {
-  static cli_calib calib; /* large for a stack */
+  static cli_calib calib; /* large for a stack, and so is the next */
+  static cli_shrink_build build;
   int code = CLI_EXIT_OK;
-  if (cli_has(cli, "calib") || options->target_ms > 0) code = cli_open_device(cli);
+  if (options->target_ms > 0) {
+    code = cli_shrink_build_read(cli, graph, &build);
+    options->build = &build.options;
+  }
+  if (code == CLI_EXIT_OK && (cli_has(cli, "calib") || options->target_ms > 0)) code = cli_open_device(cli);
   if (code == CLI_EXIT_OK && cli_has(cli, "calib")) {
     code = cli_calib_open(cli, graph, &calib);
     options->sample = cli_calib_sample;

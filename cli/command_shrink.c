@@ -15,18 +15,6 @@ const cli_option cli_shrink_options[] = {
     {0},
 };
 
-/* Those of a build that mean something for layers alone. */
-const cli_option cli_shrink_build_options[] = {
-    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; separated by commas; free dims are 1 without"},
-    {"level", CLI_INT, "1..5", .doc = "tuning effort; default 3 (docs/TUNING.md)", .low = 0, .high = 5},
-    {"time-budget", CLI_REAL, "S", .doc = "no timing after S seconds; widths without a time are said", .low = 0, .high = 1e7},
-    {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds may share it",
-     .writes = CLI_WRITES_FILE},
-    {"bf16", CLI_FLAG, .doc = "allow layers to compute in bf16, where that is faster"},
-    {"fp16", CLI_FLAG, .doc = "allow layers to compute in f16, where that is faster"},
-    {0},
-};
-
 static char *keep_text(const char *text) { return text ? strdup(text) : NULL; }
 
 static void take(void *user, const hone_shrink_stairs *stairs) {
@@ -129,44 +117,19 @@ static void print_stairs(const hone_shrink_stairs *s, int width) {
     printf("\n    no width saves time\n");
 }
 
-static int read_build(cli_tool *cli, hone_build_options *out) {
-  const int64_t level = cli_int(cli, "level", 3);
-  if (level == 0) return cli_usage_error(cli, "--level 0 times nothing; allowed are 1 to 5");
-  *out = (hone_build_options){.struct_size = sizeof *out,
-                              .level = (int)level,
-                              .timing_cache_path = cli_text(cli, "timing-cache"),
-                              .time_budget_ms = (int64_t)(cli_real(cli, "time-budget", 0) * 1e3),
-                              .stop_timing = cli_interrupt_flag(),
-                              .precisions = (cli_has(cli, "bf16") ? HONE_BIT(HONE_BF16) : 0) |
-                                            (cli_has(cli, "fp16") ? HONE_BIT(HONE_F16) : 0),
-                              .progress = cli_progress,
-                              .progress_user = cli};
-  return CLI_EXIT_OK;
-}
-
 static int shrink(cli_tool *cli, const hone_graph *graph, cli_stairs_list *list) {
-  static cli_shape shapes[CLI_MAX_SHAPES];
-  static hone_port_info ports[CLI_MAX_INPUTS];
-  static hone_profile_shape profiles[CLI_MAX_SHAPES];
+  static cli_shrink_build build; /* large for a stack */
   const char *layers[CLI_MAX_GIVEN];
-  hone_build_options build;
-  int shape_count = 0, code = read_build(cli, &build);
-  const int port_count = cli_ports_of_graph(graph, ports, CLI_MAX_INPUTS);
-  if (code == CLI_EXIT_OK) code = cli_read_shapes(cli, "shapes", ports, port_count, shapes, &shape_count);
+  int code = cli_shrink_build_read(cli, graph, &build);
   if (code == CLI_EXIT_OK) code = cli_open_device(cli);
   if (code != CLI_EXIT_OK) return code;
-  for (int i = 0; i < shape_count; ++i)
-    profiles[i] = (hone_profile_shape){
-        .input = shapes[i].input, .min = shapes[i].shape, .opt = shapes[i].shape, .max = shapes[i].shape};
-  build.shapes = profiles;
-  build.shape_count = shape_count;
   const hone_shrink_options options = {.struct_size = sizeof options,
                                        .layers = layers,
                                        .layer_count = cli_list(cli, "layers", layers, CLI_MAX_GIVEN),
                                        .widths = (int)cli_int(cli, "widths", 8),
                                        .multiple = (int)cli_int(cli, "multiple", 8),
                                        .outputs_only = cli_has(cli, "outputs-only"),
-                                       .build = &build};
+                                       .build = &build.options};
   const hone_status status = hone_graph_shrink(cli->context, graph, &cli->device, 1, &options, take, list);
   cli_progress_end(cli);
   if (status == HONE_OK && list->failed) {

@@ -222,8 +222,8 @@ static const cli_command prune = {
     .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS [-o MODEL_pruned.onnx] [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_prune_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
-               cli_common_options},
+    .tables = {cli_prune_options, cli_calib_options, cli_image_options, cli_model_options, cli_shrink_build_options,
+               cli_device_options, cli_common_options},
     .examples = "  hone prune model.onnx --ratio 0.3 -o pruned.onnx --table\n"
                 "  hone prune model.onnx --ratio 0.3 --masked masked.onnx --mask channels.json\n"
                 "  hone prune model.onnx --ratio 0.3 --score error --calib photos --global\n"

@@ -19,4 +19,13 @@ typedef struct cli_stairs_list {
 /* One small chart a staircase: channels to the right, time upwards, tops of stairs as dots. */
 void cli_stairs_svg(const cli_stairs_list *list, FILE *to);
 
+/* Options of a build, and what they point to. */
+typedef struct cli_shrink_build {
+  hone_build_options options;
+  hone_port_info ports[CLI_MAX_INPUTS];
+  cli_shape shapes[CLI_MAX_SHAPES];
+  hone_profile_shape profiles[CLI_MAX_SHAPES];
+} cli_shrink_build;
+int cli_shrink_build_read(cli_tool *cli, const hone_graph *graph, cli_shrink_build *out); /* exit code */
+
 #endif

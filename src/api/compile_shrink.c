@@ -119,13 +119,19 @@ static hone_status cut_widths(hn_shrinking *s, hn_stairs *stairs, hn_coupling *c
   return HONE_OK;
 }
 
-/* From full down to a quarter, in equal steps of a multiple. */
-static hone_status choose_widths(const hn_shrinking *s, const hn_group *g, hn_stairs *stairs) {
+/* A step that covers `range` in so many, as round as it is large: stairs are where kernels' tiles end. */
+static int64_t round_step(int64_t range, int64_t most, int64_t multiple) {
+  const int64_t step = (range + most - 1) / most, round = step > 48 ? 32 : step > 16 ? 16 : 1;
+  const int64_t unit = round % multiple == 0 ? round : multiple;
+  return (step + unit - 1) / unit * unit;
+}
+
+/* From full down to about a quarter. */
+static hone_status choose_widths(hn_shrinking *s, const hn_group *g, hn_stairs *stairs) {
   const int64_t full = g->channels, multiple = s->options.multiple, most = s->options.widths - 1;
-  int64_t step = (full - full / 4 + most * multiple - 1) / (most * multiple) * multiple;
-  if (step < multiple) step = multiple;
-  stairs->steps = HN_NEW((hn_arena *)(uintptr_t)&s->arena, hone_shrink_step, MOST_WIDTHS + 1);
-  stairs->nodes = HN_NEW((hn_arena *)(uintptr_t)&s->arena, hn_node *, MOST_WIDTHS + 1);
+  const int64_t step = round_step(full - full / 4, most, multiple);
+  stairs->steps = HN_NEW(&s->arena, hone_shrink_step, MOST_WIDTHS + 1);
+  stairs->nodes = HN_NEW(&s->arena, hn_node *, MOST_WIDTHS + 1);
   if (!stairs->steps || !stairs->nodes) return no_memory(s);
   stairs->steps[stairs->count++].width = full;
   for (int64_t at = (full - 1) / step * step; at > 0 && stairs->count < s->options.widths; at -= step)
@@ -237,7 +243,7 @@ static hone_status measure(hn_shrinking *s) {
   return hn_graph_create(s->context, "widths", &s->widths);
 }
 
-/* Tops of stairs, and the one that saves most for the channels that it takes. */
+/* Tops of stairs, and the one whose share of the time saved exceeds that of the channels taken by most. */
 static void find_edges(hn_stairs *stairs) {
   hone_shrink_step *steps = stairs->steps;
   double least = steps[0].ns, best = 0;
@@ -246,8 +252,8 @@ static void find_edges(hn_stairs *stairs) {
     steps[i].edge = steps[i].ns < least * (1 - edge_share);
     if (steps[i].ns < least) least = steps[i].ns;
     const double saved = 1 - steps[i].ns / steps[0].ns, taken = 1 - (double)steps[i].width / (double)stairs->full;
-    if (!steps[i].edge || saved / taken <= best) continue;
-    best = saved / taken;
+    if (!steps[i].edge || (stairs->next > 0 && saved - taken <= best)) continue;
+    best = saved - taken;
     stairs->next = i;
   }
 }
@@ -313,7 +319,7 @@ static hone_status take_options(hn_shrinking *s, const hone_shrink_options *give
   const hone_build_options none = {.struct_size = sizeof none};
   const hone_build_options *build = out->build ? out->build : &none;
   HN_OPTIONS(diag, "build", build, hone_build_options, progress_user, &s->build);
-  return HONE_OK;
+  return hn_argument_range(diag, "build option level", s->build.level, 0, 5);
 }
 
 static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int device_count) {
