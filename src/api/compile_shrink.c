@@ -322,6 +322,19 @@ static hone_status take_options(hn_shrinking *s, const hone_shrink_options *give
   return hn_argument_range(diag, "build option level", s->build.level, 0, 5);
 }
 
+/* Between two runs of a layer the other layers' weights come through the caches: as many bytes, at most what overflows
+ * the outer cache. */
+static size_t cold_bytes(const hn_shrinking *s) {
+  const hone_facts *facts = &s->list.devices[0]->facts;
+  const size_t inner = facts->l2_bytes ? facts->l2_bytes : 1 << 20, outer = facts->l3_bytes ? facts->l3_bytes : 8 * inner;
+  size_t weights = 0;
+  for (int i = 0; i < s->graph->value_count; ++i) {
+    const hn_value *value = s->graph->values[i];
+    if (hn_value_is_constant(value) && value->use_count > 0) weights += value->fact.constant->bytes;
+  }
+  return weights <= inner ? 1 : weights < 2 * outer ? weights : 2 * outer;
+}
+
 static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int device_count) {
   s->named = HN_NEW(&s->arena, bool, s->options.layer_count + 1);
   if (!s->named) return no_memory(s);
@@ -329,6 +342,7 @@ static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int devi
   HN_TRY(optimise(s));
   HN_TRY(hn_graph_create(s->context, "widths", &s->widths));
   HN_TRY(hn_tuner_open(s->context, &s->build, 1, &s->tuner));
+  s->tuner->cold_bytes = cold_bytes(s);
   HN_TRY(gather(s));
   HN_TRY(measure(s));
   for (int i = 0; i < s->count; ++i) {
