@@ -222,7 +222,7 @@ static void take_time(hn_shrinking *s, const hn_choices *choices, const hn_node 
     if (choices->items[i].node != node) continue;
     const hn_candidate *best = hn_choice_best(&choices->items[i], NULL);
     if (!best || best->state != HN_CANDIDATE_TIMED) return;
-    step->ns = hn_candidate_ns(best);
+    step->ns = choices->items[i].cold_ns > 0 ? choices->items[i].cold_ns : hn_candidate_ns(best);
     step->tactic = hn_arena_text(&s->arena, best->tactic->name);
   }
 }
@@ -322,8 +322,8 @@ static hone_status take_options(hn_shrinking *s, const hone_shrink_options *give
   return hn_argument_range(diag, "build option level", s->build.level, 0, 5);
 }
 
-/* Between two runs of a layer the other layers' weights come through the caches: as many bytes, at most what overflows
- * the outer cache. */
+/* Between two runs of a layer the other layers' weights come through the caches: as many bytes, at most what
+ * overflows the outer cache. */
 static size_t cold_bytes(const hn_shrinking *s) {
   const hone_facts *facts = &s->list.devices[0]->facts;
   const size_t inner = facts->l2_bytes ? facts->l2_bytes : 1 << 20, outer = facts->l3_bytes ? facts->l3_bytes : 8 * inner;
@@ -332,7 +332,7 @@ static size_t cold_bytes(const hn_shrinking *s) {
     const hn_value *value = s->graph->values[i];
     if (hn_value_is_constant(value) && value->use_count > 0) weights += value->fact.constant->bytes;
   }
-  return weights <= inner ? 1 : weights < 2 * outer ? weights : 2 * outer;
+  return weights <= inner ? 1 : weights < 4 * outer ? weights : 4 * outer;
 }
 
 static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int device_count) {
