@@ -6,7 +6,7 @@
 #include <string.h>
 
 const cli_option cli_prune_options[] = {
-    {"output", CLI_TEXT, "FILE", .doc = "the pruned model; default: the model's name with _pruned.onnx",
+    {"output", CLI_TEXT, "FILE", .doc = "the pruned model; default: the model's name with _pruned.onnx or _sparse.onnx",
      .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"ratio", CLI_REAL, "SHARE", .doc = "share of the channels that goes, of each group of layers: 0.3 is 30 %"},
@@ -23,6 +23,9 @@ const cli_option cli_prune_options[] = {
      .writes = CLI_WRITES_FILE},
     {"mask", CLI_TEXT, "FILE", .doc = "also write, as JSON, which channels of which layers go",
      .writes = CLI_WRITES_IN_PLACE},
+    {"sparsity", CLI_TEXT, "2:4",
+     .doc = "instead: of each four weights along the input channels the two of least magnitude become zero"},
+    {"in-order", CLI_FLAG, .doc = "with --sparsity: leave channels in their order, where another keeps more magnitude"},
     {"table", CLI_FLAG, .doc = "list every layer with its channels before and after, or the reason why they stay"},
     {0},
 };
@@ -225,10 +228,16 @@ static int read_options(cli_tool *cli, hone_prune_options *out, const char **kep
                               .target_ms = cli_real(cli, "target-ms", 0),
                               .progress = cli_progress_samples,
                               .progress_user = cli};
+  const char *sparsity = cli_text(cli, "sparsity");
   const bool share = cli_has(cli, "ratio"), target = cli_has(cli, "target-ms");
-  if (share == target)
-    return cli_usage_error(cli, share ? "--ratio and --target-ms exclude each other"
-                                      : "--ratio SHARE or --target-ms MS must be given");
+  const int ways = share + target + (sparsity != NULL);
+  if (ways != 1)
+    return cli_usage_error(cli, ways > 1 ? "--ratio, --target-ms and --sparsity exclude each other"
+                                         : "--ratio SHARE, --target-ms MS or --sparsity 2:4 must be given");
+  if (sparsity && strcmp(sparsity, "2:4") != 0)
+    return cli_usage_error(cli, "--sparsity is \"%s\"; allowed is 2:4", sparsity);
+  if (sparsity && (cli_has(cli, "masked") || cli_has(cli, "mask")))
+    return cli_usage_error(cli, "--mask and --masked are for removed channels: --sparsity removes none");
   if (share && !(out->ratio > 0 && out->ratio < 1))
     return cli_usage_error(cli, "--ratio is %g; allowed are numbers above 0 and below 1 (0.3 is 30 %%)", out->ratio);
   if (target && !(out->target_ms > 0))
@@ -246,7 +255,7 @@ int cli_command_prune(cli_tool *cli) {
   hone_prune_options options;
   if (!path) return cli_usage_error(cli, "a model must be named");
   if (!output) {
-    cli_name_beside(path, "_pruned.onnx", made, sizeof made);
+    cli_name_beside(path, cli_has(cli, "sparsity") ? "_sparse.onnx" : "_pruned.onnx", made, sizeof made);
     output = made;
   }
   int code = read_options(cli, &options, kept);
@@ -254,7 +263,12 @@ int cli_command_prune(cli_tool *cli) {
   if (code != CLI_EXIT_OK) return code;
   hone_graph *graph;
   const hone_status status = cli_load_graph(cli, path, &graph);
-  code = status == HONE_OK ? prune(cli, graph, &options, output) : cli_fail(cli, status);
+  if (status != HONE_OK)
+    code = cli_fail(cli, status);
+  else if (cli_has(cli, "sparsity"))
+    code = cli_sparsify(cli, graph, output);
+  else
+    code = prune(cli, graph, &options, output);
   hone_graph_destroy(graph);
   return code;
 }

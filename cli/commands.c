@@ -218,8 +218,8 @@ static const cli_command sensitivity = {
 
 static const cli_command prune = {
     .name = "prune",
-    .doc = "remove channels from a model, through everything that shares them",
-    .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS [-o MODEL_pruned.onnx] [options]",
+    .doc = "remove channels from a model, through everything that shares them, or two of four weights",
+    .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS | --sparsity 2:4 [-o PRUNED.onnx] [options]",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_prune_options, cli_calib_options, cli_image_options, cli_model_options, cli_shrink_build_options,
@@ -227,7 +227,8 @@ static const cli_command prune = {
     .examples = "  hone prune model.onnx --ratio 0.3 -o pruned.onnx --table\n"
                 "  hone prune model.onnx --ratio 0.3 --masked masked.onnx --mask channels.json\n"
                 "  hone prune model.onnx --ratio 0.3 --score error --calib photos --global\n"
-                "  hone prune model.onnx --target-ms 2.5 --threads 1 --keep 'head/*'\n",
+                "  hone prune model.onnx --target-ms 2.5 --threads 1 --keep 'head/*'\n"
+                "  hone prune model.onnx --sparsity 2:4 -o sparse.onnx --table\n",
     .run = cli_command_prune,
 };
 

@@ -28,4 +28,7 @@ typedef struct cli_shrink_build {
 } cli_shrink_build;
 int cli_shrink_build_read(cli_tool *cli, const hone_graph *graph, cli_shrink_build *out); /* exit code */
 
+/* hone prune --sparsity 2:4. Exit code. */
+int cli_sparsify(cli_tool *cli, const hone_graph *graph, const char *output);
+
 #endif

@@ -70,6 +70,33 @@ HONE_API HONE_CHECKED hone_status hone_graph_prune(hone_context *context, const 
                                                    const hone_prune_options *options, hone_graph **out_pruned,
                                                    hone_graph **out_masked, hone_prune_summary *out_summary);
 
+/* ---- two of four weights ---- */
+
+/* What became of one layer. All is borrowed, for the time of the call. */
+typedef struct hone_sparse_layer {
+  const char *name, *op;
+  double plain, kept; /* share of the weights' magnitude that is left in their own order, and in the one that was found */
+  bool permuted;      /* its input channels have another order, and so have the outputs of the layers before it */
+  const char *why;    /* why it stays dense; NULL: it does not */
+} hone_sparse_layer;
+typedef struct hone_sparse_options {
+  uint32_t struct_size;
+  const char *const *keep; /* nodes that stay dense: names or operators, globs. INVALID: fits nothing */
+  int keep_count;
+  bool in_order; /* channels stay in their order */
+  hone_progress_fn progress;
+  void *progress_user;
+  void (*layer)(void *user, const hone_sparse_layer *layer); /* NULL: nobody asks */
+  void *layer_user;
+} hone_sparse_options;
+/* A copy of the graph in which of each four consecutive input channels, for each output and tap, the two weights of least
+ * magnitude are zero: the pattern that sparse tensor cores take (NVIDIA A100 whitepaper, 2020). Channels change places
+ * first where that keeps more magnitude (Pool and Yu 2021, Channel permutations for N:M sparsity), with everything that
+ * shares them, so that the model computes what it did. The CPU runs such weights as dense ones.
+ * Errors: INVALID (quantised already, keep), UNSUPPORTED (no layer can be), NO_MEMORY, CANCELLED. */
+HONE_API HONE_CHECKED hone_status hone_graph_sparsify(hone_context *context, const hone_graph *graph,
+                                                      const hone_sparse_options *options, hone_graph **out_graph);
+
 /* ---- what each width of a layer takes on this machine, before anyone retrains ---- */
 
 typedef struct hone_shrink_step {

@@ -10,6 +10,7 @@
 #include "tensor/attrs.h"
 #include "tune/tuning.h"
 #include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
 enum { MOST_WIDTHS = 64, MOST_BYTES = 384 << 20 };
@@ -243,17 +244,18 @@ static hone_status measure(hn_shrinking *s) {
   return hn_graph_create(s->context, "widths", &s->widths);
 }
 
-/* Tops of stairs, and the one whose share of the time saved exceeds that of the channels taken by most. */
+/* Tops of stairs, and the one whose share of the time saved exceeds that of the channels taken by most; where time falls
+ * as channels do, the widest. */
 static void find_edges(hn_stairs *stairs) {
   hone_shrink_step *steps = stairs->steps;
-  double least = steps[0].ns, best = 0;
+  double least = steps[0].ns, best = edge_share;
   for (int i = 1; i < stairs->count && steps[0].ns > 0; ++i) {
     if (steps[i].ns <= 0) continue;
     steps[i].edge = steps[i].ns < least * (1 - edge_share);
     if (steps[i].ns < least) least = steps[i].ns;
     const double saved = 1 - steps[i].ns / steps[0].ns, taken = 1 - (double)steps[i].width / (double)stairs->full;
     if (!steps[i].edge || (stairs->next > 0 && saved - taken <= best)) continue;
-    best = saved - taken;
+    best = fmax(best, saved - taken);
     stairs->next = i;
   }
 }

@@ -247,6 +247,7 @@ static hone_status add_layer(hn_coupling *c, hn_node *node, const hn_prune_rule 
   c->layers[c->layer_count++] = (hn_coupled_layer){
       .node = node,
       .weights = weights,
+      .weights_port = rule->weights,
       .outputs = hn_coupling_axis(c, weights, outputs),
       .inputs = grouped ? -1 : hn_coupling_axis(c, weights, turned ? rule->outputs : rule->inputs),
       .x = rank > 0 ? hn_coupling_axis(c, x, rule->channels < 0 ? rank - 1 : rule->channels) : -1,

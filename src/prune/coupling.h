@@ -32,6 +32,7 @@ typedef struct hn_coupled_axis {
 typedef struct hn_coupled_layer {
   hn_node *node;
   hn_value *weights;
+  int weights_port;
   int outputs, inputs; /* the axes of the weights, in hn_coupling.axes; inputs -1: each channel by itself (grouped) */
   int x;               /* the axis of the layer's input along its channels, likewise; -1: has no elements */
   int group;           /* of its outputs; -1: they are fixed */

@@ -9,7 +9,7 @@
 
 static hone_status no_memory(const hn_cut *cut) { return HN_FAIL_MEMORY(&cut->graph->context->diag); }
 
-static hone_status begin(hn_coupling *coupling, hone_graph *graph, hn_arena *arena, hn_cut *out) {
+hone_status hn_cut_begin(hn_coupling *coupling, hone_graph *graph, hn_arena *arena, hn_cut *out) {
   *out = (hn_cut){.coupling = coupling, .graph = graph, .arena = arena};
   out->order = HN_NEW(arena, const int *, coupling->axis_count + 1);
   out->extent = HN_NEW(arena, int64_t, coupling->axis_count + 1);
@@ -19,7 +19,7 @@ static hone_status begin(hn_coupling *coupling, hone_graph *graph, hn_arena *are
 }
 
 hone_status hn_cut_by_units(hn_coupling *c, hone_graph *graph, hn_arena *arena, hn_cut *out) {
-  HN_TRY(begin(c, graph, arena, out));
+  HN_TRY(hn_cut_begin(c, graph, arena, out));
   for (int i = 0; i < c->axis_count; ++i) {
     const hn_coupled_axis *axis = &c->axes[i];
     int64_t stays = 0;
@@ -41,21 +41,25 @@ hone_status hn_cut_by_units(hn_coupling *c, hone_graph *graph, hn_arena *arena, 
   return HONE_OK;
 }
 
-hone_status hn_cut_by_places(hn_coupling *c, hone_graph *graph, hn_arena *arena, int group, const int *place,
-                             hn_cut *out) {
+/* The order of an axis, to be changed; NULL: no memory. */
+static int *own_order(hn_cut *cut, int axis) {
+  const int64_t extent = cut->coupling->axes[axis].extent;
+  if (cut->order[axis]) return (int *)(uintptr_t)cut->order[axis];
+  int *order = HN_NEW(cut->arena, int, extent);
+  for (int64_t i = 0; order && i < extent; ++i) order[i] = (int)i;
+  cut->order[axis] = order;
+  return order;
+}
+
+hone_status hn_cut_add_places(hn_cut *cut, int group, const int *place) {
+  const hn_coupling *c = cut->coupling;
   const hn_group *g = &c->groups[group];
-  HN_TRY(begin(c, graph, arena, out));
   for (int i = 0; i < g->count; ++i) {
     const hn_unit *to = hn_group_unit(c, g, i), *from = hn_group_unit(c, g, place[i]);
-    for (int k = 0; k < to->count; ++k) { /* alike: the k-th elements of both are on one axis */
+    for (int k = 0; k < to->count && place[i] != i; ++k) { /* alike: the k-th elements of both are on one axis */
       const int element = c->members[to->first + k], axis = c->axis_of_element[element];
-      int *order = (int *)(uintptr_t)out->order[axis];
-      if (!order) {
-        order = HN_NEW(arena, int, c->axes[axis].extent);
-        if (!order) return no_memory(out);
-        for (int64_t j = 0; j < c->axes[axis].extent; ++j) order[j] = (int)j;
-        out->order[axis] = order;
-      }
+      int *order = own_order(cut, axis);
+      if (!order) return no_memory(cut);
       order[element - c->axes[axis].first] = c->members[from->first + k] - c->axes[axis].first;
     }
   }

@@ -16,10 +16,10 @@ typedef struct hn_cut {
 
 /* By what units say of themselves (removed). */
 hone_status hn_cut_by_units(hn_coupling *coupling, hone_graph *graph, hn_arena *arena, hn_cut *out);
-/* Units change places within their groups: place[i] of a group's i-th place is the unit (an index in the group) that
- * comes there. */
-hone_status hn_cut_by_places(hn_coupling *coupling, hone_graph *graph, hn_arena *arena, int group, const int *place,
-                             hn_cut *out);
+/* Everything stays as it is, until something is said of it. */
+hone_status hn_cut_begin(hn_coupling *coupling, hone_graph *graph, hn_arena *arena, hn_cut *out);
+/* Units change places within a group: to a group's i-th place comes its unit place[i]. */
+hone_status hn_cut_add_places(hn_cut *cut, int group, const int *place);
 /* Slices constants, changes attributes and inputs of shapes, infers all again. UNSUPPORTED: what was inferred is not
  * what the coupling says; the message names the node. */
 hone_status hn_cut_apply(const hn_cut *cut);
