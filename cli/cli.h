@@ -132,6 +132,8 @@ FILE *cli_open_output(const char *path);
 /* Can what the options name be written? And what one option names, or stands for when it is not given? Exit code. */
 int cli_check_outputs(const cli_tool *cli);
 int cli_check_output(const char *name, const char *path, cli_writes writes);
+/* The model's path with another end: "_pruned.onnx" for ".onnx". */
+void cli_name_beside(const char *model, const char *suffix, char *out, size_t room);
 int cli_close_output(FILE *file, const char *path); /* an exit code: the disk may be full */
 
 /* ---- threads and the CPUs they run on (cpus.c) ---- */
@@ -322,8 +324,9 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
     cli_check_options[], cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[],
-    cli_plan_options[], cli_profile_options[], cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_roofline_options[],
-    cli_sensitivity_options[], cli_show_options[], cli_verify_options[], cli_zoo_options[];
+    cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[], cli_run_options[],
+    cli_peaks_options[], cli_roofline_options[], cli_sensitivity_options[], cli_show_options[], cli_shrink_options[],
+    cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
@@ -337,11 +340,13 @@ int cli_command_passes(cli_tool *cli);
 int cli_command_peaks(cli_tool *cli);
 int cli_command_plan(cli_tool *cli);
 int cli_command_profile(cli_tool *cli);
+int cli_command_prune(cli_tool *cli);
 int cli_command_quantize(cli_tool *cli);
 int cli_command_roofline(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
 int cli_command_sensitivity(cli_tool *cli);
 int cli_command_show(cli_tool *cli);
+int cli_command_shrink(cli_tool *cli);
 int cli_command_verify(cli_tool *cli);
 int cli_command_version(cli_tool *cli);
 int cli_command_zoo(cli_tool *cli);

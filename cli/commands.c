@@ -235,6 +235,35 @@ static const cli_command plan = {
     .keeps_best = true,
 };
 
+static const cli_command prune = {
+    .name = "prune",
+    .doc = "remove channels from a model, through everything that shares them, or two of four weights",
+    .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS | --sparsity 2:4 [-o PRUNED.onnx] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_prune_options, cli_calib_options, cli_image_options, cli_model_options, cli_shrink_build_options,
+               cli_device_options, cli_common_options},
+    .examples = "  hone prune model.onnx --ratio 0.3 -o pruned.onnx --table\n"
+                "  hone prune model.onnx --ratio 0.3 --masked masked.onnx --mask channels.json\n"
+                "  hone prune model.onnx --ratio 0.3 --score error --calib photos --global\n"
+                "  hone prune model.onnx --target-ms 2.5 --threads 1 --keep 'head/*'\n"
+                "  hone prune model.onnx --sparsity 2:4 -o sparse.onnx --table\n",
+    .run = cli_command_prune,
+};
+
+static const cli_command shrink = {
+    .name = "shrink",
+    .doc = "measure each layer at fewer channels: where the steps are, and the best next widths",
+    .usage = "shrink MODEL.onnx [--layers NODE] [--csv | --json] [--svg FILE] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_shrink_options, cli_model_options, cli_shrink_build_options, cli_device_options, cli_common_options},
+    .examples = "  hone shrink model.onnx --threads 1\n"
+                "  hone shrink model.onnx --layers 'features.1*' --widths 16 --csv > stairs.csv\n"
+                "  hone shrink model.onnx --bf16 --timing-cache times.cache --svg stairs.svg\n",
+    .run = cli_command_shrink,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -321,6 +350,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,   &bench,  &profile,  &advise,      &show, &passes, &explain,
-                                           &check,   &verify, &quantize, &sensitivity, &plan, &diff,   &cache,
-                                           &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};
+const cli_command *const cli_commands[] = {
+    &build, &run,   &bench,  &profile, &advise, &show, &passes, &explain, &check,    &verify, &quantize, &sensitivity,
+    &plan,  &prune, &shrink, &diff,    &cache,  &zoo,  &doctor, &peaks,   &roofline, &help,   &version,  NULL};

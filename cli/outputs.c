@@ -82,3 +82,9 @@ int cli_check_outputs(const cli_tool *cli) {
   }
   return CLI_EXIT_OK;
 }
+
+void cli_name_beside(const char *model, const char *suffix, char *out, size_t room) {
+  const char *slash = strrchr(model, '/'), *dot = strrchr(model, '.');
+  const size_t length = dot && (!slash || dot > slash) ? (size_t)(dot - model) : strlen(model);
+  (void)snprintf(out, room, "%.*s%s", (int)length, model, suffix);
+}

@@ -82,6 +82,7 @@ typedef struct hn_choice {
   int candidate_count, candidate_capacity;
   hn_candidate *candidates;
   hone_storage viewed_in; /* of a view: how what it passes on lies */
+  double cold_ns;         /* of the fastest candidate, on weights as cold as in a network; 0: not measured */
   int chosen;             /* index; -1: none accepts (an error) */
   const char *why;        /* "fastest", "lock", "only one", "storages of its neighbours" */
 } hn_choice;

@@ -279,6 +279,7 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   HN_TRY(phase(choices, "converts", hn_converts_measure));
   HN_TRY(phase(choices, "measuring", hn_choices_measure));
   HN_TRY(hn_tune_calibrate(choices));
+  if (choices->tuning->cold_bytes > 0) HN_TRY(phase(choices, "cold", hn_tune_cold));
   return phase(choices, "choosing", hn_tune_prove);
 }
 
@@ -375,6 +376,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
                       .level = hn_level_of(tuner->options, devices, device_count),
                       .cache = tuner->cache,
                       .stop_ns = stop_of(tuner),
+                      .cold_bytes = tuner->cold_bytes,
                       .spans = {tuner->options->on_span, tuner->options->on_span_user, tuner->tuned_count}};
   hn_arena_init(&tuning.arena, tuner->context->allocator);
   hn_table_init(&tuning.contests, &tuning.arena);

@@ -41,6 +41,7 @@ struct hn_tuner {
   hn_timing_cache *cache;
   int64_t stop_ns; /* on hn_clock_ns(): the end of the time budget; 0: none */
   int schedule_count, tuned_count;
+  size_t cold_bytes; /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
   hn_blob lock_file;
   hn_lock lock;     /* as it was read; text NULL: there was none */
   hn_text new_lock; /* to be written where there was none */
@@ -74,6 +75,7 @@ typedef struct hn_tuning {
   int miss_count; /* layers that the timing cache must hold and does not */
   hn_kept_block kept[HN_KEPT_BLOCKS];
   size_t kept_bytes, kept_most; /* of all; of those that had a user at the same time */
+  size_t cold_bytes;            /* the tuner's */
 } hn_tuning;
 void hn_tuning_forget_blocks(hn_tuning *tuning); /* that have no user (bench.c) */
 /* Is the time for measuring used up, or does the caller want what there is? */
@@ -135,6 +137,7 @@ hone_status hn_tune_ask(hn_choices *choices, hn_choice *choice, bool by_options)
 
 /* By how much parts must be faster than the fused node to be worth a step more: what intervals leave open. */
 #define HN_PARTS_MARGIN 0.95
+hone_status hn_tune_cold(hn_choices *choices); /* with the tuner's cold_bytes (tune/cold.c) */
 /* The first candidate against all others together, timed again in turns where the first times say that it is to give
  * way; ends as soon as the others no longer lead by the margin. *out_decided: enough samples, and half of each one's
  * near its least; on a disturbed machine that may never come (tune/measure.c). */
