@@ -199,6 +199,18 @@ static hone_status name_plugins(const build_state *b) {
   return HONE_OK;
 }
 
+static hone_status begin_ledger(build_state *b) {
+  hn_arena arena;
+  hn_json *quantised = NULL;
+  const char *notes = b->graph->notes;
+  hone_status status = HONE_OK;
+  hn_arena_init(&arena, b->context->allocator);
+  if (notes) status = hn_json_read(&arena, &b->context->diag, "the graph's notes", notes, strlen(notes), &quantised);
+  if (status == HONE_OK) hn_ledger_begin(&b->ledger, &b->list.devices[0]->facts, quantised, &b->ledger_text);
+  hn_arena_deinit(&arena);
+  return status;
+}
+
 static hone_status make_schedules(build_state *b, hone_device *const *devices, int device_count) {
   hone_context *context = b->context;
   int count;
@@ -208,7 +220,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
   b->schedules->keep_subnormals = b->options->keep_subnormals;
   HN_TRY(hn_tuner_open(context, b->options, count, &b->tuner));
-  hn_ledger_begin(&b->ledger, &b->list.devices[0]->facts, &b->ledger_text);
+  HN_TRY(begin_ledger(b));
   for (int profile = 0; profile < count; ++profile) {
     if (count > 1) hn_log(context, HONE_LOG_VERBOSE, "schedule %d of %d", profile, count);
     const hone_status status = make_schedule(b, profile);

@@ -91,10 +91,7 @@ static void tell(const hn_quantizing *q) {
   if (!q->options.event) return;
   for (int i = 0; i < q->sites.count; ++i) {
     const hn_site *site = &q->sites.items[i];
-    const hn_site *source = site; /* whose numbers it has */
-    for (int turn = 0; q->sites.items[source->shares].value != source->value && turn < q->sites.count; ++turn)
-      source = &q->sites.items[source->shares];
-    const hn_histogram *seen = source->histogram;
+    const hn_histogram *seen = hn_sites_source(&q->sites, site->value)->histogram;
     const hone_quantize_event event = {.tensor = site->value->name,
                                        .low = seen ? seen->low : 0,
                                        .high = seen ? seen->high : 0,
@@ -144,6 +141,7 @@ static hone_status quantize(hn_quantizing *q) {
   HN_TRY(hn_quantize_find_ranges(q));
   if (q->options.sample) HN_TRY(hn_quantize_correct(q));
   tell(q);
+  HN_TRY(hn_quantize_note(q));
   const hn_insertion how = {
       .scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias, .weights = q->weights};
   HN_TRY(hn_sites_insert(&q->sites, &how));

@@ -58,10 +58,7 @@ static bool in_bytes(const reporting *r, const hn_node *node) {
   return false;
 }
 
-static const char *print(reporting *r, const char *format, const char *a, const char *b) {
-  const char *made = hn_arena_printf(&r->arena, "%s%s%s", a, format, b);
-  return made ? made : "out of memory";
-}
+static const char *said(const char *text) { return text ? text : "out of memory"; }
 
 /* What is missing in front; NULL: nothing. */
 static const char *lacks_input(reporting *r, const hn_node *node) {
@@ -69,11 +66,14 @@ static const char *lacks_input(reporting *r, const hn_node *node) {
     const hn_value *in = node->in[i];
     if (!is_float(in) || is_op(in->node, "dequantize_linear")) continue;
     const bool constant = hn_value_is_constant(in);
-    if (is_layer(node) && i == 1 && constant) return print(r, " have no DequantizeLinear", "its weights ", in->name);
+    if (is_layer(node) && i == 1 && constant)
+      return said(hn_arena_printf(&r->arena, "its weights %s have no DequantizeLinear", in->name));
     if (is_layer(node) && i >= 2 && !constant) continue;
     if (constant && (!is_op(node, "add") && !is_op(node, "mul"))) continue;
-    if (is_layer(node) && i >= 2) return print(r, " is in floats: no DequantizeLinear of i32", "its bias ", in->name);
-    return print(r, ": QuantizeLinear and DequantizeLinear are missing there", "its input ", in->name);
+    if (is_layer(node) && i >= 2)
+      return said(hn_arena_printf(&r->arena, "its bias %s is in floats: no DequantizeLinear of i32", in->name));
+    return said(
+        hn_arena_printf(&r->arena, "its input %s: QuantizeLinear and DequantizeLinear are missing there", in->name));
   }
   return NULL;
 }
@@ -91,8 +91,10 @@ static const char *lacks_output(reporting *r, const hn_node *node) {
       other = use;
   if (rounded > 0 && !other) return NULL;
   const char *reader = other && other->node ? other->node->name : "an output of the model";
-  if (rounded > 0) return print(r, " reads it in floats, beside the QuantizeLinear", "", reader);
-  return print(r, ": a QuantizeLinear is missing in front of it", "its output goes to ", reader);
+  return said(hn_arena_printf(&r->arena,
+                              rounded > 0 ? "%s reads its output in floats, beside the QuantizeLinear"
+                                          : "its output goes to %s without a QuantizeLinear",
+                              reader));
 }
 
 /* Rules begin at the rounding behind a node. */

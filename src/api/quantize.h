@@ -29,20 +29,20 @@ typedef struct hn_quantizing {
   const hn_picker *picker;
   double picker_number;
   hn_arena arena;
-  hone_graph *graph;   /* our copy, in f32 until the end */
-  hn_sites sites;      /* of it */
-  int64_t samples;     /* that were seen */
+  hone_graph *graph;    /* our copy, in f32 until the end */
+  hn_sites sites;       /* of it */
+  int64_t samples;      /* that were seen */
   hn_channels channels; /* of the graph: which may be scaled, and what they reach */
   hn_distances distances;
-  double *const *bias; /* what is added to the layers' biases, one list a sites.nodes; NULL: nothing */
+  double *const *bias;               /* what is added to the layers' biases, one list a sites.nodes; NULL: nothing */
   const hn_rounding *const *weights; /* bytes of the layers' weights, one a sites.nodes; NULL: the nearest */
 } hn_quantizing;
 
 /* ---- compile_quantize_observe.c ---- */
-/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample: the
- * first `beside` in any order, several at the same time in the device's threads, where it must write no message, the
- * others then in the order of the list. fail: says in the caller's thread what see refused. most: samples at most; 0:
- * all. */
+/* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample:
+ * the first `beside` in any order, several at the same time in the device's threads, where it must write no message,
+ * the others then in the order of the list. fail: says in the caller's thread what see refused. most: samples at most;
+ * 0: all. */
 typedef hone_status hn_see_fn(void *user, int64_t sample, int index, const hone_tensor *tensor);
 typedef struct hn_watch {
   const hone_graph *graph;
@@ -79,6 +79,9 @@ hone_status hn_quantize_round(hn_quantizing *q); /* sets q->weights */
 /* The corrections that were asked for, each kept where it makes the outputs nearer to f32's. */
 hone_status hn_quantize_correct(hn_quantizing *q);
 hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *list);
+
+/* ---- compile_quantize_notes.c ---- */
+hone_status hn_quantize_note(hn_quantizing *q); /* sets the graph's notes */
 
 /* ---- compile_quantize_times.c ---- */
 hone_status hn_quantize_time(hn_quantizing *q); /* tells options.layer_time */

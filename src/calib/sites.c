@@ -320,6 +320,10 @@ static int root_of(const hn_sites *p, int site) {
   return site;
 }
 
+const hn_site *hn_sites_source(const hn_sites *p, const hn_value *value) {
+  return &p->items[root_of(p, p->of[value->id])];
+}
+
 static double reach_of(const hn_range *range) { return range->high - range->low; }
 
 /* Parts of a concatenation, and its result. */

@@ -62,6 +62,8 @@ hone_status hn_sites_choose(const hn_sites *all, const bool *wanted, hn_arena *a
 int hn_quant_axis(const hn_node *node);
 /* INVALID when the graph has operators on bytes with scales. */
 hone_status hn_sites_check_floats(const hone_graph *graph);
+/* Of a rounded value: the site whose numbers it has, and so whose histogram. */
+const hn_site *hn_sites_source(const hn_sites *sites, const hn_value *value);
 /* Scales from ranges: those of concatenations become one where none is less than half of the widest. */
 void hn_sites_scale(hn_sites *sites, const hn_scheme *scheme);
 

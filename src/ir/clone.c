@@ -158,7 +158,8 @@ static bool copy_rest(copier *c) {
   to->model_hash = from->model_hash;
   to->opset = from->opset;
   to->source_path = hn_arena_text(c->arena, from->source_path);
-  if (from->source_path && !to->source_path) return false;
+  to->notes = hn_arena_text(c->arena, from->notes);
+  if ((from->source_path && !to->source_path) || (from->notes && !to->notes)) return false;
   to->output_names = HN_NEW(c->arena, const char *, from->main->result_count);
   to->output_name_capacity = from->main->result_count;
   if (!to->output_names) return false;

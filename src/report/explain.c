@@ -151,6 +151,7 @@ static void write_node(const explanation *e, const hn_json *node) {
     if (origins->items[i].kind == HN_JSON_STRING)
       hn_text_printf(e->out, "%s%s", i ? ", " : " from ", origins->items[i].string);
   hn_text_printf(e->out, "\n  why: %s\n", hn_ledger_text(node, "why"));
+  hn_explain_quantised(e, node);
   const char *lack = hn_ledger_lack(node);
   if (lack) hn_text_printf(e->out, "  the reference alone runs it, slowly: %s\n", lack);
   if (hn_ledger_text(node, "measured_with")[0])
@@ -204,6 +205,7 @@ static void write_schedule_head(const explanation *e) {
                  proved && proved->i ? "proved best under the measured times" : "the best found, not proved");
   write_errors(e);
   hn_explain_plan_head(e);
+  hn_explain_quantised_head(e);
   const int untimed = (int)hn_ledger_real(e->schedule, "untimed_nodes", 0);
   if (untimed > 0)
     hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);

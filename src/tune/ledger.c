@@ -134,7 +134,7 @@ static void put_choice(hn_json_writer *w, const hn_choices *choices, const hn_ch
   hn_json_close(w, '}');
 }
 
-void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, hn_text *out) {
+void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, const hn_json *quantised, hn_text *out) {
   hn_json_writer *w = &ledger->writer;
   ledger->schedule_count = 0;
   hn_json_begin(w, out);
@@ -142,6 +142,7 @@ void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, hn_text *out) {
   hn_json_put_int(w, "ledger", 2);
   hn_json_put_text(w, "device", facts->name);
   hn_json_put_int(w, "threads", facts->threads);
+  if (quantised) hn_json_put(w, "quantised", quantised);
   hn_json_open(w, "schedules", '[');
 }
 

@@ -73,7 +73,8 @@ typedef struct hn_ledger {
   hn_json_writer writer;
   int schedule_count;
 } hn_ledger;
-void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, hn_text *out);
+/* quantised: what quantising decided; NULL: nothing. */
+void hn_ledger_begin(hn_ledger *ledger, const hone_facts *facts, const hn_json *quantised, hn_text *out);
 void hn_ledger_add(hn_ledger *ledger, const hn_choices *choices, const hn_pass_log *passes);
 void hn_ledger_end(hn_ledger *ledger);
 

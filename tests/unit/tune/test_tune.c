@@ -227,7 +227,7 @@ static void expect_text(const hn_choices *choices, hone_status (*write)(const hn
 static hone_status write_ledger(const hn_choices *choices, hn_text *out) {
   const hn_pass_log none = {0};
   hn_ledger ledger;
-  hn_ledger_begin(&ledger, &choices->devices[0]->facts, out);
+  hn_ledger_begin(&ledger, &choices->devices[0]->facts, NULL, out);
   hn_ledger_add(&ledger, choices, &none);
   hn_ledger_end(&ledger);
   return HONE_OK;
