@@ -98,7 +98,8 @@ int cli_html_write(cli_tool *cli, const hone_session *session, const cli_trace_g
   const char *path = cli_text(cli, "html");
   if (!path) return CLI_EXIT_OK;
   const cli_trace_run *run = typical_run(group);
-  if (!facts->ledger_path && !facts->graph) cli_note(cli, "%s.ledger is not there: the page has no tactics", cli_text(cli, "model"));
+  if (!facts->ledger_path && !facts->graph)
+    cli_note(cli, "%s.ledger is not there: the page has no tactics", cli_text(cli, "model"));
   command_text(cli, command, sizeof command);
   hone_html_options options = {.struct_size = sizeof options,
                                .ledger_path = facts->ledger_path,

@@ -182,6 +182,7 @@ bool hn_timing_cache_get(const hn_timing_cache *cache, const char *key, hn_candi
   candidate->time_high_ns = e->high_ns;
   candidate->runs = e->runs;
   candidate->from_cache = true;
+  candidate->known = !e->own;
   candidate->state = HN_CANDIDATE_TIMED;
   return true;
 }

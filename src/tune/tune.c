@@ -356,7 +356,7 @@ void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known) {
         hn_choice_runs(choice) && choice->chosen >= 0 ? &choice->candidates[choice->chosen] : NULL;
     if (!chosen || chosen->state != HN_CANDIDATE_TIMED) continue;
     ++*timed;
-    *known += chosen->from_cache;
+    *known += chosen->known;
   }
 }
 
