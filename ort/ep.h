@@ -85,6 +85,7 @@ typedef struct ep_provider {
   pthread_mutex_t building; /* the context and the device's tuning belong to one thread at a time */
   hone_context *context;
   hone_device *device;
+  int threads;   /* that the device has */
   char isa[128]; /* instruction sets of the device, for keys and compatibility */
   char compatibility[512];
 } ep_provider;
@@ -168,6 +169,8 @@ typedef struct ep_cut {
   int input_count, output_count;
   bool number_names; /* nodes are named "NUMBER:NAME", so that every name is one node's */
 } ep_cut;
+/* Can the node's attributes be written? */
+bool ep_node_is_writable(const ort_calls *ort, const ep_graph *graph, int node);
 OrtStatus *ep_model_write(const ort_calls *ort, const ep_graph *graph, const ep_cut *cut, ep_model *out);
 /* Copies the constants, so that the runtime may free its own. */
 OrtStatus *ep_model_own(const ort_calls *ort, ep_model *model);

@@ -81,6 +81,13 @@ def leaves_bodies():
         same(session, model, {"x": feeds(2, 3)["x"], "flag": numpy.array(flag)}, f"branch {flag}")
 
 
+def leaves_odd_attributes():
+    model = nets.type_attribute()
+    session = Session(model)
+    check(5 <= session.claimed < session.nodes, f"{session.claimed} of {session.nodes}")
+    same(session, model, feeds(2, 3), "beside an optional")
+
+
 def takes_data_dependent_outputs():
     model = nets.data_dependent()
     session = Session(model)
@@ -311,7 +318,7 @@ def providers_argument():
     check(distance(session.run(None, feeds(1)), cpu(model).run(None, feeds(1))) <= BOUND, "outputs")
 
 
-TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leaves_bodies, takes_data_dependent_outputs,
+TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leaves_bodies, leaves_odd_attributes, takes_data_dependent_outputs,
          batches_change, profiles_bound, two_profiles, options_are_checked, many_threads, bindings, cache_is_used,
          compiled_models, damaged_compiled_models, free_dims_need_profiles_to_compile, compatibility_is_told,
          sessions_end_in_any_order, unregisters, wheel_installs,
