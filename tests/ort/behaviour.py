@@ -326,6 +326,8 @@ TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leave
 
 
 def main(only):
+    if not provider.usable():
+        return 77
     provider.register()
     chosen = [test for test in TESTS if only in test.__name__]
     for test in chosen:

@@ -104,6 +104,8 @@ def main():
     if not (provider.DATA / "models").exists():
         print(f"no folder {provider.DATA}/models: skipped")
         return 77
+    if not provider.usable():
+        return 77
     provider.register()
     rows, good = [], 0
     with tempfile.TemporaryDirectory() as folder:
