@@ -10,3 +10,12 @@ target_link_options(hone_ort PRIVATE -Wl,--exclude-libs,ALL)
 if(NOT HONE_SANITIZE) # a sanitizer's own symbols come from the program
   target_link_options(hone_ort PRIVATE -Wl,--no-undefined)
 endif()
+install(TARGETS hone_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# `cmake --build . --target hone_ort_wheel`: the Python package with it, in the build's folder wheels/.
+find_program(HONE_PYTHON3 python3)
+mark_as_advanced(HONE_PYTHON3)
+if(HONE_PYTHON3)
+  add_custom_target(hone_ort_wheel
+    COMMAND ${HONE_PYTHON3} ${PROJECT_SOURCE_DIR}/ort/python/make_wheel.py $<TARGET_FILE:hone_ort> ${PROJECT_BINARY_DIR}/wheels
+    DEPENDS hone_ort VERBATIM)
+endif()

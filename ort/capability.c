@@ -34,10 +34,12 @@ static const char *value_problem(const ep_graph *g, int v) {
                                                                     : NULL;
 }
 
-static const char *node_problem(const ep_graph *g, const ep_node *node) {
+static const char *node_problem(const ort_calls *ort, const ep_graph *g, int number) {
+  const ep_node *node = &g->nodes[number];
   const char *problem = node->body_count > 0 ? "bodies of branches and loops are left to the runtime" : NULL;
   for (int i = 0; i < node->in_count && !problem; ++i) problem = value_problem(g, node->in[i]);
   for (int i = 0; i < node->out_count && !problem; ++i) problem = value_problem(g, node->out[i]);
+  if (!problem && !ep_node_is_writable(ort, g, number)) problem = "an attribute that is left to the runtime";
   return problem;
 }
 
@@ -297,7 +299,7 @@ static OrtStatus *claim_graph(claim *c, OrtEpGraphSupportInfo *info) {
   if (!c->asked || !c->reasons || !c->nodes || !c->inputs || !c->outputs) return ep_fail_memory(c->ort);
   c->cut = (ep_cut){.nodes = c->nodes, .inputs = c->inputs, .outputs = c->outputs, .number_names = true};
   for (int n = 0; n < g->node_count; ++n) {
-    const char *problem = node_problem(g, &g->nodes[n]);
+    const char *problem = node_problem(c->ort, g, n);
     c->asked[n] = !problem;
     c->reasons[n] = problem;
   }

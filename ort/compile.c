@@ -96,7 +96,7 @@ static OrtStatus *write_model(ep_partition_state *part, ep_graph *graph, const e
 }
 
 /* Now, or when shapes come; then the model is kept, with constants of its own. */
-static OrtStatus *make_engine(ep_partition_state *part, const OrtNode *fused, OrtNode **out_context_node) {
+static OrtStatus *make_engine(ep_partition_state *part, OrtNode **out_context_node) {
   const ep_options *o = &part->provider->options;
   ep_engine *engine = NULL;
   if (part->has_free_dims && !ep_profiles_cover(part)) {
@@ -112,7 +112,7 @@ static OrtStatus *make_engine(ep_partition_state *part, const OrtNode *fused, Or
   }
   EP_TRY(ep_engine_prepare(part, &engine));
   ep_model_free(&part->model);
-  return o->context_enable ? ep_context_write(part, engine, fused, out_context_node) : NULL;
+  return o->context_enable ? ep_context_write(part, engine, out_context_node) : NULL;
 }
 
 static OrtStatus *fill(ep_partition_state *part, ep_graph *graph, const ep_node *fused, OrtNode **out_context_node) {
@@ -124,7 +124,7 @@ static OrtStatus *fill(ep_partition_state *part, ep_graph *graph, const ep_node 
   EP_TRY(make_lists(part));
   if (graph->node_count == 1 && ep_is_context_node(ort, &graph->nodes[0])) return ep_context_load(part, graph);
   EP_TRY(write_model(part, graph, fused));
-  return make_engine(part, fused->node, out_context_node);
+  return make_engine(part, out_context_node);
 }
 
 static OrtStatus *compile(ep_provider *provider, const OrtGraph *graph, const OrtNode *fused,

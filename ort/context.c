@@ -186,11 +186,10 @@ static OrtStatus *create_node(const ep_partition_state *part, const new_attribut
   return status;
 }
 
-OrtStatus *ep_context_write(ep_partition_state *part, const ep_engine *engine, const OrtNode *fused, OrtNode **out) {
+OrtStatus *ep_context_write(ep_partition_state *part, const ep_engine *engine, OrtNode **out) {
   const ep_provider *p = part->provider;
   const int64_t main_context = 1, embedded = p->options.context_embed;
   ep_bytes content = {0};
-  (void)fused;
   *out = NULL;
   if (!p->ort->CreateNode)
     return ep_fail(p->ort, ORT_ERROR_NOT_IMPLEMENTED, "hone: this build of ONNX Runtime cannot write compiled models");

@@ -25,7 +25,7 @@ static OrtStatus *cache_path(const ep_partition_state *part, const hone_profile_
   *out = 0;
   if (!*p->options.cache_dir) return NULL;
   ep_options_text(&p->options, options, sizeof options);
-  ep_bytes_printf(&salt, "%s; %s;", p->compatibility, options);
+  ep_bytes_printf(&salt, "%s; %d threads; %s;", p->compatibility, p->threads, options);
   for (int i = 0; i < count; ++i) {
     ep_bytes_printf(&salt, "%s %d ", shapes[i].input, shapes[i].profile);
     add_shape(&salt, &shapes[i].min);

@@ -59,7 +59,7 @@ typedef struct ep_profile {
 typedef struct ep_options {
   ep_arena arena;
   int level, threads, min_nodes, device_index;
-  bool fp16, bf16, keep_subnormals, eager, context_enable, context_embed;
+  bool fp16, bf16, keep_subnormals, context_enable, context_embed;
   double max_error;
   int64_t time_budget_ms;
   const char *device, *cache_dir, *timing_cache, *context_path, *context_prefix; /* "": none */
@@ -73,8 +73,6 @@ typedef struct ep_factory {
   ort_ep_factory table; /* first: the runtime's pointer is ours */
   ort_calls ort;
   uint32_t version;
-  const OrtLogger *logger;
-  char runtime[32]; /* "1.30.0" */
 } ep_factory;
 
 typedef struct ep_provider {
@@ -87,6 +85,7 @@ typedef struct ep_provider {
   pthread_mutex_t building; /* the context and the device's tuning belong to one thread at a time */
   hone_context *context;
   hone_device *device;
+  int threads;   /* that the device has */
   char isa[128]; /* instruction sets of the device, for keys and compatibility */
   char compatibility[512];
 } ep_provider;
@@ -170,6 +169,8 @@ typedef struct ep_cut {
   int input_count, output_count;
   bool number_names; /* nodes are named "NUMBER:NAME", so that every name is one node's */
 } ep_cut;
+/* Can the node's attributes be written? */
+bool ep_node_is_writable(const ort_calls *ort, const ep_graph *graph, int node);
 OrtStatus *ep_model_write(const ort_calls *ort, const ep_graph *graph, const ep_cut *cut, ep_model *out);
 /* Copies the constants, so that the runtime may free its own. */
 OrtStatus *ep_model_own(const ort_calls *ort, ep_model *model);
@@ -249,8 +250,7 @@ OrtStatus *ep_compute(ort_node_compute_info *info, void *state, OrtKernelContext
 
 /* ---- compiled models (context.c) ---- */
 bool ep_is_context_node(const ort_calls *ort, const ep_node *node);
-OrtStatus *ep_context_write(ep_partition_state *partition, const ep_engine *engine, const OrtNode *fused,
-                            OrtNode **out);
+OrtStatus *ep_context_write(ep_partition_state *partition, const ep_engine *engine, OrtNode **out);
 OrtStatus *ep_context_load(ep_partition_state *partition, const ep_graph *graph);
 
 #endif

@@ -275,6 +275,18 @@ static OrtStatus *put_node(writer *w, int number) {
   return NULL;
 }
 
+bool ep_node_is_writable(const ort_calls *ort, const ep_graph *graph, int node) {
+  ep_model scratch = {0};
+  const ep_cut cut = {.nodes = &node, .node_count = 1};
+  writer w = {.ort = ort, .graph = graph, .cut = &cut, .model = &scratch, .out = &scratch.bytes};
+  OrtStatus *status = put_node(&w, node);
+  const bool good = !status && !scratch.bytes.failed;
+  if (status) ort->ReleaseStatus(status);
+  free(w.attribute.data);
+  ep_model_free(&scratch);
+  return good;
+}
+
 static OrtStatus *put_model(writer *w) {
   const ep_graph *g = w->graph;
   put_int(w->out, 1, IR_VERSION);

@@ -153,7 +153,8 @@ void ep_options_free(ep_options *options) {
 }
 
 void ep_options_text(const ep_options *options, char *out, size_t room) {
-  (void)snprintf(out, room, "level %d, threads %d, fp16 %d, bf16 %d, max_error %g, subnormals %d, device %s %d",
-                 options->level, options->threads, options->fp16, options->bf16, options->max_error,
-                 options->keep_subnormals, options->device, options->device_index);
+  (void)snprintf(out, room,
+                 "level %d, budget %lld, threads %d, fp16 %d, bf16 %d, max_error %g, subnormals %d, device %s %d",
+                 options->level, (long long)options->time_budget_ms, options->threads, options->fp16, options->bf16,
+                 options->max_error, options->keep_subnormals, options->device, options->device_index);
 }

@@ -143,8 +143,7 @@ OrtStatus *CreateEpFactories(const char *registered_name, const ort_api_base *ba
     return refuse(base, reason);
   }
   factory->table = make_table(factory->version);
-  factory->logger = logger;
-  (void)snprintf(factory->runtime, sizeof factory->runtime, "%s", base->GetVersionString());
+  (void)logger; /* each session brings its own */
   factories[0] = &factory->table;
   *out_count = 1;
   return NULL;

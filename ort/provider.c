@@ -28,13 +28,6 @@ static const char *get_compatibility(ort_ep *ep, const OrtGraph *graph) {
   return ((const ep_provider *)ep)->compatibility;
 }
 
-static hone_status device_isa(hone_device *device, char *out, size_t room) {
-  hone_facts facts;
-  hone_device_facts(device, &facts);
-  hone_isa_text(facts.isa, out, room);
-  return HONE_OK;
-}
-
 static OrtStatus *open_device(ep_provider *p) {
   const hone_context_options context_options = {.struct_size = sizeof context_options,
                                                 .log = on_log,
@@ -48,7 +41,10 @@ static OrtStatus *open_device(ep_provider *p) {
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = p->options.threads};
   status = hone_device_open(p->context, p->options.device, p->options.device_index, &device_options, &p->device);
   if (status != HONE_OK) return ep_fail_context(p, status, "the device cannot be opened");
-  (void)device_isa(p->device, p->isa, sizeof p->isa);
+  hone_facts facts;
+  hone_device_facts(p->device, &facts);
+  p->threads = facts.threads;
+  hone_isa_text(facts.isa, p->isa, sizeof p->isa);
   describe(p->isa, p->compatibility, sizeof p->compatibility);
   return NULL;
 }
@@ -67,7 +63,11 @@ OrtStatus *ep_validate_compatibility(ort_ep_factory *table, const OrtHardwareDev
   const hone_device_options options = {.struct_size = sizeof options, .threads = 1};
   hone_status status = hone_context_create(NULL, &context);
   if (status == HONE_OK) status = hone_device_open(context, "cpu", 0, &options, &device);
-  if (status == HONE_OK) status = device_isa(device, isa, sizeof isa);
+  if (status == HONE_OK) {
+    hone_facts facts;
+    hone_device_facts(device, &facts);
+    hone_isa_text(facts.isa, isa, sizeof isa);
+  }
   hone_device_close(device);
   hone_context_destroy(context);
   if (status != HONE_OK) return ep_fail(&factory->ort, ORT_ERROR_FAIL, "hone: the CPU cannot be opened");

@@ -15,11 +15,12 @@ typedef enum hone_support {
   HONE_SUPPORT_NONE       /* it is refused */
 } hone_support;
 
-/* node: its name in the model, or "Op_index". reason: why it is refused; "" for the reference. Valid during the call. */
+/* node: its name in the model, or "Op_index". reason: why it is refused; "" for the reference. Valid during the call.
+ */
 typedef void (*hone_support_fn)(void *user, const char *node, hone_support support, const char *reason);
 
-/* Would these nodes run on a CPU like this one, and not on the reference? Reads the model as a build does, and builds it
- * on paper: nothing is timed, run or written.
+/* Would these nodes run on a CPU like this one, and not on the reference? Reads the model as a build does, and builds
+ * it on paper: nothing is timed, run or written.
  *
  * shapes   of inputs with free dims, which are asked about: the opt of profile 0; 1 for free dims without
  * Cost     milliseconds to a second

@@ -42,8 +42,7 @@ hone_status hn_onnx_source_take(hone_context *context, const hone_onnx_source *g
   return HONE_OK;
 }
 
-hone_status hone_graph_load_onnx_source(hone_context *context, const hone_onnx_source *source,
-                                        hone_graph **out_graph) {
+hone_status hone_graph_load_onnx_source(hone_context *context, const hone_onnx_source *source, hone_graph **out_graph) {
   if (out_graph) *out_graph = NULL;
   HN_GIVEN(NULL, context);
   HN_GIVEN(&context->diag, out_graph);

@@ -149,6 +149,17 @@ hone_status hn_import_constant(hn_importer *importer, const char *name, const hn
   return HONE_OK;
 }
 
+hone_status hn_import_check_given(hn_importer *importer, const hn_onnx_tensor *tensor, const hone_tensor *given) {
+  hone_type type;
+  size_t bytes;
+  HN_TRY_NOTE(importer->diag, hn_onnx_tensor_type(importer->diag, tensor, &type, &bytes), "in initializer \"%s\"",
+              tensor->name);
+  if (given->type.dtype == type.dtype && hn_shape_equal(&given->type.shape, &type.shape) && given->bytes >= bytes)
+    return HONE_OK;
+  return HN_FAIL(importer->diag, HONE_INVALID, "initializer \"%s\": the tensor that was given has another type",
+                 tensor->name);
+}
+
 hone_status hn_import_initializer(hn_importer *importer, const hn_onnx_tensor *tensor, hn_value **out) {
   const hone_named_tensor *given = hn_table_get(&importer->given, tensor->name);
   if (!given) return hn_import_constant(importer, tensor->name, tensor, out);
@@ -157,8 +168,6 @@ hone_status hn_import_initializer(hn_importer *importer, const hn_onnx_tensor *t
   size_t bytes;
   HN_TRY(hn_onnx_tensor_type(importer->diag, tensor, &type, &bytes));
   const hone_tensor *from = &given->tensor;
-  if (from->type.dtype != type.dtype || !hn_shape_equal(&from->type.shape, &type.shape) || from->bytes < bytes)
-    return HN_FAIL(importer->diag, HONE_INVALID, "the tensor that was given for it has another type");
   const hone_tensor view = view_of(&type, from->data, bytes);
   hn_value *value = hn_constant_create(importer->graph, tensor->name, &view, is_aligned(from->data, type.dtype));
   if (!value) return HONE_NO_MEMORY;

@@ -89,8 +89,11 @@ static hone_status take_given(hn_importer *importer) {
     if (!hn_table_put(&importer->given, source->tensors[i].name, (void *)&source->tensors[i]))
       return HN_FAIL_MEMORY(importer->diag);
   const hn_onnx_tensor *tensors = importer->model->graph->initializers.items;
-  for (int64_t i = 0; i < importer->model->graph->initializers.count; ++i)
-    found += hn_table_get(&importer->given, tensors[i].name) != NULL;
+  for (int64_t i = 0; i < importer->model->graph->initializers.count; ++i) {
+    const hone_named_tensor *given = hn_table_get(&importer->given, tensors[i].name);
+    if (given) HN_TRY(hn_import_check_given(importer, &tensors[i], &given->tensor));
+    found += given != NULL;
+  }
   if (found >= source->tensor_count) return HONE_OK;
   for (int i = 0; i < source->tensor_count; ++i)
     if (!is_initializer(importer->model->graph, source->tensors[i].name))

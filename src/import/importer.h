@@ -104,6 +104,8 @@ hone_status hn_import_captures(hn_importer *importer, const hn_scope *scope, con
 /* An undeclared type gives dtype NONE and rank -1. Free dims are symbols: of a run's input, or after_run. */
 hone_status hn_import_type(hn_importer *importer, const hn_onnx_type *type, bool after_run, hone_type *out);
 hone_status hn_import_constant(hn_importer *importer, const char *name, const hn_onnx_tensor *tensor, hn_value **out);
+/* INVALID: what the source gives for an initializer has another type. */
+hone_status hn_import_check_given(hn_importer *importer, const hn_onnx_tensor *tensor, const hone_tensor *given);
 /* An initializer: from the source's tensors if it is among them, else as above. */
 hone_status hn_import_initializer(hn_importer *importer, const hn_onnx_tensor *tensor, hn_value **out);
 hone_status hn_import_sparse(hn_importer *importer, const char *name, const hn_onnx_sparse *sparse, hn_value **out);

@@ -81,6 +81,13 @@ def leaves_bodies():
         same(session, model, {"x": feeds(2, 3)["x"], "flag": numpy.array(flag)}, f"branch {flag}")
 
 
+def leaves_odd_attributes():
+    model = nets.type_attribute()
+    session = Session(model)
+    check(5 <= session.claimed < session.nodes, f"{session.claimed} of {session.nodes}")
+    same(session, model, feeds(2, 3), "beside an optional")
+
+
 def takes_data_dependent_outputs():
     model = nets.data_dependent()
     session = Session(model)
@@ -276,13 +283,51 @@ def unregisters():
     check(got.returncode == 0 and "done" in got.stdout, f"exit {got.returncode}: {got.stderr[-500:]}")
 
 
-TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leaves_bodies, takes_data_dependent_outputs,
+def wheel_installs():
+    """The Python package, made and installed into a folder, in a process of its own."""
+    maker = pathlib.Path(__file__).resolve().parents[2] / "ort" / "python" / "make_wheel.py"
+    with tempfile.TemporaryDirectory() as folder:
+        made = [subprocess.run([sys.executable, str(maker), str(provider.LIBRARY), f"{folder}/{i}"], check=True, text=True,
+                               capture_output=True, timeout=300).stdout.strip() for i in range(2)]
+        wheels = [pathlib.Path(path) for path in made]
+        check(wheels[0].read_bytes() == wheels[1].read_bytes(), "two wheels of the same differ")
+        check("-py3-none-" in wheels[0].name, wheels[0].name)
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+                        "--disable-pip-version-check", "--target", f"{folder}/site", str(wheels[0])], check=True, timeout=300)
+        code = ("import sys; sys.path[:0] = sys.argv[1:3]\n"
+                "import nets, numpy, onnxruntime, onnxruntime_ep_hone as hone\n"
+                "options = onnxruntime.SessionOptions(); options.log_severity_level = 1\n"
+                "hone.add_to(options, level=0, bf16=False); hone.register()\n"
+                "session = onnxruntime.InferenceSession(nets.mlp(1), options, enable_fallback=0)\n"
+                "session.run(None, {'x': numpy.ones((1, 32), 'f4')})\n"
+                "del session; hone.unregister(); assert not hone.get_devices(); print(hone.get_ep_name())\n")
+        got = subprocess.run([sys.executable, "-c", code, f"{folder}/site", str(pathlib.Path(__file__).resolve().parent)],
+                             capture_output=True, text=True, timeout=300)
+        check(got.stdout.strip() == provider.NAME and "nodes run on" in got.stderr, f"exit {got.returncode}: {got.stderr[-500:]}")
+
+
+def providers_argument():
+    """As for built-in providers, where the runtime knows that way (1.25 and later)."""
+    if tuple(int(part) for part in onnxruntime.__version__.split(".")[:2]) < (1, 25):
+        return
+    model = nets.mlp(1)
+    with provider.log():
+        session = onnxruntime.InferenceSession(model, providers=[(provider.NAME, {"level": "0"}), "CPUExecutionProvider"],
+                                               enable_fallback=0)
+    check(provider.NAME in session.get_providers(), f"{session.get_providers()}")
+    check(distance(session.run(None, feeds(1)), cpu(model).run(None, feeds(1))) <= BOUND, "outputs")
+
+
+TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leaves_bodies, leaves_odd_attributes, takes_data_dependent_outputs,
          batches_change, profiles_bound, two_profiles, options_are_checked, many_threads, bindings, cache_is_used,
          compiled_models, damaged_compiled_models, free_dims_need_profiles_to_compile, compatibility_is_told,
-         sessions_end_in_any_order, unregisters]
+         sessions_end_in_any_order, unregisters, wheel_installs,
+         providers_argument]
 
 
 def main(only):
+    if not provider.usable():
+        return 77
     provider.register()
     chosen = [test for test in TESTS if only in test.__name__]
     for test in chosen:

@@ -109,6 +109,8 @@ def main(count):
     if not (provider.DATA / "onnx-suite").exists() and "HONE_ONNX_SUITE" not in os.environ:
         print(f"no folder {provider.DATA}/onnx-suite: skipped")
         return 77
+    if not provider.usable():
+        return 77
     results = run_all(sample(count))
     bad = {name: result for name, result in results.items() if result not in ("right", "unclaimed", "skipped")}
     for name, result in bad.items():

@@ -78,3 +78,12 @@ def looped():
              helper.make_node("Abs", ["d"], ["g"]), helper.make_node("Neg", ["g"], ["h"]),
              helper.make_node("Mul", ["h", "e"], ["y"])]
     return model(nodes, {"x": [2, 3]}, {"y": [2, 3]})
+
+
+def type_attribute():
+    """A chain beside an optional, whose type is an attribute of a kind that is left."""
+    tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, [2, 3])
+    nodes = [helper.make_node("Tanh", [f"t{i}" if i else "x"], [f"t{i + 1}"]) for i in range(5)]
+    nodes += [helper.make_node("Optional", [], ["o"], type=tensor), helper.make_node("OptionalHasElement", ["o"], ["has"]),
+              helper.make_node("Cast", ["has"], ["h"], to=TensorProto.FLOAT), helper.make_node("Add", ["t5", "h"], ["y"])]
+    return model(nodes, {"x": [2, 3]}, {"y": [2, 3]})

@@ -17,6 +17,20 @@ DATA = pathlib.Path(os.environ.get("HONE_TEST_DATA", pathlib.Path(__file__).pare
 LIBRARY = BUILD / "libhone_ort.so"
 
 
+def usable():
+    """Can this process open the provider? Else says why not: the test is skipped."""
+    if not LIBRARY.exists():
+        print(f"no {LIBRARY}: skipped")
+        return False
+    text = LIBRARY.read_bytes()
+    preloaded = os.environ.get("LD_PRELOAD", "")
+    for name in ("asan", "tsan", "ubsan"):
+        if f"__{name}_".encode() in text and name not in preloaded:
+            print(f"{LIBRARY.name} is built with a sanitizer, whose runtime Python does not have: skipped")
+            return False
+    return True
+
+
 def register(name="hone"):
     onnxruntime.register_execution_provider_library(name, str(LIBRARY))
 
