@@ -320,6 +320,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,   &bench,  &profile,  &advise,      &show, &passes, &explain,
-                                           &check,   &verify, &quantize, &sensitivity, &plan, &diff,   &cache,
-                                           &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};
+const cli_command *const cli_commands[] = {
+    &build,       &run,  &bench, &profile, &advise, &show,   &passes, &explain,  &check, &verify,  &quantize,
+    &sensitivity, &plan, &diff,  &cache,   &zoo,    &doctor, &peaks,  &roofline, &help,  &version, NULL};
