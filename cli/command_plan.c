@@ -8,11 +8,14 @@
 enum { DEFAULT_SAMPLES = 192 };
 
 const cli_option cli_plan_options[] = {
-    {"output", CLI_TEXT, "FILE", .doc = "the engine; default: none is written without a constraint, else the model's "
-                                        "name with .hone", .writes = CLI_WRITES_FILE},
+    {"output", CLI_TEXT, "FILE",
+     .doc = "the engine; default: none is written without a constraint, else the model's "
+            "name with .hone",
+     .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
-    {"max-drop", CLI_TEXT, "P%", .doc = "the fastest engine that loses at most so much of the right answers (--labels), "
-                                        "or changes so many of the first classes"},
+    {"max-drop", CLI_TEXT, "P%",
+     .doc = "the fastest engine that loses at most so much of the right answers (--labels), "
+            "or changes so many of the first classes"},
     {"max-error", CLI_REAL, "E", .doc = "the fastest whose outputs are within this relative L2 of f32's", .low = 1e-9,
      .high = 1e6},
     {"target-ms", CLI_REAL, "T", .doc = "the nearest to f32 that takes at most so long", .low = 1e-6, .high = 1e9},
@@ -25,7 +28,8 @@ const cli_option cli_plan_options[] = {
     {"time-budget", CLI_REAL, "S", .doc = "seconds after which no further engine is built; an interrupt does the same",
      .low = 0.001, .high = 1e9},
     {"csv", CLI_FLAG, .doc = "the points as comma-separated values"},
-    {"layers", CLI_FLAG, .doc = "list each layer of the chosen plan: its times and noises, and why it is not in 8 bits"},
+    {"layers", CLI_FLAG,
+     .doc = "list each layer of the chosen plan: its times and noises, and why it is not in 8 bits"},
     {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked, as in hone quantize"},
     {"activations", CLI_TEXT, "u8|s8", .doc = "as in hone quantize"},
     {"per-tensor", CLI_FLAG, .doc = "one scale for a layer's weights"},
@@ -70,7 +74,8 @@ static int read_types(cli_tool *cli, uint32_t *precisions, bool *bytes) {
       return cli_usage_error(cli, "--types lists f32, bf16, f16 and int8, not \"%.*s\"", (int)length, at);
     at += length + (at[length] == ',');
   }
-  if (!*bytes) return cli_usage_error(cli, "--types must have int8: hone build --bf16 --max-error chooses between floats");
+  if (!*bytes)
+    return cli_usage_error(cli, "--types must have int8: hone build --bf16 --max-error chooses between floats");
   return CLI_EXIT_OK;
 }
 

@@ -108,7 +108,8 @@ static int output_width(void) {
   return (int)(width < LEAST ? LEAST : width > MOST ? MOST : width);
 }
 
-/* With a time budget, or in a search, an interrupt ends that and not the command; the second one still ends the tool. */
+/* With a time budget, or in a search, an interrupt ends that and not the command; the second one still ends the tool.
+ */
 static bool stops_timing(const cli_tool *cli) {
   if (cli->command->keeps_best) return true;
   return cli_takes(cli->command, "time-budget") && cli_has(cli, "time-budget");

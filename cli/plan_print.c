@@ -42,7 +42,8 @@ static bool any_of(const cli_plan *plan, int type) {
 
 static void print_table(const cli_plan *plan) {
   const double f32 = reference_ms(plan);
-  printf("  %8s %6s %7s %9s %8s %9s %8s %6s ", "ms", "x f32", "class", "rel. L2", "told ms", "told L2", "drop <=", "MB");
+  printf("  %8s %6s %7s %9s %8s %9s %8s %6s ", "ms", "x f32", "class", "rel. L2", "told ms", "told L2",
+         "drop <=", "MB");
   for (int t = 0; t < HONE_PLAN_TYPES; ++t)
     if (any_of(plan, t)) printf(" %5s", hone_plan_type_name((hone_plan_type)t));
   printf("\n");
@@ -64,9 +65,10 @@ static void print_rule(const cli_plan *plan) {
   for (int i = 0; i < plan->point_count; ++i)
     if (plan->points[i].chosen) chosen = &plan->points[i];
   const int64_t n = plan->points[0].samples;
-  printf("class: share of the first class that f32 gives, on %lld samples; told: by the search; drop <=: with 95 %%, by "
-         "drop + 1.65 sqrt(d/n)\n",
-         (long long)n);
+  printf(
+      "class: share of the first class that f32 gives, on %lld samples; told: by the search; drop <=: with 95 %%, by "
+      "drop + 1.65 sqrt(d/n)\n",
+      (long long)n);
   if (!chosen) return;
   if (o->max_drop > 0)
     printf("chosen (*): the fastest that loses at most %.3g %%", 100 * o->max_drop);
@@ -76,7 +78,8 @@ static void print_rule(const cli_plan *plan) {
     printf("chosen (*): the nearest to f32 within %.4g ms", o->target_ms);
   else
     printf("chosen (*): the knee, the least sum of time and error, each from 0 for the best to 1 for the worst");
-  printf("; its drop is %.2f %%%s\n", 100 * chosen->drop, o->label ? "" : " at most (no --labels: every change counts)");
+  printf("; its drop is %.2f %%%s\n", 100 * chosen->drop,
+         o->label ? "" : " at most (no --labels: every change counts)");
 }
 
 static void print_layers(const cli_plan *plan) {

@@ -22,17 +22,17 @@ HONE_API const char *hone_plan_type_name(hone_plan_type type); /* "f32", "bf16",
 
 /* One engine that was built and measured. All is borrowed, for the time of the call. */
 typedef struct hone_plan_point {
-  const char *what;                      /* "f32", "bf16", "int8": all layers that can; "mixed" */
-  double predicted_ms, ms, least_ms;     /* by the search; median and least of runs in turns with the other points */
-  double predicted_error, rel_l2;        /* of the outputs from f32's: by the search; a mean over the judged samples */
-  double same_class;                     /* share of outputs whose largest element is that of f32 */
-  double drop;                           /* of the share of right answers from f32's; without labels 1 - same_class */
-  double drop_bound;                     /* one-sided 95 % bound of the drop: drop + 1.65 sqrt(d / n) */
-  int64_t samples;                       /* that were judged, n */
-  uint64_t weights_bytes;                /* of the engine */
-  int layers[HONE_PLAN_TYPES];           /* how many have which type */
-  bool beaten;                           /* another point is as fast and as near, and better in one */
-  bool fits;                             /* the options' constraint holds; true without one */
+  const char *what;                  /* "f32", "bf16", "int8": all layers that can; "mixed" */
+  double predicted_ms, ms, least_ms; /* by the search; median and least of runs in turns with the other points */
+  double predicted_error, rel_l2;    /* of the outputs from f32's: by the search; a mean over the judged samples */
+  double same_class;                 /* share of outputs whose largest element is that of f32 */
+  double drop;                       /* of the share of right answers from f32's; without labels 1 - same_class */
+  double drop_bound;                 /* one-sided 95 % bound of the drop: drop + 1.65 sqrt(d / n) */
+  int64_t samples;                   /* that were judged, n */
+  uint64_t weights_bytes;            /* of the engine */
+  int layers[HONE_PLAN_TYPES];       /* how many have which type */
+  bool beaten;                       /* another point is as fast and as near, and better in one */
+  bool fits;                         /* the options' constraint holds; true without one */
   bool chosen;
 } hone_plan_point;
 
@@ -43,8 +43,8 @@ typedef struct hone_plan_layer {
   bool possible[HONE_PLAN_TYPES];
   double ms[HONE_PLAN_TYPES];    /* its own, with what follows it up to the next layers */
   double noise[HONE_PLAN_TYPES]; /* |y' - y|^2 / |y|^2 of the outputs with this layer alone in the type */
-  double saved_ms;               /* of the whole network, predicted, by its type instead of f32, the others as they are */
-  const char *why;               /* why it is not in 8 bits; NULL: it is */
+  double saved_ms; /* of the whole network, predicted, by its type instead of f32, the others as they are */
+  const char *why; /* why it is not in 8 bits; NULL: it is */
 } hone_plan_layer;
 
 typedef struct hone_planner_options {
@@ -56,7 +56,8 @@ typedef struct hone_planner_options {
   hone_calibration_fn judge;
   void *judge_user;
   int64_t judge_count; /* 0: until there are no more */
-  /* The right class of a judged sample, or -1: not known. NULL: no sample's is. */
+  /* The right class of a sample, by the number that judge, or without it quantize's sample, has for it; -1: not known.
+   * NULL: no sample's is. */
   int64_t (*label)(void *user, int64_t index);
   void *label_user;
   /* Of every engine: shapes, level, timing cache, seed. precisions: the types that layers may have beside f32 and 8
@@ -64,12 +65,12 @@ typedef struct hone_planner_options {
   const hone_build_options *build;
   /* At most one of the three; 0: none. Without one the knee is taken: the point with the longest way to the line
    * from the fastest to the nearest one, time by its share and error by its logarithm. */
-  double max_drop;  /* of the share of right answers, 0 to 1: the fastest whose drop is not more */
-  double max_error; /* relative L2: the fastest that is as near */
-  double target_ms; /* the nearest that is as fast */
-  int points;              /* built and measured at most, 3 to 64; 0: 12 */
-  int64_t time_budget_ms;  /* after it no further point is built; 0: none */
-  const void *stop;        /* const atomic_bool *: ends the planning as the budget does; NULL: never */
+  double max_drop;        /* of the share of right answers, 0 to 1: the fastest whose drop is not more */
+  double max_error;       /* relative L2: the fastest that is as near */
+  double target_ms;       /* the nearest that is as fast */
+  int points;             /* built and measured at most, 3 to 64; 0: 12 */
+  int64_t time_budget_ms; /* after it no further point is built; 0: none */
+  const void *stop;       /* const atomic_bool *: ends the planning as the budget does; NULL: never */
   hone_progress_fn progress;
   void *progress_user;
   /* Called at the end: each point by rising time, then each layer in the model's order. NULL: nobody asks. */

@@ -26,12 +26,12 @@ bool hn_plan_stopped(const hn_planning *p) {
 /* ---- options ---- */
 
 static hone_status check_build(hone_diagnostics *diag, const hone_build_options *build) {
-  const char *what = build->max_error > 0         ? "max_error"
-                     : build->layer_type_count    ? "layer_types"
-                     : build->lock_path           ? "lock_path"
-                     : build->port_format_count   ? "port_formats"
-                     : build->reference_only      ? "reference_only"
-                                                  : NULL;
+  const char *what = build->max_error > 0       ? "max_error"
+                     : build->layer_type_count  ? "layer_types"
+                     : build->lock_path         ? "lock_path"
+                     : build->port_format_count ? "port_formats"
+                     : build->reference_only    ? "reference_only"
+                                                : NULL;
   if (!what) return HONE_OK;
   return HN_FAIL(diag, HONE_INVALID, "the planner decides types itself: build option %s must not be set", what);
 }
@@ -55,8 +55,7 @@ static hone_status take_options(hn_planning *p, const hone_planner_options *give
     return HN_FAIL(diag, HONE_INVALID, "planner option target_ms is %g; allowed are 0 to 1e9", out->target_ms);
   if ((out->max_drop > 0) + (out->max_error > 0) + (out->target_ms > 0) > 1)
     return HN_FAIL(diag, HONE_INVALID, "planner options max_drop, max_error and target_ms: one of them at most");
-  p->build = (hone_build_options){.struct_size = sizeof p->build};
-  if (out->build) p->build = *out->build;
+  HN_OPTIONS(diag, "build", out->build, hone_build_options, progress_user, &p->build);
   if (out->time_budget_ms > 0) p->stop_ns = hn_clock_ns() + out->time_budget_ms * 1000000;
   return check_build(diag, &p->build);
 }
@@ -275,7 +274,8 @@ static hone_status search(hn_planning *p) {
   return HONE_OK;
 }
 
-/* Is the point's noise more than twice, or less than half, of what was said? Errors below a thousandth do not matter. */
+/* Is the point's noise more than twice, or less than half, of what was said? Errors below a thousandth do not matter.
+ */
 static bool is_surprise(const hn_plan_built *b) {
   if (fmax(b->noise, b->predicted_noise) < 1e-6) return false;
   return b->noise > 2 * b->predicted_noise || b->noise < b->predicted_noise / 2;
@@ -349,8 +349,8 @@ hone_status hone_graph_plan(hone_context *context, const hone_graph *graph, hone
   HN_GIVEN(&context->diag, out_engine);
   hn_planning p = {.context = context, .chosen = -1};
   HN_TRY(take_options(&p, given));
-  hone_quantize_options quantize = {.struct_size = sizeof quantize};
-  quantize = *p.options.quantize;
+  hone_quantize_options quantize;
+  HN_OPTIONS(&context->diag, "quantize", p.options.quantize, hone_quantize_options, sample_user, &quantize);
   HN_TRY(part_samples(&p, &quantize));
   hone_graph *fixed = NULL;
   hn_arena_init(&p.arena, context->allocator);

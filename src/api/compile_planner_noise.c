@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_planner_noise.c - what each layer does to the outputs when it alone is in a narrower type, on samples that the
- * ranges were picked from. Two layers in 8 bits share the rounding of a value that the one ends in and the other reads:
- * that rounding is measured by itself, and charged once. */
+/* compile_planner_noise.c - what each layer does to the outputs when it alone is in a narrower type, on samples that
+ * the ranges were picked from. Two layers in 8 bits share the rounding of a value that the one ends in and the other
+ * reads: that rounding is measured by itself, and charged once. */
 #include "api/planner.h"
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static hone_status measure_graph(measuring *m, const hone_graph *graph, const ho
   options.passes = &passes;
   options.timing_cache_path = NULL;
   options.progress = NULL;
-  hone_status status = hn_engine_build_watched(p->context, graph, p->q.devices, p->q.device_count, &options, &watch, &engine);
+  hone_status status =
+      hn_engine_build_watched(p->context, graph, p->q.devices, p->q.device_count, &options, &watch, &engine);
   if (status == HONE_OK) status = hn_plan_open(p, engine, &session);
   if (status == HONE_OK) status = hn_plan_judge(p, session, &p->noisy, &p->noisy_f32, &verdict);
   hone_session_destroy(session);

@@ -130,10 +130,11 @@ static void compare(const float *want, const float *got, int64_t count, double *
 }
 
 /* The outputs of one sample. The first output's largest element is the class. */
-static hone_status look(hn_planning *p, hone_session *session, int64_t sample, bool fills, hn_plan_wanted *w,
-                        hn_plan_verdict *v) {
+static hone_status look(hn_planning *p, hone_session *session, const hn_plan_samples *samples, bool fills,
+                        hn_plan_wanted *w, hn_plan_verdict *v) {
   const hone_graph *graph = p->q.graph;
   const int outputs = graph->main->result_count;
+  const int64_t sample = v->samples;
   double noise = 0;
   int terms = 0;
   for (int o = 0; o < outputs; ++o) {
@@ -149,7 +150,8 @@ static hone_status look(hn_planning *p, hone_session *session, int64_t sample, b
     }
     if (o > 0 || w->top[at] < 0) continue;
     const int64_t top = top_of(got.data, w->elements[at]);
-    const int64_t label = p->options.label && w == &p->judged_f32 ? p->options.label(p->options.label_user, sample) : -1;
+    const int64_t label =
+        p->options.label && w == &p->judged_f32 ? p->options.label(p->options.label_user, samples->first + sample) : -1;
     v->same += top == w->top[at];
     v->right += top == label;
     v->right_f32 += w->top[at] == label;
@@ -181,7 +183,7 @@ hone_status hn_plan_judge(hn_planning *p, hone_session *session, const hn_plan_s
       status = hone_session_run(session);
       if (status != HONE_OK) status = fail(p, session, status, v.samples);
     }
-    if (status == HONE_OK) status = look(p, session, v.samples, fills, wanted, &v);
+    if (status == HONE_OK) status = look(p, session, samples, fills, wanted, &v);
     ++v.samples;
   }
   hn_arena_deinit(&arena);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_planner_tell.c - what came of a planning: points, layers and why each has its type, for the caller and for the
- * engine's ledger. */
+/* compile_planner_tell.c - what came of a planning: points, layers and why each has its type, for the caller and for
+ * the engine's ledger. */
 #include "api/planner.h"
 #include "run/engine.h"
 #include <hone/report.h>

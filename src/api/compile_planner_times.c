@@ -108,7 +108,8 @@ hone_status hn_plan_build(hn_planning *p, const uint8_t *types, const char *what
   HN_TRY(hn_plan_graph(p, types, &graph));
   hone_status status = hn_plan_options(p, types, false, &arena, &options);
   if (status == HONE_OK)
-    status = hn_engine_build_watched(p->context, graph, p->q.devices, p->q.device_count, &options, &watch, &out->engine);
+    status =
+        hn_engine_build_watched(p->context, graph, p->q.devices, p->q.device_count, &options, &watch, &out->engine);
   out->expected_ns = out->probe.total;
   hn_graph_destroy(graph);
   hn_arena_deinit(&arena);
@@ -227,8 +228,8 @@ void hn_plan_price(hn_planning *p) {
     hn_search_edge *edge = &p->edges[e];
     for (int t = 0; t < HN_PLAN_T; ++t)
       for (int u = 0; u < HN_PLAN_T; ++u)
-        edge->ns[t][u] = t == u ? 0
-                                : factors[t] * extra(p, edge->from, t, u, true) + factors[u] * extra(p, edge->to, u, t, false);
+        edge->ns[t][u] =
+            t == u ? 0 : factors[t] * extra(p, edge->from, t, u, true) + factors[u] * extra(p, edge->to, u, t, false);
   }
   p->search.base_ns = factors[HONE_PLAN_F32] * p->pure[HONE_PLAN_F32].base;
 }

@@ -12,10 +12,10 @@ enum { HN_PLAN_T = HONE_PLAN_TYPES, HN_PLAN_EDGES = 4 };
 
 /* A layer that may be in several types: a node with weights. In the order of the graph. */
 typedef struct hn_planned_layer {
-  int node;                  /* of q.sites.nodes */
-  double macs;               /* of one sample, to share out what several layers take together */
-  unsigned types;            /* that it may have, a bit each */
-  const char *why_not_bytes; /* NULL: bytes can do it */
+  int node;                            /* of q.sites.nodes */
+  double macs;                         /* of one sample, to share out what several layers take together */
+  unsigned types;                      /* that it may have, a bit each */
+  const char *why_not_bytes;           /* NULL: bytes can do it */
   int from_count, from[HN_PLAN_EDGES]; /* layers whose outputs it reads, through what has no weights: the last ones */
   int readers;                         /* layers that read it so */
 } hn_planned_layer;
@@ -80,7 +80,7 @@ typedef struct hn_planning {
   hn_plan_built *built;
   int built_count, built_room, chosen;
   int64_t stop_ns;
-  hn_plan_probe *pure; /* [type]: all layers in it */
+  hn_plan_probe *pure;                       /* [type]: all layers in it */
   hn_plan_probe mixed[HN_PLAN_T][HN_PLAN_T]; /* layers of parity 0 in the one, of 1 in the other */
   const uint8_t *parities;
   int64_t judged_count;
@@ -98,14 +98,15 @@ hone_status hn_plan_tell(hn_planning *p);
 hone_status hn_plan_find_layers(hn_planning *p);
 /* The graph with those layers quantised whose type is INT8. */
 hone_status hn_plan_graph(hn_planning *p, const uint8_t *types, hone_graph **out);
-/* Options of an engine of these types; entries in the arena. force: narrow types are taken where they can be, else where
- * they are faster. */
+/* Options of an engine of these types; entries in the arena. force: narrow types are taken where they can be, else
+ * where they are faster. */
 hone_status hn_plan_options(hn_planning *p, const uint8_t *types, bool force, hn_arena *arena, hone_build_options *out);
 
 /* ---- compile_planner_run.c: engines on samples ---- */
 typedef struct hn_plan_verdict {
-  double rel_l2, noise, same;      /* means over samples */
-  double right, right_f32, discord; /* shares: right answers of those with labels; answers of which one alone is right */
+  double rel_l2, noise, same; /* means over samples */
+  double right, right_f32,
+      discord; /* shares: right answers of those with labels; answers of which one alone is right */
   double labels;
   int64_t samples;
 } hn_plan_verdict;

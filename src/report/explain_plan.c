@@ -15,12 +15,13 @@ void hn_explain_plan_head(const hn_explanation *e) {
       count += strcmp(hn_ledger_text(&layers->items[i], "type"), types[t]) == 0;
     if (count > 0) hn_text_printf(e->out, "%s %d in %s", named++ ? "," : "", count, types[t]);
   }
-  hn_text_printf(e->out,
-                 "\n  measured %.4f ms (predicted %.4f), f32 beside it %.4f ms; outputs %.2e from f32's and %.1f %% the "
-                 "same first class on %d samples\n\n",
-                 hn_ledger_real(plan, "ns", 0) * 1e-6, hn_ledger_real(plan, "predicted_ns", 0) * 1e-6,
-                 hn_ledger_real(plan, "f32_ns", 0) * 1e-6, hn_ledger_real(plan, "rel_l2", 0),
-                 100 * hn_ledger_real(plan, "same_class", 0), (int)hn_ledger_real(plan, "samples", 0));
+  hn_text_printf(
+      e->out,
+      "\n  measured %.4f ms (predicted %.4f), f32 beside it %.4f ms; outputs %.2e from f32's and %.1f %% the "
+      "same first class on %d samples\n\n",
+      hn_ledger_real(plan, "ns", 0) * 1e-6, hn_ledger_real(plan, "predicted_ns", 0) * 1e-6,
+      hn_ledger_real(plan, "f32_ns", 0) * 1e-6, hn_ledger_real(plan, "rel_l2", 0),
+      100 * hn_ledger_real(plan, "same_class", 0), (int)hn_ledger_real(plan, "samples", 0));
 }
 
 bool hn_explain_is_planned(const hn_json *node, const hn_json *layer) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c - time and noise in one optimum: for a weight lambda, the least time + lambda * noise is a partitioned boolean
- * quadratic problem over layers (search/pbqp.h). The lower hull of all assignments is found by halving: of two of its
- * points, the weight at which both are equally good either finds a point below the line between them, or there is none
- * (Aneja and Nair 1979). A grid of weights would find no more, and miss some. What lies above the hull, and still is not
- * beaten by one of its points, is looked for by single changes from one to the next, the most noise for the time first.
+/* search.c - time and noise in one optimum: for a weight lambda, the least time + lambda * noise is a partitioned
+ * boolean quadratic problem over layers (search/pbqp.h). The lower hull of all assignments is found by halving: of two
+ * of its points, the weight at which both are equally good either finds a point below the line between them, or there
+ * is none (Aneja and Nair 1979). A grid of weights would find no more, and miss some. What lies above the hull, and
+ * still is not beaten by one of its points, is looked for by single changes from one to the next, the most noise for
+ * the time first.
  */
 #include "search/search.h"
 #include "search/pbqp.h"
