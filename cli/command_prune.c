@@ -56,10 +56,11 @@ static void write_mask(teller *t, const hone_prune_layer *layer) {
 static void json_layer(teller *t, const hone_prune_layer *layer) {
   fprintf(t->list, "%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
   cli_json_text(t->list, layer->name);
-  fprintf(t->list, ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
-         "\"outputs_kept\": %lld",
-         layer->op, layer->group, (long long)layer->inputs, (long long)layer->inputs_kept, (long long)layer->outputs,
-         (long long)layer->outputs_kept);
+  fprintf(t->list,
+          ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
+          "\"outputs_kept\": %lld",
+          layer->op, layer->group, (long long)layer->inputs, (long long)layer->inputs_kept, (long long)layer->outputs,
+          (long long)layer->outputs_kept);
   if (layer->why) {
     fprintf(t->list, ", \"why\": ");
     cli_json_text(t->list, layer->why);

@@ -238,8 +238,7 @@ static const cli_command shrink = {
     .usage = "shrink MODEL.onnx [--layers NODE] [--csv | --json] [--svg FILE] [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_shrink_options, cli_model_options, cli_shrink_build_options, cli_device_options,
-               cli_common_options},
+    .tables = {cli_shrink_options, cli_model_options, cli_shrink_build_options, cli_device_options, cli_common_options},
     .examples = "  hone shrink model.onnx --threads 1\n"
                 "  hone shrink model.onnx --layers 'features.1*' --widths 16 --csv > stairs.csv\n"
                 "  hone shrink model.onnx --bf16 --timing-cache times.cache --svg stairs.svg\n",
@@ -332,6 +331,6 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,    &bench,  &profile,  &advise,      &show,    &passes,
-                                           &explain, &check,  &verify, &quantize, &sensitivity, &prune, &shrink, &diff,    &cache,
-                                           &zoo,     &doctor, &peaks,  &roofline, &help,        &version, NULL};
+const cli_command *const cli_commands[] = {
+    &build, &run,    &bench, &profile, &advise, &show,   &passes, &explain,  &check, &verify,  &quantize, &sensitivity,
+    &prune, &shrink, &diff,  &cache,   &zoo,    &doctor, &peaks,  &roofline, &help,  &version, NULL};

@@ -38,8 +38,8 @@ static hone_status find_dense(making *m, bool **out) {
       any |= here;
     }
     if (!any)
-      status = HN_FAIL(&m->context->diag, HONE_INVALID, "no layer of the model is named \"%.100s\", which was to stay dense",
-                       m->options.keep[k]);
+      status = HN_FAIL(&m->context->diag, HONE_INVALID,
+                       "no layer of the model is named \"%.100s\", which was to stay dense", m->options.keep[k]);
   }
   return status;
 }

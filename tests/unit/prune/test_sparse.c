@@ -8,8 +8,9 @@
 #include <math.h>
 
 /* Channels 0 to 3 of h are heavy for all outputs, 4 to 7 light: in their own order two heavy ones of four go. */
-#define HEAVY "graph \"g\" opset 17 { in %x: f32[1,4,3,3] const %w: f32[8,4,1,1] = random 1\n"                           \
-  " const %v: f32[4,8,1,1] = [9,8,7,6,1,1,1,1, 9,8,7,6,1,1,1,1, 6,7,8,9,1,1,1,1, 9,9,9,9,1,1,1,1]\n"                     \
+#define HEAVY                                                                                                          \
+  "graph \"g\" opset 17 { in %x: f32[1,4,3,3] const %w: f32[8,4,1,1] = random 1\n"                                     \
+  " const %v: f32[4,8,1,1] = [9,8,7,6,1,1,1,1, 9,8,7,6,1,1,1,1, 6,7,8,9,1,1,1,1, 9,9,9,9,1,1,1,1]\n"                   \
   " %h = conv(%x, %w) @\"first\" %r = relu(%h) %y = conv(%r, %v) @\"second\" out %y }"
 
 typedef struct told {
@@ -130,8 +131,9 @@ static void test_check(void **state) {
 static void test_refusals(void **state) {
   (void)state;
   static const char *const none[] = {"nobody"}, *const all[] = {"*"};
-  static const char odd[] = "graph \"g\" opset 17 { in %x: f32[1,3,3,3] const %w: f32[8,3,1,1] = random 1 %y = conv(%x, "
-                            "%w) @\"first\" out %y }";
+  static const char odd[] =
+      "graph \"g\" opset 17 { in %x: f32[1,3,3,3] const %w: f32[8,3,1,1] = random 1 %y = conv(%x, "
+      "%w) @\"first\" out %y }";
   bench b;
   hone_graph *made;
   bench_parse(&b, odd, strlen(odd));
