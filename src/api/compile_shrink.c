@@ -4,12 +4,12 @@
 #include "api/compile.h"
 #include "base/arguments.h"
 #include "base/float_mode.h"
+#include "ir/named.h"
 #include "pass/passes.h"
 #include "pass/pipeline.h"
 #include "prune/rules.h"
 #include "tensor/attrs.h"
 #include "tune/tuning.h"
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -268,16 +268,10 @@ double hn_stairs_ns(const hn_stairs *stairs, int64_t width) {
 
 /* ---- in order ---- */
 
-static bool fits(const char *pattern, const char *text) {
-  return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
-}
-
 static bool is_wanted(hn_shrinking *s, const hn_node *node) {
   bool wanted = s->options.layer_count == 0;
   for (int i = 0; i < s->options.layer_count; ++i) {
-    const char *pattern = s->options.layers[i];
-    bool here = fits(pattern, node->name) || fits(pattern, node->op->name);
-    for (int k = 0; k < node->origins.count && !here; ++k) here = fits(pattern, node->origins.names[k]);
+    const bool here = hn_node_is_named(node, s->options.layers[i]);
     s->named[i] |= here;
     wanted |= here;
   }

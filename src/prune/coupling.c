@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coupling.c - elements, the walk over the nodes, and from joined elements to units and groups. */
 #include "prune/coupling.h"
+#include "ir/named.h"
 #include "prune/rules.h"
 #include "tensor/attrs.h"
-#include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_EXTENT = 1 << 16, MOST_ELEMENTS = 1 << 26 };
 
@@ -208,18 +207,13 @@ static void fix_inner(const hn_coupling *c, const hn_block *block, const hn_fixe
   }
 }
 
-static bool fits(const char *pattern, const char *text) {
-  return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
-}
-
 static hone_status fix_kept(const hn_coupling *c, const hn_coupling_options *options) {
   static const hn_fixed kept = {.why = "it was named to stay"};
   hone_status status = HONE_OK;
   for (int k = 0; k < options->keep_count; ++k) {
     bool any = false;
     for (const hn_node *node = c->graph->main->first; node; node = node->next) {
-      bool here = fits(options->keep[k], node->name) || fits(options->keep[k], node->op->name);
-      for (int i = 0; i < node->origins.count && !here; ++i) here = fits(options->keep[k], node->origins.names[i]);
+      const bool here = hn_node_is_named(node, options->keep[k]);
       for (int i = 0; here && i < node->out_count; ++i) fix_value(c, node->out[i], &kept);
       any |= here;
     }
