@@ -56,10 +56,11 @@ static void write_mask(teller *t, const hone_prune_layer *layer) {
 static void json_layer(teller *t, const hone_prune_layer *layer) {
   fprintf(t->list, "%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
   cli_json_text(t->list, layer->name);
-  fprintf(t->list, ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
-         "\"outputs_kept\": %lld",
-         layer->op, layer->group, (long long)layer->inputs, (long long)layer->inputs_kept, (long long)layer->outputs,
-         (long long)layer->outputs_kept);
+  fprintf(t->list,
+          ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
+          "\"outputs_kept\": %lld",
+          layer->op, layer->group, (long long)layer->inputs, (long long)layer->inputs_kept, (long long)layer->outputs,
+          (long long)layer->outputs_kept);
   if (layer->why) {
     fprintf(t->list, ", \"why\": ");
     cli_json_text(t->list, layer->why);
@@ -242,6 +243,9 @@ static int read_options(cli_tool *cli, hone_prune_options *out, const char **kep
     return cli_usage_error(cli, "--ratio is %g; allowed are numbers above 0 and below 1 (0.3 is 30 %%)", out->ratio);
   if (target && !(out->target_ms > 0))
     return cli_usage_error(cli, "--target-ms is %g; allowed are numbers above 0", out->target_ms);
+  static const char *const timing[] = {"shapes", "level", "time-budget", "timing-cache", "bf16", "fp16"};
+  for (size_t i = 0; i < CLI_COUNT(timing) && !target; ++i)
+    if (cli_has(cli, timing[i])) return cli_usage_error(cli, "--%s is for --target-ms, which was not given", timing[i]);
   const bool error = out->score && strcmp(out->score, "error") == 0;
   if (error != cli_has(cli, "calib"))
     return cli_usage_error(cli, error ? "--score error needs --calib FOLDER: samples of what the model will see"

@@ -6,7 +6,8 @@
 #include <string.h>
 
 const cli_option cli_shrink_options[] = {
-    {"layers", CLI_LIST, "NODE", .doc = "these layers alone: a name of the model or of the built graph, an operator, globs"},
+    {"layers", CLI_LIST, "NODE",
+     .doc = "these layers alone: a name of the model or of the built graph, an operator, globs"},
     {"widths", CLI_INT, "N", .doc = "widths of each side, at most; default 8", .low = 2, .high = 64},
     {"multiple", CLI_INT, "N", .doc = "widths are multiples of N; default 8", .low = 1, .high = 1024},
     {"outputs-only", CLI_FLAG, .doc = "vary output channels, not the input channels of layers that read them"},

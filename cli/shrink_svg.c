@@ -55,11 +55,12 @@ void cli_stairs_svg(const cli_stairs_list *list, FILE *to) {
   int cells = 0;
   for (int i = 0; i < list->count; ++i) cells += !list->items[i].stairs.like;
   const int rows = (cells + COLUMNS - 1) / COLUMNS;
-  fprintf(to,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-          "font-size=\"10\">\n<style>.axis{fill:none;stroke:#888}.time{fill:none;stroke:#1565a0;stroke-width:1.5}"
-          ".edge{fill:#c2410c}.name{font-weight:bold}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-          COLUMNS * CELL_WIDTH, rows * CELL_HEIGHT);
+  fprintf(
+      to,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
+      "font-size=\"10\">\n<style>.axis{fill:none;stroke:#888}.time{fill:none;stroke:#1565a0;stroke-width:1.5}"
+      ".edge{fill:#c2410c}.name{font-weight:bold}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      COLUMNS * CELL_WIDTH, rows * CELL_HEIGHT);
   for (int i = 0, at = 0; i < list->count; ++i) {
     if (list->items[i].stairs.like) continue;
     fprintf(to, "<g transform=\"translate(%d,%d)\">", at % COLUMNS * CELL_WIDTH, at / COLUMNS * CELL_HEIGHT);

@@ -21,22 +21,23 @@ typedef struct hone_prune_layer {
 
 typedef struct hone_prune_summary {
   uint32_t struct_size;
-  double flops, flops_kept;     /* of one run, free dims taken as 1 on axis 0 and 64 elsewhere; 0: not known */
-  double weights, weights_kept; /* elements of constants of floats */
+  double flops, flops_kept;        /* of one run, free dims taken as 1 on axis 0 and 64 elsewhere; 0: not known */
+  double weights, weights_kept;    /* elements of constants of floats */
   int64_t channels, channels_kept; /* of all groups */
   int64_t groups, groups_pruned;
-  int64_t dead;               /* channels whose weights were zero already: they go first */
+  int64_t dead;                     /* channels whose weights were zero already: they go first */
   double ms, ms_kept, ms_predicted; /* with target_ms: the model's time before and after, and what was predicted; 0 */
-  int rounds;                 /* builds that it took */
+  int rounds;                       /* builds that it took */
 } hone_prune_summary;
 
 typedef struct hone_prune_options {
   uint32_t struct_size;
-  double ratio;  /* share of the channels that goes: 0 < ratio < 1; 0 where target_ms says how many */
-  int multiple;  /* the channels that stay are a multiple of it, and at least so many; 1 to 1024; 0: 8 */
-  bool global;   /* channels of all groups compete; false: each group loses the same share */
-  const char *score;       /* "l1", "l2", "error"; NULL: "l1" */
-  const char *const *keep; /* nodes whose outputs keep their channels: names or operators, globs. INVALID: fits nothing */
+  double ratio;      /* share of the channels that goes: 0 < ratio < 1; 0 where target_ms says how many */
+  int multiple;      /* the channels that stay are a multiple of it, and at least so many; 1 to 1024; 0: 8 */
+  bool global;       /* channels of all groups compete; false: each group loses the same share */
+  const char *score; /* "l1", "l2", "error"; NULL: "l1" */
+  const char *const
+      *keep; /* nodes whose outputs keep their channels: names or operators, globs. INVALID: fits nothing */
   int keep_count;
   hone_calibration_fn sample; /* for "error", as hone_quantize_options has it; NULL: none */
   void *sample_user;
@@ -45,26 +46,26 @@ typedef struct hone_prune_options {
   void *progress_user;
   void (*layer)(void *user, const hone_prune_layer *layer); /* NULL: nobody asks */
   void *layer_user;
-  /* Widths are chosen by measured times of the layers (hone_graph_shrink) until a run is predicted to take so long; then
-   * the model is built and measured, and widths are chosen again if it takes longer. 0: none. */
+  /* Widths are chosen by measured times of the layers (hone_graph_shrink) until a run is predicted to take so long;
+   * then the model is built and measured, and widths are chosen again if it takes longer. 0: none. */
   double target_ms;
   const hone_build_options *build; /* how engines are built for that; NULL: defaults */
 } hone_prune_options;
 
 /* Makes a copy of the graph with fewer channels: tensors really shrink. Names stay.
  *
- * Which channels belong together is found for each channel (src/prune/coupling.h): through activations, pools, depthwise
- * and grouped convolutions, residual sums, concatenations, flattening and squeeze-and-excite. What is fixed (inputs and
- * outputs of the model, operators that mix channels in ways that are not known) is told by `layer` with the reason.
+ * Which channels belong together is found for each channel (src/prune/coupling.h): through activations, pools,
+ * depthwise and grouped convolutions, residual sums, concatenations, flattening and squeeze-and-excite. What is fixed
+ * (inputs and outputs of the model, operators that mix channels in ways that are not known) is told by `layer` with the
+ * reason.
  *
  * out_masked    NULL, or the same model unshrunk, the weights of the removed channels zero in the layers that make them
  *               and in those that read them: it computes what out_pruned does, up to the order of sums. A channel that
- *               is not zero behind an activation (sigmoid(0) is 0.5) does not count, since its readers' weights are zero.
- * out_summary   NULL, or filled; its struct_size is the caller's.
- * devices       run samples and measure; none are needed for "l1" and "l2" without target_ms.
- * Errors        INVALID      options, the model is quantised already, no sample, a target below the least width's time
- *               UNSUPPORTED  nothing can be pruned, or a shape does not follow its channels; the message names it
- *               NO_MEMORY, CANCELLED, LIMIT, what samples and builds give */
+ *               is not zero behind an activation (sigmoid(0) is 0.5) does not count, since its readers' weights are
+ * zero. out_summary   NULL, or filled; its struct_size is the caller's. devices       run samples and measure; none are
+ * needed for "l1" and "l2" without target_ms. Errors        INVALID      options, the model is quantised already, no
+ * sample, a target below the least width's time UNSUPPORTED  nothing can be pruned, or a shape does not follow its
+ * channels; the message names it NO_MEMORY, CANCELLED, LIMIT, what samples and builds give */
 HONE_API HONE_CHECKED hone_status hone_graph_prune(hone_context *context, const hone_graph *graph,
                                                    hone_device *const *devices, int device_count,
                                                    const hone_prune_options *options, hone_graph **out_pruned,
@@ -75,9 +76,10 @@ HONE_API HONE_CHECKED hone_status hone_graph_prune(hone_context *context, const 
 /* What became of one layer. All is borrowed, for the time of the call. */
 typedef struct hone_sparse_layer {
   const char *name, *op;
-  double plain, kept; /* share of the weights' magnitude that is left in their own order, and in the one that was found */
-  bool permuted;      /* its input channels have another order, and so have the outputs of the layers before it */
-  const char *why;    /* why it stays dense; NULL: it does not */
+  double plain,
+      kept;        /* share of the weights' magnitude that is left in their own order, and in the one that was found */
+  bool permuted;   /* its input channels have another order, and so have the outputs of the layers before it */
+  const char *why; /* why it stays dense; NULL: it does not */
 } hone_sparse_layer;
 typedef struct hone_sparse_options {
   uint32_t struct_size;
@@ -89,11 +91,11 @@ typedef struct hone_sparse_options {
   void (*layer)(void *user, const hone_sparse_layer *layer); /* NULL: nobody asks */
   void *layer_user;
 } hone_sparse_options;
-/* A copy of the graph in which of each four consecutive input channels, for each output and tap, the two weights of least
- * magnitude are zero: the pattern that sparse tensor cores take (NVIDIA A100 whitepaper, 2020). Channels change places
- * first where that keeps more magnitude (Pool and Yu 2021, Channel permutations for N:M sparsity), with everything that
- * shares them, so that the model computes what it did. The CPU runs such weights as dense ones.
- * Errors: INVALID (quantised already, keep), UNSUPPORTED (no layer can be), NO_MEMORY, CANCELLED. */
+/* A copy of the graph in which of each four consecutive input channels, for each output and tap, the two weights of
+ * least magnitude are zero: the pattern that sparse tensor cores take (NVIDIA A100 whitepaper, 2020). Channels change
+ * places first where that keeps more magnitude (Pool and Yu 2021, Channel permutations for N:M sparsity), with
+ * everything that shares them, so that the model computes what it did. The CPU runs such weights as dense ones. Errors:
+ * INVALID (quantised already, keep), UNSUPPORTED (no layer can be), NO_MEMORY, CANCELLED. */
 HONE_API HONE_CHECKED hone_status hone_graph_sparsify(hone_context *context, const hone_graph *graph,
                                                       const hone_sparse_options *options, hone_graph **out_graph);
 
@@ -126,7 +128,8 @@ typedef struct hone_shrink_options {
 } hone_shrink_options;
 /* Measures with the tuner's own benches, all widths in one tuning, so that layers are as cold as in a network.
  * see       called once for each side of each layer.
- * Errors    as hone_engine_build; INVALID: no layer has such a name; UNSUPPORTED: the model has no layer that can vary */
+ * Errors    as hone_engine_build; INVALID: no layer has such a name; UNSUPPORTED: the model has no layer that can vary
+ */
 HONE_API HONE_CHECKED hone_status hone_graph_shrink(hone_context *context, const hone_graph *graph,
                                                     hone_device *const *devices, int device_count,
                                                     const hone_shrink_options *options,

@@ -13,7 +13,7 @@
 
 enum { MOST_ROUNDS = 5, LOOK_AHEAD = 16, LEAST_RUNS = 5, MOST_RUNS = 2000 };
 static const int64_t run_ns = 400 * 1000 * 1000; /* of one measurement */
-static const double near_share = 0.94;   /* of the target: a run that takes less gives channels back */
+static const double near_share = 0.94;           /* of the target: a run that takes less gives channels back */
 static const double least_share = 0.25;          /* of a group's channels that always stays */
 
 /* Places of a layer's axis that are of one group. */
@@ -209,8 +209,8 @@ static bool narrow_one(search *s) {
     const int64_t before = group->kept;
     int64_t last = before;
     for (int ahead = 1; ahead <= LOOK_AHEAD && !group->why; ++ahead) {
-      const int64_t kept = hn_round_channels(group, (double)(before - ahead * s->p->options.multiple),
-                                             s->p->options.multiple);
+      const int64_t kept =
+          hn_round_channels(group, (double)(before - ahead * s->p->options.multiple), s->p->options.multiple);
       if (kept < least_kept(s, group)) break;
       if (kept >= last) continue;
       last = group->kept = kept;

@@ -4,12 +4,12 @@
 #include "api/compile.h"
 #include "base/arguments.h"
 #include "base/float_mode.h"
+#include "ir/named.h"
 #include "pass/passes.h"
 #include "pass/pipeline.h"
 #include "prune/rules.h"
 #include "tensor/attrs.h"
 #include "tune/tuning.h"
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,12 +61,8 @@ static hone_status isolate(const hn_shrinking *s, const hn_node *node, hone_grap
     if (!in[i]) status = HONE_NO_MEMORY;
   }
   hn_node *made = NULL;
-  const hn_node_spec spec = {.op = node->op,
-                             .name = node->name,
-                             .attrs = node->attrs,
-                             .in_count = node->in_count,
-                             .in = in,
-                             .out_count = 1};
+  const hn_node_spec spec = {
+      .op = node->op, .name = node->name, .attrs = node->attrs, .in_count = node->in_count, .in = in, .out_count = 1};
   if (status == HONE_OK) status = hn_node_create(graph->main, &spec, &made);
   if (status == HONE_OK) status = hn_block_add_result(graph->main, made->out[0], NULL);
   if (status == HONE_OK)
@@ -92,12 +88,8 @@ static hone_status add_width(hn_shrinking *s, const hone_graph *one, int64_t wid
                      : hn_block_add_param(s->widths->main, NULL, &value->fact.type);
     if (!in[i]) return HONE_NO_MEMORY;
   }
-  const hn_node_spec spec = {.op = node->op,
-                             .name = name,
-                             .attrs = node->attrs,
-                             .in_count = node->in_count,
-                             .in = in,
-                             .out_count = 1};
+  const hn_node_spec spec = {
+      .op = node->op, .name = name, .attrs = node->attrs, .in_count = node->in_count, .in = in, .out_count = 1};
   HN_TRY(hn_node_create(s->widths->main, &spec, out));
   return hn_block_add_result(s->widths->main, (*out)->out[0], NULL);
 }
@@ -107,8 +99,7 @@ static hone_status cut_widths(hn_shrinking *s, hn_stairs *stairs, hn_coupling *c
   for (int i = 0; i < stairs->count; ++i) {
     hone_graph *narrow;
     hn_cut cut;
-    for (int k = 0; k < g->count; ++k)
-      hn_group_unit(c, g, k)->removed = k >= stairs->steps[i].width / g->width;
+    for (int k = 0; k < g->count; ++k) hn_group_unit(c, g, k)->removed = k >= stairs->steps[i].width / g->width;
     HN_TRY(hn_graph_clone(one, &narrow));
     hone_status status = hn_cut_by_units(c, narrow, c->arena, &cut);
     if (status == HONE_OK) status = hn_cut_apply(&cut);
@@ -244,8 +235,8 @@ static hone_status measure(hn_shrinking *s) {
   return hn_graph_create(s->context, "widths", &s->widths);
 }
 
-/* Tops of stairs, and the one whose share of the time saved exceeds that of the channels taken by most; where time falls
- * as channels do, the widest. */
+/* Tops of stairs, and the one whose share of the time saved exceeds that of the channels taken by most; where time
+ * falls as channels do, the widest. */
 static void find_edges(hn_stairs *stairs) {
   hone_shrink_step *steps = stairs->steps;
   double least = steps[0].ns, best = edge_share;
@@ -277,16 +268,10 @@ double hn_stairs_ns(const hn_stairs *stairs, int64_t width) {
 
 /* ---- in order ---- */
 
-static bool fits(const char *pattern, const char *text) {
-  return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
-}
-
 static bool is_wanted(hn_shrinking *s, const hn_node *node) {
   bool wanted = s->options.layer_count == 0;
   for (int i = 0; i < s->options.layer_count; ++i) {
-    const char *pattern = s->options.layers[i];
-    bool here = fits(pattern, node->name) || fits(pattern, node->op->name);
-    for (int k = 0; k < node->origins.count && !here; ++k) here = fits(pattern, node->origins.names[k]);
+    const bool here = hn_node_is_named(node, s->options.layers[i]);
     s->named[i] |= here;
     wanted |= here;
   }
@@ -304,8 +289,8 @@ static hone_status gather(hn_shrinking *s) {
   }
   for (int i = 0; i < s->options.layer_count; ++i)
     if (!s->named[i])
-      status = HN_FAIL(&s->context->diag, HONE_INVALID, "no layer of the model is named \"%.100s\"",
-                       s->options.layers[i]);
+      status =
+          HN_FAIL(&s->context->diag, HONE_INVALID, "no layer of the model is named \"%.100s\"", s->options.layers[i]);
   return status;
 }
 
@@ -328,7 +313,8 @@ static hone_status take_options(hn_shrinking *s, const hone_shrink_options *give
  * overflows the outer cache. */
 static size_t cold_bytes(const hn_shrinking *s) {
   const hone_facts *facts = &s->list.devices[0]->facts;
-  const size_t inner = facts->l2_bytes ? facts->l2_bytes : 1 << 20, outer = facts->l3_bytes ? facts->l3_bytes : 8 * inner;
+  const size_t inner = facts->l2_bytes ? facts->l2_bytes : 1 << 20,
+               outer = facts->l3_bytes ? facts->l3_bytes : 8 * inner;
   size_t weights = 0;
   for (int i = 0; i < s->graph->value_count; ++i) {
     const hn_value *value = s->graph->values[i];

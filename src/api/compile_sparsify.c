@@ -2,11 +2,10 @@
 /* compile_sparsify.c - graph -> graph whose layers have two zeros in four weights. */
 #include "base/arguments.h"
 #include "calib/sites.h"
+#include "ir/named.h"
 #include "prune/part.h"
 #include "prune/sparse.h"
-#include <fnmatch.h>
 #include <hone/prune.h>
-#include <string.h>
 
 typedef struct making {
   hone_context *context;
@@ -18,13 +17,6 @@ typedef struct making {
   hn_sparse sparse;
 } making;
 
-static bool fits(const char *pattern, const hn_node *node) {
-  bool here = strcmp(pattern, node->name) == 0 || fnmatch(pattern, node->name, 0) == 0 ||
-              fnmatch(pattern, node->op->name, 0) == 0;
-  for (int i = 0; i < node->origins.count && !here; ++i) here = fnmatch(pattern, node->origins.names[i], 0) == 0;
-  return here;
-}
-
 static hone_status find_dense(making *m, bool **out) {
   const hn_coupling *c = &m->coupling;
   hone_status status = HONE_OK;
@@ -33,13 +25,13 @@ static hone_status find_dense(making *m, bool **out) {
   for (int k = 0; k < m->options.keep_count; ++k) {
     bool any = false;
     for (int i = 0; i < c->layer_count; ++i) {
-      const bool here = fits(m->options.keep[k], c->layers[i].node);
+      const bool here = hn_node_is_named(c->layers[i].node, m->options.keep[k]);
       (*out)[i] |= here;
       any |= here;
     }
     if (!any)
-      status = HN_FAIL(&m->context->diag, HONE_INVALID, "no layer of the model is named \"%.100s\", which was to stay dense",
-                       m->options.keep[k]);
+      status = HN_FAIL(&m->context->diag, HONE_INVALID,
+                       "no layer of the model is named \"%.100s\", which was to stay dense", m->options.keep[k]);
   }
   return status;
 }

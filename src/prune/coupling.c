@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coupling.c - elements, the walk over the nodes, and from joined elements to units and groups. */
 #include "prune/coupling.h"
+#include "ir/named.h"
 #include "prune/rules.h"
 #include "tensor/attrs.h"
-#include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_EXTENT = 1 << 16, MOST_ELEMENTS = 1 << 26 };
 
@@ -28,7 +27,7 @@ static hone_status make_elements(hn_coupling *c) {
   const hone_graph *graph = c->graph;
   int64_t elements = 0;
   int axes = 0;
-  c->axis_of = HN_NEW(c->arena, int, (size_t)graph->value_count * HONE_MAX_RANK + 1);
+  c->axis_of = HN_NEW(c->arena, int, (size_t)graph->value_count *HONE_MAX_RANK + 1);
   if (!c->axis_of) return no_memory(c);
   for (int i = 0; i < graph->value_count * HONE_MAX_RANK; ++i) c->axis_of[i] = -1;
   for (int pass = 0; pass < 2; ++pass) {
@@ -208,18 +207,13 @@ static void fix_inner(const hn_coupling *c, const hn_block *block, const hn_fixe
   }
 }
 
-static bool fits(const char *pattern, const char *text) {
-  return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
-}
-
 static hone_status fix_kept(const hn_coupling *c, const hn_coupling_options *options) {
   static const hn_fixed kept = {.why = "it was named to stay"};
   hone_status status = HONE_OK;
   for (int k = 0; k < options->keep_count; ++k) {
     bool any = false;
     for (const hn_node *node = c->graph->main->first; node; node = node->next) {
-      bool here = fits(options->keep[k], node->name) || fits(options->keep[k], node->op->name);
-      for (int i = 0; i < node->origins.count && !here; ++i) here = fits(options->keep[k], node->origins.names[i]);
+      const bool here = hn_node_is_named(node, options->keep[k]);
       for (int i = 0; here && i < node->out_count; ++i) fix_value(c, node->out[i], &kept);
       any |= here;
     }
@@ -244,20 +238,20 @@ static hone_status add_layer(hn_coupling *c, hn_node *node, const hn_prune_rule 
     return no_memory(c);
   /* Of grouped layers the axis that has whole groups is the first: outputs, or a transposed convolution's inputs. */
   const int outputs = grouped ? 0 : turned ? rule->inputs : rule->outputs;
-  c->layers[c->layer_count++] = (hn_coupled_layer){
-      .node = node,
-      .weights = weights,
-      .weights_port = rule->weights,
-      .outputs = hn_coupling_axis(c, weights, outputs),
-      .inputs = grouped ? -1 : hn_coupling_axis(c, weights, turned ? rule->outputs : rule->inputs),
-      .x = rank > 0 ? hn_coupling_axis(c, x, rule->channels < 0 ? rank - 1 : rule->channels) : -1,
-      .group = -1};
+  c->layers[c->layer_count++] =
+      (hn_coupled_layer){.node = node,
+                         .weights = weights,
+                         .weights_port = rule->weights,
+                         .outputs = hn_coupling_axis(c, weights, outputs),
+                         .inputs = grouped ? -1 : hn_coupling_axis(c, weights, turned ? rule->outputs : rule->inputs),
+                         .x = rank > 0 ? hn_coupling_axis(c, x, rule->channels < 0 ? rank - 1 : rule->channels) : -1,
+                         .group = -1};
   return HONE_OK;
 }
 
 static hone_status walk(hn_coupling *c, const hn_coupling_options *options) {
-  static const hn_fixed input = {.why = "it is an input of the model"}, output = {.why = "it is an output of the model"},
-                        inner = {.why = "a branch or loop reads it"};
+  static const hn_fixed input = {.why = "it is an input of the model"},
+                        output = {.why = "it is an output of the model"}, inner = {.why = "a branch or loop reads it"};
   const hn_block *main = c->graph->main;
   for (int i = 0; i < main->param_count && !options->open; ++i) fix_value(c, main->params[i], &input);
   for (int i = 0; i < main->result_count && !options->open; ++i) fix_value(c, main->results[i], &output);
@@ -274,7 +268,8 @@ static hone_status walk(hn_coupling *c, const hn_coupling_options *options) {
 /* ---- units ---- */
 
 static void mark_axis(const hn_coupling *c, int axis, bool *made) {
-  for (int64_t k = 0; axis >= 0 && k < c->axes[axis].extent; ++k) made[find_root(c, c->axes[axis].first + (int)k)] = true;
+  for (int64_t k = 0; axis >= 0 && k < c->axes[axis].extent; ++k)
+    made[find_root(c, c->axes[axis].first + (int)k)] = true;
 }
 
 static hone_status make_units(hn_coupling *c, bool open) {
@@ -362,19 +357,16 @@ static hone_status make_groups(hn_coupling *c) {
   if (!sorted || !axes || !c->unit_order || !c->groups) return no_memory(c);
   for (int u = 0; u < c->unit_count; ++u) {
     const hn_unit *unit = &c->units[u];
-    for (int k = 0; k < unit->count; ++k)
-      axes[unit->first + k] = c->axis_of_element[c->members[unit->first + k]];
+    for (int k = 0; k < unit->count; ++k) axes[unit->first + k] = c->axis_of_element[c->members[unit->first + k]];
     sorted[u] = (sorted_unit){axes + unit->first, unit->count, u};
   }
   if (c->unit_count > 0) qsort(sorted, (size_t)c->unit_count, sizeof *sorted, compare_units);
   for (int i = 0; i < c->unit_count; ++i) {
-    if (i == 0 || compare_shape(&sorted[i - 1], &sorted[i]) != 0)
-      c->groups[c->group_count++] = (hn_group){.first = i};
+    if (i == 0 || compare_shape(&sorted[i - 1], &sorted[i]) != 0) c->groups[c->group_count++] = (hn_group){.first = i};
     ++c->groups[c->group_count - 1].count;
     c->unit_order[i] = sorted[i].unit;
   }
-  for (int g = 0; g < c->group_count; ++g)
-    find_layer(c, &c->units[c->unit_order[c->groups[g].first]], &c->groups[g]);
+  for (int g = 0; g < c->group_count; ++g) find_layer(c, &c->units[c->unit_order[c->groups[g].first]], &c->groups[g]);
   if (c->group_count > 0) qsort(c->groups, (size_t)c->group_count, sizeof *c->groups, compare_groups);
   for (int g = 0; g < c->group_count; ++g)
     for (int i = 0; i < c->groups[g].count; ++i) hn_group_unit(c, &c->groups[g], i)->group = g;

@@ -46,12 +46,12 @@ typedef struct hn_unit {
 } hn_unit;
 
 typedef struct hn_group {
-  int first, count;  /* in hn_coupling.unit_order, by their first element */
-  int layer;         /* the first layer whose outputs they are; of open graphs also whose inputs */
-  int width;         /* channels of that layer in a unit */
-  int64_t channels;  /* width * count */
-  const char *why;   /* the choice left it alone; NULL: it did not */
-  int64_t kept;      /* channels, after the choice */
+  int first, count; /* in hn_coupling.unit_order, by their first element */
+  int layer;        /* the first layer whose outputs they are; of open graphs also whose inputs */
+  int width;        /* channels of that layer in a unit */
+  int64_t channels; /* width * count */
+  const char *why;  /* the choice left it alone; NULL: it did not */
+  int64_t kept;     /* channels, after the choice */
 } hn_group;
 
 typedef struct hn_coupling {

@@ -168,8 +168,7 @@ hone_status hn_cut_mask(const hn_cut *cut) {
   for (hn_node *node = cut->graph->main->first; node; node = node->next) {
     const hn_prune_rule *rule = hn_prune_rule_of(node->op);
     for (int i = 0; rule && i < node->in_count && i < 32; ++i)
-      if (rule->masked & 1u << i && node->in[i] && hn_value_is_constant(node->in[i]))
-        masked[node->in[i]->id] = true;
+      if (rule->masked & 1u << i && node->in[i] && hn_value_is_constant(node->in[i])) masked[node->in[i]->id] = true;
   }
   for (int i = 0; i < count; ++i) {
     hn_value *value = cut->graph->values[i];

@@ -104,8 +104,7 @@ const char *hn_link_slice(const hn_linker *l) {
     if (!sliced[a]) hn_link_same(l, HN_IN(0), a, HN_OUT(0), a);
   for (int64_t i = 0; i < s.count; ++i)
     if (s.step[i] == 1 && hn_link_dim(l, HN_IN(0), s.axis[i]) > 0)
-      hn_link_join(l, HN_IN(0), s.axis[i], s.first[i], HN_OUT(0), s.axis[i], 0,
-                   hn_link_dim(l, HN_OUT(0), s.axis[i]));
+      hn_link_join(l, HN_IN(0), s.axis[i], s.first[i], HN_OUT(0), s.axis[i], 0, hn_link_dim(l, HN_OUT(0), s.axis[i]));
   for (int port = 1; port <= 4; ++port) hn_link_claim(l, HN_IN(port), 0);
   return NULL;
 }

@@ -10,14 +10,14 @@ typedef struct hn_moments_of_layer {
   double *square; /* [channel of the layer's input]; NULL: it was not seen */
 } hn_moments_of_layer;
 
-/* A way to score (a row). The higher, the more a unit is worth; the mean over a tensor's channels is 1, so that units of
- * several layers, and groups, compare. */
+/* A way to score (a row). The higher, the more a unit is worth; the mean over a tensor's channels is 1, so that units
+ * of several layers, and groups, compare. */
 typedef struct hn_scorer {
   const char *name, *doc;
   bool samples; /* it needs moments */
   hone_status (*score)(const hn_coupling *coupling, const hn_moments_of_layer *moments, double *out_scores);
 } hn_scorer;
-extern const hn_scorer hn_scorers[]; /* the default first; ends with name NULL */
+extern const hn_scorer hn_scorers[];               /* the default first; ends with name NULL */
 const hn_scorer *hn_scorer_find(const char *name); /* NULL: none */
 
 typedef struct hn_choice_of_units {

@@ -10,8 +10,8 @@ typedef struct hn_sparse_reader {
   int layer;       /* in hn_coupling.layers */
   const char *why; /* it stays dense; NULL: it does not */
   int64_t rows, columns;
-  float *magnitudes; /* [column][row] */
-  int *column;       /* [place]: which one lies there */
+  float *magnitudes;         /* [column][row] */
+  int *column;               /* [place]: which one lies there */
   double whole, plain, kept; /* magnitude: of all weights, and of those that stay in either order */
   bool permuted;
 } hn_sparse_reader;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cold.c - what won is timed again on weights that lie as far away as they do in a network: there all other layers'
- * weights are read between two runs of one. Choosing needs no more than weights beyond the inner cache, since tactics of
- * one layer read as much; what a layer takes in all does. */
+ * weights are read between two runs of one. Choosing needs no more than weights beyond the inner cache, since tactics
+ * of one layer read as much; what a layer takes in all does. */
 #include "tune/tuning.h"
 #include <math.h>
 

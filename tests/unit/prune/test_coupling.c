@@ -10,12 +10,10 @@
 #include <math.h>
 
 #define HEAD                                                                                                           \
-  "graph \"g\" opset 17 {\n in %x: f32[1,3,6,6]\n const %w: f32[8,3,3,3] = random 1 const %b: f32[8] = random 2\n"       \
+  "graph \"g\" opset 17 {\n in %x: f32[1,3,6,6]\n const %w: f32[8,3,3,3] = random 1 const %b: f32[8] = random 2\n"     \
   " %c = conv(%x, %w, %b) [pads=[1,1,1,1]] @\"first\"\n"
-#define LAST                                                                                                           \
-  " const %z: f32[5,8,1,1] = random 9 %o = conv(%l, %z) @\"last\" out %o\n }\n"
-#define LAST_OF_12                                                                                                     \
-  " const %z: f32[5,12,1,1] = random 9 %o = conv(%l, %z) @\"last\" out %o\n }\n"
+#define LAST " const %z: f32[5,8,1,1] = random 9 %o = conv(%l, %z) @\"last\" out %o\n }\n"
+#define LAST_OF_12 " const %z: f32[5,12,1,1] = random 9 %o = conv(%l, %z) @\"last\" out %o\n }\n"
 
 /* groups: "first layer:channels of it/units" in the graph's order. */
 static const struct {
@@ -61,8 +59,9 @@ static const struct {
           " %h = gemm(%f, %g) @\"fully\" const %i: f32[5,7] = random 4 %o = gemm(%h, %i) [transB=1] @\"last\" out %o }",
      "first:8/8 fully:7/7", "last", "output"},
     {"squeeze and excite: factors are tied to what they scale",
-     HEAD " %p = global_average_pool(%c) const %d: f32[4,8,1,1] = random 3 %s = conv(%p, %d) @\"squeeze\" %r = relu(%s)\n"
-          " const %e: f32[8,4,1,1] = random 4 %t = conv(%r, %e) @\"excite\" %u = hard_sigmoid(%t) %l = mul(%u, %c)" LAST,
+     HEAD
+     " %p = global_average_pool(%c) const %d: f32[4,8,1,1] = random 3 %s = conv(%p, %d) @\"squeeze\" %r = relu(%s)\n"
+     " const %e: f32[8,4,1,1] = random 4 %t = conv(%r, %e) @\"excite\" %u = hard_sigmoid(%t) %l = mul(%u, %c)" LAST,
      "first:8/8 squeeze:4/4", "last", "output"},
     {"a mean over pixels by axes",
      HEAD " const %a: i64[2] = [2, 3] %m = reduce_mean(%c, %a) [keepdims=0] const %g: f32[8,5] = random 3\n"
@@ -76,8 +75,8 @@ static const struct {
      "first:8/8 second:8/8", "last", "output"},
     {"a bound for all channels", HEAD " const %m: f32[] = [0] const %n: f32[] = [6] %l = clip(%c, %m, %n)" LAST,
      "first:8/8", "last", "output"},
-    {"a sum over the channels fixes them",
-     HEAD " const %a: i64[1] = [1] %s = reduce_sum(%c, %a) %l = div(%c, %s)" LAST, "", "first", "each channel"},
+    {"a sum over the channels fixes them", HEAD " const %a: i64[1] = [1] %s = reduce_sum(%c, %a) %l = div(%c, %s)" LAST,
+     "", "first", "each channel"},
     {"softmax over the channels fixes them", HEAD " %l = softmax(%c) [axis=1]" LAST, "", "first", "each channel"},
     {"an operator without a rule fixes them", HEAD " %l = lrn(%c) [size=3]" LAST, "", "first", "nothing is known"},
     {"a second output of the model fixes them", HEAD " %l = relu(%c) out %c" LAST, "", "first", "output"},
@@ -104,9 +103,9 @@ static void test_groups(void **state) {
     size_t used = 0;
     find(&b, graphs[i].text, &(hn_coupling_options){0}, &c);
     for (int g = 0; g < c.group_count; ++g)
-      used += (size_t)snprintf(got + used, sizeof got - used, "%s%s:%lld/%d", g ? " " : "",
-                               c.layers[c.groups[g].layer].node->name, (long long)c.groups[g].channels,
-                               c.groups[g].count);
+      used +=
+          (size_t)snprintf(got + used, sizeof got - used, "%s%s:%lld/%d", g ? " " : "",
+                           c.layers[c.groups[g].layer].node->name, (long long)c.groups[g].channels, c.groups[g].count);
     if (strcmp(got, graphs[i].groups) != 0) fail_msg("%s: groups %s, not %s", graphs[i].name, got, graphs[i].groups);
     bool found = false;
     for (int k = 0; k < c.layer_count; ++k) {
@@ -237,7 +236,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups),   cmocka_unit_test(test_pruned_is_masked),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_pruned_is_masked),
                                      cmocka_unit_test(test_least_go), cmocka_unit_test(test_keep),
                                      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
