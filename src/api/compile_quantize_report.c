@@ -36,6 +36,7 @@ static bool is_bound(const hn_node *node) { return is_op(node, "relu") || is_op(
 static bool is_asked(const hn_node *node) {
   if (is_op(node, "quantize_linear") || is_op(node, "dequantize_linear") || node->out_count == 0) return false;
   if (!is_float(node->out[0])) return false;
+  if (is_bound(node) && !is_op(node->in[0]->node, "dequantize_linear")) return false; /* what makes its input has it */
   bool asked = is_layer(node);
   for (int i = 0; i < node->in_count; ++i) asked |= node->in[i] && is_op(node->in[i]->node, "dequantize_linear");
   for (const hn_use *use = node->out[0]->uses; use; use = use->next) asked |= is_op(use->node, "quantize_linear");
@@ -116,7 +117,16 @@ static const char *why_floats(reporting *r, const hn_node *node) {
   return lack ? lack : "no integer kernel takes this operator with these roundings";
 }
 
+/* A graph that was not read from a file has no names of nodes to follow. */
+static hone_status name_origins(hone_graph *graph) {
+  for (hn_node *node = graph->main->first; node; node = node->next)
+    if (node->origins.count == 0) HN_TRY(hn_origins_one(graph, node->name, &node->origins));
+  return HONE_OK;
+}
+
 static hone_status run_passes(reporting *r) {
+  HN_TRY(name_origins(r->written));
+  HN_TRY(name_origins(r->passed));
   hn_pass_run run = {.context = r->context, .graph = r->passed, .log = &r->log};
   return hn_pipeline_run(&run, NULL);
 }

@@ -263,7 +263,33 @@ static hone_status visit_all(hn_pass_run *run, visit_fn *visit) {
   return visit_block(&q, run->graph->main, visit);
 }
 
-hone_status hn_pass_quantised_ends(hn_pass_run *run) { return visit_all(run, prepare); }
+static bool is_same_constant(hn_value *a, hn_value *b) {
+  if (a == b) return true;
+  return a && b && hn_value_is_constant(a) && hn_value_is_constant(b) && hn_constant_hash(a) == hn_constant_hash(b);
+}
+
+/* Exporters of trained roundings write one for each branch that reads a value: what makes the value ends in one. */
+static hone_status merge_rounding(const quantised *q, hn_node *node) {
+  if (node->op != q->quantize) return HONE_OK;
+  for (const hn_use *use = node->in[X]->uses, *next; use; use = next) {
+    hn_node *other = use->node;
+    next = use->next;
+    if (!other || other == node || other->op != node->op || other->owner != node->owner || use->index != X) continue;
+    if (other->in_count != node->in_count || !hn_attrs_equal(&other->attrs, &node->attrs)) continue;
+    bool same = true;
+    for (int i = X + 1; i < node->in_count; ++i) same &= is_same_constant(node->in[i], other->in[i]);
+    if (!same || other->out[0]->fact.type.dtype != node->out[0]->fact.type.dtype) continue;
+    HN_TRY(hn_origins_union(q->run->graph, &node->origins, &other->origins, &node->origins));
+    hn_value_replace(other->out[0], node->out[0]); /* nothing reads it: it goes with what is dead */
+    ++q->run->changes;
+  }
+  return HONE_OK;
+}
+
+hone_status hn_pass_quantised_ends(hn_pass_run *run) {
+  HN_TRY(visit_all(run, merge_rounding));
+  return visit_all(run, prepare);
+}
 
 static hone_status visit_concat(const quantised *q, hn_node *node) {
   const hone_op *concat = hn_op_find(q->run->context->ops, "concat");

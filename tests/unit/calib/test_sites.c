@@ -254,6 +254,7 @@ static void test_wrong_text(void **state) {
       {"TRT-1\nx 3c010a14\n", "file:2: a line of trtexec's"},
       {"TRT-1\nx: 3c010a1\n", "file:2: a line of trtexec's"},
       {"TRT-1\nx: 7f800000\n", "file:2: a scale is no positive number"},
+      {"TRT-1\nx: 00000000\n", "file:2: a scale is no positive number"},
       {"TRT-1\nx: bf800000\n", "file:2: a scale is no positive number"},
       {"TRT-1\n: 3f800000\n", "file:2: a line of trtexec's"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
