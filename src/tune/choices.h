@@ -29,7 +29,7 @@ typedef struct hn_candidate {
   double time_ns, time_low_ns, time_high_ns; /* median, least sample, upper end of the median's 95 % interval */
   int runs;
   bool from_cache, known; /* known: an earlier build timed it */
-  double error_rel_l2; /* -1: not measured */
+  double error_rel_l2;    /* -1: not measured */
   double error_bound;
   size_t scratch_bytes, packed_bytes;
 } hn_candidate;
