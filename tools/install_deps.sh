@@ -53,6 +53,9 @@ if [ "$level" != build ]; then
   has_command python3 || need python3
   # For the packages of tests/requirements.txt (tools/python_env.sh), without which some tests are skipped.
   { has_command python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; } || want python3-venv
+  # The headers that the Python package is compiled with; it is left out without them.
+  { has_command python3 && python3 -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; } || want python3-dev
   # Opens the pages of `hone profile --html`; tests/html is skipped without it.
   has_command chromium-headless-shell || has_command chromium || has_command chromium-browser || has_command google-chrome ||
     browser=" chromium-headless-shell fonts-dejavu-core"
