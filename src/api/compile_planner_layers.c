@@ -115,27 +115,20 @@ hone_status hn_plan_find_layers(hn_planning *p) {
 
 hone_status hn_plan_graph(hn_planning *p, const uint8_t *types, hone_graph **out) {
   hn_quantizing *q = &p->q;
-  hn_sites chosen, sites;
+  hn_sites chosen;
   hn_arena arena;
   bool any = false;
   *out = NULL;
   hn_arena_init(&arena, p->context->allocator);
   bool *wanted = HN_NEW(&arena, bool, q->sites.node_count + 1);
-  hone_status status = wanted ? hn_graph_clone(q->graph, out) : HN_FAIL_MEMORY(&p->context->diag);
+  hone_status status = wanted ? HONE_OK : HN_FAIL_MEMORY(&p->context->diag);
   for (int l = 0; l < p->layer_count && wanted; ++l) {
     wanted[p->layers[l].node] = types[l] == HONE_PLAN_INT8;
     any |= types[l] == HONE_PLAN_INT8;
   }
-  if (any && status == HONE_OK) {
-    const hn_insertion how = {.scheme = q->scheme, .per_tensor = q->options.per_tensor, .bias = q->bias};
-    status = hn_sites_choose(&q->sites, wanted, &arena, &chosen);
-    if (status == HONE_OK) status = hn_sites_rebind(&chosen, *out, &arena, &sites);
-    if (status == HONE_OK) status = hn_sites_insert(&sites, &how);
-  }
+  if (any) status = hn_sites_choose(&q->sites, wanted, &arena, &chosen);
+  if (status == HONE_OK) status = any ? hn_quantize_make(q, &chosen, out) : hn_graph_clone(q->graph, out);
   hn_arena_deinit(&arena);
-  if (status == HONE_OK) return status;
-  hn_graph_destroy(*out);
-  *out = NULL;
   return status;
 }
 

@@ -224,7 +224,7 @@ static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *no
   const hn_json *planned = hn_explain_planned(e);
   if (planned) hn_json_open(w, "planned", '[');
   for (size_t i = 0; i < hn_ledger_count(planned); ++i)
-    if (hn_explain_is_planned(node, &planned->items[i])) hn_json_put(w, NULL, &planned->items[i]);
+    if (hn_explain_stands_for(node, &planned->items[i])) hn_json_put(w, NULL, &planned->items[i]);
   if (planned) hn_json_close(w, ']');
   hn_json_close(w, '}');
 }

@@ -34,7 +34,7 @@ void hn_text_ledger_tactic(hn_text *text, const hn_json *candidate); /* with its
 void hn_explain_plan_head(const hn_explanation *e);
 void hn_explain_plan(const hn_explanation *e, const hn_json *node);
 const hn_json *hn_explain_planned(const hn_explanation *e); /* its layers; NULL: it was not planned */
-bool hn_explain_is_planned(const hn_json *node, const hn_json *layer);
+bool hn_explain_stands_for(const hn_json *node, const hn_json *layer);
 
 /* A line a layer: what runs it, in what time, the runner-up, why; then totals. */
 void hn_explain_summary(const hn_explanation *e, const hn_json *nodes);

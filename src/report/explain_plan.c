@@ -24,7 +24,7 @@ void hn_explain_plan_head(const hn_explanation *e) {
       100 * hn_ledger_real(plan, "same_class", 0), (int)hn_ledger_real(plan, "samples", 0));
 }
 
-bool hn_explain_is_planned(const hn_json *node, const hn_json *layer) {
+bool hn_explain_stands_for(const hn_json *node, const hn_json *layer) {
   const char *name = hn_ledger_text(layer, "layer");
   const hn_json *origins = hn_json_get(node, "origins");
   if (strcmp(hn_ledger_text(node, "node"), name) == 0) return true;
@@ -43,7 +43,7 @@ void hn_explain_plan(const hn_explanation *e, const hn_json *node) {
   const hn_json *layers = hn_explain_planned(e);
   for (size_t i = 0; i < hn_ledger_count(layers); ++i) {
     const hn_json *layer = &layers->items[i];
-    if (!hn_explain_is_planned(node, layer)) continue;
+    if (!hn_explain_stands_for(node, layer)) continue;
     const char *why = hn_ledger_text(layer, "why");
     hn_text_printf(e->out, "  planned: %s in %s, which saves %.4f ms of the network against f32%s%s\n",
                    hn_ledger_text(layer, "layer"), hn_ledger_text(layer, "type"),

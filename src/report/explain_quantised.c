@@ -3,14 +3,6 @@
 #include "report/explain.h"
 #include <string.h>
 
-static bool stands_for(const hn_json *node, const char *layer) {
-  const hn_json *origins = hn_json_get(node, "origins");
-  if (strcmp(hn_ledger_text(node, "node"), layer) == 0) return true;
-  for (size_t i = 0; i < hn_ledger_count(origins); ++i)
-    if (origins->items[i].kind == HN_JSON_STRING && strcmp(origins->items[i].string, layer) == 0) return true;
-  return false;
-}
-
 static const hn_json *layers_of(const hn_explanation *e) {
   const hn_json *all = hn_json_get(e->ledger, "quantised");
   return all ? hn_json_get(all, "layers") : NULL;
@@ -35,7 +27,7 @@ void hn_explain_quantised(const hn_explanation *e, const hn_json *node) {
   for (size_t i = 0; i < hn_ledger_count(layers); ++i) {
     const hn_json *layer = &layers->items[i];
     const char *name = hn_ledger_text(layer, "layer"), *why = hn_ledger_text(layer, "why");
-    if (!stands_for(node, name)) continue;
+    if (!hn_explain_stands_for(node, layer)) continue;
     if (*why) {
       hn_text_printf(e->out, "  %s: asked int8, got f32: %s\n", name, why);
       continue;
