@@ -105,7 +105,7 @@ static hone_status read_trt(const reader *r, char *line) {
   const uint32_t bits = (uint32_t)strtoul(digits, NULL, 16);
   float scale;
   memcpy(&scale, &bits, sizeof scale);
-  if (!isfinite(scale) || scale < 0) return fail(r, "a scale is no positive number");
+  if (!isfinite(scale) || scale <= 0) return fail(r, "a scale is no positive number");
   return add(r, line, -127 * (double)scale, 127 * (double)scale);
 }
 

@@ -109,7 +109,7 @@ static void set_ranges(example *e, double low, double high) {
 /* Bytes of the weights and numbers of the bias, by hand: the rows' largest are 2 and 0.5. */
 static void test_weights(void **state) {
   (void)state;
-  static const int want[4] = {64, -127, 127, 64}; /* 63.5 to even */
+  static const int want[4] = {16, -32, 32, 16}; /* the first grid that the weights lie on */
   example e;
   begin(&e, HEAD " %c = conv(%x, %w, %b) %r = relu(%c) out %r" ENDS, NULL, 0);
   set_ranges(&e, -4, 4);
@@ -125,7 +125,7 @@ static void test_weights(void **state) {
   const double x_scale = (double)site(&e, "x")->scale.scale;
   for (int o = 0; o < 2; ++o) {
     const double w_scale = hn_real(w->in[1]->fact.constant, o), b_scale = hn_real(b->in[1]->fact.constant, o);
-    assert_true(fabs(w_scale - (o ? 0.5 : 2) / 127) < 1e-8);
+    assert_true(fabs(w_scale - (o ? 0.5 : 2) / 32) < 1e-8);
     assert_true(fabs(b_scale - x_scale * w_scale) < 1e-6 * b_scale);
     assert_true(fabs((double)hn_int(b->in[0]->fact.constant, o) * b_scale - (o ? -1 : 0.5)) <= b_scale / 2 * 1.0001);
   }
