@@ -117,7 +117,7 @@ static PyObject *dim_names(const hone_engine *engine, const hone_port_info *port
   for (int i = 0; names && i < port->type.shape.rank; ++i) {
     char text[256];
     hone_engine_dim_text(engine, port->name, i, text, sizeof text);
-    PyObject *name = *text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+    PyObject *name = py_string(*text ? text : NULL);
     if (!name || PyTuple_SetItem(names, i, name) < 0) Py_CLEAR(names);
   }
   return names;
@@ -126,11 +126,11 @@ static PyObject *dim_names(const hone_engine *engine, const hone_port_info *port
 /* (name, dtype, shape, dim names, min, opt, max, on_device, held) */
 static PyObject *describe(const hone_engine *engine, const hone_port_info *port, bool is_input) {
   static const hone_shape unknown = {.rank = -1};
-  return Py_BuildValue("(sNNNNNNON)", port->name, dtype_text(port->type.dtype), py_shape_tuple(&port->type.shape),
-                       dim_names(engine, port), py_shape_tuple(is_input ? &port->min : &unknown),
-                       py_shape_tuple(is_input ? &port->opt : &unknown),
-                       py_shape_tuple(is_input ? &port->max : &unknown), port->on_device ? Py_True : Py_False,
-                       dtype_text(port->held));
+  return Py_BuildValue(
+      "(NNNNNNNON)", py_string(port->name), dtype_text(port->type.dtype), py_shape_tuple(&port->type.shape),
+      dim_names(engine, port), py_shape_tuple(is_input ? &port->min : &unknown),
+      py_shape_tuple(is_input ? &port->opt : &unknown), py_shape_tuple(is_input ? &port->max : &unknown),
+      port->on_device ? Py_True : Py_False, dtype_text(port->held));
 }
 
 static PyObject *ports(py_engine *self, bool is_input) {
@@ -160,9 +160,9 @@ static PyObject *summary(py_engine *self, PyObject *none) {
   hone_facts facts;
   hone_engine_summarize(self->engine, &s);
   hone_device_facts(self->device, &facts);
-  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d}", "name", s.name, "built_by",
-                       s.built_by, "built_for", s.device_name, "device", facts.name, "kind", self->kind, "index",
-                       self->index, "threads", facts.threads, "steps", s.step_count, "reference_steps",
+  return Py_BuildValue("{s:N,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d}", "name", py_string(s.name),
+                       "built_by", s.built_by, "built_for", s.device_name, "device", facts.name, "kind", self->kind,
+                       "index", self->index, "threads", facts.threads, "steps", s.step_count, "reference_steps",
                        s.reference_steps, "schedules", s.schedule_count, "weights_bytes",
                        (unsigned long long)s.weights_bytes, "arena_bytes", (unsigned long long)s.arena_bytes,
                        "scratch_bytes", (unsigned long long)s.scratch_bytes, "flops", s.flops, "max_error",

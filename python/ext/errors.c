@@ -3,7 +3,6 @@
 #include "ext.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* From any thread that the library logs in. */
 static void log_line(void *user, hone_log_level level, const char *line) {
@@ -11,7 +10,7 @@ static void log_line(void *user, hone_log_level level, const char *line) {
   const PyGILState_STATE held = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace); /* of whoever is unwinding: a log line is no reason to lose it */
-  PyObject *done = PyObject_CallFunction(context->state->on_log, "is", (int)level, line);
+  PyObject *done = PyObject_CallFunction(context->state->on_log, "iN", (int)level, py_string(line));
   if (!done) PyErr_WriteUnraisable(context->state->on_log);
   Py_XDECREF(done);
   PyErr_Restore(type, value, trace);
@@ -58,7 +57,7 @@ static PyObject *set_error(py_state *state, hone_status status, PyObject *messag
 }
 
 static bool add_message(PyObject *list, const char *text) {
-  PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  PyObject *message = py_string(text);
   const bool added = message && PyList_Append(list, message) == 0;
   Py_XDECREF(message);
   return added;

@@ -79,6 +79,7 @@ bool py_text_write(void *user, const char *text, size_t length); /* a hone_write
 PyObject *py_text_string(py_text *text);                         /* and frees it */
 PyObject *py_text_bytes(py_text *text);
 void py_text_free(py_text *text);
+PyObject *py_string(const char *text); /* names come from files: what is no UTF-8 is replaced. NULL: None */
 
 /* ---- lists.c: arguments as the library's arrays ---- */
 /* Memory of one call; strings are borrowed from the Python objects that were given. */

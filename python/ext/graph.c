@@ -260,7 +260,7 @@ static PyObject *describe(const char *name, const hone_value *value) {
   hone_value_type(value, &type);
   const char *dtype = py_dtype_name(type.dtype);
   PyObject *shape = py_shape_tuple(&type.shape);
-  return shape ? Py_BuildValue("(ssN)", name, dtype ? dtype : hone_dtype_name(type.dtype), shape) : NULL;
+  return shape ? Py_BuildValue("(NsN)", py_string(name), dtype ? dtype : hone_dtype_name(type.dtype), shape) : NULL;
 }
 
 static PyObject *value_info(py_graph *self, PyObject *number) {

@@ -55,7 +55,8 @@ void py_progress_tell(void *user, const char *what, int64_t done, int64_t total)
   py_progress_hold(progress);
   if (PyErr_CheckSignals() < 0) judge_error(progress);
   if (progress->callback && !progress->error_type) {
-    PyObject *answer = PyObject_CallFunction(progress->callback, "sLL", what, (long long)done, (long long)total);
+    PyObject *answer =
+        PyObject_CallFunction(progress->callback, "NLL", py_string(what), (long long)done, (long long)total);
     Py_XDECREF(answer);
   }
   py_progress_go_on(progress);

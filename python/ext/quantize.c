@@ -54,7 +54,7 @@ static void note_layer(void *user, const hone_quantize_event *event) {
   calibration *c = user;
   if (!event->layer) return;
   py_progress_hold(&c->progress);
-  PyObject *row = Py_BuildValue("(ssz)", event->layer, event->op, event->why);
+  PyObject *row = Py_BuildValue("(NNN)", py_string(event->layer), py_string(event->op), py_string(event->why));
   if (row) (void)PyList_Append(c->layers, row);
   Py_XDECREF(row);
   py_progress_go_on(&c->progress);

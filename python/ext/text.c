@@ -31,6 +31,10 @@ PyObject *py_text_bytes(py_text *text) {
   return bytes;
 }
 
+PyObject *py_string(const char *text) {
+  return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : Py_NewRef(Py_None);
+}
+
 void py_text_free(py_text *text) {
   free(text->data);
   *text = (py_text){0};
