@@ -28,7 +28,7 @@ static OrtStatus *read_attribute(const ort_calls *ort, const OrtNode *node, cons
     if (!found || strcmp(found, name) != 0 || found_type != type) continue;
     OrtStatus *probe = ort->ReadOpAttr(attributes[i], type, NULL, 0, &bytes);
     if (probe) ort->ReleaseStatus(probe); /* it tells the size */
-    *out = ep_alloc(arena, bytes + 1, 1);
+    *out = ep_alloc(arena, bytes + 8, 1); /* an integer is written whole, whatever room is said */
     if (!*out) return ep_fail_memory(ort);
     return ort->ReadOpAttr(attributes[i], type, *out, bytes, out_bytes);
   }

@@ -12,7 +12,7 @@
 enum { INLINE_BYTES = 1024 };                 /* constants up to here are written into the model */
 enum { VARINT = 0, FIXED32 = 5, LENGTH = 2 }; /* wire types of protobuf */
 enum { LENGTH_BYTES = 5 };                    /* lengths are written as varints of five bytes, when they are known */
-enum { IR_VERSION = 10 };
+enum { IR_VERSION = 10, LEAST_ROOM = 64 };
 
 typedef struct writer {
   const ort_calls *ort;
@@ -172,17 +172,24 @@ static OrtStatus *put_tensor_of(writer *w, int field, const OrtValue *value) {
   return NULL;
 }
 
-/* The attribute's bytes as the runtime gives them, in w->attribute. */
+static bool make_room(writer *w, size_t bytes) {
+  uint8_t *data = realloc(w->attribute.data, bytes);
+  if (!data) return false;
+  w->attribute.data = data;
+  w->attribute.room = bytes;
+  return true;
+}
+
+/* The attribute's bytes as the runtime gives them, in w->attribute. Where there is room for 4 bytes it writes an
+ * integer's 8, so there is never that little. */
 static OrtStatus *read_attribute(writer *w, const OrtOpAttr *attribute, int type, size_t *out_bytes) {
   size_t needed = 0;
+  if (w->attribute.room < LEAST_ROOM && !make_room(w, LEAST_ROOM)) return ep_fail_memory(w->ort);
   OrtStatus *status = w->ort->ReadOpAttr(attribute, type, w->attribute.data, w->attribute.room, &needed);
   if (status && needed > w->attribute.room) { /* too little room: that is how it tells the size */
     w->ort->ReleaseStatus(status);
-    uint8_t *data = realloc(w->attribute.data, needed);
-    if (!data) return ep_fail_memory(w->ort);
-    w->attribute.data = data;
-    w->attribute.room = needed;
-    status = w->ort->ReadOpAttr(attribute, type, data, needed, &needed);
+    if (!make_room(w, needed)) return ep_fail_memory(w->ort);
+    status = w->ort->ReadOpAttr(attribute, type, w->attribute.data, needed, &needed);
   }
   *out_bytes = needed;
   return status;
