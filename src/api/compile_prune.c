@@ -272,6 +272,7 @@ static hone_status take_options(hn_pruning *p, const hone_prune_options *given) 
   HN_OPTIONS(diag, "prune", given, hone_prune_options, ratio, out);
   HN_TRY(hn_argument_pointers(diag, "prune option keep", out->keep, out->keep_count, INT32_MAX));
   HN_TRY(hn_argument_range(diag, "prune option multiple", out->multiple, 0, 1024));
+  HN_TRY(hn_argument_range(diag, "prune option sample_count", out->sample_count, 0, 1000000000));
   if (out->multiple == 0) out->multiple = 8;
   if (!(out->target_ms >= 0) || out->target_ms > 1e9)
     return HN_FAIL(diag, HONE_INVALID, "prune option target_ms is %g; allowed are 0 to 1e9", out->target_ms);

@@ -122,6 +122,7 @@ static void see_node(void *user, const char *name, const char *op) { (void)user,
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
 static void see_sensitivity(void *user, const hone_sensitivity *row) { (void)user, (void)row; }
+static void see_stairs(void *user, const hone_shrink_stairs *stairs) { (void)user, (void)stairs; }
 static hone_status on_tap(void *user, const hone_tap *tap) {
   (void)user, (void)tap;
   return HONE_OK;
@@ -142,6 +143,9 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 #define quantize_with(...) WITH(hone_quantize_options, __VA_ARGS__)
+#define prune_with(...) WITH(hone_prune_options, .ratio = 0.5, __VA_ARGS__)
+#define sparse_with(...) WITH(hone_sparse_options, __VA_ARGS__)
+#define shrink_with(...) WITH(hone_shrink_options, __VA_ARGS__)
 
 static int setup(void **state) {
   (void)state;
