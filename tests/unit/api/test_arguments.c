@@ -122,6 +122,13 @@ static void see_node(void *user, const char *name, const char *op) { (void)user,
 static void visit_node(void *user, const hone_node_info *node) { (void)user, (void)node; }
 static void see_tap(void *user, const hone_tap *tap) { (void)user, (void)tap; }
 static void see_sensitivity(void *user, const hone_sensitivity *row) { (void)user, (void)row; }
+static void see_quantised(void *user, const hone_quantised_node *row) { (void)user, (void)row; }
+static hone_status no_sample(void *user, int64_t index, hone_named_tensor *out, int room, int *out_count) {
+  (void)user, (void)index, (void)out, (void)room;
+  *out_count = 0;
+  return HONE_OK;
+}
+static const hone_sensitivity one_layer[1];
 static void see_stairs(void *user, const hone_shrink_stairs *stairs) { (void)user, (void)stairs; }
 static hone_status on_tap(void *user, const hone_tap *tap) {
   (void)user, (void)tap;
@@ -143,6 +150,8 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define diff_with(...) WITH(hone_diff_options, __VA_ARGS__)
 #define verify_with(...) WITH(hone_verify_options, __VA_ARGS__)
 #define quantize_with(...) WITH(hone_quantize_options, __VA_ARGS__)
+#define plan_with(...)                                                                                                 \
+  WITH(hone_planner_options, .quantize = quantize_with(.sample = no_sample, .sample_count = 3), __VA_ARGS__)
 #define prune_with(...) WITH(hone_prune_options, .ratio = 0.5, __VA_ARGS__)
 #define sparse_with(...) WITH(hone_sparse_options, __VA_ARGS__)
 #define shrink_with(...) WITH(hone_shrink_options, __VA_ARGS__)
@@ -231,6 +240,7 @@ static void judge(const char *row, hone_status got, hone_status want, bool with_
 static void test_rows(void **state) {
   (void)state;
 #include "arguments.inc"
+#include "arguments_planner.inc"
 #include "arguments_reports.inc"
 }
 
