@@ -81,8 +81,8 @@ void cli_help_all(FILE *to) {
   fprintf(to, "hone %s - optimises, runs and profiles trained neural networks\n\nusage: hone COMMAND [options]\n\n",
           hone_version());
   for (const cli_command *const *row = cli_commands; *row; ++row) {
-    fprintf(to, "  %-9s ", (*row)->name);
-    wrap((*row)->doc, 12, 12, to);
+    fprintf(to, "  %-11s ", (*row)->name);
+    wrap((*row)->doc, 14, 14, to);
   }
   fputs("\nto begin:\n"
         "  hone zoo mobilenet_v2 -o model.onnx      a network to try, or bring your own\n"

@@ -14,15 +14,11 @@ typedef struct measuring {
   int64_t done, total;
 } measuring;
 
-/* Roundings are simulated in floats, and nothing is joined whose joining takes longer to prove than to run. */
-static const char *const left_out[] = {"quantised",      "quantised_moves", "quantised_concats", "quantised_linear",
-                                       "quantised_sums", "byte_tables",     "regions",           "region_beginnings"};
-
 static hone_status measure_graph(measuring *m, const hone_graph *graph, const hone_build_options *given,
                                  double *out_noise) {
   hn_planning *p = m->p;
   const hone_pass_options passes = {
-      .struct_size = sizeof passes, .disable = left_out, .disable_count = (int)HN_COUNT(left_out)};
+      .struct_size = sizeof passes, .disable = hn_quantize_left_out, .disable_count = HN_LEFT_OUT};
   const hn_build_watch watch = {.unjudged = true};
   hone_build_options options = *given;
   hone_engine *engine = NULL;

@@ -50,6 +50,10 @@ static void close_engine(runner *r) {
   r->engine = NULL;
 }
 
+const char *const hn_quantize_left_out[HN_LEFT_OUT] = {"regions",         "region_beginnings", "quantised",
+                                                       "quantised_moves", "quantised_concats", "quantised_linear",
+                                                       "quantised_sums",  "byte_tables"};
+
 static hone_status open_engine(runner *r) {
   hn_quantizing *q = r->q;
   const int count = r->graph->main->param_count;
@@ -59,10 +63,9 @@ static hone_status open_engine(runner *r) {
     r->shapes[i] =
         (hone_profile_shape){.input = r->graph->main->params[i]->name, .min = *shape, .opt = *shape, .max = *shape};
   }
-  static const char *const bytes[] = {"quantised",        "quantised_moves", "quantised_concats",
-                                      "quantised_linear", "quantised_sums",  "byte_tables"};
-  const hone_pass_options passes = {
-      .struct_size = sizeof passes, .disable = bytes, .disable_count = r->watch->floats ? (int)HN_COUNT(bytes) : 0};
+  const hone_pass_options passes = {.struct_size = sizeof passes,
+                                    .disable = hn_quantize_left_out,
+                                    .disable_count = r->watch->floats ? HN_LEFT_OUT : HN_LEFT_OUT_ALWAYS};
   const hone_build_options options = {
       .struct_size = sizeof options, .level = -1, .shapes = r->shapes, .shape_count = count, .passes = &passes};
   HN_TRY_NOTE(&q->context->diag,

@@ -39,6 +39,10 @@ typedef struct hn_quantizing {
 } hn_quantizing;
 
 /* ---- compile_quantize_observe.c ---- */
+/* Passes that engines which only run samples are built without: nothing is joined whose joining takes longer to prove
+ * than to run, and behind the first ones roundings stay as they are, computed in floats. */
+enum { HN_LEFT_OUT_ALWAYS = 2, HN_LEFT_OUT = 8 };
+extern const char *const hn_quantize_left_out[HN_LEFT_OUT];
 /* Runs a graph over the samples. Values are named by their ids in it; see gets each of them, plain, after each sample:
  * the first `beside` in any order, several at the same time in the device's threads, where it must write no message,
  * the others then in the order of the list. fail: says in the caller's thread what see refused. most: samples at most;
