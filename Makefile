@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install test-gpu check clean
+  bench install test-gpu test-ort check clean
 all: deps
 	@$(AGAIN) build
 
@@ -77,6 +77,11 @@ install: deps
 test-gpu: deps-test
 	@$(AGAIN) build-tests
 	@sh tools/run_ctest.sh $(BUILD) -L gpu
+
+# The ONNX Runtime provider in the oldest packages that it runs in; `make test` has the newest one.
+test-ort: deps-test
+	@$(AGAIN) build-tests
+	@HONE_BUILD_DIR=$(CURDIR)/$(BUILD) tests/ort/versions
 
 check:
 	@sh tools/check_all
