@@ -24,7 +24,7 @@ const cli_option cli_quantize_options[] = {
      .writes = CLI_WRITES_WHEN_ABSENT},
     {"weights", CLI_TEXT, "TYPE[:BLOCK]",
      .doc = "weights alone: int8, int4 (symmetric), uint8, uint4 (with zero points), one scale for each BLOCK of a "
-            "product's weights (16 to 256, default 64); no calibration data is needed"},
+            "product's weights (16 to 256, default 32); no calibration data is needed"},
     {"report", CLI_FLAG,
      .doc =
          "of a model that is quantised already (QAT): which nodes compute in bytes, and where a rounding is missing"},

@@ -76,7 +76,7 @@ typedef struct hone_quantize_options {
    * Convolutions get one scale for each output channel, with I8 alone. Layers of fewer than 4096 weights stay.
    * NONE: activations, too. */
   hone_dtype weights;
-  int64_t block; /* a power of two in 16..256; 0: 64 */
+  int64_t block; /* a power of two in 16..256; 0: 32 */
 } hone_quantize_options;
 
 /* Makes a model in 8 bits of one in f32: standard ONNX with QuantizeLinear and DequantizeLinear, for hone and others.

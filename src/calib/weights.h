@@ -7,7 +7,7 @@
 #include "calib/sites.h"
 #include <hone/engine.h>
 
-enum { HN_BLOCK_LEAST = 16, HN_BLOCK_MOST = 256, HN_BLOCK_USUAL = 64 };
+enum { HN_BLOCK_LEAST = 16, HN_BLOCK_MOST = 256, HN_BLOCK_USUAL = 32 };
 enum { HN_LEAST_WEIGHTS = 4096 }; /* a layer with fewer stays: 16 KiB of f32 are not what a product waits for */
 
 typedef struct hn_weights_how {
