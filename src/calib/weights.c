@@ -104,7 +104,8 @@ static hone_status put(const inserter *n, const hn_value *from, const hone_tenso
   for (int i = 0; i < PARTS; ++i) {
     if (!parts[i].data) continue;
     const char *name = hn_arena_printf(n->arena, "%s_%s", from->name, part_names[i]);
-    if (!name || !(in[i] = hn_constant_create(n->graph, name, &parts[i], false))) return HN_FAIL_MEMORY(n->diag);
+    if (!name) return HN_FAIL_MEMORY(n->diag);
+    if (!(in[i] = hn_constant_create(n->graph, name, &parts[i], false))) return HONE_NO_MEMORY;
   }
   const char *value_name = hn_arena_printf(n->arena, "%s_dequantized", from->name);
   const hone_attr attrs[] = {{.name = "axis", .kind = HONE_ATTR_INT, .i = axis},
@@ -124,6 +125,7 @@ static hone_status put(const inserter *n, const hn_value *from, const hone_tenso
   return HONE_OK;
 }
 
+_Static_assert(HN_LEAST_WEIGHTS == 4096, "the reason below says it");
 /* NULL: its weights are written in few bits. */
 static const char *why_not(const hn_quant_node *layer, hone_dtype dtype) {
   if (layer->why) return layer->why;
