@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_quantize.c - hone quantize: a model in f32 becomes one in 8 bits, by the ranges of what it computes on
- * samples.
+ * samples; or its weights alone.
  */
 #include "calib.h"
+#include <stdlib.h>
 #include <string.h>
 
 const cli_option cli_quantize_options[] = {
-    {"output", CLI_TEXT, "FILE", .doc = "the quantised model; default: the model's name with _int8.onnx",
+    {"output", CLI_TEXT, "FILE",
+     .doc = "the quantised model; default: the model's name with _int8.onnx, or --weights' type",
      .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"method", CLI_TEXT, "NAME", .doc = "how ranges are picked: mse (default), minmax, percentile[:P], entropy"},
@@ -20,6 +22,9 @@ const cli_option cli_quantize_options[] = {
     {"ranges", CLI_TEXT, "FILE",
      .doc = "ranges as text: read when the file is there (hone's, or trtexec's calibration cache), else written",
      .writes = CLI_WRITES_WHEN_ABSENT},
+    {"weights", CLI_TEXT, "TYPE[:BLOCK]",
+     .doc = "weights alone: int8, int4 (symmetric), uint8, uint4 (with zero points), one scale for each BLOCK of a "
+            "product's weights (16 to 256, default 32); no calibration data is needed"},
     {"report", CLI_FLAG,
      .doc =
          "of a model that is quantised already (QAT): which nodes compute in bytes, and where a rounding is missing"},
@@ -66,10 +71,10 @@ static void tell(void *user, const hone_quantize_event *event) {
   }
 }
 
-static void default_output(const char *model, char *out, size_t room) {
+static void default_output(const char *model, const char *type, char *out, size_t room) {
   const char *slash = strrchr(model, '/'), *dot = strrchr(model, '.');
   const size_t length = dot && (!slash || dot > slash) ? (size_t)(dot - model) : strlen(model);
-  (void)snprintf(out, room, "%.*s_int8.onnx", (int)length, model);
+  (void)snprintf(out, room, "%.*s_%s.onnx", (int)length, model, type);
 }
 
 int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const char **kept) {
@@ -90,6 +95,46 @@ int cli_quantize_options_read(cli_tool *cli, hone_quantize_options *out, const c
   if (activations) out->activations = strcmp(activations, "s8") == 0 ? HONE_I8 : HONE_U8;
   return CLI_EXIT_OK;
 }
+
+/* ---- weights alone ---- */
+
+static const struct {
+  const char *name;
+  hone_dtype dtype;
+} weight_types[] = {{"int8", HONE_I8}, {"int4", HONE_I4}, {"uint8", HONE_U8}, {"uint4", HONE_U4}};
+
+static const char *weights_name(hone_dtype dtype) {
+  for (size_t i = 0; i < CLI_COUNT(weight_types); ++i)
+    if (weight_types[i].dtype == dtype) return weight_types[i].name;
+  return "int8"; /* activations, too */
+}
+
+/* --weights TYPE[:BLOCK]; without it nothing changes. Exit code. */
+static int read_weights(cli_tool *cli, hone_quantize_options *out) {
+  static const char *const others[] = {"calib",      "calib-count",   "ranges",  "method", "activations",
+                                       "per-tensor", "no-correction", "correct", "table"};
+  const char *given = cli_text(cli, "weights"), *colon = given ? strchr(given, ':') : NULL;
+  if (!given) return CLI_EXIT_OK;
+  for (size_t i = 0; i < CLI_COUNT(others); ++i)
+    if (cli_has(cli, others[i]))
+      return cli_usage_error(cli, "--weights rounds weights alone, from which --%s says nothing: give one of them",
+                             others[i]);
+  const size_t length = colon ? (size_t)(colon - given) : strlen(given);
+  for (size_t i = 0; i < CLI_COUNT(weight_types); ++i)
+    if (strlen(weight_types[i].name) == length && strncmp(weight_types[i].name, given, length) == 0)
+      out->weights = weight_types[i].dtype;
+  if (out->weights == HONE_NONE)
+    return cli_usage_error(cli, "--weights %s: the types are int8, int4, uint8 and uint4", given);
+  if (!colon) return CLI_EXIT_OK;
+  char *end;
+  out->block = strtol(colon + 1, &end, 10);
+  const bool right = end != colon + 1 && !*end && out->block >= 16 && out->block <= 256;
+  return right && !(out->block & (out->block - 1))
+             ? CLI_EXIT_OK
+             : cli_usage_error(cli, "--weights %s: a block is 16, 32, 64, 128 or 256 weights", given);
+}
+
+/* ---- the work ---- */
 
 static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_options *options, const char *output) {
   tally t = {.cli = cli, .table = cli_has(cli, "table"), .json = cli_has(cli, "json")};
@@ -112,8 +157,13 @@ static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_option
            "%.3f}\n",
            (long long)t.layers, (long long)t.floats, (long long)t.tensors, (long long)options->sample_count, seconds);
   } else {
-    printf("%s: %lld of %lld layers in 8 bits, %lld activations; %.1f s\n", output, (long long)t.layers,
-           (long long)(t.layers + t.floats), (long long)t.tensors, seconds);
+    const long long layers = t.layers, all = t.layers + t.floats;
+    if (options->weights != HONE_NONE)
+      printf("%s: %lld of %lld layers with weights of %s; %.1f s\n", output, layers, all,
+             weights_name(options->weights), seconds);
+    else
+      printf("%s: %lld of %lld layers in 8 bits, %lld activations; %.1f s\n", output, layers, all, (long long)t.tensors,
+             seconds);
   }
   cli_next(cli, "hone build %s", output);
   return CLI_EXIT_OK;
@@ -162,14 +212,16 @@ int cli_command_quantize(cli_tool *cli) {
   hone_quantize_options options;
   if (!path) return cli_usage_error(cli, "a model must be named");
   if (cli_has(cli, "report")) return report_quantised(cli, path);
-  if (!cli_has(cli, "calib") && !cli_has(cli, "ranges"))
+  int code = cli_quantize_options_read(cli, &options, kept);
+  if (code == CLI_EXIT_OK) code = read_weights(cli, &options);
+  if (code != CLI_EXIT_OK) return code;
+  if (options.weights == HONE_NONE && !cli_has(cli, "calib") && !cli_has(cli, "ranges"))
     return cli_usage_error(cli, "--calib FOLDER must be given: samples of what the model will see");
   if (!output) {
-    default_output(path, made, sizeof made);
+    default_output(path, weights_name(options.weights), made, sizeof made);
     output = made;
   }
-  int code = cli_quantize_options_read(cli, &options, kept);
-  if (code == CLI_EXIT_OK) code = cli_check_output("output", output, CLI_WRITES_FILE);
+  code = cli_check_output("output", output, CLI_WRITES_FILE);
   if (code != CLI_EXIT_OK) return code;
   hone_graph *graph;
   const hone_status status = cli_load_graph(cli, path, &graph);

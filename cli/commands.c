@@ -189,8 +189,8 @@ static const cli_command verify = {
 
 static const cli_command quantize = {
     .name = "quantize",
-    .doc = "turn a model in f32 into one in 8 bits, by what it computes on samples",
-    .usage = "quantize MODEL.onnx --calib FOLDER|FILE [-o MODEL_int8.onnx] [options]",
+    .doc = "turn a model in f32 into one in 8 bits, by what it computes on samples; or its weights alone",
+    .usage = "quantize MODEL.onnx --calib FOLDER|FILE | --weights TYPE[:BLOCK] [-o FILE.onnx] [options]",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_quantize_options, cli_calib_options, cli_image_options, cli_model_options, cli_device_options,
@@ -199,7 +199,8 @@ static const cli_command quantize = {
                 "  hone quantize mobilenet.onnx --calib photos --mean 0.485,0.456,0.406 \\\n"
                 "      --std 0.229,0.224,0.225 --table\n"
                 "  hone quantize model.onnx --calib photos --activations s8 --keep 'head/*'\n"
-                "  hone quantize model.onnx --ranges model.calib --calib photos\n",
+                "  hone quantize model.onnx --ranges model.calib --calib photos\n"
+                "  hone quantize model.onnx --weights uint4:32 -o model_uint4.onnx\n",
     .run = cli_command_quantize,
 };
 

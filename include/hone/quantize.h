@@ -70,6 +70,13 @@ typedef struct hone_quantize_options {
   void (*layer_time)(void *user, const hone_layer_time *row); /* NULL: nothing is timed */
   void *layer_time_user;
   const hone_build_options *build;
+  /* I8, U8, I4, U4: weights alone are rounded, and activations stay in f32, so that no sample and no device is needed;
+   * the options of either are INVALID with it. Matrices of products get one scale for each `block` weights along the
+   * axis that is summed over: signed numbers are symmetric (-127..127, -7..7), unsigned ones have zero points.
+   * Convolutions get one scale for each output channel, with I8 alone. Layers of fewer than 4096 weights stay.
+   * NONE: activations, too. */
+  hone_dtype weights;
+  int64_t block; /* a power of two in 16..256; 0: 32 */
 } hone_quantize_options;
 
 /* Makes a model in 8 bits of one in f32: standard ONNX with QuantizeLinear and DequantizeLinear, for hone and others.
@@ -78,7 +85,7 @@ typedef struct hone_quantize_options {
  * picked from what its activations were. Then convolutions and products with constant weights are quantised, and what
  * lies between them.
  *
- * devices   run the calibration; none: INVALID.
+ * devices   run the calibration; none: INVALID, unless weights alone are rounded.
  * Errors    INVALID      it is quantised already, there is no sample, an activation is the wrong shape, NaN or infinite
  * (the message names tensor and sample), the cache does not fit; UNSUPPORTED: no layer can be quantised, or a weight is
  * NaN; IO; NO_MEMORY; CANCELLED; LIMIT; what `sample` returned */

@@ -87,6 +87,14 @@ void hn_quantize_pick(hn_quantizing *q) {
   hn_sites_scale(&q->sites, &q->scheme);
 }
 
+void hn_quantize_tell_layers(const hn_quantizing *q) {
+  for (int i = 0; i < q->sites.node_count && q->options.event; ++i) {
+    const hn_quant_node *node = &q->sites.nodes[i];
+    const hone_quantize_event event = {.layer = node->node->name, .op = node->node->op->name, .why = node->why};
+    q->options.event(q->options.event_user, &event);
+  }
+}
+
 static void tell(const hn_quantizing *q) {
   if (!q->options.event) return;
   for (int i = 0; i < q->sites.count; ++i) {
@@ -102,14 +110,10 @@ static void tell(const hn_quantizing *q) {
                                        .clipped = seen ? hn_clipped_share(seen, &site->scale, &q->scheme) : 0};
     q->options.event(q->options.event_user, &event);
   }
-  for (int i = 0; i < q->sites.node_count; ++i) {
-    const hn_quant_node *node = &q->sites.nodes[i];
-    const hone_quantize_event event = {.layer = node->node->name, .op = node->node->op->name, .why = node->why};
-    q->options.event(q->options.event_user, &event);
-  }
+  hn_quantize_tell_layers(q);
 }
 
-static hone_status find_sites(hn_quantizing *q) {
+hone_status hn_quantize_find_sites(hn_quantizing *q) {
   HN_TRY(hn_sites_check_floats(q->graph));
   HN_TRY(prepare(q));
   HN_TRY(hn_sites_find(q->graph, q->options.keep, q->options.keep_count, &q->arena, &q->sites));
@@ -121,7 +125,7 @@ static hone_status find_sites(hn_quantizing *q) {
 }
 
 hone_status hn_quantize_find_ranges(hn_quantizing *q) {
-  HN_TRY(find_sites(q));
+  HN_TRY(hn_quantize_find_sites(q));
   const bool cached = exists(q->options.cache_path);
   if (cached) {
     HN_TRY(read_cache(q));
@@ -138,6 +142,7 @@ hone_status hn_quantize_find_ranges(hn_quantizing *q) {
 }
 
 static hone_status quantize(hn_quantizing *q) {
+  if (q->options.weights != HONE_NONE) return hn_quantize_weights(q);
   HN_TRY(hn_quantize_find_ranges(q));
   if (q->options.sample) HN_TRY(hn_quantize_correct(q));
   tell(q);
@@ -155,6 +160,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_quantize_opti
   HN_OPTIONS(diag, "quantize", given, hone_quantize_options, sample_user, out);
   HN_TRY(hn_argument_pointers(diag, "quantize option keep", out->keep, out->keep_count, INT32_MAX));
   HN_TRY(hn_argument_range(diag, "quantize option sample_count", out->sample_count, 0, 1000000000));
+  HN_TRY(hn_quantize_check_weights(diag, out));
   if (out->activations == HONE_NONE) out->activations = HONE_U8;
   if (out->activations != HONE_U8 && out->activations != HONE_I8)
     return HN_FAIL(diag, HONE_INVALID, "quantize option activations: allowed are u8 and i8");

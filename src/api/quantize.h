@@ -87,6 +87,10 @@ hone_status hn_quantize_check_corrections(hone_diagnostics *diag, const char *li
 /* ---- compile_quantize_notes.c ---- */
 hone_status hn_quantize_note(hn_quantizing *q); /* sets the graph's notes */
 
+/* ---- compile_quantize_weights.c ---- */
+hone_status hn_quantize_check_weights(hone_diagnostics *diag, hone_quantize_options *options); /* sets the block */
+hone_status hn_quantize_weights(hn_quantizing *q); /* q->graph gets weights of few bits, and nothing else */
+
 /* ---- compile_quantize_times.c ---- */
 hone_status hn_quantize_time(hn_quantizing *q); /* tells options.layer_time */
 
@@ -95,6 +99,8 @@ hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, ho
                               int device_count, const hone_quantize_options *given, hn_quantizing *q);
 void hn_quantize_end(hn_quantizing *q);                /* with its graph, unless that was taken */
 hone_status hn_quantize_find_ranges(hn_quantizing *q); /* sites, ranges and scales */
-void hn_quantize_pick(hn_quantizing *q);               /* ranges and scales from what was observed */
+hone_status hn_quantize_find_sites(hn_quantizing *q);
+void hn_quantize_tell_layers(const hn_quantizing *q); /* by events: which are quantised, and why others stay */
+void hn_quantize_pick(hn_quantizing *q);              /* ranges and scales from what was observed */
 
 #endif

@@ -86,10 +86,7 @@ static int64_t place_in(const weights *w, int64_t outer, int64_t output, int64_t
 
 static hone_status find_scales(const inserter *n, const hn_node *node, weights *w, int axis) {
   const hone_tensor *tensor = w->value->fact.constant;
-  for (int64_t i = 0; i < hn_elems(&tensor->type.shape); ++i)
-    if (!isfinite(w->data[i]))
-      return HN_FAIL(n->diag, HONE_UNSUPPORTED, "node %s: its weights %s hold %s, which bytes cannot stand for",
-                     node->name, w->value->name, isnan(w->data[i]) ? "NaN" : "infinity");
+  HN_TRY(hn_layer_check_finite(n->diag, node, w->value));
   if (w->rounding)
     memcpy(w->scales, w->rounding->scales, (size_t)w->outputs * sizeof *w->scales);
   else

@@ -33,6 +33,15 @@ bool hn_layer_window(const hn_quant_node *layer, const hone_shape *x, hn_sliding
   return true;
 }
 
+hone_status hn_layer_check_finite(hone_diagnostics *diag, const hn_node *node, const hn_value *weights) {
+  const float *data = weights->fact.constant->data;
+  for (int64_t i = 0; i < hn_elems(&weights->fact.type.shape); ++i)
+    if (!isfinite(data[i]))
+      return HN_FAIL(diag, HONE_UNSUPPORTED, "node %s: its weights %s hold %s, which bytes cannot stand for",
+                     node->name, weights->name, isnan(data[i]) ? "NaN" : "infinity");
+  return HONE_OK;
+}
+
 /* ---- scales ---- */
 
 enum { MOST_BYTE = 127, LEAST_LEVELS = 32, MOST_LEVELS = 181, LOOKED_AT = 1024 };

@@ -17,6 +17,9 @@ hn_layer_shape hn_layer_shape_of(const hn_quant_node *layer);
 /* The window over an input of this shape, as two spatial axes; a product's is one tap. False: it has more axes. */
 bool hn_layer_window(const hn_quant_node *layer, const hone_shape *x, hn_sliding *out);
 
+/* UNSUPPORTED: one of the node's weights, a constant of f32, is NaN or infinite. */
+hone_status hn_layer_check_finite(hone_diagnostics *diag, const hn_node *node, const hn_value *weights);
+
 /* Scales of weights for bytes in -127..127: of each output along the axis, or equal ones. The largest weight is given
  * 127, or what of 32 to 181 makes next to no error: such weights lie on a grid already. Weights that are all 0 have 1.
  */

@@ -18,6 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 HONE = os.environ.get("HONE_BIN", "hone")
 NETWORKS = ("encoder6", "mobilenet_v2", "squeezenet1_1")
+WEIGHTS = (("encoder6", "int8"), ("encoder6", "uint8:128"), ("encoder6", "int4:32"), ("encoder6", "uint4:256"),
+           ("mobilenet_v2", "int8"), ("mobilenet_v2", "uint4"))  # of `hone quantize --weights`
 
 
 def one(op, inputs, outputs, constants=(), **attrs):
@@ -168,6 +170,11 @@ def main():
             session(plain, paths[-1])
             nodes = collections.Counter(n.op_type for n in onnx.load(paths[-1]).graph.node if n.domain == "com.microsoft")
             print(f"{name}: {dict(nodes)}")
+        for name, weights in WEIGHTS:
+            paths.append(os.path.join(where, f"{name}_{weights.replace(':', '_')}.onnx"))
+            subprocess.run([HONE, "quantize", os.path.join(where, name + "_plain.onnx"), "--weights", weights, "-o", paths[-1],
+                            "--quiet"], check=True, stdout=subprocess.DEVNULL)
+            onnx.checker.check_model(paths[-1], full_check=True)
         for path in paths:
             wrong = check(path, folder)
             count += 1
