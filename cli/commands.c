@@ -231,7 +231,7 @@ static const cli_command plan = {
                 "      --std 0.229,0.224,0.225 --max-error 0.05 -o mobilenet.hone\n"
                 "  hone plan model.onnx --calib photos --eval others --labels classes.tsv \\\n"
                 "      --max-drop 0.5%\n"
-                "  hone plan model.onnx --calib photos --target-ms 4 --threads 1 --csv > points.csv\n",
+                "  hone plan model.onnx --calib photos --target-ms 4 --csv > points.csv\n",
     .run = cli_command_plan,
     .keeps_best = true,
 };
