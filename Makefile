@@ -78,10 +78,14 @@ test-gpu: deps-test
 	@$(AGAIN) build-tests
 	@sh tools/run_ctest.sh $(BUILD) -L gpu
 
-# The ONNX Runtime provider in the oldest packages that it runs in; `make test` has the newest one.
+# The ONNX Runtime provider on all networks, and in the oldest packages that it runs in; `make test` has some networks
+# in the newest one.
+test-ort: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
 test-ort: deps-test
 	@$(AGAIN) build-tests
-	@HONE_BUILD_DIR=$(CURDIR)/$(BUILD) tests/ort/versions
+	@sh tools/python_env.sh tests/requirements.txt build/test-env
+	@build/test-env/bin/python3 tests/ort/networks.py
+	@tests/ort/versions
 
 check:
 	@sh tools/check_all
