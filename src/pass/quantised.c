@@ -270,7 +270,8 @@ static bool is_same_constant(hn_value *a, hn_value *b) {
 
 /* Exporters of trained roundings write one for each branch that reads a value: what makes the value ends in one. */
 static hone_status merge_rounding(const quantised *q, hn_node *node) {
-  if (node->op != q->quantize) return HONE_OK;
+  /* Nodes come in the block's order, so the first of equals takes the readers of those below it, and they have none. */
+  if (node->op != q->quantize || !node->out[0]->uses) return HONE_OK;
   for (const hn_use *use = node->in[X]->uses, *next; use; use = next) {
     hn_node *other = use->node;
     next = use->next;
