@@ -154,7 +154,9 @@ static bool node_cost(const hn_node *node, hn_arena *arena, double *flops) {
 
 enum { FREE_EXTENT = 64 }; /* as passes take them that ask devices */
 
-hone_status hn_prune_work(const hone_graph *graph, double *out_flops, double *out_weights) {
+/* Work of one run with free dims taken as 1 on the first axis and as 64 on others, and elements of constants of floats;
+ * flops 0: shapes are not known. */
+static hone_status measure_work(const hone_graph *graph, double *out_flops, double *out_weights) {
   hone_graph *copy;
   hone_diagnostics *diag = &graph->context->diag;
   const int messages = diag->count;
@@ -251,7 +253,7 @@ static hone_status nothing_goes(const hn_pruning *p) {
 static hone_status prune(hn_pruning *p, hone_graph **out_pruned, hone_graph **out_masked) {
   const hn_coupling_options options = {.keep = p->options.keep, .keep_count = p->options.keep_count};
   HN_TRY(hn_sites_check_floats(p->whole));
-  HN_TRY(hn_prune_work(p->whole, &p->summary.flops, &p->summary.weights));
+  HN_TRY(measure_work(p->whole, &p->summary.flops, &p->summary.weights));
   HN_TRY(hn_constants_part(p->whole, &p->arena, &p->parted));
   HN_TRY(hn_coupling_find(p->whole, &options, &p->arena, &p->coupling));
   HN_TRY(score(p));
@@ -262,7 +264,7 @@ static hone_status prune(hn_pruning *p, hone_graph **out_pruned, hone_graph **ou
   tell(p);
   if (p->summary.channels == p->summary.channels_kept && p->options.target_ms <= 0) return nothing_goes(p);
   HN_TRY(hn_prune_make(p, out_pruned));
-  HN_TRY(hn_prune_work(*out_pruned, &p->summary.flops_kept, &p->summary.weights_kept));
+  HN_TRY(measure_work(*out_pruned, &p->summary.flops_kept, &p->summary.weights_kept));
   return out_masked ? make_masked(p, out_masked) : HONE_OK;
 }
 

@@ -26,9 +26,8 @@ static bool is_float(const hn_value *value) {
   return value && value->fact.type.kind == HONE_TENSOR && hn_dtype_is_float(value->fact.type.dtype);
 }
 
-static bool is_layer(const hn_node *node) {
-  return is_op(node, "conv") || is_op(node, "gemm") || is_op(node, "matmul") || is_op(node, "conv_transpose");
-}
+/* What quantising would round, and what only authors do. */
+static bool is_layer(const hn_node *node) { return hn_quant_layer_of(node) || is_op(node, "conv_transpose"); }
 
 static bool is_bound(const hn_node *node) { return is_op(node, "relu") || is_op(node, "clip"); }
 

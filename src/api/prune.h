@@ -26,9 +26,6 @@ typedef struct hn_pruning {
 
 /* A copy without the units that are removed. */
 hone_status hn_prune_make(hn_pruning *p, hone_graph **out);
-/* Work of one run with free dims taken as 1 on the first axis and as 64 on others, and elements of constants of floats;
- * flops 0: shapes are not known. */
-hone_status hn_prune_work(const hone_graph *graph, double *out_flops, double *out_weights);
 /* Chooses widths by times (compile_prune_target.c). */
 hone_status hn_prune_to_target(hn_pruning *p);
 

@@ -92,7 +92,7 @@ static quant_role role_of(const hn_node *node) {
 
 /* ---- layers ---- */
 
-static const hn_quant_layer *layer_of(const hn_node *node) {
+const hn_quant_layer *hn_quant_layer_of(const hn_node *node) {
   for (const hn_quant_layer *row = hn_quant_layers; row->op; ++row)
     if (strcmp(row->op, node->op->name) == 0) return row;
   return NULL;
@@ -118,7 +118,7 @@ static const char *when_layer(const hn_node *node, const hn_quant_layer *row) {
 }
 
 int hn_quant_axis(const hn_node *node) {
-  const hn_quant_layer *row = layer_of(node);
+  const hn_quant_layer *row = hn_quant_layer_of(node);
   return row->transposed && hn_attr_int(&node->attrs, row->transposed) ? 0 : row->axis;
 }
 
@@ -180,7 +180,7 @@ static hn_node *maker_of(const hn_value *value) {
          node->in[0]->node) {
     const hn_node *before = node->in[0]->node;
     const quant_role role = role_of(before);
-    if (!layer_of(before) && role != ROLE_BOUND && !(role == ROLE_MEET && before->in_count == 2)) break;
+    if (!hn_quant_layer_of(before) && role != ROLE_BOUND && !(role == ROLE_MEET && before->in_count == 2)) break;
     node = node->in[0]->node;
   }
   return node;
@@ -191,7 +191,7 @@ static hone_status follow(const finder *f, int site) {
   hn_sites *p = f->sites;
   hn_value *value = p->items[site].value;
   hn_node *node = maker_of(value);
-  if (!node || node->owner != p->graph->main || layer_of(node) || is_kept(f, node)) return HONE_OK;
+  if (!node || node->owner != p->graph->main || hn_quant_layer_of(node) || is_kept(f, node)) return HONE_OK;
   quant_role role = role_of(node);
   if (role == ROLE_BOUND) role = ROLE_MEET; /* of its own: a table */
   for (int i = 0; i < node->in_count && role != ROLE_NONE; ++i) {
@@ -219,7 +219,7 @@ static hone_status add_node(const finder *f, hn_node *node, const hn_quant_layer
 static hone_status note_block(const finder *f, const hn_block *block) {
   hn_sites *p = f->sites;
   for (hn_node *node = block->first; node; node = node->next) {
-    const hn_quant_layer *row = layer_of(node);
+    const hn_quant_layer *row = hn_quant_layer_of(node);
     for (int i = 0; i < node->block_count; ++i) HN_TRY(note_block(f, node->blocks[i]));
     if (block == p->graph->main || !row) continue;
     (void)is_kept(f, node);
@@ -247,7 +247,7 @@ static hone_status find(finder *f, hone_graph *graph, hn_arena *arena) {
   if (!out->of || !f->kept_any) return HN_FAIL_MEMORY(&graph->context->diag);
   for (int i = 0; i < graph->value_count; ++i) out->of[i] = -1;
   for (hn_node *node = graph->main->first; node; node = node->next) {
-    const hn_quant_layer *row = layer_of(node);
+    const hn_quant_layer *row = hn_quant_layer_of(node);
     if (row)
       HN_TRY(add_node(f, node, row));
     else

@@ -21,7 +21,8 @@ typedef struct hn_quant_layer {
   const char *(*when)(const hn_node *node); /* NULL, or why bytes cannot do this one; NULL: nothing else matters */
   bool closed; /* only kernels that write bytes are there: its output is always quantised */
 } hn_quant_layer;
-extern const hn_quant_layer hn_quant_layers[]; /* ends with op NULL */
+extern const hn_quant_layer hn_quant_layers[];                /* ends with op NULL */
+const hn_quant_layer *hn_quant_layer_of(const hn_node *node); /* its operator's row, or NULL */
 
 /* A value that is rounded to bytes. */
 typedef struct hn_site {
