@@ -78,6 +78,7 @@ int bench_export_times(cli_tool *cli, const bench_times *times); /* --exportTime
 int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session); /* --dumpOutput, --exportOutput */
 
 int bench_print_version(cli_tool *cli);                                                   /* --getPlanVersionOnly */
+int bench_time_open(cli_tool *cli);                                                       /* --timeDeserialize */
 int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *session); /* --dumpRawBindingsToFile */
 
 /* Requests one after another, or with two sessions in turns (bench_turns.c). Exit code. */

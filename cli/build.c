@@ -4,6 +4,7 @@
 #include "trace.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { MAX_NAMES = 128 };
 
@@ -121,6 +122,23 @@ static int read_limits(cli_tool *cli, build *b) {
   return code == CLI_EXIT_OK ? read_sources(cli, b) : code;
 }
 
+/* --stronglyTyped: no option beside it may allow a type that the model does not have. */
+static int check_strong_types(cli_tool *cli) {
+  static const char *const others[] = {"best", "bf16", "fp16", "int8", "layerPrecisions", "layerOutputTypes"};
+  if (!cli_takes(cli->command, "stronglyTyped") || !cli_has(cli, "stronglyTyped")) return CLI_EXIT_OK;
+  for (size_t i = 0; i < CLI_COUNT(others); ++i)
+    if (cli_takes(cli->command, others[i]) && cli_has(cli, others[i]))
+      return cli_usage_error(cli, "--stronglyTyped keeps the model's types, and --%s allows others", others[i]);
+  return CLI_EXIT_OK;
+}
+
+/* --monitorMemory: what the process has had at most, when an engine was built. */
+static void tell_memory(const cli_tool *cli) {
+  struct rusage usage;
+  if (cli_takes(cli->command, "monitorMemory") && cli_has(cli, "monitorMemory") && getrusage(RUSAGE_SELF, &usage) == 0)
+    cli_note(cli, "peak memory of the build: %.1f MiB", (double)usage.ru_maxrss / 1024);
+}
+
 static uint32_t allowed_types(const cli_tool *cli) {
   const bool all = cli_has(cli, "best");
   return (all || cli_has(cli, "bf16") ? HONE_BIT(HONE_BF16) : 0) |
@@ -193,7 +211,8 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
     cli_error("out of memory");
     return CLI_EXIT_NO_MEMORY;
   }
-  int code = cli_quantize_model(cli, model);
+  int code = check_strong_types(cli);
+  if (code == CLI_EXIT_OK) code = cli_quantize_model(cli, model);
   if (code == CLI_EXIT_OK) code = read_options(cli, model, b);
   if (code == CLI_EXIT_OK) {
     const double begin_ms = cli_now_ms();
@@ -205,6 +224,7 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
     if (status != HONE_OK) code = cli_fail(cli, status);
     hone_engine_summary summary = {0};
     if (status == HONE_OK) hone_engine_summarize(model->engine, &summary);
+    tell_memory(cli);
     if (summary.time_spread > 0) cli_load_end(cli, &b->load, summary.time_spread);
   }
   free(b);

@@ -51,7 +51,9 @@ int cli_read_cpus(cli_tool *cli, cli_cpus *out) {
     out->threads = (out->count ? out->count : usable_count()) / out->streams;
     if (out->threads < 1) out->threads = 1;
   }
-  const int64_t spin_us = cli_int(cli, "spin", cli_has(cli, "useSpinWait") ? SPIN_WAIT_US : -1);
+  const bool spins = cli_has(cli, "useSpinWait"), sleeps = cli_has(cli, "noSpinWait");
+  if (spins && sleeps) return cli_usage_error(cli, "--useSpinWait and --noSpinWait exclude each other");
+  const int64_t spin_us = cli_int(cli, "spin", spins ? SPIN_WAIT_US : sleeps ? 0 : -1);
   out->spin_microseconds = spin_us < 0 ? 0 : spin_us == 0 ? -1 : (int)spin_us;
   return code;
 }

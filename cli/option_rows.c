@@ -33,6 +33,7 @@ const cli_option cli_device_options[] = {
     {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",
      .low = 0, .high = 1e8},
     {"useSpinWait", CLI_FLAG, .doc = "idle threads keep spinning: the same as --spin 1000000"},
+    {"noSpinWait", CLI_FLAG, .doc = "idle threads sleep at once: the same as --spin 0"},
     {0},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_trt.c - trtexec's spellings (version 10 is the model). Each has an effect or is a "not yet" row. */
+/* option_trt.c - trtexec's spellings, those of the help of its versions 10 and 11 and a few that older scripts still
+ * carry. Each has an effect or is a "not yet" row that says what does the job here. */
 #include "cli.h"
 
 const cli_option cli_trt_build_options[] = {
@@ -26,6 +27,12 @@ const cli_option cli_trt_build_options[] = {
             "bf16, too, and hwc8"},
     {"outputIOFormats", CLI_LIST, "TYPE:FORMAT", .doc = "the same for the outputs"},
     {"skipInference", CLI_FLAG, .doc = "build and save only"},
+    {"buildOnly", CLI_FLAG, .same_as = "skipInference"},
+    {"stronglyTyped", CLI_FLAG,
+     .doc =
+         "keep the model's types: options that allow others are an error beside it (without them it is the default)"},
+    {"monitorMemory", CLI_FLAG, .doc = "say how much memory the process had at most when the engine was built"},
+    {"explicitBatch", CLI_FLAG, .doc = "no effect: the batch is always an axis of the inputs"},
     {"dumpLayerInfo", CLI_FLAG, .doc = "print the engine's steps"},
     {"exportLayerInfo", CLI_TEXT, "FILE", .doc = "write the engine's steps as JSON", .writes = CLI_WRITES_IN_PLACE},
     {"profilingVerbosity", CLI_TEXT, "LEVEL",
@@ -61,22 +68,86 @@ const cli_option cli_trt_bench_options[] = {
      .doc = "write inputs and outputs of the last run as NAME.input.DIMS.DTYPE.bin; default: into this folder",
      .writes = CLI_WRITES_FOLDER},
     {"getPlanVersionOnly", CLI_FLAG, .doc = "print which version built the engine, and do nothing else"},
+    {"timeDeserialize", CLI_FLAG, .doc = "time how long opening the engine and its session takes, and do nothing else"},
     {0},
 };
 
 #define PRECISION "hone computes in the model's own types, in bf16, f16 and bytes"
+#define WEIGHTS "engines keep their weights"
+#define ENGINE "an engine is one file, which says which version and CPU features it needs"
+#define DLA "there is no such device"
+#define PLUGINS "plug-ins are opened by --plugins and stay in their own files"
+#define PROFILE "calibration runs at the shapes that the samples have"
+#define MEMORY "a session takes its memory when it is opened, and none later"
+#define TILING "regions are chosen by the times of their tactics"
 const cli_option cli_trt_not_yet[] = {
     {"fp8", CLI_NOT_YET, .doc = PRECISION},
     {"tf32", CLI_NOT_YET, .doc = PRECISION},
+    {"int4", CLI_NOT_YET, .doc = "weights in four bits are made by hone quantize --weights int4"},
     {"sparsity", CLI_NOT_YET, .doc = "there are no sparse tactics"},
+    {"layerDeviceTypes", CLI_NOT_YET, .doc = DLA},
+    {"decomposableAttentions", CLI_NOT_YET, .doc = "attention is fused where a tactic has its shape"},
+    {"directIO", CLI_NOT_YET, .doc = "hone show lists the converts at the inputs and outputs"},
+    {"pluginInstanceNorm", CLI_NOT_YET, .doc = "instance normalisation is built in"},
+    {"pi", CLI_NOT_YET, .doc = "instance normalisation is built in"},
+    {"uint8AsymmetricQuantizationDLA", CLI_NOT_YET, .doc = DLA},
     {"persistentCacheRatio", CLI_NOT_YET, .doc = "it is for the L2 caches of GPUs"},
+    {"maxAuxStreams", CLI_NOT_YET, .doc = "branches of a graph run one after another"},
     {"preview", CLI_NOT_YET, .doc = "there are no preview features"},
     {"tempdir", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
-    {"refit", CLI_NOT_YET, .doc = "engines keep their weights"},
-    {"stripWeights", CLI_NOT_YET, .doc = "engines keep their weights"},
-    {"hardwareCompatibilityLevel", CLI_NOT_YET, .doc = "an engine says which CPU features it needs"},
-    {"versionCompatible", CLI_NOT_YET, .doc = "an engine says which version it needs"},
-    {"useDLACore", CLI_NOT_YET, .doc = "there is no such device"},
-    {"allowGPUFallback", CLI_NOT_YET, .doc = "there is no such device"},
+    {"tempfileControls", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
+    {"refit", CLI_NOT_YET, .doc = WEIGHTS},
+    {"refitFromOnnx", CLI_NOT_YET, .doc = WEIGHTS},
+    {"refitPercentage", CLI_NOT_YET, .doc = WEIGHTS},
+    {"timeRefit", CLI_NOT_YET, .doc = WEIGHTS},
+    {"dumpRefit", CLI_NOT_YET, .doc = WEIGHTS},
+    {"stripWeights", CLI_NOT_YET, .doc = WEIGHTS},
+    {"stripAllWeights", CLI_NOT_YET, .doc = WEIGHTS},
+    {"weightless", CLI_NOT_YET, .doc = WEIGHTS},
+    {"allowWeightStreaming", CLI_NOT_YET, .doc = WEIGHTS},
+    {"weightStreamingBudget", CLI_NOT_YET, .doc = WEIGHTS},
+    {"hardwareCompatibilityLevel", CLI_NOT_YET, .doc = ENGINE},
+    {"runtimePlatform", CLI_NOT_YET, .doc = ENGINE},
+    {"versionCompatible", CLI_NOT_YET, .doc = ENGINE},
+    {"vc", CLI_NOT_YET, .doc = ENGINE},
+    {"excludeLeanRuntime", CLI_NOT_YET, .doc = ENGINE},
+    {"useRuntime", CLI_NOT_YET, .doc = ENGINE},
+    {"leanDLLPath", CLI_NOT_YET, .doc = ENGINE},
+    {"engineCapability", CLI_NOT_YET, .doc = ENGINE},
+    {"safe", CLI_NOT_YET, .doc = "there is no safety-certified runtime"},
+    {"restricted", CLI_NOT_YET, .doc = "there is no safety-certified runtime"},
+    {"consistency", CLI_NOT_YET, .doc = "there is no safety-certified runtime"},
+    {"useDLACore", CLI_NOT_YET, .doc = DLA},
+    {"buildDLAStandalone", CLI_NOT_YET, .doc = DLA},
+    {"allowGPUFallback", CLI_NOT_YET, .doc = DLA},
+    {"minShapesCalib", CLI_NOT_YET, .doc = PROFILE},
+    {"optShapesCalib", CLI_NOT_YET, .doc = PROFILE},
+    {"maxShapesCalib", CLI_NOT_YET, .doc = PROFILE},
+    {"calibProfile", CLI_NOT_YET, .doc = PROFILE},
+    {"noBuilderCache", CLI_NOT_YET, .doc = "there is no cache but the file of --timing-cache"},
+    {"disableCompilationCache", CLI_NOT_YET, .doc = "there is no cache but the file of --timing-cache"},
+    {"tilingOptimizationLevel", CLI_NOT_YET, .doc = TILING},
+    {"l2LimitForTiling", CLI_NOT_YET, .doc = TILING},
+    {"heuristic", CLI_NOT_YET, .doc = "--level 1 times the likeliest tactic of each row"},
+    {"minTiming", CLI_NOT_YET, .doc = "--timing-runs sets how often a tactic is timed"},
+    {"remoteAutoTuningConfig", CLI_NOT_YET, .doc = "engines are tuned on the machine that builds them"},
+    {"cpuOnly", CLI_NOT_YET, .doc = "--device cpu builds for the CPU, --level 0 without timing"},
+    {"distributiveIndependence", CLI_NOT_YET, .doc = "hone verify repeats the measured errors"},
+    {"multiDeviceInferenceEnabled", CLI_NOT_YET, .doc = "an engine runs on the devices that it was built for"},
+    {"markUnfusedTensorsAsDebugTensors", CLI_NOT_YET, .doc = "--debug-tensor takes any value's name"},
+    {"saveAllDebugTensors", CLI_NOT_YET, .doc = "--debug-tensor takes any value's name"},
+    {"staticPlugins", CLI_NOT_YET, .doc = PLUGINS},
+    {"setPluginsToSerialize", CLI_NOT_YET, .doc = PLUGINS},
+    {"ignoreParsedPluginLibs", CLI_NOT_YET, .doc = PLUGINS},
+    {"useManagedMemory", CLI_NOT_YET, .doc = MEMORY},
+    {"allocationStrategy", CLI_NOT_YET, .doc = MEMORY},
+    {"exposeDMA", CLI_NOT_YET, .doc = "--includeDataTransfers measures the copies of each run"},
+    {"asyncFileReader", CLI_NOT_YET, .doc = "engines are mapped, not read"},
+    {"nvtxMode", CLI_NOT_YET, .doc = "--trace writes a timeline"},
+    {"nvtxVerbosity", CLI_NOT_YET, .doc = "--trace writes a timeline"},
+    {"workspace", CLI_NOT_YET, .doc = "--memPoolSize=workspace:SIZE"},
+    {"maxBatch", CLI_NOT_YET, .doc = "--maxShapes"},
+    {"uff", CLI_NOT_YET, .doc = "models are ONNX"},
+    {"deploy", CLI_NOT_YET, .doc = "models are ONNX"},
     {0},
 };

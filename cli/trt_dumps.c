@@ -112,6 +112,35 @@ int bench_print_version(cli_tool *cli) {
   return CLI_EXIT_OK;
 }
 
+int bench_time_open(cli_tool *cli) {
+  static cli_model model; /* large for a stack */
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "an engine must be named");
+  const cli_file_kind kind = cli_file_kind_of(path);
+  if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
+  if (kind != CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is not an engine", path);
+  int code = cli_open_device(cli); /* a program opens its device once, however many engines it loads */
+  const double begin_ms = cli_now_ms();
+  if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
+  const double loaded_ms = cli_now_ms();
+  hone_session *session = NULL;
+  const hone_session_options options = {.struct_size = sizeof options};
+  if (code == CLI_EXIT_OK) {
+    const hone_status status =
+        hone_session_create(model.engine, &options, &session, hone_context_diagnostics(cli->context));
+    if (status != HONE_OK) code = cli_fail(cli, status);
+  }
+  const double load_ms = loaded_ms - begin_ms, session_ms = cli_now_ms() - loaded_ms;
+  hone_session_destroy(session);
+  cli_close_model(cli, &model);
+  if (code == CLI_EXIT_OK && cli_has(cli, "json"))
+    printf("{\"load_ms\": %.4f, \"session_ms\": %.4f}\n", load_ms, session_ms);
+  else if (code == CLI_EXIT_OK)
+    printf("engine deserialized in %.4f s: %.3f ms to open the file, %.3f ms to open a session\n",
+           (load_ms + session_ms) / 1e3, load_ms, session_ms);
+  return code;
+}
+
 static int write_raw(cli_tool *cli, const char *folder, const char *kind, const char *name, hone_session *session) {
   hone_tensor tensor;
   const hone_status status = hone_session_tensor(session, name, &tensor);
