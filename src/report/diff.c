@@ -23,7 +23,7 @@ typedef struct layer {
   const char *name, *what; /* what: which decisions differ; "" when none does */
   int steps[HN_DIFF_SIDES], converts[HN_DIFF_SIDES];
   const hn_plan_step *first[HN_DIFF_SIDES]; /* that is no convert, where there is one; NULL: none at all */
-  const char *tactics[HN_DIFF_SIDES];
+  const char *tactics[HN_DIFF_SIDES], *storages[HN_DIFF_SIDES];
   uint64_t weights[HN_DIFF_SIDES], activations[HN_DIFF_SIDES]; /* bytes */
   double error[HN_DIFF_SIDES];                                 /* the largest; -1: not measured */
   times t;
@@ -141,7 +141,8 @@ static hone_status add_step(diff *d, int side, const hn_plan_step *step, layer *
   if (to->first[side] && (is_convert || stands)) return HONE_OK;
   to->first[side] = step; /* a convert alone: what wanted it takes no time of its own */
   to->tactics[side] = hn_step_tactic(d->arena, step);
-  return to->tactics[side] ? HONE_OK : HONE_NO_MEMORY;
+  to->storages[side] = hn_step_storage(d->arena, plan, step);
+  return to->tactics[side] && to->storages[side] ? HONE_OK : HONE_NO_MEMORY;
 }
 
 static bool same_storage(const hn_plan *a, int x, const hn_plan *b, int y) {
@@ -298,7 +299,7 @@ static void write_tactics(const diff *d, hn_text *out) {
     any = true;
     for (int side = 0; side < HN_DIFF_SIDES; ++side) {
       if (!at->first[side]) continue;
-      hn_text_printf(out, "  %c  %s", 'A' + side, at->tactics[side]);
+      hn_text_printf(out, "  %c  %s in %s", 'A' + side, at->tactics[side], at->storages[side]);
       if (at->steps[side] > 1) hn_text_printf(out, " and %d more steps", at->steps[side] - 1);
       hn_text_printf(out, "; weights %.1f kB, activations %.1f kB", (double)at->weights[side] * 1e-3,
                      (double)at->activations[side] * 1e-3);
@@ -356,6 +357,7 @@ static void put_side(hn_json_writer *w, const layer *at, int side) {
   hn_json_put_int(w, "steps", at->steps[side]);
   hn_json_put_int(w, "converts", at->converts[side]);
   hn_json_put_text(w, "tactic", at->tactics[side]);
+  hn_json_put_text(w, "storage", at->storages[side]);
   hn_json_put_int(w, "weights_bytes", (int64_t)at->weights[side]);
   hn_json_put_int(w, "activations_bytes", (int64_t)at->activations[side]);
   if (at->error[side] >= 0) hn_json_put_real(w, "error_rel_l2", at->error[side]);

@@ -211,6 +211,15 @@ static void write_schedule_head(const explanation *e) {
     hn_text_printf(e->out, "the tuning time budget ran out: %d layers were chosen by estimates\n\n", untimed);
 }
 
+/* Of layers that the planner or the quantiser tells of, those that the node stands for. */
+static void copy_layers(hn_json_writer *w, const hn_json *node, const char *key, const hn_json *layers) {
+  if (!layers) return;
+  hn_json_open(w, key, '[');
+  for (size_t i = 0; i < hn_ledger_count(layers); ++i)
+    if (hn_explain_stands_for(node, &layers->items[i])) hn_json_put(w, NULL, &layers->items[i]);
+  hn_json_close(w, ']');
+}
+
 /* The node's part of the ledger, and what the passes did to it. */
 static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *node) {
   const hn_json *events = hn_json_get(e->schedule, "passes");
@@ -221,11 +230,8 @@ static void copy_node(const explanation *e, hn_json_writer *w, const hn_json *no
   for (size_t i = 0; i < hn_ledger_count(events); ++i)
     if (is_node(node, hn_ledger_text(&events->items[i], "node"))) hn_json_put(w, NULL, &events->items[i]);
   hn_json_close(w, ']');
-  const hn_json *planned = hn_explain_planned(e);
-  if (planned) hn_json_open(w, "planned", '[');
-  for (size_t i = 0; i < hn_ledger_count(planned); ++i)
-    if (hn_explain_stands_for(node, &planned->items[i])) hn_json_put(w, NULL, &planned->items[i]);
-  if (planned) hn_json_close(w, ']');
+  copy_layers(w, node, "planned", hn_explain_planned(e));
+  copy_layers(w, node, "quantised", hn_explain_quantised_layers(e));
   hn_json_close(w, '}');
 }
 

@@ -26,6 +26,7 @@ double hn_ledger_best_ns(const hn_json *candidate);
 /* Why a node that runs on the reference has nothing better: what most tactics said; NULL: another one runs it. */
 const char *hn_ledger_lack(const hn_json *node);
 /* ---- of an engine whose build quantised the model (explain_quantised.c) ---- */
+const hn_json *hn_explain_quantised_layers(const hn_explanation *e); /* NULL: none was asked for */
 void hn_explain_quantised_head(const hn_explanation *e);
 void hn_explain_quantised(const hn_explanation *e, const hn_json *node);
 void hn_text_ledger_tactic(hn_text *text, const hn_json *candidate); /* with its parameters */

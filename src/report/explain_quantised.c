@@ -3,13 +3,13 @@
 #include "report/explain.h"
 #include <string.h>
 
-static const hn_json *layers_of(const hn_explanation *e) {
+const hn_json *hn_explain_quantised_layers(const hn_explanation *e) {
   const hn_json *all = hn_json_get(e->ledger, "quantised");
   return all ? hn_json_get(all, "layers") : NULL;
 }
 
 void hn_explain_quantised_head(const hn_explanation *e) {
-  const hn_json *layers = layers_of(e);
+  const hn_json *layers = hn_explain_quantised_layers(e);
   int bytes = 0;
   if (!layers) return;
   for (size_t i = 0; i < hn_ledger_count(layers); ++i)
@@ -23,7 +23,7 @@ void hn_explain_quantised_head(const hn_explanation *e) {
 }
 
 void hn_explain_quantised(const hn_explanation *e, const hn_json *node) {
-  const hn_json *layers = layers_of(e);
+  const hn_json *layers = hn_explain_quantised_layers(e);
   for (size_t i = 0; i < hn_ledger_count(layers); ++i) {
     const hn_json *layer = &layers->items[i];
     const char *name = hn_ledger_text(layer, "layer"), *why = hn_ledger_text(layer, "why");

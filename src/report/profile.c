@@ -37,34 +37,6 @@ static void add_transfer(hn_profile *p, const hn_profile_row *row) {
 }
 
 /* The first activation's: what is a constant stands elsewhere. */
-static const hone_type *first_type(const hn_plan *plan, int count, const int *tensors) {
-  for (int i = 0; i < count; ++i)
-    if (tensors[i] >= 0 && plan->tensors[tensors[i]].place != HN_PLACE_CONSTANT &&
-        plan->tensors[tensors[i]].place != HN_PLACE_PACKED)
-      return &plan->tensors[tensors[i]].type;
-  return NULL;
-}
-
-static void add_storage(hn_text *text, const hone_type *type) {
-  hn_text_add(text, hone_dtype_name(type->dtype));
-  if (type->format != HONE_PLAIN) hn_text_printf(text, " %s", hone_format_name(type->format));
-}
-
-static const char *storage_text(hn_profile *p, const hn_plan_step *step) {
-  const hone_type *in = first_type(p->in->plan, step->in_count, step->in);
-  const hone_type *out = first_type(p->in->plan, step->out_count, step->out);
-  hn_text text;
-  hn_text_init(&text, p->arena->allocator);
-  if (in) add_storage(&text, in);
-  if (out && (!in || in->dtype != out->dtype || in->format != out->format)) {
-    if (in) hn_text_add(&text, " > ");
-    add_storage(&text, out);
-  }
-  const char *made = text.failed ? NULL : hn_arena_text(p->arena, hn_text_string(&text));
-  hn_text_deinit(&text);
-  return made;
-}
-
 static bool make_row(hn_profile *p, const hn_trace_step *times) {
   const hn_plan_step *step = &p->in->plan->steps[times->step];
   const hn_work *work = &p->in->work[times->step];
@@ -83,7 +55,7 @@ static bool make_row(hn_profile *p, const hn_trace_step *times) {
   const double least_ns = step->caused_by ? 0 : row->bound.floor_ns;
   row->above_ns = row->median_ns > least_ns ? row->median_ns - least_ns : 0;
   row->tactic = hn_step_tactic(p->arena, step);
-  row->storage = storage_text(p, step);
+  row->storage = hn_step_storage(p->arena, p->in->plan, step);
   p->sum_ns += row->median_ns;
   p->mean_sum_ns += row->mean_ns;
   p->floor_ns += row->bound.floor_ns;

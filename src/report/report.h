@@ -66,6 +66,9 @@ bool hn_step_is_reference(const hn_plan_step *step); /* the last resort, slow */
 const char *hn_step_type(const hn_plan_step *step);  /* the op's name; what has none: "copy", "control" */
 /* The tactic with its parameters; what has none: its provider, or "". NULL: out of memory. */
 const char *hn_step_tactic(hn_arena *arena, const hn_plan_step *step);
+/* Of the first activation that it reads and of its first output: "f32 nchw16c", "f32 > bf16 nchw32c". NULL: no memory.
+ */
+const char *hn_step_storage(hn_arena *arena, const hn_plan *plan, const hn_plan_step *step);
 double hn_percent(double part, double whole);                  /* 0 of nothing */
 void hn_text_params(hn_text *text, const hone_params *params); /* {a=1,b=2}; nothing when empty */
 

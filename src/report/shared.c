@@ -97,3 +97,31 @@ hone_status hn_report_options_take(hone_diagnostics *diag, const hone_report_opt
   HN_TRY(hn_argument_range(diag, "report option by", out->by, 0, HONE_BY_COUNT - 1));
   return hn_argument_range(diag, "report option top", out->top, 0, INT32_MAX);
 }
+
+static const hone_type *first_type(const hn_plan *plan, int count, const int *tensors) {
+  for (int i = 0; i < count; ++i)
+    if (tensors[i] >= 0 && plan->tensors[tensors[i]].place != HN_PLACE_CONSTANT &&
+        plan->tensors[tensors[i]].place != HN_PLACE_PACKED)
+      return &plan->tensors[tensors[i]].type;
+  return NULL;
+}
+
+static void add_storage(hn_text *text, const hone_type *type) {
+  hn_text_add(text, hone_dtype_name(type->dtype));
+  if (type->format != HONE_PLAIN) hn_text_printf(text, " %s", hone_format_name(type->format));
+}
+
+const char *hn_step_storage(hn_arena *arena, const hn_plan *plan, const hn_plan_step *step) {
+  const hone_type *in = first_type(plan, step->in_count, step->in);
+  const hone_type *out = first_type(plan, step->out_count, step->out);
+  hn_text text;
+  hn_text_init(&text, arena->allocator);
+  if (in) add_storage(&text, in);
+  if (out && (!in || in->dtype != out->dtype || in->format != out->format)) {
+    if (in) hn_text_add(&text, " > ");
+    add_storage(&text, out);
+  }
+  const char *made = text.failed ? NULL : hn_arena_text(arena, hn_text_string(&text));
+  hn_text_deinit(&text);
+  return made;
+}

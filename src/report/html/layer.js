@@ -85,6 +85,18 @@ function partsOf(node, chosen) {
     nodes.length ? el("ul", { class: "plain" }, nodes) : null]);
 }
 
+/* What was asked of the quantiser and of the planner, and what the layer got. */
+function typesOf(node) {
+  const quantised = ((node && node.quantised) || []).map((of) => el("li", {}, [el("code", { text: of.layer }), el("span", { class: "says", text: of.why
+    ? `asked int8, got f32: ${of.why}`
+    : `asked int8, got int8: ${of.tensor} from ${Number(of.from).toPrecision(4)} to ${Number(of.to).toPrecision(4)}, scale ${small(of.scale)}, zero point ${of.zero_point}` +
+      (of.sqnr_db === undefined ? "" : `; ${percent(100 * of.clipped, 2)} cut, signal to noise ${fixed(of.sqnr_db, 1)} dB`) })]));
+  const planned = ((node && node.planned) || []).map((of) => el("li", {}, [el("code", { text: of.layer }), el("span", { class: "says", text:
+    `planned in ${of.type}, which saves ${time(of.saved_ns)} against f32${of.why ? `; not in 8 bits: ${of.why}` : ""}: ` +
+    ["f32", "bf16", "f16", "int8"].filter((type) => of[type]).map((type) => `${type} ${time(of[type].ns)}, noise ${small(of[type].noise)}`).join("; ") })]));
+  return [...quantised, ...planned];
+}
+
 function portsOf(layer) {
   const kept = layer.step.inputs.filter(Boolean);
   const line = (what, port) => el("li", {}, [el("span", { class: "what", text: what }), el("code", { text: port.name }), el("span", { class: "says", text: `${port.type}, ${port.place}` })]);
@@ -106,6 +118,8 @@ function showLayer(layer) {
   if (layer.roof_reason) out.push(el("p", { class: "note", text: layer.roof_reason }));
   const section = (name, children, isOpen) => out.push(el("details", { open: isOpen }, [el("summary", { text: name }), ...children]));
   section("Tactics tried", tacticsOf(layer), open.length ? open[0] : true);
+  const types = typesOf(node);
+  if (types.length) out.push(el("div", { class: "types" }, [el("h3", { text: "Type asked and got" }), el("ul", { class: "plain" }, types)]));
   const passes = (node && node.passes) || [], fired = passes.filter((p) => p.fired), missed = passes.filter((p) => !p.fired);
   section(`Stands for ${count(layer.from.length, "node")} of the model`, [
     el("ul", { class: "plain" }, layer.from.map((name) => el("li", {}, el("code", { text: name })))),
