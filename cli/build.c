@@ -161,6 +161,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .keep_subnormals = cli_has(cli, "keep-subnormals"),
                                   .precisions = allowed_types(cli),
                                   .max_error = cli_real(cli, "max-error", 0),
+                                  .refittable = cli_takes(cli->command, "refit") && cli_has(cli, "refit"),
                                   .progress = cli_progress,
                                   .progress_user = cli};
   if (model->trace) {

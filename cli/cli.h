@@ -325,8 +325,8 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
     cli_check_options[], cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[],
     cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[], cli_run_options[],
-    cli_peaks_options[], cli_roofline_options[], cli_sensitivity_options[], cli_show_options[], cli_shrink_options[],
-    cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
+    cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[], cli_show_options[],
+    cli_shrink_options[], cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
@@ -346,6 +346,7 @@ int cli_command_roofline(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
 int cli_command_sensitivity(cli_tool *cli);
 int cli_command_show(cli_tool *cli);
+int cli_command_refit(cli_tool *cli);
 int cli_command_shrink(cli_tool *cli);
 int cli_command_verify(cli_tool *cli);
 int cli_command_version(cli_tool *cli);

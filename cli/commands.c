@@ -265,6 +265,18 @@ static const cli_command shrink = {
     .run = cli_command_shrink,
 };
 
+static const cli_command refit = {
+    .name = "refit",
+    .doc = "give an engine the weights of another model of the same structure, without tuning",
+    .usage = "refit ENGINE --model MODEL.onnx [-o NEW.hone] [options]",
+    .positional = "engine",
+    .positional_max = 1,
+    .tables = {cli_refit_options, cli_model_options, cli_device_options, cli_common_options},
+    .examples = "  hone build model.onnx --refit -o model.hone\n"
+                "  hone refit model.hone --model trained_further.onnx -o new.hone\n",
+    .run = cli_command_refit,
+};
+
 static const cli_command diff = {
     .name = "diff",
     .doc = "run two engines in turns and show which layers differ, in what and by how much",
@@ -351,6 +363,7 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {
-    &build, &run,   &bench,  &profile, &advise, &show, &passes, &explain, &check,    &verify, &quantize, &sensitivity,
-    &plan,  &prune, &shrink, &diff,    &cache,  &zoo,  &doctor, &peaks,   &roofline, &help,   &version,  NULL};
+const cli_command *const cli_commands[] = {&build,    &run,   &bench,   &profile,  &advise,      &show,   &passes,
+                                           &explain,  &check, &verify,  &quantize, &sensitivity, &plan,   &prune,
+                                           &shrink,   &refit, &diff,    &cache,    &zoo,         &doctor, &peaks,
+                                           &roofline, &help,  &version, NULL};

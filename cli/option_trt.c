@@ -32,6 +32,7 @@ const cli_option cli_trt_build_options[] = {
      .doc =
          "keep the model's types: options that allow others are an error beside it (without them it is the default)"},
     {"monitorMemory", CLI_FLAG, .doc = "say how much memory the process had at most when the engine was built"},
+    {"refit", CLI_FLAG, .doc = "keep in the engine what hone refit needs to give it other weights"},
     {"explicitBatch", CLI_FLAG, .doc = "no effect: the batch is always an axis of the inputs"},
     {"dumpLayerInfo", CLI_FLAG, .doc = "print the engine's steps"},
     {"exportLayerInfo", CLI_TEXT, "FILE", .doc = "write the engine's steps as JSON", .writes = CLI_WRITES_IN_PLACE},
@@ -96,8 +97,7 @@ const cli_option cli_trt_not_yet[] = {
     {"preview", CLI_NOT_YET, .doc = "there are no preview features"},
     {"tempdir", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
     {"tempfileControls", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
-    {"refit", CLI_NOT_YET, .doc = WEIGHTS},
-    {"refitFromOnnx", CLI_NOT_YET, .doc = WEIGHTS},
+    {"refitFromOnnx", CLI_NOT_YET, .doc = "hone refit ENGINE --model MODEL writes an engine with other weights"},
     {"refitPercentage", CLI_NOT_YET, .doc = WEIGHTS},
     {"timeRefit", CLI_NOT_YET, .doc = WEIGHTS},
     {"dumpRefit", CLI_NOT_YET, .doc = WEIGHTS},

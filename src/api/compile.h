@@ -53,12 +53,18 @@ typedef struct hn_build_watch {
   /* What was chosen, once a schedule is tuned; choices->graph is the optimised graph. NULL: nobody asks. */
   hone_status (*see)(void *user, hn_choices *choices);
   void *user;
-  bool unjudged; /* what narrow types do to the outputs is measured by the caller */
+  bool unjudged;       /* what narrow types do to the outputs is measured by the caller */
+  const hn_lock *lock; /* in the place of the options' file; NULL: that */
 } hn_build_watch;
 /* hone_engine_build() with a watch; NULL: none. */
 hone_status hn_engine_build_watched(hone_context *context, const hone_graph *graph, hone_device *const *devices,
                                     int device_count, const hone_build_options *options, const hn_build_watch *watch,
                                     hone_engine **out_engine);
+
+/* ---- engines that can be given other weights (compile_refit.c) ----
+ * What such an engine keeps, as JSON; freed by hn_text_deinit(). */
+hone_status hn_refit_describe(hone_context *context, const hone_build_options *options, const char *lock, size_t length,
+                              hn_text *out);
 
 /* ---- how far the outputs are from those of f32 (compile_accuracy.c) ---- */
 typedef struct hn_accuracy {

@@ -199,6 +199,19 @@ static hone_status name_plugins(const build_state *b) {
   return HONE_OK;
 }
 
+static hone_status keep_refit(const build_state *b) {
+  if (!b->options->refittable) return HONE_OK;
+  size_t length;
+  const char *lock = hn_tuner_lock(b->tuner, &length);
+  hn_text text;
+  hn_text_init(&text, b->context->allocator);
+  hone_status status = hn_refit_describe(b->context, b->options, lock, length, &text);
+  if (status == HONE_OK) b->schedules->refit = hn_arena_text(&b->schedules->arena, hn_text_string(&text));
+  if (status == HONE_OK && !b->schedules->refit) status = HN_FAIL_MEMORY(&b->context->diag);
+  hn_text_deinit(&text);
+  return status;
+}
+
 static hone_status begin_ledger(build_state *b) {
   hn_arena arena;
   hn_json *quantised = NULL;
@@ -219,7 +232,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   HN_TRY(hn_profiles_count(context, b->graph, b->options, &count));
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
   b->schedules->keep_subnormals = b->options->keep_subnormals;
-  HN_TRY(hn_tuner_open(context, b->options, count, &b->tuner));
+  HN_TRY(hn_tuner_open(context, b->options, count, b->watch.lock, &b->tuner));
   HN_TRY(begin_ledger(b));
   for (int profile = 0; profile < count; ++profile) {
     if (count > 1) hn_log(context, HONE_LOG_VERBOSE, "schedule %d of %d", profile, count);
@@ -229,6 +242,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   }
   hn_ledger_end(&b->ledger);
   HN_TRY(name_plugins(b));
+  HN_TRY(keep_refit(b));
   return b->ledger_text.failed ? HN_FAIL_MEMORY(&context->diag) : HONE_OK;
 }
 

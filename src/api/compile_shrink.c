@@ -329,7 +329,7 @@ static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int devi
   HN_TRY(hn_device_list_open(s->context, devices, device_count, &s->list));
   HN_TRY(optimise(s));
   HN_TRY(hn_graph_create(s->context, "widths", &s->widths));
-  HN_TRY(hn_tuner_open(s->context, &s->build, 1, &s->tuner));
+  HN_TRY(hn_tuner_open(s->context, &s->build, 1, NULL, &s->tuner));
   s->tuner->cold_bytes = cold_bytes(s);
   HN_TRY(gather(s));
   HN_TRY(measure(s));

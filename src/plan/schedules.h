@@ -31,6 +31,7 @@ typedef struct hn_schedules {
   uint64_t model_hash;
   uint64_t content_hash; /* of the file that this was read from: its header's, which has the weights' hashes; else 0 */
   bool keep_subnormals;  /* runs flush them to zero otherwise */
+  const char *refit;     /* how to build it again with other weights, as JSON (api/compile_refit.c); NULL: not kept */
   int plugin_name_count; /* rows (operators, tactics) that plug-ins brought, and those files' names, in turn */
   const char *const *plugin_names;
   int count;

@@ -262,6 +262,7 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
   hn_json_put_int(w, "isa", schedules->device_isa);
   put_hash(w, "model_hash", schedules->model_hash);
   if (schedules->keep_subnormals) hn_json_put_bool(w, "keep_subnormals", true);
+  if (schedules->refit) hn_json_put_text(w, "refit", schedules->refit);
   if (schedules->plugin_name_count) put_names(w, "plugins", schedules->plugin_names, schedules->plugin_name_count);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < schedules->count; ++k) put_schedule(w, schedules->plans[k], scratch);

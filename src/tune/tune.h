@@ -12,8 +12,21 @@
 /* One build: what the tunings of its schedules, one after the other, have in common: options, timing cache, the time
  * budget, the lock. A layer that two schedules have at the same shapes is timed once. */
 typedef struct hn_tuner hn_tuner;
-/* INVALID: a lock or a cache that does not read. The options must live as long. */
-hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count, hn_tuner **out);
+/* Lock: one line a step that a person can diff and edit (tune/lock.c):
+ * NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
+ * NODE<TAB>parts       the fused node is replaced by its parts, whose lines follow
+ * [schedule K]         what follows is of that schedule; without it, of the first */
+typedef struct hn_lock { /* what a lock says of one schedule */
+  const char *path, *text;
+  size_t length;
+  int lines_before;
+} hn_lock;
+/* lock: in the place of the options' lock file; NULL: that. INVALID: a lock or a cache that does not read. The options
+ * and the lock must live as long. */
+hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count,
+                          const hn_lock *lock, hn_tuner **out);
+/* Of a refittable build: the lock of the schedules tuned so far. Borrowed. */
+const char *hn_tuner_lock(const hn_tuner *tuner, size_t *out_length);
 /* Runs what was chosen, on the build's inputs. as_reference: its outputs are kept, to hold others against; else
  * out_errors receives the relative L2 of each of the graph's outputs, HUGE_VAL where one is not a number or, with a
  * limit, has another shape, and -1 for those that are not compared. */
@@ -48,15 +61,6 @@ hone_status hn_tune_measure(hn_choices *choices, hn_choice *choice, int only);
 /* Formats and tactics together: PBQP (Scholz and Eckstein 2002), degree-1 and -2 reductions exact, local search for the
  * rest, never worse than the best uniform assignment: search/pbqp.c over tune/assign.c. */
 
-/* Lock: one line a step that a person can diff and edit (tune/lock.c):
- * NODE<TAB>provider:tactic@version{param=value,...} in=FORMAT out=FORMAT error=REL_L2
- * NODE<TAB>parts       the fused node is replaced by its parts, whose lines follow
- * [schedule K]         what follows is of that schedule; without it, of the first */
-typedef struct hn_lock { /* what a lock says of one schedule */
-  const char *path, *text;
-  size_t length;
-  int lines_before;
-} hn_lock;
 hone_status hn_lock_write(const hn_choices *choices, hn_text *out); /* the lines of one schedule */
 /* INVALID: sections that are not in their order, or of a schedule that is not built. */
 hone_status hn_lock_find(hone_context *context, const hn_lock *whole, int schedule, int schedule_count, hn_lock *out);

@@ -44,7 +44,7 @@ struct hn_tuner {
   size_t cold_bytes; /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
   hn_blob lock_file;
   hn_lock lock;     /* as it was read; text NULL: there was none */
-  hn_text new_lock; /* to be written where there was none */
+  hn_text new_lock; /* to be written where there was none, and kept in a refittable engine */
 };
 hone_status hn_tuner_note(hn_tuner *tuner, const hn_choices *choices); /* a schedule is tuned: its part of the lock */
 

@@ -157,7 +157,7 @@ static inline hone_status case_tune(tuning_case *t, const hone_build_options *op
   hn_diag_clear(&t->context->diag);
   t->choices = NULL;
   hn_tuner *tuner;
-  HN_TRY(hn_tuner_open(t->context, options, 1, &tuner));
+  HN_TRY(hn_tuner_open(t->context, options, 1, NULL, &tuner));
   return hn_tuner_close(
       tuner, hn_tune(tuner, t->graph, t->devices, 2, &(const hn_ranges){shapes, shapes, shapes}, NULL, &t->choices));
 }
