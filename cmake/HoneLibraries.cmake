@@ -18,8 +18,9 @@ endfunction()
 hone_add_objects(hone_runtime_objects ${hone_runtime_sources})
 hone_add_objects(hone_compile_objects ${hone_compile_sources})
 # Reference values must not depend on the compiler's taste for fused multiply-add; kernels want it.
-target_compile_options(hone_runtime_objects PRIVATE -ffp-contract=off)
+target_compile_options(hone_runtime_objects PRIVATE -ffp-contract=off $<$<CONFIG:Release>:${hone_spared_passes}>)
 target_compile_options(hone_compile_objects PRIVATE -ffp-contract=off)
+target_link_libraries(hone_compile_objects PRIVATE hone_quick_flags)
 target_include_directories(hone_runtime_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(hone_compile_objects PRIVATE ${PROJECT_SOURCE_DIR}/src)
 
@@ -65,10 +66,7 @@ function(hone_add_kernel_objects target suffix)
   if(NOT HONE_SANITIZE)
     # Of -O3 the kernels need full unrolling and loops that become vectors; the rest is code, compiler's time and no speed.
     target_compile_options(${target} PRIVATE -O2
-      $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
-        # Passes over whole functions that find next to nothing in unrolled tiles of intrinsics.
-        -fno-code-hoisting -fno-gcse -fno-ipa-cp -fno-ipa-icf -fno-ipa-sra -fno-predictive-commoning
-        -fno-tree-pre -fno-tree-slp-vectorize -fno-tree-tail-merge -fno-tree-vrp>)
+      $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops> ${hone_spared_passes})
   endif()
   list(LENGTH hone_kernels_${suffix} files)
   if(files GREATER 7)

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # HoneTool.cmake - the command `hone`: static, so that the one file can be moved; images are optional.
-file(GLOB hone_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c ${PROJECT_SOURCE_DIR}/cli/zoo/*.c)
+file(GLOB hone_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 if(NOT hone_cli_sources)
   message(STATUS "cli/ is empty: no tool")
   return()
 endif()
 
-add_executable(hone ${hone_cli_sources})
-target_link_libraries(hone PRIVATE hone_static hone_flags)
+# Standard networks, over the public headers alone: the Python package has them, too.
+file(GLOB hone_zoo_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/zoo/*.c)
+add_library(hone_zoo OBJECT ${hone_zoo_sources})
+target_link_libraries(hone_zoo PRIVATE hone_flags hone_quick_flags)
+target_include_directories(hone_zoo PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR})
+set_target_properties(hone_zoo PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+add_executable(hone ${hone_cli_sources} $<TARGET_OBJECTS:hone_zoo>)
+target_link_libraries(hone PRIVATE hone_static hone_flags hone_quick_flags)
 target_include_directories(hone PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR})
 set_target_properties(hone PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
