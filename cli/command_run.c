@@ -219,7 +219,7 @@ static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *ses
   const int count = hone_engine_output_count(model->engine);
   if (cli_has(cli, "json")) printf("\"outputs\": [");
   for (int i = 0; i < count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     hone_status status = hone_engine_output(model->engine, i, &port);
     if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);

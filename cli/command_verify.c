@@ -61,7 +61,7 @@ static int verify_run(cli_tool *cli, const cli_model *model, const cli_model *pl
   if (code == CLI_EXIT_OK) code = run_once(cli, plain, &plain_session);
   cli->quiet = quiet;
   for (int i = 0; i < hone_engine_output_count(model->engine) && code == CLI_EXIT_OK; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     if (hone_engine_output(model->engine, i, &port) != HONE_OK) code = CLI_EXIT_INTERNAL;
     if (cli_has(cli, "json") && (*printed)++ > 0) printf(", ");
     if (code == CLI_EXIT_OK) code = compare_output(cli, port.name, tuned_session, plain_session, within);

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 5
+#define HONE_BACKEND_API 6
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own

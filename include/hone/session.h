@@ -142,12 +142,13 @@ HONE_API const char *hone_session_message(const hone_session *session, int index
 HONE_API void hone_session_set_profile(hone_session *session, bool on);
 /* Bytes the session holds, by kind. */
 typedef struct hone_session_stats {
+  uint32_t struct_size;
   uint64_t arena_bytes, scratch_bytes, io_bytes, state_bytes, heap_bytes, weights_bytes;
   int64_t runs, instances;
   int64_t replays, replayed_steps; /* recorded runs of device steps over all instances, and the steps in them */
   int schedule;                    /* of the engine, that ran or was prepared last */
 } hone_session_stats;
-HONE_API void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
+HONE_API hone_status hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,13 @@
 #define HONE_CHECKED __attribute__((warn_unused_result))
 #define HONE_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
+/* A struct with its struct_size set and all else zero: hone_port_info port = HONE_SIZED(hone_port_info); */
+#if defined(__cplusplus)
+#define HONE_SIZED(type) (type{sizeof(type)})
+#else
+#define HONE_SIZED(type) ((type){.struct_size = sizeof(type)})
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,7 +40,10 @@ typedef enum hone_status {
  * INVALID with a message (in the list that the call is given, or the context's or session's). Functions that return
  * values instead return 0, NULL or -1, and those without a result do nothing. Options may be NULL (all defaults), and
  * may be of an older program: a smaller struct_size, down to the first version's, leaves the newer fields zero. A
- * larger one is INVALID. Counts and limits are not negative, and real numbers are finite, where nothing else is said.
+ * larger one is INVALID. Structs that the library fills in begin with struct_size, too, which the caller sets
+ * (HONE_SIZED): no more than that is written, and another size is INVALID. Both kinds grow at their ends alone. So do
+ * structs that callbacks are shown. Others (shapes, types, tensors, entries of lists) never change. Counts and limits
+ * are not negative, and real numbers are finite, where nothing else is said.
  */
 
 /* The code's name in lower case words, e.g. "malformed". Static storage. */

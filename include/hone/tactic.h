@@ -31,6 +31,7 @@ typedef enum hone_roof {
 
 /* What a device says of itself. Roofs are measured (not from a data sheet). */
 typedef struct hone_facts {
+  uint32_t struct_size;
   char name[96];
   char version[64];     /* of the driver or of the kernel library: part of the timing cache's key */
   uint32_t isa;         /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */

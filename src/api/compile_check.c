@@ -19,7 +19,7 @@ typedef struct coverage {
   const char *path;
   hn_check check;
   bool built; /* on paper */
-  hone_engine_summary summary;
+  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
   int failure_count, failure_capacity; /* branches that the shapes refuse */
   const char **failures;
 } coverage;
@@ -88,6 +88,7 @@ static hone_status build_on_paper(coverage *c) {
   const int from = c->context->diag.count;
   hone_status status = hone_engine_build(c->context, c->check.graph, &device, 1, &options, &engine);
   if (status == HONE_OK) {
+    c->summary = HONE_SIZED(hone_engine_summary);
     status = hone_engine_summarize_schedule(engine, 0, &c->summary);
     c->built = status == HONE_OK;
     mark_slow(c, engine);

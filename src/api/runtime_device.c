@@ -107,8 +107,11 @@ hone_status hone_device_open(hone_context *context, const char *kind, int index,
 }
 
 void hone_device_close(hone_device *device) { hn_device_release(device); }
-void hone_device_facts(const hone_device *device, hone_facts *out_facts) {
-  if (out_facts) *out_facts = device ? device->facts : (hone_facts){0};
+hone_status hone_device_facts(const hone_device *device, hone_facts *out_facts) {
+  HN_RESULT(NULL, out_facts, hone_facts, described);
+  HN_GIVEN(NULL, device);
+  hn_result_give(&device->facts, out_facts);
+  return HONE_OK;
 }
 const char *hone_device_kind(const hone_device *device) { return device ? device->backend->name : NULL; }
 

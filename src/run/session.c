@@ -498,30 +498,31 @@ void hone_session_set_profile(hone_session *session, bool on) {
   (void)leave(session, HONE_OK);
 }
 
-void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
-  if (!out_stats) return;
-  *out_stats = (hone_session_stats){0};
-  if (!session) return;
-  *out_stats = (hone_session_stats){.runs = session->runs,
-                                    .instances = session->instance_count,
-                                    .heap_bytes = session->heap.most_bytes,
-                                    .weights_bytes = session->engine->schedules->weights_bytes,
-                                    .schedule = session->schedule};
+hone_status hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
+  HN_RESULT(NULL, out_stats, hone_session_stats, schedule);
+  HN_GIVEN(NULL, session);
+  hone_session_stats stats = {.runs = session->runs,
+                              .instances = session->instance_count,
+                              .heap_bytes = session->heap.most_bytes,
+                              .weights_bytes = session->engine->schedules->weights_bytes,
+                              .schedule = session->schedule};
   for (int k = 0; k < session->instance_count; ++k) {
     const hn_instance *instance = session->instances[k];
     const hn_plan *plan = instance->plan;
-    out_stats->state_bytes += instance->state_bytes;
+    stats.state_bytes += instance->state_bytes;
     for (int d = 0; d < plan->device_count; ++d) {
-      out_stats->arena_bytes += instance->device_arena[d].bytes;
-      out_stats->scratch_bytes += instance->device_scratch[d].bytes;
+      stats.arena_bytes += instance->device_arena[d].bytes;
+      stats.scratch_bytes += instance->device_scratch[d].bytes;
     }
     for (int s = 0; instance->replays && s < plan->step_count; ++s) {
       if (!instance->steps[s].replay) continue;
-      ++out_stats->replays;
+      ++stats.replays;
       for (int r = s; r < instance->steps[s].replay_end; ++r)
-        out_stats->replayed_steps += plan->steps[r].kind == HN_STEP_CALL;
+        stats.replayed_steps += plan->steps[r].kind == HN_STEP_CALL;
     }
-    for (int i = 0; i < plan->input_count; ++i) out_stats->io_bytes += instance->inputs[i].bytes;
-    for (int i = 0; i < plan->output_count; ++i) out_stats->io_bytes += instance->outputs[i].bytes;
+    for (int i = 0; i < plan->input_count; ++i) stats.io_bytes += instance->inputs[i].bytes;
+    for (int i = 0; i < plan->output_count; ++i) stats.io_bytes += instance->outputs[i].bytes;
   }
+  hn_result_give(&stats, out_stats);
+  return HONE_OK;
 }

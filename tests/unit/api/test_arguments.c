@@ -99,6 +99,19 @@ static struct {
   char text[8];
 } made;
 
+/* Everything zero, and structs that are filled in ready for it. */
+static void empty_made(void) {
+  memset(&made, 0, sizeof made);
+  made.facts.struct_size = sizeof made.facts;
+  made.port.struct_size = sizeof made.port;
+  made.stats.struct_size = sizeof made.stats;
+  made.summary.struct_size = sizeof made.summary;
+  made.step.struct_size = sizeof made.step;
+  made.comparison.struct_size = sizeof made.comparison;
+  made.advice_info.struct_size = sizeof made.advice_info;
+  made.difference.struct_size = sizeof made.difference;
+}
+
 static void drop_made(void) {
   hone_advice_destroy(made.advice);
   hone_session_destroy(made.session);
@@ -106,7 +119,7 @@ static void drop_made(void) {
   hone_graph_destroy(made.graph);
   hone_device_close(made.device);
   hone_context_destroy(made.context);
-  memset(&made, 0, sizeof made);
+  empty_made();
 }
 
 static bool put(void *user, const char *text, size_t length) {
