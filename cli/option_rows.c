@@ -28,6 +28,9 @@ const cli_option cli_device_options[] = {
     {"device", CLI_TEXT, "KIND", .doc = "cpu (default), gpu or gpu:N, ref (slow and plain), null (a fake clock)"},
     {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core, or for each of --cpus", .low = 1,
      .high = 256},
+    {"hint", CLI_TEXT, "GOAL",
+     .doc = "latency (default): all threads work on one run; throughput: one thread, and as many streams (hone bench) "
+            "as there are cores; --threads and --streams decide where they are given"},
     {"cpus", CLI_TEXT, "0-3,6", .doc = "pin thread i to the i-th of these CPUs"},
     {"affinity", CLI_TEXT, "LIST", .same_as = "cpus"},
     {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",

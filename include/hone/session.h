@@ -135,7 +135,9 @@ HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, con
 HONE_API HONE_CHECKED hone_status hone_session_device_tensor(hone_session *session, const char *name,
                                                              hone_tensor *out_tensor);
 
-/* Messages of the last failing call. */
+/* The session's message list: of the last failing call. Borrowed. */
+HONE_API hone_diagnostics *hone_session_diagnostics(hone_session *session);
+/* Short for hone_diagnostics_message(hone_session_diagnostics(session), ...). */
 HONE_API int hone_session_message_count(const hone_session *session);
 HONE_API const char *hone_session_message(const hone_session *session, int index, hone_status *out_status);
 

@@ -54,8 +54,23 @@ HONE_API const char *hone_status_name(hone_status status);
  * case does not count. Of equals the first stays. */
 HONE_API const char *hone_nearest_name(const char *wanted, const char *best, const char *name);
 
-/* A list of messages with a fixed capacity; adding one never allocates. Later messages than fit are counted only. */
+/* A list of messages with a fixed capacity; adding one never allocates. Later messages than fit are counted only.
+ * Everything that fails says why in such a list, and each is read by the same functions: the context's
+ * (hone_context_diagnostics) of calls that are given a context or a graph, the session's (hone_session_diagnostics) of
+ * calls that are given a session, and the one that a call is given. One list may serve for all calls of a thread. */
 typedef struct hone_diagnostics hone_diagnostics;
+
+/* A list of the caller's own, with room for 64 messages. Errors: INVALID, NO_MEMORY. */
+HONE_API HONE_CHECKED hone_status hone_diagnostics_create(hone_diagnostics **out_diagnostics);
+/* Of what hone_diagnostics_create() gave, no other. NULL is fine. */
+HONE_API void hone_diagnostics_destroy(hone_diagnostics *diagnostics);
+/* Messages that are there, oldest first; 0 for NULL. */
+HONE_API int hone_diagnostics_count(const hone_diagnostics *diagnostics);
+/* Borrowed until the list changes; NULL: there is no such message. out_status may be NULL. */
+HONE_API const char *hone_diagnostics_message(const hone_diagnostics *diagnostics, int index, hone_status *out_status);
+/* How many messages found no room. */
+HONE_API int hone_diagnostics_dropped(const hone_diagnostics *diagnostics);
+HONE_API void hone_diagnostics_clear(hone_diagnostics *diagnostics);
 
 /* Adds one message and returns status, so that a function can end with `return hone_fail(...)`.
  * diagnostics  may be NULL: the message is dropped, the code stays. */

@@ -19,7 +19,7 @@ typedef struct coverage {
   const char *path;
   hn_check check;
   bool built; /* on paper */
-  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
+  hone_engine_summary summary;
   int failure_count, failure_capacity; /* branches that the shapes refuse */
   const char **failures;
 } coverage;

@@ -89,6 +89,9 @@ static hone_status take_options(hone_diagnostics *diag, const hone_device_option
   HN_OPTIONS(diag, "device", given, hone_device_options, spin_microseconds, out);
   HN_TRY(hn_argument_range(diag, "device option threads", out->threads, 0, HONE_MAX_THREADS));
   HN_TRY(hn_argument_list(diag, "device option cpus", out->cpus, out->cpu_count, HN_NO_MOST));
+  HN_TRY(hn_argument_range(diag, "device option hint", (int64_t)out->hint, 0, HONE_HINT_COUNT - 1));
+  if (out->parallel && out->cpus)
+    return HN_FAIL(diag, HONE_INVALID, "device options parallel and cpus: the program's own threads cannot be pinned");
   return hn_argument_range(diag, "device option spin_microseconds", out->spin_microseconds, -1, 100000000);
 }
 

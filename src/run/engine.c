@@ -98,6 +98,7 @@ hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, 
   hone_engine *other = hn_alloc_zero(&engine->allocator, sizeof *other);
   if (!other) return HN_FAIL_MEMORY(diag);
   other->allocator = engine->allocator;
+  other->logger = engine->logger;
   other->schedules = engine->schedules;
   other->origin = engine->origin ? engine->origin : engine;
   hone_engine_retain(other->origin);
