@@ -134,7 +134,7 @@ static void print_transfers(const bench *b) {
 static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
   const bench_times *times = &b->all;
   moments m;
-  printf("{\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
+  printf(CLI_JSON_BEGIN "\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
          (long long)times->count, qps_of(times), 100 * latency->deviation / latency->mean);
   print_moments_json("latency", times, latency);
   print_moments_json("compute", times, compute);

@@ -52,7 +52,7 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
   hone_engine_summarize(model->engine, &s);
   if (cli->machine) s.max_error_rel_l2 = -1; /* not measured */
   if (cli_has(cli, "json")) {
-    printf(cli->machine ? "{\"machine\": " : "{\"file\": ");
+    printf(cli->machine ? CLI_JSON_BEGIN "\"machine\": " : CLI_JSON_BEGIN "\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
            "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"output_error_rel_l2\": %.6g, "

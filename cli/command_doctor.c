@@ -100,7 +100,7 @@ static void add_libraries(facts *list) {
 
 static void print(const cli_tool *cli, const facts *list) {
   const bool json = cli_has(cli, "json");
-  if (json) printf("{");
+  if (json) printf("{\n  \"schema\": %d,", HONE_JSON_SCHEMA);
   for (int i = 0; i < list->count; ++i) {
     if (!json) {
       printf("%-9s %s\n", list->items[i].key, list->items[i].text);

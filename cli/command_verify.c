@@ -109,7 +109,7 @@ static int verify_outputs(cli_tool *cli, cli_model *model, bool *within) {
 static int verify(cli_tool *cli, cli_model *model) {
   bool steps = false, outputs = true;
   const bool json = cli_has(cli, "json") && model->graph;
-  if (json) printf("{\"steps\": ");
+  if (json) printf(CLI_JSON_BEGIN "\"steps\": ");
   int code = verify_steps(cli, model, &steps);
   if (code == CLI_EXIT_OK && model->graph) code = verify_outputs(cli, model, &outputs);
   if (json) printf(", \"within\": %s}\n", code == CLI_EXIT_OK && steps && outputs ? "true" : "false");

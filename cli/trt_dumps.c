@@ -106,7 +106,7 @@ int bench_print_version(cli_tool *cli) {
   }
   const int length = (int)(end - at - 1);
   if (cli_has(cli, "json"))
-    printf("{\"built_by\": \"%.*s\", \"format\": %u}\n", length, at + 1, format);
+    printf(CLI_JSON_BEGIN "\"built_by\": \"%.*s\", \"format\": %u}\n", length, at + 1, format);
   else
     printf("%.*s, engine format %u\n", length, at + 1, format);
   return CLI_EXIT_OK;

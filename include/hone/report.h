@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* Objects of JSON that reports write begin with "schema": this number (docs/JSON.md). Keys may be added under the same
+ * number; a key that goes away or means something else makes it larger. */
+#define HONE_JSON_SCHEMA 1
+
 /* What the rows of a profile stand for. */
 typedef enum hone_profile_by {
   HONE_BY_LAYER,     /* a step of the engine */

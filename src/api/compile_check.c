@@ -211,6 +211,7 @@ static void write_json(const coverage *c, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "model", path);
   hn_json_put_text(w, "producer", check->producer);
   hn_json_put_text(w, "graph", check->graph_name);
