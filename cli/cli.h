@@ -113,9 +113,11 @@ int cli_parse(cli_tool *cli, int count, char *const *arguments);
 void cli_help(const cli_command *command, bool all, FILE *to);
 /* What the options of a table are about. out_often: whether the short help has them. */
 const char *cli_table_title(const cli_option *table, bool *out_often);
-void cli_print_man(const cli_command *command, FILE *to); /* a page of section 1; NULL: of the tool */
-void cli_print_markdown(FILE *to);                        /* all commands and options, as docs/ has it */
-int cli_output_width(int elsewhere);                      /* $COLUMNS, else the terminal's, else what is given */
+void cli_print_man(const cli_command *command, FILE *to);       /* a page of section 1; NULL: of the tool */
+void cli_print_help_json(const cli_command *command, FILE *to); /* NULL: all commands; else its options */
+extern const char *const cli_group_titles[CLI_GROUP_COUNT];
+void cli_print_markdown(FILE *to);   /* all commands and options, as docs/ has it */
+int cli_output_width(int elsewhere); /* $COLUMNS, else the terminal's, else what is given */
 /* Words up to the width, then on lines that are indented. column: where the text begins. */
 void cli_wrap(const char *text, int column, int indent, int width, FILE *to);
 void cli_help_all(FILE *to);

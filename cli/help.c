@@ -145,7 +145,7 @@ void cli_help(const cli_command *command, bool all, FILE *to) {
   print_exit_codes(to);
 }
 
-static const char *const group_titles[CLI_GROUP_COUNT] = {
+const char *const cli_group_titles[CLI_GROUP_COUNT] = {
     [CLI_GROUP_RUN] = "build and run",
     [CLI_GROUP_TIME] = "where the time goes",
     [CLI_GROUP_SMALLER] = "smaller and narrower",
@@ -157,7 +157,7 @@ void cli_help_all(FILE *to) {
   fprintf(to, "hone %s - optimises, runs and profiles trained neural networks\n\nusage: hone COMMAND [options]\n",
           hone_version());
   for (int group = 0; group < CLI_GROUP_COUNT; ++group) {
-    fprintf(to, "\n%s:\n", group_titles[group]);
+    fprintf(to, "\n%s:\n", cli_group_titles[group]);
     for (const cli_command *const *row = cli_commands; *row; ++row) {
       if ((int)(*row)->group != group) continue;
       fprintf(to, "  %-11s ", (*row)->name);
@@ -175,26 +175,12 @@ void cli_help_all(FILE *to) {
   print_exit_codes(to);
 }
 
-/* The commands, for programs. */
-static void print_json(void) {
-  printf(CLI_JSON_BEGIN "\"commands\": [");
-  for (const cli_command *const *row = cli_commands; *row; ++row) {
-    printf("%s\n  {\"name\": \"%s\", \"group\": \"%s\", \"doc\": ", row == cli_commands ? "" : ",", (*row)->name,
-           group_titles[(*row)->group]);
-    cli_json_text(stdout, (*row)->doc);
-    printf(", \"usage\": ");
-    cli_json_text(stdout, (*row)->usage);
-    printf("}");
-  }
-  printf("\n]}\n");
-}
-
 int cli_command_help(cli_tool *cli) {
   const char *name = cli_text(cli, "command");
   const cli_command *command = name ? cli_command_find(name) : NULL;
   if (name && !command) return CLI_EXIT_USAGE;
   if (cli_has(cli, "json"))
-    print_json();
+    cli_print_help_json(command, stdout);
   else if (cli_has(cli, "markdown"))
     cli_print_markdown(stdout);
   else if (cli_has(cli, "man"))

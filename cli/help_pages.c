@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help_pages.c - man pages (man(7)) and the reference in Markdown, written from the same rows as --help. */
+/* help_pages.c - man pages (man(7)), the reference in Markdown, and the rows themselves as JSON. */
 #include "cli.h"
 #include <string.h>
 
@@ -174,4 +174,66 @@ void cli_print_markdown(FILE *to) {
   for (size_t i = 0; i < CLI_COUNT(exit_codes); ++i) fprintf(to, "%s%s", i ? "; " : "", exit_codes[i]);
   fputs(".\n", to);
   for (const cli_command *const *row = cli_commands; *row; ++row) markdown_command(*row, to);
+}
+
+/* ---- JSON ---- */
+
+static const char *kind_name(cli_kind kind) {
+  static const char *const names[] = {[CLI_FLAG] = "flag",
+                                      [CLI_TEXT] = "text",
+                                      [CLI_INT] = "integer",
+                                      [CLI_REAL] = "number",
+                                      [CLI_SIZE] = "size",
+                                      [CLI_LIST] = "list",
+                                      [CLI_OPTIONAL_INT] = "optional integer",
+                                      [CLI_OPTIONAL_TEXT] = "optional text",
+                                      [CLI_NOT_YET] = "not yet"};
+  return names[kind];
+}
+
+static void json_option(const cli_option *row, const char *title, FILE *to) {
+  fprintf(to, "{\"name\": \"%s\", \"about\": \"%s\"", row->name, title);
+  if (row->same_as) {
+    fprintf(to, ", \"same_as\": \"%s\"}", row->same_as);
+    return;
+  }
+  fprintf(to, ", \"kind\": \"%s\"", kind_name(row->kind));
+  if (row->argument) {
+    fputs(", \"argument\": ", to);
+    cli_json_text(to, row->argument);
+  }
+  if (row->low != 0 || row->high != 0) fprintf(to, ", \"low\": %.17g, \"high\": %.17g", row->low, row->high);
+  fputs(", \"doc\": ", to);
+  cli_json_text(to, row->doc);
+  fputc('}', to);
+}
+
+static void json_command(const cli_command *command, FILE *to) {
+  fprintf(to, "{\"name\": \"%s\", \"group\": \"%s\", \"doc\": ", command->name, cli_group_titles[command->group]);
+  cli_json_text(to, command->doc);
+  fputs(", \"usage\": ", to);
+  cli_json_text(to, command->usage);
+  fprintf(to, ", \"arguments\": %d, \"options\": [", command->positional_max);
+  const char *comma = "";
+  for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t) {
+    bool often;
+    const char *title = cli_table_title(command->tables[t], &often);
+    for (const cli_option *row = command->tables[t]; row->name; ++row, comma = ",") {
+      fprintf(to, "%s\n    ", comma);
+      json_option(row, title, to);
+    }
+  }
+  fputs("\n  ]}", to);
+}
+
+void cli_print_help_json(const cli_command *command, FILE *to) {
+  fputs(CLI_JSON_BEGIN "\"commands\": [", to);
+  const char *comma = "";
+  for (const cli_command *const *row = cli_commands; *row; ++row) {
+    if (command && command != *row) continue;
+    fprintf(to, "%s\n  ", comma);
+    json_command(*row, to);
+    comma = ",";
+  }
+  fputs("\n]}\n", to);
 }
