@@ -13,7 +13,12 @@
 
 /* A struct with its struct_size set and all else zero: hone_port_info port = HONE_SIZED(hone_port_info); */
 #if defined(__cplusplus)
-#define HONE_SIZED(type) (type{sizeof(type)})
+#define HONE_SIZED(type)                                                                                               \
+  ([] {                                                                                                                \
+    type made = type();                                                                                                \
+    made.struct_size = sizeof made;                                                                                    \
+    return made;                                                                                                       \
+  }())
 #else
 #define HONE_SIZED(type) ((type){.struct_size = sizeof(type)})
 #endif
