@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* Objects of JSON that reports write begin with "schema": this number (docs/JSON.md). Keys may be added under the same
- * number; a key that goes away or means something else makes it larger. */
+/* JSON of reports begins with "schema": this number, which grows when a key goes or changes meaning (docs/JSON.md). */
 #define HONE_JSON_SCHEMA 1
 
 /* What the rows of a profile stand for. */
