@@ -169,9 +169,10 @@ void cli_help_all(FILE *to) {
         "  hone check model.onnx                    is all of it supported, and fast?\n"
         "  hone build model.onnx -o model.hone      tune it for this machine\n"
         "  hone profile model.hone                  where does the time go?\n"
-        "  hone bench model.hone                    throughput and latency\n"
-        "\nhone COMMAND --help explains a command's options, with examples; --help-all has all of them.\n",
+        "  hone bench model.hone                    throughput and latency\n",
         to);
+  fputc('\n', to);
+  wrap("hone COMMAND --help explains a command's options, with examples; --help-all has all of them.", 0, 0, to);
   print_exit_codes(to);
 }
 

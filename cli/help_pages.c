@@ -37,22 +37,36 @@ static void man_text(const char *text, FILE *to) {
   }
 }
 
-static void man_spellings(const cli_option *table, const cli_option *row, FILE *to) {
-  for (const cli_option *other = table; other->name; ++other) {
-    if (!other->same_as || strcmp(other->same_as, row->name) != 0) continue;
+/* The next spelling of the row's option after `last`, in any table of the command; NULL: there is none. *at: the table.
+ */
+static const cli_option *next_spelling(const cli_command *command, const cli_option *row, const cli_option *last,
+                                       int *at) {
+  const cli_option *other = last ? last + 1 : command->tables[ *at = 0];
+  for (;; other = command->tables[*at]) {
+    for (; other->name; ++other)
+      if (other->same_as && strcmp(other->same_as, row->name) == 0) return other;
+    if (++*at == CLI_MAX_TABLES || !command->tables[*at]) return NULL;
+  }
+}
+
+static bool has_rows(const cli_option *table) {
+  for (const cli_option *row = table; row->name; ++row)
+    if (!row->same_as && row->kind != CLI_NOT_YET) return true;
+  return false;
+}
+
+static void man_option(const cli_command *command, const cli_option *row, FILE *to) {
+  int at = 0;
+  fputs(".TP\n\\fB", to);
+  man_text(dashes(row), to);
+  man_text(row->name, to);
+  fputs("\\fR", to);
+  for (const cli_option *other = NULL; (other = next_spelling(command, row, other, &at));) {
     fputs(", \\fB", to);
     man_text(dashes(other), to);
     man_text(other->name, to);
     fputs("\\fR", to);
   }
-}
-
-static void man_option(const cli_option *table, const cli_option *row, FILE *to) {
-  fputs(".TP\n\\fB", to);
-  man_text(dashes(row), to);
-  man_text(row->name, to);
-  fputs("\\fR", to);
-  man_spellings(table, row, to);
   if (row->argument) {
     fputs(" \\fI", to);
     man_text(row->argument, to);
@@ -104,9 +118,10 @@ void cli_print_man(const cli_command *command, FILE *to) {
   fputs(".SH OPTIONS\n", to);
   for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t) {
     bool often;
+    if (!has_rows(command->tables[t])) continue;
     fprintf(to, ".SS %s\n", cli_table_title(command->tables[t], &often));
     for (const cli_option *row = command->tables[t]; row->name; ++row)
-      if (!row->same_as && row->kind != CLI_NOT_YET) man_option(command->tables[t], row, to);
+      if (!row->same_as && row->kind != CLI_NOT_YET) man_option(command, row, to);
   }
   if (command->examples) {
     fputs(".SH EXAMPLES\n.nf\n", to);
@@ -131,31 +146,26 @@ static void markdown_code(const char *text, FILE *to) { /* a bar ends a cell als
   for (const char *c = text; *c; ++c) fprintf(to, *c == '|' ? "\\|" : "%c", *c);
 }
 
-static void markdown_option(const cli_option *table, const cli_option *row, FILE *to) {
+static void markdown_option(const cli_command *command, const cli_option *row, FILE *to) {
+  int at = 0;
   fprintf(to, "| `%s%s", dashes(row), row->name);
   if (row->argument) {
     fputc(' ', to);
     markdown_code(row->argument, to);
   }
   fputs("`", to);
-  for (const cli_option *other = table; other->name; ++other)
-    if (other->same_as && strcmp(other->same_as, row->name) == 0) fprintf(to, ", `%s%s`", dashes(other), other->name);
+  for (const cli_option *other = NULL; (other = next_spelling(command, row, other, &at));)
+    fprintf(to, ", `%s%s`", dashes(other), other->name);
   fputs(" | ", to);
   markdown_text(row->doc, to);
   fputs(" |\n", to);
 }
 
-static void markdown_table(const cli_option *table, FILE *to) {
+static void markdown_table(const cli_command *command, const cli_option *table, FILE *to) {
   bool often;
   fprintf(to, "\n**%s**\n\n| option | |\n|---|---|\n", cli_table_title(table, &often));
   for (const cli_option *row = table; row->name; ++row)
-    if (!row->same_as && row->kind != CLI_NOT_YET) markdown_option(table, row, to);
-}
-
-static bool has_rows(const cli_option *table) {
-  for (const cli_option *row = table; row->name; ++row)
-    if (!row->same_as && row->kind != CLI_NOT_YET) return true;
-  return false;
+    if (!row->same_as && row->kind != CLI_NOT_YET) markdown_option(command, row, to);
 }
 
 static void markdown_command(const cli_command *command, FILE *to) {
@@ -163,7 +173,7 @@ static void markdown_command(const cli_command *command, FILE *to) {
   markdown_text(command->doc, to);
   fprintf(to, "\n\n```\nhone %s\n```\n", command->usage);
   for (int t = 0; t < CLI_MAX_TABLES && command->tables[t]; ++t)
-    if (has_rows(command->tables[t])) markdown_table(command->tables[t], to);
+    if (has_rows(command->tables[t])) markdown_table(command, command->tables[t], to);
   if (command->examples) fprintf(to, "\n```sh\n%s```\n", command->examples);
 }
 
