@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install test-gpu test-ort check clean
+  bench install packages docs test-gpu test-ort check clean
 all: deps
 	@$(AGAIN) build
 
@@ -73,6 +73,18 @@ install: deps
 	@$(AGAIN) configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target hone_installed
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# Debian packages in the build's folder packages/.
+packages: deps
+	@$(AGAIN) configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hone_installed $(if $(wildcard $(BUILD)/python),hone_python,)
+	@cd $(BUILD) && cpack -G DEB
+
+# The documentation as a site, in build/site; its Python packages (docs/site/requirements.txt) lie in build/docs-env.
+docs: deps
+	@$(AGAIN) configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hone
+	@sh tools/build_docs.sh $(BUILD)/hone build/site
 
 test-gpu: deps-test
 	@$(AGAIN) build-tests

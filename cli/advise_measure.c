@@ -56,7 +56,7 @@ static void on_span(void *user, const hone_span *span) {
 
 /* By the first dimension of the first input. */
 static int64_t items_of(const cli_tool *cli, const hone_engine *engine) {
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   if (!cli_has(cli, "throughput") || hone_engine_input(engine, 0, &port) != HONE_OK || port.opt.rank < 1) return 1;
   return port.opt.dim[0] > 0 ? port.opt.dim[0] : 1;
 }
@@ -108,7 +108,7 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const 
   static waiting w; /* large for a stack */
   static cli_load load;
   const char *disabled[CLI_MAX_GIVEN];
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_session_options session_options;
   hone_session *session = NULL;
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
@@ -190,7 +190,7 @@ int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_dif
 int contenders_error(cli_tool *cli, const contender *a, const contender *b, double *out) {
   *out = -1;
   for (int i = 0; i < hone_engine_output_count(a->engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor want, got;
     cli_comparison comparison;
     hone_status status = hone_engine_output(a->engine, i, &port);

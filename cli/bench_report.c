@@ -134,7 +134,7 @@ static void print_transfers(const bench *b) {
 static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
   const bench_times *times = &b->all;
   moments m;
-  printf("{\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
+  printf(CLI_JSON_BEGIN "\"runs\": %lld, \"throughput_qps\": %.9g, \"coefficient_of_variation_percent\": %.4g",
          (long long)times->count, qps_of(times), 100 * latency->deviation / latency->mean);
   print_moments_json("latency", times, latency);
   print_moments_json("compute", times, compute);
@@ -153,7 +153,7 @@ void bench_print_block(const bench *b, cli_load *load) {
     cli_error("out of memory for the report");
     return;
   }
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(cli->device, &facts);
   char cpus[256];
   cli_cpus_text(b->cpus.cpus, b->cpus.count, cpus, sizeof cpus);
@@ -221,7 +221,7 @@ int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session) 
   if (path && !file) return CLI_EXIT_IO;
   if (file) fprintf(file, "[");
   for (int i = 0; i < hone_engine_output_count(model->engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     hone_status status = hone_engine_output(model->engine, i, &port);
     if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);

@@ -42,7 +42,7 @@ static int open_host_tensors(bench_stream *s) {
   hone_status status = hone_session_run(s->session); /* so that every output has its extents */
   if (status != HONE_OK) return cli_fail_session(cli, s->session, status);
   for (int i = 0; i < s->in_count + s->out_count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor view;
     status = i < s->in_count ? hone_engine_input(engine_of(s), i, &port)
                              : hone_engine_output(engine_of(s), i - s->in_count, &port);
@@ -64,7 +64,7 @@ static bool takes_turns(const bench_stream *s) {
   const int in_count = hone_engine_input_count(engine_of(s)), out_count = hone_engine_output_count(engine_of(s));
   if (!s->queued || !cli_has(s->of->cli, "includeDataTransfers")) return false;
   for (int i = 0; i < in_count + out_count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     const hone_status status = i < in_count ? hone_engine_input(engine_of(s), i, &port)
                                             : hone_engine_output(engine_of(s), i - in_count, &port);
     if (status != HONE_OK || port.on_device) return false;
@@ -85,7 +85,7 @@ static int open_stream(bench_stream *s) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   hone_status status = HONE_OK;
   cli_device_options_of(&b->cpus, s->number, &s->options);
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(cli->device, &facts);
   s->queued = !facts.host_memory;
   if (s->number > 0 && facts.host_memory) { /* a GPU has no pool: its sessions have streams of their own there */
@@ -149,7 +149,7 @@ void bench_close(bench *b) {
 
 static hone_status copy_inputs(bench_stream *s) {
   for (int i = 0; i < s->in_count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_status status = hone_engine_input(engine_of(s), i, &port);
     if (status == HONE_OK) status = hone_session_copy_in(s->session, port.name, &s->host[i]);
     if (status != HONE_OK) return status;
@@ -159,7 +159,7 @@ static hone_status copy_inputs(bench_stream *s) {
 
 static hone_status copy_outputs(bench_stream *s) {
   for (int i = 0; i < s->out_count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor view;
     hone_status status = hone_engine_output(engine_of(s), i, &port);
     if (status == HONE_OK) status = hone_session_tensor(s->session, port.name, &view);

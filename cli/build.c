@@ -223,7 +223,7 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
     cli_progress_end(cli);
     model->build_ms = cli_now_ms() - begin_ms;
     if (status != HONE_OK) code = cli_fail(cli, status);
-    hone_engine_summary summary = {0};
+    hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
     if (status == HONE_OK) hone_engine_summarize(model->engine, &summary);
     tell_memory(cli);
     if (summary.time_spread > 0) cli_load_end(cli, &b->load, summary.time_spread);

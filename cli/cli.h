@@ -59,6 +59,7 @@ typedef struct cli_option {
   const char *doc;      /* of spellings: whose */
   double low, high;     /* of numbers; both 0: any */
   cli_writes writes;
+  bool often; /* in the short help, though its table is not (help.c) */
 } cli_option;
 
 enum { CLI_MAX_TABLES = 16, CLI_MAX_GIVEN = 256 };
@@ -67,9 +68,20 @@ typedef struct cli_given {
   const char *text;         /* NULL: without an argument */
 } cli_given;
 
+/* Under which title `hone help` has a command. */
+typedef enum cli_command_group {
+  CLI_GROUP_RUN,
+  CLI_GROUP_TIME,
+  CLI_GROUP_SMALLER,
+  CLI_GROUP_LOOK,
+  CLI_GROUP_TOOL,
+  CLI_GROUP_COUNT
+} cli_command_group;
+
 struct cli_tool;
 typedef struct cli_command {
   const char *name, *doc, *usage;
+  cli_command_group group;
   const char *positional; /* the option that arguments without dashes are for; NULL: none are allowed */
   int positional_max;     /* how many of them */
   const cli_option *tables[CLI_MAX_TABLES]; /* each ends with name NULL */
@@ -97,7 +109,15 @@ extern const cli_command *const cli_commands[]; /* ends with NULL */
 const cli_command *cli_command_find(const char *name);
 /* Fills cli->given; on a usage error says so and returns the exit code. */
 int cli_parse(cli_tool *cli, int count, char *const *arguments);
-void cli_help(const cli_command *command, FILE *to);
+/* all: every option with its other spellings; else those that are often wanted. */
+void cli_help(const cli_command *command, bool all, FILE *to);
+/* What the options of a table are about. out_often: whether the short help has them. */
+const char *cli_table_title(const cli_option *table, bool *out_often);
+void cli_print_man(const cli_command *command, FILE *to);       /* a page of section 1; NULL: of the tool */
+void cli_print_help_json(const cli_command *command, FILE *to); /* NULL: all commands; else its options */
+extern const char *const cli_group_titles[CLI_GROUP_COUNT];
+void cli_print_markdown(FILE *to);   /* all commands and options, as docs/ has it */
+int cli_output_width(int elsewhere); /* $COLUMNS, else the terminal's, else what is given */
 /* Words up to the width, then on lines that are indented. column: where the text begins. */
 void cli_wrap(const char *text, int column, int indent, int width, FILE *to);
 void cli_help_all(FILE *to);
@@ -112,6 +132,12 @@ double cli_real(const cli_tool *cli, const char *name, double otherwise);
 int cli_list(const cli_tool *cli, const char *name, const char **out, int room); /* how many; room bounds them */
 
 /* ---- messages (message.c) ---- */
+/* What stands out on a terminal: red for errors, yellow for warnings, bold for what to type next. Elsewhere, and with
+ * NO_COLOR, "". */
+const char *cli_red(void);
+const char *cli_yellow(void);
+const char *cli_bold(void);
+const char *cli_plain(void);
 void cli_error(const char *format, ...) HONE_PRINTF(1, 2); /* "hone: ..." on stderr */
 void cli_note(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3);
 int cli_usage_error(const cli_tool *cli, const char *format, ...) HONE_PRINTF(2, 3); /* CLI_EXIT_USAGE */
@@ -122,6 +148,10 @@ int cli_fail(cli_tool *cli, hone_status status);
 int cli_fail_session(cli_tool *cli, const hone_session *session, hone_status status);
 /* Did the program that reads a pipe of ours end first (hone ... | head)? It has what it wanted: that is no error. */
 bool cli_reader_left(void);
+/* How each object of --json begins: docs/JSON.md. */
+#define CLI_TEXT_OF(number) #number
+#define CLI_TEXT_OF_VALUE(number) CLI_TEXT_OF(number)
+#define CLI_JSON_BEGIN "{\"schema\": " CLI_TEXT_OF_VALUE(HONE_JSON_SCHEMA) ", "
 bool cli_write_file(void *user, const char *text, size_t length); /* a hone_write_fn; user is a FILE */
 void cli_json_text(FILE *to, const char *text);                   /* quoted */
 /* Opens a regular file to read; anything else (a pipe, a folder, a device) is refused without waiting for it. NULL: why
@@ -323,15 +353,16 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
-    cli_check_options[], cli_diff_options[], cli_explain_options[], cli_help_options[], cli_passes_options[],
-    cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[], cli_run_options[],
-    cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[], cli_show_options[],
-    cli_shrink_options[], cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
+    cli_check_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
+    cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[],
+    cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[],
+    cli_show_options[], cli_shrink_options[], cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
 int cli_command_cache(cli_tool *cli);
 int cli_command_check(cli_tool *cli);
+int cli_command_completion(cli_tool *cli);
 int cli_command_diff(cli_tool *cli);
 int cli_command_doctor(cli_tool *cli);
 int cli_command_explain(cli_tool *cli);

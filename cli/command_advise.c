@@ -58,7 +58,7 @@ static bool was_tried(const tries *t, const char *flags) {
 static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
   const bool batches = cli_has(cli, "throughput");
   const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
-  hone_advice_info info;
+  hone_advice_info info = HONE_SIZED(hone_advice_info);
   bool found = false;
   for (int i = 0; i < hone_advice_count(advice); ++i) {
     if (hone_advice_item(advice, i, &info) != HONE_OK || !info.flags || info.removed ||
@@ -124,8 +124,8 @@ static int add_step(cli_tool *cli, const climb *c, const hone_advice_step *step)
 /* Measures the next engine beside the best, and takes its place where it is faster. predicted: the share of the best's
  * time that was said before. */
 static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double predicted, contender *next) {
-  hone_times_difference d;
-  hone_engine_summary built;
+  hone_times_difference d = HONE_SIZED(hone_times_difference);
+  hone_engine_summary built = HONE_SIZED(hone_engine_summary);
   const double run_ns = c->best.run_ns * (double)c->best.items; /* that the prediction is about */
   char why[160];
   double error;
@@ -187,7 +187,7 @@ static int tell_failed(cli_tool *cli, const climb *c, const hone_advice_info *in
 /* One remedy; *out_more: there was one. The prediction is said before anything is built. */
 static int try_next(cli_tool *cli, climb *c, bool *out_more) {
   hone_advice *advice = NULL;
-  hone_advice_info info;
+  hone_advice_info info = HONE_SIZED(hone_advice_info);
   contender next = {0};
   *out_more = false;
   int code = contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);

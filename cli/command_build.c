@@ -34,8 +34,8 @@ static void print_work(const hone_engine_summary *s, uint64_t weights_bytes) {
 }
 
 static void print_schedule(const hone_engine *engine, int schedule) {
-  hone_engine_summary s;
-  hone_port_info port;
+  hone_engine_summary s = HONE_SIZED(hone_engine_summary);
+  hone_port_info port = HONE_SIZED(hone_port_info);
   if (hone_engine_summarize_schedule(engine, schedule, &s) != HONE_OK) return;
   printf("  schedule %d for", schedule);
   for (int i = 0; hone_engine_schedule_input(engine, schedule, i, &port) == HONE_OK; ++i) {
@@ -48,11 +48,11 @@ static void print_schedule(const hone_engine *engine, int schedule) {
 }
 
 static void print_result(const cli_tool *cli, const cli_model *model, const char *path) {
-  hone_engine_summary s;
+  hone_engine_summary s = HONE_SIZED(hone_engine_summary);
   hone_engine_summarize(model->engine, &s);
   if (cli->machine) s.max_error_rel_l2 = -1; /* not measured */
   if (cli_has(cli, "json")) {
-    printf(cli->machine ? "{\"machine\": " : "{\"file\": ");
+    printf(cli->machine ? CLI_JSON_BEGIN "\"machine\": " : CLI_JSON_BEGIN "\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"steps\": %d, \"reference_steps\": %d, \"weights_bytes\": %llu, \"arena_bytes\": %llu, "
            "\"scratch_bytes\": %llu, \"gflop\": %.6g, \"max_error_rel_l2\": %.6g, \"output_error_rel_l2\": %.6g, "
@@ -75,7 +75,7 @@ static void print_result(const cli_tool *cli, const cli_model *model, const char
 
 /* A step without a kernel may be as slow as all others together, or a thousand times that. */
 static void warn_reference(const cli_tool *cli, const cli_model *model, const char *path) {
-  hone_engine_summary s;
+  hone_engine_summary s = HONE_SIZED(hone_engine_summary);
   const char *device = cli_text(cli, "device");
   if (cli_has(cli, "reference") || (device && strcmp(device, "cpu") != 0)) return; /* it was asked for */
   hone_engine_summarize(model->engine, &s);

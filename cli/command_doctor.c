@@ -71,7 +71,7 @@ static void add_device(facts *list, const hone_facts *device) {
 static void add_gpu(cli_tool *cli, facts *list) {
   hone_device *gpu;
   if (hone_device_open(cli->context, "gpu", 0, NULL, &gpu) == HONE_OK) {
-    hone_facts found;
+    hone_facts found = HONE_SIZED(hone_facts);
     hone_device_facts(gpu, &found);
     add(list, "gpu", "%s, %s", found.name, found.version);
     hone_device_close(gpu);
@@ -100,7 +100,7 @@ static void add_libraries(facts *list) {
 
 static void print(const cli_tool *cli, const facts *list) {
   const bool json = cli_has(cli, "json");
-  if (json) printf("{");
+  if (json) printf("{\n  \"schema\": %d,", HONE_JSON_SCHEMA);
   for (int i = 0; i < list->count; ++i) {
     if (!json) {
       printf("%-9s %s\n", list->items[i].key, list->items[i].text);
@@ -133,7 +133,7 @@ int cli_command_doctor(cli_tool *cli) {
   if (code != CLI_EXIT_OK) return code;
   code = cli_measure_device(cli);
   if (code != CLI_EXIT_OK) return code;
-  hone_facts device;
+  hone_facts device = HONE_SIZED(hone_facts);
   hone_device_facts(cli->device, &device);
   add_device(&list, &device);
   add_libraries(&list);

@@ -39,7 +39,7 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 static void name_next(cli_tool *cli, const cli_model *model, const hone_session *session) {
   char command[512], name[256] = "";
   double most_ns = -1;
-  hone_step_profile step;
+  hone_step_profile step = HONE_SIZED(hone_step_profile);
   for (int i = 0; hone_session_step(session, i, &step) == HONE_OK; ++i) {
     if (step.median_ns <= most_ns) continue;
     most_ns = step.median_ns;
@@ -72,7 +72,7 @@ typedef struct profiler {
 /* Twice the last cache; where that is shared by a whole server, as much as one should take. */
 static int open_cold(cli_tool *cli, profiler *p) {
   enum { LEAST_MIB = 64, MOST_MIB = 1024 };
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(cli->device, &facts);
   size_t bytes = 2 * facts.l3_bytes;
   if (bytes < (size_t)LEAST_MIB << 20) bytes = (size_t)LEAST_MIB << 20;
@@ -185,7 +185,7 @@ static int profile(cli_tool *cli, const cli_model *model, profiler *p) {
   if (code != CLI_EXIT_OK) return code;
   hone_status status = cli_open_traced_session(cli, model->engine, cli_trace_group_at(&p->trace, 0), &p->session);
   if (status != HONE_OK) return cli_fail(cli, status);
-  hone_facts device;
+  hone_facts device = HONE_SIZED(hone_facts);
   hone_device_facts(cli->device, &device);
   p->queued = !device.host_memory;
   code = cli_measure_device(cli); /* the roofs that layers are held against */

@@ -54,7 +54,7 @@ static void write_mask(teller *t, const hone_prune_layer *layer) {
 }
 
 static void json_layer(teller *t, const hone_prune_layer *layer) {
-  fprintf(t->list, "%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
+  fprintf(t->list, "%s\n    {\"layer\": ", t->listed++ ? "," : CLI_JSON_BEGIN "\"layers\": [");
   cli_json_text(t->list, layer->name);
   fprintf(t->list,
           ", \"op\": \"%s\", \"group\": %d, \"inputs\": %lld, \"inputs_kept\": %lld, \"outputs\": %lld, "
@@ -100,7 +100,7 @@ static void tell(void *user, const hone_prune_layer *layer) {
 static double saved(double before, double after) { return before > 0 ? 100 * (1 - after / before) : 0; }
 
 static void print_json(const teller *t, const char *output, const hone_prune_summary *s) {
-  printf("%s\"file\": ", t->table ? "\n  ], " : "{");
+  printf("%s\"file\": ", t->table ? "\n  ], " : CLI_JSON_BEGIN);
   cli_json_text(stdout, output);
   printf(", \"flops\": %.17g, \"flops_kept\": %.17g, \"weights\": %.17g, \"weights_kept\": %.17g, \"channels\": %lld, "
          "\"channels_kept\": %lld, \"groups\": %lld, \"groups_pruned\": %lld, \"dead_channels\": %lld",
@@ -181,7 +181,7 @@ static int prune_and_list(cli_tool *cli, const hone_graph *graph, hone_prune_opt
   }
   t.mask = mask.file;
   t.list = list.file;
-  if (t.mask) fprintf(t.mask, "{\"layers\": [");
+  if (t.mask) fprintf(t.mask, CLI_JSON_BEGIN "\"layers\": [");
   int code = prune_with(cli, graph, options, &t, output, &summary);
   if (t.mask) fprintf(t.mask, "\n  ]}\n");
   FILE *file = path && code == CLI_EXIT_OK ? cli_open_output(path) : NULL;

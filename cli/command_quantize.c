@@ -43,7 +43,7 @@ static void tell_tensor(tally *t, const hone_quantize_event *event) {
   ++t->tensors;
   if (!t->table) return;
   if (t->json) {
-    printf("%s\n    {\"tensor\": ", t->listed++ ? "," : "{\"tensors\": [");
+    printf("%s\n    {\"tensor\": ", t->listed++ ? "," : CLI_JSON_BEGIN "\"tensors\": [");
     cli_json_text(stdout, event->tensor);
     printf(", \"low\": %.9g, \"high\": %.9g, \"from\": %.9g, \"to\": %.9g, \"scale\": %.9g, \"zero_point\": %d, "
            "\"clipped\": %.4g}",
@@ -151,7 +151,7 @@ static int quantize(cli_tool *cli, const hone_graph *graph, hone_quantize_option
   hone_graph_destroy(made);
   if (code != CLI_EXIT_OK) return code;
   if (t.json) {
-    printf("%s\"file\": ", t.table ? "\n  ], " : "{");
+    printf("%s\"file\": ", t.table ? "\n  ], " : CLI_JSON_BEGIN);
     cli_json_text(stdout, output);
     printf(", \"layers\": %lld, \"layers_in_f32\": %lld, \"tensors_quantised\": %lld, \"samples\": %lld, \"seconds\": "
            "%.3f}\n",
@@ -175,7 +175,7 @@ static void tell_quantised(void *user, const hone_quantised_node *row) {
   tally *t = user;
   ++*(row->bytes ? &t->layers : &t->floats);
   if (t->json) {
-    printf("%s\n    {\"node\": ", t->listed++ ? "," : "{\"nodes\": [");
+    printf("%s\n    {\"node\": ", t->listed++ ? "," : CLI_JSON_BEGIN "\"nodes\": [");
     cli_json_text(stdout, row->node);
     printf(", \"op\": \"%s\", \"bytes\": %s, \"why\": ", row->op, row->bytes ? "true" : "false");
     if (row->why)
@@ -197,7 +197,7 @@ static int report_quantised(cli_tool *cli, const char *path) {
   hone_graph_destroy(graph);
   if (status != HONE_OK) return cli_fail(cli, status);
   if (t.json)
-    printf("%s\"in_bytes\": %lld, \"in_floats\": %lld}\n", t.listed ? "\n  ], " : "{", (long long)t.layers,
+    printf("%s\"in_bytes\": %lld, \"in_floats\": %lld}\n", t.listed ? "\n  ], " : CLI_JSON_BEGIN, (long long)t.layers,
            (long long)t.floats);
   else
     printf("%s: %lld of %lld nodes with roundings, or that might have some, compute in bytes\n", path,

@@ -219,7 +219,7 @@ static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *ses
   const int count = hone_engine_output_count(model->engine);
   if (cli_has(cli, "json")) printf("\"outputs\": [");
   for (int i = 0; i < count; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     hone_status status = hone_engine_output(model->engine, i, &port);
     if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);
@@ -249,7 +249,7 @@ static int run_looking(cli_tool *cli, const cli_model *model, hone_session **ses
   if (code == CLI_EXIT_OK) code = cli_fill_inputs(cli, model, *session);
   if (code != CLI_EXIT_OK) return code;
   debug.json = cli_has(cli, "json");
-  if (debug.json) printf("{\"debug\": [");
+  if (debug.json) printf(CLI_JSON_BEGIN "\"debug\": [");
   code = cli_debug_run(&debug, *session);
   if (debug.json) printf(code == CLI_EXIT_OK ? ", " : "}\n");
   return code;
@@ -263,7 +263,7 @@ static int run_once(cli_tool *cli, const cli_model *model, hone_session **sessio
   if (code != CLI_EXIT_OK) return code;
   status = hone_session_run(*session);
   if (status != HONE_OK) return cli_fail_session(cli, *session, status);
-  if (cli_has(cli, "json")) printf("{");
+  if (cli_has(cli, "json")) printf(CLI_JSON_BEGIN);
   return CLI_EXIT_OK;
 }
 

@@ -61,7 +61,7 @@ static int verify_run(cli_tool *cli, const cli_model *model, const cli_model *pl
   if (code == CLI_EXIT_OK) code = run_once(cli, plain, &plain_session);
   cli->quiet = quiet;
   for (int i = 0; i < hone_engine_output_count(model->engine) && code == CLI_EXIT_OK; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     if (hone_engine_output(model->engine, i, &port) != HONE_OK) code = CLI_EXIT_INTERNAL;
     if (cli_has(cli, "json") && (*printed)++ > 0) printf(", ");
     if (code == CLI_EXIT_OK) code = compare_output(cli, port.name, tuned_session, plain_session, within);
@@ -109,7 +109,7 @@ static int verify_outputs(cli_tool *cli, cli_model *model, bool *within) {
 static int verify(cli_tool *cli, cli_model *model) {
   bool steps = false, outputs = true;
   const bool json = cli_has(cli, "json") && model->graph;
-  if (json) printf("{\"steps\": ");
+  if (json) printf(CLI_JSON_BEGIN "\"steps\": ");
   int code = verify_steps(cli, model, &steps);
   if (code == CLI_EXIT_OK && model->graph) code = verify_outputs(cli, model, &outputs);
   if (json) printf(", \"within\": %s}\n", code == CLI_EXIT_OK && steps && outputs ? "true" : "false");

@@ -71,7 +71,7 @@ int cli_command_zoo(cli_tool *cli) {
   if (status != HONE_OK) return cli_fail(cli, status);
   cli_next(cli, "hone build %s", path);
   if (cli_has(cli, "json")) {
-    printf("{\"name\": \"%s\", \"nodes\": %d, \"file\": ", name, nodes);
+    printf(CLI_JSON_BEGIN "\"name\": \"%s\", \"nodes\": %d, \"file\": ", name, nodes);
     cli_json_text(stdout, path);
     printf("}\n");
   } else {

@@ -3,7 +3,12 @@
 #include "calib.h"
 #include "trace.h"
 
-const cli_option cli_help_options[] = {{"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"}, {0}};
+const cli_option cli_help_options[] = {
+    {"command", CLI_TEXT, "COMMAND", .doc = "the command to explain"},
+    {"man", CLI_FLAG, .doc = "a man page of section 1, of the command or of the tool"},
+    {"markdown", CLI_FLAG, .doc = "the reference of all commands and options, as Markdown"},
+    {0},
+};
 
 static const cli_command build = {
     .name = "build",
@@ -75,6 +80,7 @@ static const cli_command bench = {
 
 static const cli_command profile = {
     .name = "profile",
+    .group = CLI_GROUP_TIME,
     .doc = "show where the time of a run goes, layer by layer",
     .usage = "profile MODEL|ENGINE [options]",
     .positional = "model",
@@ -93,6 +99,7 @@ static const cli_command profile = {
 
 static const cli_command advise = {
     .name = "advise",
+    .group = CLI_GROUP_TIME,
     .doc = "say what would make a model faster, by how much, and do it",
     .usage = "advise MODEL|ENGINE [--apply [-o BEST.hone]] [options]",
     .positional = "model",
@@ -108,6 +115,7 @@ static const cli_command advise = {
 
 static const cli_command show = {
     .name = "show",
+    .group = CLI_GROUP_LOOK,
     .doc = "show what a model or an engine holds",
     .usage = "show MODEL|ENGINE [options]",
     .positional = "model",
@@ -122,6 +130,7 @@ static const cli_command show = {
 
 static const cli_command passes = {
     .name = "passes",
+    .group = CLI_GROUP_LOOK,
     .doc = "show a model's graph after the passes, or after one of them",
     .usage = "passes MODEL.onnx [--after PASS] [--disable NAME] [--stats] [--emit FILE] | passes --list",
     .positional = "model",
@@ -136,6 +145,7 @@ static const cli_command passes = {
 
 static const cli_command explain = {
     .name = "explain",
+    .group = CLI_GROUP_TIME,
     .doc = "show why each layer runs as it does: tactics tried, fusions not taken",
     .usage = "explain MODEL|ENGINE [--node NODE | --all] [options]",
     .positional = "model",
@@ -150,6 +160,7 @@ static const cli_command explain = {
 
 static const cli_command check = {
     .name = "check",
+    .group = CLI_GROUP_LOOK,
     .doc = "list a model's operators and what of them is supported",
     .usage = "check MODEL.onnx [--shapes NAME:DIMS] | check --operators",
     .positional = "model",
@@ -163,6 +174,7 @@ static const cli_command check = {
 
 static const cli_command cache = {
     .name = "cache",
+    .group = CLI_GROUP_TOOL,
     .doc = "merge timing caches",
     .usage = "cache merge FILE... -o FILE",
     .positional = "file",
@@ -189,6 +201,7 @@ static const cli_command verify = {
 
 static const cli_command quantize = {
     .name = "quantize",
+    .group = CLI_GROUP_SMALLER,
     .doc = "turn a model in f32 into one in 8 bits, by what it computes on samples; or its weights alone",
     .usage = "quantize MODEL.onnx --calib FOLDER|FILE | --weights TYPE[:BLOCK] [-o FILE.onnx] [options]",
     .positional = "model",
@@ -206,6 +219,7 @@ static const cli_command quantize = {
 
 static const cli_command sensitivity = {
     .name = "sensitivity",
+    .group = CLI_GROUP_SMALLER,
     .doc = "show what 8 bits in each layer do to a model's outputs, and save",
     .usage = "sensitivity MODEL.onnx --calib FOLDER|FILE [--csv] [--svg FILE] [options]",
     .positional = "model",
@@ -220,6 +234,7 @@ static const cli_command sensitivity = {
 
 static const cli_command plan = {
     .name = "plan",
+    .group = CLI_GROUP_SMALLER,
     .doc = "choose each layer's type, f32, bf16, f16 or 8 bits, by measured time and error, and write the engine",
     .usage = "plan MODEL.onnx --calib FOLDER|FILE [--max-drop P% | --max-error E | --target-ms T] [-o ENGINE.hone]",
     .positional = "model",
@@ -238,6 +253,7 @@ static const cli_command plan = {
 
 static const cli_command prune = {
     .name = "prune",
+    .group = CLI_GROUP_SMALLER,
     .doc = "remove channels from a model, through everything that shares them, or two of four weights",
     .usage = "prune MODEL.onnx --ratio SHARE | --target-ms MS | --sparsity 2:4 [-o PRUNED.onnx] [options]",
     .positional = "model",
@@ -254,6 +270,7 @@ static const cli_command prune = {
 
 static const cli_command shrink = {
     .name = "shrink",
+    .group = CLI_GROUP_SMALLER,
     .doc = "measure each layer at fewer channels: where the steps are, and the best next widths",
     .usage = "shrink MODEL.onnx [--layers NODE] [--csv | --json] [--svg FILE] [options]",
     .positional = "model",
@@ -306,6 +323,7 @@ static const cli_command zoo = {
 
 static const cli_command doctor = {
     .name = "doctor",
+    .group = CLI_GROUP_TOOL,
     .doc = "show what this machine and this build can do",
     .usage = "doctor [options]",
     .tables = {cli_device_options, cli_common_options},
@@ -316,6 +334,7 @@ static const cli_command doctor = {
 
 static const cli_command peaks = {
     .name = "peaks",
+    .group = CLI_GROUP_TIME,
     .doc = "show what this machine reaches at most, or what a chip does on paper",
     .usage = "peaks [--chip NAME ...] [--list] [options]",
     .tables = {cli_peaks_options, cli_device_options, cli_common_options},
@@ -329,6 +348,7 @@ static const cli_command peaks = {
 
 static const cli_command roofline = {
     .name = "roofline",
+    .group = CLI_GROUP_TIME,
     .doc = "show each layer under the roofs of this machine, or of a chip on paper",
     .usage = "roofline MODEL|ENGINE [--svg FILE] [--chip NAME ...] [--what-if] [options]",
     .positional = "model",
@@ -345,17 +365,35 @@ static const cli_command roofline = {
 
 static const cli_command help = {
     .name = "help",
+    .group = CLI_GROUP_TOOL,
     .doc = "explain the tool or one command",
-    .usage = "help [COMMAND]",
+    .usage = "help [COMMAND] [--help-all | --man | --markdown]",
     .positional = "command",
     .positional_max = 1,
     .tables = {cli_help_options, cli_common_options},
-    .examples = "  hone help\n  hone help build\n",
+    .examples = "  hone help\n"
+                "  hone help build --help-all\n"
+                "  hone help build --man | man -l -\n",
     .run = cli_command_help,
+};
+
+static const cli_command completion = {
+    .name = "completion",
+    .group = CLI_GROUP_TOOL,
+    .doc = "print what a shell completes the tool's words by",
+    .usage = "completion bash|zsh|fish",
+    .positional = "shell",
+    .positional_max = 1,
+    .tables = {cli_completion_options, cli_common_options},
+    .examples = "  hone completion bash > ~/.local/share/bash-completion/completions/hone\n"
+                "  hone completion zsh > ~/.zfunc/_hone\n"
+                "  hone completion fish > ~/.config/fish/completions/hone.fish\n",
+    .run = cli_command_completion,
 };
 
 static const cli_command version = {
     .name = "version",
+    .group = CLI_GROUP_TOOL,
     .doc = "print the version",
     .usage = "version",
     .tables = {cli_common_options},
@@ -363,7 +401,7 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,    &run,   &bench,   &profile,  &advise,      &show,   &passes,
-                                           &explain,  &check, &verify,  &quantize, &sensitivity, &plan,   &prune,
-                                           &shrink,   &refit, &diff,    &cache,    &zoo,         &doctor, &peaks,
-                                           &roofline, &help,  &version, NULL};
+const cli_command *const cli_commands[] = {&build,    &run,   &bench,      &profile,  &advise,      &show,   &passes,
+                                           &explain,  &check, &verify,     &quantize, &sensitivity, &plan,   &prune,
+                                           &shrink,   &refit, &diff,       &cache,    &zoo,         &doctor, &peaks,
+                                           &roofline, &help,  &completion, &version,  NULL};

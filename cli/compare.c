@@ -219,8 +219,10 @@ bool cli_compares(const cli_tool *cli) { return cli_has(cli, "compare") || cli_h
 int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *session, FILE *to, bool json) {
   hone_port_info ports[CLI_MAX_INPUTS];
   const int all = hone_engine_output_count(engine), count = all < CLI_MAX_INPUTS ? all : CLI_MAX_INPUTS;
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < count; ++i) {
+    ports[i].struct_size = sizeof ports[i];
     if (hone_engine_output(engine, i, &ports[i]) != HONE_OK) return CLI_EXIT_INTERNAL;
+  }
   comparing c = {.cli = cli, .session = session, .to = to, .json = json};
   const char *texts[CLI_MAX_INPUTS];
   int code = CLI_EXIT_OK;

@@ -42,15 +42,38 @@ static int usable_count(void) {
   return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }
 
+static int read_hint(cli_tool *cli, hone_hint *out) {
+  static const char *const names[HONE_HINT_COUNT] = {
+      [HONE_HINT_LATENCY] = "latency", [HONE_HINT_THROUGHPUT] = "throughput"};
+  const char *text = cli_text(cli, "hint");
+  *out = HONE_HINT_NONE;
+  for (int h = 0; text && h < HONE_HINT_COUNT; ++h)
+    if (names[h] && strcmp(names[h], text) == 0) *out = (hone_hint)h;
+  if (!text || *out) return CLI_EXIT_OK;
+  return cli_usage_error(cli, "--hint is \"%s\"; allowed: latency, throughput", text);
+}
+
+/* Numbers that were not given. --hint throughput: as many streams of one thread as there are cores. */
+static void choose_numbers(const cli_tool *cli, hone_hint hint, cli_cpus *out) {
+  const bool streams_given = cli_takes(cli->command, "streams") && cli_has(cli, "streams");
+  const int cores = out->count ? out->count : usable_count();
+  if (hint == HONE_HINT_THROUGHPUT && !streams_given) {
+    if (out->threads == 0) out->threads = 1;
+    if (cli_takes(cli->command, "streams")) out->streams = cores > out->threads ? cores / out->threads : 1;
+  } else if (out->threads == 0 && out->streams > 1) { /* the cores are divided among them */
+    out->threads = cores > out->streams ? cores / out->streams : 1;
+  }
+}
+
 int cli_read_cpus(cli_tool *cli, cli_cpus *out) {
   *out = (cli_cpus){.streams = cli_takes(cli->command, "streams") ? (int)cli_int(cli, "streams", 1) : 1};
   const char *text = cli_text(cli, "cpus");
-  const int code = text ? parse_cpus(cli, text, out) : CLI_EXIT_OK;
+  hone_hint hint;
+  int code = text ? parse_cpus(cli, text, out) : CLI_EXIT_OK;
+  if (code == CLI_EXIT_OK) code = read_hint(cli, &hint);
+  if (code != CLI_EXIT_OK) return code;
   out->threads = (int)cli_int(cli, "threads", 0);
-  if (out->threads == 0 && out->streams > 1) { /* the cores are divided among them */
-    out->threads = (out->count ? out->count : usable_count()) / out->streams;
-    if (out->threads < 1) out->threads = 1;
-  }
+  choose_numbers(cli, hint, out);
   const bool spins = cli_has(cli, "useSpinWait"), sleeps = cli_has(cli, "noSpinWait");
   if (spins && sleeps) return cli_usage_error(cli, "--useSpinWait and --noSpinWait exclude each other");
   const int64_t spin_us = cli_int(cli, "spin", spins ? SPIN_WAIT_US : sleeps ? 0 : -1);

@@ -176,7 +176,7 @@ static int open_tapped(cli_debug *debug, hone_session **out) {
   for (int i = 0; i < debug->count; ++i) taps[count++] = debug->names[i].tap;
   if (debug->checks) taps[count++] = "*";
   for (int i = 0; debug->checks && i < hone_engine_input_count(engine) && i < CLI_MAX_INPUTS; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     if (hone_engine_input(engine, i, &port) == HONE_OK) taps[count++] = port.name;
   }
   hone_session_options options;

@@ -185,7 +185,7 @@ int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session
   const int count = hone_engine_input_count(model->engine);
   const uint64_t seed = (uint64_t)cli_int(cli, "seed", 0);
   /* All shapes first: inputs that share a free dim must agree before anything is copied. */
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   for (int i = 0; i < count; ++i) {
     if (cli_engine_input(cli, model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
     const hone_tensor *given = find_input(model, port.name);
@@ -198,7 +198,7 @@ int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session
     const int code = fill_one(cli, model, &port, session, seed + (uint64_t)i);
     if (code != CLI_EXIT_OK) return code;
   }
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(session, &stats);
   const int schedules = hone_engine_schedule_count(model->engine);
   if (schedules > 1) cli_note(cli, "these shapes run by schedule %d of %d, from 0 on", stats.schedule, schedules);

@@ -48,7 +48,8 @@ static void on_log(void *user, hone_log_level level, const char *line) {
   cli_tool *cli = user;
   if (cli->quiet) return;
   cli_progress_end(cli);
-  fprintf(stderr, "%s%s\n", level == HONE_LOG_WARN ? "warning: " : "", line);
+  if (level == HONE_LOG_WARN) fprintf(stderr, "%swarning:%s ", cli_yellow(), cli_plain());
+  fprintf(stderr, "%s\n", line);
 }
 
 const cli_command *cli_command_find(const char *name) {
@@ -97,14 +98,13 @@ const char *cli_library_path(char *room, size_t bytes) {
   return room;
 }
 
-/* $COLUMNS, else the terminal's; files and pipes get a width that fits a wide page. */
-static int output_width(void) {
-  enum { LEAST = 60, MOST = 1000, ELSEWHERE = 120 };
+int cli_output_width(int elsewhere) {
+  enum { LEAST = 60, MOST = 1000 };
   struct winsize size;
   const char *columns = getenv("COLUMNS");
   long width = columns ? strtol(columns, NULL, 10) : 0;
   if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  if (width <= 0) width = ELSEWHERE;
+  if (width <= 0) width = elsewhere;
   return (int)(width < LEAST ? LEAST : width > MOST ? MOST : width);
 }
 
@@ -122,12 +122,13 @@ static uint64_t memory_limit(void) {
 }
 
 static int open_context(cli_tool *cli) {
+  enum { WIDE_PAGE = 120 }; /* files and pipes */
   char cache[4096], libraries[16384];
   const char *no_color = getenv("NO_COLOR");
   cli->verbose = cli_has(cli, "verbose");
   cli->quiet = cli_has(cli, "quiet");
   cli->color_out = isatty(STDOUT_FILENO) && !(no_color && *no_color);
-  cli->width = output_width();
+  cli->width = cli_output_width(WIDE_PAGE);
   cli->terminal_err = isatty(STDERR_FILENO);
   const hone_context_options options = {.struct_size = sizeof options,
                                         .log = on_log,
@@ -191,11 +192,13 @@ int main(int count, char **arguments) {
   static cli_tool cli; /* large for a stack */
   cli.command = cli_command_find(name);
   if (!cli.command) return CLI_EXIT_USAGE;
-  for (int i = 2; i < count; ++i) /* whatever else is wrong, help is given */
-    if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0) {
-      cli_help(cli.command, stdout);
-      return CLI_EXIT_OK;
-    }
+  for (int i = 2; i < count; ++i) { /* whatever else is wrong, help is given */
+    const bool all = strcmp(arguments[i], "--help-all") == 0;
+    if (!all && strcmp(arguments[i], "--help") != 0 && strcmp(arguments[i], "-h") != 0) continue;
+    const cli_command *named = cli.command->run == cli_command_help && i > 2 ? cli_command_find(arguments[2]) : NULL;
+    cli_help(named ? named : cli.command, all, stdout);
+    return CLI_EXIT_OK;
+  }
   int code = cli_parse(&cli, count - 2, arguments + 2);
   if (code == CLI_EXIT_OK) code = cli_check_outputs(&cli);
   return code == CLI_EXIT_OK ? run_command(&cli) : code;

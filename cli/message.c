@@ -4,13 +4,24 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char *on_terminal(const char *sequence) {
+  const char *no_color = getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) && !(no_color && *no_color) ? sequence : "";
+}
+
+const char *cli_red(void) { return on_terminal("\033[31m"); }
+const char *cli_yellow(void) { return on_terminal("\033[33m"); }
+const char *cli_bold(void) { return on_terminal("\033[1m"); }
+const char *cli_plain(void) { return on_terminal("\033[0m"); }
 
 void cli_error(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  fputs("hone: ", stderr);
+  fprintf(stderr, "%shone:%s ", cli_red(), cli_plain());
   vfprintf(stderr, format, list);
   fputc('\n', stderr);
   va_end(list);
@@ -28,7 +39,7 @@ void cli_note(const cli_tool *cli, const char *format, ...) {
 int cli_usage_error(const cli_tool *cli, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  fprintf(stderr, "hone %s: ", cli->command->name);
+  fprintf(stderr, "%shone %s:%s ", cli_red(), cli->command->name, cli_plain());
   vfprintf(stderr, format, list);
   fprintf(stderr, "\n  usage: hone %s\n  more:  hone %s --help\n", cli->command->usage, cli->command->name);
   va_end(list);

@@ -37,5 +37,5 @@ void cli_next(cli_tool *cli, const char *command, const char *path) {
 void cli_next_print(const cli_tool *cli) {
   if (!cli->next[0] || cli->quiet || cli_has(cli, "json") || cli_reader_left()) return;
   fflush(stdout);
-  fprintf(stderr, "next: %s\n", cli->next);
+  fprintf(stderr, "next: %s%s%s\n", cli_bold(), cli->next, cli_plain());
 }

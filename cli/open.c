@@ -137,7 +137,7 @@ int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room) {
   const int count = hone_graph_input_count(graph) < room ? hone_graph_input_count(graph) : room;
   for (int i = 0; i < count; ++i) {
     const hone_value *value = hone_graph_input(graph, i);
-    out[i] = (hone_port_info){.name = hone_value_name(value)};
+    out[i] = (hone_port_info){.struct_size = sizeof out[i], .name = hone_value_name(value)};
     hone_value_type(value, &out[i].type);
     out[i].opt = out[i].type.shape;
   }

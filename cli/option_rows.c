@@ -3,8 +3,9 @@
 #include "cli.h"
 
 const cli_option cli_common_options[] = {
-    {"help", CLI_FLAG, .doc = "this text"},
+    {"help", CLI_FLAG, .doc = "what is often wanted"},
     {"h", CLI_FLAG, .same_as = "help"},
+    {"help-all", CLI_FLAG, .doc = "all options, with their other spellings"},
     {"json", CLI_FLAG, .doc = "the result as JSON"},
     {"verbose", CLI_FLAG, .doc = "more detail on standard error"},
     {"quiet", CLI_FLAG, .doc = "no notes and no progress on standard error"},
@@ -25,9 +26,14 @@ const cli_option cli_model_options[] = {
 };
 
 const cli_option cli_device_options[] = {
-    {"device", CLI_TEXT, "KIND", .doc = "cpu (default), gpu or gpu:N, ref (slow and plain), null (a fake clock)"},
+    {"device", CLI_TEXT, "KIND", .doc = "cpu (default), gpu or gpu:N, ref (slow and plain), null (a fake clock)",
+     .often = true},
     {"threads", CLI_OPTIONAL_INT, "N", .doc = "threads; default: one for each core, or for each of --cpus", .low = 1,
-     .high = 256},
+     .high = 256, .often = true},
+    {"hint", CLI_TEXT, "GOAL",
+     .doc = "latency (default): all threads work on one run; throughput: one thread, and as many streams (hone bench) "
+            "as there are cores; --threads and --streams decide where they are given",
+     .often = true},
     {"cpus", CLI_TEXT, "0-3,6", .doc = "pin thread i to the i-th of these CPUs"},
     {"affinity", CLI_TEXT, "LIST", .same_as = "cpus"},
     {"spin", CLI_INT, "US", .doc = "how long an idle thread spins before it sleeps; default 100, 0: not at all",
@@ -56,23 +62,24 @@ const cli_option cli_session_options[] = {
 };
 
 const cli_option cli_build_options[] = {
-    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; separated by commas"},
+    {"shapes", CLI_LIST, "NAME:1x3x8x8", .doc = "shapes of inputs; separated by commas", .often = true},
     {"profile", CLI_INT, "K",
      .doc = "the shape options that follow are of profile K, which gets a schedule of its own; default 0", .high = 15},
     {"minShapes", CLI_LIST, "NAME:DIMS", .doc = "smallest shapes of free dims"},
     {"optShapes", CLI_LIST, "NAME:DIMS", .doc = "shapes to tune for"},
     {"maxShapes", CLI_LIST, "NAME:DIMS", .doc = "largest shapes of free dims"},
     {"level", CLI_INT, "0..5", .doc = "tuning effort: 0 times nothing, 5 everything; default 3 (docs/TUNING.md)",
-     .high = 5},
+     .high = 5, .often = true},
     {"time-budget", CLI_REAL, "S",
      .doc = "time budget of tuning in seconds; after it, or at an interrupt, estimates choose the rest", .low = 0.001,
-     .high = 1e9},
-    {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster"},
+     .high = 1e9, .often = true},
+    {"bf16", CLI_FLAG, .doc = "allow layers to compute and to hold values in bf16, where that is faster",
+     .often = true},
     {"fp16", CLI_FLAG, .doc = "allow layers to compute and to hold values in f16, where that is faster"},
     {"max-error", CLI_REAL, "E",
      .doc = "relative L2 that outputs may be from those of f32: layers return to f32 until it holds; hone verify holds "
             "a model's outputs against the reference's with it (default 1e-4; integers must be equal)",
-     .high = 1e6},
+     .high = 1e6, .often = true},
     {"best", CLI_FLAG, .doc = "allow every type that there are tactics for: bf16 and f16"},
     {"device-io", CLI_FLAG,
      .doc = "inputs and outputs lie in the GPU's memory, where the caller's kernels write and read them"},
@@ -85,9 +92,9 @@ const cli_option cli_build_options[] = {
     {"max-tactics", CLI_INT, "N", .doc = "maximum number of candidates timed per layer; default -1: by level",
      .low = -1, .high = 1e6},
     {"lock", CLI_TEXT, "FILE", .doc = "take the choices from the file; when it is absent, write them there",
-     .writes = CLI_WRITES_WHEN_ABSENT},
+     .writes = CLI_WRITES_WHEN_ABSENT, .often = true},
     {"timing-cache", CLI_TEXT, "FILE", .doc = "measured times, read and updated; builds side by side may share it",
-     .writes = CLI_WRITES_FILE},
+     .writes = CLI_WRITES_FILE, .often = true},
     {"timing-cache-only", CLI_FLAG, .doc = "fail (exit 4) if a layer is not in the timing cache"},
     {"timing-runs", CLI_INT, "N", .doc = "timed runs of a candidate; default: by level", .low = 1, .high = 100000},
     {"scratch-limit", CLI_INT, "MIB", .doc = "reject tactics that need more scratch memory", .low = 1, .high = 1e9},
@@ -95,7 +102,7 @@ const cli_option cli_build_options[] = {
     {"keep-subnormals", CLI_FLAG,
      .doc = "keep subnormal numbers (below 1.2e-38) instead of flushing them to zero: exact, and slow where there are "
             "many"},
-    {"seed", CLI_INT, "N", .doc = "seed of random inputs and tuning data; default 0"},
+    {"seed", CLI_INT, "N", .doc = "seed of random inputs and tuning data; default 0", .often = true},
     {0},
 };
 

@@ -138,7 +138,7 @@ static void print_ops(const table *t) {
 
 void cli_pass_stats_print(const cli_pass_stats *stats, bool json) {
   if (json) {
-    printf("{\n");
+    printf("{\n  \"schema\": %d,\n", HONE_JSON_SCHEMA);
     print_json(&stats->ops, "operators", "op", NULL, true);
     printf(",\n");
     print_json(&stats->fired, "fired", "rule", "pass", false);

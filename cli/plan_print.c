@@ -144,7 +144,7 @@ static void print_json_layer(const cli_plan_row *row) {
 }
 
 static void print_json(const cli_plan *plan) {
-  printf("{\"points\": [");
+  printf(CLI_JSON_BEGIN "\"points\": [");
   for (int i = 0; i < plan->point_count; ++i) {
     const hone_plan_point *p = &plan->points[i];
     printf("%s\n    {\"what\": \"%s\", \"ms\": %.6g, \"least_ms\": %.6g, \"predicted_ms\": %.6g, \"same_class\": %.6g, "

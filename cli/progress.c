@@ -68,9 +68,34 @@ void cli_progress_stop(cli_tool *cli) {
   ticker.runs = false;
 }
 
+/* Of the work that the bar shows: it begins anew when the total is another, or less is done than before. */
+static struct {
+  double begin_ms;
+  int64_t begin, done, total;
+} drawn;
+
+/* "12 s left", by the rate so far; "" while that says little. */
+static void time_left(double now_ms, int64_t done, int64_t total, char *out, size_t room) {
+  enum { LEAST_MS = 2000, MINUTE = 60 };
+  out[0] = 0;
+  if (total != drawn.total || done < drawn.done) {
+    drawn.begin_ms = now_ms;
+    drawn.begin = done;
+  }
+  drawn.done = done;
+  drawn.total = total;
+  const double spent_ms = now_ms - drawn.begin_ms;
+  if (done <= drawn.begin || done >= total || spent_ms < LEAST_MS) return;
+  const double seconds = spent_ms * 1e-3 * (double)(total - done) / (double)(done - drawn.begin);
+  if (seconds < 2 * MINUTE)
+    (void)snprintf(out, room, "%.0f s left", seconds);
+  else
+    (void)snprintf(out, room, "%.0f min left", seconds / MINUTE);
+}
+
 /* Not more often than the eye can see. */
 static void draw_bar(cli_tool *cli, const char *what, int64_t done, int64_t total) {
-  enum { WIDTH = 30 };
+  enum { WIDTH = 24 };
   const double now_ms = cli_now_ms();
   if (done < total && now_ms - cli->progress_ms < 50) return;
   cli->progress_ms = now_ms;
@@ -79,7 +104,9 @@ static void draw_bar(cli_tool *cli, const char *what, int64_t done, int64_t tota
   char bar[WIDTH + 1];
   for (int i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '#' : '.';
   bar[WIDTH] = 0;
-  fprintf(stderr, "\r[%s] %3.0f %%  %-40.40s", bar, 100 * share, what ? what : "");
+  char left[32];
+  time_left(now_ms, done, total, left, sizeof left);
+  fprintf(stderr, "\r[%s] %3.0f %% %11s  %-34.34s", bar, 100 * share, left, what ? what : "");
   fflush(stderr);
   cli->progress_shown = true;
 }

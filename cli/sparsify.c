@@ -10,7 +10,7 @@ typedef struct tally {
 } tally;
 
 static void json_layer(tally *t, const hone_sparse_layer *layer) {
-  printf("%s\n    {\"layer\": ", t->listed++ ? "," : "{\"layers\": [");
+  printf("%s\n    {\"layer\": ", t->listed++ ? "," : CLI_JSON_BEGIN "\"layers\": [");
   cli_json_text(stdout, layer->name);
   printf(", \"op\": \"%s\"", layer->op);
   if (layer->why) {
@@ -63,7 +63,7 @@ int cli_sparsify(cli_tool *cli, const hone_graph *graph, const char *output) {
   hone_graph_destroy(made);
   if (status != HONE_OK) return cli_fail(cli, status);
   if (t.json) {
-    printf("%s\"file\": ", t.table ? "\n  ], " : "{");
+    printf("%s\"file\": ", t.table ? "\n  ], " : CLI_JSON_BEGIN);
     cli_json_text(stdout, output);
     printf(", \"layers_sparse\": %d, \"layers_dense\": %d, \"kept_in_order\": %.6g, \"kept\": %.6g}\n", t.sparse,
            t.layers - t.sparse, t.plain / t.sparse, t.kept / t.sparse);

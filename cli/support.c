@@ -38,6 +38,7 @@ bool cli_wants_schedule(const cli_tool *cli, int *out_schedule) {
 
 hone_status cli_engine_input(const cli_tool *cli, const hone_engine *engine, int index, hone_port_info *out) {
   int schedule;
+  *out = HONE_SIZED(hone_port_info);
   /* a schedule that there is not is an error when the session is made */
   if (cli_wants_schedule(cli, &schedule) && hone_engine_schedule_input(engine, schedule, index, out) == HONE_OK)
     return HONE_OK;

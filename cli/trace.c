@@ -105,7 +105,7 @@ void cli_trace_phase(cli_trace_group *group, const char *name, int64_t begin_ns)
 
 hone_status cli_open_traced_session(cli_tool *cli, hone_engine *engine, cli_trace_group *group, hone_session **out) {
   hone_session_options options;
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   cli_session_options_read(cli, &options);
   hone_device_facts(cli->device, &facts);
   options.parts = !facts.host_memory && cli_takes(cli->command, "warmUp");

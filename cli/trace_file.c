@@ -74,7 +74,7 @@ static void put_text(writer *w, const char *key, const char *text) {
 }
 
 static void put_step_args(writer *w, const hone_session *session, const hone_span *span) {
-  hone_step_profile step;
+  hone_step_profile step = HONE_SIZED(hone_step_profile);
   if (!session || hone_session_step(session, span->step, &step) != HONE_OK) return;
   put_text(w, "op", step.op);
   put_text(w, "provider", step.provider);

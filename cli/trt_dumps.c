@@ -31,7 +31,7 @@ static hone_status dump_names(cli_tool *cli, const hone_engine *engine) {
       hone_session_create((hone_engine *)(uintptr_t)engine, &options, &session, hone_context_diagnostics(cli->context));
   if (status == HONE_OK) status = hone_session_run(session);
   for (int i = 0; status == HONE_OK && i < hone_session_step_count(session); ++i) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     status = hone_session_step(session, i, &step);
     if (status == HONE_OK) printf("%s\n", step.name);
   }
@@ -47,7 +47,7 @@ static void print_profile_shape(const char *word, const hone_shape *shape) {
 static int dump_profile(const hone_engine *engine, int schedule) {
   printf("Optimization profile %d:\n", schedule);
   for (int i = 0; i < hone_engine_input_count(engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     if (hone_engine_schedule_input(engine, schedule, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
     printf("  %s:", port.name);
     print_profile_shape(" min ", &port.min);
@@ -106,7 +106,7 @@ int bench_print_version(cli_tool *cli) {
   }
   const int length = (int)(end - at - 1);
   if (cli_has(cli, "json"))
-    printf("{\"built_by\": \"%.*s\", \"format\": %u}\n", length, at + 1, format);
+    printf(CLI_JSON_BEGIN "\"built_by\": \"%.*s\", \"format\": %u}\n", length, at + 1, format);
   else
     printf("%.*s, engine format %u\n", length, at + 1, format);
   return CLI_EXIT_OK;
@@ -178,7 +178,7 @@ int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *
   const int in = hone_engine_input_count(engine), out = hone_engine_output_count(engine);
   int code = CLI_EXIT_OK;
   for (int i = 0; i < in + out && code == CLI_EXIT_OK; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     const hone_status status = i < in ? hone_engine_input(engine, i, &port) : hone_engine_output(engine, i - in, &port);
     if (status != HONE_OK) return cli_fail(cli, status);
     code = write_raw(cli, folder, i < in ? "input" : "output", port.name, session);

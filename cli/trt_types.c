@@ -277,7 +277,7 @@ static void list_ports(const cli_model *model, bool inputs, ports *out) {
                      : (inputs ? hone_engine_input_count(model->engine) : hone_engine_output_count(model->engine));
   if (out->count > CLI_MAX_INPUTS) out->count = CLI_MAX_INPUTS;
   for (int i = 0; i < out->count; ++i) {
-    hone_port_info port = {0};
+    hone_port_info port = HONE_SIZED(hone_port_info);
     if (graph) {
       const hone_value *value = inputs ? hone_graph_input(graph, i) : hone_graph_output(graph, i);
       out->names[i] = inputs ? hone_value_name(value) : hone_graph_output_name(graph, i);

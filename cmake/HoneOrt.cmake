@@ -10,7 +10,7 @@ target_link_options(hone_ort PRIVATE -Wl,--exclude-libs,ALL)
 if(NOT HONE_SANITIZE) # a sanitizer's own symbols come from the program
   target_link_options(hone_ort PRIVATE -Wl,--no-undefined)
 endif()
-install(TARGETS hone_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS hone_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ort)
 # `cmake --build . --target hone_ort_wheel`: the Python package with it, in the build's folder wheels/.
 find_program(HONE_PYTHON3 python3)
 mark_as_advanced(HONE_PYTHON3)

@@ -46,7 +46,7 @@ static int open_driver(driver *d) {
 /* The first input in memory of ours, filled by ours: with zeros, in the same stream, before the engine reads it. */
 static hone_status run(const driver *d, hone_engine *engine, hone_session *session, void *stream,
                        unsigned long long *address) {
-  hone_port_info in, out;
+  hone_port_info in = HONE_SIZED(hone_port_info), out = HONE_SIZED(hone_port_info);
   hone_tensor tensor;
   hone_status status = hone_engine_input(engine, 0, &in);
   if (status == HONE_OK) status = hone_session_device_tensor(session, in.name, &tensor);

@@ -13,7 +13,7 @@ static int fail(hone_context *context, hone_status status) {
 /* The first input from the file; without a file everything stays zero, as a new session has it. */
 static hone_status fill(hone_context *context, hone_engine *engine, hone_session *session, const char *path) {
   if (!path) return HONE_OK;
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   hone_tensor tensor;
   hone_status status = hone_engine_input(engine, 0, &port);
   if (status == HONE_OK) status = hone_tensor_read(context, path, &tensor);
@@ -25,7 +25,7 @@ static hone_status fill(hone_context *context, hone_engine *engine, hone_session
 
 static hone_status print_largest(hone_engine *engine, hone_session *session) {
   for (int i = 0; i < hone_engine_output_count(engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     hone_status status = hone_engine_output(engine, i, &port);
     if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);

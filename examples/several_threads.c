@@ -30,7 +30,7 @@ static void *work(void *argument) {
 
 static int run(hone_context *context, hone_engine *engine, int thread_count, int runs) {
   static worker workers[MAX_THREADS];
-  hone_port_info output;
+  hone_port_info output = HONE_SIZED(hone_port_info);
   hone_status status = hone_engine_output(engine, 0, &output);
   for (int i = 0; i < thread_count && status == HONE_OK; ++i) { /* a context is for one thread: create them here */
     workers[i] = (worker){.output = output.name, .runs = runs};

@@ -19,7 +19,7 @@ static void run(hone_engine *engine, int schedule) {
   const hone_status status = hone_session_run(session);
   if (status == HONE_INTERNAL || (status != HONE_OK && hone_session_message_count(session) == 0)) abort();
   for (int i = 0; status == HONE_OK && i < hone_engine_output_count(engine); ++i) {
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     if (hone_engine_output(engine, i, &info) != HONE_OK) abort();
     (void)!hone_session_tensor(session, info.name, &tensor);

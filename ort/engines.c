@@ -133,11 +133,13 @@ static OrtStatus *read_ports(ep_partition_state *part, ep_engine *e) {
   e->out = EP_NEW(&part->arena, hone_port_info, out);
   if (!e->in || !e->out) return ep_fail_memory(ort);
   for (int i = 0; i < e->schedule_count * in; ++i) {
+    e->in[i].struct_size = sizeof e->in[i];
     if (hone_engine_schedule_input(e->engine, i / in, i % in, &e->in[i]) != HONE_OK)
       return ep_fail(ort, ORT_ERROR_FAIL, "hone: %s: the engine does not tell of input %d", part->name, i % in);
     EP_TRY(match_port(part, &e->in[i], &part->in[i % in]));
   }
   for (int i = 0; i < out; ++i) {
+    e->out[i].struct_size = sizeof e->out[i];
     if (hone_engine_output(e->engine, i, &e->out[i]) != HONE_OK)
       return ep_fail(ort, ORT_ERROR_FAIL, "hone: %s: the engine does not tell of output %d", part->name, i);
     EP_TRY(match_port(part, &e->out[i], &part->out[i]));

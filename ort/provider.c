@@ -41,7 +41,7 @@ static OrtStatus *open_device(ep_provider *p) {
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = p->options.threads};
   status = hone_device_open(p->context, p->options.device, p->options.device_index, &device_options, &p->device);
   if (status != HONE_OK) return ep_fail_context(p, status, "the device cannot be opened");
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(p->device, &facts);
   p->threads = facts.threads;
   hone_isa_text(facts.isa, p->isa, sizeof p->isa);
@@ -64,7 +64,7 @@ OrtStatus *ep_validate_compatibility(ort_ep_factory *table, const OrtHardwareDev
   hone_status status = hone_context_create(NULL, &context);
   if (status == HONE_OK) status = hone_device_open(context, "cpu", 0, &options, &device);
   if (status == HONE_OK) {
-    hone_facts facts;
+    hone_facts facts = HONE_SIZED(hone_facts);
     hone_device_facts(device, &facts);
     hone_isa_text(facts.isa, isa, sizeof isa);
   }

@@ -121,14 +121,14 @@ static const char *give_inputs(trial *t, hone_engine *engine, hone_session *sess
   const int count = hone_engine_input_count(engine);
   *out_status = HONE_OK;
   for (int i = 0; i < count; ++i) { /* all shapes before the first copy: some fit only together */
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     if (hone_engine_schedule_input(engine, schedule, i, &info) != HONE_OK) return "an input is not there";
     const hone_shape *shape = shape_of(&info, which);
     *out_status = hone_session_set_shape(session, info.name, shape->rank, shape->dim);
     if (*out_status != HONE_OK) return check_session(t, session, *out_status, "set_shape");
   }
   for (int i = 0; i < count; ++i) {
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     if (hone_engine_schedule_input(engine, schedule, i, &info) != HONE_OK) return "an input is not there";
     hone_type type = info.type;
@@ -147,7 +147,7 @@ static const char *give_inputs(trial *t, hone_engine *engine, hone_session *sess
 
 static void join_outputs(const hone_engine *engine, hone_session *session, uint64_t *hash) {
   for (int i = 0; i < hone_engine_output_count(engine); ++i) {
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     if (hone_engine_output(engine, i, &info) != HONE_OK) continue;
     if (hone_session_tensor(session, info.name, &tensor) != HONE_OK || !tensor.data) continue;
@@ -172,7 +172,7 @@ static const char *run_once(trial *t, hone_engine *engine, hone_session *session
 /* A shape out of the schedule's range is refused. */
 static const char *leave_range(trial *t, hone_engine *engine, hone_session *session, int schedule) {
   for (int i = 0; i < hone_engine_input_count(engine); ++i) {
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     if (hone_engine_schedule_input(engine, schedule, i, &info) != HONE_OK || info.max.rank < 1) continue;
     hone_shape shape = info.max;
     if (shape.dim[shape.rank - 1] == INT64_MAX) continue;

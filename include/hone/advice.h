@@ -44,6 +44,7 @@ HONE_API void hone_advice_destroy(hone_advice *advice); /* NULL is fine */
 
 /* One remedy. Borrowed from the advice. Times are of a run, in ns; the interval is the prediction's own. */
 typedef struct hone_advice_info {
+  uint32_t struct_size;
   const char *name, *kind; /* "bf16", "precision" */
   const char *finding, *remedy;
   const char *flags;        /* of the tool, that do it; NULL: none do */
@@ -85,6 +86,7 @@ HONE_API HONE_CHECKED hone_status hone_report_advice(const hone_advice *advice, 
 
 /* ---- two times that were measured in turns ---- */
 typedef struct hone_times_difference {
+  uint32_t struct_size;
   double a_ns, b_ns;                     /* medians of the blocks' medians */
   double difference_ns, low_ns, high_ns; /* b - a of blocks that ran beside each other: their median, and an interval of
                                           * 95 % around it by ranks, whatever they are distributed like */

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define HONE_BACKEND_API 5
+#define HONE_BACKEND_API 6
 #define HONE_MAX_THREADS 256 /* of a device's pool */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
@@ -31,6 +31,20 @@ typedef struct hone_host {
 typedef struct hone_driver hone_driver;
 typedef struct hone_replay hone_replay;
 
+/* What threads and sessions are for, where their numbers are not given. */
+typedef enum hone_hint {
+  HONE_HINT_NONE,       /* as for latency */
+  HONE_HINT_LATENCY,    /* one run at a time, done as soon as can be: all threads work on it */
+  HONE_HINT_THROUGHPUT, /* as many runs a second as can be: side by side, each by one thread */
+  HONE_HINT_COUNT
+} hone_hint;
+
+/* The program's own threads, for loops: calls part(arg, 0) ... part(arg, count - 1), each once, in any of its threads,
+ * side by side or one after another, and returns when all have returned. It is called by threads that run sessions, for
+ * each device one at a time: who finds it taken works alone. Parts do not wait for parts that have not begun. Threads
+ * need stacks of 1 MiB. */
+typedef void (*hone_parallel_fn)(void *user, int count, void (*part)(void *arg, int index), void *arg);
+
 typedef struct hone_device_options {
   uint32_t struct_size;
   /* 0: one for each of cpus, or for each core this process may use, by its affinity and by its control group's quota of
@@ -46,6 +60,11 @@ typedef struct hone_device_options {
    * choose by estimates alone, measure no errors and are the same anywhere. Their engines tell about themselves, but
    * are not saved and not run. */
   const char *machine;
+  hone_hint hint; /* threads where `threads` is 0: with THROUGHPUT one, else as it says there */
+  /* Loops run in the program's threads, `threads` parts at a time, and the device starts none of its own. cpus must be
+   * NULL then: the program's threads are pinned by the program. NULL: the device's own threads. */
+  hone_parallel_fn parallel;
+  void *parallel_user;
 } hone_device_options;
 
 /* Kinds of memory that a unit gives. STAGING is the host's memory, which this device copies from and to fast: data is

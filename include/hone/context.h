@@ -15,8 +15,11 @@ typedef enum hone_log_level {
   HONE_LOG_OFF = 0,
   HONE_LOG_WARN = 1,
   HONE_LOG_INFO = 2,
-  HONE_LOG_VERBOSE = 3
+  HONE_LOG_VERBOSE = 3,
+  HONE_LOG_RUNS = 4 /* also a line for every run of a session */
 } hone_log_level;
+/* Called from whichever thread does the work: that of the call, or of a session's run. The line ends without a newline
+ * and is valid during the call. Must not call the library. */
 typedef void (*hone_log_fn)(void *user, hone_log_level level, const char *line);
 
 /* All zero is a good default. */
@@ -26,6 +29,8 @@ typedef struct hone_context_options {
    * (or NULL for the C library's). Engines and sessions keep using it after the context is gone. */
   void *(*resize)(void *user, void *old, size_t old_bytes, size_t new_bytes);
   void *resize_user;
+  /* What builds, loads, sessions and their runs tell of what they do; NULL: nobody listens. Engines and sessions made
+   * with the context call it after it is gone, so log_user must outlive them. */
   hone_log_fn log;
   void *log_user;
   hone_log_level log_level;
@@ -49,7 +54,8 @@ typedef struct hone_context_options {
 HONE_API HONE_CHECKED hone_status hone_context_create(const hone_context_options *options, hone_context **out_context);
 HONE_API void hone_context_destroy(hone_context *context); /* NULL is fine */
 
-/* The messages of the last failing calls, oldest first. Borrowed until the next call with this context. */
+/* The messages of the last failing calls, oldest first. Borrowed until the next call with this context. Short for
+ * hone_diagnostics_message(hone_context_diagnostics(context), ...). */
 HONE_API int hone_context_message_count(const hone_context *context);
 HONE_API const char *hone_context_message(const hone_context *context, int index, hone_status *out_status);
 HONE_API void hone_context_clear_messages(hone_context *context);

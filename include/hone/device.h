@@ -24,7 +24,7 @@ HONE_API HONE_CHECKED hone_status hone_device_open(hone_context *context, const 
                                                    const hone_device_options *options, hone_device **out_device);
 /* Drops the caller's hold; engines built on it keep it open until they are released. NULL is fine. */
 HONE_API void hone_device_close(hone_device *device);
-HONE_API void hone_device_facts(const hone_device *device, hone_facts *out_facts);
+HONE_API hone_status hone_device_facts(const hone_device *device, hone_facts *out_facts);
 HONE_API const char *hone_device_kind(const hone_device *device); /* borrowed */
 /* The instruction sets of a CPU's facts.isa that kernels are there for, e.g. "c avx2 avx512"; of isa_refused likewise.
  */

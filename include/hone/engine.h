@@ -152,6 +152,7 @@ HONE_API void hone_engine_retain(hone_engine *engine);
 HONE_API void hone_engine_release(hone_engine *engine); /* NULL is fine; sessions hold their engine */
 
 typedef struct hone_port_info {
+  uint32_t struct_size;
   const char *name;         /* borrowed from the engine */
   hone_type type;           /* as the model has it: plain; free dims are -1 */
   hone_shape min, opt, max; /* inputs */

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct hone_graph hone_graph;
-typedef struct hn_value hone_value; /* opaque; owned by its graph */
+typedef struct hone_value hone_value; /* opaque; owned by its graph */
 
 /* Reads an ONNX model (opsets 1 to 27, external data beside the file).
  * All problems of the model are in the messages, each with node, operator, opset and reason.

@@ -10,6 +10,7 @@
 #include <hone/html.h>
 #include <hone/planner.h>
 #include <hone/plugin.h>
+#include <hone/pool.h>
 #include <hone/prune.h>
 #include <hone/quantize.h>
 #include <hone/report.h>

@@ -84,7 +84,7 @@ typedef struct hone_infer {
   const int *block_result_counts;        /* one a block; -1: it never returns (HONE_FAILS) */
   const hone_fact *const *block_results; /* one list a block */
   hone_diagnostics *diagnostics;
-  void *arena; /* for hn_infer_value() */
+  void *arena; /* the library's own: what values of facts are allocated from */
 } hone_infer;
 
 /* What to compute: elements [first, last) of one output, flat in row-major order. eval may compute more than that,
@@ -106,7 +106,7 @@ typedef struct hone_eval {
   hone_status (*resize)(struct hone_eval *eval, int output, int rank, const int64_t *dims);
   void *host; /* of resize's provider */
   hone_diagnostics *diagnostics;
-  void *stop; /* of hn_eval_stopped(); NULL: nothing ends it early */
+  void *stop; /* the library's own; NULL: nothing ends it early */
 } hone_eval;
 
 typedef struct hone_cost {

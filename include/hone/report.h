@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/* JSON of reports begins with "schema": this number, which grows when a key goes or changes meaning (docs/JSON.md). */
+#define HONE_JSON_SCHEMA 1
+
 /* What the rows of a profile stand for. */
 typedef enum hone_profile_by {
   HONE_BY_LAYER,     /* a step of the engine */
@@ -56,6 +59,7 @@ HONE_API HONE_CHECKED hone_status hone_report_memory(const hone_engine *engine, 
                                                      hone_write_fn write, void *user, hone_diagnostics *diag);
 /* The same as hone_report_engine in numbers. Borrowed pointers. */
 typedef struct hone_engine_summary {
+  uint32_t struct_size;
   const char *name, *built_by, *device_name;
   int step_count, reference_steps;                    /* steps of all blocks; those that run on the reference */
   uint64_t weights_bytes, arena_bytes, scratch_bytes; /* at the opt shapes; weights: of the whole engine */
@@ -77,7 +81,7 @@ typedef struct hone_engine_summary {
   int timed_nodes, known_nodes;
 } hone_engine_summary;
 /* Of the first schedule. */
-HONE_API void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);
+HONE_API hone_status hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);
 /* INVALID when there is no such schedule. */
 HONE_API hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule,
                                                     hone_engine_summary *out_summary);
@@ -88,6 +92,7 @@ HONE_API HONE_CHECKED hone_status hone_report_explain(const hone_engine *engine,
                                                       void *user, hone_diagnostics *diag);
 /* Per-step numbers of a profiled session, for programs: of the schedule that ran last. Borrowed pointers. */
 typedef struct hone_step_profile {
+  uint32_t struct_size;
   const char *name, *op, *provider, *tactic;
   double mean_ns, min_ns, max_ns, median_ns, p99_ns;
   hone_cost cost;

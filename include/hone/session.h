@@ -135,19 +135,22 @@ HONE_API HONE_CHECKED hone_status hone_session_tensor(hone_session *session, con
 HONE_API HONE_CHECKED hone_status hone_session_device_tensor(hone_session *session, const char *name,
                                                              hone_tensor *out_tensor);
 
-/* Messages of the last failing call. */
+/* The session's message list: of the last failing call. Borrowed. */
+HONE_API hone_diagnostics *hone_session_diagnostics(hone_session *session);
+/* Short for hone_diagnostics_message(hone_session_diagnostics(session), ...). */
 HONE_API int hone_session_message_count(const hone_session *session);
 HONE_API const char *hone_session_message(const hone_session *session, int index, hone_status *out_status);
 
 HONE_API void hone_session_set_profile(hone_session *session, bool on);
 /* Bytes the session holds, by kind. */
 typedef struct hone_session_stats {
+  uint32_t struct_size;
   uint64_t arena_bytes, scratch_bytes, io_bytes, state_bytes, heap_bytes, weights_bytes;
   int64_t runs, instances;
   int64_t replays, replayed_steps; /* recorded runs of device steps over all instances, and the steps in them */
   int schedule;                    /* of the engine, that ran or was prepared last */
 } hone_session_stats;
-HONE_API void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
+HONE_API hone_status hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,7 @@ typedef enum hone_roof {
 
 /* What a device says of itself. Roofs are measured (not from a data sheet). */
 typedef struct hone_facts {
+  uint32_t struct_size;
   char name[96];
   char version[64];     /* of the driver or of the kernel library: part of the timing cache's key */
   uint32_t isa;         /* bit set: of hone_isa for CPUs; for GPUs one bit for each generation up to its own */
@@ -43,8 +44,10 @@ typedef struct hone_facts {
   /* Multiply-adds that a core of this model begins a clock: ports of so many lanes, by type; 0: not known. */
   uint16_t ports[HONE_ROOF_L1], lanes[HONE_ROOF_L1];
   size_t l1_bytes, l2_bytes, l3_bytes;
-  bool host_memory; /* its memory is the host's: copies from and to the host are not needed */
-  bool described;   /* a machine on paper: what would be built for it can be told, and nothing runs on it */
+  bool host_memory;    /* its memory is the host's: copies from and to the host are not needed */
+  bool described;      /* a machine on paper: what would be built for it can be told, and nothing runs on it */
+  int process_threads; /* a device in the host's memory: how many threads it has where no number is given, which is what
+                        * this process may use at most; 0: not known */
 } hone_facts;
 
 /* Named parameters of a variant, e.g. {"oc_blocks", 4}. Stored in engines, locks and timing caches. */

@@ -29,6 +29,7 @@ HONE_API void hone_tensor_set_real(hone_tensor *tensor, int64_t index, double va
 HONE_API int64_t hone_tensor_count(const hone_tensor *tensor);
 
 typedef struct hone_comparison {
+  uint32_t struct_size;
   double max_abs, max_rel, rel_l2;
   int64_t worst, mismatches, compared;
 } hone_comparison;

@@ -70,14 +70,16 @@ hone_dtype py_dtype_of_format(const char *format, Py_ssize_t bytes, bool *out_sw
   return HONE_NONE;
 }
 
-/* numpy.dtype(module.name); NULL without an exception where the module or the name is not there. */
+/* numpy.dtype(module.name); NULL without an exception where the module or the name is not there. NumPy's own are asked
+ * for by name: numpy.bool is no attribute of versions from 1.24 to 2.0. */
 static PyObject *load_dtype(PyObject *numpy, const dtype_row *row) {
+  if (strcmp(row->module, "numpy") == 0) return PyObject_CallMethod(numpy, "dtype", "s", row->name);
   PyObject *module = PyImport_ImportModule(row->module), *dtype = NULL;
   PyObject *type = module ? PyObject_GetAttrString(module, row->name) : NULL;
   if (type) dtype = PyObject_CallMethod(numpy, "dtype", "O", type);
   Py_XDECREF((PyObject *)type);
   Py_XDECREF(module);
-  if (!dtype && strcmp(row->module, "numpy") != 0) PyErr_Clear();
+  if (!dtype) PyErr_Clear();
   return dtype;
 }
 

@@ -135,7 +135,7 @@ static PyObject *describe(const hone_engine *engine, const hone_port_info *port,
 
 static PyObject *ports(py_engine *self, bool is_input) {
   PyObject *list = PyList_New(0);
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   for (int i = 0; list && (is_input ? hone_engine_input : hone_engine_output)(self->engine, i, &port) == HONE_OK; ++i) {
     PyObject *entry = describe(self->engine, &port, is_input);
     if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
@@ -156,8 +156,8 @@ static PyObject *outputs(py_engine *self, PyObject *none) {
 
 static PyObject *summary(py_engine *self, PyObject *none) {
   (void)none;
-  hone_engine_summary s;
-  hone_facts facts;
+  hone_engine_summary s = HONE_SIZED(hone_engine_summary);
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_engine_summarize(self->engine, &s);
   hone_device_facts(self->device, &facts);
   return Py_BuildValue("{s:N,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d}", "name", py_string(s.name),

@@ -18,7 +18,7 @@ bool py_ports_read(const hone_engine *engine, py_ports *out) {
   }
   out->out = out->in + out->in_count;
   for (int i = 0; i < out->in_count + out->out_count; ++i) {
-    hone_port_info info;
+    hone_port_info info = HONE_SIZED(hone_port_info);
     const bool is_input = i < out->in_count;
     (void)(is_input ? hone_engine_input(engine, i, &info) : hone_engine_output(engine, i - out->in_count, &info));
     out->in[i] = (py_port){.name = info.name, .dtype = info.type.dtype, .on_device = info.on_device};

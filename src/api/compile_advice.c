@@ -110,10 +110,10 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
                            .disabled_passes = options->disabled_passes,
                            .reference_only = options->reference_only,
                            .tactics = session->engine->devices[0]->tactics};
-  hone_facts other;
+  hone_facts other = HONE_SIZED(hone_facts);
   hn_profile *profile;
   if (options->other_device) {
-    hone_device_facts(options->other_device, &other);
+    HN_TRY(hone_device_facts(options->other_device, &other));
     facts.other = &other;
   }
   advice->options.ledger_path = options->ledger_path;
@@ -173,11 +173,11 @@ const char *hone_advice_pattern(const hone_advice *advice) {
 }
 
 hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_info *out_info) {
-  if (!out_info) return HONE_INVALID;
-  *out_info = (hone_advice_info){0};
-  if (!advice || index < 0 || index >= advice->advising->count) return HONE_INVALID;
+  HN_RESULT(NULL, out_info, hone_advice_info, removed);
+  HN_GIVEN(NULL, advice);
+  if (index < 0 || index >= advice->advising->count) return HONE_INVALID;
   const hn_advice_item *item = &advice->advising->items[index];
-  *out_info = (hone_advice_info){.name = item->row->name,
+  const hone_advice_info info = {.name = item->row->name,
                                  .kind = item->row->kind,
                                  .finding = item->finding,
                                  .remedy = item->row->remedy,
@@ -192,6 +192,7 @@ hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_i
                                  .timed = item->timed,
                                  .applies_itself = item->row->applies_itself,
                                  .removed = item->removed};
+  hn_result_give(&info, out_info);
   return HONE_OK;
 }
 

@@ -254,6 +254,7 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
   b->schedules = NULL; /* the engine takes them */
   HN_TRY(hn_engine_create(b->context->allocator, schedules, b->list.devices, b->list.count, out_engine,
                           &b->context->diag));
+  (*out_engine)->logger = b->context->logger;
   (*out_engine)->ledger = b->ledger_text.data; /* the engine frees it */
   (*out_engine)->time_spread = b->spread;
   (*out_engine)->timed_nodes = b->timed;

@@ -88,6 +88,7 @@ static hone_status build_on_paper(coverage *c) {
   const int from = c->context->diag.count;
   hone_status status = hone_engine_build(c->context, c->check.graph, &device, 1, &options, &engine);
   if (status == HONE_OK) {
+    c->summary = HONE_SIZED(hone_engine_summary);
     status = hone_engine_summarize_schedule(engine, 0, &c->summary);
     c->built = status == HONE_OK;
     mark_slow(c, engine);
@@ -210,6 +211,7 @@ static void write_json(const coverage *c, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "model", path);
   hn_json_put_text(w, "producer", check->producer);
   hn_json_put_text(w, "graph", check->graph_name);

@@ -22,7 +22,7 @@ static hone_status tell_points(hn_planning *p) {
   qsort(order, (size_t)p->built_count, sizeof *order, by_time);
   for (int b = 0; b < p->built_count; ++b) {
     const hn_plan_built *one = order[b];
-    hone_engine_summary summary;
+    hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
     hone_engine_summarize(one->engine, &summary);
     hone_plan_point point = {.what = one->what,
                              .predicted_ms = one->predicted_ns * 1e-6,

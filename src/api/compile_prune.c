@@ -300,6 +300,7 @@ hone_status hone_graph_prune(hone_context *context, const hone_graph *graph, hon
   HN_GIVEN(NULL, context);
   HN_GIVEN(&context->diag, graph);
   HN_GIVEN(&context->diag, out_pruned);
+  if (out_summary) HN_RESULT(&context->diag, out_summary, hone_prune_summary, rounds);
   hn_pruning p = {.context = context, .devices = devices, .device_count = device_count};
   HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
   HN_TRY(take_options(&p, given));
@@ -308,9 +309,7 @@ hone_status hone_graph_prune(hone_context *context, const hone_graph *graph, hon
   hn_arena_init(&p.arena, context->allocator);
   hone_status status = prune(&p, out_pruned, out_masked);
   if (status == HONE_OK && out_summary) {
-    const uint32_t size = out_summary->struct_size;
-    p.summary.struct_size = size;
-    memcpy(out_summary, &p.summary, size < sizeof p.summary ? size : sizeof p.summary);
+    hn_result_give(&p.summary, out_summary);
   } else if (status != HONE_OK) {
     hn_graph_destroy(*out_pruned);
     *out_pruned = NULL;

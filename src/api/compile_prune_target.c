@@ -48,7 +48,7 @@ typedef struct search {
 
 static hone_status fill_inputs(const hone_engine *engine, hone_session *session) {
   for (int i = 0; i < hone_engine_input_count(engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     hn_random random = {.state = (uint64_t)i + 1};
     HN_TRY(hone_engine_input(engine, i, &port));

@@ -34,7 +34,7 @@ static bool copy_text(const hn_allocator *allocator, const char *text, char **ou
 /* There is no list for messages yet: the status says it all. */
 static hone_status take_options(const hone_context_options *given, hone_context_options *out) {
   HN_OPTIONS(NULL, "context", given, hone_context_options, max_fold_bytes, out);
-  HN_TRY(hn_argument_range(NULL, "log_level", (int64_t)out->log_level, HONE_LOG_OFF, HONE_LOG_VERBOSE));
+  HN_TRY(hn_argument_range(NULL, "log_level", (int64_t)out->log_level, HONE_LOG_OFF, HONE_LOG_RUNS));
   HN_TRY(hn_argument_range(NULL, "deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(NULL, "max_nodes", out->max_nodes, 0, HN_NO_MOST));
   HN_TRY(hn_argument_range(NULL, "max_tensors", out->max_tensors, 0, HN_NO_MOST));
@@ -68,9 +68,7 @@ hone_status hone_context_create(const hone_context_options *given, hone_context 
     hone_context_destroy(context);
     return HONE_NO_MEMORY;
   }
-  context->log = options->log;
-  context->log_user = options->log_user;
-  context->log_level = options->log_level;
+  context->logger = (hn_logger){.log = options->log, .user = options->log_user, .level = options->log_level};
   context->stop.cancel = options->cancel;
   context->stop.allowed_ms = options->deadline_ms;
   context->allow_external_links = options->allow_external_links;
@@ -91,17 +89,15 @@ void hone_context_destroy(hone_context *context) {
   hn_free(&allocator, context, sizeof *context);
 }
 
-int hone_context_message_count(const hone_context *context) { return context ? context->diag.count : 0; }
+int hone_context_message_count(const hone_context *context) {
+  return hone_diagnostics_count(context ? &context->diag : NULL);
+}
 
 const char *hone_context_message(const hone_context *context, int index, hone_status *out_status) {
-  if (!context || index < 0 || index >= context->diag.count) return NULL;
-  if (out_status) *out_status = context->diag.entries[index].status;
-  return context->diag.entries[index].text;
+  return hone_diagnostics_message(context ? &context->diag : NULL, index, out_status);
 }
 
-void hone_context_clear_messages(hone_context *context) {
-  if (context) hn_diag_clear(&context->diag);
-}
+void hone_context_clear_messages(hone_context *context) { hone_diagnostics_clear(context ? &context->diag : NULL); }
 
 hone_diagnostics *hone_context_diagnostics(hone_context *context) { return context ? &context->diag : NULL; }
 

@@ -89,6 +89,9 @@ static hone_status take_options(hone_diagnostics *diag, const hone_device_option
   HN_OPTIONS(diag, "device", given, hone_device_options, spin_microseconds, out);
   HN_TRY(hn_argument_range(diag, "device option threads", out->threads, 0, HONE_MAX_THREADS));
   HN_TRY(hn_argument_list(diag, "device option cpus", out->cpus, out->cpu_count, HN_NO_MOST));
+  HN_TRY(hn_argument_range(diag, "device option hint", (int64_t)out->hint, 0, HONE_HINT_COUNT - 1));
+  if (out->parallel && out->cpus)
+    return HN_FAIL(diag, HONE_INVALID, "device options parallel and cpus: the program's own threads cannot be pinned");
   return hn_argument_range(diag, "device option spin_microseconds", out->spin_microseconds, -1, 100000000);
 }
 
@@ -107,8 +110,11 @@ hone_status hone_device_open(hone_context *context, const char *kind, int index,
 }
 
 void hone_device_close(hone_device *device) { hn_device_release(device); }
-void hone_device_facts(const hone_device *device, hone_facts *out_facts) {
-  if (out_facts) *out_facts = device ? device->facts : (hone_facts){0};
+hone_status hone_device_facts(const hone_device *device, hone_facts *out_facts) {
+  HN_RESULT(NULL, out_facts, hone_facts, described);
+  HN_GIVEN(NULL, device);
+  hn_result_give(&device->facts, out_facts);
+  return HONE_OK;
 }
 const char *hone_device_kind(const hone_device *device) { return device ? device->backend->name : NULL; }
 

@@ -113,12 +113,13 @@ hone_status hone_compare_times(const double *a_ns, const double *b_ns, int block
   enum { MOST_BLOCKS = 512 };
   double block[HN_PROFILE_SAMPLES], room[HN_DIFF_SIDES + 1][MOST_BLOCKS];
   double *const medians[HN_DIFF_SIDES + 1] = {room[0], room[1], room[2]};
-  HN_GIVEN(diag, out);
-  *out = (hone_times_difference){0};
+  HN_RESULT(diag, out, hone_times_difference, high_ns);
   HN_GIVEN(diag, a_ns);
   HN_GIVEN(diag, b_ns);
   HN_TRY(hn_argument_range(diag, "blocks", blocks, HN_DIFF_BLOCKS, MOST_BLOCKS));
   HN_TRY(hn_argument_range(diag, "runs_of_a_block", runs_of_a_block, 1, HN_PROFILE_SAMPLES));
-  hn_compare_times(a_ns, b_ns, blocks, runs_of_a_block, block, medians, out);
+  hone_times_difference difference;
+  hn_compare_times(a_ns, b_ns, blocks, runs_of_a_block, block, medians, &difference);
+  hn_result_give(&difference, out);
   return HONE_OK;
 }

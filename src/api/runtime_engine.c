@@ -2,6 +2,7 @@
 /* runtime_engine.c - engines to and from files. */
 #include "api/engine.h"
 #include "base/arguments.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "ops/registry.h"
 #include <inttypes.h>
@@ -59,9 +60,18 @@ static hone_status open_none(hone_context *context, hn_device_list *list) {
   return status;
 }
 
+static void log_load(const hone_engine *engine, const char *what, size_t bytes, int64_t begin_ns) {
+  const hn_schedules *schedules = engine->schedules;
+  hn_logger_say(&engine->logger, HONE_LOG_INFO, "%s: engine %s of %zu bytes loaded in %.3f ms: %d schedule%s, %d steps",
+                what, schedules->name, bytes, (double)(hn_clock_ns() - begin_ns) * 1e-6, schedules->count,
+                schedules->count == 1 ? "" : "s", schedules->plans[0]->step_count);
+}
+
 static hone_status load(hone_context *context, hn_blob *blob, const char *what, hone_device *const *devices,
                         int device_count, hone_engine **out_engine) {
   hn_device_list list;
+  const int64_t begin_ns = hn_clock_ns();
+  const size_t bytes = blob->bytes;
   const hone_status opened =
       device_count == 0 ? open_none(context, &list) : hn_device_list_open(context, devices, device_count, &list);
   if (opened != HONE_OK) {
@@ -74,6 +84,10 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
   if (status == HONE_OK)
     status = hn_engine_create(context->allocator, schedules, list.devices, list.count, out_engine, &context->diag);
   hn_device_list_close(&list); /* the engine holds those that it uses */
+  if (status == HONE_OK) {
+    (*out_engine)->logger = context->logger;
+    log_load(*out_engine, what, bytes, begin_ns);
+  }
   return status;
 }
 

@@ -116,47 +116,47 @@ hone_status hone_report_memory(const hone_engine *engine, const hone_report_opti
   return hn_report_end(&r, hn_report_memory(engine->schedules, &r.options, &r.arena, &r.text, diag), write, user);
 }
 
-void hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
-  (void)hone_engine_summarize_schedule(engine, 0, out_summary);
+hone_status hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary) {
+  return hone_engine_summarize_schedule(engine, 0, out_summary);
 }
 
 hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedule, hone_engine_summary *out_summary) {
-  if (!out_summary) return HONE_INVALID;
-  *out_summary = (hone_engine_summary){0};
-  if (!engine || schedule < 0 || schedule >= engine->schedules->count) return HONE_INVALID;
+  HN_RESULT(NULL, out_summary, hone_engine_summary, known_nodes);
+  HN_GIVEN(NULL, engine);
+  if (schedule < 0 || schedule >= engine->schedules->count) return HONE_INVALID;
   const hn_schedules *schedules = engine->schedules;
   const hn_plan *plan = schedules->plans[schedule];
-  *out_summary = (hone_engine_summary){.name = schedules->name,
-                                       .built_by = schedules->built_by,
-                                       .device_name = schedules->device_name,
-                                       .step_count = plan->step_count,
-                                       .weights_bytes = schedules->weights_bytes,
-                                       .arena_bytes = plan->arena_bytes,
-                                       .scratch_bytes = plan->scratch_bytes,
-                                       .max_error_rel_l2 = -1,
-                                       .output_error_rel_l2 = -1,
-                                       .dynamic = plan->dynamic,
-                                       .after_run = plan->after_run,
-                                       .schedule_count = schedules->count};
+  hone_engine_summary summary = {.name = schedules->name,
+                                 .built_by = schedules->built_by,
+                                 .device_name = schedules->device_name,
+                                 .step_count = plan->step_count,
+                                 .weights_bytes = schedules->weights_bytes,
+                                 .arena_bytes = plan->arena_bytes,
+                                 .scratch_bytes = plan->scratch_bytes,
+                                 .max_error_rel_l2 = -1,
+                                 .output_error_rel_l2 = -1,
+                                 .dynamic = plan->dynamic,
+                                 .after_run = plan->after_run,
+                                 .schedule_count = schedules->count};
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
-    out_summary->reference_steps += hn_step_is_reference(step);
-    out_summary->flops += step->cost.flops;
-    if (step->error_rel_l2 > out_summary->max_error_rel_l2) out_summary->max_error_rel_l2 = step->error_rel_l2;
+    summary.reference_steps += hn_step_is_reference(step);
+    summary.flops += step->cost.flops;
+    if (step->error_rel_l2 > summary.max_error_rel_l2) summary.max_error_rel_l2 = step->error_rel_l2;
   }
   for (int i = 0; i < plan->output_count; ++i)
-    if (plan->outputs[i].error_rel_l2 > out_summary->output_error_rel_l2)
-      out_summary->output_error_rel_l2 = plan->outputs[i].error_rel_l2;
-  out_summary->time_spread = engine->time_spread;
-  out_summary->timed_nodes = engine->timed_nodes;
-  out_summary->known_nodes = engine->known_nodes;
-  hn_report_cost(plan, &engine->devices[0]->facts, out_summary);
+    if (plan->outputs[i].error_rel_l2 > summary.output_error_rel_l2)
+      summary.output_error_rel_l2 = plan->outputs[i].error_rel_l2;
+  summary.time_spread = engine->time_spread;
+  summary.timed_nodes = engine->timed_nodes;
+  summary.known_nodes = engine->known_nodes;
+  hn_report_cost(plan, &engine->devices[0]->facts, &summary);
   hn_arena arena;
   uint64_t shared;
   hn_arena_init(&arena, engine->allocator);
-  const hone_status status =
-      hn_report_weights(schedules, schedule, &arena, &out_summary->schedule_weights_bytes, &shared);
+  const hone_status status = hn_report_weights(schedules, schedule, &arena, &summary.schedule_weights_bytes, &shared);
   hn_arena_deinit(&arena);
+  hn_result_give(&summary, out_summary);
   return status;
 }
 
@@ -191,15 +191,14 @@ static const hn_plan *latest_plan(const hone_session *session) {
 int hone_session_step_count(const hone_session *session) { return session ? latest_plan(session)->step_count : 0; }
 
 hone_status hone_session_step(const hone_session *session, int index, hone_step_profile *out_profile) {
-  if (!out_profile) return HONE_INVALID;
-  *out_profile = (hone_step_profile){0};
-  if (!session) return HONE_INVALID;
+  HN_RESULT(NULL, out_profile, hone_step_profile, out_count);
+  HN_GIVEN(NULL, session);
   const hn_plan *plan = latest_plan(session);
   if (index < 0 || index >= plan->step_count || !session->samples) return HONE_INVALID;
   hn_trace_step times;
   HN_TRY(hn_session_trace_step(session, session->schedule, index, &times, NULL));
   const hn_plan_step *step = &plan->steps[index];
-  *out_profile = (hone_step_profile){.name = step->name,
+  const hone_step_profile profile = {.name = step->name,
                                      .op = hn_step_type(step),
                                      .provider = step->provider,
                                      .tactic = step->tactic ? step->tactic->name : NULL,
@@ -214,6 +213,7 @@ hone_status hone_session_step(const hone_session *session, int index, hone_step_
                                      .origins = step->origins,
                                      .in_count = step->in_count,
                                      .out_count = step->out_count};
+  hn_result_give(&profile, out_profile);
   return HONE_OK;
 }
 

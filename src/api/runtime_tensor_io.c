@@ -50,20 +50,22 @@ int64_t hone_tensor_count(const hone_tensor *tensor) {
 
 hone_status hone_tensor_compare(const hone_tensor *got, const hone_tensor *want, double atol, double rtol,
                                 hone_comparison *out) {
-  if (!out) return HONE_INVALID;
-  *out = (hone_comparison){.worst = -1};
+  hone_comparison by = {.worst = -1};
+  HN_RESULT(NULL, out, hone_comparison, compared);
+  hn_result_give(&by, out);
   HN_TRY(hn_argument_real(NULL, "atol", atol, 0));
   HN_TRY(hn_argument_real(NULL, "rtol", rtol, 0));
   if (hn_tensor_check(NULL, "got", got) != HONE_OK || hn_tensor_check(NULL, "want", want) != HONE_OK ||
       !hn_type_equal(&got->type, &want->type) || got->type.format != HONE_PLAIN || !hn_shape_known(&want->type.shape))
     return HONE_INVALID;
   const hn_error error = hn_compare(got, want, atol, rtol, 0, -1);
-  *out = (hone_comparison){.max_abs = error.max_abs,
-                           .max_rel = error.max_rel,
-                           .rel_l2 = error.rel_l2,
-                           .worst = error.worst,
-                           .mismatches = error.mismatches,
-                           .compared = error.compared};
+  by = (hone_comparison){.max_abs = error.max_abs,
+                         .max_rel = error.max_rel,
+                         .rel_l2 = error.rel_l2,
+                         .worst = error.worst,
+                         .mismatches = error.mismatches,
+                         .compared = error.compared};
+  hn_result_give(&by, out);
   return HONE_OK;
 }
 

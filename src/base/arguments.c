@@ -55,3 +55,21 @@ hone_status hn_argument_options(hone_diagnostics *diag, const char *what, const 
   memcpy(out, &size, sizeof size);
   return HONE_OK;
 }
+
+hone_status hn_result_begin(hone_diagnostics *diag, const char *function, size_t first_bytes, size_t bytes, void *out) {
+  uint32_t size;
+  if (!out) return HN_FAIL(diag, HONE_INVALID, "%s: the struct to fill in is NULL", function);
+  memcpy(&size, out, sizeof size);
+  if (size < first_bytes || size > bytes)
+    return HN_FAIL(diag, HONE_INVALID,
+                   "%s: the struct to fill in has struct_size %" PRIu32 "; this library knows %zu to %zu", function,
+                   size, first_bytes, bytes);
+  memset((char *)out + sizeof size, 0, size - sizeof size);
+  return HONE_OK;
+}
+
+void hn_result_give(const void *from, void *out) {
+  uint32_t size;
+  memcpy(&size, out, sizeof size);
+  memcpy((char *)out + sizeof size, (const char *)from + sizeof size, size - sizeof size);
+}

@@ -28,6 +28,12 @@ hone_status hn_argument_pointers(hone_diagnostics *diag, const char *what, const
 hone_status hn_argument_options(hone_diagnostics *diag, const char *what, const void *given, size_t first_bytes,
                                 size_t bytes, void *out);
 
+/* A struct that is filled in for a program that may know fewer fields: its struct_size, which stays, is checked, and
+ * the rest of it becomes zero. */
+hone_status hn_result_begin(hone_diagnostics *diag, const char *function, size_t first_bytes, size_t bytes, void *out);
+/* Copies as much of `from` as the program knows; out went through hn_result_begin(). */
+void hn_result_give(const void *from, void *out);
+
 /* In a public function: returns unless the pointer is given. */
 #define HN_GIVEN(diag, argument)                                                                                       \
   do {                                                                                                                 \
@@ -37,5 +43,8 @@ hone_status hn_argument_options(hone_diagnostics *diag, const char *what, const 
 #define HN_OPTIONS(diag, what, given, type, first, out)                                                                \
   HN_TRY(hn_argument_options((diag), (what), (given), offsetof(type, first) + sizeof((type *)0)->first, sizeof(type),  \
                              (out)))
+/* Begins a struct to fill in, whose first version ended with the field `first`. */
+#define HN_RESULT(diag, out, type, first)                                                                              \
+  HN_TRY(hn_result_begin((diag), __func__, offsetof(type, first) + sizeof((type *)0)->first, sizeof(type), (out)))
 
 #endif

@@ -14,14 +14,25 @@ hn_limits hn_limits_default(void) {
   };
 }
 
-void hn_log(hone_context *context, hone_log_level level, const char *format, ...) {
-  if (!context || !context->log || level == HONE_LOG_OFF || level > context->log_level) return;
+static void say(const hn_logger *logger, hone_log_level level, const char *format, va_list arguments) {
   char line[1024]; /* cut when longer: a log line is for a person */
+  if (vsnprintf(line, sizeof line, format, arguments) >= 0) logger->log(logger->user, level, line);
+}
+
+void hn_logger_say(const hn_logger *logger, hone_log_level level, const char *format, ...) {
+  if (!hn_logs(logger, level)) return;
   va_list arguments;
   va_start(arguments, format);
-  const int needed = vsnprintf(line, sizeof line, format, arguments);
+  say(logger, level, format, arguments);
   va_end(arguments);
-  if (needed >= 0) context->log(context->log_user, level, line);
+}
+
+void hn_log(hone_context *context, hone_log_level level, const char *format, ...) {
+  if (!context || !hn_logs(&context->logger, level)) return;
+  va_list arguments;
+  va_start(arguments, format);
+  say(&context->logger, level, format, arguments);
+  va_end(arguments);
 }
 
 hone_status hn_check_stop(hone_context *context) { return hn_stop_check(&context->stop, &context->diag); }

@@ -35,12 +35,21 @@ typedef struct hn_plugin_backend {
   struct hn_plugin_backend *next;
 } hn_plugin_backend;
 
+/* Who listens to what is done; engines and sessions keep a copy. */
+typedef struct hn_logger {
+  hone_log_fn log; /* NULL: nobody */
+  void *user;
+  hone_log_level level;
+} hn_logger;
+static inline bool hn_logs(const hn_logger *logger, hone_log_level level) {
+  return logger->log && level != HONE_LOG_OFF && level <= logger->level;
+}
+void hn_logger_say(const hn_logger *logger, hone_log_level level, const char *format, ...) HONE_PRINTF(3, 4);
+
 struct hone_context {
   hn_allocator allocator;
   hone_diagnostics diag;
-  hone_log_fn log;
-  void *log_user;
-  hone_log_level log_level;
+  hn_logger logger;
   hn_stop stop;       /* of the running call */
   char *cache_dir;    /* NULL: no cache */
   char *library_path; /* NULL: none */

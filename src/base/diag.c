@@ -127,3 +127,33 @@ hone_status hone_note(hone_diagnostics *diagnostics, hone_status status, const c
   va_end(arguments);
   return status;
 }
+
+enum { OWN_MESSAGES = 64 };
+
+hone_status hone_diagnostics_create(hone_diagnostics **out_diagnostics) {
+  if (!out_diagnostics) return HONE_INVALID;
+  const hn_allocator allocator = hn_allocator_default();
+  const size_t bytes = sizeof(hone_diagnostics) + OWN_MESSAGES * sizeof(hn_diag_entry);
+  hone_diagnostics *diag = *out_diagnostics = hn_alloc(&allocator, bytes);
+  if (!diag) return HONE_NO_MEMORY;
+  hn_diag_init(diag, (hn_diag_entry *)(diag + 1), OWN_MESSAGES);
+  return HONE_OK;
+}
+
+void hone_diagnostics_destroy(hone_diagnostics *diagnostics) {
+  const hn_allocator allocator = hn_allocator_default();
+  hn_free(&allocator, diagnostics, sizeof(hone_diagnostics) + OWN_MESSAGES * sizeof(hn_diag_entry));
+}
+
+int hone_diagnostics_count(const hone_diagnostics *diagnostics) { return diagnostics ? diagnostics->count : 0; }
+int hone_diagnostics_dropped(const hone_diagnostics *diagnostics) { return diagnostics ? diagnostics->dropped : 0; }
+
+const char *hone_diagnostics_message(const hone_diagnostics *diagnostics, int index, hone_status *out_status) {
+  if (!diagnostics || index < 0 || index >= diagnostics->count) return NULL;
+  if (out_status) *out_status = diagnostics->entries[index].status;
+  return diagnostics->entries[index].text;
+}
+
+void hone_diagnostics_clear(hone_diagnostics *diagnostics) {
+  if (diagnostics) hn_diag_clear(diagnostics);
+}

@@ -47,8 +47,10 @@ typedef struct section {
 struct hn_crew {
   hn_pool self; /* what hn_pool_create gives */
   hn_allocator allocator;
-  worker *workers;   /* threads - 1 of them */
-  section *sections; /* one a thread */
+  worker *workers;           /* threads - 1 of them */
+  section *sections;         /* one a thread */
+  hn_pool_parallel parallel; /* another's threads; NULL: the workers */
+  void *parallel_user;
   int threads, started;
   int64_t spin_ns;
   pthread_mutex_t mutex; /* only around sleeping */
@@ -122,6 +124,15 @@ static void take_share(hn_crew *crew, int number) {
   hn_pool_log *log = crew->log;
   const int64_t begin_ns = log ? hn_clock_ns() : 0, claimed = claim_ranges(crew, number);
   if (log && claimed > 0) log_share(log, number, begin_ns, claimed);
+}
+
+/* The same in one of another's threads, which gets back its own way with subnormal numbers. */
+static void take_part(void *arg, int number) {
+  hn_crew *crew = arg;
+  const hn_float_mode mode = hn_float_mode_get();
+  hn_float_mode_set(crew->float_mode);
+  take_share(crew, number);
+  hn_float_mode_set(mode);
 }
 
 static bool is_news(uint64_t gate, uint64_t loop_done) { return (gate & GATE_OPEN) && gate / GATE_LOOP != loop_done; }
@@ -230,21 +241,42 @@ static hone_status check_arguments(hone_diagnostics *diag, int threads, const in
   return HONE_OK;
 }
 
-hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int threads, const int *cpus, int cpu_count,
-                           int spin_microseconds, hn_pool **out) {
-  *out = NULL;
-  HN_TRY(check_arguments(diag, threads, cpus, cpu_count));
-  hn_crew *crew = hn_alloc_zero(&allocator, sizeof *crew);
+/* A crew without its workers. */
+static hone_status create_crew(hone_diagnostics *diag, hn_allocator allocator, int threads, hn_crew **out) {
+  hn_crew *crew = *out = hn_alloc_zero(&allocator, sizeof *crew);
   if (!crew) return HN_FAIL_MEMORY(diag);
   crew->self.crew = crew;
   crew->allocator = allocator;
   crew->threads = threads;
-  crew->spin_ns = spin_microseconds < 0 ? 0 : 1000 * (int64_t)(spin_microseconds ? spin_microseconds : SPIN_DEFAULT_US);
   pthread_mutex_init(&crew->mutex, NULL);
   pthread_cond_init(&crew->wake, NULL);
-  crew->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
   crew->sections = hn_alloc_zero(&allocator, (size_t)threads * sizeof(section));
-  if (!crew->workers || !crew->sections) {
+  if (crew->sections) return HONE_OK;
+  hn_pool_destroy(&crew->self);
+  return HN_FAIL_MEMORY(diag);
+}
+
+hone_status hn_pool_over(hone_diagnostics *diag, hn_allocator allocator, int threads, hn_pool_parallel parallel,
+                         void *user, hn_pool **out) {
+  *out = NULL;
+  hn_crew *crew;
+  HN_TRY(check_arguments(diag, threads, NULL, 0));
+  HN_TRY(create_crew(diag, allocator, threads, &crew));
+  crew->parallel = parallel;
+  crew->parallel_user = user;
+  *out = &crew->self;
+  return HONE_OK;
+}
+
+hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int threads, const int *cpus, int cpu_count,
+                           int spin_microseconds, hn_pool **out) {
+  *out = NULL;
+  hn_crew *crew;
+  HN_TRY(check_arguments(diag, threads, cpus, cpu_count));
+  HN_TRY(create_crew(diag, allocator, threads, &crew));
+  crew->spin_ns = spin_microseconds < 0 ? 0 : 1000 * (int64_t)(spin_microseconds ? spin_microseconds : SPIN_DEFAULT_US);
+  crew->workers = hn_alloc_zero(&allocator, (size_t)(threads - 1) * sizeof(worker));
+  if (!crew->workers) {
     hn_pool_destroy(&crew->self);
     return HN_FAIL_MEMORY(diag);
   }
@@ -332,7 +364,10 @@ void hn_pool_run(hn_pool *pool, int64_t count, int64_t grain, hn_pool_body body,
     part->range_count = part->end > part->begin ? (part->end - part->begin - 1) / crew->range_items + 1 : 0;
     atomic_store_explicit(&part->next_range, 0, memory_order_relaxed);
   }
-  run_open(crew);
+  if (crew->parallel)
+    crew->parallel(crew->parallel_user, threads, take_part, crew);
+  else
+    run_open(crew);
   if (crew->log) crew->log->inside = false;
   atomic_store_explicit(&crew->busy, false, memory_order_release);
 }

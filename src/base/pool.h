@@ -43,6 +43,10 @@ typedef struct hn_pool {
  * spin_microseconds: 0 means the default (about 100), -1 none. */
 hone_status hn_pool_create(hone_diagnostics *diag, hn_allocator allocator, int threads, const int *cpus, int cpu_count,
                            int spin_microseconds, hn_pool **out);
+/* Loops run in another's threads: as hone_parallel_fn in hone/backend.h says. */
+typedef void (*hn_pool_parallel)(void *user, int count, void (*part)(void *arg, int index), void *arg);
+hone_status hn_pool_over(hone_diagnostics *diag, hn_allocator allocator, int threads, hn_pool_parallel parallel,
+                         void *user, hn_pool **out);
 void hn_pool_destroy(hn_pool *pool);
 int hn_pool_threads(const hn_pool *pool); /* 1 for NULL */
 

@@ -102,11 +102,16 @@ hone_status hn_host_open(hone_driver *driver, int index, const hone_device_optio
   unit->host = driver->host;
   unit->allocator = (hn_allocator){.resize = resize_by_host, .self = (void *)(uintptr_t)driver->host};
   unit->fake_clock = driver->fake_clock;
-  const int threads = options->threads ? options->threads : default_threads(options);
+  const int all = default_threads(options), hinted = options->hint == HONE_HINT_THROUGHPUT ? 1 : all;
+  const int threads = options->threads ? options->threads : hinted;
   unit->facts.threads = threads;
   unit->facts.host_memory = true;
-  const hone_status status = hn_pool_create(diagnostics, unit->allocator, threads, options->cpus, options->cpu_count,
-                                            options->spin_microseconds, &unit->pool);
+  unit->facts.process_threads = all;
+  const hone_status status =
+      options->parallel
+          ? hn_pool_over(diagnostics, unit->allocator, threads, options->parallel, options->parallel_user, &unit->pool)
+          : hn_pool_create(diagnostics, unit->allocator, threads, options->cpus, options->cpu_count,
+                           options->spin_microseconds, &unit->pool);
   if (status != HONE_OK) {
     hn_host_close(unit);
     return status;

@@ -15,7 +15,7 @@
 #include "ops/registry.h"
 #include <hone/graph.h>
 
-typedef struct hn_value hn_value;
+typedef struct hone_value hn_value;
 typedef struct hn_node hn_node;
 typedef struct hn_block hn_block;
 typedef struct hn_mapping hn_mapping; /* bytes that constants borrow, counted by the graphs that use them */
@@ -34,7 +34,7 @@ typedef struct hn_use {
   struct hn_use *prev, *next; /* in the value's list, oldest first */
 } hn_use;
 
-struct hn_value {
+struct hone_value {
   int id;           /* unique in the graph, dense; index into graph->values */
   const char *name; /* unique in the graph; made when the model gives none */
   hone_fact fact;   /* type, small integer value; fact.constant for constants (borrowed or in the arena) */

@@ -84,6 +84,7 @@ void hn_advice_write_json(const hn_advising *a, const hone_advice_step *steps, i
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "network", a->p->in->name);
   hn_json_put_text(w, "device", a->p->in->facts->name);
   hn_json_put_int(w, "threads", a->p->in->facts->threads);

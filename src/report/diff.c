@@ -368,6 +368,7 @@ static void write_json(const diff *d, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   for (int side = 0; side < HN_DIFF_SIDES; ++side) {
     hn_json_open_flat(w, side ? "b" : "a", '{');
     hn_json_put_text(w, "name", d->in->sides[side].name);

@@ -247,6 +247,7 @@ static hone_status write_json(description *d) {
   const hn_schedules *all = d->schedules;
   hn_json_begin(w, d->out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "name", all->name);
   hn_json_put_text(w, "built_by", all->built_by);
   hn_json_put_text(w, "device", all->device_name);

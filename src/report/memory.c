@@ -249,6 +249,7 @@ hone_status hn_report_memory(const hn_schedules *schedules, const hone_report_op
   hn_json_begin(w, out);
   if (options->json) {
     hn_json_open(w, NULL, '{');
+    hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
     hn_json_put_int(w, "weights_bytes", (int64_t)schedules->weights_bytes);
     hn_json_open(w, "schedules", '[');
   }

@@ -270,6 +270,7 @@ static void put_device(peaks *p, const hn_peaks_input *input) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, p->out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "device", facts->name);
   hn_json_put_text(w, "version", facts->version);
   hn_json_put_int(w, "threads", facts->threads);

@@ -119,6 +119,7 @@ void hn_profile_write_json(const hn_profile *p, hn_text *out) {
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "model", p->in->name);
   hn_json_put_int(w, "schedule", p->in->trace->schedule);
   hn_json_put_int(w, "schedules", p->in->schedule_count);

@@ -75,6 +75,7 @@ static void write_json(const hn_schedules *schedules, hn_verified_step *const *r
   int over = 0;
   hn_json_begin(w, out);
   hn_json_open(w, NULL, '{');
+  hn_json_put_int(w, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(w, "engine", schedules->name);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < schedules->count; ++k)

@@ -98,6 +98,7 @@ hone_status hone_engine_share(hone_engine *engine, hone_device *const *devices, 
   hone_engine *other = hn_alloc_zero(&engine->allocator, sizeof *other);
   if (!other) return HN_FAIL_MEMORY(diag);
   other->allocator = engine->allocator;
+  other->logger = engine->logger;
   other->schedules = engine->schedules;
   other->origin = engine->origin ? engine->origin : engine;
   hone_engine_retain(other->origin);
@@ -181,17 +182,19 @@ static const hn_plan_port *port_of(const hn_plan *plan, int index, bool input) {
 }
 
 static hone_status describe_all(const hone_engine *engine, int index, bool input, hone_port_info *out) {
-  if (out) *out = (hone_port_info){0};
-  if (!engine || !out) return HONE_INVALID;
+  HN_RESULT(NULL, out, hone_port_info, data_dependent);
+  HN_GIVEN(NULL, engine);
   hn_plan *const *plans = engine->schedules->plans;
   if (index < 0 || index >= (input ? plans[0]->input_count : plans[0]->output_count)) return HONE_INVALID;
-  describe(plans[0], port_of(plans[0], index, input), out);
+  hone_port_info all;
+  describe(plans[0], port_of(plans[0], index, input), &all);
   for (int k = 1; k < engine->schedules->count; ++k) {
     hone_port_info more;
     describe(plans[k], port_of(plans[k], index, input), &more);
-    join(&more, out);
-    out->data_dependent |= more.data_dependent;
+    join(&more, &all);
+    all.data_dependent |= more.data_dependent;
   }
+  hn_result_give(&all, out);
   return HONE_OK;
 }
 
@@ -204,12 +207,14 @@ hone_status hone_engine_output(const hone_engine *engine, int index, hone_port_i
 }
 
 hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index, hone_port_info *out_info) {
-  if (out_info) *out_info = (hone_port_info){0};
-  if (!engine || !out_info || schedule < 0 || schedule >= engine->schedules->count || index < 0 ||
-      index >= hone_engine_input_count(engine))
+  HN_RESULT(NULL, out_info, hone_port_info, data_dependent);
+  HN_GIVEN(NULL, engine);
+  if (schedule < 0 || schedule >= engine->schedules->count || index < 0 || index >= hone_engine_input_count(engine))
     return HONE_INVALID;
   const hn_plan *plan = engine->schedules->plans[schedule];
-  describe(plan, &plan->inputs[index], out_info);
+  hone_port_info one;
+  describe(plan, &plan->inputs[index], &one);
+  hn_result_give(&one, out_info);
   return HONE_OK;
 }
 

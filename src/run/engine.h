@@ -4,6 +4,7 @@
 #ifndef HN_RUN_ENGINE_H
 #define HN_RUN_ENGINE_H
 
+#include "base/context.h"
 #include "plan/schedules.h"
 #include "plan/trace.h"
 #include <hone/session.h>
@@ -24,6 +25,7 @@ typedef struct hn_device_weights {
 
 struct hone_engine {
   hn_allocator allocator;
+  hn_logger logger;        /* the context's */
   hn_schedules *schedules; /* checked */
   int device_count;
   hone_device **devices;             /* retained; devices[d] serves device d of every schedule */

@@ -82,18 +82,26 @@ static int wanted_schedule(const hone_session *session) {
   return session->options.one_schedule ? session->options.schedule : -1;
 }
 
+static void log_instance(const hone_session *session, const hn_instance *instance, int64_t begin_ns) {
+  if (!hn_logs(&session->engine->logger, HONE_LOG_INFO)) return;
+  hn_logger_say(&session->engine->logger, HONE_LOG_INFO, "%s: shapes prepared by schedule %d, in %.3f ms",
+                session->engine->schedules->name, instance->schedule, (double)(hn_clock_ns() - begin_ns) * 1e-6);
+}
+
 /* Makes current the instance of the wanted shapes. On failure the old one stays. */
 static hone_status select_instance(hone_session *session) {
   if (!session->shapes_changed && session->current) return HONE_OK;
   hn_instance *instance = find_instance(session);
   if (!instance) {
     int schedule;
+    const int64_t begin_ns = hn_clock_ns();
     HN_TRY(hn_schedules_choose(session->engine->schedules, wanted_schedule(session), session->shapes, session->symbols,
                                &schedule, &session->diag));
     HN_TRY(hn_instance_create(session, schedule, session->shapes, &instance));
     if (session->instance_count == session->instance_capacity) session->current = NULL;
     make_room(session);
     session->instances[session->instance_count++] = instance;
+    log_instance(session, instance, begin_ns);
   }
   session->current = instance;
   session->schedule = instance->schedule;
@@ -379,11 +387,26 @@ static hone_status run(hone_session *session, bool waits) {
   return session->profiling ? hn_profile_collect(session, begin_ns, hn_clock_ns()) : HONE_OK;
 }
 
+/* A line for each run where somebody listens to these, and for each that failed. */
+static void log_run(const hone_session *session, hone_status status, int64_t begin_ns) {
+  const hn_logger *logger = &session->engine->logger;
+  const char *name = session->engine->schedules->name;
+  if (status == HONE_OK)
+    hn_logger_say(logger, HONE_LOG_RUNS, "%s: run %lld: %.3f ms", name, (long long)session->runs,
+                  (double)(hn_clock_ns() - begin_ns) * 1e-6);
+  else
+    hn_logger_say(logger, HONE_LOG_WARN, "%s: run %lld failed: %s", name, (long long)session->runs,
+                  session->diag.count ? session->diag.entries[session->diag.count - 1].text : hone_status_name(status));
+}
+
 static hone_status enter_and_run(hone_session *session, bool waits) {
   HN_TRY(enter(session));
+  const bool logs = hn_logs(&session->engine->logger, HONE_LOG_WARN);
+  const int64_t begin_ns = hn_logs(&session->engine->logger, HONE_LOG_RUNS) ? hn_clock_ns() : 0;
   session->caller_mode = hn_float_mode_flush(!session->engine->schedules->keep_subnormals);
   const hone_status status = run(session, waits);
   hn_float_mode_set(session->caller_mode);
+  if (logs) log_run(session, status, begin_ns);
   return leave(session, status);
 }
 
@@ -481,12 +504,14 @@ hone_status hone_session_device_tensor(hone_session *session, const char *name, 
   return enter_and_get(session, __func__, name, true, out_tensor);
 }
 
-int hone_session_message_count(const hone_session *session) { return session ? session->diag.count : 0; }
+hone_diagnostics *hone_session_diagnostics(hone_session *session) { return session ? &session->diag : NULL; }
+
+int hone_session_message_count(const hone_session *session) {
+  return hone_diagnostics_count(session ? &session->diag : NULL);
+}
 
 const char *hone_session_message(const hone_session *session, int index, hone_status *out_status) {
-  if (!session || index < 0 || index >= session->diag.count) return NULL;
-  if (out_status) *out_status = session->diag.entries[index].status;
-  return session->diag.entries[index].text;
+  return hone_diagnostics_message(session ? &session->diag : NULL, index, out_status);
 }
 
 void hone_session_set_profile(hone_session *session, bool on) {
@@ -498,30 +523,31 @@ void hone_session_set_profile(hone_session *session, bool on) {
   (void)leave(session, HONE_OK);
 }
 
-void hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
-  if (!out_stats) return;
-  *out_stats = (hone_session_stats){0};
-  if (!session) return;
-  *out_stats = (hone_session_stats){.runs = session->runs,
-                                    .instances = session->instance_count,
-                                    .heap_bytes = session->heap.most_bytes,
-                                    .weights_bytes = session->engine->schedules->weights_bytes,
-                                    .schedule = session->schedule};
+hone_status hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {
+  HN_RESULT(NULL, out_stats, hone_session_stats, schedule);
+  HN_GIVEN(NULL, session);
+  hone_session_stats stats = {.runs = session->runs,
+                              .instances = session->instance_count,
+                              .heap_bytes = session->heap.most_bytes,
+                              .weights_bytes = session->engine->schedules->weights_bytes,
+                              .schedule = session->schedule};
   for (int k = 0; k < session->instance_count; ++k) {
     const hn_instance *instance = session->instances[k];
     const hn_plan *plan = instance->plan;
-    out_stats->state_bytes += instance->state_bytes;
+    stats.state_bytes += instance->state_bytes;
     for (int d = 0; d < plan->device_count; ++d) {
-      out_stats->arena_bytes += instance->device_arena[d].bytes;
-      out_stats->scratch_bytes += instance->device_scratch[d].bytes;
+      stats.arena_bytes += instance->device_arena[d].bytes;
+      stats.scratch_bytes += instance->device_scratch[d].bytes;
     }
     for (int s = 0; instance->replays && s < plan->step_count; ++s) {
       if (!instance->steps[s].replay) continue;
-      ++out_stats->replays;
+      ++stats.replays;
       for (int r = s; r < instance->steps[s].replay_end; ++r)
-        out_stats->replayed_steps += plan->steps[r].kind == HN_STEP_CALL;
+        stats.replayed_steps += plan->steps[r].kind == HN_STEP_CALL;
     }
-    for (int i = 0; i < plan->input_count; ++i) out_stats->io_bytes += instance->inputs[i].bytes;
-    for (int i = 0; i < plan->output_count; ++i) out_stats->io_bytes += instance->outputs[i].bytes;
+    for (int i = 0; i < plan->input_count; ++i) stats.io_bytes += instance->inputs[i].bytes;
+    for (int i = 0; i < plan->output_count; ++i) stats.io_bytes += instance->outputs[i].bytes;
   }
+  hn_result_give(&stats, out_stats);
+  return HONE_OK;
 }

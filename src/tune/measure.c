@@ -202,7 +202,7 @@ static bool is_behind(const measuring *m, const timing *t, double factor) {
 
 static void log_timed(const measuring *m, const timing *t) {
   hone_context *context = m->choices->context;
-  if (context->log_level < HONE_LOG_VERBOSE) return;
+  if (!hn_logs(&context->logger, HONE_LOG_VERBOSE)) return;
   hn_text text;
   hn_text_init(&text, context->allocator);
   hn_text_candidate(&text, t->candidate);
@@ -360,7 +360,7 @@ static hone_status time_all(measuring *m) {
 
 static void log_fastest(const hn_choices *choices, const hn_choice *choice) {
   const hn_candidate *best = best_timed(choice, NULL);
-  if (!best || choices->context->log_level < HONE_LOG_VERBOSE) return;
+  if (!best || !hn_logs(&choices->context->logger, HONE_LOG_VERBOSE)) return;
   hn_text text;
   hn_text_init(&text, choices->context->allocator);
   hn_text_candidate(&text, best);

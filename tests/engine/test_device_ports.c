@@ -65,7 +65,7 @@ static void try_bound(hone_engine *engine, two_devices_numbers *inputs, const tw
 
 static void try_engine(hone_engine *engine, two_devices_numbers *inputs, const two_devices_numbers *want) {
   hone_session *session = open_session(engine);
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   hone_tensor t;
   assert_int_equal(hone_engine_input(engine, 0, &port), HONE_OK);
   assert_true(port.on_device && port.held == HONE_F32 && port.format == HONE_PLAIN && port.type.dtype == HONE_F32);

@@ -109,7 +109,7 @@ static void test_same_bytes(void **state) {
 /* The step's tactic in a profiled session; NULL when there is no such step. */
 static const char *tactic_of(const hone_session *session, const char *step_name) {
   for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) == HONE_OK && strcmp(step.name, step_name) == 0) return step.tactic;
   }
   return NULL;
@@ -338,7 +338,7 @@ static void test_planted(void **state) {
   hone_session_destroy(run(good, want));
   for (int i = 0; i < CLASSES; ++i) assert_float_equal(got[i], want[i], 1e-4f);
   for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) == HONE_OK && step.tactic && strstr(step.tactic, "planted"))
       fail_msg("step %s runs %s", step.name, step.tactic);
   }

@@ -142,7 +142,7 @@ static void run_case(const loop_case *c, bool reference) {
   hone_graph *graph;
   hone_engine *engine = NULL;
   hone_session *session;
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_tensor x;
   assert_int_equal(hone_context_create(&options, &context), HONE_OK);
   assert_int_equal(hone_device_open(context, "cpu", 0, &device_options, &device), HONE_OK);

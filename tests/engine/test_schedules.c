@@ -59,7 +59,7 @@ static hone_session *open_session(hone_engine *engine, int forced, int instances
 }
 
 static hone_session_stats stats_of(const hone_session *session) {
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(session, &stats);
   return stats;
 }
@@ -237,7 +237,7 @@ static void test_two_inputs(void **state) {
 static void test_ports(void **state) {
   (void)state;
   hone_engine *engine = build(&schedules_conv, one_and_many, 2);
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   assert_int_equal(hone_engine_input(engine, 0, &port), HONE_OK);
   assert_int_equal(port.type.shape.dim[0], -1);
   assert_int_equal(port.type.shape.dim[1], 3);
@@ -294,7 +294,7 @@ static void test_profile(void **state) {
   expect_profile(session, 0, true, "\"runs\": 1,");
   expect_profile(session, 0, true, "\"batch\": 1,");
   expect_profile(session, 1, false, "schedule 1 of 2");
-  hone_step_profile step;
+  hone_step_profile step = HONE_SIZED(hone_step_profile);
   assert_int_equal(hone_session_step(session, 0, &step), HONE_OK);
   run(&schedules_mlp, session, 1, got);
   expect_profile(session, -1, true, "\"runs\": 2,");

@@ -147,7 +147,8 @@ static void test_weights(void **state) {
   static const schedules_net *const nets[] = {&schedules_conv, &schedules_mlp};
   for (int n = 0; n < 2; ++n) {
     hone_engine *one, *two;
-    hone_engine_summary first, second, alone;
+    hone_engine_summary first = HONE_SIZED(hone_engine_summary), second = HONE_SIZED(hone_engine_summary),
+                        alone = HONE_SIZED(hone_engine_summary);
     check(schedules_build(context, device, nets[n], ranges, 1, NULL, &one));
     check(schedules_build(context, device, nets[n], ranges, 2, NULL, &two));
     hone_engine_summarize(one, &alone);
@@ -228,7 +229,7 @@ static void test_lock(void **state) {
   snprintf(again, sizeof again, "[schedule 1]\nlast\tref:ref.eval@1 in=plain out=plain\n");
   write_file("edited.lock", again, strlen(again));
   check(build_locked("edited.lock", 2, &engine));
-  hone_engine_summary summary;
+  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
   for (int k = 0; k < 2; ++k) {
     assert_int_equal(hone_engine_summarize_schedule(engine, k, &summary), HONE_OK);
     assert_int_equal(summary.reference_steps, k);

@@ -67,7 +67,7 @@ static void run(hone_session *session, int64_t batch, float *out) {
 }
 
 static int64_t instances_of(const hone_session *session) {
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(session, &stats);
   return stats.instances;
 }
@@ -118,7 +118,7 @@ static void test_out_of_range(void **state) {
 
 static void test_profile(void **state) {
   const fixture *f = *state;
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   assert_int_equal(hone_engine_input(f->engine, 0, &port), HONE_OK);
   assert_int_equal(port.type.shape.dim[0], -1);
   assert_int_equal(port.min.dim[0], BATCH_MIN);

@@ -162,7 +162,7 @@ static void test_cpus(void **state) {
   while (!CPU_ISSET((size_t)allowed, &set)) ++allowed;
   hone_context *context;
   hone_device *device;
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   int cpus[3] = {allowed, allowed, CPU_SETSIZE - 1};
   hone_device_options options = {.struct_size = sizeof options, .cpus = cpus, .cpu_count = 2};

@@ -129,7 +129,7 @@ static void test_run(void **state) {
   assert_int_equal(hone_session_run(session), HONE_OK);
   check_runs(&records[0], RUNS + 2, 1, steps, shares);
   for (int s = 0; s < steps; ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     hone_type type;
     assert_int_equal(hone_session_step(session, s, &step), HONE_OK);
     for (int p = 0; p < step.in_count + step.out_count; ++p)

@@ -110,7 +110,7 @@ static void test_times(void **state) {
 
   /* Off again: what is recorded now is not traced, and nothing that was measured is lost. */
   hone_session_set_profile(session, false);
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   two_devices_check_session(session, hone_session_run(session));
   hone_session_get_stats(session, &stats);
   assert_int_equal(session->traced, -1);

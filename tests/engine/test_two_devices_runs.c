@@ -32,7 +32,7 @@ static void try_engine(hone_engine *engine, two_devices_numbers *inputs, const t
   static const char *const how[] = {"replayed", "bound", "launched", "profiled"};
   for (int k = 0; k < 4; ++k) {
     hone_session *session;
-    hone_session_stats stats;
+    hone_session_stats stats = HONE_SIZED(hone_session_stats);
     const hone_session_options options = {.struct_size = sizeof options, .no_replay = k == 2, .profile = k == 3};
     two_devices_check(hone_session_create(engine, &options, &session, hone_context_diagnostics(two_devices_context)));
     for (int again = 0; again < 3; ++again) {
@@ -75,7 +75,7 @@ static void test_random_graphs(void **state) {
       hone_engine_release(engine);
       two_devices_check(hone_engine_load(two_devices_context, "two_devices_runs.hone", &devices[d], 1, &loaded));
       hone_session *session;
-      hone_session_stats stats;
+      hone_session_stats stats = HONE_SIZED(hone_session_stats);
       two_devices_check(hone_session_create(loaded, NULL, &session, hone_context_diagnostics(two_devices_context)));
       two_devices_numbers n = inputs[0];
       two_devices_run(session, &n, false);
@@ -139,7 +139,7 @@ static void run_free_batch(const hone_profile_shape *profiles, int count) {
       assert_true(fabsf(((float *)y[0].data)[i] - ((float *)y[1].data)[i]) < 1e-4f);
     hone_tensor_free(two_devices_context, &x);
   }
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(sessions[0], &stats);
   assert_true(stats.replays >= stats.instances && stats.instances == 4);
   for (int e = 0; e < 2; ++e) {
@@ -202,7 +202,7 @@ static void test_taps(void **state) {
     two_devices_seed = 5000 + (uint64_t)g;
     hone_graph *graph = two_devices_random(5 + g % 25);
     two_devices_numbers n = {0}, plain;
-    hone_session_stats stats, untapped;
+    hone_session_stats stats = HONE_SIZED(hone_session_stats), untapped = HONE_SIZED(hone_session_stats);
     for (int i = 0; i < 2 * COUNT; ++i) n.in[i / COUNT][i % COUNT] = two_devices_number();
     plain = n;
     hone_build_options options = {.struct_size = sizeof options, .level = -1, .passes = &none, .reference_only = true};

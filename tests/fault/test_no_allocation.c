@@ -190,7 +190,7 @@ static void test_schedules(void **state) {
   hone_device *device;
   hone_engine *engine;
   hone_session *session;
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   float y[SCHEDULES_MAX_BATCH * SCHEDULES_CLASSES];
   assert_int_equal(hone_context_create(&options, &context), HONE_OK);
   assert_int_equal(hone_device_open(context, "cpu", 0, &two, &device), HONE_OK);

@@ -167,7 +167,7 @@ static const op_case cases[] = {
 
 /* Convolutions need cuDNN, which is optional. */
 static bool is_missing(const op_case *c) {
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(bed.gpu, &facts);
   return strncmp(c->op, "conv", 4) == 0 && strstr(facts.version, "cudnn 0");
 }
@@ -363,7 +363,7 @@ static void test_free_batch(void **state) {
     assert_true(sqrt(error) < 1e-5 * sqrt(sum));
     hone_tensor_free(bed.context, &x);
   }
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(sessions[0], &stats);
   assert_true(stats.instances > 0 && stats.replays >= stats.instances);
   for (int e = 0; e < 2; ++e) {

@@ -61,7 +61,7 @@ static bool compare(const model_case *c, hone_session *session, outcome *out) {
 
 static void share_out(const hone_session *session, outcome *out) {
   for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) != HONE_OK) continue;
     out->total_ns += step.median_ns;
     if (!step.reference) continue;

@@ -106,7 +106,7 @@ static bool compare_all(const model_case *c, hone_session *session, const char *
 static how_run steps_of(const hone_session *session, double *flops) {
   int tuned = 0, reference = 0;
   for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) != HONE_OK || !step.tactic) continue;
     ++*(step.reference ? &reference : &tuned);
     *flops += step.cost.flops;

@@ -16,7 +16,7 @@ built_session built_session_make(hone_context *context, hone_device *device, con
   const hone_build_options build = {.struct_size = sizeof build, .level = 1, .reference_only = reference};
   built_session s;
   hone_graph *graph;
-  hone_engine_summary summary;
+  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
   if (hn_graph_parse(context, text, strlen(text), NULL, 0, &graph) != HONE_OK)
     fail_msg("%s", hone_context_message(context, 0, NULL));
   assert_int_equal(hone_engine_build(context, graph, &device, 1, &build, &s.engine), HONE_OK);

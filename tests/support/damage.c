@@ -43,7 +43,7 @@ static hone_tensor first_items(const bench *b, int count) {
 }
 
 static fate run(const bench *b, hone_engine *engine, hone_session *session) {
-  hone_port_info in, out;
+  hone_port_info in = HONE_SIZED(hone_port_info), out = HONE_SIZED(hone_port_info);
   fate end = RAN_RIGHT;
   if (hone_engine_input_count(engine) != 1 || hone_engine_output_count(engine) != 1) return RAN_OTHERWISE;
   if (hone_engine_input(engine, 0, &in) != HONE_OK || hone_engine_output(engine, 0, &out) != HONE_OK) return WRONG;

@@ -47,7 +47,7 @@ int64_t gpu_run(gpu_bed *bed, hone_engine *engine, bool replay, double *out, int
                 int *out_host_calls) {
   hone_session *session;
   const hone_session_options options = {.struct_size = sizeof options, .no_replay = !replay};
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   gpu_check(bed, hone_session_create(engine, &options, &session, hone_context_diagnostics(bed->context)));
   bed->seed = 42;
   for (int i = 0; i < hone_engine_input_count(engine); ++i) {
@@ -65,14 +65,14 @@ int64_t gpu_run(gpu_bed *bed, hone_engine *engine, bool replay, double *out, int
     assert_true(count + hone_tensor_count(&y) <= GPU_CASE_MAX_OUT);
     for (int64_t i = 0; i < hone_tensor_count(&y); ++i) out[count++] = hone_tensor_real(&y, i);
   }
-  hone_session_stats stats;
+  hone_session_stats stats = HONE_SIZED(hone_session_stats);
   hone_session_get_stats(session, &stats);
   if (out_replayed) *out_replayed = stats.replayed_steps;
   hone_session_set_profile(session, true);
   gpu_check_session(session, hone_session_run(session));
   int host = 0;
   for (int s = 0; s < hone_session_step_count(session); ++s) {
-    hone_step_profile step;
+    hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) == HONE_OK && step.provider && strcmp(step.provider, "cuda") != 0) ++host;
   }
   if (out_host_calls) *out_host_calls = host;
@@ -166,7 +166,7 @@ int gpu_bed_run(gpu_bed *bed, int (*run)(void)) {
     print_message("skipped: %s\n", hone_context_message(bed->context, 0, NULL));
     failed = 77;
   } else if (hone_device_open(bed->context, "ref", 0, NULL, &bed->ref) == HONE_OK) {
-    hone_facts facts;
+    hone_facts facts = HONE_SIZED(hone_facts);
     hone_device_facts(bed->gpu, &facts);
     print_message("on %s, %s\n", facts.name, facts.version);
     failed = run();

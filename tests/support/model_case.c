@@ -109,7 +109,7 @@ static void describe_type(const hone_type *type, char *out, size_t room) {
 
 void model_case_compare(const model_case *c, hone_session *session, int j, double atol, double rtol,
                         model_case_error *out) {
-  *out = (model_case_error){0};
+  *out = (model_case_error){.comparison = HONE_SIZED(hone_comparison)};
   const char *name = hone_graph_output_name(c->graph, j);
   hone_tensor got;
   if (hone_session_tensor(session, name, &got) != HONE_OK) {

@@ -146,7 +146,7 @@ static void test_defects(void **state) {
   for (size_t i = 0; i < sizeof defects / sizeof defects[0]; ++i) {
     const defect_case *c = &defects[i];
     fixture f;
-    hone_advice_info info;
+    hone_advice_info info = HONE_SIZED(hone_advice_info);
     open_text(&f, c->text);
     const bool found = find(&f, c->row, &info);
     if (found != (c->node != NULL)) fail_msg("case %zu: %s %s", i, c->row, found ? "where there is none" : "not found");
@@ -187,7 +187,7 @@ static void test_weights(void **state) {
               {"odd-depth", 60, 1, false}, {"sparse-weights", 256, 3, true}, {"sparse-weights", 256, 1, false}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     fixture f;
-    hone_advice_info info;
+    hone_advice_info info = HONE_SIZED(hone_advice_info);
     open_product(&f, rows[i].depth, rows[i].keep_every);
     const bool found = find(&f, rows[i].row, &info);
     if (found != rows[i].holds) fail_msg("row %zu: %s is %d", i, rows[i].row, found);
@@ -214,7 +214,7 @@ static void test_report(void **state) {
   (void)state;
   static char text[65536];
   fixture f;
-  hone_advice_info info;
+  hone_advice_info info = HONE_SIZED(hone_advice_info);
   open_text(&f, defects[0].text);
   hone_diagnostics *diag = hone_context_diagnostics(f.context);
   hone_advice_destroy(f.advice);
@@ -279,7 +279,7 @@ static void test_times(void **state) {
   (void)state;
   enum { BLOCKS = 8, RUNS = 3 };
   double a[BLOCKS * RUNS], b[BLOCKS * RUNS];
-  hone_times_difference d;
+  hone_times_difference d = HONE_SIZED(hone_times_difference);
   for (int i = 0; i < BLOCKS * RUNS; ++i) {
     a[i] = 100 + i / RUNS;                        /* the machine drifts */
     b[i] = 90 + i / RUNS + (i % RUNS == 0) * 500; /* one disturbed run a block */

@@ -28,6 +28,7 @@ static hone_graph *graph, *scratch; /* scratch: rows may add to it */
 static hone_value *value, *scratch_value, *no_value;
 static hone_engine *engine;
 static hone_session *session, *profiled;
+static hone_pool *pool;
 static hone_advice *advice;                           /* of the profiled session */
 static const hone_session *some_session, *no_session; /* profiled, for lists */
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX", page_path[] = "/tmp/hone_arguments_page_XXXXXX";
@@ -95,18 +96,36 @@ static struct {
   hone_advice *advice;
   hone_advice_info advice_info;
   hone_times_difference difference;
+  hone_pool *pool;
+  hone_pool_stats pool_stats;
+  hone_session *taken; /* stays the pool's */
   bool within;
   char text[8];
 } made;
 
+/* Everything zero, and structs that are filled in ready for it. */
+static void empty_made(void) {
+  memset(&made, 0, sizeof made);
+  made.facts.struct_size = sizeof made.facts;
+  made.port.struct_size = sizeof made.port;
+  made.stats.struct_size = sizeof made.stats;
+  made.summary.struct_size = sizeof made.summary;
+  made.step.struct_size = sizeof made.step;
+  made.comparison.struct_size = sizeof made.comparison;
+  made.advice_info.struct_size = sizeof made.advice_info;
+  made.difference.struct_size = sizeof made.difference;
+  made.pool_stats.struct_size = sizeof made.pool_stats;
+}
+
 static void drop_made(void) {
+  hone_pool_destroy(made.pool);
   hone_advice_destroy(made.advice);
   hone_session_destroy(made.session);
   hone_engine_release(made.engine);
   hone_graph_destroy(made.graph);
   hone_device_close(made.device);
   hone_context_destroy(made.context);
-  memset(&made, 0, sizeof made);
+  empty_made();
 }
 
 static bool put(void *user, const char *text, size_t length) {
@@ -137,6 +156,8 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 
 #define WITH(type, ...) (&(const type){.struct_size = sizeof(type), __VA_ARGS__})
 #define context_with(...) WITH(hone_context_options, __VA_ARGS__)
+#define with_size(type, bytes) (&(type){.struct_size = (bytes)}) /* to fill in */
+#define pool_with(...) WITH(hone_pool_options, __VA_ARGS__)
 #define device_with(...) WITH(hone_device_options, __VA_ARGS__)
 #define build_with(...) WITH(hone_build_options, __VA_ARGS__)
 #define print_with(...) WITH(hone_print_options, __VA_ARGS__)
@@ -172,6 +193,7 @@ static int setup(void **state) {
       hone_engine_build(context, graph, &device, 1, &quick, &engine) != HONE_OK ||
       hone_engine_save(engine, engine_path, diag) != HONE_OK ||
       hone_session_create(engine, NULL, &session, diag) != HONE_OK ||
+      hone_pool_create(context, engine, NULL, &pool) != HONE_OK ||
       hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK ||
       hone_advise(profiled, graph, NULL, &advice, diag) != HONE_OK)
     return 1;
@@ -185,6 +207,7 @@ static int teardown(void **state) {
   saved_engine_remove(engine_path);
   (void)unlink(page_path);
   hone_advice_destroy(advice);
+  hone_pool_destroy(pool);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
   hone_engine_release(engine);

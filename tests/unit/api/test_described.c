@@ -98,7 +98,7 @@ static void test_names(void **state) {
   options.machine = "avx2";
   assert_int_equal(hone_device_open(context, "ref", 0, &options, &device), HONE_INVALID);
   assert_int_equal(hone_device_open(context, "cpu", 0, &options, &device), HONE_OK);
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   hone_device_facts(device, &facts);
   assert_true(facts.described && facts.threads == 2);
   hone_device_close(device);

@@ -11,7 +11,7 @@
 static hone_facts facts_of(const char *kind, int threads, hone_status *out_measured) {
   hone_context *context;
   hone_device *device;
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   const hone_device_options options = {.struct_size = sizeof options, .threads = threads};
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   assert_int_equal(hone_device_open(context, kind, 0, &options, &device), HONE_OK);
