@@ -99,8 +99,12 @@ static hone_status fill_body(const scan *s) {
   HN_TRY(make(s, body, NULL, "add", 2, in, NULL, &from_end));
   HN_TRY(make(s, body, NULL, "neg", 1, &from_end, NULL, &from_end));
   for (int i = 0; i < s->scanned; ++i) HN_TRY(gather_slice(s, i, from_end));
-  for (int i = 0; i < old->param_count; ++i)
-    if (i < s->states || i >= s->states + s->scanned) hn_value_replace(old->params[i], body->params[2 + i]);
+  for (int i = 0; i < old->param_count; ++i) {
+    const bool captured = i >= s->states + s->scanned; /* what has become a constant since is known inside as well */
+    if (i >= s->states && !captured) continue;
+    hn_value *in_it = s->node->in[i];
+    hn_value_replace(old->params[i], captured && hn_value_is_constant(in_it) ? in_it : body->params[2 + i]);
+  }
   hn_value *going = hn_constant_scalar(s->graph, HONE_BOOL, 1), *end;
   if (!going) return HONE_NO_MEMORY;
   HN_TRY(make(s, body, NULL, "identity", 1, &going, NULL, &end)); /* what the old nodes stand in front of */
