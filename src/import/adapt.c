@@ -147,7 +147,9 @@ const hn_adapter *hn_adapter_find(const char *name) {
   for (size_t i = 0; i < HN_COUNT(adapters); ++i) {
     if (hn_name_equal(adapters[i].name, name)) return &adapters[i];
   }
-  for (const hn_adapter *adapter = hn_contrib_adapters; adapter->name; ++adapter)
-    if (hn_name_equal(adapter->name, name)) return adapter;
+  static const hn_adapter *const lists[] = {hn_contrib_adapters, hn_list_adapters};
+  for (size_t i = 0; i < HN_COUNT(lists); ++i)
+    for (const hn_adapter *adapter = lists[i]; adapter->name; ++adapter)
+      if (hn_name_equal(adapter->name, name)) return adapter;
   return NULL;
 }

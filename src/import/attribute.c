@@ -130,6 +130,19 @@ static hone_status convert_list(hn_importer *importer, const hn_onnx_attribute *
   return HONE_OK;
 }
 
+/* A type becomes the numbers of its kind and element type: what a node has of it. */
+static hone_status convert_type(hn_importer *importer, const hn_onnx_attribute *from, hone_attr *to) {
+  hone_type type;
+  if (!from->tp) return HN_FAIL(importer->diag, HONE_MALFORMED, "the type is missing");
+  HN_TRY(hn_import_type(importer, from->tp, true, &type));
+  int64_t *numbers = HN_NEW(&importer->arena, int64_t, 2);
+  if (!numbers) return HN_FAIL_MEMORY(importer->diag);
+  numbers[0] = type.kind;
+  numbers[1] = type.dtype;
+  *to = (hone_attr){.name = to->name, .kind = HONE_ATTR_INTS, .count = 2, .ints = numbers};
+  return HONE_OK;
+}
+
 static hone_status convert(hn_importer *importer, const hn_onnx_attribute *from, hone_attr *to) {
   hone_tensor *tensor;
   switch (hn_onnx_attribute_type(from)) {
@@ -155,6 +168,7 @@ static hone_status convert(hn_importer *importer, const hn_onnx_attribute *from,
     to->kind = HONE_ATTR_TENSOR;
     to->tensor = tensor;
     return hn_import_tensor(importer, from->t, tensor);
+  case HN_ONNX_ATTR_TYPE: return convert_type(importer, from, to);
   default:
     return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "its kind (%" PRId64 ") is not known here",
                    hn_onnx_attribute_type(from));
