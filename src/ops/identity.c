@@ -22,5 +22,6 @@ const hone_op hn_op_identity = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
-    .onnx = {{"Identity", 1, HONE_LATEST}},
+    .onnx = {{"Identity", 1, HONE_LATEST},
+             {"ZipMap", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_zip_map", .alias = true}},
 };
