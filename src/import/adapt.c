@@ -149,7 +149,7 @@ const hn_adapter *hn_adapter_find(const char *name) {
     if (hn_name_equal(adapters[i].name, name)) return &adapters[i];
   }
   static const hn_adapter *const lists[] = {hn_contrib_adapters, hn_list_adapters, hn_ml_adapters,
-                                            hn_ml_tree_adapters};
+                                            hn_ml_tree_adapters, hn_flex_adapters, hn_training_adapters};
   for (size_t i = 0; i < HN_COUNT(lists); ++i)
     for (const hn_adapter *adapter = lists[i]; adapter->name; ++adapter)
       if (hn_name_equal(adapter->name, name)) return adapter;

@@ -11,7 +11,7 @@
 static const struct {
   const char *name;
   int block;
-} body_names[] = {{"then_branch", 0}, {"else_branch", 1}, {"body", 0}};
+} body_names[] = {{"then_branch", 0}, {"else_branch", 1}, {"body", 0}, {"score_mod", 0}, {"prob_mod", 1}};
 
 /* Copies the next word of a list and moves on; false at the end. value gets what stands after '=', or "". */
 static bool next_word(const char **at, char *word, size_t room, char *value, size_t value_room) {
@@ -66,7 +66,7 @@ static bool adapter_takes(const hone_onnx_row *row, const char *name) {
 
 bool hn_import_knows_attribute(const hone_op *op, const hone_onnx_row *row, const char *name) {
   for (size_t i = 0; i < HN_COUNT(body_names); ++i) {
-    if (hn_name_equal(body_names[i].name, name)) return (op->traits & HONE_HAS_BLOCKS) != 0;
+    if (hn_name_equal(body_names[i].name, name)) return (op->traits & HONE_HAS_BLOCKS) || adapter_takes(row, name);
   }
   return adapter_takes(row, name) || list_has(row->drop, name, NULL, 0) || list_has(row->to_input, name, NULL, 0) ||
          list_has(row->rename, name, NULL, 0) || composite_uses(row->as, name) || find_decl(op, name) != NULL;
