@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_list_pb.c - a file that is one ONNX SequenceProto or OptionalProto, as test data comes. Source: onnx-data.proto,
- * messages of these names; of their elements, tensors and sequences of tensors. */
+/* runtime_list_pb.c - a file that is one ONNX SequenceProto or OptionalProto, as test data comes. Source:
+ * onnx-data.proto, messages of these names; of their elements, tensors and sequences of tensors. */
 #include "api/tensor_files.h"
 #include "base/arguments.h"
 #include "base/context.h"

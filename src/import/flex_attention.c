@@ -58,7 +58,8 @@ static hone_status flex_attention(hn_import_call *call) {
   hone_attr attr;
   double scale = 1 / sqrt((double)call->in[0]->fact.type.shape.dim[3]);
   if (hn_import_take_attr(call, "scale", &attr) && attr.kind == HONE_ATTR_FLOAT) scale = attr.f;
-  if (!hn_dtype_is_float(dtype)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "softmax_precision is no real type");
+  if (!hn_dtype_is_float(dtype))
+    return HN_FAIL(call->importer->diag, HONE_MALFORMED, "softmax_precision is no real type");
   hn_value *q = call->in[0], *k = call->in[1], *v = call->in[2], *y;
   HN_TRY(hn_ml_cast(call, dtype, &q));
   HN_TRY(hn_ml_cast(call, dtype, &k));
@@ -81,5 +82,5 @@ static hone_status flex_attention(hn_import_call *call) {
   return HONE_OK;
 }
 
-const hn_adapter hn_flex_adapters[] = {
-    {"flex_attention", "prob_mod scale score_mod softmax_precision", flex_attention}, {0}};
+const hn_adapter hn_flex_adapters[] = {{"flex_attention", "prob_mod scale score_mod softmax_precision", flex_attention},
+                                       {0}};

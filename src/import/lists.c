@@ -152,7 +152,8 @@ static hone_status fill_map(const map *m) {
   HN_TRY(hn_block_add_result(scope.block, going, NULL));
   for (int i = 0; i < m->count; ++i) {
     hn_value *in[2] = {scope.block->params[2 + i], hn_scope_find(&scope, outputs[i].name)}, *longer;
-    if (!in[1]) return HN_FAIL(importer->diag, HONE_MALFORMED, "its body's output %s is made by no node", outputs[i].name);
+    if (!in[1])
+      return HN_FAIL(importer->diag, HONE_MALFORMED, "its body's output %s is made by no node", outputs[i].name);
     if (in[1] == &importer->bad) return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "its body cannot be imported");
     HN_TRY(hn_import_make(&inside, "sequence_insert", 2, in, 0, NULL, &longer));
     HN_TRY(hn_block_add_result(scope.block, longer, NULL));

@@ -306,7 +306,8 @@ static hone_status linear_classifier(hn_import_call *call) {
 /* ---- support vectors ---- */
 
 /* K(x, vectors), [rows, vectors]: LINEAR a.b, POLY (g a.b + c)^d, SIGMOID tanh(g a.b + c), RBF exp(-g |a - b|^2). */
-static hone_status kernel_of(hn_import_call *call, hn_value *x, const hn_ml_reals *vectors, int64_t count, hn_value **out) {
+static hone_status kernel_of(hn_import_call *call, hn_value *x, const hn_ml_reals *vectors, int64_t count,
+                             hn_value **out) {
   const char *kind = hn_ml_take_text(call, "kernel_type", "LINEAR");
   hn_ml_reals params;
   HN_TRY(hn_ml_take_reals(call, "kernel_params", NULL, &params));
@@ -347,7 +348,8 @@ static hone_status kernel_of(hn_import_call *call, hn_value *x, const hn_ml_real
 static hone_status svm_regressor(hn_import_call *call) {
   hn_ml_reals vectors, weights, rho;
   const char *transform = hn_ml_take_text(call, "post_transform", "NONE");
-  const int64_t count = hn_contrib_take_int(call, "n_supports", 0), one_class = hn_contrib_take_int(call, "one_class", 0);
+  const int64_t count = hn_contrib_take_int(call, "n_supports", 0),
+                one_class = hn_contrib_take_int(call, "one_class", 0);
   hn_value *x, *y;
   HN_TRY(hn_ml_take_reals(call, "support_vectors", NULL, &vectors));
   HN_TRY(hn_ml_take_reals(call, "coefficients", NULL, &weights));

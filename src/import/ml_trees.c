@@ -107,7 +107,8 @@ static int compare_listed(const void *a, const void *b) {
 
 static int64_t find_listed(const listed *l, int64_t tree, int64_t id) {
   const listed_node key = {.tree = tree, .id = id};
-  const listed_node *found = l->ids.count ? bsearch(&key, l->sorted, (size_t)l->ids.count, sizeof key, compare_listed) : NULL;
+  const listed_node *found =
+      l->ids.count ? bsearch(&key, l->sorted, (size_t)l->ids.count, sizeof key, compare_listed) : NULL;
   return found ? found->at : -1;
 }
 
@@ -147,7 +148,8 @@ static hone_status number_listed(forest *f, listed *l) {
   hn_arena *arena = &f->call->importer->arena;
   l->sorted = HN_NEW(arena, listed_node, n);
   l->places = HN_NEW(arena, int32_t, n);
-  if (!l->sorted || !l->places || !make_room(f, n, n, n, l->weights.count)) return HN_FAIL_MEMORY(f->call->importer->diag);
+  if (!l->sorted || !l->places || !make_room(f, n, n, n, l->weights.count))
+    return HN_FAIL_MEMORY(f->call->importer->diag);
   for (int64_t i = 0; i < n; ++i) {
     l->sorted[i] = (listed_node){l->trees.items[i], l->ids.items[i], i};
     l->places[i] = mode_of(l->modes.items[i]) == LEAF ? (int32_t)~f->leaf_count++ : (int32_t)f->node_count++;
@@ -156,7 +158,8 @@ static hone_status number_listed(forest *f, listed *l) {
   }
   qsort(l->sorted, (size_t)n, sizeof *l->sorted, compare_listed);
   for (int64_t i = 1; i < n; ++i)
-    if (compare_listed(&l->sorted[i - 1], &l->sorted[i]) == 0) return fail(f, "a node is listed twice", l->sorted[i].id);
+    if (compare_listed(&l->sorted[i - 1], &l->sorted[i]) == 0)
+      return fail(f, "a node is listed twice", l->sorted[i].id);
   for (int64_t k = 0; k < l->weights.count; ++k) {
     const int64_t at = find_listed(l, l->weight_trees.items[k], l->weight_nodes.items[k]);
     if (at < 0) return fail(f, "a weight is for a node that there is not", k);
@@ -174,7 +177,8 @@ static hone_status place_weights(forest *f, const listed *l) {
   for (int64_t k = 0; k < l->weights.count; ++k) {
     const int64_t at = find_listed(l, l->weight_trees.items[k], l->weight_nodes.items[k]);
     const int64_t target = l->weight_targets.items[k];
-    if (target < 0 || target >= f->target_count) return fail(f, "a weight is for a target or class that there is not", k);
+    if (target < 0 || target >= f->target_count)
+      return fail(f, "a weight is for a target or class that there is not", k);
     if (l->places[at] >= 0) continue; /* of inner nodes: nobody ends there */
     const int32_t to = next[~l->places[at]]++;
     f->targets[to] = (int32_t)target;
@@ -191,7 +195,8 @@ static hone_status place_nodes(forest *f, const listed *l) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t place = l->places[i];
     if (place < 0) continue;
-    const int64_t yes = find_listed(l, l->trees.items[i], l->yes.items[i]), no = find_listed(l, l->trees.items[i], l->no.items[i]);
+    const int64_t yes = find_listed(l, l->trees.items[i], l->yes.items[i]),
+                  no = find_listed(l, l->trees.items[i], l->no.items[i]);
     if (yes < 0 || no < 0 || l->features.items[i] < 0 || l->features.items[i] > INT32_MAX)
       return fail(f, "a node leads to one that there is not, or reads no feature", i);
     const bool missing = l->missing.count && l->missing.items[i];
@@ -218,7 +223,8 @@ static hone_status add_base(const forest *f, const listed *l, hn_value **y) {
   if (l->base.count != f->target_count && l->base.count != 1)
     return HN_FAIL(f->call->importer->diag, HONE_UNSUPPORTED, "base_values has %lld entries for %lld targets",
                    (long long)l->base.count, (long long)f->target_count);
-  return hn_ml_join(f->call, "add", y, hn_ml_constant(f->call, (*y)->fact.type.dtype, 1, &l->base.count, l->base.items));
+  return hn_ml_join(f->call, "add", y,
+                    hn_ml_constant(f->call, (*y)->fact.type.dtype, 1, &l->base.count, l->base.items));
 }
 
 static hone_status regressor(hn_import_call *call) {
@@ -310,8 +316,8 @@ static int32_t way(const forest *f, const arrays *a, int64_t to, bool leaf) {
   return to < 0 || to >= count ? INT32_MIN : leaf ? (int32_t)~to : (int32_t)to;
 }
 
-/* A set is a chain of comparisons with its members, which all lead where the set's way of true does: leaves alone may be
- * led to so often, so that what is no leaf is led to by the last one, whose ways are exchanged. */
+/* A set is a chain of comparisons with its members, which all lead where the set's way of true does: leaves alone may
+ * be led to so often, so that what is no leaf is led to by the last one, whose ways are exchanged. */
 static hone_status add_set(forest *f, const arrays *a, int64_t node, int64_t *member) {
   const int32_t yes = f->ways[node][0], no = f->ways[node][1];
   const uint8_t missing = f->modes[node] & TRACKS_TRUE;
@@ -322,7 +328,8 @@ static hone_status add_set(forest *f, const arrays *a, int64_t node, int64_t *me
   const int64_t count = (*member)++ - first;
   if (count == 0) return fail(f, "a set has no members", node);
   if (count > 1 && yes >= 0)
-    return HN_FAIL(f->call->importer->diag, HONE_UNSUPPORTED, "a set of several members leads to a node, not to a leaf");
+    return HN_FAIL(f->call->importer->diag, HONE_UNSUPPORTED,
+                   "a set of several members leads to a node, not to a leaf");
   for (int64_t i = 0; i < count; ++i) {
     const int64_t next = i + 1 < count ? f->node_count++ : -1;
     f->features[at] = f->features[node];

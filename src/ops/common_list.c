@@ -33,7 +33,8 @@ hone_status hn_eval_keep(hone_eval *eval, const hone_tensor *value, hone_tensor 
   if (!hn_value_copy_bytes(value, &bytes)) return HN_FAIL(eval->diagnostics, HONE_LIMIT, "an element is too large");
   void *block = eval->keep ? eval->keep(eval, bytes) : NULL;
   if (!block)
-    return HN_FAIL(eval->diagnostics, HONE_LIMIT, "an element of %zu bytes: the heap of the session has no room", bytes);
+    return HN_FAIL(eval->diagnostics, HONE_LIMIT, "an element of %zu bytes: the heap of the session has no room",
+                   bytes);
   hn_value_copy(value, block, out);
   return HONE_OK;
 }

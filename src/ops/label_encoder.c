@@ -33,11 +33,14 @@ static hone_status infer(hone_infer *infer) {
                          values ? (long long)values->count : 0);
   if ((dtype == HONE_STRING) != (keys->kind == HONE_ATTR_STRINGS))
     return HN_INFER_FAIL(infer, "its input is %s, and its keys are of another type", hone_dtype_name(dtype));
-  if (given < 0 || given >= HONE_DTYPE_COUNT || ((given == HONE_STRING) != (values->kind == HONE_ATTR_STRINGS) && given))
+  if (given < 0 || given >= HONE_DTYPE_COUNT ||
+      ((given == HONE_STRING) != (values->kind == HONE_ATTR_STRINGS) && given))
     return HN_INFER_FAIL(infer, "its values cannot be of element type %lld", (long long)given);
-  hn_out_dtype(infer, 0, given ? (hone_dtype)given : values->kind == HONE_ATTR_STRINGS ? HONE_STRING
-                                     : values->kind == HONE_ATTR_INTS                  ? HONE_I64
-                                                                                       : HONE_F32);
+  hn_out_dtype(infer, 0,
+               given                               ? (hone_dtype)given
+               : values->kind == HONE_ATTR_STRINGS ? HONE_STRING
+               : values->kind == HONE_ATTR_INTS    ? HONE_I64
+                                                   : HONE_F32);
   infer->out[0].type.shape = infer->in[0].type.shape;
   return HONE_OK;
 }
@@ -55,10 +58,10 @@ static int compare_reals(double a, double b) {
 
 static bool key_before(const void *context, int64_t a, int64_t b) {
   const hone_attr *keys = context;
-  int order = keys->kind == HONE_ATTR_INTS ? (keys->ints[a] > keys->ints[b]) - (keys->ints[a] < keys->ints[b])
-              : keys->kind == HONE_ATTR_FLOATS
-                  ? compare_reals(keys->floats[a], keys->floats[b])
-                  : compare_texts(keys->strings[a], strlen(keys->strings[a]), keys->strings[b], strlen(keys->strings[b]));
+  int order = keys->kind == HONE_ATTR_INTS     ? (keys->ints[a] > keys->ints[b]) - (keys->ints[a] < keys->ints[b])
+              : keys->kind == HONE_ATTR_FLOATS ? compare_reals(keys->floats[a], keys->floats[b])
+                                               : compare_texts(keys->strings[a], strlen(keys->strings[a]),
+                                                               keys->strings[b], strlen(keys->strings[b]));
   return order ? order < 0 : a < b;
 }
 

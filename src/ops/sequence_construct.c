@@ -3,7 +3,8 @@
 #include "ops/common_list.h"
 
 static hone_status infer(hone_infer *infer) {
-  hone_type element = {.kind = HONE_TENSOR, .dtype = (hone_dtype)hn_attr_int(infer->attrs, "dtype"), .shape = {.rank = -1}};
+  hone_type element = {
+      .kind = HONE_TENSOR, .dtype = (hone_dtype)hn_attr_int(infer->attrs, "dtype"), .shape = {.rank = -1}};
   if (infer->in_count > 0) element = infer->in[0].type;
   for (int i = 0; i < infer->in_count; ++i) {
     HN_TRY(hn_infer_want_kind(infer, i, HONE_TENSOR, "a tensor"));
@@ -34,5 +35,6 @@ const hone_op hn_op_sequence_construct = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
-    .onnx = {{"SequenceConstruct", 11, HONE_LATEST}, {"SequenceEmpty", 11, HONE_LATEST, .adapt = "sequence_empty", .alias = true}},
+    .onnx = {{"SequenceConstruct", 11, HONE_LATEST},
+             {"SequenceEmpty", 11, HONE_LATEST, .adapt = "sequence_empty", .alias = true}},
 };

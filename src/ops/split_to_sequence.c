@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split_to_sequence.c - a tensor cut along one axis into a sequence: into single slices (without the axis where keepdims
- * is 0), into parts of one length, the last one shorter, or of the lengths that a list says. */
+/* split_to_sequence.c - a tensor cut along one axis into a sequence: into single slices (without the axis where
+ * keepdims is 0), into parts of one length, the last one shorter, or of the lengths that a list says. */
 #include "ops/common_list.h"
 #include "tensor/element.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* string_normalizer.c - texts without stop words, in lower or upper case. Of letters: ASCII, Latin-1, Greek and Cyrillic,
- * whatever the locale. Of rank 1, or [1, texts]; where none is left, one empty text is. */
+/* string_normalizer.c - texts without stop words, in lower or upper case. Of letters: ASCII, Latin-1, Greek and
+ * Cyrillic, whatever the locale. Of rank 1, or [1, texts]; where none is left, one empty text is. */
 #include "ops/common_move.h"
 #include <string.h>
 
@@ -10,8 +10,8 @@ typedef enum letters { AS_THEY_ARE, LOWER, UPPER } letters;
 static int distance(int code, letters to) {
   static const struct {
     int first, last, distance;
-  } upper[] = {{0xc0, 0xd6, 32}, {0xd8, 0xde, 32}, {0x391, 0x3a1, 32}, {0x3a3, 0x3a9, 32}, {0x400, 0x40f, 80},
-               {0x410, 0x42f, 32}};
+  } upper[] = {{0xc0, 0xd6, 32},   {0xd8, 0xde, 32},   {0x391, 0x3a1, 32},
+               {0x3a3, 0x3a9, 32}, {0x400, 0x40f, 80}, {0x410, 0x42f, 32}};
   for (size_t i = 0; i < HN_COUNT(upper); ++i) {
     const int shift = to == LOWER ? 0 : upper[i].distance;
     if (code >= upper[i].first + shift && code <= upper[i].last + shift)
@@ -24,7 +24,9 @@ static int distance(int code, letters to) {
 static size_t convert(const char *from, size_t left, letters to, char *out) {
   const unsigned char c = (unsigned char)from[0];
   if (c < 0x80 || left < 2 || (c & 0xe0) != 0xc0) {
-    out[0] = to == LOWER && c >= 'A' && c <= 'Z' ? (char)(c + 32) : to == UPPER && c >= 'a' && c <= 'z' ? (char)(c - 32) : from[0];
+    out[0] = to == LOWER && c >= 'A' && c <= 'Z'   ? (char)(c + 32)
+             : to == UPPER && c >= 'a' && c <= 'z' ? (char)(c - 32)
+                                                   : from[0];
     return 1;
   }
   int code = (c & 0x1f) << 6 | ((unsigned char)from[1] & 0x3f);

@@ -68,7 +68,8 @@ static hone_status infer(hone_infer *infer) {
   if ((infer->in[0].type.dtype == HONE_STRING) != (p.words != NULL))
     return HN_INFER_FAIL(infer, "its input and its pool have other types");
   for (int i = 0; i < p.index_count; ++i) {
-    if (p.indexes[i] < 0 || p.indexes[i] >= INT32_MAX) return HN_INFER_FAIL(infer, "ngram_indexes[%d] is out of range", i);
+    if (p.indexes[i] < 0 || p.indexes[i] >= INT32_MAX)
+      return HN_INFER_FAIL(infer, "ngram_indexes[%d] is out of range", i);
     if (p.indexes[i] >= width) width = p.indexes[i] + 1;
   }
   if (rank < 0) return HONE_OK;
@@ -103,9 +104,11 @@ static hone_status eval(hone_eval *eval, const hone_window *window) {
   const pool p = pool_of(eval->attrs);
   const hone_tensor *x = &eval->in[0];
   const hone_shape *shape = &x->type.shape;
-  const int64_t rows = shape->rank == 2 ? shape->dim[0] : 1, length = shape->rank == 0 ? 1 : shape->dim[shape->rank - 1];
+  const int64_t rows = shape->rank == 2 ? shape->dim[0] : 1,
+                length = shape->rank == 0 ? 1 : shape->dim[shape->rank - 1];
   const int64_t width = eval->out[0].type.shape.dim[eval->out[0].type.shape.rank - 1];
-  const int low = (int)hn_attr_int(eval->attrs, "min_gram_length"), high = (int)hn_attr_int(eval->attrs, "max_gram_length");
+  const int low = (int)hn_attr_int(eval->attrs, "min_gram_length"),
+            high = (int)hn_attr_int(eval->attrs, "max_gram_length");
   const int64_t skips = hn_attr_int(eval->attrs, "max_skip_count");
   const char *mode = hn_attr_text(eval->attrs, "mode");
   for (int64_t i = 0; i < rows * width; ++i) hn_store_real(&eval->out[0], i, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_ensemble.c - the sum, mean, least or greatest of what the leaves hold that a row of features comes to, one leaf a
- * tree. A node compares one feature with a number; its two ways are node numbers, or ~number of a leaf. A leaf has
+/* tree_ensemble.c - the sum, mean, least or greatest of what the leaves hold that a row of features comes to, one leaf
+ * a tree. A node compares one feature with a number; its two ways are node numbers, or ~number of a leaf. A leaf has
  * weights, each for a target. All trees lie in the same arrays. Source: TreeEnsemble of ai.onnx.ml, version 5. */
 #include "ops/op.h"
 #include "tensor/element.h"

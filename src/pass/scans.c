@@ -118,8 +118,8 @@ static hone_status fill_body(const scan *s) {
 static hone_status reverse(const scan *s, hn_value **x) {
   static const int64_t last = -1, before_first = INT64_MIN + 1, axis = 0;
   hn_value *in[5] = {*x, hn_constant_int(s->graph, NULL, 1, 1, &last),
-                     hn_constant_int(s->graph, NULL, 1, 1, &before_first),
-                     hn_constant_int(s->graph, NULL, 1, 1, &axis), hn_constant_int(s->graph, NULL, 1, 1, &last)};
+                     hn_constant_int(s->graph, NULL, 1, 1, &before_first), hn_constant_int(s->graph, NULL, 1, 1, &axis),
+                     hn_constant_int(s->graph, NULL, 1, 1, &last)};
   return make(s, s->node->owner, s->node, "slice", 5, in, NULL, x);
 }
 

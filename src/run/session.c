@@ -169,8 +169,8 @@ static hone_status allocate_session(hone_session *session) {
   session->lists = HN_NEW(arena, hone_tensor, common->input_count);
   session->bound_out = HN_NEW(arena, hone_tensor, common->output_count);
   session->instances = HN_NEW(arena, hn_instance *, session->instance_capacity);
-  if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out || !session->lists ||
-      !session->instances)
+  if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
+      !session->lists || !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
   const int marks = 2 * most_steps + 2;
   for (int d = 0; d < common->device_count; ++d)
