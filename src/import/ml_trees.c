@@ -44,6 +44,7 @@ static hone_status check_trees(const forest *f) {
   if (!seen) return HN_FAIL_MEMORY(f->call->importer->diag);
   for (int64_t i = 0; i < f->root_count; ++i) {
     if (f->roots[i] >= f->node_count) return fail(f, "a root is no node", i);
+    if (f->roots[i] >= 0 && seen[f->roots[i]]) return fail(f, "two trees have one root", i);
     if (f->roots[i] >= 0) seen[f->roots[i]] = true;
   }
   for (int64_t i = 0; i < f->node_count; ++i)
@@ -56,6 +57,45 @@ static hone_status check_trees(const forest *f) {
   return HONE_OK;
 }
 
+/* Each tree's nodes level by level, so that ways lead forwards and the upper levels lie together; nodes that nothing
+ * leads to are left out. */
+static hone_status sort_nodes(forest *f) {
+  hn_arena *arena = &f->call->importer->arena;
+  const size_t most = (size_t)f->node_count + 1;
+  int32_t *order = HN_NEW(arena, int32_t, most), *place = HN_NEW(arena, int32_t, most);
+  int32_t *features = HN_NEW(arena, int32_t, most), (*ways)[2] = hn_arena_zero(arena, most, sizeof *ways);
+  uint8_t *modes = HN_NEW(arena, uint8_t, most);
+  double *splits = HN_NEW(arena, double, most);
+  int32_t count = 0, next = 0;
+  if (!order || !place || !features || !ways || !modes || !splits) return HN_FAIL_MEMORY(f->call->importer->diag);
+  for (int64_t t = 0; t < f->root_count; ++t) {
+    if (f->roots[t] < 0) continue;
+    place[f->roots[t]] = count;
+    order[count++] = f->roots[t];
+    f->roots[t] = place[f->roots[t]];
+    for (; next < count; ++next)
+      for (int way = 0; way < 2; ++way) {
+        const int32_t to = f->ways[order[next]][way];
+        if (to >= 0) {
+          place[to] = count;
+          order[count++] = to;
+        }
+        ways[next][way] = to >= 0 ? place[to] : to;
+      }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    features[i] = f->features[order[i]];
+    modes[i] = f->modes[order[i]];
+    splits[i] = f->splits[order[i]];
+  }
+  f->features = features;
+  f->ways = ways;
+  f->modes = modes;
+  f->splits = splits;
+  f->node_count = count;
+  return HONE_OK;
+}
+
 static hn_value *numbers(const forest *f, hone_dtype dtype, int rank, const int64_t *dims, void *items) {
   const hone_tensor tensor = hn_tensor_over(dtype, rank, dims, items);
   return hn_constant_create(f->call->importer->graph, NULL, &tensor, false);
@@ -65,6 +105,7 @@ static hn_value *numbers(const forest *f, hone_dtype dtype, int rank, const int6
 static hone_status make_ensemble(forest *f, int64_t aggregate, hn_value *x, hn_value **out) {
   hn_import_call *call = f->call;
   HN_TRY(check_trees(f));
+  HN_TRY(sort_nodes(f));
   const hone_dtype dtype = x->fact.type.dtype;
   const int64_t ways[2] = {f->node_count, 2}, starts = f->leaf_count + 1;
   hn_value *in[9] = {x,
