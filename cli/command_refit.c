@@ -18,7 +18,7 @@ static int refit(cli_tool *cli, const hone_engine *engine, const char *model, co
   hone_status status = cli_load_graph(cli, model, &graph);
   if (status == HONE_OK) status = hone_engine_refit(cli->context, engine, graph, &cli->device, 1, &made);
   if (status == HONE_OK) status = hone_engine_save(made, out, hone_context_diagnostics(cli->context));
-  hone_engine_summary summary = {0};
+  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
   if (status == HONE_OK) hone_engine_summarize(made, &summary);
   hone_engine_release(made);
   hone_graph_destroy(graph);

@@ -107,6 +107,9 @@ typedef struct hone_eval {
   void *host; /* of resize's provider */
   hone_diagnostics *diagnostics;
   void *stop; /* the library's own; NULL: nothing ends it early */
+  /* Memory that lives until the next run, aligned to 64, for what outputs point to: the text of strings, the elements
+   * of sequences. NULL: there is none left. The function is NULL where a step has no such outputs. */
+  void *(*keep)(struct hone_eval *eval, size_t bytes);
 } hone_eval;
 
 typedef struct hone_cost {
@@ -142,6 +145,7 @@ enum {
   HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
   HONE_WHOLE = 512,     /* eval computes everything, whatever the window: steps need those before them */
   HONE_WINDOWED = 1024, /* many small windows cost eval hardly more than one: long evaluations can be stopped between */
+  HONE_ANY_KIND = 4096, /* takes sequences and optionals, too, and infer says of which kind outputs are */
   HONE_FAILS = 2048,    /* ends the run with its attribute message: a block that holds it never returns */
 };
 

@@ -104,6 +104,7 @@ typedef struct hone_launch {
   void *host;         /* of the session: for after-run extents */
   hone_status (*resize)(void *host, int output, int rank, const int64_t *dims); /* NULL unless HONE_AFTER_RUN */
   hone_diagnostics *diagnostics;
+  void *(*keep)(void *host, size_t bytes); /* as hone_eval.keep; NULL where resize is */
 } hone_launch;
 
 enum {                             /* flags */

@@ -12,6 +12,10 @@ extern "C" {
 /* Reads by content. *out_tensor's memory is the caller's: hone_tensor_free. Strings come as hone_string.
  * Errors: IO, MALFORMED, UNSUPPORTED (a kind of file or element we do not read), NO_MEMORY. */
 HONE_API HONE_CHECKED hone_status hone_tensor_read(hone_context *context, const char *path, hone_tensor *out_tensor);
+/* A value of a kind and element type: a sequence or an optional from ONNX's SequenceProto or OptionalProto (.pb), in
+ * one block; a tensor as above. Free it likewise. */
+HONE_API HONE_CHECKED hone_status hone_value_read(hone_context *context, const char *path, const hone_type *type,
+                                                  hone_tensor *out_value);
 /* The array `name` of an .npz that numpy.savez wrote. INVALID: it has none of that name; UNSUPPORTED: it is compressed.
  */
 HONE_API HONE_CHECKED hone_status hone_tensor_read_npz(hone_context *context, const char *path, const char *name,

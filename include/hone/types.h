@@ -93,7 +93,13 @@ enum {
 };
 
 /* What a value is. */
-typedef enum hone_kind { HONE_ABSENT = 0, HONE_TENSOR = 1, HONE_SEQUENCE = 2, HONE_OPTIONAL = 3 } hone_kind;
+typedef enum hone_kind {
+  HONE_ABSENT = 0,
+  HONE_TENSOR = 1,
+  HONE_SEQUENCE = 2,         /* any number of tensors */
+  HONE_OPTIONAL = 3,         /* a tensor or none */
+  HONE_OPTIONAL_SEQUENCE = 4 /* a sequence or none */
+} hone_kind;
 
 /* rank -1: not known. A dim >= 0 is an extent; symbolic dims are coded as hone/op.h says. */
 typedef struct hone_shape {
@@ -109,7 +115,8 @@ typedef struct hone_type {
   hone_shape shape;
 } hone_type;
 
-/* A typed view of memory that somebody else owns. Strings are an array of hone_string. */
+/* A typed view of memory that somebody else owns. Strings are an array of hone_string. A sequence or an optional is an
+ * array of hone_tensor, its elements, which nobody changes; its shape is [how many]. */
 typedef struct hone_tensor {
   hone_type type; /* all dims known */
   void *data;

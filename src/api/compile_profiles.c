@@ -28,7 +28,11 @@ static hone_status input_shape(hone_context *context, const hone_graph *graph, c
   const hn_value *value = graph->main->params[input];
   hone_shape *min = &out->min[input], *opt = &out->opt[input], *max = &out->max[input];
   const hone_shape *shape = &value->fact.type.shape;
-  if (value->fact.type.kind != HONE_TENSOR || shape->rank < 0) {
+  if (value->fact.type.kind != HONE_TENSOR) { /* its elements have what extents they have */
+    *min = *opt = *max = hn_shape(0, NULL);
+    return HONE_OK;
+  }
+  if (shape->rank < 0) {
     const hn_node *reader = value->uses ? value->uses->node : NULL;
     return HN_FAIL(&context->diag, HONE_UNSUPPORTED,
                    "node \"%s\" (%s, opset %d): it reads input %s, which is not a tensor of known rank",

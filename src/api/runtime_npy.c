@@ -3,10 +3,12 @@
  * A magic string, a version, the header's length, a Python dict literal with descr, fortran_order and shape, then the
  * elements. Only the literals that NumPy itself writes there are understood. */
 #include "api/tensor_files.h"
+#include "base/checked.h"
 #include "base/context.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct npy_type {
@@ -221,12 +223,8 @@ static hone_dtype written_dtype(hone_dtype dtype) {
   return hn_dtype_is_unsigned(dtype) ? HONE_U8 : HONE_I8;
 }
 
-static void header_text(hn_text *text, hone_dtype dtype, const hone_shape *shape) {
-  const char *code = "";
-  for (size_t i = 0; i < HN_COUNT(npy_types); ++i) {
-    if (npy_types[i].dtype == dtype) code = npy_types[i].code;
-  }
-  const char order = hone_dtype_bits(dtype) <= 8 ? '|' : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+/* descr: byte order and kind. */
+static void header_of(hn_text *text, char order, const char *code, const hone_shape *shape) {
   hn_text_printf(text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, code);
   for (int i = 0; i < shape->rank; ++i)
     hn_text_printf(text, "%s%" PRId64 "%s", i > 0 ? " " : "", shape->dim[i], i + 1 < shape->rank || i == 0 ? "," : "");
@@ -235,8 +233,17 @@ static void header_text(hn_text *text, hone_dtype dtype, const hone_shape *shape
   hn_text_add(text, "\n");
 }
 
-static hone_status write_parts(hone_context *context, const char *path, const hn_text *header,
-                               const hone_tensor *tensor) {
+static void header_text(hn_text *text, hone_dtype dtype, const hone_shape *shape) {
+  const char *code = "";
+  for (size_t i = 0; i < HN_COUNT(npy_types); ++i) {
+    if (npy_types[i].dtype == dtype) code = npy_types[i].code;
+  }
+  const char order = hone_dtype_bits(dtype) <= 8 ? '|' : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+  header_of(text, order, code, shape);
+}
+
+static hone_status write_parts(hone_context *context, const char *path, const hn_text *header, const void *data,
+                               size_t bytes) {
   const uint8_t length[4] = {1, 0, (uint8_t)(header->length & 0xff), (uint8_t)(header->length >> 8)};
   hone_diagnostics *diag = &context->diag;
   hn_file_writer writer;
@@ -244,13 +251,66 @@ static hone_status write_parts(hone_context *context, const char *path, const hn
   HN_TRY(hn_file_write(diag, &writer, magic, MAGIC_BYTES));
   HN_TRY(hn_file_write(diag, &writer, length, sizeof length));
   HN_TRY(hn_file_write(diag, &writer, header->data, header->length));
-  HN_TRY(hn_file_write(diag, &writer, tensor->data, hn_bytes(&tensor->type)));
+  HN_TRY(hn_file_write(diag, &writer, data, bytes));
   return hn_file_commit(diag, &writer);
 }
 
+/* The next code point of UTF-8, or U+FFFD for a byte that begins none; moves on. */
+static uint32_t next_code(const hone_string *text, size_t *at) {
+  const unsigned char *bytes = (const unsigned char *)text->data + *at;
+  const size_t left = text->length - *at;
+  const size_t count = bytes[0] < 0x80                       ? 1
+                       : bytes[0] >= 0xc2 && bytes[0] < 0xe0 ? 2
+                       : (bytes[0] & 0xf0) == 0xe0           ? 3
+                       : (bytes[0] & 0xf8) == 0xf0           ? 4
+                                                             : 0;
+  uint32_t code = count == 1 ? bytes[0] : count ? bytes[0] & (0x7fU >> count) : 0;
+  for (size_t i = 1; i < count; ++i) {
+    if (i >= left || (bytes[i] & 0xc0) != 0x80) {
+      ++*at;
+      return 0xfffd;
+    }
+    code = code << 6 | (bytes[i] & 0x3f);
+  }
+  *at += count ? count : 1;
+  return count ? code : 0xfffd;
+}
+
+static size_t count_codes(const hone_string *text) {
+  size_t count = 0;
+  for (size_t at = 0; at < text->length; ++count) (void)next_code(text, &at);
+  return count;
+}
+
+/* numpy's texts have one length, in UTF-32. */
+static hone_status write_texts(hone_context *context, const char *path, const hone_tensor *tensor) {
+  const hone_string *texts = tensor->data;
+  const int64_t count = hn_elems(&tensor->type.shape);
+  size_t most = 1, all;
+  for (int64_t i = 0; i < count; ++i)
+    if (count_codes(&texts[i]) > most) most = count_codes(&texts[i]);
+  if (!hn_mul_size((size_t)count, most * sizeof(uint32_t), &all))
+    return HN_FAIL(&context->diag, HONE_LIMIT, "%s: its texts are too long", path);
+  uint32_t *codes = hn_alloc_zero(&context->allocator, all ? all : 1);
+  if (!codes) return HN_FAIL_MEMORY(&context->diag);
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t *to = codes + (size_t)i * most;
+    for (size_t at = 0; at < texts[i].length;) *to++ = next_code(&texts[i], &at);
+  }
+  hn_text header;
+  char code[32];
+  hn_text_init(&header, context->allocator);
+  (void)snprintf(code, sizeof code, "U%zu", most);
+  header_of(&header, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<', code, &tensor->type.shape);
+  const hone_status status =
+      header.failed ? HN_FAIL_MEMORY(&context->diag) : write_parts(context, path, &header, codes, all);
+  hn_text_deinit(&header);
+  hn_free(&context->allocator, codes, all ? all : 1);
+  return status;
+}
+
 hone_status hn_npy_write(hone_context *context, const char *path, const hone_tensor *tensor) {
-  if (tensor->type.dtype == HONE_STRING)
-    return HN_FAIL(&context->diag, HONE_UNSUPPORTED, "%s: strings are not written as .npy", path);
+  if (tensor->type.dtype == HONE_STRING) return write_texts(context, path, tensor);
   const hone_dtype dtype = written_dtype(tensor->type.dtype);
   hone_tensor converted = *tensor;
   if (dtype != tensor->type.dtype) {
@@ -263,8 +323,9 @@ hone_status hn_npy_write(hone_context *context, const char *path, const hone_ten
   hn_text header;
   hn_text_init(&header, context->allocator);
   header_text(&header, dtype, &tensor->type.shape);
-  const hone_status status =
-      header.failed ? HN_FAIL_MEMORY(&context->diag) : write_parts(context, path, &header, &converted);
+  const hone_status status = header.failed
+                                 ? HN_FAIL_MEMORY(&context->diag)
+                                 : write_parts(context, path, &header, converted.data, hn_bytes(&converted.type));
   hn_text_deinit(&header);
   if (converted.data != tensor->data) hone_tensor_free(context, &converted);
   return status;

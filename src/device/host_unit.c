@@ -220,6 +220,11 @@ static hone_status resize_output(hone_eval *eval, int output, int rank, const in
   return HONE_OK;
 }
 
+static void *keep(hone_eval *eval, size_t bytes) {
+  const hone_launch *launch = eval->host;
+  return launch->keep ? launch->keep(launch->host, bytes) : NULL;
+}
+
 hone_status hn_eval_launch(void *state, hone_stream *stream, const hone_launch *launch) {
   const hn_eval_state *s = state;
   hone_eval eval = {.op = s->op,
@@ -231,7 +236,8 @@ hone_status hn_eval_launch(void *state, hone_stream *stream, const hone_launch *
                     .scratch = launch->scratch,
                     .resize = resize_output,
                     .host = (void *)(uintptr_t)launch,
-                    .diagnostics = launch->diagnostics};
+                    .diagnostics = launch->diagnostics,
+                    .keep = keep};
   stream->fake_now_ns += s->fake_ns;
   HN_TRY(hn_evaluate(&eval, NULL, stream->pool.stop));
   for (int i = 0; i < launch->out_count; ++i)

@@ -76,8 +76,16 @@ static void add_type(const hn_exporter *exporter, hn_text *out, const hone_type 
   if (type->kind == HONE_TENSOR) {
     hn_wire_message(out, TENSOR, &tensor);
   } else {
+    hn_text_clear(&inner);
     hn_wire_message(&inner, TENSOR, &tensor); /* the element's type */
+    hn_text_clear(&tensor);
     hn_wire_message(&tensor, ELEM_TYPE, &inner);
+    if (type->kind == HONE_OPTIONAL_SEQUENCE) {
+      hn_text_clear(&inner);
+      hn_wire_message(&inner, SEQUENCE, &tensor);
+      hn_text_clear(&tensor);
+      hn_wire_message(&tensor, ELEM_TYPE, &inner);
+    }
     hn_wire_message(out, type->kind == HONE_SEQUENCE ? SEQUENCE : OPTIONAL, &tensor);
   }
   hn_text_deinit(&inner);

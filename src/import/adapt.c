@@ -3,6 +3,7 @@
  * end; an adapter changes the call before its node is made, or makes nodes itself. Source: the ONNX operator
  * specifications of the opsets named. */
 #include "import/importer.h"
+#include "import/ml.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -147,7 +148,10 @@ const hn_adapter *hn_adapter_find(const char *name) {
   for (size_t i = 0; i < HN_COUNT(adapters); ++i) {
     if (hn_name_equal(adapters[i].name, name)) return &adapters[i];
   }
-  for (const hn_adapter *adapter = hn_contrib_adapters; adapter->name; ++adapter)
-    if (hn_name_equal(adapter->name, name)) return adapter;
+  static const hn_adapter *const lists[] = {hn_contrib_adapters, hn_list_adapters, hn_ml_adapters,
+                                            hn_ml_tree_adapters, hn_flex_adapters, hn_training_adapters};
+  for (size_t i = 0; i < HN_COUNT(lists); ++i)
+    for (const hn_adapter *adapter = lists[i]; adapter->name; ++adapter)
+      if (hn_name_equal(adapter->name, name)) return adapter;
   return NULL;
 }

@@ -11,7 +11,7 @@
 static const struct {
   const char *name;
   int block;
-} body_names[] = {{"then_branch", 0}, {"else_branch", 1}, {"body", 0}};
+} body_names[] = {{"then_branch", 0}, {"else_branch", 1}, {"body", 0}, {"score_mod", 0}, {"prob_mod", 1}};
 
 /* Copies the next word of a list and moves on; false at the end. value gets what stands after '=', or "". */
 static bool next_word(const char **at, char *word, size_t room, char *value, size_t value_room) {
@@ -66,7 +66,7 @@ static bool adapter_takes(const hone_onnx_row *row, const char *name) {
 
 bool hn_import_knows_attribute(const hone_op *op, const hone_onnx_row *row, const char *name) {
   for (size_t i = 0; i < HN_COUNT(body_names); ++i) {
-    if (hn_name_equal(body_names[i].name, name)) return (op->traits & HONE_HAS_BLOCKS) != 0;
+    if (hn_name_equal(body_names[i].name, name)) return (op->traits & HONE_HAS_BLOCKS) || adapter_takes(row, name);
   }
   return adapter_takes(row, name) || list_has(row->drop, name, NULL, 0) || list_has(row->to_input, name, NULL, 0) ||
          list_has(row->rename, name, NULL, 0) || composite_uses(row->as, name) || find_decl(op, name) != NULL;
@@ -130,6 +130,19 @@ static hone_status convert_list(hn_importer *importer, const hn_onnx_attribute *
   return HONE_OK;
 }
 
+/* A type becomes the numbers of its kind and element type: what a node has of it. */
+static hone_status convert_type(hn_importer *importer, const hn_onnx_attribute *from, hone_attr *to) {
+  hone_type type;
+  if (!from->tp) return HN_FAIL(importer->diag, HONE_MALFORMED, "the type is missing");
+  HN_TRY(hn_import_type(importer, from->tp, true, &type));
+  int64_t *numbers = HN_NEW(&importer->arena, int64_t, 2);
+  if (!numbers) return HN_FAIL_MEMORY(importer->diag);
+  numbers[0] = type.kind;
+  numbers[1] = type.dtype;
+  *to = (hone_attr){.name = to->name, .kind = HONE_ATTR_INTS, .count = 2, .ints = numbers};
+  return HONE_OK;
+}
+
 static hone_status convert(hn_importer *importer, const hn_onnx_attribute *from, hone_attr *to) {
   hone_tensor *tensor;
   switch (hn_onnx_attribute_type(from)) {
@@ -155,6 +168,7 @@ static hone_status convert(hn_importer *importer, const hn_onnx_attribute *from,
     to->kind = HONE_ATTR_TENSOR;
     to->tensor = tensor;
     return hn_import_tensor(importer, from->t, tensor);
+  case HN_ONNX_ATTR_TYPE: return convert_type(importer, from, to);
   default:
     return HN_FAIL(importer->diag, HONE_UNSUPPORTED, "its kind (%" PRId64 ") is not known here",
                    hn_onnx_attribute_type(from));

@@ -144,6 +144,7 @@ hn_value *hn_contrib_input(const hn_import_call *call, int index);              
 int64_t hn_contrib_take_int(hn_import_call *call, const char *name, int64_t otherwise); /* the attribute goes */
 hone_status hn_import_matmul_nbits(hn_import_call *call);                               /* contrib_nbits.c */
 extern const hn_adapter hn_contrib_adapters[];       /* contrib.c; ends with name NULL */
+extern const hn_adapter hn_list_adapters[];          /* lists.c */
 const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
 
 #endif

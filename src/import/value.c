@@ -68,7 +68,11 @@ static hone_status import_tensor_type(hn_importer *importer, const hn_onnx_tenso
 hone_status hn_import_type(hn_importer *importer, const hn_onnx_type *type, bool after_run, hone_type *out) {
   *out = (hone_type){.kind = HONE_TENSOR, .shape = {.rank = -1}};
   if (!type) return HONE_OK;
-  if (type->sequence || type->optional) {
+  if (type->optional && type->optional->element && type->optional->element->sequence) {
+    out->kind = HONE_OPTIONAL_SEQUENCE;
+    type = type->optional->element->sequence->element;
+    if (!type) return HN_FAIL(importer->diag, HONE_MALFORMED, "a sequence without an element type");
+  } else if (type->sequence || type->optional) {
     out->kind = type->sequence ? HONE_SEQUENCE : HONE_OPTIONAL;
     type = type->sequence ? type->sequence->element : type->optional->element;
     if (!type) return HN_FAIL(importer->diag, HONE_MALFORMED, "a sequence or an optional without an element type");
@@ -77,5 +81,9 @@ hone_status hn_import_type(hn_importer *importer, const hn_onnx_type *type, bool
   }
   if (type->has_map || type->sparse)
     return HN_FAIL(importer->diag, HONE_UNSUPPORTED, type->has_map ? "it is a map" : "it is a sparse tensor");
-  return type->tensor ? import_tensor_type(importer, type->tensor, after_run, out) : HONE_OK;
+  if (type->tensor) HN_TRY(import_tensor_type(importer, type->tensor, after_run, out));
+  if (out->kind == HONE_TENSOR) return HONE_OK;
+  for (int d = 0; d < out->shape.rank; ++d)
+    if (HONE_SYMBOLIC(out->shape.dim[d])) out->shape.rank = -1; /* each element has its own */
+  return HONE_OK;
 }

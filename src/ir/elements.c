@@ -211,8 +211,9 @@ hone_status hn_lex_type(hn_lexer *lexer, hone_dims *dims, hone_type *out) {
     return hn_lex_next(lexer);
   }
   const bool sequence = hn_lex_is_word(lexer, "sequence");
-  if (!sequence && !hn_lex_is_word(lexer, "optional")) return lex_tensor_type(lexer, dims, out);
-  out->kind = sequence ? HONE_SEQUENCE : HONE_OPTIONAL;
+  const bool both = hn_lex_is_word(lexer, "optional_sequence");
+  if (!sequence && !both && !hn_lex_is_word(lexer, "optional")) return lex_tensor_type(lexer, dims, out);
+  out->kind = sequence ? HONE_SEQUENCE : both ? HONE_OPTIONAL_SEQUENCE : HONE_OPTIONAL;
   HN_TRY(hn_lex_next(lexer));
   HN_TRY(hn_lex_take(lexer, '('));
   HN_TRY(lex_tensor_type(lexer, dims, out));

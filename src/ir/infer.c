@@ -45,7 +45,7 @@ static hone_status check_output(hone_graph *graph, const hone_op *op, int index,
   hone_diagnostics *diag = &graph->context->diag;
   const char *port = hn_port_at(op->out, index)->name;
   const hone_type *type = &fact->type;
-  if (type->kind <= HONE_ABSENT || type->kind > HONE_OPTIONAL || type->dtype <= HONE_NONE ||
+  if (type->kind <= HONE_ABSENT || type->kind > HONE_OPTIONAL_SEQUENCE || type->dtype <= HONE_NONE ||
       type->dtype >= HONE_DTYPE_COUNT)
     return HN_FAIL(diag, HONE_INTERNAL, "%s gives output %s no type", op->name, port);
   if (type->shape.rank < -1 || type->shape.rank > HONE_MAX_RANK)

@@ -46,7 +46,7 @@ static void check_type(verifier *v, const hn_value *value) {
   const hone_type *type = &value->fact.type;
   if (type->kind == HONE_ABSENT && value->param_of && !value->param_of->parent && value->param_of != v->graph->main)
     return; /* in parts */
-  if (type->kind <= HONE_ABSENT || type->kind > HONE_OPTIONAL || type->dtype <= HONE_NONE ||
+  if (type->kind <= HONE_ABSENT || type->kind > HONE_OPTIONAL_SEQUENCE || type->dtype <= HONE_NONE ||
       type->dtype >= HONE_DTYPE_COUNT)
     broken(v, "value %s has no type", name_of(value));
   if (type->format != HONE_PLAIN) broken(v, "value %s is not plain", name_of(value));

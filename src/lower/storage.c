@@ -38,7 +38,7 @@ static hone_status sizes_at_opt(const hn_lowering *lowering, size_t *bytes) {
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
     bytes[t] = 0;
-    if (tensor->place == HN_PLACE_HEAP) continue;
+    if (tensor->place == HN_PLACE_HEAP || tensor->type.kind != HONE_TENSOR) continue;
     hone_type type = tensor->type;
     size_t need;
     if (!hn_shape_eval(&plan->dims, &tensor->type.shape, lowering->choices->symbols, plan->dims.symbol_count,

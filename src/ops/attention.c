@@ -264,5 +264,6 @@ const hone_op hn_op_attention = {
     .onnx = {{.name = "Attention", .first = 23, .last = HONE_LATEST},
              {"Attention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_attention", .alias = true},
              {"MultiHeadAttention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_multi_head_attention",
-              .alias = true}},
+              .alias = true},
+             {"FlexAttention", 1, HONE_LATEST, "ai.onnx.preview", .adapt = "flex_attention", .alias = true}},
 };

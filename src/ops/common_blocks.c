@@ -45,7 +45,14 @@ hone_status hn_out_either(hone_infer *infer, int output, const hone_fact *a, con
 
 hone_status hn_infer_carried(hone_infer *infer, int output, const hone_fact *initial, const hone_fact *result) {
   const hone_shape *from = &initial->type.shape, *to = &result->type.shape;
+  if (initial->type.kind == HONE_OPTIONAL_SEQUENCE && result->type.kind == HONE_SEQUENCE &&
+      initial->type.dtype == result->type.dtype && output < infer->out_count) { /* it has one after the first turn */
+    infer->out[output].type = result->type;
+    infer->out[output].type.shape.rank = -1;
+    return HONE_OK;
+  }
   HN_TRY(hn_out_either(infer, output, initial, result, "carried value"));
+  if (initial->type.kind != HONE_TENSOR) return HONE_OK;
   if (from->rank >= 0 && to->rank >= 0 && from->rank != to->rank)
     return HN_INFER_UNSUPPORTED(infer, "carried value %d begins with rank %d and comes back with rank %d", output,
                                 from->rank, to->rank);

@@ -93,6 +93,9 @@ hone_status hn_ports_bind(hone_diagnostics *diag, const hone_op *op, int in_coun
   hone_dtype letters[256] = {HONE_NONE};
   for (int i = 0; i < in_count; ++i) {
     if (in[i].type.kind == HONE_ABSENT) continue;
+    if (in[i].type.kind != HONE_TENSOR && !(op->traits & (HONE_ANY_KIND | HONE_HAS_BLOCKS)))
+      return HN_FAIL(diag, HONE_MALFORMED, "input %s is %s, and must be a tensor", hn_port_at(op->in, i)->name,
+                     in[i].type.kind == HONE_SEQUENCE ? "a sequence" : "an optional");
     HN_TRY(check_dtype(diag, hn_port_at(op->in, i), in[i].type.dtype, letters));
   }
   const int room = out_count > HONE_MAX_PORTS ? out_count : HONE_MAX_PORTS;

@@ -101,5 +101,6 @@ const hone_op hn_op_concat = {
     .cost = hn_cost_copy,
     .report_class = "Data movement",
     .onnx = {{"Concat", 1, HONE_LATEST},
-             {"QLinearConcat", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_concat", .alias = true}},
+             {"QLinearConcat", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_concat", .alias = true},
+             {"FeatureVectorizer", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_feature_vectorizer", .alias = true}},
 };

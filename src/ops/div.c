@@ -7,5 +7,7 @@ const hone_op hn_op_div = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
     .out = {{"c", 'T'}},
-    .onnx = {{"Div", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"}, {"Div", 7, HONE_LATEST}},
+    .onnx = {{"Div", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"},
+             {"Div", 7, HONE_LATEST},
+             {"Normalizer", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_normalizer", .alias = true}},
 };

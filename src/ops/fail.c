@@ -10,7 +10,7 @@ static hone_status infer(hone_infer *infer) {
     return HN_INFER_FAIL(infer, "kinds and dtypes must have one entry for each of the %d outputs", infer->out_count);
   for (int i = 0; i < infer->out_count; ++i) {
     const int64_t kind = kinds->ints[i], dtype = dtypes->ints[i];
-    if (kind <= HONE_ABSENT || kind > HONE_OPTIONAL || dtype <= HONE_NONE || dtype >= HONE_DTYPE_COUNT)
+    if (kind <= HONE_ABSENT || kind > HONE_OPTIONAL_SEQUENCE || dtype <= HONE_NONE || dtype >= HONE_DTYPE_COUNT)
       return HN_INFER_FAIL(infer, "output %d has no type", i);
     infer->out[i].type.kind = (hone_kind)kind;
     hn_out_dtype(infer, i, (hone_dtype)dtype);

@@ -65,5 +65,6 @@ const hone_op hn_op_gather = {
     .eval = eval,
     .cost = hn_cost_select,
     .report_class = "Data movement",
-    .onnx = {{"Gather", 1, HONE_LATEST}},
+    .onnx = {{"Gather", 1, HONE_LATEST},
+             {"ArrayFeatureExtractor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_array_features", .alias = true}},
 };

@@ -74,5 +74,8 @@ const hone_op hn_op_gemm = {
     .report_class = "Matrix product",
     .onnx = {{.name = "Gemm", .first = 7, .last = HONE_LATEST},
              {.name = "Gemm", .first = 1, .last = 6, .drop = "broadcast"},
-             {"FusedGemm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_gemm", .alias = true}},
+             {"FusedGemm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_gemm", .alias = true},
+             {"LinearClassifier", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_linear_classifier", .alias = true},
+             {"LinearRegressor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_linear_regressor", .alias = true},
+             {"SVMRegressor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_svm_regressor", .alias = true}},
 };

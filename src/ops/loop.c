@@ -76,5 +76,5 @@ const hone_op hn_op_loop = {
     .traits = HONE_HAS_BLOCKS | HONE_RUNS_LOOP,
     .infer = infer,
     .infer_params = infer_params,
-    .onnx = {{"Loop", 1, HONE_LATEST}},
+    .onnx = {{"Loop", 1, HONE_LATEST}, {"SequenceMap", 17, HONE_LATEST, .adapt = "sequence_map", .alias = true}},
 };

@@ -7,5 +7,7 @@ const hone_op hn_op_mul = {
     .traits = HONE_ELEMENTWISE | HONE_COMMUTES,
     .in = {{"a", 'T', HONE_TYPES_NUMBER}, {"b", 'T', HONE_TYPES_NUMBER}},
     .out = {{"c", 'T'}},
-    .onnx = {{"Mul", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"}, {"Mul", 7, HONE_LATEST}},
+    .onnx = {{"Mul", 1, 6, .drop = "consumed_inputs", .adapt = "legacy_broadcast"},
+             {"Mul", 7, HONE_LATEST},
+             {"Scaler", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_scaler", .alias = true}},
 };

@@ -7,5 +7,6 @@ const hone_op hn_op_where = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"condition", 0, HONE_TYPES_BOOL}, {"x", 'T', HONE_TYPES_ANY}, {"y", 'T', HONE_TYPES_ANY}},
     .out = {{"output", 'T'}},
-    .onnx = {{"Where", 9, HONE_LATEST}},
+    .onnx = {{"Where", 9, HONE_LATEST},
+             {"Imputer", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_imputer", .alias = true}},
 };

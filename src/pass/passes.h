@@ -18,6 +18,7 @@ hone_status hn_pass_fold_shapes(hn_pass_run *run);
 hone_status hn_pass_eliminate_dead(hn_pass_run *run);
 hone_status hn_pass_merge_common(hn_pass_run *run);
 hone_status hn_pass_join_steps(hn_pass_run *run);
+hone_status hn_pass_scans(hn_pass_run *run);
 hone_status hn_pass_group_elementwise(hn_pass_run *run);
 hone_status hn_pass_quantised_ends(hn_pass_run *run);
 hone_status hn_pass_quantised_concats(hn_pass_run *run);

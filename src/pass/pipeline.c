@@ -114,6 +114,7 @@ static const hn_pass passes[] = {
      .doc = "those whose input's product is made for a sequence beforehand",
      .rewrites = hn_rules_recurrent_cut},
     {.name = "sequences", .doc = "joins such steps, and bodies of loops, over a sequence", .run = hn_pass_join_steps},
+    {.name = "scans", .doc = "makes loops of scans; always on", .run = hn_pass_scans, .always = true},
     FOLD,
     SHAPES,
     DEAD,
@@ -135,7 +136,10 @@ static const hn_pass passes[] = {
     {.name = "widen",
      .doc = "computes in f32 what no device computes in the author's f16 or bf16",
      .run = hn_pass_widen},
-    {.name = "own_outputs", .doc = "gives every output a producer of its own; always on", .run = hn_pass_own_outputs},
+    {.name = "own_outputs",
+     .doc = "gives every output a producer of its own; always on",
+     .run = hn_pass_own_outputs,
+     .always = true},
 };
 
 const hn_pass *hn_pipeline(int *out_count) {
@@ -203,8 +207,10 @@ static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
 static hone_status check_names(hn_pass_run *run, const char *after) {
   for (int i = 0; i < run->disable_count; ++i) {
     HN_TRY(check_name(run, run->disable[i], true));
-    if (hn_name_equal(run->disable[i], "own_outputs"))
-      return HN_FAIL(&run->context->diag, HONE_INVALID, "own_outputs cannot be disabled: what follows relies on it");
+    for (size_t k = 0; k < HN_COUNT(passes); ++k)
+      if (passes[k].always && hn_name_equal(run->disable[i], passes[k].name))
+        return HN_FAIL(&run->context->diag, HONE_INVALID, "%s cannot be disabled: what follows relies on it",
+                       passes[k].name);
   }
   return after ? check_name(run, after, false) : HONE_OK;
 }
@@ -231,8 +237,9 @@ hone_status hn_pipeline_run(hn_pass_run *run, const char *after) {
   HN_TRY(check_names(run, after));
   for (size_t i = 0; i < HN_COUNT(passes); ++i) {
     if (!hn_pass_disabled(run, passes[i].name)) HN_TRY(run_pass(run, &passes[i]));
-    if (!hn_name_equal(passes[i].name, after)) continue;                   /* where it stands first */
-    if (run->builds) HN_TRY(run_pass(run, &passes[HN_COUNT(passes) - 1])); /* own_outputs; twice changes nothing */
+    if (!hn_name_equal(passes[i].name, after)) continue; /* where it stands first */
+    for (size_t k = 0; run->builds && k < HN_COUNT(passes); ++k)
+      if (passes[k].always) HN_TRY(run_pass(run, &passes[k])); /* twice changes nothing */
     break;
   }
   return hn_pass_log_prune(run);

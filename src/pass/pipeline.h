@@ -29,6 +29,7 @@ typedef struct hn_pass {
   hone_status (*run)(hn_pass_run *run);
   const struct hn_rewrite *rewrites; /* ends with name NULL */
   bool repeat;                       /* until nothing changes (bounded) */
+  bool always;                       /* lowering relies on it: it cannot be disabled, and runs behind `after`, too */
 } hn_pass;
 
 const hn_pass *hn_pipeline(int *out_count); /* in order; static */

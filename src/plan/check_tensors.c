@@ -20,9 +20,9 @@ static hone_status check_place(hn_plan_checker *checker, int t) {
   size_t bytes = 0, end;
   const bool known = hn_type_bytes(&tensor->type, &bytes);
   if (tensor->place == HN_PLACE_HEAP) return HONE_OK;
-  if (tensor->type.kind != HONE_TENSOR || (tensor->type.dtype == HONE_STRING && tensor->place != HN_PLACE_INPUT))
-    return BAD(checker, "only inputs and the heap can hold strings, and only the heap sequences");
-  if (has_after_run_dims(plan, &tensor->type.shape))
+  if ((tensor->type.kind != HONE_TENSOR || tensor->type.dtype == HONE_STRING) && tensor->place != HN_PLACE_INPUT)
+    return BAD(checker, "only inputs and the heap can hold strings, sequences and optionals");
+  if (tensor->type.kind == HONE_TENSOR && has_after_run_dims(plan, &tensor->type.shape))
     return BAD(checker, "its shape is data-dependent, but its place is fixed");
   switch (tensor->place) {
   case HN_PLACE_INPUT:
@@ -88,6 +88,7 @@ static hone_status check_profile(hn_plan_checker *checker, int i) {
   if (tensor->place != HN_PLACE_INPUT || tensor->index != i || tensor->alias_of >= 0 || !is_plain_port(checker, tensor))
     return BAD(checker, "its tensor is not a plain input");
   const hone_shape *shape = &tensor->type.shape;
+  if (tensor->type.kind != HONE_TENSOR) return HONE_OK;
   if (!hn_shape_known(&port->min) || !hn_shape_known(&port->opt) || !hn_shape_known(&port->max) ||
       port->min.rank != shape->rank || port->opt.rank != shape->rank || port->max.rank != shape->rank)
     return BAD(checker, "its profile has other ranks than its tensor");

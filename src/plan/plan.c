@@ -50,7 +50,7 @@ static hone_status tensor_fact(const hn_plan *plan, int t, const int64_t *symbol
   if (t < 0) return HONE_OK;
   const hn_plan_tensor *planned = &plan->tensors[t];
   out->type = planned->type;
-  if (!symbols) return HONE_OK;
+  if (!symbols || planned->type.kind != HONE_TENSOR) return HONE_OK;
   if (!hn_shape_eval(&plan->dims, &planned->type.shape, symbols, plan->dims.symbol_count, &out->type.shape))
     return HN_FAIL(diag, HONE_INVALID, "the shape of %s cannot be computed from the input shapes", planned->name);
   return HONE_OK;

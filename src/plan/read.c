@@ -76,7 +76,7 @@ static hone_status read_tensor(hn_plan_reader *reader, const hn_json *object, in
   const char *dtype, *holds = NULL, *place, *format = NULL;
   int64_t number;
   HN_TRY(hn_read_text(reader, object, "name", &tensor->name));
-  HN_TRY(hn_read_int(reader, object, "kind", HONE_TENSOR, HONE_OPTIONAL, HONE_TENSOR, &number));
+  HN_TRY(hn_read_int(reader, object, "kind", HONE_TENSOR, HONE_OPTIONAL_SEQUENCE, HONE_TENSOR, &number));
   tensor->type.kind = (hone_kind)number;
   HN_TRY(hn_read_text(reader, object, "dtype", &dtype));
   tensor->type.dtype = hone_dtype_find(dtype);

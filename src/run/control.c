@@ -5,13 +5,15 @@
  * before is free by then. Stacked slices are copied behind each other. So a loop needs the memory of two turns. */
 #include "run/session.h"
 #include "tensor/element.h"
+#include "tensor/list.h"
 #include "tensor/shape.h"
 #include <string.h>
 
 /* A parameter sees the bytes of what it stands for. */
 static hone_status bind_param(hone_session *session, hn_instance *instance, int param, const hone_tensor *from) {
   const hn_plan_tensor *planned = &instance->plan->tensors[param];
-  if (from->type.dtype != planned->type.dtype || from->type.kind != planned->type.kind)
+  const bool becomes = planned->type.kind == HONE_OPTIONAL_SEQUENCE && from->type.kind == HONE_SEQUENCE;
+  if (from->type.dtype != planned->type.dtype || (from->type.kind != planned->type.kind && !becomes))
     return HN_FAIL(&session->diag, HONE_INTERNAL, "%s has another type than was planned", planned->name);
   instance->tensors[param] = *from;
   return hn_learn_symbols(instance, param);
@@ -22,11 +24,18 @@ static hone_status copy_out(hone_session *session, hn_instance *instance, const 
   if (t < 0) return HONE_OK;
   const hn_plan *plan = instance->plan;
   hone_shape planned;
-  if (hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, &planned) &&
+  if (from->type.kind == HONE_OPTIONAL_SEQUENCE && plan->tensors[t].type.kind == HONE_SEQUENCE) { /* no turn was run */
+    if (hn_elems(&from->type.shape) < 1)
+      return HN_FAIL(&session->diag, HONE_INVALID, "%s: the optional that it begins with holds nothing",
+                     plan->tensors[t].name);
+    from = hn_list_items(from);
+  }
+  if (from->type.kind == HONE_TENSOR &&
+      hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, &planned) &&
       !hn_shape_equal(&planned, &from->type.shape))
     return HN_FAIL(&session->diag, HONE_MALFORMED, "%s has other extents than the model says", plan->tensors[t].name);
   HN_TRY(hn_heap_place(session, instance, t, &from->type.shape));
-  memcpy(instance->tensors[t].data, from->data, from->bytes);
+  memcpy(instance->tensors[t].data, from->data, instance->tensors[t].bytes);
   return hn_learn_symbols(instance, t);
 }
 

@@ -27,7 +27,7 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
   const hn_plan_tensor *planned = &instance->plan->tensors[t];
   hone_tensor *tensor = &instance->tensors[t];
   tensor->type.shape = *shape;
-  if (!hn_type_bytes(&tensor->type, &tensor->bytes))
+  if (!hn_held_bytes(&tensor->type, &tensor->bytes))
     return HN_FAIL(&session->diag, HONE_LIMIT, "%s would be larger than memory can be", planned->name);
   tensor->data = hn_heap_alloc(&session->heap, tensor->bytes);
   return tensor->data ? HONE_OK : hn_heap_full(session, planned->name, tensor->bytes);
@@ -37,6 +37,7 @@ hone_status hn_heap_place(hone_session *session, hn_instance *instance, int t, c
 hone_status hn_learn_symbols(hn_instance *instance, int t) {
   const hn_plan *plan = instance->plan;
   const hone_shape *planned = &plan->tensors[t].type.shape, *real = &instance->tensors[t].type.shape;
+  if (plan->tensors[t].type.kind != HONE_TENSOR) return HONE_OK;
   for (int i = 0; planned->rank >= 0 && i < real->rank; ++i) {
     int number;
     const hn_dim_symbol *symbol = hn_dim_symbol_at(&plan->dims, planned->dim[i], &number);
@@ -51,12 +52,18 @@ static hone_status extents_as_planned(hone_session *session, const hn_instance *
                                       const hone_shape *real) {
   const hn_plan *plan = instance->plan;
   hone_shape planned = plan->tensors[t].type.shape;
+  if (plan->tensors[t].type.kind != HONE_TENSOR) return HONE_OK; /* however many elements it has */
   const int64_t *symbols = plan->block_count > 1 ? instance->symbols_at_start : instance->symbols;
   for (int d = 0; d < planned.rank; ++d) {
     const int64_t code = planned.dim[d];
     if (!hn_dim_eval(&plan->dims, code, symbols, plan->dims.symbol_count, &planned.dim[d])) planned.dim[d] = code;
   }
   return hn_extents_agree(&session->diag, plan->tensors[t].name, real, &planned);
+}
+
+static void *keep(void *host, size_t bytes) {
+  const pending_call *call = host;
+  return hn_heap_keep(&call->session->heap, bytes);
 }
 
 static hone_status resize_output(void *host, int output, int rank, const int64_t *dims) {
@@ -72,7 +79,8 @@ static hone_status resize_output(void *host, int output, int rank, const int64_t
 
 static bool planned_shape(const hn_instance *instance, int t, hone_shape *out) {
   const hn_plan *plan = instance->plan;
-  return hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, out);
+  return plan->tensors[t].type.kind == HONE_TENSOR &&
+         hn_shape_eval(&plan->dims, &plan->tensors[t].type.shape, instance->symbols, plan->dims.symbol_count, out);
 }
 
 /* Gathers the inputs as they are by now, and places the outputs whose extents follow from the symbols. Inside a loop's
@@ -111,6 +119,7 @@ static hone_status infer_outputs(const pending_call *call, hone_launch *launch) 
   for (int i = 0; i < step->in_count; ++i) {
     in[i].type = launch->in[i].type;
     in[i].type.format = HONE_PLAIN;
+    if (in[i].type.kind != HONE_TENSOR) in[i].type.shape.rank = -1; /* of its elements: each may have its own */
     if (launch->in[i].data) in[i].constant = &launch->in[i];
   }
   hone_dims dims;
@@ -123,7 +132,7 @@ static hone_status infer_outputs(const pending_call *call, hone_launch *launch) 
                       .diagnostics = &session->diag};
   HN_TRY(hn_extents_infer(&infer, arena, &dims));
   for (int i = 0; i < step->out_count; ++i) {
-    if (step->out[i] < 0) continue;
+    if (step->out[i] < 0 || out[i].type.kind != HONE_TENSOR) continue;
     const hone_shape *shape = &out[i].type.shape;
     if (launch->out[i].data)
       HN_TRY(hn_extents_agree(&session->diag, call->instance->plan->tensors[step->out[i]].name, shape,
@@ -195,10 +204,12 @@ hone_status hn_run_data_dependent(hone_session *session, hn_instance *instance, 
   HN_TRY(find_scratch(session, step, launch));
   launch->host = &call;
   launch->resize = resize_output;
+  launch->keep = keep;
   const hone_status status =
       hn_launch(session->engine->devices[step->device], &state->prepared, session->streams[step->device], launch);
   launch->host = NULL;
   launch->resize = NULL;
+  launch->keep = NULL;
   HN_TRY(status);
   for (int i = 0; i < step->out_count; ++i)
     if (step->out[i] >= 0) HN_TRY(hn_learn_symbols(instance, step->out[i]));

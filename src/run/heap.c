@@ -10,22 +10,25 @@ void hn_heap_init(hn_heap *heap, hn_allocator allocator, size_t limit_bytes) {
   *heap = (hn_heap){.limit_bytes = limit_bytes};
   for (int side = 0; side < 2; ++side) hn_arena_init(&heap->sides[side], allocator);
   hn_arena_init(&heap->slices, allocator);
+  hn_arena_init(&heap->kept, allocator);
 }
 
 void hn_heap_deinit(hn_heap *heap) {
   for (int side = 0; side < 2; ++side) hn_arena_deinit(&heap->sides[side]);
   hn_arena_deinit(&heap->slices);
+  hn_arena_deinit(&heap->kept);
 }
 
 void hn_heap_reset(hn_heap *heap) {
   for (int side = 0; side < 2; ++side) hn_arena_reset(&heap->sides[side]);
   hn_arena_reset(&heap->slices);
+  hn_arena_reset(&heap->kept);
   heap->side = 0;
   heap->most_bytes = 0;
 }
 
 static size_t used(const hn_heap *heap) {
-  return heap->sides[0].used_bytes + heap->sides[1].used_bytes + heap->slices.used_bytes;
+  return heap->sides[0].used_bytes + heap->sides[1].used_bytes + heap->slices.used_bytes + heap->kept.used_bytes;
 }
 
 /* false: no memory has so many */
@@ -51,3 +54,5 @@ static void *from(hn_heap *heap, hn_arena *arena, size_t bytes) {
 void *hn_heap_alloc(hn_heap *heap, size_t bytes) { return from(heap, &heap->sides[heap->side], bytes); }
 
 void *hn_heap_slice(hn_heap *heap, size_t bytes) { return from(heap, &heap->slices, bytes); }
+
+void *hn_heap_keep(hn_heap *heap, size_t bytes) { return from(heap, &heap->kept, bytes); }

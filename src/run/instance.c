@@ -235,6 +235,13 @@ static hone_status build_instance(hone_session *session, const hone_shape *shape
   return hn_instance_record(session, instance);
 }
 
+/* As many elements as were given last: none at the beginning. */
+static void point_list(const hone_tensor *given, hone_tensor *tensor) {
+  static const int64_t none = 0;
+  tensor->type.shape = given->data ? given->type.shape : hn_shape(1, &none);
+  (void)hn_held_bytes(&tensor->type, &tensor->bytes);
+}
+
 /* The caller's buffer or the session's own. true: a device's tensor has moved. */
 static bool point_ports(const hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
@@ -246,6 +253,7 @@ static bool point_ports(const hone_session *session, hn_instance *instance) {
     if (planned->alias_of >= 0) continue;
     if (planned->place == HN_PLACE_INPUT) {
       void *bound = session->bound_in[planned->index].data;
+      if (planned->type.kind != HONE_TENSOR) point_list(&session->bound_in[planned->index], tensor);
       tensor->data = bound ? bound : (void *)(uintptr_t)instance->inputs[planned->index].address;
     } else if (planned->place == HN_PLACE_OUTPUT) {
       void *bound = session->bound_out[planned->index].data;

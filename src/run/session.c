@@ -174,10 +174,11 @@ static hone_status allocate_session(hone_session *session) {
   session->shapes = HN_NEW(arena, hone_shape, common->input_count);
   session->symbols = HN_NEW(arena, int64_t, most_symbols);
   session->bound_in = HN_NEW(arena, hone_tensor, common->input_count);
+  session->lists = HN_NEW(arena, hone_tensor, common->input_count);
   session->bound_out = HN_NEW(arena, hone_tensor, common->output_count);
   session->instances = HN_NEW(arena, hn_instance *, session->instance_capacity);
   if (!session->streams || !session->shapes || !session->symbols || !session->bound_in || !session->bound_out ||
-      !session->instances)
+      !session->lists || !session->instances)
     return HN_FAIL_MEMORY(&session->diag);
   const int marks = 2 * most_steps + 2;
   for (int d = 0; d < common->device_count; ++d)
@@ -248,6 +249,7 @@ void hone_session_destroy(hone_session *session) {
   const hn_allocator allocator = session->allocator;
   hone_engine *engine = session->engine;
   for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
+  hn_session_drop_lists(session);
   for (int d = 0; session->streams && d < engine->device_count; ++d)
     hn_stream_close(engine->devices[d], session->streams[d]);
   hn_arena_deinit(&session->facts);
@@ -297,6 +299,8 @@ static hone_status bind(hone_session *session, const char *name, const hone_tens
   const int in = find_port(common->inputs, common->input_count, name);
   const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
+  if (common->tensors[in >= 0 ? common->inputs[in].tensor : common->outputs[out].tensor].type.kind != HONE_TENSOR)
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s is a sequence or an optional, and cannot be bound", name);
   if (tensor->data && in >= 0) HN_TRY(set_shape(session, name, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
   const hn_plan *plan = session->current->plan;
@@ -335,6 +339,9 @@ static hone_status copy_in(hone_session *session, const char *input, const hone_
   const hn_plan *common = hn_engine_common(session->engine);
   const int at = find_port(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
+  const hone_type *planned = &common->tensors[common->inputs[at].tensor].type;
+  if (planned->kind != HONE_TENSOR) return hn_session_put_list(session, at, tensor);
+  HN_TRY(hn_tensor_check(&session->diag, input, tensor));
   HN_TRY(set_shape(session, input, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
   const hn_plan *plan = session->current->plan;
@@ -355,7 +362,6 @@ hone_status hone_session_copy_in(hone_session *session, const char *input, const
   HN_TRY(enter(session));
   hone_status status = given(session, __func__, "input", input);
   if (status == HONE_OK) status = given(session, __func__, "tensor", tensor);
-  if (status == HONE_OK) status = hn_tensor_check(&session->diag, input, tensor);
   return leave(session, status == HONE_OK ? copy_in(session, input, tensor) : status);
 }
 

@@ -16,8 +16,9 @@ enum { HN_SESSION_MESSAGES = 8, HN_PROFILE_SAMPLES = 512 };
 typedef struct hn_heap {
   hn_arena sides[2];
   hn_arena slices;
+  hn_arena kept;      /* what strings and sequences point to: whole until the next run, whatever loops overwrite */
   int side;           /* that steps take from now */
-  size_t limit_bytes; /* over all three */
+  size_t limit_bytes; /* over all four */
   size_t most_bytes;  /* of this run, at one time */
 } hn_heap;
 
@@ -31,6 +32,7 @@ bool hn_heap_leaves(const hn_heap *heap, size_t bytes);
 /* 64-aligned, not zeroed; NULL beyond the limit or without memory. */
 void *hn_heap_alloc(hn_heap *heap, size_t bytes);
 void *hn_heap_slice(hn_heap *heap, size_t bytes);
+void *hn_heap_keep(hn_heap *heap, size_t bytes);
 
 /* One tensor port of a step, in the launch's arrays. */
 typedef struct hn_step_state {
@@ -99,6 +101,7 @@ struct hone_session {
   hone_shape *shapes;                /* wanted for the next run */
   int64_t *symbols;                  /* room for choosing a schedule */
   hone_tensor *bound_in, *bound_out; /* data NULL: the session's own buffer */
+  hone_tensor *lists;                /* one an input: the session's copy of a sequence or optional */
   bool shapes_changed, bindings_changed;
   hn_instance **instances;
   int instance_count, instance_capacity;
@@ -149,6 +152,9 @@ hone_status hn_learn_symbols(hn_instance *instance, int t);
 hone_status hn_run_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step,
                                   hn_step_state *state);
 hone_status hn_view_data_dependent(hone_session *session, hn_instance *instance, const hn_plan_step *step);
+/* An input that is a sequence or an optional (run/lists.c). */
+hone_status hn_session_put_list(hone_session *session, int input, const hone_tensor *list);
+void hn_session_drop_lists(hone_session *session);
 /* If and Loop (run/control.c). */
 hone_status hn_run_branch(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_plan_step *step);

@@ -109,6 +109,12 @@ size_t hn_bytes(const hone_type *type) {
   return hn_type_bytes(type, &bytes) ? bytes : 0;
 }
 
+bool hn_held_bytes(const hone_type *type, size_t *out) {
+  int64_t count;
+  if (type->kind == HONE_TENSOR) return hn_type_bytes(type, out);
+  return hn_elems_checked(&type->shape, &count) && hn_mul_size((size_t)count, sizeof(hone_tensor), out);
+}
+
 hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor) {
   if (!tensor) return HN_FAIL(diag, HONE_INVALID, "%s: the tensor is NULL", what);
   const hone_type *type = &tensor->type;
@@ -192,6 +198,7 @@ void hn_text_type(hn_text *text, const hone_type *type, const hone_dims *dims) {
   }
   if (type->kind == HONE_SEQUENCE) hn_text_add(text, "sequence(");
   if (type->kind == HONE_OPTIONAL) hn_text_add(text, "optional(");
+  if (type->kind == HONE_OPTIONAL_SEQUENCE) hn_text_add(text, "optional_sequence(");
   hn_text_add(text, hone_dtype_name(type->dtype));
   hn_text_shape(text, &type->shape, dims);
   if (type->format != HONE_PLAIN) hn_text_printf(text, ":%s", hone_format_name(type->format));

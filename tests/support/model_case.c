@@ -17,10 +17,9 @@ static hone_status read_inputs(model_case *c, const char *prefix, bool ramp) {
   for (int i = 0; i < c->in_count; ++i) {
     hone_type type;
     hone_value_type(hone_graph_input(c->graph, i), &type);
-    if (type.kind != HONE_TENSOR) continue;
     char path[4096];
     snprintf(path, sizeof path, "%sinput_%d.pb", prefix, i);
-    const hone_status status = ramp ? ramp_input(c, i, &type) : hone_tensor_read(c->context, path, &c->in[i]);
+    const hone_status status = ramp ? ramp_input(c, i, &type) : hone_value_read(c->context, path, &type, &c->in[i]);
     if (status != HONE_OK) return status;
   }
   return HONE_OK;
@@ -34,8 +33,7 @@ static hone_status read_outputs(model_case *c, const char *prefix) {
     snprintf(path, sizeof path, "%soutput_%d.pb", prefix, j);
     if (access(path, R_OK) != 0) break;
     c->want_count = j + 1;
-    if (type.kind != HONE_TENSOR) continue;
-    const hone_status status = hone_tensor_read(c->context, path, &c->want[j]);
+    const hone_status status = hone_value_read(c->context, path, &type, &c->want[j]);
     if (status != HONE_OK) return status;
   }
   return HONE_OK;
@@ -76,7 +74,7 @@ hone_status model_case_build(const model_case *c, hone_device *device, const hon
   own.shapes = shapes;
   own.shape_count = 0;
   for (int i = 0; i < c->in_count; ++i) {
-    if (!c->in[i].data) continue;
+    if (!c->in[i].data || c->in[i].type.kind != HONE_TENSOR) continue;
     const hone_shape *shape = &c->in[i].type.shape;
     shapes[own.shape_count++] = (hone_profile_shape){
         .input = hone_value_name(hone_graph_input(c->graph, i)), .min = *shape, .opt = *shape, .max = *shape};
@@ -107,6 +105,28 @@ static void describe_type(const hone_type *type, char *out, size_t room) {
   if (used < room) snprintf(out + used, room - used, "]");
 }
 
+/* Element by element; the sum of what differs. */
+static void compare_lists(const hone_tensor *got, const hone_tensor *want, const char *name, double atol, double rtol,
+                          model_case_error *out) {
+  const hone_tensor *have = got->data, *expected = want->data;
+  const int64_t count = hone_tensor_count(want);
+  out->comparable = got->type.kind == want->type.kind && hone_tensor_count(got) == count;
+  if (!out->comparable)
+    snprintf(out->why, sizeof out->why, "output %s has %lld elements, not %lld", name,
+             (long long)hone_tensor_count(got), (long long)count);
+  for (int64_t i = 0; out->comparable && i < count; ++i) {
+    hone_comparison one;
+    if (expected[i].type.kind != HONE_TENSOR) {
+      compare_lists(&have[i], &expected[i], name, atol, rtol, out);
+      continue;
+    }
+    out->comparable = hone_tensor_compare(&have[i], &expected[i], atol, rtol, &one) == HONE_OK;
+    if (out->comparable) out->comparison.mismatches += one.mismatches;
+    if (!out->comparable || one.mismatches)
+      snprintf(out->why, sizeof out->why, "output %s: element %lld is another one", name, (long long)i);
+  }
+}
+
 void model_case_compare(const model_case *c, hone_session *session, int j, double atol, double rtol,
                         model_case_error *out) {
   *out = (model_case_error){.comparison = HONE_SIZED(hone_comparison)};
@@ -115,6 +135,10 @@ void model_case_compare(const model_case *c, hone_session *session, int j, doubl
   if (hone_session_tensor(session, name, &got) != HONE_OK) {
     snprintf(out->why, sizeof out->why, "output %s cannot be read: %s", name,
              hone_session_message_count(session) ? hone_session_message(session, 0, NULL) : "no message");
+    return;
+  }
+  if (c->want[j].type.kind != HONE_TENSOR) {
+    compare_lists(&got, &c->want[j], name, atol, rtol, out);
     return;
   }
   out->comparable = hone_tensor_compare(&got, &c->want[j], atol, rtol, &out->comparison) == HONE_OK;

@@ -21,9 +21,8 @@ typedef struct model_case_error {
   char why[200];
 } model_case_error;
 
-/* Loads the model, and PREFIXinput_i.pb and PREFIXoutput_j.pb. An input that is no tensor stays empty: a build says
- * what it thinks of such a model. `ramp`: there are no input files; inputs are arange(n) / n. Messages are the
- * context's. */
+/* Loads the model, and PREFIXinput_i.pb and PREFIXoutput_j.pb. `ramp`: there are no input files; inputs are arange(n) /
+ * n. Messages are the context's. */
 hone_status model_case_open(hone_context *context, const char *model_path, const char *prefix, bool ramp,
                             model_case *out);
 void model_case_close(model_case *c);

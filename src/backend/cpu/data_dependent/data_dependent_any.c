@@ -30,9 +30,12 @@ typedef struct state {
 } state;
 
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
-  bool data_dependent = false, covered = false;
+  bool data_dependent = false, covered = false, lists = false;
   for (int i = 0; i < query->in_count; ++i) data_dependent = data_dependent || !hn_cpu_is_sized(&query->in[i]);
   for (int i = 0; i < query->out_count; ++i) data_dependent = data_dependent || !hn_cpu_is_sized(&query->out[i]);
+  for (int i = 0; i < query->in_count; ++i) lists = lists || query->in[i].type.kind > HONE_TENSOR;
+  for (int i = 0; i < query->out_count; ++i) lists = lists || query->out[i].type.kind > HONE_TENSOR;
+  if (lists) return "it has sequences or optionals";
   if (!data_dependent) return "its shape is not data-dependent";
   if (query->op->traits & (HONE_AFTER_RUN | HONE_HAS_BLOCKS)) return "its own extents come out of the run";
   for (const hone_tactic *const *family = hn_backend_cpu.families; *family && !covered; ++family)
