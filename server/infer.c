@@ -114,9 +114,9 @@ static hone_status read_input(srv_request *request, const hn_json *item, body *f
   hone_shape shape;
   if (item->kind != HN_JSON_OBJECT) return hone_fail(diag, HONE_INVALID, "an item of \"inputs\" is no object");
   HN_TRY(hn_json_text(item, "name", &name, diag));
-  const int at = find_port(m->in, m->in_count, name, &near);
+  const int at = find_port(m->ports.in, m->ports.in_count, name, &near);
   if (at < 0) return unknown_port(m, "input", name, near, diag);
-  const srv_port *port = &m->in[at];
+  const srv_port *port = &m->ports.in[at];
   HN_TRY_NOTE(diag, hn_json_text(item, "datatype", &datatype, diag), "in input \"%s\"", name);
   HN_TRY_NOTE(diag, hn_json_array(item, "shape", &list, diag), "in input \"%s\"", name);
   if (strcmp(datatype, port->type->name) != 0)
@@ -142,9 +142,9 @@ static hone_status read_inputs(srv_request *request, const hn_json *root, body *
   const hn_json *inputs;
   HN_TRY(hn_json_array(root, "inputs", &inputs, diag));
   for (size_t i = 0; i < inputs->length; ++i) HN_TRY(read_input(request, &inputs->items[i], from, diag));
-  for (int i = 0; i < m->in_count; ++i)
+  for (int i = 0; i < m->ports.in_count; ++i)
     if (request->in[i].type.kind == HONE_ABSENT)
-      return hone_fail(diag, HONE_INVALID, "input \"%s\" is missing", m->in[i].name);
+      return hone_fail(diag, HONE_INVALID, "input \"%s\" is missing", m->ports.in[i].name);
   if (from->at == from->length) return HONE_OK;
   return hone_fail(diag, HONE_INVALID, "the body has %zu bytes more than its inputs", from->length - from->at);
 }
@@ -162,7 +162,7 @@ static hone_status read_output(srv_request *request, const hn_json *item, bool b
   const char *name, *near;
   if (item->kind != HN_JSON_OBJECT) return hone_fail(diag, HONE_INVALID, "an item of \"outputs\" is no object");
   HN_TRY(hn_json_text(item, "name", &name, diag));
-  const int at = find_port(m->out, m->out_count, name, &near);
+  const int at = find_port(m->ports.out, m->ports.out_count, name, &near);
   if (at < 0) return unknown_port(m, "output", name, near, diag);
   const hn_json *parameters = hn_json_get(item, "parameters");
   for (int i = 0; i < request->wanted_count; ++i)
@@ -181,8 +181,8 @@ static hone_status read_outputs(srv_request *request, const hn_json *root, bool 
   for (size_t i = 0; outputs && i < outputs->length; ++i)
     HN_TRY(read_output(request, &outputs->items[i], binary, diag));
   if (outputs && outputs->length > 0) return HONE_OK;
-  for (int i = 0; i < request->model->out_count; ++i) request->wanted[i] = (srv_wanted){i, binary};
-  request->wanted_count = request->model->out_count;
+  for (int i = 0; i < request->model->ports.out_count; ++i) request->wanted[i] = (srv_wanted){i, binary};
+  request->wanted_count = request->model->ports.out_count;
   return HONE_OK;
 }
 
@@ -211,31 +211,32 @@ static hone_status check_shapes(srv_request *request, hone_diagnostics *diag) {
   const srv_model *m = request->model;
   hone_shape shapes[SRV_MAX_PORTS];
   char text[128];
-  for (int i = 0; i < m->in_count; ++i) shapes[i] = request->in[i].type.shape;
-  request->rows = m->max_batch > 0 ? shapes[0].dim[0] : 1;
-  if (m->max_batch > 0 && request->rows > m->max_batch)
+  for (int i = 0; i < m->ports.in_count; ++i) shapes[i] = request->in[i].type.shape;
+  request->rows = m->ports.max_batch > 0 ? shapes[0].dim[0] : 1;
+  if (m->ports.max_batch > 0 && request->rows > m->ports.max_batch)
     return hone_fail(diag, HONE_INVALID, "%lld rows; model \"%s\" takes at most %d at once", (long long)request->rows,
-                     m->name, m->max_batch);
-  if (srv_model_takes(m, shapes)) return HONE_OK;
+                     m->name, m->ports.max_batch);
+  if (srv_ports_take(&m->ports, shapes)) return HONE_OK;
   srv_shape_text(&shapes[0], text, sizeof text);
   return hone_fail(diag, HONE_INVALID, "model \"%s\" was not built for these shapes: input \"%s\" is %s%s", m->name,
-                   m->in[0].name, text, m->in_count > 1 ? ", ..." : "");
+                   m->ports.in[0].name, text, m->ports.in_count > 1 ? ", ..." : "");
 }
 
 /* The body is the single input; what of its shape is free, at most one dim, follows from its size. */
 static hone_status read_raw(srv_request *request, body *from, hone_diagnostics *diag) {
   const srv_model *m = request->model;
-  if (m->in_count != 1)
-    return hone_fail(diag, HONE_INVALID, "model \"%s\" has %d inputs: a raw request has one", m->name, m->in_count);
-  hone_shape shape = m->in[0].shape;
-  size_t fixed = m->in[0].type->bytes;
+  if (m->ports.in_count != 1)
+    return hone_fail(diag, HONE_INVALID, "model \"%s\" has %d inputs: a raw request has one", m->name,
+                     m->ports.in_count);
+  hone_shape shape = m->ports.in[0].shape;
+  size_t fixed = m->ports.in[0].type->bytes;
   int free_dim = -1;
   for (int d = 0; d < shape.rank; ++d) {
     if (shape.dim[d] >= 0) {
       fixed *= (size_t)shape.dim[d];
     } else if (free_dim >= 0) {
       return hone_fail(diag, HONE_INVALID, "input \"%s\" has several free dims: a raw request cannot say them",
-                       m->in[0].name);
+                       m->ports.in[0].name);
     } else {
       free_dim = d;
     }
@@ -243,10 +244,10 @@ static hone_status read_raw(srv_request *request, body *from, hone_diagnostics *
   if (fixed == 0 || from->length % fixed != 0 || (free_dim < 0 && from->length != fixed) ||
       from->length / fixed > INT32_MAX)
     return hone_fail(diag, HONE_INVALID, "the body has %zu bytes; input \"%s\" wants %s%zu", from->length,
-                     m->in[0].name, free_dim < 0 ? "" : "a multiple of ", fixed);
+                     m->ports.in[0].name, free_dim < 0 ? "" : "a multiple of ", fixed);
   if (free_dim >= 0) shape.dim[free_dim] = (int64_t)(from->length / fixed);
-  (void)set_type(&m->in[0], &shape, &request->in[0]);
-  HN_TRY(take_binary(&m->in[0], (int64_t)from->length, from, &request->in[0], diag));
+  (void)set_type(&m->ports.in[0], &shape, &request->in[0]);
+  HN_TRY(take_binary(&m->ports.in[0], (int64_t)from->length, from, &request->in[0], diag));
   return read_outputs(request, NULL, true, diag);
 }
 
@@ -262,8 +263,8 @@ hone_status srv_request_read(srv_request *request, const srv_options *options, c
                              size_t json_length, bool raw, hone_diagnostics *diag) {
   const srv_model *m = request->model;
   body from = {.bytes = bytes, .length = length, .at = json_length};
-  request->in = HN_NEW(&request->arena, hone_tensor, m->in_count);
-  request->wanted = HN_NEW(&request->arena, srv_wanted, m->out_count);
+  request->in = HN_NEW(&request->arena, hone_tensor, m->ports.in_count);
+  request->wanted = HN_NEW(&request->arena, srv_wanted, m->ports.out_count);
   if (!request->in || !request->wanted) return hone_fail(diag, HONE_NO_MEMORY, "out of memory");
   if (raw) {
     HN_TRY(read_raw(request, &from, diag));

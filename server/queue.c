@@ -135,7 +135,7 @@ static void forget_idle(srv_pool *pool) {
 
 /* Can be rows of one batch: the same shapes but for the first dim. */
 static bool fits(const srv_request *a, const srv_request *b) {
-  for (int i = 0; i < a->model->in_count; ++i) {
+  for (int i = 0; i < a->model->ports.in_count; ++i) {
     const hone_shape *x = &a->in[i].type.shape, *y = &b->in[i].type.shape;
     for (int d = 1; d < x->rank; ++d)
       if (x->dim[d] != y->dim[d]) return false;
@@ -150,11 +150,11 @@ typedef struct plan {
 
 static plan plan_batch(const srv_model *m) {
   plan p = {.waiting = m->first->rows, .rows = m->first->rows};
-  for (const srv_request *r = m->first->next; r && m->max_batch > 0; r = r->next) {
+  for (const srv_request *r = m->first->next; r && m->ports.max_batch > 0; r = r->next) {
     if (!fits(m->first, r)) continue;
-    if (p.waiting + r->rows > m->max_batch) break;
+    if (p.waiting + r->rows > m->ports.max_batch) break;
     p.waiting += r->rows;
-    if (m->takes[p.waiting]) p.rows = p.waiting;
+    if (m->ports.takes[p.waiting]) p.rows = p.waiting;
   }
   return p;
 }
@@ -188,8 +188,8 @@ srv_request *srv_queue_take(srv_pool *pool, int64_t now_ns, int64_t *out_ns) {
   for (int i = 0; i < pool->busy_count; ++i) {
     srv_model *m = pool->busy[i];
     const plan p = plan_batch(m);
-    const int64_t due_ns = m->first->queued_ns + (m->max_batch > 0 ? delay : 0);
-    if (due_ns > now_ns && p.waiting < m->preferred) {
+    const int64_t due_ns = m->first->queued_ns + (m->ports.max_batch > 0 ? delay : 0);
+    if (due_ns > now_ns && p.waiting < m->ports.preferred) {
       if (!*out_ns || due_ns < *out_ns) *out_ns = due_ns;
       continue;
     }

@@ -53,11 +53,11 @@ typedef struct shown {
 
 static hone_status look(const srv_request *request, hone_session *session, int64_t first_row, const srv_wanted *wanted,
                         shown *out, hone_diagnostics *diag) {
-  out->port = &request->model->out[wanted->output];
+  out->port = &request->model->ports.out[wanted->output];
   out->binary = wanted->binary;
   const hone_status status = hone_session_tensor(session, out->port->name, &out->tensor);
   if (status != HONE_OK) return hone_fail(diag, status, "output \"%s\" cannot be read", out->port->name);
-  if (request->model->max_batch == 0) return HONE_OK;
+  if (request->model->ports.max_batch == 0) return HONE_OK;
   int64_t *rows = &out->tensor.type.shape.dim[0];
   const size_t row_bytes = *rows > 0 ? out->tensor.bytes / (size_t)*rows : 0;
   if (first_row + request->rows > *rows)

@@ -59,7 +59,7 @@ static hone_status try_load(srv_repository *r, srv_entry *e, const srv_file *fil
   if (status == HONE_OK) {
     set_why(r, e, "", true);
     srv_say(o, "%s: version %s is loaded from %s, batches up to %d, %.1f s", file->name, file->version, file->path,
-            model->max_batch > 0 ? model->max_batch : 1, (double)(hn_clock_ns() - begin_ns) / 1e9);
+            model->ports.max_batch > 0 ? model->ports.max_batch : 1, (double)(hn_clock_ns() - begin_ns) / 1e9);
   } else {
     set_why(r, e, why ? why : hone_status_name(status), e->ready);
     srv_say(o, "%s: %s%s", file->name, why ? why : hone_status_name(status), e->ready ? "; the old one serves on" : "");

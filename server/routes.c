@@ -110,8 +110,8 @@ static void serve_model(srv_call *call) {
   hn_json_put_text(&w, NULL, m->version);
   hn_json_close(&w, ']');
   hn_json_put_text(&w, "platform", "hone_engine");
-  put_ports(&w, "inputs", m->in, m->in_count, false, false);
-  put_ports(&w, "outputs", m->out, m->out_count, false, false);
+  put_ports(&w, "inputs", m->ports.in, m->ports.in_count, false, false);
+  put_ports(&w, "outputs", m->ports.out, m->ports.out_count, false, false);
   hn_json_close(&w, '}');
   srv_model_release(m);
   reply_json(call, &text);
@@ -129,13 +129,13 @@ static void serve_config(srv_call *call) {
   hn_json_put_text(&w, "name", m->name);
   hn_json_put_text(&w, "platform", "hone_engine");
   hn_json_put_text(&w, "backend", "hone");
-  hn_json_put_int(&w, "max_batch_size", m->max_batch);
-  put_ports(&w, "input", m->in, m->in_count, true, m->max_batch > 0);
-  put_ports(&w, "output", m->out, m->out_count, true, m->max_batch > 0);
-  if (m->max_batch > 0) {
+  hn_json_put_int(&w, "max_batch_size", m->ports.max_batch);
+  put_ports(&w, "input", m->ports.in, m->ports.in_count, true, m->ports.max_batch > 0);
+  put_ports(&w, "output", m->ports.out, m->ports.out_count, true, m->ports.max_batch > 0);
+  if (m->ports.max_batch > 0) {
     hn_json_open_flat(&w, "dynamic_batching", '{');
     hn_json_open_flat(&w, "preferred_batch_size", '[');
-    hn_json_put_int(&w, NULL, m->preferred);
+    hn_json_put_int(&w, NULL, m->ports.preferred);
     hn_json_close(&w, ']');
     hn_json_put_int(&w, "max_queue_delay_microseconds", pool->options->max_delay_us);
     hn_json_close(&w, '}');

@@ -13,12 +13,13 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "server/ports.h"
 #include <hone/hone.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { SRV_MAX_PORTS = 64, SRV_MAX_BATCH = 1024, SRV_MAX_WORKERS = 256, SRV_NAME_ROOM = 128, SRV_MAX_PATHS = 64 };
+enum { SRV_MAX_WORKERS = 256, SRV_NAME_ROOM = 128, SRV_MAX_PATHS = 64 };
 
 /* ---- options (options.c) ---- */
 typedef struct srv_options {
@@ -36,18 +37,6 @@ int srv_exit_code(hone_status status);
 /* A line on standard error, with the time of day. */
 void srv_say(const srv_options *options, const char *format, ...) HONE_PRINTF(2, 3);
 
-/* ---- element types by the protocol's names (types.c) ---- */
-typedef struct srv_type {
-  const char *name; /* "FP32" */
-  hone_dtype dtype;
-  size_t bytes;
-  double low, high; /* of integers */
-} srv_type;
-const srv_type *srv_type_of(hone_dtype dtype); /* NULL: the protocol has none, or it is not served */
-/* One number of JSON as an element. False: it is not one, or out of range. */
-bool srv_type_store(const srv_type *type, void *to, const hn_json *number);
-void srv_type_print(const srv_type *type, const void *from, hn_text *out);
-
 /* ---- what is counted, by the names of models (metrics.c) ---- */
 typedef enum srv_failure { SRV_REJECTED, SRV_CANCELED, SRV_BACKEND, SRV_OTHER, SRV_FAILURES } srv_failure;
 enum { SRV_DURATION_BUCKETS = 12, SRV_BATCH_BUCKETS = 9 };
@@ -62,12 +51,6 @@ typedef struct srv_stats {
 } srv_stats;
 
 /* ---- models (model.c) ---- */
-typedef struct srv_port {
-  const char *name; /* the engine's */
-  const srv_type *type;
-  hone_shape shape; /* free dims are -1 */
-} srv_port;
-
 struct srv_request;
 typedef struct srv_model {
   atomic_int holds; /* the table's, requests', sessions' */
@@ -75,14 +58,10 @@ typedef struct srv_model {
   char name[SRV_NAME_ROOM], version[24];
   hone_engine *engine;
   hone_engine **of_worker; /* the same on each worker's device */
-  int worker_count, in_count, out_count, schedule_count;
-  srv_port *in, *out;
-  hone_port_info *schedules;     /* schedule_count x in_count */
-  int max_batch;                 /* 0: requests are not put together */
-  int preferred;                 /* the largest batch that was tuned for */
-  bool takes[SRV_MAX_BATCH + 1]; /* batches that some schedule takes */
-  srv_stats *stats;              /* of the name; never freed before the pool */
-  struct srv_request *first;     /* the queue: by priority, then as they came */
+  int worker_count;
+  srv_ports ports;
+  srv_stats *stats;          /* of the name; never freed before the pool */
+  struct srv_request *first; /* the queue: by priority, then as they came */
   int queued;
 } srv_model;
 
@@ -93,9 +72,6 @@ hone_status srv_model_create(struct srv_pool *pool, const char *name, const char
                              hone_diagnostics *diag, srv_model **out);
 void srv_model_hold(srv_model *model);
 void srv_model_release(srv_model *model); /* NULL is fine */
-/* Does some schedule take these shapes (in_count of them)? */
-bool srv_model_takes(const srv_model *model, const hone_shape *shapes);
-void srv_shape_text(const hone_shape *shape, char *out, size_t room);
 
 /* ---- replies (reply.c) ---- */
 typedef struct srv_reply {

@@ -44,7 +44,7 @@ static hone_status find_session(srv_worker *w, srv_model *m, srv_session **out, 
   srv_model_hold(m);
   oldest->model = m;
   oldest->used = ++w->uses;
-  for (int i = 0; i < m->in_count; ++i) oldest->shapes[i].rank = -1;
+  for (int i = 0; i < m->ports.in_count; ++i) oldest->shapes[i].rank = -1;
   *out = oldest;
   return HONE_OK;
 }
@@ -59,7 +59,8 @@ static hone_status fail_session(const srv_session *s, hone_status status, hone_d
 static hone_status set_shape(srv_session *s, int input, const hone_shape *shape, hone_diagnostics *diag) {
   if (memcmp(&s->shapes[input], shape, sizeof *shape) == 0) return HONE_OK;
   s->shapes[input].rank = -1;
-  const hone_status status = hone_session_set_shape(s->session, s->model->in[input].name, shape->rank, shape->dim);
+  const hone_status status =
+      hone_session_set_shape(s->session, s->model->ports.in[input].name, shape->rank, shape->dim);
   if (status != HONE_OK) return fail_session(s, status, diag);
   s->shapes[input] = *shape;
   return HONE_OK;
@@ -68,17 +69,17 @@ static hone_status set_shape(srv_session *s, int input, const hone_shape *shape,
 /* A lone request's aligned tensor is used where it lies. */
 static hone_status bind_input(srv_session *s, int input, const hone_tensor *tensor, hone_diagnostics *diag) {
   const bool aligned = ((uintptr_t)tensor->data & 63) == 0;
-  const char *name = s->model->in[input].name;
+  const char *name = s->model->ports.in[input].name;
   const hone_status status =
       aligned ? hone_session_bind(s->session, name, tensor) : hone_session_copy_in(s->session, name, tensor);
   return status == HONE_OK ? HONE_OK : fail_session(s, status, diag);
 }
 
 static hone_status unbind_inputs(srv_session *s, const srv_request *r, hone_diagnostics *diag) {
-  for (int i = 0; i < s->model->in_count; ++i) {
+  for (int i = 0; i < s->model->ports.in_count; ++i) {
     hone_tensor none = r->in[i];
     none.data = NULL;
-    const hone_status status = hone_session_bind(s->session, s->model->in[i].name, &none);
+    const hone_status status = hone_session_bind(s->session, s->model->ports.in[i].name, &none);
     if (status != HONE_OK) return fail_session(s, status, diag);
   }
   return HONE_OK;
@@ -86,7 +87,7 @@ static hone_status unbind_inputs(srv_session *s, const srv_request *r, hone_diag
 
 static hone_status gather_input(srv_session *s, int input, const srv_request *batch, hone_diagnostics *diag) {
   hone_tensor room;
-  const hone_status status = hone_session_tensor(s->session, s->model->in[input].name, &room);
+  const hone_status status = hone_session_tensor(s->session, s->model->ports.in[input].name, &room);
   if (status != HONE_OK) return fail_session(s, status, diag);
   char *to = room.data;
   for (const srv_request *r = batch; r; r = r->next) {
@@ -98,12 +99,12 @@ static hone_status gather_input(srv_session *s, int input, const srv_request *ba
 
 static hone_status fill_inputs(srv_session *s, const srv_request *batch, int64_t rows, hone_diagnostics *diag) {
   const srv_model *m = s->model;
-  for (int i = 0; i < m->in_count; ++i) {
+  for (int i = 0; i < m->ports.in_count; ++i) {
     hone_shape shape = batch->in[i].type.shape;
-    if (m->max_batch > 0) shape.dim[0] = rows;
+    if (m->ports.max_batch > 0) shape.dim[0] = rows;
     HN_TRY(set_shape(s, i, &shape, diag));
   }
-  for (int i = 0; i < m->in_count; ++i)
+  for (int i = 0; i < m->ports.in_count; ++i)
     HN_TRY(batch->next ? gather_input(s, i, batch, diag) : bind_input(s, i, &batch->in[i], diag));
   return HONE_OK;
 }

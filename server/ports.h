@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ports.h - an engine as the Open Inference Protocol sees it: for hone-server, and the Triton backend (triton/). */
+#ifndef SERVER_PORTS_H
+#define SERVER_PORTS_H
+
+#include "base/json.h"
+#include <hone/hone.h>
+
+enum { SRV_MAX_PORTS = 64, SRV_MAX_BATCH = 1024 };
+
+/* ---- element types by the protocol's names (types.c) ---- */
+typedef struct srv_type {
+  const char *name; /* "FP32" */
+  hone_dtype dtype;
+  size_t bytes;
+  double low, high; /* of integers */
+  int triton;       /* TRITONSERVER_DataType */
+} srv_type;
+const srv_type *srv_type_of(hone_dtype dtype); /* NULL: the protocol has none, or it is not served */
+/* One number of JSON as an element. False: it is not one, or out of range. */
+bool srv_type_store(const srv_type *type, void *to, const hn_json *number);
+void srv_type_print(const srv_type *type, const void *from, hn_text *out);
+
+/* ---- inputs, outputs and batches (ports.c) ---- */
+typedef struct srv_port {
+  const char *name; /* the engine's */
+  const srv_type *type;
+  hone_shape shape; /* free dims are -1 */
+} srv_port;
+typedef struct srv_ports {
+  int in_count, out_count, schedule_count;
+  srv_port *in, *out;
+  hone_port_info *schedules;     /* schedule_count x in_count */
+  int max_batch;                 /* 0: rows of several requests cannot be put together */
+  int preferred;                 /* the largest batch that was tuned for */
+  bool takes[SRV_MAX_BATCH + 1]; /* batches that some schedule takes */
+} srv_ports;
+/* Batches of at most most_rows. srv_ports_free() also after an error. Errors: UNSUPPORTED (a port that the protocol has
+ * no words for), LIMIT, NO_MEMORY. */
+hone_status srv_ports_read(srv_ports *ports, const hone_engine *engine, int most_rows, hone_diagnostics *diag);
+void srv_ports_free(srv_ports *ports);
+/* Does some schedule take these shapes (in_count of them)? */
+bool srv_ports_take(const srv_ports *ports, const hone_shape *shapes);
+void srv_shape_text(const hone_shape *shape, char *out, size_t room);
+
+#endif
