@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c - which files are models, and how each becomes an engine. */
+/* load.c - which files of a folder are models. */
 #include "server.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* The better one first. */
+/* Of two the first. */
 static const char *const endings[] = {".hone", ".onnx"};
 
 /* ---- finding ---- */
@@ -103,109 +99,22 @@ bool srv_files_find(const char *path, void (*see)(void *, const srv_file *), voi
   return true;
 }
 
-/* ---- building ---- */
-
-typedef struct shapes {
-  hone_profile_shape items[2 * SRV_MAX_PORTS];
-  int count;
-} shapes;
-
-/* Two schedules where the first dims alone are free: for a lone row, and for batches. */
-static hone_status find_shapes(srv_repository *repository, const hone_graph *graph, shapes *out) {
-  hone_diagnostics *diag = hone_context_diagnostics(repository->context);
-  const int64_t most = repository->pool->options->max_batch;
-  const int inputs = hone_graph_input_count(graph);
-  if (inputs > SRV_MAX_PORTS)
-    return hone_fail(diag, HONE_LIMIT, "%d inputs; at most %d are served", inputs, SRV_MAX_PORTS);
-  for (int profile = 0; profile < (most > 1 ? 2 : 1); ++profile)
-    for (int i = 0; i < inputs; ++i) {
-      hone_type type;
-      const hone_value *value = hone_graph_input(graph, i);
-      hone_value_type(value, &type);
-      bool free_dim = false;
-      for (int d = 0; d < type.shape.rank; ++d) {
-        if (type.shape.dim[d] >= 0) continue;
-        if (d > 0)
-          return hone_fail(diag, HONE_UNSUPPORTED,
-                           "input \"%s\": dim %d is free; build an engine for a range of it (hone build --minShapes, "
-                           "--optShapes, --maxShapes) and serve that",
-                           hone_value_name(value), d);
-        free_dim = true;
-      }
-      if (!free_dim) continue;
-      hone_profile_shape *s = &out->items[out->count++];
-      *s = (hone_profile_shape){hone_value_name(value), type.shape, type.shape, type.shape, profile};
-      s->min.dim[0] = 1;
-      s->opt.dim[0] = s->max.dim[0] = profile ? most : 1;
-    }
-  return HONE_OK;
-}
-
-static hone_status build(srv_repository *repository, const srv_file *file, hone_engine **out) {
-  const srv_options *o = repository->pool->options;
-  hone_graph *graph = NULL;
-  shapes found = {.count = 0};
-  srv_say(o, "%s: building %s", file->name, file->path);
-  HN_TRY(hone_graph_load_onnx(repository->context, file->path, &graph));
-  hone_status status = find_shapes(repository, graph, &found);
-  const hone_build_options options = {.struct_size = sizeof options,
-                                      .shapes = found.items,
-                                      .shape_count = found.count,
-                                      .level = o->level == 0 ? -1 : (int)o->level,
-                                      .timing_cache_path = o->timing_cache};
-  if (status == HONE_OK) status = hone_engine_build(repository->context, graph, &repository->device, 1, &options, out);
-  hone_graph_destroy(graph);
-  return status;
-}
-
 /* ---- loading ---- */
 
-static hone_status load(srv_repository *repository, const char *path, hone_engine **out) {
-  hone_diagnostics *diag = hone_context_diagnostics(repository->context);
-  hn_blob bytes = {0};
-  HN_TRY(hn_file_read(diag, hn_allocator_default(), path, &bytes));
-  const hone_status status =
-      hone_engine_load_memory(repository->context, bytes.data, bytes.bytes, &repository->device, 1, out);
-  hn_blob_close(&bytes);
-  return status;
-}
-
-/* A name from all that makes the engine what it is; external data counts by the model's own time. */
-static hone_status cache_path(srv_repository *repository, const srv_file *file, char *out, size_t room) {
-  const srv_options *o = repository->pool->options;
-  hone_diagnostics *diag = hone_context_diagnostics(repository->context);
-  hn_blob bytes = {0};
-  hone_facts facts;
-  char salt[256], isa[128];
-  *out = 0;
-  if (!o->cache_dir) return HONE_OK;
-  HN_TRY(hn_file_read(diag, hn_allocator_default(), file->path, &bytes));
-  hone_device_facts(repository->device, &facts);
-  hone_isa_text(facts.isa, isa, sizeof isa);
-  (void)snprintf(salt, sizeof salt, "%s %s level %lld batch %lld threads %lld time %lld", hone_version(), isa,
-                 (long long)o->level, (long long)o->max_batch, (long long)o->threads, (long long)file->modified_ns);
-  const uint64_t hash = hn_hash_join(hn_hash(bytes.data, bytes.bytes), hn_hash_text(salt));
-  hn_blob_close(&bytes);
-  if (snprintf(out, room, "%s/%s-%016" PRIx64 ".hone", o->cache_dir, file->name, hash) < (int)room) return HONE_OK;
-  return hone_fail(diag, HONE_INVALID, "%s: the path is too long", o->cache_dir);
-}
+static void say(void *user, const char *text) { srv_say(((const srv_repository *)user)->pool->options, "%s", text); }
 
 hone_status srv_load_engine(srv_repository *repository, const srv_file *file, hone_engine **out) {
   const srv_options *o = repository->pool->options;
-  char cached[4352];
-  struct stat about;
+  const srv_engine_source source = {.name = file->name,
+                                    .path = file->path,
+                                    .cache_dir = o->cache_dir,
+                                    .timing_cache = o->timing_cache,
+                                    .level = (int)o->level,
+                                    .max_batch = (int)o->max_batch,
+                                    .threads = (int)o->threads,
+                                    .modified_ns = file->modified_ns,
+                                    .say = say,
+                                    .say_user = repository};
   hone_context_clear_messages(repository->context);
-  if (ends_with(file->path, endings[0])) return load(repository, file->path, out);
-  HN_TRY(cache_path(repository, file, cached, sizeof cached));
-  if (*cached && stat(cached, &about) == 0) {
-    if (load(repository, cached, out) == HONE_OK) return HONE_OK;
-    srv_say(o, "%s: built again: %s", file->name, hone_context_message(repository->context, 0, NULL));
-    hone_context_clear_messages(repository->context);
-  }
-  HN_TRY(build(repository, file, out));
-  if (*cached && hone_engine_save(*out, cached, hone_context_diagnostics(repository->context)) != HONE_OK) {
-    srv_say(o, "%s: not kept in the cache: %s", file->name, hone_context_message(repository->context, 0, NULL));
-    hone_context_clear_messages(repository->context);
-  }
-  return HONE_OK;
+  return srv_engine_open(repository->context, repository->device, &source, out);
 }

@@ -43,4 +43,19 @@ void srv_ports_free(srv_ports *ports);
 bool srv_ports_take(const srv_ports *ports, const hone_shape *shapes);
 void srv_shape_text(const hone_shape *shape, char *out, size_t room);
 
+/* ---- files (engine_file.c) ---- */
+typedef struct srv_engine_source {
+  const char *name;                     /* for what is said, and for the cache */
+  const char *path;                     /* *.onnx is built, anything else is an engine */
+  const char *cache_dir, *timing_cache; /* NULL: none */
+  int level, max_batch, threads;        /* of what is built; threads: the device's, for the cache */
+  int64_t modified_ns;
+  void (*say)(void *user, const char *text);
+  void *say_user;
+} srv_engine_source;
+/* The bytes are copied, so that the file may be written over. Errors: those of loading and of building, UNSUPPORTED (a
+ * model with free dims besides the first). */
+hone_status srv_engine_open(hone_context *context, hone_device *device, const srv_engine_source *source,
+                            hone_engine **out);
+
 #endif
