@@ -6,7 +6,8 @@ if(NOT hone_cli_sources)
   return()
 endif()
 
-add_executable(hone ${hone_cli_sources})
+# What an engine's ports are for servers is in server/.
+add_executable(hone ${hone_cli_sources} ${PROJECT_SOURCE_DIR}/server/ports.c ${PROJECT_SOURCE_DIR}/server/types.c)
 target_link_libraries(hone PRIVATE hone_static hone_flags)
 target_include_directories(hone PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR})
 set_target_properties(hone PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

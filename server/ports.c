@@ -22,16 +22,18 @@ static hone_status read_port(const hone_engine *engine, bool input, int index, s
 
 static hone_status read_ports(srv_ports *m, const hone_engine *engine, hone_diagnostics *diag) {
   hone_port_info info;
-  for (int i = 0; i < m->in_count; ++i) HN_TRY(read_port(engine, true, i, &m->in[i], &info, diag));
-  for (int i = 0; i < m->out_count; ++i) {
-    HN_TRY(read_port(engine, false, i, &m->out[i], &info, diag));
-    if (info.data_dependent && m->out[i].shape.rank < 0) m->out[i].shape.rank = 0;
+  hone_status status = HONE_OK;
+  for (int i = 0; i < m->in_count && status == HONE_OK; ++i)
+    status = read_port(engine, true, i, &m->in[i], &info, diag);
+  for (int i = 0; i < m->out_count && status == HONE_OK; ++i) {
+    status = read_port(engine, false, i, &m->out[i], &info, diag);
+    if (m->out[i].shape.rank < 0) m->out[i].shape.rank = 0; /* a run alone tells */
   }
   for (int s = 0; s < m->schedule_count; ++s)
-    for (int i = 0; i < m->in_count; ++i)
+    for (int i = 0; i < m->in_count && status == HONE_OK; ++i)
       if (hone_engine_schedule_input(engine, s, i, &m->schedules[s * m->in_count + i]) != HONE_OK)
-        return hone_fail(diag, HONE_INTERNAL, "schedule %d cannot be read", s);
-  return HONE_OK;
+        status = hone_fail(diag, HONE_INTERNAL, "schedule %d cannot be read", s);
+  return status;
 }
 
 bool srv_ports_take(const srv_ports *m, const hone_shape *shapes) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ports.h - an engine as the Open Inference Protocol sees it: for hone-server, and the Triton backend (triton/). */
+/* ports.h - an engine as the Open Inference Protocol sees it: for hone-server, the Triton backend (triton/), and the
+ * tool where it writes a repository for it. Sees <hone/...> alone. */
 #ifndef SERVER_PORTS_H
 #define SERVER_PORTS_H
 
-#include "base/json.h"
 #include <hone/hone.h>
 
 enum { SRV_MAX_PORTS = 64, SRV_MAX_BATCH = 1024 };
@@ -17,9 +17,6 @@ typedef struct srv_type {
   int triton;       /* TRITONSERVER_DataType */
 } srv_type;
 const srv_type *srv_type_of(hone_dtype dtype); /* NULL: the protocol has none, or it is not served */
-/* One number of JSON as an element. False: it is not one, or out of range. */
-bool srv_type_store(const srv_type *type, void *to, const hn_json *number);
-void srv_type_print(const srv_type *type, const void *from, hn_text *out);
 
 /* ---- inputs, outputs and batches (ports.c) ---- */
 typedef struct srv_port {

@@ -37,6 +37,11 @@ int srv_exit_code(hone_status status);
 /* A line on standard error, with the time of day. */
 void srv_say(const srv_options *options, const char *format, ...) HONE_PRINTF(2, 3);
 
+/* ---- numbers in JSON (numbers.c) ---- */
+/* One number of JSON as an element. False: it is not one, or out of range. */
+bool srv_type_store(const srv_type *type, void *to, const hn_json *number);
+void srv_type_print(const srv_type *type, const void *from, hn_text *out);
+
 /* ---- what is counted, by the names of models (metrics.c) ---- */
 typedef enum srv_failure { SRV_REJECTED, SRV_CANCELED, SRV_BACKEND, SRV_OTHER, SRV_FAILURES } srv_failure;
 enum { SRV_DURATION_BUCKETS = 12, SRV_BATCH_BUCKETS = 9 };

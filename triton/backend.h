@@ -6,6 +6,7 @@
 #define TRITON_BACKEND_H
 
 #include "base/diag.h"
+#include "base/json.h"
 #include "server/ports.h"
 #include "triton_api.h"
 
