@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triton_api.h - what this backend uses of the C interfaces of Triton Inference Server (TRITONBACKEND_ 1.x), declared
  * by their documented ABI: opaque pointers, fixed numbers. The functions are the server's and are found when it opens
- * us. Source: Triton's documentation of the backend API; tests/triton/api.c holds this against real headers where there
- * are. */
+ * us. Source: Triton's documentation of the backend API. */
 #ifndef TRITON_API_H
 #define TRITON_API_H
 
