@@ -188,8 +188,12 @@ static int add_model(repository *r) {
   /* The configuration first: with a wrong engine nothing is served. */
   if (code == CLI_EXIT_OK) code = kind == CLI_FILE_ENGINE ? write_engine_config(r) : write_config(r, NULL);
   if (code == CLI_EXIT_OK) code = copy_model(r, folder, kind == CLI_FILE_ENGINE ? "model.hone" : "model.onnx");
-  if (code == CLI_EXIT_OK)
+  if (code == CLI_EXIT_OK) {
     printf("%s: %s/%s\n", r->name, folder, kind == CLI_FILE_ENGINE ? "model.hone" : "model.onnx");
+  } else { /* where they are empty */
+    (void)rmdir(folder);
+    (void)rmdir(r->model_folder);
+  }
   return code;
 }
 
