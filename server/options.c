@@ -204,5 +204,7 @@ void srv_say(const srv_options *options, const char *format, ...) {
   va_start(list, format);
   (void)vsnprintf(line, sizeof line, format, list);
   va_end(list);
+  for (char *c = line; *c; ++c) /* what clients send forges no lines */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
   fprintf(stderr, "%s.%03ld %s\n", clock, now.tv_nsec / 1000000, line); /* one write: lines of threads stay whole */
 }

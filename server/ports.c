@@ -21,7 +21,7 @@ static hone_status read_port(const hone_engine *engine, bool input, int index, s
 }
 
 static hone_status read_ports(srv_ports *m, const hone_engine *engine, hone_diagnostics *diag) {
-  hone_port_info info;
+  hone_port_info info = {0};
   hone_status status = HONE_OK;
   for (int i = 0; i < m->in_count && status == HONE_OK; ++i)
     status = read_port(engine, true, i, &m->in[i], &info, diag);
@@ -54,7 +54,7 @@ static bool has_batch_dim(const srv_ports *m, const hone_engine *engine) {
   char batch[256], dim[256];
   bool data_dependent = false;
   for (int i = 0; i < m->out_count; ++i) {
-    hone_port_info info;
+    hone_port_info info = {0};
     data_dependent = data_dependent || hone_engine_output(engine, i, &info) != HONE_OK || info.data_dependent;
   }
   if (m->in_count == 0 || data_dependent) return false;

@@ -85,11 +85,13 @@ bool srv_pool_place(srv_pool *pool, const char *name, srv_model *model) {
 
 /* ---- queueing ---- */
 
+/* 1 is the highest priority, 0 the lowest. */
+static int64_t rank_of(const srv_request *request) { return request->priority ? request->priority : INT64_MAX; }
+
 static void enqueue(srv_pool *pool, srv_request *request) {
   srv_model *m = request->model;
-  const int64_t priority = request->priority ? request->priority : INT32_MAX; /* 1 is the highest, 0 the lowest */
   srv_request **at = &m->first;
-  while (*at && ((*at)->priority ? (*at)->priority : INT32_MAX) <= priority) at = &(*at)->next;
+  while (*at && rank_of(*at) <= rank_of(request)) at = &(*at)->next;
   request->next = *at;
   *at = request;
   if (m->queued++ == 0) pool->busy[pool->busy_count++] = m;
@@ -193,10 +195,8 @@ srv_request *srv_queue_take(srv_pool *pool, int64_t now_ns, int64_t *out_ns) {
       if (!*out_ns || due_ns < *out_ns) *out_ns = due_ns;
       continue;
     }
-    if (best && (best->first->priority ? best->first->priority : INT32_MAX) <
-                    (m->first->priority ? m->first->priority : INT32_MAX))
-      continue;
-    if (best && best->first->priority == m->first->priority && best->first->queued_ns <= m->first->queued_ns) continue;
+    const int64_t before = best ? rank_of(best->first) : INT64_MAX, rank = rank_of(m->first);
+    if (best && (before < rank || (before == rank && best->first->queued_ns <= m->first->queued_ns))) continue;
     best = m;
     best_plan = p;
   }
