@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install packages docs test-gpu test-ort check clean
+  bench install packages docs test-gpu test-ort test-triton check clean
 all: deps
 	@$(AGAIN) build
 
@@ -98,6 +98,13 @@ test-ort: deps-test
 	@sh tools/python_env.sh tests/requirements.txt build/test-env
 	@build/test-env/bin/python3 tests/ort/networks.py
 	@tests/ort/versions
+
+# The Triton backend in the real tritonserver (60 MB of wheels), and hone-server beside it, by Triton's client.
+test-triton: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
+test-triton: deps-test
+	@$(AGAIN) build-tests
+	@sh tools/python_env.sh tests/triton/requirements.txt build/triton-env
+	@build/triton-env/bin/python3 tests/triton/run.py
 
 check:
 	@sh tools/check_all

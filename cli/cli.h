@@ -352,7 +352,7 @@ int cli_layer_info(cli_tool *cli, const hone_engine *engine);
 int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs, cli_load *load);
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
-extern const cli_option cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
+cli_serve_options[], cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
     cli_check_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
     cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[],
     cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[],
@@ -361,6 +361,7 @@ int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
 int cli_command_cache(cli_tool *cli);
+int cli_command_serve(cli_tool *cli);
 int cli_command_check(cli_tool *cli);
 int cli_command_completion(cli_tool *cli);
 int cli_command_diff(cli_tool *cli);

@@ -363,6 +363,18 @@ static const cli_command roofline = {
     .run = cli_command_roofline,
 };
 
+static const cli_command serve = {
+    .name = "serve",
+    .doc = "write a model repository for Triton Inference Server",
+    .usage = "serve --triton-repository DIR ENGINE|MODEL.onnx ... [options]",
+    .positional = "model",
+    .positional_max = CLI_MAX_GIVEN,
+    .tables = {cli_serve_options, cli_common_options},
+    .examples = "  hone serve --triton-repository models mobilenet.hone\n"
+                "  hone serve --triton-repository models a.hone b.onnx --instances 4 --max-delay 2000\n",
+    .run = cli_command_serve,
+};
+
 static const cli_command help = {
     .name = "help",
     .group = CLI_GROUP_TOOL,
@@ -401,7 +413,7 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,    &run,   &bench,      &profile,  &advise,      &show,   &passes,
-                                           &explain,  &check, &verify,     &quantize, &sensitivity, &plan,   &prune,
-                                           &shrink,   &refit, &diff,       &cache,    &zoo,         &doctor, &peaks,
-                                           &roofline, &help,  &completion, &version,  NULL};
+const cli_command *const cli_commands[] = {&build,    &run,   &bench,  &profile,    &advise,      &show,   &passes,
+                                           &explain,  &check, &verify, &quantize,   &sensitivity, &plan,   &prune,
+                                           &shrink,   &refit, &diff,   &cache,      &zoo,         &doctor, &peaks,
+                                           &roofline, &serve, &help,   &completion, &version,     NULL};

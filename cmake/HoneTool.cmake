@@ -13,7 +13,9 @@ target_link_libraries(hone_zoo PRIVATE hone_flags hone_quick_flags)
 target_include_directories(hone_zoo PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR})
 set_target_properties(hone_zoo PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-add_executable(hone ${hone_cli_sources} $<TARGET_OBJECTS:hone_zoo>)
+# What an engine's ports are for servers is in server/.
+add_executable(hone ${hone_cli_sources} ${PROJECT_SOURCE_DIR}/server/ports.c ${PROJECT_SOURCE_DIR}/server/types.c
+  $<TARGET_OBJECTS:hone_zoo>)
 target_link_libraries(hone PRIVATE hone_static hone_flags hone_quick_flags)
 target_include_directories(hone PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR})
 set_target_properties(hone PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

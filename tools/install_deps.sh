@@ -61,6 +61,8 @@ sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; } ||
     browser=" chromium-headless-shell fonts-dejavu-core"
 fi
 has_command pkg-config || $images pkg-config
+# hone-server, which is left out without it.
+has_library microhttpd.h -lmicrohttpd || $images libmicrohttpd-dev
 has_library png.h -lpng || $images libpng-dev
 has_library turbojpeg.h -lturbojpeg || $images libturbojpeg0-dev
 if [ "$level" = ci ]; then
