@@ -19,11 +19,12 @@ HONE_API void hone_model_destroy(hone_model *model); /* NULL is fine */
 
 /* Runs a script: an edit a line (or up to `;`), # begins a comment.
  *   extract [VALUE, ...] -> VALUE, ...     what lies between these values; without inputs: all that the outputs need
+ *   before VALUE, ... / behind VALUE, ...   the two parts of a model that is split at these values
  *   insert OP(VALUE, ..., ATTR=N) -> NEW [for VALUE]   a node; with `for` the readers of VALUE read it instead
  *   remove NODE, ...                       its readers read its first input
  *   rename NAME -> NAME                    a node or a value, wherever it is read
  *   type VALUE f32[1,3,N,?]                element type and shape; of an input, what was stated of others is forgotten
- *   output VALUE, ... / drop OUTPUT, ...   outputs more or less
+ *   output VALUE, ... / drop OUTPUT, ...   outputs more or less; output *: all values
  *   constant NAME f32[2] 1 2               an initializer; one number fills it
  *   replace OP(OP(x, y), z) -> OP(x, y, z) operators wherever they stand so; DOMAIN::OP of other domains
  *   fold                                   what constants alone reach becomes constants

@@ -213,6 +213,23 @@ hone_status hn_edit_add_output(hone_model *model, const char *value) {
   return hn_edit_push_value(model, &graph->outputs, &output) ? HONE_OK : HN_FAIL_MEMORY(&model->context->diag);
 }
 
+hone_status hn_edit_add_all_outputs(hone_model *model) {
+  hn_edit_graph *graph = &model->graph;
+  hn_table known;
+  hn_table_init(&known, &model->arena);
+  for (int i = 0; i < graph->outputs.count; ++i)
+    if (!hn_table_put(&known, graph->outputs.items[i].name, model)) return HN_FAIL_MEMORY(&model->context->diag);
+  for (int i = 0; i < graph->node_count; ++i)
+    for (int k = 0; k < graph->nodes[i]->out_count; ++k) {
+      hn_edit_value output = {.name = graph->nodes[i]->out[k]};
+      if (!*output.name || hn_table_get(&known, output.name)) continue;
+      HN_TRY(hn_edit_type_of(model, output.name, &output.type));
+      if (!hn_edit_push_value(model, &graph->outputs, &output)) return HN_FAIL_MEMORY(&model->context->diag);
+    }
+  graph->infos.count = 0;
+  return HONE_OK;
+}
+
 hone_status hn_edit_drop_output(hone_model *model, const char *value) {
   hn_edit_graph *graph = &model->graph;
   const char *near = NULL;

@@ -123,10 +123,13 @@ typedef struct hn_edit_part {
 hone_status hn_edit_take_part(hone_model *model, const hn_edit_part *part, hn_edit_graph *graph);
 hone_status hn_edit_extract(hone_model *model, const char *const *inputs, int input_count, const char *const *outputs,
                             int output_count);
+/* The graph in front of values (behind false), or behind them: INVALID names a value that crosses the cut, too. */
+hone_status hn_edit_split(hone_model *model, const char *const *values, int count, bool behind);
 hone_status hn_edit_remove_node(hone_model *model, const char *name);
 hone_status hn_edit_rename(hone_model *model, const char *from, const char *to);
 hone_status hn_edit_set_type(hone_model *model, const char *value, const char *type);
 hone_status hn_edit_add_output(hone_model *model, const char *value);
+hone_status hn_edit_add_all_outputs(hone_model *model); /* whatever a node of the main graph writes */
 hone_status hn_edit_drop_output(hone_model *model, const char *value);
 hone_status hn_edit_add_tensor(hone_model *model, const char *name, const hone_tensor *tensor);
 hone_status hn_edit_add_domain(hone_model *model, const char *domain);

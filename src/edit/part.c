@@ -206,6 +206,67 @@ hone_status hn_edit_extract(hone_model *model, const char *const *inputs, int in
   return HONE_OK;
 }
 
+/* ---- in front of a cut, and behind it ---- */
+
+typedef struct downstream {
+  const hn_table *from; /* the cut's values, and what follows from them */
+  bool reads;
+} downstream;
+
+static void see_downstream(void *user, const char *value) {
+  downstream *d = user;
+  d->reads = d->reads || hn_table_get(d->from, value);
+}
+
+/* Flags of the nodes that follow from the stops; their outputs become stops, too. Nodes stand behind what they read. */
+static void walk_down(walk *w) {
+  for (int i = 0; i < w->graph->node_count && !w->failed; ++i) {
+    const hn_edit_node *node = w->graph->nodes[i];
+    downstream d = {.from = &w->stops};
+    hn_edit_each_read(node, see_downstream, &d);
+    bool writes_cut = false; /* what makes one of the values does not follow from another */
+    for (int k = 0; k < node->out_count; ++k) writes_cut = writes_cut || hn_table_get(&w->stops, node->out[k]);
+    w->keep[i] = d.reads && !writes_cut;
+    for (int k = 0; w->keep[i] && k < node->out_count; ++k)
+      w->failed = w->failed || !hn_table_put(&w->stops, node->out[k], w);
+  }
+}
+
+hone_status hn_edit_split(hone_model *model, const char *const *values, int count, bool behind) {
+  walk w;
+  hone_diagnostics *diag = &model->context->diag;
+  const hn_edit_graph *whole = &model->graph;
+  HN_TRY(walk_begin(&w, model));
+  for (int i = 0; i < count; ++i) {
+    HN_TRY(hn_edit_want_value(model, values[i]));
+    if (!hn_edit_producer(whole, values[i]))
+      return HN_FAIL(diag, HONE_INVALID, "%s is an input or a constant: nothing stands in front of it", values[i]);
+    w.failed = w.failed || !hn_table_put(&w.stops, values[i], w.keep);
+  }
+  walk_down(&w);
+  const char **outputs = HN_NEW(&model->arena, const char *, whole->outputs.count + count + 1);
+  if (w.failed || !outputs) return HN_FAIL_MEMORY(diag);
+  int output_count = 0;
+  for (int i = 0; i < count && !behind; ++i) outputs[output_count++] = values[i];
+  for (int i = 0; i < whole->outputs.count; ++i) { /* a value of the cut that is an output is one of the front */
+    const char *name = whole->outputs.items[i].name;
+    const void *place = hn_table_get(&w.stops, name);
+    if (behind ? place == &w : !place) outputs[output_count++] = name;
+  }
+  if (output_count == 0) return HN_FAIL(diag, HONE_INVALID, "nothing follows from %s that is an output", values[0]);
+  if (!behind) return hn_edit_extract(model, NULL, 0, outputs, output_count);
+  const hn_edit_part part = {.keep = w.keep, .outputs = outputs, .output_count = output_count};
+  hn_edit_graph graph = model->graph;
+  HN_TRY(hn_edit_take_part(model, &part, &graph));
+  for (int i = 0; i < graph.inputs.count; ++i) {
+    const char *name = graph.inputs.items[i].name;
+    if (!hn_edit_find_value(&whole->inputs, name) && !hn_table_get(&w.stops, name))
+      return HN_FAIL(diag, HONE_INVALID, "%s crosses the cut, too; name it beside %s", name, values[0]);
+  }
+  model->graph = graph;
+  return HONE_OK;
+}
+
 void hn_edit_drop_unread(hone_model *model) {
   walk w;
   hn_edit_graph *graph = &model->graph;

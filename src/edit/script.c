@@ -31,6 +31,17 @@ static hone_status run_extract(hn_words *words) {
   return hn_edit_extract(model, in, in_count, out, out_count);
 }
 
+static hone_status split(hn_words *words, bool behind) {
+  const char **values = HN_NEW(&words->model->arena, const char *, MAX_NAMES);
+  int count;
+  if (!values) return HN_FAIL_MEMORY(&words->model->context->diag);
+  HN_TRY(hn_words_list(words, "a value", 1, values, MAX_NAMES, &count));
+  HN_TRY(hn_words_end(words));
+  return hn_edit_split(words->model, values, count, behind);
+}
+static hone_status run_before(hn_words *words) { return split(words, false); }
+static hone_status run_behind(hn_words *words) { return split(words, true); }
+
 static hone_status each_name(hn_words *words, const char *what, hone_status (*edit)(hone_model *, const char *)) {
   do {
     const char *name;
@@ -41,7 +52,10 @@ static hone_status each_name(hn_words *words, const char *what, hone_status (*ed
 }
 
 static hone_status run_remove(hn_words *words) { return each_name(words, "a node", hn_edit_remove_node); }
-static hone_status run_output(hn_words *words) { return each_name(words, "a value", hn_edit_add_output); }
+static hone_status run_output(hn_words *words) {
+  if (hn_words_ahead(words, "*")) return hn_edit_add_all_outputs(words->model);
+  return each_name(words, "a value", hn_edit_add_output);
+}
 static hone_status run_drop(hn_words *words) { return each_name(words, "an output", hn_edit_drop_output); }
 
 static hone_status run_rename(hn_words *words) {
@@ -152,6 +166,8 @@ static hone_status run_replace(hn_words *words) {
 
 static const edit_row rows[] = {
     {"extract", "extract [VALUE, ...] -> VALUE, ...", run_extract},
+    {"before", "before VALUE, ...", run_before},
+    {"behind", "behind VALUE, ...", run_behind},
     {"insert", "insert OP(VALUE, ..., ATTRIBUTE=N) -> VALUE [for VALUE]", run_insert},
     {"remove", "remove NODE, ...", run_remove},
     {"rename", "rename NAME -> NAME", run_rename},

@@ -3,6 +3,7 @@
 #include "edit/words.h"
 #include "export/wire.h"
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
