@@ -45,7 +45,7 @@ int cli_child_run(const char *const *arguments, const char *log, int64_t limit_m
     if (done == pid) break;
     if (done < 0 && errno != EINTR) return CLI_EXIT_INTERNAL;
     const bool late = limit_ms > 0 && cli_now_ms() - begin_ms > (double)limit_ms;
-    if (!killed && (late || cli_stop_code() != CLI_EXIT_OK)) {
+    if (!killed && (late || cli_is_interrupted())) {
       (void)kill(-pid, SIGKILL); /* the shell that ran a command, and the command */
       (void)kill(pid, SIGKILL);
       killed = true;
@@ -55,7 +55,7 @@ int cli_child_run(const char *const *arguments, const char *log, int64_t limit_m
     if (pause.tv_nsec < 16000000) pause.tv_nsec *= 2;
   }
   *out_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return cli_stop_code();
+  return CLI_EXIT_OK;
 }
 
 int cli_temporary_make(char *room, size_t bytes) {

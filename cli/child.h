@@ -6,8 +6,8 @@
 #include "cli.h"
 
 /* Runs a program and waits. Its standard output and error go to `log` (NULL: error to ours, output nowhere). *out_code:
- * its exit code, or 128 + the signal that ended it. 127: there is no such program. Exit code; an interrupt of ours ends
- * the child, too. limit_ms: after it the child is killed, *out_code is 128 + 9; 0: none. */
+ * its exit code, or 128 + the signal that ended it. 127: there is no such program. Exit code. An interrupt of ours, or
+ * the deadline, kills the child. limit_ms: after it the child is killed, *out_code is 128 + 9; 0: none. */
 int cli_child_run(const char *const *arguments, const char *log, int64_t limit_ms, int *out_code);
 
 /* A new folder for temporary files; cli_temporary_drop() removes it and what is in it. Exit code. */

@@ -207,6 +207,7 @@ typedef struct cli_model {
   int shape_count;
   int run_profile; /* of them, those of this profile are the shapes to run at; -1: all, the last one given first */
   double build_ms; /* 0 when loaded */
+  bool final;      /* build the graph as it is, whatever --int8 says */
   bool plain;      /* build the graph as it was imported, by the reference alone */
   /* The last word about the build's options; what it adds must outlive the build. NULL: nobody has any. */
   void (*adjust)(void *user, hone_build_options *options);
@@ -284,6 +285,7 @@ int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
 const void *cli_interrupt_flag(void); /* const atomic_bool * */
+bool cli_is_interrupted(void);        /* or is the deadline over? Searches that keep their best ask this */
 const void *cli_stop_flag(void);      /* the same, of an interrupt or the deadline: calls end with CANCELLED */
 int cli_stop_code(void);              /* the exit code once the tool must end, else 0; loops over runs ask */
 uint64_t cli_random(uint64_t *state);

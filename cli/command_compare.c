@@ -175,6 +175,7 @@ static int compare(comparing *c, cli_layers *layers) {
     other = &c->b;
   }
   int code = find_inputs(c);
+  if (code == CLI_EXIT_OK && streamed == &c->b && cli_has(c->cli, "save")) code = fill_side(c, streamed, other);
   if (code == CLI_EXIT_OK) code = fill_side(c, other, streamed);
   if (code == CLI_EXIT_OK && streamed->kind == CLI_SIDE_RUNTIME) code = fill_side(c, streamed, other);
   if (code != CLI_EXIT_OK) return code;

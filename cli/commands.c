@@ -297,6 +297,35 @@ static const cli_command compare = {
     .run = cli_command_compare,
 };
 
+static const cli_command bisect = {
+    .name = "bisect",
+    .doc = "find why outputs are wrong: the layers that must stay in f32, or the tactic, fusion or pass",
+    .usage = "bisect MODEL [--tolerance X] [build options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_bisect_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_precision_options, cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone bisect model.onnx\n"
+                "  hone bisect model.onnx --fp16 --tolerance 0.01 --input x.npy\n"
+                "  hone bisect model.onnx --int8 --calib photos --tolerance 0.1 --json\n",
+    .run = cli_command_bisect,
+};
+
+static const cli_command reduce = {
+    .name = "reduce",
+    .doc = "shrink a failing model to the smallest that still fails",
+    .usage = "reduce MODEL.onnx [-o FILE.onnx] [--check COMMAND] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_reduce_options, cli_input_options, cli_model_options, cli_build_options, cli_precision_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone reduce model.onnx -o small.onnx\n"
+                "  hone reduce model.onnx --fp16 --tolerance 0.02\n"
+                "  hone reduce model.onnx --check 'python3 fails.py {}'\n",
+    .run = cli_command_reduce,
+    .keeps_best = true,
+};
+
 static const cli_command surgeon = {
     .name = "surgeon",
     .doc = "cut and change an ONNX model: extract, insert, remove, fold, rename, replace, split",
@@ -385,7 +414,7 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,   &run,      &bench,   &profile,  &advise,      &show, &passes,
-                                           &explain, &check,    &verify,  &quantize, &sensitivity, &plan, &prune,
-                                           &shrink,  &diff,     &compare, &surgeon,  &cache,       &zoo,  &doctor,
-                                           &peaks,   &roofline, &help,    &version,  NULL};
+const cli_command *const cli_commands[] = {&build,   &run,    &bench,   &profile,  &advise,      &show,    &passes,
+                                           &explain, &check,  &verify,  &quantize, &sensitivity, &plan,    &prune,
+                                           &shrink,  &diff,   &compare, &bisect,   &reduce,      &surgeon, &cache,
+                                           &zoo,     &doctor, &peaks,   &roofline, &help,        &version, NULL};

@@ -12,7 +12,7 @@ typedef struct halves {
 } halves;
 
 static bool is_over(const cli_search *search) {
-  return cli_stop_code() != CLI_EXIT_OK || (search->most > 0 && search->asked >= search->most);
+  return cli_is_interrupted() || (search->most > 0 && search->asked >= search->most);
 }
 
 static int size_of(const bool *in, int count) {
