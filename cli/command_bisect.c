@@ -5,6 +5,7 @@
 #include "calib.h"
 #include "search.h"
 #include "values.h"
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +64,20 @@ static void drop_texts(bisecting *b) {
 
 static bool is_taken(const bisecting *b, int i) { return !b->taken || b->taken[i]; }
 
+/* A choice "NODE=TACTIC" of the user's for a step that is taken back gives way. */
+static bool gives_way(const bisecting *b, const char *choice, const bool *taken) {
+  char node[1024];
+  const char *equals = strrchr(choice, '=');
+  (void)snprintf(node, sizeof node, "%.*s", equals ? (int)(equals - choice) : 0, choice);
+  for (int i = 0; taken && i < b->item_count; ++i)
+    if (taken[i] && fnmatch(node, b->items[i].name, 0) == 0) return true;
+  return false;
+}
+
 static void add_tactics(bisecting *b, hone_build_options *options) {
   int count = 0;
-  for (; count < options->tactic_count; ++count) b->texts[count] = options->tactics[count];
+  for (int i = 0; i < options->tactic_count; ++i)
+    if (!gives_way(b, options->tactics[i], b->taken)) b->texts[count++] = options->tactics[i];
   for (int i = 0; b->back == KIND_TACTICS && i < b->item_count; ++i)
     if (is_taken(b, i) && count < MOST_ADDED) b->texts[count++] = keep_text(b, b->items[i].name, "=", "ref.eval");
   if (b->tactic && count < MOST_ADDED) b->texts[count++] = b->tactic;
@@ -93,10 +105,12 @@ static void adjust(void *user, hone_build_options *options) {
   } else if (b->back == KIND_TYPES) {
     add_types(b, options);
   }
-  if (b->back == KIND_TACTICS && !b->taken)
+  if (b->back == KIND_TACTICS && !b->taken) {
     options->reference_only = true;
-  else if (b->back == KIND_TACTICS || b->tactic)
+    options->tactic_count = 0;
+  } else if (b->back == KIND_TACTICS || b->tactic) {
     add_tactics(b, options);
+  }
   if (b->back != KIND_PASSES) return;
   passes = *options->passes;
   int count = 0;
@@ -174,7 +188,8 @@ static int try_build(bisecting *b, kind back, const bool *taken, bool *out_right
   if (code == CLI_EXIT_OK) code = cli_try_build(cli, &b->model, &status);
   ++b->builds;
   keeping k = {.b = b, .got = {.cli = cli}};
-  if (status == HONE_CANCELLED || status == HONE_NO_MEMORY) code = cli_fail(cli, status);
+  const bool mistaken = status == HONE_INVALID && b->builds == 1; /* the options, not what is built of them */
+  if (status == HONE_CANCELLED || status == HONE_NO_MEMORY || mistaken) code = cli_fail(cli, status);
   if (code == CLI_EXIT_OK && status == HONE_OK) {
     code = cli_run_tapped(cli, &b->model, &b->inputs, keep_output, &k);
     *out_right = code == CLI_EXIT_OK;
@@ -301,9 +316,10 @@ static int search(bisecting *b, finding *f) {
   return right ? cli_search_least(&search, f->in, b->item_count) : CLI_EXIT_OK;
 }
 
-/* A step's tactic is at fault: its parts, or one of another instruction set, may do instead of the reference. */
+/* A step's tactic is at fault: one of another instruction set may do instead of the reference. Where its parts alone
+ * are right, it is the fusion. */
 static int find_other_tactic(bisecting *b, finding *f) {
-  static const char *const patterns[] = {"parts", "cpu.*.avx512", "cpu.*.avx2", "cpu.*.c"};
+  static const char *const patterns[] = {"*.avx512", "*.avx2", "*.c", "parts"};
   int found = -1, count = 0;
   for (int i = 0; i < b->item_count; ++i)
     if (f->in[i]) {
@@ -316,13 +332,29 @@ static int find_other_tactic(bisecting *b, finding *f) {
     bool right;
     (void)snprintf(text, sizeof text, "%s=%s", b->items[found].name, patterns[i]);
     b->tactic = text;
-    code = try_build(b, KIND_NONE, NULL, &right);
+    code = try_build(b, KIND_NONE, f->in, &right);
     b->tactic = NULL;
     if (!right) continue;
     (void)snprintf(f->tactic, sizeof f->tactic, "%s", text);
-    f->fusion = i == 0;
+    f->fusion = strcmp(patterns[i], "parts") == 0;
   }
   return code;
+}
+
+/* Are types narrower than the model's asked for? */
+static bool asks_types(const cli_tool *cli) {
+  static const char *const names[] = {"fp16", "bf16", "best", "int8", "layerPrecisions", "layerOutputTypes"};
+  for (size_t i = 0; i < CLI_COUNT(names); ++i)
+    if (cli_has(cli, names[i])) return true;
+  return false;
+}
+
+/* The suspects of a kind: where the build as asked fails, the steps are those of the one that works. */
+static int find_suspects(bisecting *b, kind what, bool built) {
+  bool right;
+  const bool steps = what == KIND_TACTICS || (what == KIND_TYPES && !cli_has(b->cli, "int8"));
+  const int code = steps && built ? try_build(b, KIND_NONE, NULL, &right) : CLI_EXIT_OK;
+  return code == CLI_EXIT_OK ? find_items(b, what) : code;
 }
 
 static int find_cause(bisecting *b, finding *f, bool *out_right) {
@@ -332,17 +364,11 @@ static int find_cause(bisecting *b, finding *f, bool *out_right) {
   if (code != CLI_EXIT_OK || *out_right) return code;
   const bool built = b->model.engine != NULL;
   for (size_t i = 0; i < CLI_COUNT(kinds) && f->what == KIND_NONE; ++i) {
-    const bool narrow = cli_has(b->cli, "fp16") || cli_has(b->cli, "bf16") || cli_has(b->cli, "best") ||
-                        cli_has(b->cli, "int8") || cli_has(b->cli, "layerPrecisions");
     bool right;
-    if (kinds[i] == KIND_TYPES && !narrow) continue;
-    if (kinds[i] != KIND_PASSES && built) { /* the steps are those of the engine that is wrong */
-      code = try_build(b, KIND_NONE, NULL, &right);
-      if (code == CLI_EXIT_OK) code = find_items(b, kinds[i]);
-    } else {
-      code = find_items(b, kinds[i]);
-    }
+    if (kinds[i] == KIND_TYPES && !asks_types(b->cli)) continue;
+    if (kinds[i] == KIND_PASSES) code = find_suspects(b, kinds[i], built); /* all of them are taken back by name */
     if (code == CLI_EXIT_OK) code = try_build(b, kinds[i], NULL, &right);
+    if (code == CLI_EXIT_OK && right && kinds[i] != KIND_PASSES) code = find_suspects(b, kinds[i], built);
     if (code != CLI_EXIT_OK) return code;
     if (!right || b->item_count == 0) continue;
     free(f->in);
@@ -385,7 +411,10 @@ static void write_command(const bisecting *b, const finding *f, char *out, size_
     const cli_given *given = &b->cli->given[i];
     const bool wanted = is_in(cli_build_options, given->option) || is_in(cli_device_options, given->option) ||
                         is_in(cli_precision_options, given->option) || strcmp(given->option->name, "plugins") == 0;
-    if (!wanted || (f->what == KIND_TYPES && int8 && strcmp(given->option->name, "int8") == 0) || used >= room)
+    const bool replaced =
+        f->what == KIND_TACTICS && strcmp(given->option->name, "tactic") == 0 && gives_way(b, given->text, f->in);
+    if (!wanted || replaced || (f->what == KIND_TYPES && int8 && strcmp(given->option->name, "int8") == 0) ||
+        used >= room)
       continue;
     used += (size_t)snprintf(out + used, room - used, " --%s", given->option->name);
     if (given->text) used = add_word(out, room, used, " ", given->text);
@@ -531,7 +560,7 @@ int cli_command_bisect(cli_tool *cli) {
       printf("the outputs are right: %.3g from the reference's, within %.3g\n", f.before,
              cli_real(cli, "tolerance", 1e-4));
   } else if (code == CLI_EXIT_OK) {
-    write_command(&b, &f, command, sizeof command);
+    if (f.what != KIND_NONE) write_command(&b, &f, command, sizeof command);
     if (cli_has(cli, "json"))
       tell_json(&b, &f, command);
     else

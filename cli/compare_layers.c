@@ -143,6 +143,7 @@ static void print_histogram(const cli_layer *layer) {
 static void print_first(const cli_layers *layers, const cli_layer *first, const cli_inside *inside) {
   const cli_distance *d = &first->distance;
   printf("\nfirst layer that diverges: %s", first->name);
+  if (first->step && strcmp(first->step, first->name) != 0) printf(", of the step %s", first->step);
   if (first->op) printf(" (%s%s%s)", first->op, first->tactic ? ", " : "", first->tactic ? first->tactic : "");
   if (!d->comparable) {
     printf(", of another shape or kind\n");
