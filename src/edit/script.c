@@ -194,7 +194,7 @@ static hone_status run_line(hn_words *words) {
   hn_text_init(&known, words->model->context->allocator);
   for (size_t i = 0; i < HN_COUNT(rows); ++i) hn_text_printf(&known, "%s%s", i ? ", " : "", rows[i].name);
   const hone_status status =
-      near ? hn_words_fail(words, "there is no edit %s; did you mean %s?", words->word, near)
+      near ? hn_words_fail(words, "there is no edit %s; did you mean %s", words->word, near)
            : hn_words_fail(words, "there is no edit %s; known: %s", words->word, hn_text_string(&known));
   hn_text_deinit(&known);
   return status;
