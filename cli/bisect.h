@@ -56,6 +56,7 @@ typedef struct cli_finding {
  * engine stays in the model until the next one. Exit code. */
 int cli_bisect_try_build(cli_bisect *b, cli_bisect_kind back, const bool *taken, bool *out_right);
 void cli_bisect_adjust(void *bisect, hone_build_options *options); /* cli_model.adjust */
+int cli_bisect_find_layers(cli_bisect *b); /* suspects: those that --int8 puts into 8 bits; exit code */
 /* A choice "NODE=TACTIC" of the user's for a step that is taken back gives way. */
 bool cli_bisect_gives_way(const cli_bisect *b, const char *choice, const bool *taken);
 

@@ -81,16 +81,25 @@ void cli_bisect_adjust(void *user, hone_build_options *options) {
   options->passes = &b->passes;
 }
 
-/* 8 bits but in the layers that are taken back. */
-static int quantise(cli_bisect *b) {
+static void see_layer(void *user, const hone_quantize_event *event) {
+  cli_suspect *layer = event->layer && !event->why ? cli_bisect_add_item(user, event->layer) : NULL;
+  if (!layer) return;
+  layer->op = strdup(event->op ? event->op : "");
+  layer->origins = calloc(2, sizeof *layer->origins);
+  if (layer->origins && (layer->origins[0] = strdup(event->layer)) != NULL) layer->origin_count = 1;
+}
+
+/* 8 bits but in the layers that are taken back. find: which layers there are, as suspects. */
+static int quantise(cli_bisect *b, bool find) {
   static const char *keep[CLI_MOST_ADDED];
-  hone_quantize_options options = {.struct_size = sizeof options};
+  hone_quantize_options options = {.struct_size = sizeof options, .event = find ? see_layer : NULL, .event_user = b};
   b->model.graph = b->graph;
   if (!cli_has(b->cli, "int8") || (b->back == CLI_BISECT_TYPES && !b->taken)) return CLI_EXIT_OK;
   int count = 0;
   for (int i = 0; b->back == CLI_BISECT_TYPES && i < b->item_count; ++i)
     for (int k = 0; b->taken[i] && k < b->items[i].origin_count && count < CLI_MOST_ADDED; ++k)
       keep[count++] = b->items[i].origins[k];
+  if (count > 0 && count == b->item_count) return CLI_EXIT_OK; /* none is left */
   options.keep = keep;
   options.keep_count = count;
   hone_graph *made;
@@ -140,7 +149,7 @@ int cli_bisect_try_build(cli_bisect *b, cli_bisect_kind back, const bool *taken,
   hone_engine_release(b->model.engine);
   b->model.engine = NULL;
   cli->quiet = true; /* the same notes again */
-  int code = quantise(b);
+  int code = quantise(b, false);
   hone_status status = HONE_OK;
   if (code == CLI_EXIT_OK) code = cli_try_build(cli, &b->model, &status);
   ++b->builds;
@@ -160,5 +169,14 @@ int cli_bisect_try_build(cli_bisect *b, cli_bisect_kind back, const bool *taken,
   b->model.graph = b->graph;
   cli->quiet = quiet;
   drop_texts(b);
+  return code;
+}
+
+int cli_bisect_find_layers(cli_bisect *b) {
+  b->back = CLI_BISECT_NONE;
+  cli_bisect_drop_items(b);
+  const int code = quantise(b, true);
+  if (b->model.graph != b->graph) hone_graph_destroy(b->model.graph);
+  b->model.graph = b->graph;
   return code;
 }

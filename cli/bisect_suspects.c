@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect_suspects.c - what hone bisect can take back: steps of an engine, nodes of the model, passes and their rules.
+/* bisect_suspects.c - what hone bisect can take back: steps of an engine, layers of --int8, passes and their rules.
  */
 #include "bisect.h"
 #include <stdlib.h>
@@ -38,15 +38,6 @@ static void see_step(void *user, const hone_tap *tap) {
   it->origins = calloc((size_t)tap->origin_count + 1, sizeof *it->origins);
   for (int k = 0; it->origins && k < tap->origin_count; ++k)
     if ((it->origins[it->origin_count] = strdup(tap->origins[k])) != NULL) ++it->origin_count;
-}
-
-static void see_node(void *user, const char *name, const char *op) {
-  cli_bisect *b = user;
-  cli_suspect *it = cli_bisect_add_item(b, name);
-  if (!it) return;
-  it->op = strdup(op);
-  it->origins = calloc(2, sizeof *it->origins);
-  if (it->origins && (it->origins[0] = strdup(name)) != NULL) it->origin_count = 1;
 }
 
 /* Passes, or the rules of some. */
@@ -90,7 +81,7 @@ int cli_bisect_find_items(cli_bisect *b, cli_bisect_kind what) {
   if (what == CLI_BISECT_PASSES)
     status = hone_pass_list(see_passes, &(listing){.b = b});
   else if (what == CLI_BISECT_TYPES && cli_has(b->cli, "int8"))
-    hone_graph_each_node(b->graph, see_node, b);
+    return cli_bisect_find_layers(b);
   else
     status = hone_engine_each_tap(b->model.engine, see_step, b, hone_context_diagnostics(b->cli->context));
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(b->cli, status);

@@ -28,23 +28,23 @@ static size_t add_word(char *out, size_t room, size_t used, const char *before, 
 }
 
 void cli_bisect_write_command(const cli_bisect *b, const cli_finding *f, char *out, size_t room) {
-  const bool int8 = cli_has(b->cli, "int8");
+  const bool int8 = cli_has(b->cli, "int8") && f->what == CLI_BISECT_TYPES;
+  const cli_command *target = cli_command_find(int8 ? "quantize" : "build");
   char list[8192];
-  size_t used = (size_t)snprintf(out, room, "hone %s", f->what == CLI_BISECT_TYPES && int8 ? "quantize" : "build");
+  size_t used = (size_t)snprintf(out, room, "hone %s", target->name);
   used = add_word(out, room, used, " ", cli_text(b->cli, "model"));
   for (int i = 0; i < b->cli->given_count; ++i) {
     const cli_given *given = &b->cli->given[i];
-    const bool wanted = is_in(cli_build_options, given->option) || is_in(cli_device_options, given->option) ||
-                        is_in(cli_precision_options, given->option) || strcmp(given->option->name, "plugins") == 0;
+    const bool wanted = (is_in(cli_build_options, given->option) || is_in(cli_device_options, given->option) ||
+                         is_in(cli_precision_options, given->option) || strcmp(given->option->name, "plugins") == 0) &&
+                        cli_takes(target, given->option->name);
     const bool replaced = f->what == CLI_BISECT_TACTICS && strcmp(given->option->name, "tactic") == 0 &&
                           cli_bisect_gives_way(b, given->text, f->in);
-    if (!wanted || replaced || (f->what == CLI_BISECT_TYPES && int8 && strcmp(given->option->name, "int8") == 0) ||
-        used >= room)
-      continue;
+    if (!wanted || replaced || used >= room) continue;
     used += (size_t)snprintf(out + used, room - used, " --%s", given->option->name);
     if (given->text) used = add_word(out, room, used, " ", given->text);
   }
-  if (f->what == CLI_BISECT_TYPES && int8) {
+  if (int8) {
     for (int i = 0; i < b->item_count; ++i)
       if (f->in[i]) used = add_word(out, room, used, " --keep ", b->items[i].name);
   } else if (f->what == CLI_BISECT_TYPES) {
