@@ -206,7 +206,8 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
   return code == CLI_EXIT_OK ? read_profiles(cli, model, b) : code;
 }
 
-int cli_build_engine(cli_tool *cli, cli_model *model) {
+int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status) {
+  *out_status = HONE_OK;
   build *b = calloc(1, sizeof *b);
   if (!b) {
     cli_error("out of memory");
@@ -218,16 +219,21 @@ int cli_build_engine(cli_tool *cli, cli_model *model) {
   if (code == CLI_EXIT_OK) {
     const double begin_ms = cli_now_ms();
     cli_load_begin(&b->load);
-    const hone_status status =
-        hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
+    if (model->adjust) model->adjust(model->adjust_user, &b->options);
+    *out_status = hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
     cli_progress_end(cli);
     model->build_ms = cli_now_ms() - begin_ms;
-    if (status != HONE_OK) code = cli_fail(cli, status);
     hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
-    if (status == HONE_OK) hone_engine_summarize(model->engine, &summary);
+    if (*out_status == HONE_OK) hone_engine_summarize(model->engine, &summary);
     tell_memory(cli);
     if (summary.time_spread > 0) cli_load_end(cli, &b->load, summary.time_spread);
   }
   free(b);
   return code;
+}
+
+int cli_build_engine(cli_tool *cli, cli_model *model) {
+  hone_status status;
+  const int code = cli_try_build(cli, model, &status);
+  return status == HONE_OK ? code : cli_fail(cli, status);
 }

@@ -62,7 +62,7 @@ typedef struct cli_option {
   bool often; /* in the short help, though its table is not (help.c) */
 } cli_option;
 
-enum { CLI_MAX_TABLES = 16, CLI_MAX_GIVEN = 256 };
+enum { CLI_MAX_TABLES = 20, CLI_MAX_GIVEN = 256 };
 typedef struct cli_given {
   const cli_option *option; /* never a same_as row */
   const char *text;         /* NULL: without an argument */
@@ -204,7 +204,8 @@ void cli_print_position(FILE *to, const hone_shape *shape, int64_t at); /* "[0,3
 /* ---- option tables that commands share (option_rows.c, option_trt.c) ---- */
 extern const cli_option cli_schedule_options[], cli_session_options[], cli_common_options[], cli_model_options[],
     cli_device_options[], cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[],
-    cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[], cli_debug_options[], cli_trt_not_yet[];
+    cli_precision_options[], cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[],
+    cli_debug_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
@@ -236,7 +237,11 @@ typedef struct cli_model {
   int shape_count;
   int run_profile; /* of them, those of this profile are the shapes to run at; -1: all, the last one given first */
   double build_ms; /* 0 when loaded */
+  bool final;      /* build the graph as it is, whatever --int8 says */
   bool plain;      /* build the graph as it was imported, by the reference alone */
+  /* The last word about the build's options; what it adds must outlive the build. NULL: nobody has any. */
+  void (*adjust)(void *user, hone_build_options *options);
+  void *adjust_user;
   struct cli_trace_group *trace; /* where the build's spans go; NULL: nowhere (trace.h) */
 } cli_model;
 /* Exit code; messages are said. Closing is right after every outcome. */
@@ -263,6 +268,8 @@ int cli_read_port_formats(cli_tool *cli, const cli_model *model, cli_port_format
 int cli_check_types(cli_tool *cli, const cli_model *model);
 /* Builds with the build options; the shapes are those of --minShapes and its kin, of --shapes, or of the inputs. */
 int cli_build_engine(cli_tool *cli, cli_model *model);
+/* The same, but where the build itself fails, that is left to the caller, with the context's messages. */
+int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status);
 
 /* ---- inputs (inputs.c, image_*.c) ---- */
 /* Reads the files of --input and --loadInputs as tensors for these ports. */
@@ -308,11 +315,13 @@ int cli_compare_outputs(cli_tool *cli, const hone_engine *engine, hone_session *
 /* ---- the rest of what commands share (support.c) ---- */
 double cli_now_ms(void);
 const void *cli_interrupt_flag(void); /* const atomic_bool * */
+bool cli_is_interrupted(void);        /* or is the deadline over? Searches that keep their best ask this */
 const void *cli_stop_flag(void);      /* the same, of an interrupt or the deadline: calls end with CANCELLED */
 int cli_stop_code(void);              /* the exit code once the tool must end, else 0; loops over runs ask */
 uint64_t cli_random(uint64_t *state);
 void cli_progress(void *user, const char *what, int64_t done, int64_t total); /* user is the cli; a hone_progress_fn */
 void cli_progress_samples(void *user, const char *what, int64_t done, int64_t total); /* that run, not layers */
+void cli_progress_search(void *user, const char *what, int64_t done, int64_t total);  /* smaller and smaller sets */
 void cli_progress_end(cli_tool *cli);                                                 /* takes the bar away */
 /* Around a command's work (progress.c). */
 void cli_progress_begin(cli_tool *cli);
@@ -353,17 +362,23 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 cli_serve_options[], cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
-    cli_check_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
+    cli_check_options[], cli_bisect_options[], cli_compare_command_options[], cli_reduce_options[],
+    cli_surgeon_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
     cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[],
     cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[],
     cli_show_options[], cli_shrink_options[], cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
+int cli_command_bisect(cli_tool *cli);
 int cli_command_build(cli_tool *cli);
 int cli_command_cache(cli_tool *cli);
 int cli_command_serve(cli_tool *cli);
 int cli_command_check(cli_tool *cli);
+<<<<<<< HEAD
 int cli_command_completion(cli_tool *cli);
+=======
+int cli_command_compare(cli_tool *cli);
+>>>>>>> h/dbg
 int cli_command_diff(cli_tool *cli);
 int cli_command_doctor(cli_tool *cli);
 int cli_command_explain(cli_tool *cli);
@@ -374,11 +389,16 @@ int cli_command_plan(cli_tool *cli);
 int cli_command_profile(cli_tool *cli);
 int cli_command_prune(cli_tool *cli);
 int cli_command_quantize(cli_tool *cli);
+int cli_command_reduce(cli_tool *cli);
 int cli_command_roofline(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
 int cli_command_sensitivity(cli_tool *cli);
 int cli_command_show(cli_tool *cli);
+<<<<<<< HEAD
 int cli_command_refit(cli_tool *cli);
+=======
+int cli_command_surgeon(cli_tool *cli);
+>>>>>>> h/dbg
 int cli_command_shrink(cli_tool *cli);
 int cli_command_verify(cli_tool *cli);
 int cli_command_version(cli_tool *cli);

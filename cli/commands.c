@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - the rows of commands: what each is for, which options it takes, examples. */
 #include "calib.h"
+#include "values.h"
 #include "trace.h"
 
 const cli_option cli_help_options[] = {
@@ -17,8 +18,8 @@ static const cli_command build = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_build_command_options, cli_model_options, cli_build_options, cli_device_options,
-               cli_trt_build_options, cli_input_options, cli_image_options, cli_load_inputs_options, cli_common_options,
-               cli_trt_not_yet},
+               cli_precision_options, cli_trt_build_options, cli_input_options, cli_image_options,
+               cli_load_inputs_options, cli_common_options, cli_trt_not_yet},
     .examples = "  hone build model.onnx -o model.hone\n"
                 "  hone build model.onnx --minShapes=input:1x3x224x224 \\\n"
                 "      --optShapes=input:8x3x224x224 --maxShapes=input:32x3x224x224\n"
@@ -62,9 +63,9 @@ static const cli_command bench = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_bench_options, cli_trace_options, cli_input_options, cli_image_options, cli_model_options,
-               cli_build_options, cli_device_options, cli_trt_build_options, cli_trt_bench_options,
-               cli_load_inputs_options, cli_common_options, cli_compare_options, cli_trt_not_yet, cli_session_options,
-               cli_schedule_options, cli_debug_options},
+               cli_build_options, cli_device_options, cli_precision_options, cli_trt_build_options,
+               cli_trt_bench_options, cli_load_inputs_options, cli_common_options, cli_compare_options, cli_trt_not_yet,
+               cli_session_options, cli_schedule_options, cli_debug_options},
     .examples = "  hone bench model.hone\n"
                 "  hone bench --loadEngine=model.hone --iterations=100 --warmUp=500 \\\n"
                 "      --duration=5 --percentile=50,99\n"
@@ -308,6 +309,68 @@ static const cli_command diff = {
     .run = cli_command_diff,
 };
 
+static const cli_command compare = {
+    .name = "compare",
+    .doc = "compare two engines, models, ONNX Runtime or saved tensors, layer by layer",
+    .usage = "compare A [B] [--tolerance X] [--json] [options]",
+    .positional = "sides",
+    .positional_max = 2,
+    .tables = {cli_compare_command_options, cli_python_options, cli_input_options, cli_image_options, cli_model_options,
+               cli_build_options, cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+               cli_schedule_options, cli_precision_options},
+    .examples = "  hone compare model.onnx\n"
+                "  hone compare model.hone model.onnx --tolerance 1e-3 --histogram\n"
+                "  hone compare model.onnx ort --input x.npy --json > layers.json\n"
+                "  hone compare model.onnx saved/ --fp16 --tolerance 0.02\n"
+                "  hone compare model.onnx --save right/\n",
+    .run = cli_command_compare,
+};
+
+static const cli_command bisect = {
+    .name = "bisect",
+    .doc = "find why outputs are wrong: the layers that must stay in f32, or the tactic, fusion or pass",
+    .usage = "bisect MODEL [--tolerance X] [build options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_bisect_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
+               cli_precision_options, cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone bisect model.onnx\n"
+                "  hone bisect model.onnx --fp16 --tolerance 0.01 --input x.npy\n"
+                "  hone bisect model.onnx --int8 --calib photos --tolerance 0.1 --json\n",
+    .run = cli_command_bisect,
+};
+
+static const cli_command reduce = {
+    .name = "reduce",
+    .doc = "shrink a failing model to the smallest that still fails",
+    .usage = "reduce MODEL.onnx [-o FILE.onnx] [--check COMMAND] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_reduce_options, cli_input_options, cli_model_options, cli_build_options, cli_precision_options,
+               cli_device_options, cli_common_options, cli_load_inputs_options},
+    .examples = "  hone reduce model.onnx -o small.onnx\n"
+                "  hone reduce model.onnx --fp16 --tolerance 0.02\n"
+                "  hone reduce model.onnx --check 'python3 fails.py {}'\n",
+    .run = cli_command_reduce,
+    .keeps_best = true,
+};
+
+static const cli_command surgeon = {
+    .name = "surgeon",
+    .doc = "cut and change an ONNX model: extract, insert, remove, fold, rename, replace, split",
+    .usage = "surgeon MODEL.onnx [EDITS] [-o FILE.onnx]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_surgeon_options, cli_model_options, cli_common_options},
+    .examples = "  hone surgeon model.onnx --extract 'features -> logits' -o head.onnx\n"
+                "  hone surgeon model.onnx --remove dropout_1 --type 'x f32[1,3,224,224]' --fold\n"
+                "  hone surgeon model.onnx --replace 'Mul(x, Sigmoid(x)) -> com.acme::Swish(x)'\n"
+                "  hone surgeon model.onnx --insert 'Relu(a) -> b for a' -o more.onnx\n"
+                "  hone surgeon model.onnx --split features -o parts.onnx\n"
+                "  hone surgeon model.onnx --script edits.txt -o edited.onnx\n",
+    .run = cli_command_surgeon,
+};
+
 static const cli_command zoo = {
     .name = "zoo",
     .doc = "write a standard network with seeded weights as ONNX",
@@ -413,7 +476,7 @@ static const cli_command version = {
     .run = cli_command_version,
 };
 
-const cli_command *const cli_commands[] = {&build,    &run,   &bench,  &profile,    &advise,      &show,   &passes,
-                                           &explain,  &check, &verify, &quantize,   &sensitivity, &plan,   &prune,
-                                           &shrink,   &refit, &diff,   &cache,      &zoo,         &doctor, &peaks,
-                                           &roofline, &serve, &help,   &completion, &version,     NULL};
+const cli_command *const cli_commands[] = {
+    &build,       &run,    &bench, &profile,  &advise, &show, &passes,     &explain, &check,  &verify,  &quantize,
+    &sensitivity, &plan,   &prune, &shrink,   &refit,  &diff, &compare,    &bisect,  &reduce, &surgeon, &cache,
+    &zoo,         &doctor, &peaks, &roofline, &serve,  &help, &completion, &version, NULL};

@@ -30,6 +30,8 @@ const void *cli_interrupt_flag(void) { return &interrupted; }
 
 const void *cli_stop_flag(void) { return &stopped; }
 
+bool cli_is_interrupted(void) { return atomic_load(&interrupted) || atomic_load(&stopped); }
+
 int cli_stop_code(void) {
   if (!atomic_load(&stopped)) return CLI_EXIT_OK;
   return atomic_load(&timed_out) ? CLI_EXIT_LIMIT : CLI_EXIT_INTERRUPTED;

@@ -3,10 +3,21 @@
  * carry. Each has an effect or is a "not yet" row that says what does the job here. */
 #include "cli.h"
 
-const cli_option cli_trt_build_options[] = {
+/* Types narrower than the model's, beside --fp16 and its kin: 8 bits, and types by layer. */
+const cli_option cli_precision_options[] = {
     {"int8", CLI_FLAG, .doc = "quantise a model in f32 first, as hone quantize does, by the data of --calib"},
     {"calib", CLI_TEXT, "FOLDER|FILE", .doc = "calibration data, or a file of ranges: hone's or trtexec's"},
     {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
+    {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
+     .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
+    {"layerPrecisions", CLI_LIST, "NODE:TYPE",
+     .doc = "the type a layer reads and multiplies in: fp32, fp16 or bf16 for one of fp32, else its own; * matches "
+            "any name; separated by commas"},
+    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types that a layer's outputs are held in, separated by +"},
+    {0},
+};
+
+const cli_option cli_trt_build_options[] = {
     {"onnx", CLI_TEXT, "FILE", .same_as = "model"},
     {"saveEngine", CLI_TEXT, "FILE", .same_as = "output"},
     {"timingCacheFile", CLI_TEXT, "FILE", .same_as = "timing-cache"},
@@ -16,12 +27,6 @@ const cli_option cli_trt_build_options[] = {
     {"maxTactics", CLI_INT, "N", .same_as = "max-tactics"},
     {"tacticSources", CLI_LIST, "+NAME,-NAME", .same_as = "tactic-sources"},
     {"noTF32", CLI_FLAG, .doc = "no effect: f32 is always computed in f32"},
-    {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
-     .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
-    {"layerPrecisions", CLI_LIST, "NODE:TYPE",
-     .doc = "the type a layer reads and multiplies in: fp32, fp16 or bf16 for one of fp32, else its own; * matches "
-            "any name; separated by commas"},
-    {"layerOutputTypes", CLI_LIST, "NODE:TYPE", .doc = "the types that a layer's outputs are held in, separated by +"},
     {"inputIOFormats", CLI_LIST, "TYPE:FORMAT",
      .doc = "type and format of all inputs, or of each in order: the model's types in chw; with --device-io fp16 and "
             "bf16, too, and hwc8"},

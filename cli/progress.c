@@ -133,6 +133,10 @@ void cli_progress_samples(void *user, const char *what, int64_t done, int64_t to
   show(user, "sample", what, done, total);
 }
 
+void cli_progress_search(void *user, const char *what, int64_t done, int64_t total) {
+  show(user, "search", what, done, total);
+}
+
 void cli_progress_end(cli_tool *cli) {
   if (cli->progress_shown) fprintf(stderr, "\r%*s\r", 79, "");
   cli->progress_shown = false;

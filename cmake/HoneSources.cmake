@@ -102,7 +102,7 @@ hone_add_operators(hone_runtime_sources)
 file(GLOB files CONFIGURE_DEPENDS ${hone_src}/api/runtime_*.c)
 list(APPEND hone_runtime_sources ${files})
 
-hone_add_folders(hone_compile_sources ir import export pass calib prune search tune lower)
+hone_add_folders(hone_compile_sources ir import export pass edit calib prune search tune lower)
 file(GLOB files CONFIGURE_DEPENDS ${hone_src}/api/compile_*.c)
 list(APPEND hone_compile_sources ${files})
 

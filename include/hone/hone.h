@@ -5,6 +5,7 @@
 #include <hone/advice.h>
 #include <hone/context.h>
 #include <hone/device.h>
+#include <hone/edit.h>
 #include <hone/engine.h>
 #include <hone/graph.h>
 #include <hone/html.h>

@@ -31,6 +31,9 @@ static hone_session *session, *profiled;
 static hone_pool *pool;
 static hone_advice *advice;                           /* of the profiled session */
 static const hone_session *some_session, *no_session; /* profiled, for lists */
+static hone_model *model;
+static const bool all_nodes[64];
+static char model_path[] = "/tmp/hone_arguments_model_XXXXXX";
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX", page_path[] = "/tmp/hone_arguments_page_XXXXXX";
 static const char *no_text, *some_text = "no such value", *no_choice = "neither node nor tactic", *a_chip = "A100";
 static const int negative = -1;
@@ -79,6 +82,7 @@ static struct {
   hone_context *context;
   hone_device *device;
   hone_graph *graph;
+  hone_model *model;
   hone_engine *engine;
   hone_session *session;
   hone_value *value, *values[2];
@@ -123,6 +127,7 @@ static void drop_made(void) {
   hone_session_destroy(made.session);
   hone_engine_release(made.engine);
   hone_graph_destroy(made.graph);
+  hone_model_destroy(made.model);
   hone_device_close(made.device);
   hone_context_destroy(made.context);
   empty_made();
@@ -183,7 +188,8 @@ static int setup(void **state) {
   const hone_session_options profiling = {.struct_size = sizeof profiling, .profile = true};
   const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
   const int file = mkstemp(engine_path);
-  const int page = mkstemp(page_path);
+  const int page = mkstemp(page_path), onnx = mkstemp(model_path);
+  if (onnx < 0 || close(onnx) != 0) return 1;
   if (file < 0 || close(file) != 0 || page < 0 || close(page) != 0) return 1;
   if (hone_context_create(NULL, &context) != HONE_OK) return 1;
   diag = hone_context_diagnostics(context);
@@ -197,6 +203,8 @@ static int setup(void **state) {
       hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK ||
       hone_advise(profiled, graph, NULL, &advice, diag) != HONE_OK)
     return 1;
+  if (hone_graph_save_onnx(graph, model_path) != HONE_OK || hone_model_load(context, model_path, &model) != HONE_OK)
+    return 1;
   value = hone_graph_input(graph, 0);
   some_session = profiled;
   return 0;
@@ -206,6 +214,8 @@ static int teardown(void **state) {
   (void)state;
   saved_engine_remove(engine_path);
   (void)unlink(page_path);
+  (void)unlink(model_path);
+  hone_model_destroy(model);
   hone_advice_destroy(advice);
   hone_pool_destroy(pool);
   hone_session_destroy(profiled);
@@ -263,6 +273,7 @@ static void judge(const char *row, hone_status got, hone_status want, bool with_
 static void test_rows(void **state) {
   (void)state;
 #include "arguments.inc"
+#include "arguments_edit.inc"
 #include "arguments_planner.inc"
 #include "arguments_reports.inc"
 }
