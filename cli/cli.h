@@ -361,8 +361,8 @@ int cli_layer_info(cli_tool *cli, const hone_engine *engine);
 int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t least_runs, cli_load *load);
 
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
-cli_serve_options[], cli_advise_options[], cli_bench_options[], cli_build_command_options[], cli_cache_options[],
-    cli_check_options[], cli_bisect_options[], cli_compare_command_options[], cli_reduce_options[],
+extern const cli_option cli_serve_options[], cli_advise_options[], cli_bench_options[], cli_build_command_options[],
+    cli_cache_options[], cli_check_options[], cli_bisect_options[], cli_compare_command_options[], cli_reduce_options[],
     cli_surgeon_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
     cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[],
     cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[],
@@ -374,11 +374,8 @@ int cli_command_build(cli_tool *cli);
 int cli_command_cache(cli_tool *cli);
 int cli_command_serve(cli_tool *cli);
 int cli_command_check(cli_tool *cli);
-<<<<<<< HEAD
 int cli_command_completion(cli_tool *cli);
-=======
 int cli_command_compare(cli_tool *cli);
->>>>>>> h/dbg
 int cli_command_diff(cli_tool *cli);
 int cli_command_doctor(cli_tool *cli);
 int cli_command_explain(cli_tool *cli);
@@ -394,11 +391,8 @@ int cli_command_roofline(cli_tool *cli);
 int cli_command_run(cli_tool *cli);
 int cli_command_sensitivity(cli_tool *cli);
 int cli_command_show(cli_tool *cli);
-<<<<<<< HEAD
 int cli_command_refit(cli_tool *cli);
-=======
 int cli_command_surgeon(cli_tool *cli);
->>>>>>> h/dbg
 int cli_command_shrink(cli_tool *cli);
 int cli_command_verify(cli_tool *cli);
 int cli_command_version(cli_tool *cli);
