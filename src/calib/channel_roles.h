@@ -17,6 +17,8 @@ typedef enum hn_channel_role {
 
 /* FIXED where this node's attributes or constants do not allow what its operator does. */
 hn_channel_role hn_channel_role_of(const hn_channels *channels, const hn_node *node);
+/* Whether a product's weights are [outputs, inputs of a group, taps...], not a matrix. */
+bool hn_channel_has_taps(const hn_node *product);
 int hn_channel_axis_read(const hn_node *product, const hn_value *value); /* along which a product reads or writes */
 bool hn_channel_joins(const hn_node *concat, int axis);                  /* parts lie beside each other along it */
 

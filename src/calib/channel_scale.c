@@ -95,7 +95,7 @@ bool hn_channels_equalise(hn_channels *c, const hn_sites *sites, double power) {
 static void see_weights(const hn_channels *c, double *out) {
   for (const hn_node *node = c->graph->main->first; node; node = node->next) {
     if (hn_channel_role_of(c, node) != HN_CHANNEL_PRODUCT || c->axis[node->in[0]->id] < 0) continue;
-    if (strcmp(node->op->name, "conv") == 0) continue; /* a normalisation's channels lie along the last axis */
+    if (hn_channel_has_taps(node)) continue; /* a normalisation's channels lie along the last axis */
     const hone_tensor *w = node->in[1]->fact.constant;
     const extents e = extents_of(&w->type.shape, 1 - hn_quant_axis(node));
     for (int64_t k = 0; k < e.count; ++k) {
@@ -195,13 +195,13 @@ static hone_status scale_vector(const hn_channels *c, hn_node *node, int port) {
 }
 
 static hone_status scale_product(const hn_channels *c, hn_node *node) {
-  const bool conv = strcmp(node->op->name, "conv") == 0;
+  const bool taps = hn_channel_has_taps(node);
   const int axis = hn_quant_axis(node);
   const scaling how = {.axis = axis,
-                       .reader_axis = conv ? 1 : 1 - axis,
+                       .reader_axis = taps ? 1 : 1 - axis,
                        .value = is_scaled(c, node->out[0]) ? node->out[0] : NULL,
                        .read = is_scaled(c, node->in[0]) ? node->in[0] : NULL,
-                       .groups = conv ? hn_attr_int(&node->attrs, "group") : 1};
+                       .groups = taps ? hn_attr_int(&node->attrs, "group") : 1};
   if (!how.value && !how.read) return HONE_OK;
   HN_TRY(scale_constant(c, node, 1, &how));
   return how.value ? scale_vector(c, node, 2) : HONE_OK;

@@ -8,27 +8,39 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
+static const struct role_row {
   const char *op;
   hn_channel_role role;
-} roles[] = {{"conv", HN_CHANNEL_PRODUCT},
-             {"gemm", HN_CHANNEL_PRODUCT},
-             {"matmul", HN_CHANNEL_PRODUCT},
-             {"layer_norm", HN_CHANNEL_NORM},
-             {"add", HN_CHANNEL_SUM},
-             {"concat", HN_CHANNEL_JOIN},
-             {"relu", HN_CHANNEL_SAME},
-             {"leaky_relu", HN_CHANNEL_SAME},
-             {"clip", HN_CHANNEL_SAME},
-             {"max_pool", HN_CHANNEL_SAME},
-             {"average_pool", HN_CHANNEL_SAME},
-             {"global_average_pool", HN_CHANNEL_SAME},
-             {"global_max_pool", HN_CHANNEL_SAME},
-             {"reduce_mean", HN_CHANNEL_SAME},
-             {"reshape", HN_CHANNEL_SAME},
-             {"flatten", HN_CHANNEL_SAME},
-             {"squeeze", HN_CHANNEL_SAME},
-             {"identity", HN_CHANNEL_SAME}};
+  bool has_taps; /* a product whose weights have them: channels lie along axis 1, those of others along the last */
+} roles[] = {{.op = "conv", .role = HN_CHANNEL_PRODUCT, .has_taps = true},
+             {.op = "gemm", .role = HN_CHANNEL_PRODUCT},
+             {.op = "matmul", .role = HN_CHANNEL_PRODUCT},
+             {.op = "layer_norm", .role = HN_CHANNEL_NORM},
+             {.op = "add", .role = HN_CHANNEL_SUM},
+             {.op = "concat", .role = HN_CHANNEL_JOIN},
+             {.op = "relu", .role = HN_CHANNEL_SAME},
+             {.op = "leaky_relu", .role = HN_CHANNEL_SAME},
+             {.op = "clip", .role = HN_CHANNEL_SAME},
+             {.op = "max_pool", .role = HN_CHANNEL_SAME},
+             {.op = "average_pool", .role = HN_CHANNEL_SAME},
+             {.op = "global_average_pool", .role = HN_CHANNEL_SAME},
+             {.op = "global_max_pool", .role = HN_CHANNEL_SAME},
+             {.op = "reduce_mean", .role = HN_CHANNEL_SAME},
+             {.op = "reshape", .role = HN_CHANNEL_SAME},
+             {.op = "flatten", .role = HN_CHANNEL_SAME},
+             {.op = "squeeze", .role = HN_CHANNEL_SAME},
+             {.op = "identity", .role = HN_CHANNEL_SAME}};
+
+static const struct role_row *role_row_of(const hn_node *node) {
+  for (size_t i = 0; i < HN_COUNT(roles); ++i)
+    if (strcmp(roles[i].op, node->op->name) == 0) return &roles[i];
+  return NULL;
+}
+
+bool hn_channel_has_taps(const hn_node *product) {
+  const struct role_row *row = role_row_of(product);
+  return row && row->has_taps;
+}
 
 static bool is_real(const hn_value *value) {
   return value && value->fact.type.kind == HONE_TENSOR && value->fact.type.dtype == HONE_F32 &&
@@ -48,8 +60,7 @@ static bool is_product(const hn_node *node) {
   const hn_value *w = node->in_count > 1 ? node->in[1] : NULL, *b = node->in_count > 2 ? node->in[2] : NULL;
   if (!is_free(node->in[0]) || !is_real(w) || !hn_value_is_constant(w)) return false;
   const hone_shape *shape = &w->fact.type.shape;
-  const bool conv = strcmp(node->op->name, "conv") == 0;
-  if (conv ? shape->rank < 3 : shape->rank != 2) return false;
+  if (hn_channel_has_taps(node) ? shape->rank < 3 : shape->rank != 2) return false;
   if (strcmp(node->op->name, "gemm") == 0 &&
       (hn_attr_float(&node->attrs, "alpha") != 1 || hn_attr_float(&node->attrs, "beta") != 1 ||
        hn_attr_int(&node->attrs, "transA")))
@@ -117,9 +128,8 @@ static int axis_through(const hn_channels *c, const hn_node *node) {
 }
 
 hn_channel_role hn_channel_role_of(const hn_channels *c, const hn_node *node) {
-  hn_channel_role role = HN_CHANNEL_FIXED;
-  for (size_t i = 0; i < HN_COUNT(roles) && node->owner == c->graph->main; ++i)
-    if (strcmp(roles[i].op, node->op->name) == 0) role = roles[i].role;
+  const struct role_row *row = node->owner == c->graph->main ? role_row_of(node) : NULL;
+  hn_channel_role role = row ? row->role : HN_CHANNEL_FIXED;
   if (role == HN_CHANNEL_PRODUCT && !is_product(node)) role = HN_CHANNEL_FIXED;
   if (role == HN_CHANNEL_NORM) {
     const int64_t axis = hn_attr_int(&node->attrs, "axis"), last = last_axis(node->in[0]);
@@ -147,7 +157,7 @@ static int axis_of_output(const hn_channels *c, const hn_node *node) {
 }
 
 int hn_channel_axis_read(const hn_node *product, const hn_value *value) {
-  return strcmp(product->op->name, "conv") == 0 ? 1 : last_axis(value);
+  return hn_channel_has_taps(product) ? 1 : last_axis(value);
 }
 
 /* ---- classes ---- */

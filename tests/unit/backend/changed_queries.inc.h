@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* changed_queries.inc.h - the part of tactic_sweep.h that asks what no model asks, but a damaged engine file might: cases
- * with one fact changed. Whatever a tactic that takes one computes, it must stay in its buffers. */
+/* changed_queries.inc.h - the part of tactic_sweep.h that asks what no model asks, but a damaged engine file might:
+ * cases with one fact changed. Whatever a tactic that takes one computes, it must stay in its buffers. */
 enum { MUTATIONS = 12, LARGEST_EXTENT = 300 };
 
 static void mutate(hone_fact *fact, hn_random *random) {

@@ -43,7 +43,8 @@ static guarded guarded_new(size_t bytes) {
 }
 
 static bool guarded_holds_pattern(const char *from, const char *to) {
-  return from == to || ((unsigned char)*from == GUARDED_PATTERN && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0);
+  return from == to ||
+         ((unsigned char)*from == GUARDED_PATTERN && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0);
 }
 
 static bool guarded_is_whole(const guarded *g) {
