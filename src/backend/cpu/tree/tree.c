@@ -60,16 +60,33 @@ static const char *check_leaves(const hone_query *query, bool *out_single) {
   return NULL;
 }
 
+/* A constant of the type that the operator has there, whole. */
+static const char *check_array(const hone_query *query, int input) {
+  static const hone_dtype dtypes[INPUTS] = {HONE_F32, HONE_I32, HONE_F32, HONE_U8, HONE_I32,
+                                            HONE_I32, HONE_I32, HONE_I32, HONE_F32};
+  const hone_type *type = &query->in[input].type;
+  const hone_tensor *constant = query->in[input].constant;
+  if (!constant || !constant->data) return "its trees are not constant";
+  if (type->kind != HONE_TENSOR || type->dtype != dtypes[input] || type->format != HONE_PLAIN ||
+      type->shape.rank != (input == WAYS ? 2 : 1) || !hn_type_equal(type, &constant->type) ||
+      constant->bytes < hn_bytes(type))
+    return "an array of its trees has another type";
+  return NULL;
+}
+
 static const char *read(const hone_query *query, hn_tree_args *args) {
   HN_TRY_REASON(hn_cpu_check(query, INPUTS, INPUTS, 1));
   const hone_shape *x = &query->in[X].type.shape;
   if (query->in[X].type.dtype != HONE_F32 || query->in[X].type.format != HONE_PLAIN) return "it is of another type";
   if (hn_attr_int(query->attrs, "aggregate") > 1) return "it takes the least or greatest of its leaves";
-  for (int i = FEATURES; i < INPUTS; ++i)
-    if (!query->in[i].constant || !query->in[i].constant->data) return "its trees are not constant";
+  for (int i = FEATURES; i < INPUTS; ++i) HN_TRY_REASON(check_array(query, i));
+  const hone_type *y = &query->out[0].type;
+  if (x->rank != 2 || y->dtype != HONE_F32 || y->format != HONE_PLAIN || y->shape.rank != 2 ||
+      y->shape.dim[0] != x->dim[0])
+    return "its output is no row of targets for each row";
   const int64_t nodes = count_of(query, FEATURES);
-  if (x->rank != 2 || count_of(query, SPLITS) != nodes || count_of(query, MODES) != nodes ||
-      count_of(query, WAYS) != nodes || query->in[WAYS].type.shape.dim[1] != 2)
+  if (count_of(query, SPLITS) != nodes || count_of(query, MODES) != nodes || count_of(query, WAYS) != nodes ||
+      query->in[WAYS].type.shape.dim[1] != 2)
     return "its arrays of nodes have other lengths";
   if (nodes > INT32_MAX / 2 || x->dim[1] > INT32_MAX / (HN_TREE_ROWS + 1)) return "it is too large";
   HN_TRY_REASON(check_nodes(query, &args->is_strict));
