@@ -51,7 +51,7 @@ def load(port, model, folder, seconds):
     (folder / "body").write_bytes(bytes(count * SIZES.get(inputs[0]["datatype"], 4)))
     (folder / "post.lua").write_text(f'local f = io.open("{folder}/body", "rb")\nwrk.body = f:read("*a")\nf:close()\n'
                                      'wrk.method = "POST"\nwrk.headers["Inference-Header-Content-Length"] = "0"\n')
-    done = subprocess.run(["wrk", "-t1", "-c64", f"-d{seconds}s", "-s", folder / "post.lua",
+    done = subprocess.run(["wrk", "-t1", "-c64", "--timeout", "30s", f"-d{seconds}s", "-s", folder / "post.lua",
                            f"http://127.0.0.1:{port}/v2/models/{model}/infer"], capture_output=True, text=True, check=True)
     if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
         sys.exit(done.stdout)
