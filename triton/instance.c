@@ -86,7 +86,7 @@ static TRITONSERVER_Error *fail_session(const trt_instance *n, hone_status statu
   return trt_fail(TRITON_INTERNAL, "hone: %s: %s", n->model->name, text ? text : hone_status_name(status));
 }
 
-#define SESSION_TRY(call)                                                                                              \
+#define SESSION_TRY(n, call)                                                                                           \
   do {                                                                                                                 \
     const hone_status session_status = (call);                                                                         \
     if (session_status != HONE_OK) return fail_session(n, session_status);                                             \
@@ -119,7 +119,7 @@ static TRITONSERVER_Error *fill_input(trt_instance *n, const job *jobs, uint32_t
   const char *name = n->model->ports.in[input].name;
   hone_tensor room;
   const void *lone = NULL;
-  SESSION_TRY(hone_session_tensor(n->session, name, &room));
+  SESSION_TRY(n, hone_session_tensor(n->session, name, &room));
   const size_t row_bytes =
       room.type.shape.rank > 0 && room.type.shape.dim[0] > 0 ? room.bytes / (size_t)room.type.shape.dim[0] : room.bytes;
   char *to = room.data;
@@ -129,7 +129,7 @@ static TRITONSERVER_Error *fill_input(trt_instance *n, const job *jobs, uint32_t
   }
   if (!lone) return NULL;
   room.data = (void *)(uintptr_t)lone; /* inputs are only read */
-  SESSION_TRY(hone_session_bind(n->session, name, &room));
+  SESSION_TRY(n, hone_session_bind(n->session, name, &room));
   bound[input] = true;
   return NULL;
 }
@@ -141,7 +141,7 @@ static TRITONSERVER_Error *run_batch(trt_instance *n, const job *jobs, uint32_t 
   for (int i = 0; i < ports->in_count; ++i) {
     hone_shape shape = jobs[0].shapes[i];
     if (n->model->config.max_batch > 0) shape.dim[0] = rows;
-    SESSION_TRY(hone_session_set_shape(n->session, ports->in[i].name, shape.rank, shape.dim));
+    SESSION_TRY(n, hone_session_set_shape(n->session, ports->in[i].name, shape.rank, shape.dim));
   }
   TRITONSERVER_Error *error = NULL;
   for (int i = 0; i < ports->in_count && !error; ++i) error = fill_input(n, jobs, count, i, bound);
@@ -167,7 +167,7 @@ static TRITONSERVER_Error *add_output(trt_instance *n, const job *j, int64_t fir
   void *to;
   int memory = TRITON_CPU;
   int64_t id = 0;
-  SESSION_TRY(hone_session_tensor(n->session, port->name, &view));
+  SESSION_TRY(n, hone_session_tensor(n->session, port->name, &view));
   const char *from = view.data;
   if (n->model->config.max_batch > 0) {
     const size_t row_bytes = view.type.shape.dim[0] > 0 ? view.bytes / (size_t)view.type.shape.dim[0] : 0;

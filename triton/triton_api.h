@@ -30,7 +30,7 @@ enum {
 enum { TRITON_LOG_INFO = 0, TRITON_LOG_WARN = 1, TRITON_LOG_ERROR = 2 }; /* TRITONSERVER_LogLevel */
 enum { TRITON_INSTANCE_CPU = 1 };                                        /* TRITONSERVER_InstanceGroupKind */
 enum { TRITON_COMPLETE_FINAL = 1, TRITON_RELEASE_ALL = 1 };              /* flags of a response, of a release */
-enum { TRITON_API_MAJOR = 1, TRITON_API_MINOR = 6 /* since it models complete their configuration */ };
+enum { TRITON_API_MAJOR = 1, TRITON_API_MINOR = 6 /* 1.19 is tested; older ones than 1.6 are refused */ };
 
 TRITONSERVER_Error *TRITONSERVER_ErrorNew(int code, const char *message);
 void TRITONSERVER_ErrorDelete(TRITONSERVER_Error *error);

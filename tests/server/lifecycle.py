@@ -173,6 +173,31 @@ def kill(folder):
             check(again.stop() == 0, "stop after kill")
 
 
+def priorities(server, x):
+    """While the worker is busy, a later request of a higher priority goes before those that wait."""
+    order = []
+
+    def ask(name, priority):
+        head = json.dumps({"inputs": [{"name": "v0", "shape": [512, 512], "datatype": "FP32",
+                                       "parameters": {"binary_data_size": len(x)}}],
+                           "parameters": {"priority": priority}}).encode()
+        status = server.ask("POST", "/v2/models/slow/infer", head + x, {"Inference-Header-Content-Length": str(len(head))})[0]
+        order.append((name, status))
+
+    ask("warm", 0)
+    order.clear()
+    threads = [threading.Thread(target=ask, args=(f"low {i}", 0)) for i in range(12)]
+    threads.append(threading.Thread(target=ask, args=("middle", 2)))
+    threads.append(threading.Thread(target=ask, args=("high", 1)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = [name for name, _ in order]
+    check(all(status == 200 for _, status in order) and len(names) == 14, f"priorities: {order}")
+    check(names.index("high") < 8 and names.index("middle") < 8, f"priorities: answered in the order {names}")
+
+
 def limits(folder):
     """A queue that is full, requests that wait too long, runs that take too long."""
     slow(folder / "slow.onnx")
@@ -206,6 +231,9 @@ def limits(folder):
         check('reason="REJECTED"} 0\n' not in [line for line in reasons.splitlines(True) if 'model="slow"' in line and
                                               "REJECTED" in line][0], "rejections are counted")
         check(server.stop() == 0, "stop after limits")
+    with Server(folder, "--workers", "1", "--poll", "0", "--http-threads", "3") as server:
+        priorities(server, x)
+        check(server.stop() == 0, "stop after priorities")
     with Server(folder, "--workers", "1", "--run-timeout", "1", "--poll", "0") as server:
         together(server, 1, raw, x)
         check(replies[0][1] == 503, f"run-timeout: {replies[0][1]} {replies[0][3][:200]}")
