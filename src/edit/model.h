@@ -106,8 +106,8 @@ void hn_edit_redirect(hn_edit_graph *graph, const char *from, const char *to, co
 bool hn_edit_is_constant_node(const hn_edit_node *node); /* ONNX's Constant */
 
 /* ---- types (types.c) ---- */
+hone_status hn_edit_infer_types(hone_model *model); /* once, until an edit. Errors: NO_MEMORY */
 /* The TypeProto of a value, as the model says it or as hone infers it; empty: not known. Errors: NO_MEMORY. */
-hone_status hn_edit_infer_types(hone_model *model); /* once, until an edit; Errors: NO_MEMORY */
 hone_status hn_edit_type_of(hone_model *model, const char *value, hn_proto_bytes *out);
 /* "f32[1,3,N,?]" or "f32" (unknown rank); INVALID says what is expected. */
 hone_status hn_edit_parse_type(hone_model *model, const char *text, hn_proto_bytes *out);
