@@ -261,8 +261,8 @@ static int ask(void *user, const bool *in, int count) {
   hone_model *best; /* through the model: under another name first, then renamed, also on another disk */
   hone_status saved = hone_model_load(r->cli->context, r->candidate, &best);
   if (saved == HONE_OK) saved = hone_model_save(best, r->out);
-  if (saved != HONE_OK) return cli_fail(r->cli, saved);
   hone_model_destroy(best);
+  if (saved != HONE_OK) return cli_fail(r->cli, saved);
   r->written = true;
   return CLI_SEARCH_HOLDS;
 }

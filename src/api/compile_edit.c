@@ -84,6 +84,7 @@ const char *hone_model_input_name(const hone_model *model, int index) {
   return model && index >= 0 && index < model->graph.inputs.count ? model->graph.inputs.items[index].name : NULL;
 }
 
+/* Searches ask for thousands of parts: what one needs is given back. */
 static hone_status save_part(hone_model *model, const bool *keep, const hone_named_tensor *constants, int count,
                              const char *path) {
   hn_edit_tensor *tensors = HN_NEW(&model->arena, hn_edit_tensor, count + 1);
@@ -110,5 +111,9 @@ hone_status hone_model_save_part(hone_model *model, const bool *keep, const hone
     HN_TRY(hn_tensor_check(diag, constants[i].name, &constants[i].tensor));
   }
   hn_call_begin(model->context);
-  return save_part(model, keep, constants, constant_count, path);
+  HN_TRY(hn_edit_infer_types(model)); /* they stay */
+  const hn_arena_mark mark = hn_arena_here(&model->arena);
+  const hone_status status = save_part(model, keep, constants, constant_count, path);
+  hn_arena_back(&model->arena, &mark);
+  return status;
 }

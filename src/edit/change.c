@@ -25,6 +25,7 @@ bool hn_edit_push_value(hone_model *model, hn_edit_values *values, const hn_edit
 
 const char *hn_edit_new_name(hone_model *model, const char *stem) {
   const hn_edit_graph *graph = &model->graph;
+  if (!stem) return NULL; /* no memory for it */
   if (!hn_edit_is_value(graph, stem) && !hn_edit_find_node(graph, stem)) return hn_arena_text(&model->arena, stem);
   for (int number = 1;; ++number) {
     const char *name = hn_arena_printf(&model->arena, "%s_%d", stem, number);

@@ -82,8 +82,8 @@ typedef struct hn_edit_field {
   hn_proto_bytes payload;     /* of fields with a length */
 } hn_edit_field;
 bool hn_edit_next(hn_proto_bytes message, const uint8_t **at, hn_edit_field *out);
-/* The whole model; graph: another one in place of the model's. within: false makes external data part of the model,
- * true leaves it where it lies. LIMIT: 2 GiB, which protobuf's readers do not exceed. */
+/* The whole model; graph: another one in place of the model's. leave_external: data beside the model stays there,
+ * else it becomes part of the model. LIMIT: 2 GiB, which protobuf's readers do not exceed. */
 hone_status hn_edit_write(hone_model *model, const hn_edit_graph *graph, bool leave_external, hn_text *out);
 void hn_edit_add_node(hn_text *out, const hn_edit_node *node); /* its fields */
 
@@ -106,6 +106,7 @@ void hn_edit_redirect(hn_edit_graph *graph, const char *from, const char *to, co
 bool hn_edit_is_constant_node(const hn_edit_node *node); /* ONNX's Constant */
 
 /* ---- types (types.c) ---- */
+hone_status hn_edit_infer_types(hone_model *model); /* once, until an edit. Errors: NO_MEMORY */
 /* The TypeProto of a value, as the model says it or as hone infers it; empty: not known. Errors: NO_MEMORY. */
 hone_status hn_edit_type_of(hone_model *model, const char *value, hn_proto_bytes *out);
 /* "f32[1,3,N,?]" or "f32" (unknown rank); INVALID says what is expected. */

@@ -90,7 +90,8 @@ static hone_status infer_first(hone_model *model, int count) {
   return status;
 }
 
-static hone_status infer(hone_model *model) {
+hone_status hn_edit_infer_types(hone_model *model) {
+  if (model->types_known) return HONE_OK;
   hn_table_init(&model->types, &model->arena);
   int known = 0, tried = model->graph.node_count + 1;
   hone_status status = infer_first(model, model->graph.node_count);
@@ -115,7 +116,7 @@ hone_status hn_edit_type_of(hone_model *model, const char *value, hn_proto_bytes
     if (found) *out = found->type;
   }
   if (out->data) return HONE_OK;
-  if (!model->types_known) HN_TRY(infer(model));
+  HN_TRY(hn_edit_infer_types(model));
   const hn_proto_bytes *kept = hn_table_get(&model->types, value);
   if (kept) *out = *kept;
   return HONE_OK;
