@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* help.c - --help and --help-all, written from the rows. */
-#include "cli.h"
+#include "calib.h"
+#include "trace.h"
 #include <string.h>
 
 enum { DOCS = 30 /* the column where what options do begins */ };
@@ -40,6 +41,10 @@ static const struct {
   bool often;
 } titles[] = {
     {cli_model_options, "model", true},
+    {cli_calib_options, "calibration", true},
+    {cli_trace_options, "a trace", true},
+    {cli_html_options, "a page", true},
+    {cli_shrink_build_options, "building", true},
     {cli_build_options, "building", false},
     {cli_device_options, "device", false},
     {cli_input_options, "inputs", true},

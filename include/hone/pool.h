@@ -16,8 +16,9 @@ typedef struct hone_pool_options {
   /* What numbers that are not given are chosen for:
    *   LATENCY, NONE  one session, on the engine's own device with all its threads
    *   THROUGHPUT     as many sessions as threads fit into what this process may use (hone_facts.process_threads), each
-   *                  on a CPU device of its own, so that none waits for another; weights are there once
-   * An engine is best built on a device with as many threads as its sessions will have (hone_device_options.hint). */
+   *                  on a CPU device of its own, not pinned, so that none waits for another; weights are there once.
+   * Two sessions where the engine runs on a device with memory of its own An engine is best built on a device with as
+   * many threads as its sessions will have (hone_device_options.hint). */
   hone_hint hint;
   int sessions; /* 0: by the hint; at most HONE_MAX_THREADS */
   int threads;  /* of each session; 0: by the hint: all of the engine's device, or 1. A number gives each its own device

@@ -65,13 +65,20 @@ static hone_status open_sessions(hone_context *context, hone_pool *pool, const h
   return HONE_OK;
 }
 
+/* On a device with memory of its own two sessions suffice: the copies of one lie beside the computing of the other. */
+static int sessions_that_fit(const hone_pool *pool, const hone_device *host) {
+  enum { ON_OWN_MEMORY = 2 };
+  for (int d = 0; d < pool->engine->device_count; ++d)
+    if (pool->engine->devices[d] && !pool->engine->devices[d]->facts.host_memory) return ON_OWN_MEMORY;
+  return host && host->facts.process_threads > pool->threads ? host->facts.process_threads / pool->threads : 1;
+}
+
 static void choose_numbers(hone_pool *pool, const hone_pool_options *options) {
   const hone_device *host = host_device(pool->engine);
   const bool many = options->hint == HONE_HINT_THROUGHPUT;
   const int own = host ? host->facts.threads : 1;
   pool->threads = options->threads ? options->threads : many ? 1 : own;
-  const int fit = host ? host->facts.process_threads / pool->threads : 1;
-  pool->count = options->sessions ? options->sessions : many && fit > 1 ? fit : 1;
+  pool->count = options->sessions ? options->sessions : many ? sessions_that_fit(pool, host) : 1;
 }
 
 hone_status hone_pool_create(hone_context *context, hone_engine *engine, const hone_pool_options *given,

@@ -401,13 +401,13 @@ static void log_run(const hone_session *session, hone_status status, int64_t beg
     hn_logger_say(logger, HONE_LOG_RUNS, "%s: run %lld: %.3f ms", name, (long long)session->runs,
                   (double)(hn_clock_ns() - begin_ns) * 1e-6);
   else
-    hn_logger_say(logger, HONE_LOG_WARN, "%s: run %lld failed: %s", name, (long long)session->runs,
+    hn_logger_say(logger, HONE_LOG_INFO, "%s: run %lld failed: %s", name, (long long)session->runs,
                   session->diag.count ? session->diag.entries[session->diag.count - 1].text : hone_status_name(status));
 }
 
 static hone_status enter_and_run(hone_session *session, bool waits) {
   HN_TRY(enter(session));
-  const bool logs = hn_logs(&session->engine->logger, HONE_LOG_WARN);
+  const bool logs = hn_logs(&session->engine->logger, HONE_LOG_INFO);
   const int64_t begin_ns = hn_logs(&session->engine->logger, HONE_LOG_RUNS) ? hn_clock_ns() : 0;
   session->caller_mode = hn_float_mode_flush(!session->engine->schedules->keep_subnormals);
   const hone_status status = run(session, waits);

@@ -58,6 +58,7 @@ typedef struct attempt {
   hone_graph *graph;
   hone_engine *engine;
   hone_session *session;
+  hone_pool *pool;
   hone_tensor input;
 } attempt;
 
@@ -113,6 +114,11 @@ static hone_status open_session(attempt *a) {
   return hone_session_create(a->engine, NULL, &a->session, hone_context_diagnostics(a->context));
 }
 
+static hone_status open_pool(attempt *a) {
+  const hone_pool_options options = {.struct_size = sizeof options, .sessions = 2, .threads = 1};
+  return hone_pool_create(a->context, a->engine, &options, &a->pool);
+}
+
 static hone_status see(void *user, const hone_tap *tap) {
   (void)user;
   return tap->tensor->data ? HONE_OK : HONE_INTERNAL;
@@ -149,6 +155,7 @@ static hone_status write_page(attempt *a) {
 
 static void clean_up(attempt *a) {
   if (a->context) hone_tensor_free(a->context, &a->input);
+  hone_pool_destroy(a->pool);
   hone_session_destroy(a->session);
   hone_engine_release(a->engine);
   hone_graph_destroy(a->graph);
@@ -222,6 +229,7 @@ static void test_engine(void **state) {
   SWEEP("write", write_bytes, create, open_device, import, build_cpu);
   SWEEP("load", load, create, open_device);
   SWEEP("open a session", open_session, create, open_device, load);
+  SWEEP("open a pool of sessions", open_pool, create, open_device, load);
   SWEEP("run", run_session, create, open_device, load, open_session);
   SWEEP("open a session with taps", open_tapped, create, open_device, load);
   SWEEP("run with taps", run_session, create, open_device, load, open_tapped);
