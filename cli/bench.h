@@ -6,13 +6,18 @@
 #include "trace.h"
 #include <pthread.h>
 
-enum { BENCH_PERCENTILES = 16, BENCH_MAX_STREAMS = 256 };
+enum {
+  BENCH_PERCENTILES = 16,
+  BENCH_MAX_STREAMS = 256,
+  BENCH_MOST_IN_FLIGHT = 8,
+  BENCH_LATEST = 2 * BENCH_MOST_IN_FLIGHT
+};
 /* One request. All start times count from when the streams began together. On a device with memory of its own the three
  * parts are its queue's, by its clock; elsewhere in and out are copies of the host's, with --includeDataTransfers. */
 typedef struct bench_run {
   double start_ms, latency_ms; /* on the host, until the outputs are there */
   double in_ms, compute_ms, out_ms;
-  double hidden_ms; /* of the copies, beside the computing of the request before or after it */
+  double hidden_ms; /* of the copies, beside the computing of other requests of the stream */
 } bench_run;
 
 /* When a run's parts were in the device's queue, by its clock. */
@@ -37,11 +42,13 @@ typedef struct bench_stream {
   hone_device *device; /* NULL: the tool's */
   hone_engine *engine; /* NULL: the model's */
   hone_session *session;
-  hone_session *second;   /* takes turns with the first: one copies while the other computes; NULL: no turns */
-  bool queued;            /* the device has a queue, whose parts are told */
-  bench_parts before;     /* of the request before this one */
-  cli_trace_group *trace; /* NULL without --trace */
-  hone_tensor *host;      /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
+  bool queued;   /* the device has a queue, whose parts are told */
+  bool turns;    /* requests go through the queue with their copies, or several at a time */
+  int in_flight; /* so many: of the session above and of in_flight - 1 others */
+  hone_session *others[BENCH_MOST_IN_FLIGHT - 1];
+  bench_parts latest[BENCH_LATEST]; /* of request i at i % BENCH_LATEST; with turns alone */
+  cli_trace_group *trace;           /* NULL without --trace */
+  hone_tensor *host; /* copies of all inputs, then room for the outputs; NULL without --includeDataTransfers */
   int in_count, out_count;
   bench_times times;
   pthread_t thread;
@@ -81,12 +88,12 @@ int bench_print_version(cli_tool *cli);                                         
 int bench_time_open(cli_tool *cli);                                                       /* --timeDeserialize */
 int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *session); /* --dumpRawBindingsToFile */
 
-/* Requests one after another, or with two sessions in turns (bench_turns.c). Exit code. */
+/* Requests of several sessions in turns (bench_turns.c). Exit code. */
 int bench_measure_turns(bench_stream *s);
 /* Room for one more run. Exit code, after a message. */
 int bench_grow(bench_times *times);
 /* The device's part in the run that the session just ended. */
-hone_status bench_read_parts(bench_stream *s, hone_session *session, bench_run *run);
+hone_status bench_read_parts(hone_session *session, bench_run *run, bench_parts *out);
 bool bench_goes_on(const bench_stream *s, double now_ms); /* iterations or duration are not reached yet */
 
 static inline double bench_latency_ms(const bench_run *run) { return run->latency_ms; }

@@ -126,9 +126,9 @@ static void print_transfers(const bench *b) {
   }
   if (moments_of(&b->all, &b->all, in_of, &m)) print_line("H2D Latency", &b->all, &m);
   if (moments_of(&b->all, &b->all, out_of, &m)) print_line("D2H Latency", &b->all, &m);
-  if (b->streams[0].second)
-    printf("Two sessions in turns: %.1f %% of the copies' time lies beside another request's computing\n",
-           hidden_percent(&b->all));
+  if (b->streams[0].turns)
+    printf("Requests in flight: %d; %.1f %% of the copies' time lies beside another request's computing\n",
+           b->streams[0].in_flight, hidden_percent(&b->all));
 }
 
 static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
@@ -140,7 +140,8 @@ static void print_json(const bench *b, int threads, const char *cpus, const mome
   print_moments_json("compute", times, compute);
   if (has_copies(b) && moments_of(times, times, in_of, &m)) print_moments_json("h2d", times, &m);
   if (has_copies(b) && moments_of(times, times, out_of, &m)) print_moments_json("d2h", times, &m);
-  if (b->streams[0].second) printf(", \"copies_hidden_percent\": %.4g", hidden_percent(times));
+  if (b->streams[0].turns)
+    printf(", \"in_flight\": %d, \"copies_hidden_percent\": %.4g", b->streams[0].in_flight, hidden_percent(times));
   print_streams(b, threads, cpus, true);
   printf(", \"wall_seconds\": %.9g, \"compute_seconds\": %.9g}\n", times->wall_ms * 1e-3, compute->sum * 1e-3);
 }

@@ -59,8 +59,14 @@ static int open_host_tensors(bench_stream *s) {
   return CLI_EXIT_OK;
 }
 
+static bool in_host_memory(const cli_tool *cli) {
+  hone_facts facts = HONE_SIZED(hone_facts);
+  hone_device_facts(cli->device, &facts);
+  return facts.host_memory;
+}
+
 /* Copies go through the device's queue: all ports lie in the host's memory and the device's is its own. */
-static bool takes_turns(const bench_stream *s) {
+static bool copies_through_queue(const bench_stream *s) {
   const int in_count = hone_engine_input_count(engine_of(s)), out_count = hone_engine_output_count(engine_of(s));
   if (!s->queued || !cli_has(s->of->cli, "includeDataTransfers")) return false;
   for (int i = 0; i < in_count + out_count; ++i) {
@@ -72,11 +78,15 @@ static bool takes_turns(const bench_stream *s) {
   return true;
 }
 
-static int open_second(bench_stream *s) {
+/* The sessions that take turns with the stream's first one. */
+static int open_others(bench_stream *s) {
   cli_tool *cli = s->of->cli;
-  const hone_status status = cli_open_traced_session(cli, engine_of(s), NULL, &s->second);
-  if (status != HONE_OK) return cli_fail(cli, status);
-  return cli_fill_inputs(cli, s->of->model, s->second);
+  int code = CLI_EXIT_OK;
+  for (int i = 0; i < s->in_flight - 1 && code == CLI_EXIT_OK; ++i) {
+    const hone_status status = cli_open_traced_session(cli, engine_of(s), NULL, &s->others[i]);
+    code = status == HONE_OK ? cli_fill_inputs(cli, s->of->model, s->others[i]) : cli_fail(cli, status);
+  }
+  return code;
 }
 
 static int open_stream(bench_stream *s) {
@@ -85,10 +95,10 @@ static int open_stream(bench_stream *s) {
   hone_diagnostics *diag = hone_context_diagnostics(cli->context);
   hone_status status = HONE_OK;
   cli_device_options_of(&b->cpus, s->number, &s->options);
-  hone_facts facts = HONE_SIZED(hone_facts);
-  hone_device_facts(cli->device, &facts);
-  s->queued = !facts.host_memory;
-  if (s->number > 0 && facts.host_memory) { /* a GPU has no pool: its sessions have streams of their own there */
+  s->queued = !in_host_memory(cli);
+  s->turns = copies_through_queue(s) || cli_int(cli, "in-flight", 1) > 1;
+  s->in_flight = s->turns ? (int)cli_int(cli, "in-flight", 2) : 1;
+  if (s->number > 0 && !s->queued) { /* a GPU has no pool: its sessions have streams of their own there */
     status = hone_device_open(cli->context, hone_device_kind(cli->device), 0, &s->options.options, &s->device);
     if (status == HONE_OK) status = hone_engine_share(b->model->engine, &s->device, 1, &s->engine, diag);
   }
@@ -98,8 +108,8 @@ static int open_stream(bench_stream *s) {
   if (s->number > 0) cli->quiet = true; /* the inputs are the first stream's */
   int code = cli_fill_inputs(cli, b->model, s->session);
   cli->quiet = true;
-  if (code == CLI_EXIT_OK && takes_turns(s))
-    code = open_second(s);
+  if (code == CLI_EXIT_OK && s->turns)
+    code = open_others(s);
   else if (code == CLI_EXIT_OK && cli_has(cli, "includeDataTransfers"))
     code = open_host_tensors(s);
   cli->quiet = quiet;
@@ -112,6 +122,11 @@ int bench_open(bench *b) {
   if (code != CLI_EXIT_OK) return code;
   if (cli_has(b->cli, "noDataTransfers") && cli_has(b->cli, "includeDataTransfers"))
     return cli_usage_error(b->cli, "--noDataTransfers and --includeDataTransfers exclude each other");
+  if (cli_has(b->cli, "in-flight") && in_host_memory(b->cli)) {
+    cli_error("--in-flight: %s has no queue of its own; requests side by side are --streams",
+              hone_device_kind(b->cli->device));
+    return CLI_EXIT_UNSUPPORTED;
+  }
   b->streams = calloc((size_t)b->cpus.streams, sizeof *b->streams);
   if (!b->streams) {
     cli_error("out of memory for %d streams", b->cpus.streams);
@@ -135,7 +150,7 @@ void bench_close(bench *b) {
     bench_stream *s = &b->streams[i];
     for (int t = 0; s->host && t < s->in_count + s->out_count; ++t) hone_tensor_free(b->cli->context, &s->host[t]);
     free(s->host);
-    hone_session_destroy(s->second);
+    for (int k = 0; k < s->in_flight - 1; ++k) hone_session_destroy(s->others[k]);
     hone_session_destroy(s->session);
     hone_engine_release(s->engine);
     hone_device_close(s->device);
@@ -185,7 +200,8 @@ static hone_status run_once(bench_stream *s, bench_run *run, double *now_ms) {
                      .in_ms = in_ms - start_ms,
                      .compute_ms = ran_ms - in_ms,
                      .out_ms = *now_ms - ran_ms};
-  return status == HONE_OK && s->queued && !s->host ? bench_read_parts(s, s->session, run) : status;
+  bench_parts parts;
+  return status == HONE_OK && s->queued && !s->host ? bench_read_parts(s->session, run, &parts) : status;
 }
 
 bool bench_goes_on(const bench_stream *s, double now_ms) {
@@ -199,7 +215,7 @@ static int measure(bench_stream *s) {
   cli_tool *cli = s->of->cli;
   const double idle_ms = cli_real(cli, "idleTime", 0);
   double now_ms = cli_now_ms();
-  if (s->second) return bench_measure_turns(s);
+  if (s->turns) return bench_measure_turns(s);
   while (bench_goes_on(s, now_ms)) {
     const int code = bench_grow(&s->times);
     if (code != CLI_EXIT_OK) return code;

@@ -162,8 +162,11 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .precisions = allowed_types(cli),
                                   .max_error = cli_real(cli, "max-error", 0),
                                   .refittable = cli_takes(cli->command, "refit") && cli_has(cli, "refit"),
+                                  .max_aux_streams = (int)cli_int(cli, "maxAuxStreams", 0),
+                                  .strict_device = cli_has(cli, "strict-device"),
                                   .progress = cli_progress,
                                   .progress_user = cli};
+  if (cli_has(cli, "maxAuxStreams") && options->max_aux_streams == 0) options->max_aux_streams = -1;
   if (model->trace) {
     options->on_span = cli_trace_span;
     options->on_span_user = model->trace;

@@ -14,6 +14,10 @@ const cli_option cli_bench_options[] = {
      .doc = "sessions that run side by side, each in a thread of its own with --threads threads; default 1", .low = 1,
      .high = BENCH_MAX_STREAMS},
     {"infStreams", CLI_INT, "N", .same_as = "streams"},
+    {"in-flight", CLI_INT, "N",
+     .doc = "on a GPU: requests of each stream that are in the queue at a time, each with buffers of its own; default "
+            "1, and 2 with --includeDataTransfers, where one's copies then lie beside another's computing",
+     .low = 1, .high = BENCH_MOST_IN_FLIGHT},
     {0},
 };
 

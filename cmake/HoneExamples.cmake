@@ -17,7 +17,7 @@ file(GLOB hone_plugins CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/plugin/*
 foreach(source IN LISTS hone_plugins)
   get_filename_component(name ${source} NAME_WE)
   add_library(plugin_${name} MODULE ${source})
-  target_link_libraries(plugin_${name} PRIVATE hone_flags)
+  target_link_libraries(plugin_${name} PRIVATE hone_flags ${CMAKE_DL_LIBS} m)
   set_target_properties(plugin_${name} PROPERTIES
     OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
 endforeach()

@@ -11,6 +11,7 @@ extern "C" {
 
 #define HONE_BACKEND_API 6
 #define HONE_MAX_THREADS 256 /* of a device's pool */
+#define HONE_MAX_LANES 8     /* of a recording */
 
 /* Services that the library gives to backends and tactics; all thread-safe. A backend in a shared object of its own
  * links none of our libraries and has nothing but these. Texts live as long as the device. */
@@ -159,6 +160,16 @@ typedef struct hone_backend {
   /* Optional: why the stream's last failed call failed, in the driver's words, which live as long as it; NULL: it did
    * not fail. */
   const char *(*reason)(const hone_stream *stream);
+  /* Optional, both or none; between record and keep alone: what was recorded in different lanes may run side by side.
+   * lane: what follows is recorded in that lane, 0 to HONE_MAX_LANES - 1; a recording begins in lane 0. after: what
+   * follows in the current lane waits for all that stood in front of the mark where it was put, in its own lane. A
+   * lane but the first begins with such a wait, and at the end lane 0 waits for the others' last marks. */
+  hone_status (*lane)(hone_stream *stream, int lane);
+  hone_status (*after)(hone_stream *stream, int slot);
+  /* Optional, both or none, for tactics of plug-ins that call the vendor's driver themselves: native is the stream as
+   * the driver knows it (hone_launch.native_stream), and enter makes the unit the calling thread's current one. */
+  void *(*native)(hone_stream *stream);
+  hone_status (*enter)(hone_unit *unit);
 } hone_backend;
 
 #ifdef __cplusplus

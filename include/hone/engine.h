@@ -94,6 +94,12 @@ typedef struct hone_build_options {
   const hone_port_format *port_formats;
   int port_format_count;
   bool refittable; /* the engine keeps its lock and what else hone_engine_refit() needs, some 100 bytes a step */
+  /* Streams beside the first, in which branches of what a device replays as one run side by side, where that is timed
+   * faster than one behind another (static shapes, level >= 1). 0: at most 3; -1: none; at most 7. */
+  int max_aux_streams;
+  /* UNSUPPORTED, with their names, where steps would run on the host and not on the device with memory of its own.
+   * INVALID: there is no such device. */
+  bool strict_device;
 } hone_build_options;
 
 /* Builds an engine from a graph.

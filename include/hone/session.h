@@ -101,6 +101,17 @@ HONE_API HONE_CHECKED hone_status hone_session_enqueue(hone_session *session);
  * since neither its outputs nor the device's memory can be trusted: what is called on it later is refused with DEVICE
  * and that message, and it can only be destroyed. */
 HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
+/* A whole run beside the caller, on any device: returns at once, runs in a thread that the session makes at the first
+ * such call, and calls done(user, status) in that thread when the run is over (NULL: calls nothing).
+ * Until then nothing else may be called on the session: it is refused with INVALID, but for hone_session_wait(), which
+ * waits for the run and its done and returns the run's status. What is bound must stay, as in any run. done() may read
+ * the outputs, and begin the next run with this very function; hone_session_wait() then waits for that one, too.
+ *   hone_session_bind(s, "x", &x); hone_session_run_async(s, told, request);      ... the caller goes on ...
+ *   void told(void *request, hone_status status) { ...hone_session_tensor(), hand out the answer... }
+ * Several at a time: several sessions. A run whose cancel is set ends with CANCELLED, and done is told.
+ * hone_session_destroy() waits. Errors: INVALID (in use), NO_MEMORY (no thread); done is not called then. */
+HONE_API HONE_CHECKED hone_status hone_session_run_async(hone_session *session,
+                                                         void (*done)(void *user, hone_status status), void *user);
 /* Calls done(user) once all that the session was given so far is done: by a thread of the driver's, or here, where no
  * device has memory of its own. It must not call the driver or the session, and be quick: the queue waits for it. After
  * a failure of the device it may not be called; hone_session_wait() tells. UNSUPPORTED: the device has no such calls.

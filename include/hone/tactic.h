@@ -105,6 +105,10 @@ typedef struct hone_launch {
   hone_status (*resize)(void *host, int output, int rank, const int64_t *dims); /* NULL unless HONE_AFTER_RUN */
   hone_diagnostics *diagnostics;
   void *(*keep)(void *host, size_t bytes); /* as hone_eval.keep; NULL where resize is */
+  /* The stream as the device's driver knows it (CUstream), for tactics of plug-ins that launch kernels of their own; in
+   * prepare and launch the device is the thread's current one. What such a tactic puts into it is recorded and replayed
+   * where its row says HONE_TACTIC_CAPTURABLE; it must not wait for the stream. NULL: the host. */
+  void *native_stream;
 } hone_launch;
 
 enum {                             /* flags */

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "ir/graph.h"
+#include "plan/schedules.h"
 #include "tensor/shape.h"
 #include "tensor/target.h"
 #include "tune/tune.h"
@@ -65,6 +66,13 @@ hone_status hn_engine_build_watched(hone_context *context, const hone_graph *gra
  * What such an engine keeps, as JSON; freed by hn_text_deinit(). */
 hone_status hn_refit_describe(hone_context *context, const hone_build_options *options, const char *lock, size_t length,
                               hn_text *out);
+
+/* ---- what only the lowered plans tell (compile_lanes.c) ----
+ * Times branches side by side against one behind another, and keeps what is faster; run's errors. The engine is the
+ * builder's alone. */
+hone_status hn_engine_choose_lanes(hone_context *context, hone_engine *engine, const hone_build_options *options);
+/* Build option strict_device. */
+hone_status hn_engine_refuse_host_steps(hone_context *context, const hn_schedules *schedules);
 
 /* ---- how far the outputs are from those of f32 (compile_accuracy.c) ---- */
 typedef struct hn_accuracy {

@@ -241,6 +241,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
       return count > 1 ? hone_note(&context->diag, status, "while building schedule %d", profile) : status;
   }
   hn_ledger_end(&b->ledger);
+  if (b->options->strict_device) HN_TRY(hn_engine_refuse_host_steps(context, b->schedules));
   HN_TRY(name_plugins(b));
   HN_TRY(keep_refit(b));
   return b->ledger_text.failed ? HN_FAIL_MEMORY(&context->diag) : HONE_OK;
@@ -261,7 +262,11 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
   (*out_engine)->known_nodes = b->known;
   (*out_engine)->ledger_bytes = b->ledger_text.capacity;
   hn_text_init(&b->ledger_text, b->context->allocator);
-  return HONE_OK;
+  status = hn_engine_choose_lanes(b->context, *out_engine, b->options);
+  if (status == HONE_OK) return HONE_OK;
+  hone_engine_release(*out_engine);
+  *out_engine = NULL;
+  return status;
 }
 
 static hone_status check_lists(hone_diagnostics *diag, const hone_build_options *options) {
@@ -339,6 +344,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_build_options
   HN_TRY(hn_argument_range(diag, "build option scratch_limit_bytes", out->scratch_limit_bytes, 0, HN_NO_MOST));
   HN_TRY(hn_argument_range(diag, "build option time_budget_ms", out->time_budget_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "build option max_tactics", out->max_tactics, 0, 1000000));
+  HN_TRY(hn_argument_range(diag, "build option max_aux_streams", out->max_aux_streams, -1, HONE_MAX_LANES - 1));
   HN_TRY(check_precision(diag, out));
   HN_TRY(check_port_formats(diag, out));
   return check_lists(diag, out);

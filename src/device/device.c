@@ -227,6 +227,14 @@ hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hon
   return device->backend->replay(stream, replay);
 }
 
+hone_status hn_stream_lane(hone_device *device, hone_stream *stream, int lane) {
+  return device->backend->lane(stream, lane);
+}
+
+hone_status hn_stream_after(hone_device *device, hone_stream *stream, int slot) {
+  return device->backend->after(stream, slot);
+}
+
 void hn_replay_forget(hone_device *device, hone_replay *replay) {
   if (replay) device->backend->forget(replay);
 }

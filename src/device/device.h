@@ -83,6 +83,10 @@ hone_status hn_stream_record(hone_device *device, hone_stream *stream);
 hone_status hn_stream_keep(hone_device *device, hone_stream *stream, hone_replay **out, hone_diagnostics *diag);
 hone_status hn_stream_replay(hone_device *device, hone_stream *stream, const hone_replay *replay);
 void hn_replay_forget(hone_device *device, hone_replay *replay); /* NULL is fine */
+/* Lanes of one recording; hone/backend.h says more. */
+static inline bool hn_stream_has_lanes(const hone_device *device) { return device->backend->lane != NULL; }
+hone_status hn_stream_lane(hone_device *device, hone_stream *stream, int lane);
+hone_status hn_stream_after(hone_device *device, hone_stream *stream, int slot);
 
 /* Each kernel and copy of a stream, by the device's own tracing; hone/backend.h says more. UNSUPPORTED, with a message:
  * the device has none, or none now. */

@@ -158,7 +158,14 @@ int64_t hn_launch_parts(const hone_query *query, size_t scratch_bytes) {
 hone_status hn_launch(hone_device *device, const hn_prepared *prepared, hone_stream *stream,
                       const hone_launch *launch) {
   const bool is_long = prepared->parts > 1 && hn_is_host_unit(device);
+  hone_launch own;
   if (is_long) stream->pool.at_least = prepared->parts;
+  if (device->backend->native) {
+    own = *launch;
+    own.native_stream = device->backend->native(stream);
+    HN_TRY(device->backend->enter(device->unit));
+    launch = &own;
+  }
   const hone_status status = prepared->tactic->launch(prepared->state, stream, launch);
   if (is_long) stream->pool.at_least = 0;
   return status;
@@ -180,6 +187,7 @@ hone_status hn_prepare(hone_device *device, const hone_query *query, hn_prepared
   out->parts = hn_is_host_unit(device) ? hn_launch_parts(query, needs.scratch) : 0;
   if (reason)
     status = HN_FAIL(diag, HONE_UNSUPPORTED, "tactic %s does not take these shapes: %s", tactic->name, reason);
+  if (status == HONE_OK && tactic->prepare && device->backend->enter) status = device->backend->enter(device->unit);
   if (status == HONE_OK && tactic->prepare) status = tactic->prepare(device->unit, query, out->state, diag);
   if (status != HONE_OK) {
     hn_free(&device->allocator, out->state, out->state_bytes);

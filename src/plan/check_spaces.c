@@ -20,6 +20,7 @@ hone_status hn_check_spaces(hn_plan_checker *checker) {
     total += plan->space_arena_bytes[d];
   }
   if (total != plan->arena_bytes) return BAD(checker, "the arenas' bytes do not add up");
+  if (plan->lanes > 1 && plan->dynamic) return BAD(checker, "lanes are for plans whose extents are all numbers");
   for (int t = 0; t < plan->tensor_count; ++t) {
     const hn_plan_tensor *tensor = &plan->tensors[t];
     if (plan->spaces[tensor->device] != tensor->device)

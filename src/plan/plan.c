@@ -9,6 +9,7 @@ hone_status hn_plan_create(hn_allocator allocator, hn_plan **out, hone_diagnosti
   hn_plan *plan = hn_alloc_zero(&allocator, sizeof *plan);
   if (!plan) return HN_FAIL_MEMORY(diag);
   plan->allocator = allocator;
+  plan->lanes = 1;
   hn_arena_init(&plan->arena, allocator);
   hn_dims_init(&plan->dims, &plan->arena);
   *out = plan;

@@ -87,12 +87,14 @@ typedef struct hn_plan {
   hn_plan_step *steps;
   hn_plan_block *blocks; /* block 0 is the main one */
   hn_plan_port *inputs, *outputs;
-  const char *const *device_kinds;     /* "cpu" */
-  int *spaces;                         /* [device]: the device whose memory it works in: itself, or the host's first */
-  int host;                            /* the memory space of the devices that work in the host's memory */
-  uint64_t *space_arena_bytes;         /* [device] at opt shapes; their sum is arena_bytes */
-  bool dynamic;                        /* some dim is symbolic */
-  bool shown;                          /* to look at only: some device is not here, and its tactics are names alone */
+  const char *const *device_kinds; /* "cpu" */
+  int *spaces;                     /* [device]: the device whose memory it works in: itself, or the host's first */
+  int host;                        /* the memory space of the devices that work in the host's memory */
+  uint64_t *space_arena_bytes;     /* [device] at opt shapes; their sum is arena_bytes */
+  bool dynamic;                    /* some dim is symbolic */
+  int lanes;  /* that a device's recording may be split into, where branches allow it: more than 1 in static plans alone
+               */
+  bool shown; /* to look at only: some device is not here, and its tactics are names alone */
   bool after_run;                      /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
   double max_error_rel_l2;             /* of steps */
@@ -120,6 +122,23 @@ int hn_plan_next_wait(const hn_plan *plan, int device, int after_step); /* a WAI
  * the arena would be larger than memory can be, or the stop (NULL: none) says so; no message. */
 hone_status hn_memory_place(hn_arena *arena, hn_stop *stop, int count, const size_t *bytes, const hn_life *lives,
                             int *order, size_t *offsets, size_t *out_total);
+
+/* ---- lanes (plan/lanes.c): branches of a device's steps that run side by side ----
+ * Steps in their order, each in the lane of a step that it depends on where it can be, waiting for those of other lanes
+ * that it depends on and that nothing before it waited for. */
+typedef struct hn_lane_step {
+  int lane, wait_count;
+  int waits[HONE_MAX_LANES]; /* earlier items, of other lanes */
+} hn_lane_step;
+typedef bool (*hn_depends_fn)(const void *user, int earlier, int later);
+/* How many lanes were used, at most `most`; 0: no memory. out: one an item. */
+int hn_lanes_assign(hn_arena *arena, int count, int most, hn_depends_fn depends, const void *user, hn_lane_step *out);
+/* Lanes that a plan's values would allow a device with memory of its own; 1: none beside the first, or a plan that can
+ * have none. NO_MEMORY. */
+hone_status hn_plan_width(const hn_plan *plan, hn_arena *arena, int most, int *out_lanes, hone_diagnostics *diag);
+/* Places the arenas of a static plan anew: with more than one lane what one branch still needs is not overwritten by
+ * another. arena: for scratch. */
+hone_status hn_plan_place(hn_plan *plan, hn_arena *arena, int lanes, hone_diagnostics *diag);
 
 /* ---- resolving and checking (plan/check.c): the same for a built plan and for a file's ----
  * Every offset, size, interval, ordering, index, name and parameter is derived again: shapes by the ops' own infer,

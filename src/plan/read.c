@@ -275,6 +275,10 @@ static hone_status read_plan(hn_plan_reader *reader, const hn_json *object, cons
   HN_TRY(read_arenas(reader, object, devices->apart));
   HN_TRY(hn_json_int(object, "scratch_bytes", 0, INT64_MAX, &number, reader->diag));
   plan->scratch_bytes = (uint64_t)number;
+  if (hn_json_get(object, "lanes")) {
+    HN_TRY(hn_json_int(object, "lanes", 2, HONE_MAX_LANES, &number, reader->diag));
+    plan->lanes = (int)number;
+  }
   HN_TRY(hn_json_real(object, "max_error", &plan->max_error_rel_l2, reader->diag));
   HN_TRY(read_symbols(reader, object));
   HN_TRY(read_tensors(reader, object));

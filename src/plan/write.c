@@ -234,6 +234,7 @@ static void put_schedule(hn_json_writer *w, const hn_plan *plan, hn_text *scratc
     hn_json_close(w, ']');
   }
   hn_json_put_int(w, "scratch_bytes", (int64_t)plan->scratch_bytes);
+  if (plan->lanes > 1) hn_json_put_int(w, "lanes", plan->lanes);
   hn_json_put_real(w, "max_error", plan->max_error_rel_l2);
   put_symbols(w, plan);
   hn_json_open(w, "tensors", '[');

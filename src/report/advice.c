@@ -48,6 +48,18 @@ hn_pattern hn_pattern_of(const hn_pattern_shares *s, bool has_roofs, int steps) 
   return HN_PATTERN_MIXED;
 }
 
+/* What lies between the layers of a run, in *out_run_ns. Tracing makes a run longer on the host and a queue's work not:
+ * there it is what nobody traced took beyond the queue, and the gaps inside. */
+static double between_ns(const hn_profile *p, double *out_run_ns) {
+  const hn_trace_queue *queue = &p->in->trace->queue;
+  const double plain_ns = p->options->unprofiled_ns, plain_device_ns = p->options->unprofiled_device_ns;
+  *out_run_ns = p->mean_ns;
+  if (!p->traced) return fmax(0, p->mean_ns - p->mean_sum_ns);
+  const double device_ns = plain_device_ns > 0 ? plain_device_ns : queue->span_ns;
+  *out_run_ns = plain_ns > 0 ? plain_ns : device_ns;
+  return queue->gap_ns + fmax(0, *out_run_ns - device_ns);
+}
+
 static void measure_shares(hn_advising *a) {
   const hn_profile *p = a->p;
   hn_pattern_shares *s = &a->shares;
@@ -61,8 +73,10 @@ static void measure_shares(hn_advising *a) {
     if (row->bound.kind == HN_BOUND_MEMORY) s->memory += share;
   }
   s->reference = p->reference_ns / p->sum_ns;
-  s->transfer = (p->to_device_ns + p->to_host_ns) / p->median_ns;
-  s->between = p->mean_ns > p->mean_sum_ns ? (p->mean_ns - p->mean_sum_ns) / p->mean_ns : 0;
+  double of_ns;
+  const double apart_ns = between_ns(p, &of_ns);
+  s->transfer = (p->to_device_ns + p->to_host_ns) / (p->traced ? of_ns : p->median_ns);
+  s->between = of_ns > 0 ? apart_ns / of_ns : 0;
   s->waiting = fmin(1, a->facts.waiting_ns / a->run_ns);
 }
 
@@ -203,8 +217,8 @@ hone_status hn_advise(const hn_profile *profile, const hn_advice_facts *facts, h
   if (facts) a->facts = *facts;
   a->run_ns = profile->options->unprofiled_ns > 0 ? profile->options->unprofiled_ns : profile->median_ns;
   /* Medians do not add up: of what others take from a run, each layer bears its share. */
-  const double between_ns = profile->mean_ns - profile->mean_sum_ns,
-               added_ns = profile->sum_ns + (between_ns > 0 ? between_ns : 0);
+  double of_ns;
+  const double added_ns = profile->sum_ns + between_ns(profile, &of_ns);
   a->scale = added_ns > 0 ? a->run_ns / added_ns : 1;
   measure_shares(a);
   a->pattern = hn_pattern_of(&a->shares, profile->floor_ns > 0, profile->count);

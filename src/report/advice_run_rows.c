@@ -219,8 +219,14 @@ static void predict_device(const hn_advising *a, hn_advice_item *item) {
 enum { MORE_ITEMS = 8 };
 
 /* A layer's time an item when its weights serve so many: bytes of weights and fixed costs are shared. */
-static double batched_ns(const hn_profile_row *row) {
+static double batched_ns(const hn_advising *a, const hn_profile_row *row) {
+  static const double reach = 0.4; /* of its roof that a layer of eight items comes to on a GPU */
   const hn_work *work = row->work;
+  /* One item leaves most multiprocessors without work: eight take twice as long, until the roof says otherwise. */
+  if (!facts_of(a)->host_memory)
+    return row->bound.floor_ns > 0
+               ? fmin(row->median_ns, fmax(2 * row->median_ns / MORE_ITEMS, row->bound.floor_ns / reach))
+               : row->median_ns;
   const double activations = work->in_bytes + work->out_bytes, bytes = activations + work->params_bytes;
   /* Of fixed costs a third is a run's; the rest, of tiles and loops, comes with each item. Weights in a nearer cache
    * than L3 are read as fast as they are used. */
@@ -233,14 +239,13 @@ static double batched_ns(const hn_profile_row *row) {
 }
 
 static bool gains_by_batch(const hn_advising *a, const hn_profile_row *row) {
-  (void)a;
-  return batched_ns(row) < 0.8 * row->median_ns;
+  return batched_ns(a, row) < 0.8 * row->median_ns;
 }
 
 static void predict_batch(const hn_advising *a, hn_advice_item *item) {
   double saving = 0;
   for (int i = 0; i < item->row_count; ++i)
-    saving += a->p->rows[item->rows[i]].median_ns - batched_ns(&a->p->rows[item->rows[i]]);
+    saving += a->p->rows[item->rows[i]].median_ns - batched_ns(a, &a->p->rows[item->rows[i]]);
   item->saving_ns = saving;
   item->low_ns = 0.5 * saving;
   item->high_ns = 1.2 * saving;
@@ -265,7 +270,7 @@ static bool batch_flags(hn_advising *a, hn_text *out) {
 static void find_batch(hn_advising *a, const hn_advice_row *row) {
   double saved = 0;
   if (a->p->in->batch != 1 || a->p->in->plan->input_count == 0) return;
-  for (int i = 0; i < a->p->count; ++i) saved += a->p->rows[i].median_ns - batched_ns(&a->p->rows[i]);
+  for (int i = 0; i < a->p->count; ++i) saved += a->p->rows[i].median_ns - batched_ns(a, &a->p->rows[i]);
   if (saved < 0.1 * a->p->sum_ns) return;
   hn_advice_item *item =
       hn_advice_add(a, row, "at batch 1, reading weights and fixed costs take %.0f %% of the time; %d items share them",
@@ -278,10 +283,26 @@ static void find_batch(hn_advising *a, const hn_advice_row *row) {
   hn_text_deinit(&flags);
 }
 
+/* What one request's layers leave of a device by latency, others fill; three fifths of it with four streams, as
+ * measured (docs/EXPERIMENTS.md). */
+static void find_device_streams(hn_advising *a, const hn_advice_row *row) {
+  static const double filled = 0.6;
+  if (a->shares.latency < 0.25) return;
+  hn_advice_item *item =
+      hn_advice_add(a, row, "layers too short to fill the device take %.0f %% of the time", 100 * a->shares.latency);
+  if (!item) return;
+  item->factor = filled * a->shares.latency;
+  hn_advice_flags(a, item, "--streams 4");
+}
+
 static void find_streams(hn_advising *a, const hn_advice_row *row) {
+  if (!facts_of(a)->host_memory) {
+    find_device_streams(a, row);
+    return;
+  }
   const int threads = facts_of(a)->threads;
   const double idle = fmax(a->shares.waiting, 0);
-  if (!facts_of(a)->host_memory || threads < 2 || idle < 0.15) return;
+  if (threads < 2 || idle < 0.15) return;
   hn_advice_item *item = hn_advice_add(
       a, row, "%d threads work on one run and wait for one another %.0f %% of the time", threads, 100 * idle);
   if (!item) return;
@@ -547,8 +568,8 @@ const hn_advice_row hn_advice_run_rows[] = {
     {"batch", "batch", "run several items at once, where they can wait for one another",
      "a free batch dimension, with --optShapes for 8 items; the saving is that of an item", "medium", false, find_batch,
      predict_batch},
-    {"streams", "streams", "run several requests side by side, each on threads of its own: throughput, not latency",
-     NULL, "low", false, find_streams, hn_predict_share},
+    {"streams", "streams", "run several requests side by side: throughput, not latency", NULL, "low", false,
+     find_streams, hn_predict_share},
     {"free-dims", "shapes", "build for the one shape, or give each shape a profile of its own", NULL, "low", true,
      find_free_dims, hn_predict_removed},
     {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, predict_level},

@@ -16,6 +16,15 @@ static bool on_host(const hn_plan *plan, const hn_plan_step *step) {
   return plan->host == 0 || plan->spaces[step->device] == plan->host; /* host 0: there is no other memory */
 }
 
+/* Were narrower types allowed, as far as other steps tell? */
+static bool multiplies_narrow(const hn_plan *plan) {
+  for (int s = 0; s < plan->step_count; ++s) {
+    const hone_tactic *tactic = plan->steps[s].kind == HN_STEP_CALL ? plan->steps[s].tactic : NULL;
+    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16)) return true;
+  }
+  return false;
+}
+
 static const char *why_not(const hn_plan *plan, const hn_plan_step *step) {
   const hone_dtype held = step->in_count && step->in[0] >= 0 ? plan->tensors[step->in[0]].type.dtype : HONE_NONE;
   const int64_t depth = depth_of(plan, step);
@@ -23,7 +32,9 @@ static const char *why_not(const hn_plan *plan, const hn_plan_step *step) {
   if (step->tactic->flags & HONE_TACTIC_PLAIN_UNITS)
     return depth == 1 ? "each channel is convolved by itself: there is no matrix"
                       : "its kernel multiplies on plain units";
-  if (held == HONE_F32 || held == HONE_F64) return "it multiplies in f32 (--fp16 and --bf16 allow narrower types)";
+  if (held == HONE_F64) return "it multiplies in f64";
+  if (held == HONE_F32 && !multiplies_narrow(plan))
+    return "it multiplies in f32 (--fp16 and --bf16 allow narrower types)";
   if (depth > 0 && depth % 8) return "what it sums is no multiple of 8 values: its rows are not aligned to 16 bytes";
   return "the kernel that was chosen multiplies in f32 (hone explain has the reasons against others)";
 }

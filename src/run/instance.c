@@ -184,9 +184,11 @@ static hone_status prepare_steps(hone_session *session, hn_instance *instance) {
   for (int s = 0; s < plan->step_count; ++s)
     HN_TRY_NOTE(&session->diag, prepare_step(session, instance, s, &scratch_bytes[plan->steps[s].device]),
                 "while preparing step %s", plan->steps[s].name);
-  for (int d = 0; d < plan->device_count; ++d)
-    HN_TRY(
-        hn_memory_alloc(session->engine->devices[d], scratch_bytes[d], &instance->device_scratch[d], &session->diag));
+  for (int d = 0; d < plan->device_count; ++d) {
+    const size_t lane_bytes = plan->lanes > 1 ? (scratch_bytes[d] + 255) / 256 * 256 : scratch_bytes[d];
+    HN_TRY(hn_memory_alloc(session->engine->devices[d], lane_bytes * (size_t)plan->lanes, &instance->device_scratch[d],
+                           &session->diag));
+  }
   for (int s = 0; s < plan->step_count; ++s)
     instance->steps[s].launch.scratch = (void *)(uintptr_t)instance->device_scratch[plan->steps[s].device].address;
   return HONE_OK;

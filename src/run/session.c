@@ -12,7 +12,7 @@ enum { DEFAULT_INSTANCES = 4 };
 static const uint64_t default_heap_bytes = (uint64_t)1 << 30;
 
 /* One entry at a time; a second thread is refused. */
-static hone_status enter(hone_session *session) {
+hone_status hn_session_enter(hone_session *session) {
   if (!session) return HONE_INVALID;
   if (atomic_flag_test_and_set_explicit(&session->busy, memory_order_acquire)) return HONE_INVALID;
   hn_diag_clear(&session->diag);
@@ -23,7 +23,7 @@ static hone_status enter(hone_session *session) {
   return status;
 }
 
-static hone_status leave(hone_session *session, hone_status status) {
+hone_status hn_session_leave(hone_session *session, hone_status status) {
   if (status == HONE_DEVICE) {
     session->failed = true;
     const char *text = session->diag.count ? session->diag.entries[0].text : "a device failed";
@@ -246,6 +246,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
 
 void hone_session_destroy(hone_session *session) {
   if (!session) return;
+  hn_async_end(session);
   const hn_allocator allocator = session->allocator;
   hone_engine *engine = session->engine;
   for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
@@ -274,11 +275,11 @@ static hone_status set_shape(hone_session *session, const char *input, int rank,
 }
 
 hone_status hone_session_set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, __func__, "input", input);
   if (status == HONE_OK) status = hn_argument_range(&session->diag, "rank", rank, 0, HONE_MAX_RANK);
   if (status == HONE_OK) status = hn_argument_list(&session->diag, "dims", dims, rank, HONE_MAX_RANK);
-  return leave(session, status == HONE_OK ? set_shape(session, input, rank, dims) : status);
+  return hn_session_leave(session, status == HONE_OK ? set_shape(session, input, rank, dims) : status);
 }
 
 static hone_status check_type(hone_session *session, const char *name, const hone_tensor *given,
@@ -321,11 +322,11 @@ static hone_status bind(hone_session *session, const char *name, const hone_tens
 }
 
 hone_status hone_session_bind(hone_session *session, const char *name, const hone_tensor *tensor) {
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, __func__, "name", name);
   if (status == HONE_OK) status = given(session, __func__, "tensor", tensor);
   if (status == HONE_OK && tensor->data) status = hn_tensor_check(&session->diag, name, tensor);
-  return leave(session, status == HONE_OK ? bind(session, name, tensor) : status);
+  return hn_session_leave(session, status == HONE_OK ? bind(session, name, tensor) : status);
 }
 
 static hone_status rebind(hone_session *session) {
@@ -359,10 +360,10 @@ static hone_status copy_in(hone_session *session, const char *input, const hone_
 }
 
 hone_status hone_session_copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, __func__, "input", input);
   if (status == HONE_OK) status = given(session, __func__, "tensor", tensor);
-  return leave(session, status == HONE_OK ? copy_in(session, input, tensor) : status);
+  return hn_session_leave(session, status == HONE_OK ? copy_in(session, input, tensor) : status);
 }
 
 static hone_status wait_all(hone_session *session) {
@@ -405,32 +406,40 @@ static void log_run(const hone_session *session, hone_status status, int64_t beg
                   session->diag.count ? session->diag.entries[session->diag.count - 1].text : hone_status_name(status));
 }
 
-static hone_status enter_and_run(hone_session *session, bool waits) {
-  HN_TRY(enter(session));
+static hone_status run_and_leave(hone_session *session, bool waits) {
   const bool logs = hn_logs(&session->engine->logger, HONE_LOG_INFO);
   const int64_t begin_ns = hn_logs(&session->engine->logger, HONE_LOG_RUNS) ? hn_clock_ns() : 0;
   session->caller_mode = hn_float_mode_flush(!session->engine->schedules->keep_subnormals);
   const hone_status status = run(session, waits);
   hn_float_mode_set(session->caller_mode);
   if (logs) log_run(session, status, begin_ns);
-  return leave(session, status);
+  return hn_session_leave(session, status);
 }
 
-hone_status hone_session_run(hone_session *session) { return enter_and_run(session, true); }
+hone_status hn_session_run_entered(hone_session *session) { return run_and_leave(session, true); }
 
-hone_status hone_session_enqueue(hone_session *session) { return enter_and_run(session, false); }
+hone_status hone_session_run(hone_session *session) {
+  HN_TRY(hn_session_enter(session));
+  return run_and_leave(session, true);
+}
+
+hone_status hone_session_enqueue(hone_session *session) {
+  HN_TRY(hn_session_enter(session));
+  return run_and_leave(session, false);
+}
 
 hone_status hone_session_wait(hone_session *session) {
-  HN_TRY(enter(session));
-  return leave(session, wait_all(session));
+  HN_TRY(hn_async_wait(session));
+  HN_TRY(hn_session_enter(session));
+  return hn_session_leave(session, wait_all(session));
 }
 
 hone_status hone_session_parts(hone_session *session, hone_run_part *out, int *out_count) {
   if (out_count) *out_count = 0;
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, __func__, "out", out);
   if (status == HONE_OK) status = given(session, __func__, "out_count", out_count);
-  return leave(session, status == HONE_OK ? hn_parts_read(session, out, out_count) : status);
+  return hn_session_leave(session, status == HONE_OK ? hn_parts_read(session, out, out_count) : status);
 }
 
 /* The first device with memory of its own, and its stream; UNSUPPORTED: there is none. */
@@ -454,19 +463,19 @@ static hone_status on_done(hone_session *session, void (*done)(void *user), void
 }
 
 hone_status hone_session_on_done(hone_session *session, void (*done)(void *user), void *user) {
-  HN_TRY(enter(session));
-  if (!done) return leave(session, hn_argument_missing(&session->diag, __func__, "done"));
-  return leave(session, on_done(session, done, user));
+  HN_TRY(hn_session_enter(session));
+  if (!done) return hn_session_leave(session, hn_argument_missing(&session->diag, __func__, "done"));
+  return hn_session_leave(session, on_done(session, done, user));
 }
 
 static hone_status event(hone_session *session, const char *function, void *native_event,
                          hone_status (*entry)(hone_device *, hone_stream *, void *, hone_diagnostics *)) {
   hone_device *device;
   hone_stream *stream;
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, function, "native_event", native_event);
   if (status == HONE_OK) status = own_device(session, &device, &stream);
-  return leave(session, status == HONE_OK ? entry(device, stream, native_event, &session->diag) : status);
+  return hn_session_leave(session, status == HONE_OK ? entry(device, stream, native_event, &session->diag) : status);
 }
 
 hone_status hone_session_wait_event(hone_session *session, void *native_event) {
@@ -496,10 +505,10 @@ static hone_status get_tensor(hone_session *session, const char *name, bool on_d
 static hone_status enter_and_get(hone_session *session, const char *function, const char *name, bool on_device,
                                  hone_tensor *out_tensor) {
   if (out_tensor) *out_tensor = (hone_tensor){0};
-  HN_TRY(enter(session));
+  HN_TRY(hn_session_enter(session));
   hone_status status = given(session, function, "name", name);
   if (status == HONE_OK) status = given(session, function, "out_tensor", out_tensor);
-  return leave(session, status == HONE_OK ? get_tensor(session, name, on_device, out_tensor) : status);
+  return hn_session_leave(session, status == HONE_OK ? get_tensor(session, name, on_device, out_tensor) : status);
 }
 
 hone_status hone_session_tensor(hone_session *session, const char *name, hone_tensor *out_tensor) {
@@ -521,12 +530,12 @@ const char *hone_session_message(const hone_session *session, int index, hone_st
 }
 
 void hone_session_set_profile(hone_session *session, bool on) {
-  if (enter(session) != HONE_OK) return;
+  if (hn_session_enter(session) != HONE_OK) return;
   if (!on)
     hn_profile_stop(session);
   else
     (void)hn_profile_start(session);
-  (void)leave(session, HONE_OK);
+  (void)hn_session_leave(session, HONE_OK);
 }
 
 hone_status hone_session_get_stats(const hone_session *session, hone_session_stats *out_stats) {

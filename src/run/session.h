@@ -112,6 +112,7 @@ struct hone_session {
   int64_t runs;
   hn_float_mode caller_mode; /* of the thread that runs, outside the run */
   struct hn_parts *parts;    /* NULL: they are not asked for */
+  struct hn_async *async;    /* NULL until a run beside the caller was asked for */
   bool failed;               /* a device did: nothing more can be done with the session */
   char failure[HN_DIAG_TEXT_BYTES];
   bool profiling;
@@ -158,6 +159,16 @@ void hn_session_drop_lists(hone_session *session);
 /* If and Loop (run/control.c). */
 hone_status hn_run_branch(hone_session *session, hn_instance *instance, const hn_plan_step *step);
 hone_status hn_run_loop(hone_session *session, hn_instance *instance, const hn_plan_step *step);
+
+/* One entry at a time: a second is refused (INVALID), as any is after a device's failure. */
+hone_status hn_session_enter(hone_session *session);
+hone_status hn_session_leave(hone_session *session, hone_status status);
+/* Runs, waits and leaves. */
+hone_status hn_session_run_entered(hone_session *session);
+/* Runs beside the caller (run/async.c): waits for the one under way and its callback, whose status it is; and drops
+ * their thread after that. */
+hone_status hn_async_wait(hone_session *session);
+void hn_async_end(hone_session *session);
 
 /* Runs one block of steps (run/interpret.c). */
 hone_status hn_interpret(hone_session *session, hn_instance *instance, int block);

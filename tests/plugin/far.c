@@ -3,11 +3,12 @@
  *
  * Its addresses have a bit that no host address has, so that the host that touches one crashes, and a launch that finds
  * a host address fails. Unit 0 does what it is given as late as it may, when the host waits: a host that reads too
- * early, or writes what a copy still reads, gets wrong numbers. Unit 1 does everything at once: a copy that arrives in
- * bytes that are still needed destroys them. What both get right has its ordering right. It can record and replay.
- * Unit 0 tells what its queue did when asked, with 40 ns between two jobs; unit 1 declines. A kernel whose first input
- * begins with 12345 traps, and its stream does nothing more.
- * It runs linear (with packed weights) and elementwise operators, by the operator's own eval. */
+ * early, or writes what a copy still reads, gets wrong numbers. Of lanes unit 0 does the last that can go on, unit 1
+ * the first, and a lane that nothing joins fails. Unit 1 does everything at once: a copy that arrives in bytes that are
+ * still needed destroys them. What both get right has its ordering right. It can record and replay. Unit 0 tells what
+ * its queue did when asked, with 40 ns between two jobs; unit 1 declines. A kernel whose first input begins with 12345
+ * traps, and its stream does nothing more. It runs linear (with packed weights) and elementwise operators, by the
+ * operator's own eval. */
 #include <hone/plugin.h>
 #include <math.h>
 #include <string.h>
@@ -21,10 +22,10 @@ struct hone_driver {
 
 struct hone_unit {
   const hone_host *host;
-  bool late;
+  bool late, entered;
 };
 
-typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY, JOB_CALL } job_kind;
+typedef enum job_kind { JOB_LAUNCH, JOB_COPY, JOB_MARK, JOB_REPLAY, JOB_CALL, JOB_AFTER } job_kind;
 
 typedef struct far_state {
   const hone_op *op;
@@ -42,7 +43,7 @@ typedef struct job {
   char *to;
   const char *from;
   size_t bytes;
-  int slot, step;
+  int slot, step, lane;
   hone_activity_kind activity; /* of a copy */
   const struct hone_replay *replay;
   void (*function)(void *user);
@@ -62,7 +63,7 @@ struct hone_stream {
   int mark_count, job_count;
   double *marks_ns;
   bool traced, trapped;
-  int step, activity_count;
+  int step, lane, activity_count;
   hone_activity activities[MAX_JOBS];
   job jobs[MAX_JOBS];
 };
@@ -205,6 +206,62 @@ static void spend(hone_stream *stream, const job *j, double ns) {
                         (int64_t)begin_ns, (int64_t)stream->now_ns};
 }
 
+static hone_status do_now(hone_stream *stream, const job *j);
+
+/* Where each lane of a recording has come to. */
+typedef struct lanes {
+  const struct hone_replay *of;
+  int at[HONE_MAX_LANES];
+  double now_ns[HONE_MAX_LANES];
+  bool passed[4 * MAX_JOBS]; /* marks, by slot */
+} lanes;
+
+/* The lane's next job; NULL: it has come to its end. */
+static const job *next_in(lanes *l, int lane) {
+  while (l->at[lane] < l->of->count && l->of->jobs[l->at[lane]].lane != lane) ++l->at[lane];
+  return l->at[lane] < l->of->count ? &l->of->jobs[l->at[lane]] : NULL;
+}
+
+/* One job of the lane, unless it waits or has none. */
+static hone_status step_lane(hone_stream *stream, lanes *l, int lane, bool *out_moved) {
+  const job *j = next_in(l, lane);
+  const bool begins = lane > 0 && l->now_ns[lane] < 0;
+  *out_moved = false;
+  if (!j || (j->kind == JOB_AFTER && !l->passed[j->slot])) return HONE_OK;
+  if (begins && j->kind != JOB_AFTER) return HONE_INTERNAL; /* a lane begins with a wait */
+  *out_moved = true;
+  ++l->at[lane];
+  if (j->kind == JOB_AFTER) {
+    l->now_ns[lane] = fmax(l->now_ns[lane], stream->marks_ns[j->slot]);
+    return HONE_OK;
+  }
+  stream->now_ns = l->now_ns[lane];
+  const hone_status status = do_now(stream, j);
+  l->now_ns[lane] = stream->now_ns;
+  if (j->kind == JOB_MARK) l->passed[j->slot] = true;
+  return status;
+}
+
+/* In the worst order that waits allow; the clock is that of lanes side by side. */
+static hone_status do_lanes(hone_stream *stream, const struct hone_replay *replay) {
+  static const int most = HONE_MAX_LANES;
+  lanes *l = take(stream->unit->host, sizeof *l);
+  hone_status status = l ? HONE_OK : HONE_NO_MEMORY;
+  bool moved = true;
+  if (l) l->of = replay;
+  for (int lane = 0; l && lane < most; ++lane) l->now_ns[lane] = lane == 0 ? stream->now_ns : -1;
+  while (status == HONE_OK && moved) {
+    moved = false;
+    for (int k = 0; k < most && !moved && status == HONE_OK; ++k)
+      status = step_lane(stream, l, stream->unit->late ? most - 1 - k : k, &moved);
+  }
+  for (int lane = 0; status == HONE_OK && lane < most; ++lane)
+    if (next_in(l, lane) || l->now_ns[lane] > l->now_ns[0]) status = HONE_INTERNAL; /* stuck, or not joined */
+  if (status == HONE_OK) stream->now_ns = l->now_ns[0];
+  if (l) drop(stream->unit->host, l, sizeof *l);
+  return status;
+}
+
 static hone_status do_now(hone_stream *stream, const job *j) {
   switch (j->kind) {
   case JOB_LAUNCH:
@@ -218,12 +275,8 @@ static hone_status do_now(hone_stream *stream, const job *j) {
     memmove(j->to, j->from, j->bytes);
     return HONE_OK;
   case JOB_MARK: stream->marks_ns[j->slot] = stream->now_ns; return HONE_OK;
-  default:
-    for (int i = 0; i < j->replay->count; ++i) {
-      const hone_status status = do_now(stream, &j->replay->jobs[i]);
-      if (status != HONE_OK) return status;
-    }
-    return HONE_OK;
+  case JOB_AFTER: return HONE_INTERNAL; /* outside of a recording */
+  default: return do_lanes(stream, j->replay);
   }
 }
 
@@ -237,7 +290,9 @@ static hone_status wait(hone_stream *stream) {
 static hone_status give(hone_stream *stream, job *j) {
   j->step = stream->step;
   if (stream->recording) {
-    if (j->kind != JOB_LAUNCH || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
+    const bool recorded = j->kind == JOB_LAUNCH || j->kind == JOB_MARK || j->kind == JOB_AFTER;
+    if (!recorded || stream->recording->count == MAX_JOBS) return HONE_INTERNAL;
+    j->lane = stream->lane;
     stream->recording->jobs[stream->recording->count++] = *j;
     return HONE_OK;
   }
@@ -294,6 +349,7 @@ static const char *reason(const hone_stream *stream) { return stream->trapped ? 
 static size_t replay_bytes(int jobs) { return sizeof(struct hone_replay) + (size_t)jobs * sizeof(job); }
 static hone_status record(hone_stream *stream) {
   if (stream->recording) return HONE_INVALID;
+  stream->lane = 0;
   stream->recording = take(stream->unit->host, replay_bytes(MAX_JOBS));
   if (!stream->recording) return HONE_NO_MEMORY;
   stream->recording->host = stream->unit->host;
@@ -305,6 +361,15 @@ static hone_status keep(hone_stream *stream, hone_replay **out) {
   *out = stream->recording;
   stream->recording = NULL;
   return HONE_OK;
+}
+static hone_status lane(hone_stream *stream, int number) {
+  if (!stream->recording || number < 0 || number >= HONE_MAX_LANES) return HONE_INVALID;
+  stream->lane = number;
+  return HONE_OK;
+}
+static hone_status after(hone_stream *stream, int slot) {
+  job j = {.kind = JOB_AFTER, .slot = slot};
+  return stream->recording && slot >= 0 && slot < stream->mark_count ? give(stream, &j) : HONE_INVALID;
 }
 static hone_status replay(hone_stream *stream, const hone_replay *kept) {
   job j = {.kind = JOB_REPLAY, .replay = kept};
@@ -377,7 +442,14 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
     far = translate(&in, &j.tensors[i]) && far;
   }
   for (int i = 0; i < launch->out_count; ++i) far = translate(&launch->out[i], &j.tensors[launch->in_count + i]) && far;
-  return far ? give(stream, &j) : HONE_INTERNAL;
+  return far && launch->native_stream == stream && stream->unit->entered ? give(stream, &j) : HONE_INTERNAL;
+}
+
+/* As tactics of plug-ins find them when they launch. */
+static void *native(hone_stream *stream) { return stream; }
+static hone_status enter(hone_unit *unit) {
+  unit->entered = true;
+  return HONE_OK;
 }
 
 static const hone_tactic tactics[] = {
@@ -436,6 +508,10 @@ static const hone_backend backend = {.struct_size = sizeof(hone_backend),
                                      .activities = activities,
                                      .call = call,
                                      .reason = reason,
+                                     .lane = lane,
+                                     .after = after,
+                                     .native = native,
+                                     .enter = enter,
                                      .families = families};
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_tactic host_tactics[] = {{"cpu", &never}, {NULL, NULL}};

@@ -153,14 +153,18 @@ static void close_bed(gpu_bed *bed) {
   *bed = (gpu_bed){0};
 }
 
-int gpu_bed_run(gpu_bed *bed, int (*run)(void)) {
+hone_status gpu_context(hone_context **out) {
   char folders[8192];
   const char *given = getenv("HONE_LIBRARY_PATH"), *built = getenv("HONE_BUILD_DIR"), *cuda = getenv("CUDA_PATH");
   snprintf(folders, sizeof folders, "%s:%s:%s/lib64", given ? given : "", built ? built : "build/release",
            cuda ? cuda : "/usr/local/cuda");
   const hone_context_options options = {.struct_size = sizeof options, .library_path = folders};
+  return hone_context_create(&options, out);
+}
+
+int gpu_bed_run(gpu_bed *bed, int (*run)(void)) {
   *bed = (gpu_bed){0};
-  if (hone_context_create(&options, &bed->context) != HONE_OK) return 1;
+  if (gpu_context(&bed->context) != HONE_OK) return 1;
   int failed = 1;
   if (hone_device_open(bed->context, "gpu", 0, NULL, &bed->gpu) != HONE_OK) {
     print_message("skipped: %s\n", hone_context_message(bed->context, 0, NULL));

@@ -37,6 +37,7 @@ typedef struct gpu_bed {
   uint64_t seed; /* of the next numbers */
 } gpu_bed;
 
+hone_status gpu_context(hone_context **out); /* that finds the backend and CUDA's libraries */
 /* Runs the tests with a GPU and the reference opened; 77 where there is no GPU, said in words. */
 int gpu_bed_run(gpu_bed *bed, int (*run)(void));
 void gpu_check(const gpu_bed *bed, hone_status status);

@@ -59,7 +59,7 @@ hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, co
   if (shape->cluster > 1)
     attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                               .value.clusterDim = {.x = shape->cluster, .y = 1, .z = 1}};
-  if (shape->dependent && unit->sm >= 90)
+  if (shape->dependent && !stream->behind && unit->sm >= 90)
     attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                               .value.programmaticStreamSerializationAllowed = 1};
   const CUlaunchConfig config = {.gridDimX = grid.x,
@@ -72,6 +72,7 @@ hone_status hn_cuda_launch_function(hone_stream *stream, CUfunction function, co
                                  .hStream = stream->stream,
                                  .attrs = attributes,
                                  .numAttrs = count};
+  stream->behind = false;
   const CUresult result = unit->driver->api.cuLaunchKernelEx(&config, function, arguments, NULL);
   return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
 }

@@ -128,8 +128,10 @@ typedef struct hn_cuda_tag {
 
 struct hone_stream {
   hone_unit *unit;
-  CUstream stream;
-  bool adopted; /* the caller's: it is not destroyed here */
+  CUstream stream;                /* of the current lane, while it records */
+  CUstream lanes[HONE_MAX_LANES]; /* the first is its own; others are made when they are first recorded in */
+  bool adopted;                   /* the first is the caller's: it is not destroyed here */
+  bool behind;                    /* what is recorded next waits for another lane, too */
   int mark_count;
   CUevent *marks;
   CUresult failed;               /* of the last call that failed */
@@ -212,6 +214,10 @@ hone_status hn_cuda_measure(hone_unit *unit); /* measure.c */
 hone_status hn_cuda_call(hone_stream *stream, void (*function)(void *user), void *user);
 hone_status hn_cuda_follow(hone_stream *stream, void *native_event);
 hone_status hn_cuda_signal(hone_stream *stream, void *native_event);
+hone_status hn_cuda_lane(hone_stream *stream, int lane);
+hone_status hn_cuda_after(hone_stream *stream, int slot);
+void *hn_cuda_native(hone_stream *stream);
+hone_status hn_cuda_enter_unit(hone_unit *unit);
 const char *hn_cuda_reason(const hone_stream *stream);
 
 /* ---- what streams did, by CUPTI (tracing.c) ---- */

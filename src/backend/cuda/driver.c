@@ -295,6 +295,10 @@ static const hone_backend backend = {
     .signal = hn_cuda_signal,
     .range = hn_cuda_range,
     .reason = hn_cuda_reason,
+    .lane = hn_cuda_lane,
+    .after = hn_cuda_after,
+    .native = hn_cuda_native,
+    .enter = hn_cuda_enter_unit,
 };
 static const hone_backend *const backends[] = {&backend, NULL};
 static const hone_plugin_table table = {

@@ -1,80 +1,193 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - the peaks that times are held against: bytes by a copy within the device's memory, read and write
- * counted; flops by cuBLASLt's products of random-like numbers, when it is there. The best of several. */
+/* measure.c - the peaks that times are held against: bytes of memory by a copy within the device's, read and write
+ * counted; bytes of the L2 cache by reads of what it holds; operations by cuBLASLt's products of random-like numbers,
+ * when it is there. The best of several. */
 #include "backend/cuda/product/gemm.h"
+#include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 5, EDGE = 4096 };
+enum { ROUNDS = 6, THREADS = 256, PASSES = 64 };
 static const size_t copy_bytes = (size_t)256 << 20;
 
-static double best_copy(hone_stream *stream, const hone_memory *memory) {
-  double best = 0;
-  const hone_slice to = {memory, copy_bytes, copy_bytes}, from = {memory, 0, copy_bytes};
-  for (int round = 0; round < ROUNDS; ++round) {
+/* What is measured on. */
+typedef struct bed {
+  hone_unit *unit;
+  hone_stream *stream;
+  hone_memory memory, workspace;
+} bed;
+
+/* The fastest round's rate, and what the median round was slower. */
+typedef struct rounds {
+  int count;
+  double rates[ROUNDS];
+} rounds;
+
+static int descending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x < y) - (x > y);
+}
+
+static void keep(const bed *b, hone_roof roof, rounds *r) {
+  if (r->count == 0) return;
+  qsort(r->rates, (size_t)r->count, sizeof r->rates[0], descending);
+  b->unit->facts.roofs[roof] = r->rates[0];
+  b->unit->facts.spreads[roof] = 1 - r->rates[r->count / 2] / r->rates[0];
+}
+
+/* Times rounds of work() between two marks; the first one warms up. amount: of operations or bytes. */
+static void measure(const bed *b, hone_roof roof, double amount, bool (*work)(const bed *b, const void *of),
+                    const void *of) {
+  rounds r = {0};
+  for (int round = 0; round <= ROUNDS; ++round) {
     double elapsed_ns = 0;
-    if (hn_cuda_mark(stream, 0) != HONE_OK || hn_cuda_copy(stream, to, from) != HONE_OK ||
-        hn_cuda_mark(stream, 1) != HONE_OK || hn_cuda_wait(stream) != HONE_OK ||
-        hn_cuda_between(stream, 0, 1, &elapsed_ns) != HONE_OK)
-      return 0;
-    const double rate = 2 * (double)copy_bytes / elapsed_ns * 1e9;
-    if (round > 0 && rate > best) best = rate;
+    if (hn_cuda_mark(b->stream, 0) != HONE_OK || !work(b, of) || hn_cuda_mark(b->stream, 1) != HONE_OK ||
+        hn_cuda_wait(b->stream) != HONE_OK || hn_cuda_between(b->stream, 0, 1, &elapsed_ns) != HONE_OK)
+      break;
+    if (round > 0 && elapsed_ns > 0) r.rates[r.count++] = amount / elapsed_ns * 1e9;
   }
-  return best;
+  keep(b, roof, &r);
 }
 
-/* A number in [-1, 1) of 32 bits, or two of 16. */
-static uint32_t bits_of(hone_dtype dtype, uint32_t random) {
-  if (dtype != HONE_F32) /* any sign and fraction, exponents a little below zero */
-    return dtype == HONE_F16 ? (random & 0x8fff8fff) | 0x28002800 : (random & 0x83ff83ff) | 0x3c003c00;
-  const float number = (float)(random >> 8) / (1 << 23) - 1;
-  uint32_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  return bits;
+/* ---- bytes ---- */
+
+static bool copy(const bed *b, const void *of) {
+  (void)of;
+  return hn_cuda_copy(b->stream, (hone_slice){&b->memory, copy_bytes, copy_bytes},
+                      (hone_slice){&b->memory, 0, copy_bytes}) == HONE_OK;
 }
 
-/* Fills with different numbers: zeros need less power and run faster than data. */
-static bool fill(hone_stream *stream, const hone_memory *memory, hone_dtype dtype) {
-  hone_unit *unit = stream->unit;
-  const size_t bytes = (size_t)1 << 20;
-  uint32_t *numbers = hn_cuda_new(unit->host, bytes), seed = 1;
+/* A quarter of the cache, which is as much as both of its halves hold at once where it has two. */
+static size_t resident_bytes(const hone_unit *unit) {
+  const size_t bytes = unit->facts.l2_bytes / 4 / 4096 * 4096;
+  return bytes < copy_bytes ? bytes : copy_bytes;
+}
+
+static bool read_again(const bed *b, const void *of) {
+  (void)of;
+  uint64_t from = b->memory.address, sink = b->workspace.address;
+  unsigned count = (unsigned)(resident_bytes(b->unit) / 16), passes = PASSES;
+  void *arguments[] = {&from, &count, &passes, &sink};
+  return hn_cuda_launch(b->stream, HN_CUDA_read_again, (hn_cuda_grid){8 * (unsigned)b->unit->facts.threads, 1, 1},
+                        THREADS, arguments) == HONE_OK;
+}
+
+/* ---- operations ---- */
+
+/* A type's product, a transposed: what integers and fp8 want, and the others take. */
+typedef struct product_row {
+  hone_roof roof;
+  int least_sm, edge, in_bytes;
+  cudaDataType_t in, out, scale;
+  cublasComputeType_t compute;
+  uint32_t mask, fixed; /* of 32 random bits: numbers of this type near one, of any sign and fraction */
+} product_row;
+
+static const product_row product_rows[] = {
+    {HONE_ROOF_F64, 70, 4096, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, 0x800fffff, 0x3fe00000},
+    {HONE_ROOF_F32, 70, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x807fffff, 0x3f000000},
+    {HONE_ROOF_TF32, 80, 4096, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 0x807fffff,
+     0x3f000000},
+    {HONE_ROOF_F16, 70, 8192, 2, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8fff8fff, 0x28002800},
+    {HONE_ROOF_BF16, 80, 8192, 2, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x83ff83ff, 0x3c003c00},
+    {HONE_ROOF_FP8, 89, 8192, 1, CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0x8f8f8f8f, 0x30303030},
+    {HONE_ROOF_INT8, 75, 8192, 1, CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 0xffffffff, 0},
+};
+
+/* Fills with different numbers: zeros need less power and run faster than data. What the host made is doubled. */
+static bool fill(const bed *b, uint32_t mask, uint32_t fixed) {
+  const size_t bytes = (size_t)1 << 20; /* memory's are a power of two times that */
+  const hone_host *host = b->unit->host;
+  uint32_t *numbers = hn_cuda_new(host, bytes), seed = 1;
   if (!numbers) return false;
   for (size_t i = 0; i < bytes / sizeof *numbers; ++i) {
     seed = seed * 1664525u + 1013904223u;
-    numbers[i] = bits_of(dtype, seed ^ seed >> 15);
+    numbers[i] = ((seed ^ seed >> 15) & mask) | fixed;
   }
-  const hone_memory host = {.data = numbers, .address = (uintptr_t)numbers, .bytes = bytes};
-  bool good = true;
-  for (size_t at = 0; at + bytes <= memory->bytes && good; at += bytes)
-    good = hn_cuda_copy(stream, (hone_slice){memory, at, bytes}, (hone_slice){&host, 0, bytes}) == HONE_OK;
-  good = hn_cuda_wait(stream) == HONE_OK && good;
-  hn_cuda_delete(unit->host, numbers, bytes);
+  const hone_memory from = {.data = numbers, .address = (uintptr_t)numbers, .bytes = bytes};
+  bool good = hn_cuda_copy(b->stream, (hone_slice){&b->memory, 0, bytes}, (hone_slice){&from, 0, bytes}) == HONE_OK;
+  for (size_t at = bytes; at < b->memory.bytes && good; at *= 2)
+    good = hn_cuda_copy(b->stream, (hone_slice){&b->memory, at, at}, (hone_slice){&b->memory, 0, at}) == HONE_OK;
+  good = hn_cuda_wait(b->stream) == HONE_OK && good;
+  hn_cuda_delete(host, numbers, bytes);
   return good;
 }
 
-static double best_product(hone_stream *stream, hone_dtype dtype, const hone_memory *memory,
-                           const hone_memory *workspace) {
-  hone_unit *unit = stream->unit;
-  const size_t matrix = (size_t)EDGE * EDGE * (dtype == HONE_F32 ? 4 : 2);
-  hn_cuda_product product = {.plan = {.dtype = dtype, .m = EDGE, .n = EDGE, .k = EDGE, .batch = 1, .alpha = 1}};
-  double best = 0;
-  if (!unit->lt_library || !fill(stream, memory, dtype) || hn_cuda_product_make(unit, &product, NULL) != HONE_OK)
-    return 0;
-  for (int round = 0; round < ROUNDS; ++round) {
-    double elapsed_ns = 0;
-    const uint64_t at = memory->address;
-    if (hn_cuda_mark(stream, 0) != HONE_OK ||
-        hn_cuda_product_launch(&product, stream, (void *)(uintptr_t)at, (void *)(uintptr_t)(at + matrix), NULL, NULL,
-                               (void *)(uintptr_t)(at + 2 * matrix),
-                               (void *)(uintptr_t)workspace->address) != HONE_OK ||
-        hn_cuda_mark(stream, 1) != HONE_OK || hn_cuda_wait(stream) != HONE_OK ||
-        hn_cuda_between(stream, 0, 1, &elapsed_ns) != HONE_OK)
-      break;
-    const double rate = 2.0 * EDGE * EDGE * EDGE / elapsed_ns * 1e9;
-    if (round > 0 && rate > best) best = rate;
-  }
-  hn_cuda_product_drop(&product);
-  return best;
+typedef struct product {
+  const product_row *row;
+  cublasLtMatmulDesc_t desc;
+  cublasLtMatrixLayout_t in, out;
+  cublasLtMatmulAlgo_t algorithm;
+} product;
+
+static bool choose(const bed *b, product *p) {
+  const hn_cuda_lt_api *lt = &b->unit->lt;
+  const uint64_t workspace = HN_CUDA_WORKSPACE_BYTES;
+  cublasLtMatmulPreference_t preference = NULL;
+  cublasLtMatmulHeuristicResult_t proposal;
+  int count = 0;
+  if (lt->cublasLtMatmulPreferenceCreate(&preference) != CUBLAS_STATUS_SUCCESS) return false;
+  const bool asked = lt->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                              &workspace, sizeof workspace) == CUBLAS_STATUS_SUCCESS &&
+                     lt->cublasLtMatmulAlgoGetHeuristic(b->unit->lt_handle, p->desc, p->in, p->in, p->out, p->out,
+                                                        preference, 1, &proposal, &count) == CUBLAS_STATUS_SUCCESS;
+  (void)lt->cublasLtMatmulPreferenceDestroy(preference);
+  if (!asked || count < 1) return false;
+  p->algorithm = proposal.algo;
+  return true;
 }
+
+static bool make_product(const bed *b, product *p) {
+  const hn_cuda_lt_api *lt = &b->unit->lt;
+  const product_row *row = p->row;
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  const uint64_t edge = (uint64_t)row->edge;
+  return lt->cublasLtMatmulDescCreate(&p->desc, row->compute, row->scale) == CUBLAS_STATUS_SUCCESS &&
+         lt->cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed) ==
+             CUBLAS_STATUS_SUCCESS &&
+         lt->cublasLtMatrixLayoutCreate(&p->in, row->in, edge, edge, row->edge) == CUBLAS_STATUS_SUCCESS &&
+         lt->cublasLtMatrixLayoutCreate(&p->out, row->out, edge, edge, row->edge) == CUBLAS_STATUS_SUCCESS &&
+         choose(b, p);
+}
+
+static void drop_product(const bed *b, product *p) {
+  const hn_cuda_lt_api *lt = &b->unit->lt;
+  if (p->desc) (void)lt->cublasLtMatmulDescDestroy(p->desc);
+  if (p->in) (void)lt->cublasLtMatrixLayoutDestroy(p->in);
+  if (p->out) (void)lt->cublasLtMatrixLayoutDestroy(p->out);
+}
+
+static bool multiply(const bed *b, const void *of) {
+  const product *p = of;
+  const double one_f64 = 1, zero_f64 = 0;
+  const float one_f32 = 1, zero_f32 = 0;
+  const int32_t one_i32 = 1, zero_i32 = 0;
+  const cudaDataType_t scale = p->row->scale;
+  const void *one = scale == CUDA_R_64F   ? (const void *)&one_f64
+                    : scale == CUDA_R_32I ? (const void *)&one_i32
+                                          : &one_f32;
+  const void *zero = scale == CUDA_R_64F   ? (const void *)&zero_f64
+                     : scale == CUDA_R_32I ? (const void *)&zero_i32
+                                           : &zero_f32;
+  const size_t matrix = (size_t)p->row->edge * (size_t)p->row->edge * (size_t)p->row->in_bytes;
+  char *at = (char *)(uintptr_t)b->memory.address;
+  return hn_cuda_enter(b->unit) &&
+         b->unit->lt.cublasLtMatmul(b->unit->lt_handle, p->desc, one, at, p->in, at + matrix, p->in, zero,
+                                    at + 2 * matrix, p->out, at + 2 * matrix, p->out, &p->algorithm,
+                                    (void *)(uintptr_t)b->workspace.address, HN_CUDA_WORKSPACE_BYTES,
+                                    (cudaStream_t)b->stream->stream) == CUBLAS_STATUS_SUCCESS;
+}
+
+static void measure_products(const bed *b) {
+  for (size_t i = 0; b->unit->lt_library && i < sizeof product_rows / sizeof *product_rows; ++i) {
+    product p = {.row = &product_rows[i]};
+    const double edge = p.row->edge;
+    if (b->unit->sm < p.row->least_sm || !fill(b, p.row->mask, p.row->fixed)) continue;
+    if (make_product(b, &p)) measure(b, p.row->roof, 2 * edge * edge * edge, multiply, &p);
+    drop_product(b, &p);
+  }
+}
+
+/* ---- all of it ---- */
 
 static hone_status take(hone_unit *unit, size_t bytes, hone_memory *out) {
   CUdeviceptr address = 0;
@@ -84,20 +197,18 @@ static hone_status take(hone_unit *unit, size_t bytes, hone_memory *out) {
 }
 
 hone_status hn_cuda_measure(hone_unit *unit) {
-  hone_memory memory = {0}, workspace = {0};
-  hone_stream *stream = NULL;
-  hone_status status = take(unit, 2 * copy_bytes, &memory);
-  if (status == HONE_OK) status = take(unit, HN_CUDA_WORKSPACE_BYTES, &workspace);
-  if (status == HONE_OK) status = hn_cuda_stream(unit, 2, &stream);
-  if (status == HONE_OK && !fill(stream, &memory, HONE_F32)) status = HONE_DEVICE;
+  bed b = {.unit = unit};
+  hone_status status = take(unit, 2 * copy_bytes, &b.memory);
+  if (status == HONE_OK) status = take(unit, HN_CUDA_WORKSPACE_BYTES, &b.workspace);
+  if (status == HONE_OK) status = hn_cuda_stream(unit, 2, &b.stream);
+  if (status == HONE_OK && !fill(&b, 0x807fffff, 0x3f000000)) status = HONE_DEVICE;
   if (status == HONE_OK) {
-    unit->facts.roofs[HONE_ROOF_MEMORY] = best_copy(stream, &memory);
-    unit->facts.roofs[HONE_ROOF_F32] = best_product(stream, HONE_F32, &memory, &workspace);
-    unit->facts.roofs[HONE_ROOF_F16] = best_product(stream, HONE_F16, &memory, &workspace);
-    unit->facts.roofs[HONE_ROOF_BF16] = best_product(stream, HONE_BF16, &memory, &workspace);
+    measure(&b, HONE_ROOF_MEMORY, 2 * (double)copy_bytes, copy, NULL);
+    if (resident_bytes(unit)) measure(&b, HONE_ROOF_L2, PASSES * (double)resident_bytes(unit), read_again, NULL);
+    measure_products(&b);
   }
-  if (stream) hn_cuda_drop(stream);
-  if (workspace.bytes) (void)unit->driver->api.cuMemFree(workspace.address);
-  if (memory.bytes) (void)unit->driver->api.cuMemFree(memory.address);
+  if (b.stream) hn_cuda_drop(b.stream);
+  if (b.workspace.bytes) (void)unit->driver->api.cuMemFree(b.workspace.address);
+  if (b.memory.bytes) (void)unit->driver->api.cuMemFree(b.memory.address);
   return status;
 }

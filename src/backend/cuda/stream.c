@@ -23,6 +23,7 @@ static hone_status open_stream(hone_unit *unit, CUstream adopted, int mark_count
   stream->adopted = adopted != NULL;
   stream->stream = adopted;
   if (stream->marks) result = adopted ? CUDA_SUCCESS : api->cuStreamCreate(&stream->stream, CU_STREAM_NON_BLOCKING);
+  stream->lanes[0] = stream->stream;
   for (int i = 0; i < mark_count && result == CUDA_SUCCESS; ++i)
     result = api->cuEventCreate(&stream->marks[i], CU_EVENT_DEFAULT);
   if (result == CUDA_SUCCESS && !adopted) result = api->cuEventRecord(unit->epoch, stream->stream);
@@ -49,7 +50,8 @@ void hn_cuda_drop(hone_stream *stream) {
   if (hn_cuda_enter(unit)) {
     for (int i = 0; stream->marks && i < stream->mark_count; ++i)
       if (stream->marks[i]) (void)api->cuEventDestroy(stream->marks[i]);
-    if (stream->stream && !stream->adopted) (void)api->cuStreamDestroy(stream->stream);
+    for (int lane = stream->adopted; lane < HONE_MAX_LANES; ++lane)
+      if (stream->lanes[lane]) (void)api->cuStreamDestroy(stream->lanes[lane]);
   }
   hn_cuda_delete(unit->host, stream->marks, ((size_t)stream->mark_count + 1) * sizeof *stream->marks);
   hn_cuda_delete(unit->host, stream, sizeof *stream);
@@ -108,6 +110,8 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out) {
   const hn_cuda_driver_api *api = &unit->driver->api;
   CUgraph graph = NULL;
   *out = NULL;
+  stream->stream = stream->lanes[0];
+  stream->behind = false;
   if (!hn_cuda_enter(unit)) return HONE_DEVICE;
   CUresult result = api->cuStreamEndCapture(stream->stream, &graph);
   hone_replay *replay = hn_cuda_new(unit->host, sizeof *replay);
@@ -127,6 +131,30 @@ hone_status hn_cuda_keep(hone_stream *stream, hone_replay **out) {
   hn_cuda_delete(unit->host, replay, sizeof *replay);
   return no_memory ? HONE_NO_MEMORY : word(result);
 }
+
+/* Another stream becomes part of the recording by its first wait for an event of it. */
+hone_status hn_cuda_lane(hone_stream *stream, int lane) {
+  if (!stream->recording || lane < 0 || lane >= HONE_MAX_LANES) return HONE_INVALID;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  if (!stream->lanes[lane]) {
+    const CUresult result = stream->unit->driver->api.cuStreamCreate(&stream->lanes[lane], CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) return keep_word(stream, result);
+  }
+  stream->stream = stream->lanes[lane];
+  stream->behind = false;
+  return HONE_OK;
+}
+
+hone_status hn_cuda_after(hone_stream *stream, int slot) {
+  if (!stream->recording || slot < 0 || slot >= stream->mark_count) return HONE_INVALID;
+  if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;
+  stream->behind = true;
+  return keep_word(stream, stream->unit->driver->api.cuStreamWaitEvent(stream->stream, stream->marks[slot], 0));
+}
+
+void *hn_cuda_native(hone_stream *stream) { return stream->stream; }
+
+hone_status hn_cuda_enter_unit(hone_unit *unit) { return hn_cuda_enter(unit) ? HONE_OK : HONE_DEVICE; }
 
 hone_status hn_cuda_replay(hone_stream *stream, const hone_replay *replay) {
   if (!hn_cuda_enter(stream->unit)) return HONE_DEVICE;

@@ -4,7 +4,8 @@
  *
  * CUPTI's records do not say which step they are of. A traced stream keeps a list of what it was given, copies and
  * replays, and each replay the steps of its nodes in the order of their recording. A stream does one thing after
- * another and a recording of one stream is a chain, so that records sorted by their begin meet both lists in order.
+ * another, so that records sorted by their begin meet the list in order; nodes of one launch are numbered in the order
+ * of their recording, which is that of their begins where no lanes run side by side.
  *
  * CUPTI belongs to the process: its callbacks carry no pointer of ours, and buffers that it asked for stay with it. So
  * what it reaches is static here, one stream is traced at a time, and this library is never unloaded once it was. */
@@ -292,12 +293,18 @@ static int by_begin(const void *a, const void *b) {
   return (x->node > y->node) - (x->node < y->node);
 }
 
+static int by_node(const void *a, const void *b) {
+  const record *x = a, *y = b;
+  return (x->node > y->node) - (x->node < y->node);
+}
+
 /* The records of one launch of a graph get the steps of its nodes; their number. */
 static int tell_replay(hn_cuda_tracer *tracer, int first, const hone_replay *replay) {
   int count = 1;
   while (first + count < tracer->record_count && tracer->records[first + count].node &&
          tracer->records[first + count].correlation == tracer->records[first].correlation)
     ++count;
+  qsort(tracer->records + first, (size_t)count, sizeof *tracer->records, by_node);
   if (replay && replay->node_count == count)
     for (int i = 0; i < count; ++i) tracer->records[first + i].activity.step = replay->node_steps[i];
   return count;
@@ -335,6 +342,7 @@ hone_status hn_cuda_activities(hone_stream *stream, const hone_activity **out, i
   tracer->record_count = count;
   qsort(tracer->records, (size_t)count, sizeof *tracer->records, by_begin);
   tell_steps(tracer);
+  qsort(tracer->records, (size_t)count, sizeof *tracer->records, by_begin);
   for (int i = 0; i < count; ++i) tracer->activities[i] = tracer->records[i].activity;
   tracer->record_count = tracer->given_count = 0;
   pthread_mutex_unlock(&cupti.mutex);

@@ -238,6 +238,15 @@ static const hone_facts gpu = {.name = "gpu", .roofs = {[HONE_ROOF_F32] = 5e13, 
                         slow = {.name = "gpu", .roofs = {[HONE_ROOF_F32] = 1e11, [HONE_ROOF_MEMORY] = 1e10}};
 static void fast_device(fixture *f) { f->known.other = &gpu; }
 static void slow_device(fixture *f) { f->known.other = &slow; }
+static void on_device(fixture *f) { f->facts.host_memory = false; }
+static void short_layers(fixture *f) {
+  on_device(f);
+  for (int s = 1; s < STEPS; ++s) f->rows[s].bound.kind = HN_BOUND_LATENCY;
+}
+static void low_roofs(fixture *f) {
+  on_device(f);
+  for (int s = 0; s < STEPS; ++s) f->rows[s].bound.floor_ns = 1e4;
+}
 static void nothing(fixture *f) { (void)f; }
 
 static const struct {
@@ -261,6 +270,8 @@ static const struct {
     {"reference-only", reference_only, reference, "without --reference"},
     {"passes", disabled, nothing, "without --disable"},
     {"batch", heavy_weights, nothing, NULL},
+    {"batch", low_roofs, on_device, NULL},
+    {"streams", short_layers, on_device, "--streams 4"},
     {"free-dims", free_dims, nothing, "without --minShapes --maxShapes"},
     {"level", untimed, odd_depth, "--level 3"},
     {"device", fast_device, slow_device, "--device gpu"},
@@ -283,6 +294,29 @@ static void test_run_rows(void **state) {
     f = open_fixture();
     run_rows[i].without(f);
     if (advise(f, run_rows[i].name)) fail_msg("%s was found where it is not", run_rows[i].name);
+    close_fixture(f);
+  }
+}
+
+/* A traced run is longer on the host: what lies between is what an untraced one takes beyond the queue, and gaps. */
+static void test_traced(void **state) {
+  (void)state;
+  static const struct {
+    double plain_ns, device_ns, gap_ns;
+    bool launch_bound;
+  } rows[] = {{4.4e6, 4e6, 1e5, false}, {6e6, 4e6, 1e5, true}, {4.4e6, 4e6, 1e6, true}, {0, 0, 1e5, false}};
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    fixture *f = open_fixture();
+    hn_advising *a;
+    on_device(f);
+    f->profile.traced = true;
+    f->profile.mean_ns = f->profile.median_ns = 16e6;
+    f->trace.queue = (hn_trace_queue){.runs = 10, .gap_ns = rows[i].gap_ns, .span_ns = 4e6};
+    f->options.unprofiled_ns = rows[i].plain_ns;
+    f->options.unprofiled_device_ns = rows[i].device_ns;
+    assert_int_equal(hn_advise(&f->profile, &f->known, &f->arena, &a), HONE_OK);
+    if ((a->pattern == HN_PATTERN_LAUNCH) != rows[i].launch_bound)
+      fail_msg("row %zu is %s", i, hn_pattern_name(a->pattern));
     close_fixture(f);
   }
 }
@@ -461,15 +495,12 @@ static void test_order_and_json(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_patterns),
-                                     cmocka_unit_test(test_run_rows),
-                                     cmocka_unit_test(test_parts),
-                                     cmocka_unit_test(test_ledger_rows),
-                                     cmocka_unit_test(test_narrow_types),
-                                     cmocka_unit_test(test_threads_of_short_layers),
-                                     cmocka_unit_test(test_power),
-                                     cmocka_unit_test(test_fused),
-                                     cmocka_unit_test(test_kernels_that_are_there),
-                                     cmocka_unit_test(test_order_and_json)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_patterns),      cmocka_unit_test(test_run_rows),
+      cmocka_unit_test(test_parts),         cmocka_unit_test(test_ledger_rows),
+      cmocka_unit_test(test_narrow_types),  cmocka_unit_test(test_threads_of_short_layers),
+      cmocka_unit_test(test_traced),        cmocka_unit_test(test_power),
+      cmocka_unit_test(test_fused),         cmocka_unit_test(test_kernels_that_are_there),
+      cmocka_unit_test(test_order_and_json)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

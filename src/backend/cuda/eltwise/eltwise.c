@@ -63,6 +63,7 @@ static const char *plan_elementwise(const hone_query *query, void *state_memory,
   const bool is_plain = query->tactic->storages[0].in == HONE_PLAIN;
   if (query->in_count < 1 || query->in_count > HN_CUDA_INPUTS || query->out_count != 1)
     return "more inputs than a kernel takes, or another number of outputs than 1";
+  if (query->in_count < HONE_MAX_PORTS && query->op->in[query->in_count].name) return "an optional input is absent";
   hone_shape shape = out->shape;
   for (int i = 0; i <= query->in_count; ++i) {
     const hone_type *type = i < query->in_count ? &query->in[i].type : out;

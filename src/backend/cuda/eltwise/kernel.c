@@ -40,7 +40,8 @@ hone_status hn_cuda_kernel_launch(const hn_cuda_kernel *kernel, hone_stream *str
                                  .blockDimZ = 1,
                                  .hStream = stream->stream,
                                  .attrs = &attribute,
-                                 .numAttrs = kernel->dependent && stream->unit->sm >= 90};
+                                 .numAttrs = kernel->dependent && !stream->behind && stream->unit->sm >= 90};
+  stream->behind = false;
   const CUresult result = stream->unit->driver->api.cuLaunchKernelEx(&config, kernel->function, arguments, NULL);
   return result == CUDA_SUCCESS ? HONE_OK : HONE_DEVICE;
 }
