@@ -20,9 +20,6 @@ struct kind_of_bytes {
 template <> struct kind_of<u8> : kind_of_bytes {};
 template <> struct kind_of<i8> : kind_of_bytes {};
 
-__device__ __forceinline__ unsigned bits_of(float v) { return __float_as_uint(v); }
-__device__ __forceinline__ unsigned bits_of(int v) { return (unsigned)v; }
-
 /* c[16 x 8] += a[16 x 32] * b[32 x 8] by a warp; b is signed. */
 template <typename T>
 __device__ __forceinline__ void multiply_add(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1);

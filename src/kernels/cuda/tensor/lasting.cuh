@@ -169,7 +169,8 @@ template <typename T, typename C> struct lasting_sums {
       }
     }
   }
-  /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column 8 j
+  /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column 8
+   * j
    * + 2 q + e is channel 16 q + 2 j + e. */
   __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, bool adds, const hn_cuda_tensor &a,
                                             int n0) {

@@ -2,7 +2,7 @@
 /* sm: 90a */
 /* held: f16 bf16 u8 i8 */
 /* lasting_held.cu - tiles of lasting.cuh: BN_STAGES, alone or in pairs. Elsewhere they are empty, and no row asks for
- * them. */
+ * them. Of bytes two buffers fit where one of halves does. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -13,9 +13,6 @@
 #define LASTING(bn, stages, buffers)
 #define LASTING_PAIR(bn, stages, buffers)
 #endif
-
-/* Of bytes two buffers fit where one of halves does. */
-constexpr bool of_bytes = sizeof(held) == 1;
 
 extern "C" __global__ void __launch_bounds__(320, 2)
     HN_HELD_KERNEL(lasting, 64_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
@@ -38,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 256_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(256, 3, of_bytes ? 2 : 1);
+  LASTING(256, 3, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
@@ -50,17 +47,17 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(192, 4, of_bytes ? 2 : 1);
+  LASTING(192, 4, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, pair_192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                         const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(192, 4, of_bytes ? 2 : 1);
+  LASTING_PAIR(192, 4, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, pair_256_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                         const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(256, 3, of_bytes ? 2 : 1);
+  LASTING_PAIR(256, 3, sizeof(held) == 1 ? 2 : 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sm: 90a */
 /* held: u8 i8 */
-/* short_held.cu - tiles of lasting.cuh whose blocks of k are 64 bytes of a tap: images of 64 channels would fill half of
- * the longer ones. BN_STAGES. */
+/* short_held.cu - tiles of lasting.cuh whose blocks of k are 64 bytes of a tap: images of 64 channels would fill half
+ * of the longer ones. BN_STAGES. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

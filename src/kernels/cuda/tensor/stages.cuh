@@ -46,7 +46,8 @@ template <typename T, typename C> struct image_walk {
 
   __device__ __forceinline__ image_walk(const T *image, const hn_cuda_tensor &args, int group, int m0, int k_block)
       : x(image), a(args) {
-    const int k = k_block * kind_of<T>::row + threadIdx.x % C::columns * C::V, tap = k / a.depth, plane = a.out_h * a.out_w;
+    const int k = k_block * kind_of<T>::row + threadIdx.x % C::columns * C::V, tap = k / a.depth,
+              plane = a.out_h * a.out_w;
     c = k - tap * a.depth;
     tap_y = tap / a.kernel_w;
     tap_x = tap - tap_y * a.kernel_w;
@@ -92,7 +93,8 @@ template <typename T, typename C> struct weight_walk {
     pitch = a.blocks * kind_of<T>::row;
     const int row = n0 + threadIdx.x / 8;
     rows = a.n - row;
-    at = w + (size_t)(group * a.n + min(row, a.n - 1)) * pitch + k_block * kind_of<T>::row + threadIdx.x % 8 * kind_of<T>::piece;
+    at = w + (size_t)(group * a.n + min(row, a.n - 1)) * pitch + k_block * kind_of<T>::row +
+         threadIdx.x % 8 * kind_of<T>::piece;
   }
   __device__ __forceinline__ void copy(unsigned to) {
     to += chunk_at(threadIdx.x / 8, threadIdx.x % 8);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensor.cuh - convolutions with their channels last, and products of rows, on tensor cores: what is the same however a
  * tile is multiplied (stages.cuh, bulk.cuh). Outputs are the rows of a product, channels its columns; k runs over taps
- * and, within each, over channels, in blocks of 128 bytes. The blocks of a cluster share a tile's k: each pushes its sums
- * of a row to the member that owns the row, which adds them and stores whole lines. What is constant is copied before the
- * kernel before has ended. */
+ * and, within each, over channels, in blocks of 128 bytes. The blocks of a cluster share a tile's k: each pushes its
+ * sums of a row to the member that owns the row, which adds them and stores whole lines. What is constant is copied
+ * before the kernel before has ended. */
 #ifndef HN_KERNELS_CUDA_TENSOR_CUH
 #define HN_KERNELS_CUDA_TENSOR_CUH
 
@@ -34,10 +34,21 @@ __device__ __forceinline__ unsigned member_at(unsigned own, int rank) {
 #endif
   return there;
 }
-__device__ __forceinline__ void push_two(unsigned to, unsigned a, unsigned b) {
+__device__ __forceinline__ void push_two(unsigned to, float a, float b) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+#endif
+}
+__device__ __forceinline__ void push_two(unsigned to, int a, int b) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("st.shared::cluster.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
 #endif
+}
+__device__ __forceinline__ void store_two(unsigned to, float a, float b) { /* to the own block */
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+}
+__device__ __forceinline__ void store_two(unsigned to, int a, int b) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
 }
 
 /* ---- tiles ---- */
@@ -68,11 +79,9 @@ __device__ __forceinline__ void put_row(unsigned sums, const tensor_place<C> &p,
 #pragma unroll
   for (int j = 0; j < columns; ++j)
     if (p.split == 1)
-      asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to + j * 32), "r"(bits_of(v[j * 4])),
-                   "r"(bits_of(v[j * 4 + 1]))
-                   : "memory");
+      store_two(to + j * 32, v[j * 4], v[j * 4 + 1]);
     else
-      push_two(to + j * 32, bits_of(v[j * 4]), bits_of(v[j * 4 + 1]));
+      push_two(to + j * 32, v[j * 4], v[j * 4 + 1]);
 }
 
 /* ---- what follows the sums ---- */
