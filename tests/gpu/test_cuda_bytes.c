@@ -9,6 +9,7 @@
 
 static gpu_bed bed;
 
+#include "gpu/lists.inc"
 #include "gpu/cases_bytes.inc"
 
 typedef struct tally {
@@ -99,8 +100,8 @@ static void test_bytes(void **state) {
   (void)state;
   int failed = 0;
   tally t = {0};
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
-    if (is_wanted(&cases[k], k)) failed += !try_case(&cases[k], k, &t);
+  for (size_t k = 0; k < sizeof byte_cases / sizeof *byte_cases; ++k)
+    if (is_wanted(&byte_cases[k], k)) failed += !try_case(&byte_cases[k], k, &t);
   print_message("%d candidates, %d timed, %d differ; %d cases failed\n", t.held, t.timed, t.inexact, failed);
   assert_int_equal(failed, 0);
 }

@@ -147,8 +147,24 @@ typedef struct hn_cuda_product_args {
   float alpha, beta;
 } hn_cuda_product_args;
 
-/* How sums of bytes become bytes (tensor/bytes.cuh): rounded, `zero` added, held within low and high (bounded: these are
- * narrower than the type); with a residual, the sum of both by their ratios and shift, held within its own bounds. */
+/* Bytes, sixteen of `pitch` channels of a pixel a thread; pixels: of an image. x_pitch: of the side that is no bytes,
+ * or is the output. A plain tensor is pixels of sixteen channels, the last one of fewer. */
+enum { HN_CUDA_BYTES_THREADS = 256 };
+typedef struct hn_cuda_sixteens {
+  int c, pixels, pitch, x_pitch;
+  unsigned count; /* threads that have work */
+} hn_cuda_sixteens;
+
+/* rne(fma(a, a_ratio, fma(b, b_ratio, shift))), or rne((a - a_zero) * (b - b_zero) * a_ratio + shift). */
+typedef struct hn_cuda_byte_pair {
+  hn_cuda_sixteens at;
+  int b_of_images; /* b is one pixel for each image */
+  float a_ratio, b_ratio, shift, a_zero, b_zero, low, high;
+} hn_cuda_byte_pair;
+
+/* How sums of bytes become bytes (tensor/bytes.cuh): rounded, `zero` added, held within low and high (bounded: these
+ * are narrower than the type); with a residual, the sum of both by their ratios and shift, held within its own bounds.
+ */
 typedef struct hn_cuda_bytes {
   unsigned pad; /* four times the byte that pads of x are */
   int zero, low, high, bounded;

@@ -39,6 +39,12 @@ bool hn_cuda_byte_bounds(const hone_query *query, const char *low_name, const ch
   return *low > least || *high < most;
 }
 
+hone_status hn_cuda_bytes_launch(hone_stream *stream, hn_cuda_builtin kernel, unsigned pieces, void **arguments) {
+  enum { THREADS = HN_CUDA_BYTES_THREADS };
+  const hn_cuda_shape shape = {.grid = {(pieces + THREADS - 1) / THREADS, 1, 1}, .threads = THREADS, .dependent = true};
+  return hn_cuda_launch_shaped(stream, kernel, &shape, arguments);
+}
+
 /* ---- products ---- */
 
 static bool given(const hone_query *query, int port) { return port > 0 && hn_cuda_given(query, port); }
@@ -154,17 +160,22 @@ int64_t hn_cuda_bytes_row(const hn_cuda_tensor_plan *p, int64_t channel) {
   return channel - c + 8 * j + 2 * q + e;
 }
 
+void hn_cuda_bytes_fill(const hone_query *query, const hn_cuda_byte_ports *at, int64_t outputs, int64_t depth,
+                        hn_cuda_read_channel *read, const hn_cuda_byte_vectors *to) {
+  const int64_t x_zero = given(query, at->x_zero) ? hn_cuda_byte_at(query->in[at->x_zero].constant, 0) : 0;
+  const int32_t *bias = given(query, at->bias) ? query->in[at->bias].constant->data : NULL;
+  for (int64_t c = 0; c < outputs; ++c) {
+    const int64_t begin = (bias ? bias[c] : 0) - x_zero * sum_of(query, c, depth, read, false);
+    to->begins[c] = (int32_t)(uint32_t)(uint64_t)begin; /* wraps, as sums do */
+    to->scales[c] = at->y_scale ? scale_of(query, at, c) : 1;
+  }
+}
+
 void hn_cuda_bytes_vectors(const hone_query *query, const hn_cuda_byte_ports *at, const hn_cuda_tensor_plan *p,
                            int64_t depth, hn_cuda_read_channel *read, void *to) {
-  const int64_t rows_bytes = hn_cuda_tensor_rows_bytes(p), outputs = (int64_t)p->args.n * p->groups;
+  const int64_t rows_bytes = hn_cuda_tensor_rows_bytes(p);
   int32_t *begins = (int32_t *)((char *)to + rows_bytes);
-  float *scales = (float *)(begins + p->args.scales_at);
   memset(to, 0, (size_t)rows_bytes + 2 * (size_t)p->args.scales_at * sizeof(float));
-  const int64_t x_zero = given(query, at->x_zero) ? hn_cuda_byte_at(query->in[at->x_zero].constant, 0) : 0;
-  for (int64_t c = 0; c < outputs; ++c) {
-    const int32_t *bias = given(query, at->bias) ? query->in[at->bias].constant->data : NULL;
-    const int64_t begin = (bias ? bias[c] : 0) - x_zero * sum_of(query, c, depth, read, false);
-    begins[c] = (int32_t)(uint32_t)(uint64_t)begin; /* wraps, as sums do */
-    scales[c] = at->y_scale ? scale_of(query, at, c) : 1;
-  }
+  hn_cuda_bytes_fill(query, at, (int64_t)p->args.n * p->groups, depth, read,
+                     &(hn_cuda_byte_vectors){begins, (float *)(begins + p->args.scales_at)});
 }

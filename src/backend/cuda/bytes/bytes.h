@@ -18,6 +18,9 @@ bool hn_cuda_is_vector(const hone_query *query, int input, hone_dtype dtype, int
 /* Attributes low and high (or two others) within output 0's type; true: they are narrower. */
 bool hn_cuda_byte_bounds(const hone_query *query, const char *low_name, const char *high_name, int *low, int *high);
 
+/* A kernel whose threads (args.h) have one piece each. */
+hone_status hn_cuda_bytes_launch(hone_stream *stream, hn_cuda_builtin kernel, unsigned pieces, void **arguments);
+
 /* ---- products: where the ports of a quantised layer are; 0: it has none (x is port 0) ---- */
 typedef struct hn_cuda_byte_ports {
   int x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias, residual;
@@ -32,7 +35,14 @@ const char *hn_cuda_bytes_begin(const hone_query *query, const hn_cuda_byte_port
                                 int64_t depth, hn_cuda_read_channel *read, hn_cuda_tensor_plan *p);
 /* Where output channel's row of packed weights is: in the order that blocks which last want. */
 int64_t hn_cuda_bytes_row(const hn_cuda_tensor_plan *p, int64_t channel);
-/* Zeros the rows, and fills what follows them: what sums begin with, and scales. */
+/* What sums of the channels begin with, and their scales. */
+typedef struct hn_cuda_byte_vectors {
+  int32_t *begins;
+  float *scales;
+} hn_cuda_byte_vectors;
+void hn_cuda_bytes_fill(const hone_query *query, const hn_cuda_byte_ports *ports, int64_t outputs, int64_t depth,
+                        hn_cuda_read_channel *read, const hn_cuda_byte_vectors *to);
+/* Zeros the packed rows of a product, and fills the vectors behind them. */
 void hn_cuda_bytes_vectors(const hone_query *query, const hn_cuda_byte_ports *ports, const hn_cuda_tensor_plan *p,
                            int64_t depth, hn_cuda_read_channel *read, void *to);
 
