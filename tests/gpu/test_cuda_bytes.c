@@ -9,7 +9,6 @@
 
 static gpu_bed bed;
 
-#include "gpu/lists.inc"
 #include "gpu/cases_bytes.inc"
 
 typedef struct tally {
