@@ -16,9 +16,9 @@ enum {
 
 typedef struct tile {
   int rows, columns, stages, threads;
-  hn_cuda_builtin kernels[HN_CUDA_TENSOR_TYPES];
-  int buffers; /* of blocks that last */
-  int pair;    /* blocks that last and share weights; 0: none do */
+  hn_cuda_builtin kernels[HN_CUDA_TENSOR_TYPES]; /* 0: there is none */
+  int buffers;                                   /* of blocks that last */
+  int pair;                                      /* blocks that last and share weights; 0: none do */
 } tile;
 
 static const tile stage_tiles[] = {
@@ -231,9 +231,11 @@ static const tile lasting_tiles[] = {
       HN_CUDA_lasting_i8_pair_192_4},
      1,
      2},
+    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 2, 0},
 };
 static const tile short_tiles[] = {
     {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 2, 0},
+    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 2, 0},
     {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 2, 0},
     {128, 256, 5, 320, {0, 0, HN_CUDA_short_u8_256_5, HN_CUDA_short_i8_256_5}, 2, 0},
 };
@@ -352,6 +354,7 @@ static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, 
     for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
       const int split = splits[i];
       const int64_t tile_number = tile_count(p, &way.tiles[t]);
+      if (!way.tiles[t].kernels[p->type]) break;
       if (split < way.least_split || split > way.most_split || tile_number > MOST_TILES) continue;
       if (split > 1 && (split > p->args.blocks || tile_number * split > 4 * UNITS)) break;
       if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
@@ -417,6 +420,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   if (number < 0 || number >= way.count || split < way.least_split || split > way.most_split)
     return "no such tile or split";
   const tile *t = &way.tiles[number];
+  if (!t->kernels[p->type]) return "no such tile of its type";
   a->split = split < a->blocks ? (int)split : a->blocks; /* other extents than were tuned for may need it */
   const int64_t shared = shared_bytes(p, &way, t, a->split, &a->residual_at);
   if (shared > MOST_SHARED || tile_count(p, t) > MOST_TILES) return "it is too large";
