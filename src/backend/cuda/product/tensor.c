@@ -288,6 +288,11 @@ static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int spli
   return p->residual && tile_count(p, t) * split <= 3 * UNITS;
 }
 
+/* Of bytes a chunk of a first layer is a pixel: as many threads as eight rows have chunks. */
+static int threads_of(const hn_cuda_tensor_plan *p, const tile *t, const choices *way) {
+  return is_of_bytes(p) && way->tiles == first_tiles ? 256 : t->threads;
+}
+
 /* Of bytes in whole sixty-fours: a lane's columns are spread over so many (lasting.cuh). */
 static int64_t weight_rows(const hn_cuda_tensor_plan *p) {
   const int rows = p->args.n * p->groups;
@@ -435,7 +440,7 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
   p->kernel = t->kernels[p->type];
   p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
-                             .threads = (unsigned)t->threads,
+                             .threads = (unsigned)threads_of(p, t, &way),
                              .shared_bytes = (unsigned)shared,
                              .cluster = (unsigned)(t->pair ? t->pair : a->split),
                              .dependent = true};
