@@ -22,8 +22,8 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
 /* Bytes of a tensor of this type in its format: blocked formats count the padded channels, narrow types are packed.
  * false when not known or too large. STRING counts sizeof(hone_string). */
 bool hn_type_bytes(const hone_type *type, size_t *out);
-size_t hn_bytes(const hone_type *type);  /* the same, 0 when not known */
-int hn_format_block(hone_format format); /* channels come in multiples of it: 1, 8, 16, 32, 64 */
+size_t hn_bytes(const hone_type *type);   /* the same, 0 when not known */
+int hn_format_block(hone_format format);  /* channels come in multiples of it: 1, 8, 16, 32, 64 */
 int hn_type_block(const hone_type *type); /* of its format and element type: bytes last come in sixteens */
 /* A caller's tensor: known type, extents and format, with memory for them. INVALID says what is wrong of `what`. */
 hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor);

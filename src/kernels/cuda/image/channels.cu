@@ -13,15 +13,15 @@ template <typename word> __device__ __forceinline__ void last(const hn_cuda_chan
   int to = 0, part = 0;
   if (i >= a.count) return;
   while (eight >= a.out_eight[to + 1]) ++to;
-  const int channel = (eight - a.out_eight[to]) * lanes, begin = a.out_begin[to], channels = a.out_begin[to + 1] - begin;
+  const int channel = (eight - a.out_eight[to]) * lanes, begin = a.out_begin[to],
+            channels = a.out_begin[to + 1] - begin;
   const int source = a.first + begin + channel;
   wait_for_previous();
   if (a.groups == 1)
     while (part + 1 < a.ins && source >= a.in_begin[part + 1]) ++part;
   const int inside = source - a.in_begin[part];
   uint4 all;
-  if (a.groups == 1 && inside % lanes == 0 && channel + lanes <= channels &&
-      source + lanes <= a.in_begin[part + 1]) {
+  if (a.groups == 1 && inside % lanes == 0 && channel + lanes <= channels && source + lanes <= a.in_begin[part + 1]) {
     all = *(const uint4 *)((const word *)a.in[part] + (size_t)pixel * a.in_pitch[part] + inside);
   } else {
     __align__(16) word one[lanes];
