@@ -66,7 +66,7 @@ typedef enum hone_dtype {
 
 /* How elements lie in memory. Blocked formats group axis 1 by B and put the block last, the tail filled with zeros:
  * logical [N, C, d...] is stored as [N, ceil(C / B), d..., B]. nhwc puts all channels last, up to a multiple of 8:
- * [N, d..., ceil(C / 8) * 8], the tail zeros, too. */
+ * [N, d..., ceil(C / 8) * 8], the tail zeros, too; bytes up to a multiple of 16. */
 typedef enum hone_format {
   HONE_PLAIN = 0, /* row-major, ONNX's own order */
   HONE_NCHW16C = 1,

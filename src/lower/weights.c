@@ -14,8 +14,8 @@ static uint64_t tensor_key(const hone_tensor *tensor) {
   return hn_hash_join(hn_hash(tensor->data, tensor->bytes), hn_hash(&tensor->type.shape, sizeof(int32_t)));
 }
 
-/* Equal keys mean equal bytes: dtype, dims, storage, and for packed ones the tactic, its parameters and the constants.
- */
+/* Equal keys mean equal bytes: dtype, dims, storage, and for packed ones the tactic, its parameters and the constants,
+ * also those that launch is given: pack may read them, too. */
 static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, uint64_t *out) {
   uint64_t key = hn_hash_text(item->how);
   if (!item->choice) {
@@ -41,7 +41,7 @@ static bool item_key(const hn_lowering *lowering, const hn_weight_item *item, ui
   for (int i = 0; i < item->choice->node->in_count; ++i) {
     const hone_tensor *constant = item->choice->in[i].constant;
     key = hn_hash_join(key, (uint64_t)i);
-    if (constant && hn_mask_has(candidate->tactic->pack_mask, i)) {
+    if (constant) {
       key = hn_hash_join(key, tensor_key(constant));
       for (int d = 0; d < constant->type.shape.rank; ++d)
         key = hn_hash_join(key, (uint64_t)constant->type.shape.dim[d]);

@@ -11,7 +11,7 @@ enum { NEAR = 64 };
 
 /* Channels that lie side by side. */
 static int64_t lanes_of(const hone_type *type) {
-  const int block = hn_format_block(type->format);
+  const int block = hn_type_block(type);
   return type->format == HONE_NHWC ? hn_ceil_div(type->shape.dim[1], block) * block : block;
 }
 

@@ -64,6 +64,10 @@ int hn_format_block(hone_format format) {
 
 static bool is_byte(hone_dtype dtype) { return dtype == HONE_U8 || dtype == HONE_I8; }
 
+int hn_type_block(const hone_type *type) {
+  return type->format == HONE_NHWC && is_byte(type->dtype) ? 16 : hn_format_block(type->format);
+}
+
 /* One pixel of whole blocks has the same bytes in every format: it is plain, so that it is never converted. */
 static bool is_pixel_of_blocks(const hone_type *type) {
   for (int i = 2; i < type->shape.rank; ++i)
@@ -77,7 +81,8 @@ bool hn_can_block(const hone_type *type) {
 }
 
 bool hn_takes_format(const hone_type *type, hone_format format) {
-  return format == HONE_PLAIN || (hn_can_block(type) && is_byte(type->dtype) == (format == HONE_NCHW64C));
+  const bool is_for = format == HONE_NHWC || is_byte(type->dtype) == (format == HONE_NCHW64C);
+  return format == HONE_PLAIN || (hn_can_block(type) && is_for);
 }
 
 bool hn_reads_as(const hone_type *type, hone_format format) {
@@ -90,7 +95,7 @@ bool hn_type_bytes(const hone_type *type, size_t *out) {
   const size_t bits = hone_dtype_bits(type->dtype);
   if (type->kind != HONE_TENSOR || bits == 0) return false;
   hone_shape shape = type->shape;
-  const int64_t block = hn_format_block(type->format);
+  const int64_t block = hn_type_block(type);
   if (block > 1) {
     if (!hn_shape_known(&shape) || shape.rank < 2) return false;
     int64_t padded;

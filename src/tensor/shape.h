@@ -24,14 +24,16 @@ bool hn_elems_checked(const hone_shape *shape, int64_t *out);  /* false when unk
 bool hn_type_bytes(const hone_type *type, size_t *out);
 /* The same of what a run holds: of sequences and optionals, whose shape says how many elements, sizeof(hone_tensor). */
 bool hn_held_bytes(const hone_type *type, size_t *out);
-size_t hn_bytes(const hone_type *type);  /* as hn_type_bytes, 0 when not known */
-int hn_format_block(hone_format format); /* channels come in multiples of it: 1, 8, 16, 32, 64 */
+size_t hn_bytes(const hone_type *type);   /* as hn_type_bytes, 0 when not known */
+int hn_format_block(hone_format format);  /* channels come in multiples of it: 1, 8, 16, 32, 64 */
+int hn_type_block(const hone_type *type); /* of its format and element type: bytes last come in sixteens */
 /* A caller's tensor: known type, extents and format, with memory for them. INVALID says what is wrong of `what`. */
 hone_status hn_tensor_check(hone_diagnostics *diag, const char *what, const hone_tensor *tensor);
 /* May this tensor carry a blocked format: rank >= 3, floats or bytes (u8, i8), and not one pixel of whole blocks (16n
  * channels; 64n of bytes), which is plain. */
 bool hn_can_block(const hone_type *type);
-/* May it carry this one: bytes lie plain or as HONE_NCHW64C, floats in any format but that. */
+/* May it carry this one: bytes lie plain, as HONE_NCHW64C or HONE_NHWC, floats in any format but the
+ * second. */
 bool hn_takes_format(const hone_type *type, hone_format format);
 /* Its bytes are those of this format: it has it, or is a plain tensor that could only be blocked without a change. */
 bool hn_reads_as(const hone_type *type, hone_format format);

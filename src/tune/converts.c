@@ -23,8 +23,9 @@ static bool same_bytes(const hone_type *type, hone_storage from, hone_storage to
   if (hn_storage_dtype(from) != hn_storage_dtype(to)) return false;
   for (int i = 2; i < type->shape.rank; ++i)
     if (type->shape.dim[i] != 1) return false;
-  return type->shape.rank > 2 && type->shape.dim[1] % hn_format_block(hn_storage_format(from)) == 0 &&
-         type->shape.dim[1] % hn_format_block(hn_storage_format(to)) == 0;
+  const hone_type in = hn_stored_type(type, from), out = hn_stored_type(type, to);
+  return type->shape.rank > 2 && type->shape.dim[1] % hn_type_block(&in) == 0 &&
+         type->shape.dim[1] % hn_type_block(&out) == 0;
 }
 
 /* Read and written once, at twice the speed of main memory: most activations lie in caches. */

@@ -38,6 +38,8 @@ void gpu_fill(gpu_bed *bed, hone_tensor *t) {
   for (int64_t i = 0; i < hone_tensor_count(t); ++i)
     if (t->type.dtype == HONE_F32)
       hone_tensor_set_real(t, i, (double)gpu_number(bed));
+    else if (t->type.dtype == HONE_U8 || t->type.dtype == HONE_I8)
+      hone_tensor_set_real(t, i, floor((double)(gpu_number(bed) + 1) * 128) - (t->type.dtype == HONE_I8 ? 128 : 0));
     else
       hone_tensor_set_real(
           t, i, t->type.dtype == HONE_BOOL ? gpu_number(bed) > 0 : (double)(int)((gpu_number(bed) + 1) * 2) - 1);
@@ -110,15 +112,44 @@ static hone_value *list_of(gpu_bed *bed, hone_graph *graph, const char *name, co
   return constant_of(bed, graph, name, &type, values);
 }
 
+/* Of "f=0.02": one f32; u= and s= one byte. Of "F:24": positive f32 to 0.01; "B:24": i32 to 9000. */
+static hone_value *numbers_of(gpu_bed *bed, hone_graph *graph, const char *name, const char *text) {
+  const char kind = text[0];
+  hone_type type = {.kind = HONE_TENSOR,
+                    .dtype = kind == 'u'   ? HONE_U8
+                             : kind == 's' ? HONE_I8
+                             : kind == 'B' ? HONE_I32
+                                           : HONE_F32,
+                    .shape = {.rank = 1, .dim = {1}}};
+  const bool is_one = text[1] == '=';
+  if (!is_one) type.shape = gpu_shape(text + 2);
+  hone_tensor tensor;
+  hone_value *value;
+  gpu_check(bed, hone_tensor_alloc(bed->context, &type, &tensor));
+  for (int64_t i = 0; i < hone_tensor_count(&tensor); ++i) {
+    const double drawn = (double)gpu_number(bed);
+    hone_tensor_set_real(&tensor, i,
+                         is_one        ? strtod(text + 2, NULL)
+                         : kind == 'B' ? drawn * 9000
+                                       : drawn * 0.005 + 0.0051);
+  }
+  gpu_check(bed, hone_graph_add_constant(graph, name, &tensor, &value));
+  hone_tensor_free(bed->context, &tensor);
+  return value;
+}
+
 static hone_value *input_of(gpu_bed *bed, hone_graph *graph, const char *name, const char *text) {
   const char kind = text[1] == ':' ? text[0] : ' ';
   if (kind == 'l') return list_of(bed, graph, name, text + 2);
+  if (text[1] == '=' || kind == 'F' || kind == 'B') return numbers_of(bed, graph, name, text);
   hone_type type = {.kind = HONE_TENSOR,
-                    .dtype = kind == 'b'   ? HONE_BOOL
-                             : kind == 'i' ? HONE_I64
-                                           : HONE_F32,
+                    .dtype = kind == 'b'                  ? HONE_BOOL
+                             : kind == 'i'                ? HONE_I64
+                             : kind == 'u' || kind == 'U' ? HONE_U8
+                             : kind == 's' || kind == 'S' ? HONE_I8
+                                                          : HONE_F32,
                     .shape = gpu_shape(kind == ' ' ? text : text + 2)};
-  if (kind == 'c') return constant_of(bed, graph, name, &type, NULL);
+  if (kind == 'c' || kind == 'U' || kind == 'S') return constant_of(bed, graph, name, &type, NULL);
   hone_value *value;
   gpu_check(bed, hone_graph_add_input(graph, name, type.dtype, type.shape.rank, type.shape.dim, NULL, &value));
   return value;
@@ -136,7 +167,7 @@ hone_graph *gpu_graph(gpu_bed *bed, const op_case *c) {
     snprintf(name, sizeof name, "x%d", count);
     in[count] = strcmp(c->in[count], "-") == 0 ? NULL : input_of(bed, graph, name, c->in[count]);
   }
-  while (attrs < 12 && c->attrs[attrs].name) ++attrs;
+  while (attrs < 16 && c->attrs[attrs].name) ++attrs;
   gpu_check(bed, hone_graph_add_node(graph, c->op, "node", in, count, c->attrs, attrs, out, outputs));
   for (int o = 0; o < outputs; ++o) {
     char name[16];

@@ -185,8 +185,9 @@ bool hn_cuda_same_shape(const hone_shape *a, const hone_shape *b);
 /* ---- values held in halves (held.c) ---- */
 /* f16 or bf16: what the row multiplies in or, where it only moves, what the fact is held in; NONE: neither. */
 hone_dtype hn_cuda_held(const hone_query *query, const hone_fact *fact);
-/* An image with its channels last: n x h x w pixels of `pitch` values, a multiple of 8, c of them channels. One axis is
- * a row. One pixel of 16 n channels is plain and the same. NULL, or the reason why it is none of `held` (F16, BF16). */
+/* An image with its channels last: n x h x w pixels of `pitch` values, a multiple of 16 bytes, c of them channels. One
+ * axis is a row. One pixel of 16 n channels is plain and the same. NULL, or the reason why it is none of `held` (F16,
+ * BF16, U8, I8). */
 typedef struct hn_cuda_image {
   int n, c, h, w, pitch;
 } hn_cuda_image;

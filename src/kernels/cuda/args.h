@@ -147,16 +147,44 @@ typedef struct hn_cuda_product_args {
   float alpha, beta;
 } hn_cuda_product_args;
 
+/* Bytes, sixteen of `pitch` channels of a pixel a thread; pixels: of an image. x_pitch: of the side that is no bytes,
+ * or is the output. A plain tensor is pixels of sixteen channels, the last one of fewer. */
+enum { HN_CUDA_BYTES_THREADS = 256 };
+typedef struct hn_cuda_sixteens {
+  int c, pixels, pitch, x_pitch;
+  unsigned count; /* threads that have work */
+} hn_cuda_sixteens;
+
+/* rne(fma(a, a_ratio, fma(b, b_ratio, shift))), or rne((a - a_zero) * (b - b_zero) * a_ratio + shift). */
+typedef struct hn_cuda_byte_pair {
+  hn_cuda_sixteens at;
+  int b_of_images; /* b is one pixel for each image */
+  float a_ratio, b_ratio, shift, a_zero, b_zero, low, high;
+} hn_cuda_byte_pair;
+
+/* How sums of bytes become bytes (tensor/bytes.cuh): rounded, `zero` added, held within low and high (bounded: these
+ * are narrower than the type); with a residual, the sum of both by their ratios and shift, held within its own bounds.
+ */
+typedef struct hn_cuda_bytes {
+  unsigned pad; /* four times the byte that pads of x are */
+  int zero, low, high, bounded;
+  int own_last, sum_low, sum_high, sum_bounded;
+  float own_ratio, residual_ratio, shift;
+} hn_cuda_bytes;
+
 /* A convolution of images with their channels last, or a product of rows, on tensor cores: see tensor/tensor.cuh. Its
- * m outputs (pixels, rows) have n channels in each group; k runs over `blocks` of 64 over kernel_h x kernel_w taps of
- * `depth` channels, a multiple of 8. 64 in k are step_c channels, step_x taps along and step_y over. */
+ * m outputs (pixels, rows) have n channels in each group; k runs over `blocks` of 128 bytes over kernel_h x kernel_w
+ * taps of `depth` channels, a multiple of 16 bytes. A block in k is step_c channels, step_x taps along and step_y over.
+ */
 typedef struct hn_cuda_tensor {
   int in_h, in_w, in_pitch, out_h, out_w, out_pitch;
   int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
   int m, n, depth, blocks, step_c, step_x, step_y;
   int split, n_tiles, group_tiles; /* blocks a tile of outputs; tiles of channels, in all and of each group */
-  int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32; bytes in shared memory */
+  int act, is_wide, residual_at;   /* an hn_activation; is_wide: the output is f32, or sums; bytes in shared memory */
   float alpha, beta;
+  int scales_at;       /* of bytes: from what sums begin with, in words */
+  hn_cuda_bytes bytes; /* of bytes alone */
 } hn_cuda_tensor;
 
 /* y = x * factor(image, channel): see squeeze_excite.cu. c channels of `pitch` values a pixel. */

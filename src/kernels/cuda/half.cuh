@@ -12,6 +12,8 @@
 
 typedef __half f16;
 typedef __nv_bfloat16 bf16;
+typedef unsigned char u8;
+typedef signed char i8;
 
 /* A file with a line `held: f16 bf16` is compiled once for each of them: `held` is the type, and its kernels are named
  * by it. NAME_held.cu is file NAME_f16 of backend/cuda/builtins.inc then. */

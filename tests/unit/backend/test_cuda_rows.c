@@ -13,6 +13,7 @@
 static gpu_bed bed;
 
 #include "gpu/cases_half.inc"
+#include "gpu/cases_bytes.inc"
 
 enum { PORTS = 32, MOST_VARIANTS = 16 };
 
@@ -98,10 +99,11 @@ static void try_row(const hone_tactic *row, const hn_node *node, tally *t) {
 }
 
 static void test_rows(void **state) {
+  const size_t halves = sizeof cases / sizeof *cases, bytes = sizeof byte_cases / sizeof *byte_cases;
   const hone_plugin_table *table = *state;
   tally t = {0};
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-    hone_graph *graph = gpu_graph(&bed, &cases[k]);
+  for (size_t k = 0; k < halves + bytes; ++k) {
+    hone_graph *graph = gpu_graph(&bed, k < halves ? &cases[k] : &byte_cases[k - halves]);
     for (const hone_tactic *const *family = table->backends[0]->families; *family; ++family)
       for (const hone_tactic *row = *family; row->name; ++row)
         if (hn_tactic_covers(row, graph->main->first->op)) try_row(row, graph->main->first, &t);

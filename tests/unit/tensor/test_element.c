@@ -283,12 +283,33 @@ static void test_layout_rounds(void **state) {
   }
 }
 
+/* Bytes last come in sixteens. */
+static void test_bytes_last(void **state) {
+  (void)state;
+  enum { CHANNELS = 19, POINTS = 5, PITCH = 32, COUNT = 2 * CHANNELS * POINTS };
+  uint8_t plain[COUNT], back[COUNT], last[2 * POINTS * PITCH];
+  for (int i = 0; i < COUNT; ++i) plain[i] = (uint8_t)(i * 37 + 1);
+  const hone_type type = hn_tensor_type(HONE_U8, 3, (const int64_t[]){2, CHANNELS, POINTS});
+  const hone_tensor from = {.type = type, .data = plain, .bytes = sizeof plain};
+  hone_tensor to = {.type = hn_stored_type(&type, HONE_NHWC), .data = last, .bytes = sizeof last},
+              again = {.type = type, .data = back, .bytes = sizeof back};
+  assert_int_equal(hn_bytes(&to.type), sizeof last);
+  assert_true(hn_layout_convert(&from, &to));
+  for (int i = 0; i < 2 * POINTS * PITCH; ++i) {
+    const int pixel = i / PITCH, c = i % PITCH, image = pixel / POINTS;
+    assert_int_equal(last[i], c < CHANNELS ? plain[(image * CHANNELS + c) * POINTS + pixel % POINTS] : 0);
+  }
+  assert_true(hn_layout_convert(&to, &again));
+  assert_memory_equal(back, plain, sizeof plain);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_code_round_trips),
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_beyond_the_largest),
       cmocka_unit_test(test_quick_halves),
+      cmocka_unit_test(test_bytes_last),
       cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_e8m0),
       cmocka_unit_test(test_store_and_load),

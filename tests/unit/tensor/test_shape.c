@@ -44,6 +44,8 @@ static void test_sizes(void **state) {
       {HONE_U2, HONE_PLAIN, 1, {5}, true, 2},
       {HONE_F32, HONE_NCHW16C, 3, {2, 3, 4}, true, 2 * 16 * 4 * 4},
       {HONE_F16, HONE_NCHW8C, 3, {1, 9, 2}, true, 16 * 2 * 2},
+      {HONE_F16, HONE_NHWC, 3, {2, 19, 4}, true, 2 * 24 * 4 * 2},
+      {HONE_U8, HONE_NHWC, 3, {2, 19, 4}, true, 2 * 32 * 4},
       {HONE_F32, HONE_NCHW16C, 3, {1, INT64_MAX, 2}, false, 0},
       {HONE_F32, HONE_PLAIN, 2, {0, 7}, true, 0},
       {HONE_F32, HONE_PLAIN, 2, {(int64_t)1 << 40, (int64_t)1 << 40}, false, 0},
@@ -112,6 +114,8 @@ static void test_formats(void **state) {
   assert_true(hn_takes_format(&whole, HONE_PLAIN) && !hn_takes_format(&whole, HONE_NCHW64C));
   assert_int_equal(hn_storage_fit(&real, HONE_NCHW64C), HONE_PLAIN);
   assert_int_equal(hn_storage_fit(&byte, HONE_NCHW64C), HONE_NCHW64C);
+  assert_true(hn_takes_format(&byte, HONE_NHWC) && hn_takes_format(&real, HONE_NHWC) &&
+              !hn_takes_format(&whole, HONE_NHWC));
   /* One pixel of whole blocks is plain already. */
   const hone_type real_pixel = image(HONE_F32, 80, 1), pixel = image(HONE_I8, 80, 1), full = image(HONE_I8, 128, 1);
   assert_true(!hn_can_block(&real_pixel) && hn_can_block(&pixel) && !hn_can_block(&full));

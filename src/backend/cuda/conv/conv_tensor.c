@@ -13,7 +13,7 @@ static const char *read_images(const hone_query *query, hn_cuda_tensor_plan *p) 
   hn_cuda_image x, y, residual;
   HN_TRY_REASON(hn_cuda_image_of(&query->in[X], held, &x));
   HN_TRY_REASON(hn_cuda_image_of(&query->out[0], held, &y));
-  if (p->has_residual) {
+  if (p->residual) {
     if (!hn_cuda_same_shape(&query->in[RESIDUAL].type.shape, &query->out[0].type.shape))
       return "the residual is broadcast";
     HN_TRY_REASON(hn_cuda_image_of(&query->in[RESIDUAL], held, &residual));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert.c - f32 held in f16 or bf16 and back, and images between plain and channels last. */
+/* convert.c - f32 held in f16 or bf16 and back, and images between plain and channels last, also of bytes. */
 #include "backend/cuda/cuda.h"
 #include "kernels/cuda/args.h"
 
@@ -22,8 +22,18 @@ static const hn_cuda_builtin kernels[2][3][3] = {
      {HN_CUDA_channels_last_f32_bf16, HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_last_16},
      {HN_CUDA_BUILTIN_COUNT, HN_CUDA_channels_first_bf16_f32, HN_CUDA_channels_first_16}}};
 
+static bool is_byte(hone_dtype dtype) { return dtype == HONE_U8 || dtype == HONE_I8; }
+
+static const char *find_bytes(const hone_type *in, const hone_type *out, hn_cuda_builtin *kernel) {
+  if (in->dtype != out->dtype) return "it is of another type";
+  *kernel = out->format == HONE_NHWC ? HN_CUDA_channels_last_8 : HN_CUDA_channels_first_8;
+  if (in->format == HONE_PLAIN && out->format == HONE_NHWC) return NULL;
+  return in->format == HONE_NHWC && out->format == HONE_PLAIN ? NULL : "it has another format";
+}
+
 static const char *find_kernel(const hone_type *in, const hone_type *out, hn_cuda_builtin *kernel) {
   const hone_dtype held = in->dtype == HONE_F32 ? out->dtype : in->dtype;
+  if (is_byte(held)) return find_bytes(in, out, kernel);
   if (held != HONE_F16 && held != HONE_BF16) return "neither type is f16 or bf16";
   if (in->dtype != held && in->dtype != HONE_F32) return "it is of another type";
   if (out->dtype != held && out->dtype != HONE_F32) return "it is of another type";
@@ -49,12 +59,12 @@ static const char *plan(const hone_query *query, void *state_memory, hone_needs 
   s->args = (hn_cuda_convert){.count = (unsigned)elements}; /* a thread has eight, here and below */
   s->threads = (unsigned)((elements + 7) / 8);
   if (in->format == out->format || elements == 0) return NULL;
-  const int64_t pitch = (channels + 7) / 8 * 8;
+  const int64_t lanes = is_byte(in->dtype) ? 16 : 8, pitch = (channels + lanes - 1) / lanes * lanes;
   if (elements / channels > most / pitch) return "more elements than 30 bits count";
   s->args = (hn_cuda_convert){.c = (int)channels,
                               .p = (int)(elements / in->shape.dim[0] / channels),
                               .pitch = (int)pitch,
-                              .count = (unsigned)(elements / channels * (pitch / 8))};
+                              .count = (unsigned)(elements / channels * (pitch / lanes))};
   s->threads = s->args.count;
   return NULL;
 }
@@ -90,4 +100,7 @@ const hone_tactic hn_tactics_cuda_convert[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_BF16_PLAIN, HONE_BF16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_PLAIN}}, .plan = plan,
      .launch = launch},
+    {sizeof(hone_tactic), .name = "cuda.convert.bytes", .version = 1, .op = "convert",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
+     .storages = {{HONE_PLAIN, HONE_NHWC}, {HONE_NHWC, HONE_PLAIN}}, .plan = plan, .launch = launch},
     {0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.c - concat, split and slice along the channels of images in halves with their channels last, and shuffles of
- * them, also of planes: one launch for all parts. */
+/* channels.c - concat, split and slice along the channels of images in halves or bytes with their channels last, and
+ * shuffles of them, also of planes: one launch for all parts. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256 };
@@ -46,16 +46,18 @@ static const char *lay_out(const hone_query *query, const hone_fact *list, int c
 static const char *plan(const hone_query *query, int ins, int first, int groups, state *out) {
   hn_cuda_channels *a = &out->args;
   hn_cuda_image image = {0};
+  const bool of_bytes = query->in[0].type.dtype == HONE_U8 || query->in[0].type.dtype == HONE_I8;
+  const int lanes = of_bytes ? 16 : 8;
   int pitch[HN_CUDA_PARTS];
   *a = (hn_cuda_channels){.ins = ins, .outs = query->out_count, .first = first, .groups = groups};
   HN_TRY_REASON(lay_out(query, query->in, ins, &image, a->in_begin, a->in_pitch));
   HN_TRY_REASON(lay_out(query, query->out, query->out_count, &image, a->out_begin, pitch));
-  for (int i = 0; i < a->outs; ++i) a->out_eight[i + 1] = a->out_eight[i] + pitch[i] / 8;
+  for (int i = 0; i < a->outs; ++i) a->out_eight[i + 1] = a->out_eight[i] + pitch[i] / lanes;
   a->total = a->in_begin[ins];
   a->eights = (unsigned)a->out_eight[a->outs];
   a->pixels = image.h * image.w;
   a->count = (unsigned)(image.n * a->pixels) * (of_planes(query) ? (unsigned)a->out_begin[a->outs] : a->eights);
-  out->kernel = !of_planes(query)                     ? HN_CUDA_channels_16
+  out->kernel = !of_planes(query)                     ? (of_bytes ? HN_CUDA_channels_8 : HN_CUDA_channels_16)
                 : query->in[0].type.dtype == HONE_F32 ? HN_CUDA_channel_planes_32
                                                       : HN_CUDA_channel_planes_16;
   if (groups < 1 || a->total % groups) return "the groups do not divide the channels";
@@ -146,16 +148,16 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
 const hone_tactic hn_tactics_cuda_channels[] = {
     {sizeof(hone_tactic), .name = "cuda.concat.channels", .version = 1, .op = "concat",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_concat,
-     .launch = launch},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_concat, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.split.channels", .version = 1, .op = "split",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_split,
-     .launch = launch},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_split, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.slice.channels", .version = 1, .op = "slice",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan_slice,
-     .launch = launch},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_slice, .launch = launch},
     {sizeof(hone_tactic), .name = "cuda.channel_gather.planes", .version = 1, .op = "channel_gather",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},

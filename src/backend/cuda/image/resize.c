@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resize.c - resize and upsample to the nearest pixel or linearly, over one or two axes: f32 and halves, plain or with
- * the channels last. */
+ * the channels last; of bytes with their channels last to the nearest pixel. */
 #include "backend/cuda/image/image.h"
 #include <string.h>
 
@@ -85,8 +85,10 @@ static const char *find_kernel(const hone_query *query, state *s) {
   } else {
     HN_TRY_REASON(hn_cuda_image_of(&query->in[0], x->dtype, &in));
     HN_TRY_REASON(hn_cuda_image_of(&query->out[0], x->dtype, &out));
-    s->args.eights = out.pitch / 8;
-    s->kernel = x->dtype == HONE_F16 ? HN_CUDA_resize_last_f16 : HN_CUDA_resize_last_bf16;
+    const bool of_bytes = x->dtype == HONE_U8 || x->dtype == HONE_I8;
+    if (of_bytes && s->args.is_linear) return "bytes are not mixed";
+    s->args.eights = out.pitch / (of_bytes ? 16 : 8); /* sixteen bytes each, which are only moved there */
+    s->kernel = x->dtype == HONE_BF16 ? HN_CUDA_resize_last_bf16 : HN_CUDA_resize_last_f16;
     threads = (int64_t)out.n * out.h * out.w * s->args.eights;
   }
   if (threads > INT32_MAX / 2 || hn_cuda_elements(&x->shape) > INT32_MAX / 2) return "more elements than 30 bits count";
@@ -135,14 +137,14 @@ const hone_tactic hn_tactics_cuda_resize[] = {
      .plan = plan, .launch = launch, .kernel = &of_resize},
     {sizeof(hone_tactic), .name = "cuda.resize.nhwc", .version = 1, .op = "resize",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .launch = launch,
-     .kernel = &of_resize},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan, .launch = launch, .kernel = &of_resize},
     {sizeof(hone_tactic), .name = "cuda.upsample", .version = 1, .op = "upsample",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_F16_PLAIN, HONE_F16_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}},
      .plan = plan, .launch = launch, .kernel = &of_upsample},
     {sizeof(hone_tactic), .name = "cuda.upsample.nhwc", .version = 1, .op = "upsample",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}}, .plan = plan, .launch = launch,
-     .kernel = &of_upsample},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan, .launch = launch, .kernel = &of_upsample},
     {0}};

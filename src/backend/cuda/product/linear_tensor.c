@@ -18,8 +18,8 @@ static const char *read(const hone_query *query, hn_cuda_tensor_plan *p) {
   const int64_t m = k ? hn_cuda_elements(&x->type.shape) / k : 0, most = INT32_MAX / 2;
   if (m < 1 || n < 1) return "it has no elements";
   if (k > 1 << 24 || n > 1 << 24 || m > most / k || m > most / n) return "more elements than 30 bits count";
-  if (k % 8 || (n % 8 && (!is_wide || p->has_residual))) return "an extent is no multiple of 8";
-  if (p->has_residual && !hn_cuda_plain_of(&query->in[RESIDUAL], held)) return "the residual is of another type";
+  if (k % 8 || (n % 8 && (!is_wide || p->residual))) return "an extent is no multiple of 8";
+  if (p->residual && !hn_cuda_plain_of(&query->in[RESIDUAL], held)) return "the residual is of another type";
   p->args.m = (int)m, p->args.n = (int)n, p->args.depth = (int)k, p->args.is_wide = is_wide;
   p->args.in_h = p->args.out_h = 1, p->args.in_w = p->args.out_w = (int)m; /* one row of pixels */
   p->args.in_pitch = (int)k, p->args.out_pitch = (int)n;

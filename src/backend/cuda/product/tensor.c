@@ -7,7 +7,7 @@
 enum {
   BIAS = 2,
   RESIDUAL = 3,
-  DEPTH = 64,
+  BYTE_ROWS = 64,
   MOST_SPLIT = 16,
   MOST_SHARED = 227 << 10,
   MOST_TILES = 1 << 20,
@@ -16,68 +16,253 @@ enum {
 
 typedef struct tile {
   int rows, columns, stages, threads;
-  hn_cuda_builtin kernels[2]; /* f16, bf16 */
-  int buffers;                /* of blocks that last */
-  int pair;                   /* blocks that last and share weights; 0: none do */
+  hn_cuda_builtin kernels[HN_CUDA_TENSOR_TYPES]; /* 0: there is none */
+  int buffers;                                   /* of blocks that last */
+  int pair;                                      /* blocks that last and share weights; 0: none do */
 } tile;
 
 static const tile stage_tiles[] = {
-    {16, 64, 6, 128, {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16}, 0, 0},
-    {32, 32, 6, 128, {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16}, 0, 0},
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32}, 0, 0},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16}, 0, 0},
-    {64, 64, 4, 128, {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32}, 0, 0},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32}, 0, 0},
-    {64, 128, 3, 256, {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32}, 0, 0},
-    {128, 128, 3, 256, {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32}, 0, 0},
+    {16,
+     64,
+     6,
+     128,
+     {HN_CUDA_tensor_f16_16_64_16_16, HN_CUDA_tensor_bf16_16_64_16_16, HN_CUDA_tensor_u8_16_64_16_16,
+      HN_CUDA_tensor_i8_16_64_16_16},
+     0,
+     0},
+    {32,
+     32,
+     6,
+     128,
+     {HN_CUDA_tensor_f16_32_32_16_16, HN_CUDA_tensor_bf16_32_32_16_16, HN_CUDA_tensor_u8_32_32_16_16,
+      HN_CUDA_tensor_i8_32_32_16_16},
+     0,
+     0},
+    {32,
+     64,
+     5,
+     128,
+     {HN_CUDA_tensor_f16_32_64_16_32, HN_CUDA_tensor_bf16_32_64_16_32, HN_CUDA_tensor_u8_32_64_16_32,
+      HN_CUDA_tensor_i8_32_64_16_32},
+     0,
+     0},
+    {64,
+     32,
+     5,
+     128,
+     {HN_CUDA_tensor_f16_64_32_32_16, HN_CUDA_tensor_bf16_64_32_32_16, HN_CUDA_tensor_u8_64_32_32_16,
+      HN_CUDA_tensor_i8_64_32_32_16},
+     0,
+     0},
+    {64,
+     64,
+     4,
+     128,
+     {HN_CUDA_tensor_f16_64_64_32_32, HN_CUDA_tensor_bf16_64_64_32_32, HN_CUDA_tensor_u8_64_64_32_32,
+      HN_CUDA_tensor_i8_64_64_32_32},
+     0,
+     0},
+    {128,
+     64,
+     3,
+     256,
+     {HN_CUDA_tensor_f16_128_64_32_32, HN_CUDA_tensor_bf16_128_64_32_32, HN_CUDA_tensor_u8_128_64_32_32,
+      HN_CUDA_tensor_i8_128_64_32_32},
+     0,
+     0},
+    {64,
+     128,
+     3,
+     256,
+     {HN_CUDA_tensor_f16_64_128_32_32, HN_CUDA_tensor_bf16_64_128_32_32, HN_CUDA_tensor_u8_64_128_32_32,
+      HN_CUDA_tensor_i8_64_128_32_32},
+     0,
+     0},
+    {128,
+     128,
+     3,
+     256,
+     {HN_CUDA_tensor_f16_128_128_64_32, HN_CUDA_tensor_bf16_128_128_64_32, HN_CUDA_tensor_u8_128_128_64_32,
+      HN_CUDA_tensor_i8_128_128_64_32},
+     0,
+     0},
 };
 static const tile first_tiles[] = {
-    {32, 64, 5, 128, {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64}, 0, 0},
-    {64, 32, 5, 128, {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32}, 0, 0},
-    {128, 64, 3, 256, {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64}, 0, 0},
+    {32,
+     64,
+     5,
+     128,
+     {HN_CUDA_tensor_f16_first_32_64, HN_CUDA_tensor_bf16_first_32_64, HN_CUDA_tensor_u8_first_32_64,
+      HN_CUDA_tensor_i8_first_32_64},
+     0,
+     0},
+    {64,
+     32,
+     5,
+     128,
+     {HN_CUDA_tensor_f16_first_64_32, HN_CUDA_tensor_bf16_first_64_32, HN_CUDA_tensor_u8_first_64_32,
+      HN_CUDA_tensor_i8_first_64_32},
+     0,
+     0},
+    {128,
+     64,
+     3,
+     256,
+     {HN_CUDA_tensor_f16_first_128_64, HN_CUDA_tensor_bf16_first_128_64, HN_CUDA_tensor_u8_first_128_64,
+      HN_CUDA_tensor_i8_first_128_64},
+     0,
+     0},
 };
 static const tile bulk_tiles[] = {
-    {64, 32, 6, 160, {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6}, 0, 0},
-    {64, 64, 5, 160, {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5}, 0, 0},
-    {64, 64, 10, 160, {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10}, 0, 0},
-    {64, 128, 4, 160, {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4}, 0, 0},
-    {128, 64, 4, 288, {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4}, 0, 0},
-    {128, 128, 3, 288, {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3}, 0, 0},
-    {128, 128, 6, 288, {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6}, 0, 0},
-    {128, 256, 4, 288, {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4}, 0, 0},
+    {64,
+     32,
+     6,
+     160,
+     {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6},
+     0,
+     0},
+    {64,
+     64,
+     5,
+     160,
+     {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5},
+     0,
+     0},
+    {64,
+     64,
+     10,
+     160,
+     {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10},
+     0,
+     0},
+    {64,
+     128,
+     4,
+     160,
+     {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4},
+     0,
+     0},
+    {128,
+     64,
+     4,
+     288,
+     {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4},
+     0,
+     0},
+    {128,
+     128,
+     3,
+     288,
+     {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3},
+     0,
+     0},
+    {128,
+     128,
+     6,
+     288,
+     {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6},
+     0,
+     0},
+    {128,
+     256,
+     4,
+     288,
+     {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4},
+     0,
+     0},
 };
 static const tile lasting_tiles[] = {
-    {128, 64, 3, 320, {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3}, 2, 0},
-    {128, 64, 6, 320, {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6}, 2, 0},
-    {128, 128, 4, 320, {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4}, 2, 0},
-    {128, 256, 3, 320, {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3}, 1, 0},
-    {128, 128, 4, 320, {HN_CUDA_lasting_f16_pair_128_4, HN_CUDA_lasting_bf16_pair_128_4}, 2, 2},
-    {128, 256, 3, 320, {HN_CUDA_lasting_f16_pair_256_3, HN_CUDA_lasting_bf16_pair_256_3}, 1, 2},
-    {128, 192, 4, 320, {HN_CUDA_lasting_f16_192_4, HN_CUDA_lasting_bf16_192_4}, 1, 0},
-    {128, 192, 4, 320, {HN_CUDA_lasting_f16_pair_192_4, HN_CUDA_lasting_bf16_pair_192_4}, 1, 2},
+    {128,
+     64,
+     3,
+     320,
+     {HN_CUDA_lasting_f16_64_3, HN_CUDA_lasting_bf16_64_3, HN_CUDA_lasting_u8_64_3, HN_CUDA_lasting_i8_64_3},
+     2,
+     0},
+    {128,
+     64,
+     6,
+     320,
+     {HN_CUDA_lasting_f16_64_6, HN_CUDA_lasting_bf16_64_6, HN_CUDA_lasting_u8_64_6, HN_CUDA_lasting_i8_64_6},
+     2,
+     0},
+    {128,
+     128,
+     4,
+     320,
+     {HN_CUDA_lasting_f16_128_4, HN_CUDA_lasting_bf16_128_4, HN_CUDA_lasting_u8_128_4, HN_CUDA_lasting_i8_128_4},
+     2,
+     0},
+    {128,
+     256,
+     3,
+     320,
+     {HN_CUDA_lasting_f16_256_3, HN_CUDA_lasting_bf16_256_3, HN_CUDA_lasting_u8_256_3, HN_CUDA_lasting_i8_256_3},
+     1,
+     0},
+    {128,
+     128,
+     4,
+     320,
+     {HN_CUDA_lasting_f16_pair_128_4, HN_CUDA_lasting_bf16_pair_128_4, HN_CUDA_lasting_u8_pair_128_4,
+      HN_CUDA_lasting_i8_pair_128_4},
+     2,
+     2},
+    {128,
+     256,
+     3,
+     320,
+     {HN_CUDA_lasting_f16_pair_256_3, HN_CUDA_lasting_bf16_pair_256_3, HN_CUDA_lasting_u8_pair_256_3,
+      HN_CUDA_lasting_i8_pair_256_3},
+     1,
+     2},
+    {128,
+     192,
+     4,
+     320,
+     {HN_CUDA_lasting_f16_192_4, HN_CUDA_lasting_bf16_192_4, HN_CUDA_lasting_u8_192_4, HN_CUDA_lasting_i8_192_4},
+     1,
+     0},
+    {128,
+     192,
+     4,
+     320,
+     {HN_CUDA_lasting_f16_pair_192_4, HN_CUDA_lasting_bf16_pair_192_4, HN_CUDA_lasting_u8_pair_192_4,
+      HN_CUDA_lasting_i8_pair_192_4},
+     1,
+     2},
+    {128, 128, 2, 320, {0, 0, HN_CUDA_lasting_u8_128_2, HN_CUDA_lasting_i8_128_2}, 2, 0},
+};
+static const tile short_tiles[] = {
+    {128, 64, 7, 320, {0, 0, HN_CUDA_short_u8_64_7, HN_CUDA_short_i8_64_7}, 2, 0},
+    {128, 128, 4, 320, {0, 0, HN_CUDA_short_u8_128_4, HN_CUDA_short_i8_128_4}, 2, 0},
+    {128, 128, 8, 320, {0, 0, HN_CUDA_short_u8_128_8, HN_CUDA_short_i8_128_8}, 2, 0},
+    {128, 256, 5, 320, {0, 0, HN_CUDA_short_u8_256_5, HN_CUDA_short_i8_256_5}, 2, 0},
 };
 
-/* The tiles of a row, and how many blocks may share one. */
+/* The tiles of a row, and how many blocks may share one; deep: bytes of a block of k. */
 typedef struct choices {
   const tile *tiles;
-  int count, least_split, most_split;
+  int count, least_split, most_split, deep;
   bool bulk, lasts;
 } choices;
 static choices choices_of(const hone_query *query) {
   static const choices ways[] = {
-      [HN_CUDA_TENSOR_STAGES] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 1, 1, false, false},
-      [HN_CUDA_TENSOR_FIRST] = {first_tiles, sizeof first_tiles / sizeof *first_tiles, 1, 1, false, false},
-      [HN_CUDA_TENSOR_CLUSTER] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 2, MOST_SPLIT, false, false},
-      [HN_CUDA_TENSOR_BULK] = {bulk_tiles, sizeof bulk_tiles / sizeof *bulk_tiles, 1, MOST_SPLIT, true, false},
-      [HN_CUDA_TENSOR_LASTING] = {lasting_tiles, sizeof lasting_tiles / sizeof *lasting_tiles, 1, 1, true, true}};
+      [HN_CUDA_TENSOR_STAGES] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 1, 1, 128, false, false},
+      [HN_CUDA_TENSOR_FIRST] = {first_tiles, sizeof first_tiles / sizeof *first_tiles, 1, 1, 128, false, false},
+      [HN_CUDA_TENSOR_CLUSTER] = {stage_tiles, sizeof stage_tiles / sizeof *stage_tiles, 2, MOST_SPLIT, 128, false,
+                                  false},
+      [HN_CUDA_TENSOR_BULK] = {bulk_tiles, sizeof bulk_tiles / sizeof *bulk_tiles, 1, MOST_SPLIT, 128, true, false},
+      [HN_CUDA_TENSOR_LASTING] = {lasting_tiles, sizeof lasting_tiles / sizeof *lasting_tiles, 1, 1, 128, true, true},
+      [HN_CUDA_TENSOR_SHORT] = {short_tiles, sizeof short_tiles / sizeof *short_tiles, 1, 1, 64, true, true}};
   return ways[*(const hn_cuda_tensor_way *)query->tactic->kernel];
 }
 
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
   const hn_activation activation = hn_cuda_activation(query);
   *p = (hn_cuda_tensor_plan){.groups = 1,
-                             .has_residual = hn_cuda_given(query, RESIDUAL),
-                             .is_bf16 = query->tactic->compute == HONE_BF16,
+                             .type = query->tactic->compute == HONE_BF16 ? HN_CUDA_TENSOR_BF16 : HN_CUDA_TENSOR_F16,
+                             .residual = hn_cuda_given(query, RESIDUAL) ? RESIDUAL : 0,
                              .args = {.act = (int)activation,
                                       .alpha = (float)hn_cuda_attr_float(query->attrs, "act_alpha", 0),
                                       .beta = (float)hn_cuda_attr_float(query->attrs, "act_beta", 0)}};
@@ -91,6 +276,8 @@ const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p
 
 /* ---- tiles and splits ---- */
 
+static bool is_of_bytes(const hn_cuda_tensor_plan *p) { return p->type >= HN_CUDA_TENSOR_U8; }
+static int element_bytes(const hn_cuda_tensor_plan *p) { return is_of_bytes(p) ? 1 : 2; }
 static int tiles_of(int extent, int size) { return (extent + size - 1) / size; }
 static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
   const int together = t->pair ? t->pair : 1;
@@ -98,22 +285,37 @@ static int64_t tile_count(const hn_cuda_tensor_plan *p, const tile *t) {
 }
 /* What is launched once or twice on a device keeps its residual in shared memory; more of them hide its latency. */
 static bool keeps_residual(const hn_cuda_tensor_plan *p, const tile *t, int split) {
-  return p->has_residual && tile_count(p, t) * split <= 3 * UNITS;
+  return p->residual && tile_count(p, t) * split <= 3 * UNITS;
+}
+
+/* Of bytes a chunk of a first layer is a pixel: as many threads as eight rows have chunks. */
+static int threads_of(const hn_cuda_tensor_plan *p, const tile *t, const choices *way) {
+  return is_of_bytes(p) && way->tiles == first_tiles ? 256 : t->threads;
+}
+
+/* Of bytes in whole sixty-fours: a lane's columns are spread over so many (lasting.cuh). */
+static int64_t weight_rows(const hn_cuda_tensor_plan *p) {
+  const int rows = p->args.n * p->groups;
+  return is_of_bytes(p) && p->lasts ? tiles_of(rows, BYTE_ROWS) * (int64_t)BYTE_ROWS : rows;
+}
+int64_t hn_cuda_tensor_rows_bytes(const hn_cuda_tensor_plan *p) {
+  return weight_rows(p) * p->args.blocks * p->row * element_bytes(p);
 }
 
 /* Biases (and barriers), stages, sums (of one block alone: over the stages), and behind them the rows of a residual. */
 static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split,
                             int *out_residual_at) {
-  const int64_t rows_each = tiles_of(t->rows, split), stages = (int64_t)t->stages * (t->rows + t->columns) * DEPTH * 2;
+  const int64_t rows_each = tiles_of(t->rows, split), stages = (int64_t)t->stages * (t->rows + t->columns) * way->deep;
+  const int64_t row_bytes = (int64_t)t->columns * element_bytes(p);
   if (out_residual_at) *out_residual_at = 0;
-  if (way->lasts) return 1024 + stages + t->buffers * t->rows * (int64_t)t->columns * 2;
+  if (way->lasts) return 1024 + stages + (is_of_bytes(p) ? 2 : t->buffers) * t->rows * row_bytes;
   const int64_t sums = split * rows_each * (t->columns + 8) * (int64_t)sizeof(float);
   const int64_t most = split > 1 ? stages + sums : stages > sums ? stages : sums;
-  const int64_t biases = t->columns * (int64_t)sizeof(float), with_barriers = biases + t->stages * 16;
-  const int64_t residual_at = most + (way->bulk ? (with_barriers > 1024 ? 2048 : 1024) : biases);
+  const int64_t biases = t->columns * (int64_t)sizeof(float) * (is_of_bytes(p) ? 2 : 1);
+  const int64_t front = way->bulk ? (biases + t->stages * 16 + 1023) / 1024 * 1024 : biases;
   const bool keeps = keeps_residual(p, t, split);
-  if (out_residual_at) *out_residual_at = keeps ? (int)residual_at : 0;
-  return residual_at + (keeps ? rows_each * t->columns * 2 : 0);
+  if (out_residual_at) *out_residual_at = keeps ? (int)(front + most) : 0;
+  return front + most + (keeps ? rows_each * row_bytes : 0);
 }
 
 /* What a tile should take, in clocks: the round trips of one block, or what all blocks of a multiprocessor multiply and
@@ -122,8 +324,9 @@ static int64_t shared_bytes(const hn_cuda_tensor_plan *p, const choices *way, co
  * device is known. */
 static double clocks(const hn_cuda_tensor_plan *p, const choices *way, const tile *t, int split) {
   const double blocks = (double)tile_count(p, t) * split, turns = (double)tiles_of(p->args.blocks, split);
-  const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * DEPTH * 2;
-  const double products = area * DEPTH / 700, loads = edge / 61, busy = (products > loads ? products : loads) + 160;
+  const double area = (double)t->rows * t->columns, edge = (double)(t->rows + t->columns) * way->deep;
+  const double products = area * way->deep / 1400, loads = edge / 61,
+               busy = (products > loads ? products : loads) + 160;
   const double first = way->bulk ? 2130 : 1160, turn = way->bulk ? 238 : 316 + area / 38 * 128 / t->threads;
   const int resident = (int)(MOST_SHARED / shared_bytes(p, way, t, split, NULL)), beside = resident > 1 ? resident : 1;
   const double waits = ceil(blocks / UNITS / beside) * (first + turns * turn);
@@ -156,6 +359,7 @@ static int list_variants(const hone_query *query, const hn_cuda_tensor_plan *p, 
     for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
       const int split = splits[i];
       const int64_t tile_number = tile_count(p, &way.tiles[t]);
+      if (!way.tiles[t].kernels[p->type]) break;
       if (split < way.least_split || split > way.most_split || tile_number > MOST_TILES) continue;
       if (split > 1 && (split > p->args.blocks || tile_number * split > 4 * UNITS)) break;
       if (shared_bytes(p, &way, &way.tiles[t], split, NULL) > MOST_SHARED) continue;
@@ -185,12 +389,15 @@ static const char *check_lasting(hn_cuda_tensor_plan *p) {
 }
 
 /* Where the pixels of a bulk copy begin and end, and whether it can say so. */
-static const char *check_bulk(const hn_cuda_tensor_plan *p) {
+static const char *check_bulk(const hn_cuda_tensor_plan *p, const choices *way) {
   const hn_cuda_tensor *a = &p->args;
   const int end_h = (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1);
   const int end_w = (a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1);
-  if (2 * a->depth <= tiles_of(a->depth, DEPTH) * DEPTH) return "most of its blocks of channels would be zeros";
-  if (p->groups > 1 && a->depth % DEPTH) return "the channels of a group are no multiple of 64";
+  if (2 * a->depth <= tiles_of(a->depth, p->row) * p->row) return "most of its blocks of channels would be zeros";
+  if (way->deep < 128 && (a->depth - 1) % 128 >= 64) return "its channels fill the longer blocks";
+  if (p->groups > 1 && a->depth % p->row) return "the channels of a group are no multiple of a block's";
+  if (a->bytes.pad && (a->pad_h > 0 || a->pad_w > 0 || end_h > 0 || end_w > 0))
+    return "its pads are no zeros, as those of bulk copies are";
   if (a->pad_h > 128 || a->pad_w > 128 || end_h < -128 || end_h > 127 || end_w < -128 || end_w > 127)
     return "its pads are too large for bulk copies";
   if (a->stride_h > 8 || a->stride_w > 8) return "its strides are too large for bulk copies";
@@ -204,11 +411,13 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   hone_params first;
   const hone_params *params = query->params ? query->params : &first;
   const choices way = choices_of(query);
-  const int64_t taps = (int64_t)a->kernel_h * a->kernel_w, depth = tiles_of(a->depth, DEPTH) * (int64_t)DEPTH;
+  p->row = way.deep / element_bytes(p);
+  p->lasts = way.lasts;
+  const int64_t taps = (int64_t)a->kernel_h * a->kernel_w, depth = tiles_of(a->depth, p->row) * (int64_t)p->row;
   if (taps < 1 || a->depth < 1 || taps * depth > 1 << 24) return "it has nothing to sum, or too much";
-  if (way.bulk) HN_TRY_REASON(check_bulk(p));
+  if (way.bulk) HN_TRY_REASON(check_bulk(p, &way));
   if (way.lasts) HN_TRY_REASON(check_lasting(p));
-  a->blocks = way.bulk ? (int)(taps * depth / DEPTH) : tiles_of((int)taps * a->depth, DEPTH);
+  a->blocks = way.bulk ? (int)(taps * depth / p->row) : tiles_of((int)taps * a->depth, p->row);
   p->tap_pitch = way.bulk ? (int)depth : a->depth;
   if (!list_variants(query, p, &first, 1)) return "no tile fits it";
   if (params->count != 2) return "no tile and split are given";
@@ -216,53 +425,64 @@ const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan 
   if (number < 0 || number >= way.count || split < way.least_split || split > way.most_split)
     return "no such tile or split";
   const tile *t = &way.tiles[number];
+  if (!t->kernels[p->type]) return "no such tile of its type";
   a->split = split < a->blocks ? (int)split : a->blocks; /* other extents than were tuned for may need it */
   const int64_t shared = shared_bytes(p, &way, t, a->split, &a->residual_at);
   if (shared > MOST_SHARED || tile_count(p, t) > MOST_TILES) return "it is too large";
   a->group_tiles = tiles_of(a->n, t->columns);
   a->n_tiles = a->group_tiles * p->groups;
-  a->step_c = DEPTH % a->depth;
-  a->step_x = DEPTH / a->depth % a->kernel_w;
-  a->step_y = DEPTH / a->depth / a->kernel_w;
+  a->step_c = p->row % a->depth;
+  a->step_x = p->row / a->depth % a->kernel_w;
+  a->step_y = p->row / a->depth / a->kernel_w;
   p->box_pixels = way.bulk ? t->rows : 0;
+  p->box_columns = is_of_bytes(p) && t->columns % 128 == 0 ? 128 : 64;
   p->box_rows = t->pair ? t->columns / t->pair : t->columns;
   p->blocks_each = way.lasts ? (int)(MOST_SHARED / (shared + 1024)) : 0;
-  p->kernel = t->kernels[p->is_bf16];
+  p->kernel = t->kernels[p->type];
   p->shape = (hn_cuda_shape){.grid = {(unsigned)(tile_count(p, t) * a->split), 1, 1},
-                             .threads = (unsigned)t->threads,
+                             .threads = (unsigned)threads_of(p, t, &way),
                              .shared_bytes = (unsigned)shared,
                              .cluster = (unsigned)(t->pair ? t->pair : a->split),
                              .dependent = true};
-  const hn_cuda_tensor_rows packed = hn_cuda_tensor_packed(query, p, NULL);
-  needs->packed = (size_t)((uintptr_t)packed.bias + (uintptr_t)tiles_of(a->n * p->groups, 8) * 8 * sizeof(float));
+  a->scales_at = is_of_bytes(p) ? tiles_of(a->n * p->groups, BYTE_ROWS) * BYTE_ROWS : 0;
+  const int64_t vectors = is_of_bytes(p) ? 2 * (int64_t)a->scales_at : tiles_of(a->n * p->groups, 8) * (int64_t)8;
+  needs->packed = (size_t)(hn_cuda_tensor_rows_bytes(p) + vectors * (int64_t)sizeof(float));
   needs->efficiency = 0.5;
   return NULL;
 }
 
+static CUtensorMapDataType map_type(const hn_cuda_tensor_plan *p) {
+  if (is_of_bytes(p)) return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  return p->type == HN_CUDA_TENSOR_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
+/* Rows of boxes are mixed over their own bytes: 128, or 64. */
+static CUtensorMapSwizzle map_mix(const hn_cuda_tensor_plan *p, int columns) {
+  return columns * element_bytes(p) == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+}
+
 static bool map_image(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *x, CUtensorMap *out) {
   const hn_cuda_tensor *a = &p->args;
-  const CUtensorMapDataType type = p->is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   const cuuint64_t c = (cuuint64_t)a->in_pitch, width = (cuuint64_t)a->in_w, height = (cuuint64_t)a->in_h;
   const cuuint64_t images = (cuuint64_t)a->m / ((cuuint64_t)a->out_h * (cuuint64_t)a->out_w);
-  const cuuint64_t dims[4] = {c, width, height, images}, steps[3] = {c * 2, width * c * 2, height * width * c * 2};
+  const cuuint64_t dims[4] = {c, width, height, images}, pixel = c * (cuuint64_t)element_bytes(p);
+  const cuuint64_t steps[3] = {pixel, width * pixel, height * width * pixel};
   const int first[2] = {-a->pad_w, -a->pad_h};
   const int last[2] = {(a->out_w - 1) * a->stride_w - a->pad_w - (a->in_w - 1),
                        (a->out_h - 1) * a->stride_h - a->pad_h - (a->in_h - 1)};
   const cuuint32_t strides[4] = {1, (cuuint32_t)a->stride_w, (cuuint32_t)a->stride_h, 1};
-  return api->cuTensorMapEncodeIm2col(out, type, 4, (void *)(uintptr_t)x, dims, steps, first, last, DEPTH,
-                                      (cuuint32_t)p->box_pixels, strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  return api->cuTensorMapEncodeIm2col(
+             out, map_type(p), 4, (void *)(uintptr_t)x, dims, steps, first, last, (cuuint32_t)p->row,
+             (cuuint32_t)p->box_pixels, strides, CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(p, p->row),
+             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Boxes of 64 columns and box_rows rows. */
 static bool map_rows(const hn_cuda_tensor_plan *p, const hn_cuda_driver_api *api, const void *rows, int columns,
-                     int64_t count, int box_rows, CUtensorMap *out) {
-  const CUtensorMapDataType type = p->is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)count}, steps[1] = {(cuuint64_t)columns * 2};
-  const cuuint32_t box[2] = {DEPTH, (cuuint32_t)box_rows}, ones[2] = {1, 1};
-  return api->cuTensorMapEncodeTiled(out, type, 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                     int64_t count, int box_columns, int box_rows, CUtensorMap *out) {
+  const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)count},
+                   steps[1] = {(cuuint64_t)columns * (cuuint64_t)element_bytes(p)};
+  const cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, ones[2] = {1, 1};
+  return api->cuTensorMapEncodeTiled(out, map_type(p), 2, (void *)(uintptr_t)rows, dims, steps, box, ones,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, map_mix(p, box_columns),
                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
@@ -280,10 +500,11 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
   const unsigned most = (unsigned)(stream->unit->facts.threads * p->blocks_each) / shape.cluster * shape.cluster;
   if (most > 0 && shape.grid.x > most) shape.grid.x = most;
   hn_cuda_lasting_maps maps;
-  int adds = p->has_residual;
-  if (!map_image(p, api, o->x, &maps.x) || !map_rows(p, api, o->w, a->blocks * DEPTH, a->n, p->box_rows, &maps.w) ||
-      !map_rows(p, api, o->y, a->out_pitch, a->m, BOX_ROWS, &maps.y) ||
-      !map_rows(p, api, adds ? o->residual : o->y, a->out_pitch, a->m, BOX_ROWS, &maps.residual))
+  int adds = p->residual != 0;
+  if (!map_image(p, api, o->x, &maps.x) ||
+      !map_rows(p, api, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w) ||
+      !map_rows(p, api, o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.y) ||
+      !map_rows(p, api, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.residual))
     return HONE_DEVICE;
   void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);
@@ -294,7 +515,7 @@ static hone_status launch_bulk(const hn_cuda_tensor_plan *p, hone_stream *stream
   const hn_cuda_driver_api *api = &stream->unit->driver->api;
   hn_cuda_tensor_maps maps;
   if (!map_image(p, api, o->x, &maps.x) ||
-      !map_rows(p, api, o->w, a->blocks * DEPTH, (int64_t)a->n * p->groups, p->box_rows, &maps.w))
+      !map_rows(p, api, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w))
     return HONE_DEVICE;
   void *arguments[] = {&o->y, &maps, (void *)&o->bias, (void *)&o->residual, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &p->shape, arguments);
@@ -304,8 +525,8 @@ hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_l
   const hn_cuda_tensor_plan *p = state;
   const hn_cuda_tensor *a = &p->args;
   operands o = {.x = launch->in[0].data, .w = launch->packed, .y = launch->out[0].data};
-  o.bias = (const char *)o.w + (size_t)a->n * (size_t)p->groups * (size_t)a->blocks * DEPTH * 2;
-  o.residual = p->has_residual ? launch->in[RESIDUAL].data : NULL;
+  o.bias = (const char *)o.w + hn_cuda_tensor_rows_bytes(p);
+  o.residual = p->residual ? launch->in[p->residual].data : NULL;
   if (p->blocks_each) return launch_lasting(p, stream, &o);
   if (p->box_pixels) return launch_bulk(p, stream, &o);
   void *arguments[] = {&o.y, (void *)&o.x, (void *)&o.w, (void *)&o.bias, (void *)&o.residual, (void *)(uintptr_t)a};
@@ -316,10 +537,9 @@ hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_l
 
 hn_cuda_tensor_rows hn_cuda_tensor_packed(const hone_query *query, const hn_cuda_tensor_plan *p, void *to) {
   const hn_cuda_tensor *a = &p->args;
-  const int64_t pitch = (int64_t)a->blocks * DEPTH, rows = (int64_t)a->n * p->groups;
-  const hn_cuda_tensor_rows packed = {to, (float *)((uintptr_t)to + (uintptr_t)(rows * pitch * 2)), pitch};
-  if (!to) return packed;
-  memset(to, 0, (size_t)(rows * pitch) * 2 + (size_t)tiles_of((int)rows, 8) * 8 * sizeof(float));
+  const int64_t rows_bytes = hn_cuda_tensor_rows_bytes(p), rows = weight_rows(p);
+  const hn_cuda_tensor_rows packed = {to, (float *)((char *)to + rows_bytes), (int64_t)a->blocks * p->row};
+  memset(to, 0, (size_t)rows_bytes + (size_t)tiles_of((int)rows, 8) * 8 * sizeof(float));
   if (hn_cuda_given(query, BIAS))
     for (int64_t i = 0; i < rows; ++i) packed.bias[i] = hn_cuda_weight(query->in[BIAS].constant, i);
   return packed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor.h - convolutions and products in halves on tensor cores (kernels/cuda/tensor): which tile, and how many blocks
- * share one along k. Both are parameters of a tactic: they are measured, and do not change from run to run. */
+/* tensor.h - convolutions and products in halves or bytes on tensor cores (kernels/cuda/tensor): which tile, and how
+ * many blocks share one along k. Both are parameters of a tactic: they are measured, and do not change from run to run.
+ */
 #ifndef HN_BACKEND_CUDA_TENSOR_H
 #define HN_BACKEND_CUDA_TENSOR_H
 
@@ -9,22 +10,36 @@
 #include "kernels/cuda/tensor/maps.h"
 
 /* What a row's .kernel points to: tiles by mma.sync, one block each (of images of up to four channels, and of others),
- * or shared by a cluster; tiles by warpgroups; the same by blocks that take many tiles. */
+ * or shared by a cluster; tiles by warpgroups; the same by blocks that take many tiles, in blocks of k of 128 bytes or
+ * of 64. */
 typedef enum hn_cuda_tensor_way {
   HN_CUDA_TENSOR_STAGES,
   HN_CUDA_TENSOR_FIRST,
   HN_CUDA_TENSOR_CLUSTER,
   HN_CUDA_TENSOR_BULK,
-  HN_CUDA_TENSOR_LASTING
+  HN_CUDA_TENSOR_LASTING,
+  HN_CUDA_TENSOR_SHORT
 } hn_cuda_tensor_way;
+
+/* What x, the weights and the residual are held in. */
+typedef enum hn_cuda_tensor_type {
+  HN_CUDA_TENSOR_F16,
+  HN_CUDA_TENSOR_BF16,
+  HN_CUDA_TENSOR_U8,
+  HN_CUDA_TENSOR_I8,
+  HN_CUDA_TENSOR_TYPES
+} hn_cuda_tensor_type;
 
 typedef struct hn_cuda_tensor_plan {
   hn_cuda_tensor args; /* extents and geometry are the caller's, the rest is filled */
+  hn_cuda_tensor_type type;
   int groups;
-  bool has_residual, is_bf16; /* the residual is input 3 */
-  int tap_pitch;              /* k from tap to tap */
-  int box_pixels, box_rows;   /* of bulk copies; 0: there are none */
-  int blocks_each;            /* of a multiprocessor, that take all tiles; 0: each block takes one */
+  int residual;                          /* its input; 0: there is none */
+  int tap_pitch;                         /* k from tap to tap */
+  int row;                               /* values of a block of k */
+  bool lasts;                            /* its rows of weights stand as blocks that last want them (of bytes) */
+  int box_pixels, box_rows, box_columns; /* of bulk copies; 0: there are none */
+  int blocks_each;                       /* of a multiprocessor, that take all tiles; 0: each block takes one */
   hn_cuda_builtin kernel;
   hn_cuda_shape shape;
 } hn_cuda_tensor_plan;
@@ -38,7 +53,10 @@ int hn_cuda_tensor_variants(const hone_query *query, hone_params *out, int room)
 const char *hn_cuda_tensor_plan_it(const hone_query *query, hn_cuda_tensor_plan *p, hone_needs *needs);
 hone_status hn_cuda_tensor_launch(void *state, hone_stream *stream, const hone_launch *launch);
 
-/* Packed: a row of args.blocks x 64 halves for each channel of the output, then biases in f32, to a multiple of 8. */
+/* Packed: a row of args.blocks x row values for each channel of the output, then, for each, what its sums begin with.
+ */
+int64_t hn_cuda_tensor_rows_bytes(const hn_cuda_tensor_plan *p);
+/* Of halves: biases in f32, to a multiple of 8. */
 typedef struct hn_cuda_tensor_rows {
   uint16_t *rows;
   float *bias; /* zeros where there is none */

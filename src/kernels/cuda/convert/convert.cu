@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert.cu - f32 to halves and back, plain or with the channels last. A thread has eight channels of a pixel, so that
- * neighbours read neighbouring pixels of a plane, or write them; of a plain tensor, eight elements. */
+/* convert.cu - f32 to halves and back, plain or with the channels last; bytes as they are. A thread has eight channels
+ * of a pixel (of bytes sixteen), so that neighbours read neighbouring pixels of a plane, or write them; of a plain
+ * tensor, eight elements. */
 #include "kernels/cuda/half.cuh"
 
 #define THREADS 256
@@ -9,6 +10,7 @@
 /* f16 stands for any sixteen bits where nothing is computed. */
 template <typename from, typename to> __device__ __forceinline__ to turned(from v) { return narrow<to>(wide(v)); }
 template <> __device__ __forceinline__ f16 turned<f16, f16>(f16 v) { return v; }
+template <> __device__ __forceinline__ u8 turned<u8, u8>(u8 v) { return v; }
 
 template <typename from, typename to>
 __device__ __forceinline__ void flat(to *y, const from *x, const hn_cuda_convert &a) {
@@ -40,26 +42,27 @@ struct spot {
   int channel;
 };
 
-__device__ __forceinline__ bool find(const hn_cuda_convert &a, spot *out) {
+template <int lanes> __device__ __forceinline__ bool find(const hn_cuda_convert &a, spot *out) {
   const unsigned i = blockIdx.x * THREADS + threadIdx.x, row = i / (unsigned)a.p;
-  const unsigned eights = (unsigned)a.pitch / 8;
+  const unsigned each = (unsigned)a.pitch / lanes;
   out->pixel = i - row * (unsigned)a.p;
-  out->image = row / eights;
-  out->channel = (int)(row - out->image * eights) * 8;
+  out->image = row / each;
+  out->channel = (int)(row - out->image * each) * lanes;
   return i < a.count;
 }
 
 template <typename from, typename to>
 __device__ __forceinline__ void put_last(to *y, const from *x, const hn_cuda_convert &a) {
   spot s;
-  const bool works = find(a, &s);
+  constexpr int lanes = 16 / sizeof(to);
+  const bool works = find<lanes>(a, &s);
   wait_for_previous();
   if (works) {
-    to eight[8];
+    __align__(16) to piece[lanes];
     x += ((size_t)s.image * a.c + s.channel) * a.p + s.pixel;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) eight[k] = s.channel + k < a.c ? turned<from, to>(x[(size_t)k * a.p]) : narrow<to>(0);
-    *(uint4 *)(y + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel) = *(const uint4 *)eight;
+    for (int k = 0; k < lanes; ++k) piece[k] = s.channel + k < a.c ? turned<from, to>(x[(size_t)k * a.p]) : (to)0;
+    *(uint4 *)(y + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel) = *(const uint4 *)piece;
   }
   let_next_begin();
 }
@@ -67,15 +70,16 @@ __device__ __forceinline__ void put_last(to *y, const from *x, const hn_cuda_con
 template <typename from, typename to>
 __device__ __forceinline__ void put_first(to *y, const from *x, const hn_cuda_convert &a) {
   spot s;
-  const bool works = find(a, &s);
+  constexpr int lanes = 16 / sizeof(from);
+  const bool works = find<lanes>(a, &s);
   wait_for_previous();
   if (works) {
-    from eight[8];
-    *(uint4 *)eight = *(const uint4 *)(x + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel);
+    __align__(16) from piece[lanes];
+    *(uint4 *)piece = *(const uint4 *)(x + ((size_t)s.image * a.p + s.pixel) * a.pitch + s.channel);
     y += ((size_t)s.image * a.c + s.channel) * a.p + s.pixel;
 #pragma unroll
-    for (int k = 0; k < 8; ++k)
-      if (s.channel + k < a.c) y[(size_t)k * a.p] = turned<from, to>(eight[k]);
+    for (int k = 0; k < lanes; ++k)
+      if (s.channel + k < a.c) y[(size_t)k * a.p] = turned<from, to>(piece[k]);
   }
   let_next_begin();
 }
@@ -90,3 +94,5 @@ KERNEL hn_channels_last_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_
 KERNEL hn_channels_first_f16_f32(float *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
 KERNEL hn_channels_first_bf16_f32(float *y, const bf16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
 KERNEL hn_channels_first_16(f16 *y, const f16 *x, const hn_cuda_convert a) { put_first(y, x, a); }
+KERNEL hn_channels_last_8(u8 *y, const u8 *x, const hn_cuda_convert a) { put_last(y, x, a); }
+KERNEL hn_channels_first_8(u8 *y, const u8 *x, const hn_cuda_convert a) { put_first(y, x, a); }

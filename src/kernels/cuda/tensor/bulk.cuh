@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bulk.cuh - tiles multiplied by warpgroups, 64 rows each (sm_90a). One thread copies boxes of tensors: windows,
  * strides and pads of the pixels are the copy's, which walks over the images itself (im2col mode) and fills zeros
- * outside. Blocks of k are 64 channels of one tap: as many a tap as it takes. */
+ * outside. Blocks of k are 128 bytes of the channels of one tap: as many a tap as it takes. */
 #include "kernels/cuda/tensor/maps.h"
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-template <int groups, int bn, int stages> struct bulk_tile {
+template <typename T, int groups, int bn, int stages> struct bulk_tile {
   static constexpr int G = groups, BM = groups * 64, BN = bn, ST = stages;
   static constexpr int threads = groups * 128 + 32, stage = (BM + BN) * 128;
-  static constexpr int sums = BN + 8, eights = BN / 8; /* sums: floats from row to row */
-  static constexpr int barriers = BN * 4, front = barriers + ST * 16 > 1024 ? 2048 : 1024; /* biases, barriers */
+  static constexpr int row = kind_of<T>::row, pieces = BN / kind_of<T>::piece, vectors = kind_of<T>::vectors;
+  static constexpr int sums = BN + 8; /* words from row to row */
+  static constexpr int barriers = BN * 4 * vectors, front = (barriers + ST * 16 + 1023) / 1024 * 1024; /* biases, too */
 };
 
 /* The thread that copies. */
@@ -25,25 +26,25 @@ template <typename C> struct bulk_copies {
       : maps(of), full(shared + C::barriers), empty(full + C::ST * 8), base(shared + C::front), a(args) {
     const int per_tap = a.blocks / (a.kernel_h * a.kernel_w), tap = p.first / per_tap, plane = a.out_h * a.out_w;
     c_from = p.group * a.depth;
-    c_end = c_from + per_tap * 64;
-    c = c_from + (p.first - tap * per_tap) * 64;
+    c_end = c_from + per_tap * C::row;
+    c = c_from + (p.first - tap * per_tap) * C::row;
     tap_y = tap / a.kernel_w;
     tap_x = tap - tap_y * a.kernel_w;
     image = p.m0 / plane;
     const int q = p.m0 - image * plane, y = q / a.out_w;
     h = y * a.stride_h - a.pad_h;
     w = (q - y * a.out_w) * a.stride_w - a.pad_w;
-    k = p.first * 64;
+    k = p.first * C::row;
     row = p.group * a.n + p.n0;
   }
   __device__ __forceinline__ void copy_weights(int s) {
     barrier_expect(full + s * 8, C::stage);
     copy_rows(base + s * C::stage + C::BM * 128, &maps.w, full + s * 8, k, row);
-    k += 64;
+    k += C::row;
   }
   __device__ __forceinline__ void copy_image(int s) {
     copy_pixels(base + s * C::stage, &maps.x, full + s * 8, c, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
-    c += 64;
+    c += C::row;
     if (c < c_end) return;
     c = c_from;
     if (++tap_x == a.kernel_w) tap_x = 0, ++tap_y;
@@ -51,7 +52,7 @@ template <typename C> struct bulk_copies {
 };
 
 template <typename T, typename C> struct bulk_sums {
-  float v[C::BN / 2];
+  typename kind_of<T>::sum v[C::BN / 2];
 
   __device__ __forceinline__ bulk_sums() {
 #pragma unroll
@@ -60,7 +61,7 @@ template <typename T, typename C> struct bulk_sums {
   /* The compiler must not move them across what is asynchronous. */
   __device__ __forceinline__ void pin() {
 #pragma unroll
-    for (int i = 0; i < C::BN / 2; ++i) asm volatile("" : "+f"(v[i])::"memory");
+    for (int i = 0; i < C::BN / 2; ++i) pin_sum(v[i]);
   }
   __device__ __forceinline__ void multiply(unsigned shared, int count) {
     const unsigned full = shared + C::barriers, empty = full + C::ST * 8;

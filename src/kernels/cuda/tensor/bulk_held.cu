@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sm: 90a */
-/* held: f16 bf16 */
+/* held: f16 bf16 u8 i8 */
 /* bulk_held.cu - tiles of bulk.cuh: BM_BN_STAGES. Elsewhere they are empty, and no row asks for them. */
 #include "kernels/cuda/tensor/bulk.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define BULK(groups, bn, stages) bulk_product<held, bulk_tile<groups, bn, stages>>(y, maps, bias, residual, a)
+#define BULK(groups, bn, stages) bulk_product<held, bulk_tile<held, groups, bn, stages>>(y, maps, bias, residual, a)
 #else
 #define BULK(groups, bn, stages)
 #endif

@@ -7,9 +7,12 @@
 #include "kernels/cuda/tensor/tensor.cuh"
 #include "kernels/cuda/tensor/wgmma.cuh"
 
-template <int bn, int stages, int buffers, int pair = 1> struct lasting_tile {
-  static constexpr int P = pair, G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, boxes = BN / 64;
-  static constexpr int threads = G * 128 + 64, stage = (BM + BN) * 128, buffer = BM * BN * 2;
+/* deep: bytes of a row of a stage. box: columns of the boxes that are stored, of 64 rows each. */
+template <typename T, int bn, int stages, int buffers, int pair = 1, int depth = 128> struct lasting_tile {
+  static constexpr int P = pair, G = 2, BM = 128, BN = bn, ST = stages, NB = buffers, deep = depth;
+  static constexpr int row = deep / (int)sizeof(T), box = sizeof(T) == 1 && BN % 128 == 0 ? 128 : 64;
+  static constexpr int boxes = BN / box, box_bytes = 64 * box * (int)sizeof(T);
+  static constexpr int threads = G * 128 + 64, stage = (BM + BN) * deep, buffer = BM * BN * (int)sizeof(T);
   static constexpr int front = 1024; /* barriers: of stages, then of buffers */
   static constexpr int bytes = front + ST * stage + NB * buffer;
 };
@@ -51,19 +54,19 @@ __device__ __forceinline__ void copy_stages(const hn_cuda_lasting_maps &maps, co
     int k = 0;
     for (int tap_y = 0; tap_y < a.kernel_h; ++tap_y)
       for (int tap_x = 0; tap_x < a.kernel_w; ++tap_x)
-        for (int c = 0; c < per_tap; ++c, k += 64) {
+        for (int c = 0; c < per_tap; ++c, k += C::row) {
           if (filled < C::ST)
             ++filled;
           else
             barrier_wait(empty + s.at * 8, s.parity ^ 1);
           const unsigned to = base + s.at * C::stage, barrier = full + s.at * 8;
           barrier_expect(barrier, C::stage);
-          copy_pixels(to, &maps.x, barrier, c * 64, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
+          copy_pixels(to, &maps.x, barrier, c * C::row, w, h, image, tap_x * a.dilation_w, tap_y * a.dilation_h);
           if (C::P == 1) {
-            copy_rows(to + C::BM * 128, &maps.w, barrier, k, p.n0);
+            copy_rows(to + C::BM * C::deep, &maps.w, barrier, k, p.n0);
           } else {
             const int part = lasting_rank<C>() * (C::BN / C::P);
-            copy_rows_to_all(to + (C::BM + part) * 128, &maps.w, barrier, k, p.n0 + part, (1 << C::P) - 1);
+            copy_rows_to_all(to + (C::BM + part) * C::deep, &maps.w, barrier, k, p.n0 + part, (1 << C::P) - 1);
           }
           s.next();
         }
@@ -86,7 +89,7 @@ __device__ __forceinline__ void copy_residuals(const hn_cuda_lasting_maps &maps,
     barrier_expect(full + b.at * 8, C::buffer);
 #pragma unroll
     for (int i = 0; i < C::boxes * 2; ++i)
-      copy_rows(base + b.at * C::buffer + i * 8192, &maps.residual, full + b.at * 8, p.n0 + i / 2 * 64,
+      copy_rows(base + b.at * C::buffer + i * C::box_bytes, &maps.residual, full + b.at * 8, p.n0 + i / 2 * C::box,
                 p.m0 + i % 2 * 64);
     b.next();
   }
@@ -102,25 +105,27 @@ template <typename C> __device__ __forceinline__ void leave_stage(unsigned empty
 }
 
 template <typename T, typename C> struct lasting_sums {
-  float v[C::BN / 2];
+  typename kind_of<T>::sum v[C::BN / 2];
 
   __device__ __forceinline__ void pin() {
 #pragma unroll
-    for (int i = 0; i < C::BN / 2; ++i) asm volatile("" : "+f"(v[i])::"memory");
+    for (int i = 0; i < C::BN / 2; ++i) pin_sum(v[i]);
   }
   __device__ __forceinline__ void multiply(unsigned shared, int count, ring<C::ST> &s) {
     const unsigned full = shared, empty = full + C::ST * 8;
-    const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * 128, right = shared + C::front + C::BM * 128;
+    const unsigned own = shared + C::front + threadIdx.x / 128 * 64 * C::deep;
+    const unsigned right = shared + C::front + C::BM * C::deep;
     int before = 0;
 #pragma unroll
     for (int i = 0; i < C::BN / 2; ++i) v[i] = 0;
     for (int block = 0; block < count; ++block) {
       barrier_wait(full + s.at * 8, s.parity);
-      const unsigned long long a = matrix_at(own + s.at * C::stage), b = matrix_at(right + s.at * C::stage);
+      const unsigned long long a = matrix_at<C::deep>(own + s.at * C::stage);
+      const unsigned long long b = matrix_at<C::deep>(right + s.at * C::stage);
       pin();
       group_begin();
 #pragma unroll
-      for (int k = 0; k < 4; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
+      for (int k = 0; k < C::deep / 32; ++k) multiply_group<T, C::BN>(v, a + k * 2, b + k * 2);
       group_commit();
       group_wait<1>(); /* the block before is done: its stage is free */
       if (block > 0) leave_stage<C>(empty + before * 8);
@@ -131,8 +136,15 @@ template <typename T, typename C> struct lasting_sums {
     leave_stage<C>(empty + before * 8);
     pin();
   }
-  /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
   __device__ __forceinline__ void put(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a, int n0) {
+    if constexpr (sizeof(T) == 1)
+      put_bytes(buffer, (const int *)bias, adds, a, n0);
+    else
+      put_halves(buffer, bias, adds, a, n0);
+  }
+  /* Biases, residual, bounds, and into the buffer, mixed as boxes are. */
+  __device__ __forceinline__ void put_halves(unsigned buffer, const float *bias, bool adds, const hn_cuda_tensor &a,
+                                             int n0) {
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
     const unsigned to = buffer + threadIdx.x / 128 * 8192 + row * 128 + ((row & 7) << 4) + (lane & 3) * 4;
     const unsigned low = narrow_two<T>(a.alpha, a.alpha), high = narrow_two<T>(a.beta, a.beta);
@@ -157,13 +169,55 @@ template <typename T, typename C> struct lasting_sums {
       }
     }
   }
+  /* Requantised. The rows of the weights lie so that a lane's columns of 64 are sixteen channels side by side: column 8
+   * j
+   * + 2 q + e is channel 16 q + 2 j + e. */
+  __device__ __forceinline__ void put_bytes(unsigned buffer, const int *begins, bool adds, const hn_cuda_tensor &a,
+                                            int n0) {
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + (lane >> 2);
+    const int mix = C::box == 128 ? row & 7 : row >> 1 & 3;
+    const float *scales = (const float *)begins + a.scales_at;
+    const unsigned to = buffer + threadIdx.x / 128 * C::box_bytes + row * C::box;
+#pragma unroll
+    for (int g = 0; g < C::BN / 64; ++g) {
+      const int column = g * 64 + (lane & 3) * 16, n = n0 + column, chunk = column % C::box / 16;
+      const unsigned at = to + g * 64 / C::box * 2 * C::box_bytes + ((chunk ^ mix) << 4);
+      unsigned out[2][4] = {};
+      if (adds)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                       : "=r"(out[half][0]), "=r"(out[half][1]), "=r"(out[half][2]), "=r"(out[half][3])
+                       : "r"(at + half * 8 * C::box)
+                       : "memory");
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const bool is_there = n + i * 4 < a.n;
+        const int4 begin = is_there ? *(const int4 *)(begins + n + i * 4) : int4{};
+        const float4 scale = is_there ? *(const float4 *)(scales + n + i * 4) : float4{};
+        const unsigned there = there_of(a.n - n - i * 4);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const auto *s = v + (g * 8 + i * 2) * 4 + half * 2;
+          const int4 sum = {s[0] + begin.x, s[1] + begin.y, s[4] + begin.z, s[5] + begin.w};
+          out[half][i] = requantised_four<T>(sum, scale, out[half][i], adds, a.bytes) & there;
+        }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at + half * 8 * C::box), "r"(out[half][0]),
+                     "r"(out[half][1]), "r"(out[half][2]), "r"(out[half][3])
+                     : "memory");
+    }
+  }
 };
 
 /* The 64 rows of a warpgroup, and what the other's thread waits for. */
 template <typename C> __device__ __forceinline__ void store_boxes(unsigned buffer, const void *map, int m0, int n0) {
   const int group = threadIdx.x / 128;
 #pragma unroll
-  for (int i = 0; i < C::boxes; ++i) store_rows(map, buffer + i * 16384 + group * 8192, n0 + i * 64, m0 + group * 64);
+  for (int i = 0; i < C::boxes; ++i)
+    store_rows(map, buffer + (i * 2 + group) * C::box_bytes, n0 + i * C::box, m0 + group * 64);
   store_commit();
   store_wait<C::NB - 1>();
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sm: 90a */
-/* held: f16 bf16 */
+/* held: f16 bf16 u8 i8 */
 /* lasting_held.cu - tiles of lasting.cuh: BN_STAGES, alone or in pairs. Elsewhere they are empty, and no row asks for
- * them. */
+ * them. Of bytes two buffers fit where one of halves does. */
 #include "kernels/cuda/tensor/lasting.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<bn, stages, buffers>>(maps, bias, adds, a)
+#define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<held, bn, stages, buffers>>(maps, bias, adds, a)
 #define LASTING_PAIR(bn, stages, buffers)                                                                              \
-  lasting_product<held, lasting_tile<bn, stages, buffers, 2>>(maps, bias, adds, a)
+  lasting_product<held, lasting_tile<held, bn, stages, buffers, 2>>(maps, bias, adds, a)
 #else
 #define LASTING(bn, stages, buffers)
 #define LASTING_PAIR(bn, stages, buffers)
@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 256_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(256, 3, 1);
+  LASTING(256, 3, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
@@ -47,17 +47,17 @@ extern "C" __global__ void __launch_bounds__(320)
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, 192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                    const __grid_constant__ hn_cuda_tensor a) {
-  LASTING(192, 4, 1);
+  LASTING(192, 4, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, pair_192_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                         const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(192, 4, 1);
+  LASTING_PAIR(192, 4, sizeof(held) == 1 ? 2 : 1);
 }
 
 extern "C" __global__ void __launch_bounds__(320)
     HN_HELD_KERNEL(lasting, pair_256_3)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
                                         const __grid_constant__ hn_cuda_tensor a) {
-  LASTING_PAIR(256, 3, 1);
+  LASTING_PAIR(256, 3, sizeof(held) == 1 ? 2 : 1);
 }

@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stages.cuh - tiles multiplied by mma.sync out of `ST` stages, into which blocks of k are copied ahead. A chunk of
- * eight values (of images of up to four channels: their first four) belongs to one tap, so that each thread walks over
- * taps and channels by additions alone. */
+ * sixteen bytes (of images of up to four channels: their first four values) belongs to one tap, so that each thread
+ * walks over taps and channels by additions alone. */
 #include "kernels/cuda/tensor/tensor.cuh"
 
-template <int bm, int bn, int wm, int wn, int stages, int values = 8> struct tensor_tile {
-  static constexpr int BM = bm, BN = bn, WM = wm, WN = wn, ST = stages, V = values, columns = 64 / V;
+template <typename T, int bm, int bn, int wm, int wn, int stages, int values = kind_of<T>::piece> struct tensor_tile {
+  static constexpr int BM = bm, BN = bn, WM = wm, WN = wn, ST = stages, V = values, columns = kind_of<T>::row / V;
   static constexpr int threads = (BM / WM) * (BN / WN) * 32, stage = (BM + BN) * 128;
   static constexpr int sums = BN + 8; /* floats from row to row */
   /* Of each thread, which keeps its column; `apart`: rows from one of the image's to the next. */
   static constexpr int a_rows = BM * columns / threads, b_rows = BN * 8 / threads, apart = threads / columns;
-  static constexpr int eights = BN / 8, front = BN * 4; /* bytes of biases, before the stages */
+  static constexpr int pieces = BN / kind_of<T>::piece, vectors = kind_of<T>::vectors;
+  static constexpr int front = BN * 4 * vectors; /* bytes of biases, before the stages */
   static_assert(a_rows >= 1 && b_rows >= 1, "the tile is too small for its threads");
   static_assert(apart % 8 == 0, "the rows of a thread are mixed alike");
 };
 
-/* Row of 64 values in eight chunks of sixteen bytes, which are mixed by the row: no bank is met twice. */
+/* Row of 128 bytes in eight chunks of sixteen bytes, which are mixed by the row: no bank is met twice. */
 __device__ __forceinline__ unsigned chunk_at(int row, int chunk) { return row * 128 + ((chunk ^ (row & 7)) << 4); }
 
-/* As copy_sixteen, of 2 V bytes. */
-template <int V> __device__ __forceinline__ void copy_values(unsigned to, const void *from, bool valid) {
-  if constexpr (V == 8)
+/* As copy_sixteen, of so many bytes. */
+template <int bytes> __device__ __forceinline__ void copy_values(unsigned to, const void *from, bool valid) {
+  if constexpr (bytes == 16)
     copy_sixteen(to, from, valid);
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(valid ? 8 : 0));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(valid ? bytes : 0),
+                 "n"(bytes));
+}
+/* What pads are, where they are not zeros: four bytes, again and again. */
+template <int bytes> __device__ __forceinline__ void fill_values(unsigned to, unsigned four) {
+  if constexpr (bytes == 16)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(four) : "memory");
+  else
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(four) : "memory");
 }
 
 /* ---- operands ---- */
@@ -37,7 +46,8 @@ template <typename T, typename C> struct image_walk {
 
   __device__ __forceinline__ image_walk(const T *image, const hn_cuda_tensor &args, int group, int m0, int k_block)
       : x(image), a(args) {
-    const int k = k_block * 64 + threadIdx.x % C::columns * C::V, tap = k / a.depth, plane = a.out_h * a.out_w;
+    const int k = k_block * kind_of<T>::row + threadIdx.x % C::columns * C::V, tap = k / a.depth,
+              plane = a.out_h * a.out_w;
     c = k - tap * a.depth;
     tap_y = tap / a.kernel_w;
     tap_x = tap - tap_y * a.kernel_w;
@@ -54,13 +64,17 @@ template <typename T, typename C> struct image_walk {
   __device__ __forceinline__ void copy(unsigned to) {
     const int over = tap_y * a.dilation_h, along = tap_x * a.dilation_w;
     const int step = (over * a.in_w + along) * a.in_pitch + c;
-    const int column = threadIdx.x % C::columns * C::V;
-    to += chunk_at(threadIdx.x / C::columns, column / 8) + column % 8 * 2;
+    constexpr int bytes = C::V * (int)sizeof(T);
+    const int column = threadIdx.x % C::columns * bytes;
+    to += chunk_at(threadIdx.x / C::columns, column / 16) + column % 16;
 #pragma unroll
     for (int i = 0; i < C::a_rows; ++i) {
       const bool inside = tap_y < a.kernel_h && (unsigned)(y[i] + over) < (unsigned)a.in_h &&
                           (unsigned)(x_at[i] + along) < (unsigned)a.in_w;
-      copy_values<C::V>(to + i * C::apart * 128, inside ? x + from[i] + step : x, inside);
+      if (sizeof(T) == 1 && !inside && a.bytes.pad)
+        fill_values<bytes>(to + i * C::apart * 128, a.bytes.pad);
+      else
+        copy_values<bytes>(to + i * C::apart * 128, inside ? x + from[i] + step : x, inside);
     }
     c += a.step_c;
     tap_x += a.step_x;
@@ -76,10 +90,11 @@ template <typename T, typename C> struct weight_walk {
   int pitch, rows; /* rows: that are there */
 
   __device__ __forceinline__ weight_walk(const T *w, const hn_cuda_tensor &a, int group, int n0, int k_block) {
-    pitch = a.blocks * 64;
+    pitch = a.blocks * kind_of<T>::row;
     const int row = n0 + threadIdx.x / 8;
     rows = a.n - row;
-    at = w + (size_t)(group * a.n + min(row, a.n - 1)) * pitch + k_block * 64 + threadIdx.x % 8 * 8;
+    at = w + (size_t)(group * a.n + min(row, a.n - 1)) * pitch + k_block * kind_of<T>::row +
+         threadIdx.x % 8 * kind_of<T>::piece;
   }
   __device__ __forceinline__ void copy(unsigned to) {
     to += chunk_at(threadIdx.x / 8, threadIdx.x % 8);
@@ -88,14 +103,14 @@ template <typename T, typename C> struct weight_walk {
       const bool inside = i * (C::threads / 8) < rows;
       copy_sixteen(to + i * (C::threads * 16), inside ? at + (size_t)(i * (C::threads / 8)) * pitch : at, inside);
     }
-    at += 64;
+    at += kind_of<T>::row;
   }
 };
 
 /* ---- the product ---- */
 
 template <typename T, typename C> struct tensor_sums {
-  float v[C::WM / 16][C::WN / 8][4];
+  typename kind_of<T>::sum v[C::WM / 16][C::WN / 8][4];
   int wm, wn; /* of this warp in the tile */
 
   __device__ __forceinline__ tensor_sums() {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensor.cuh - convolutions with their channels last, and products of rows, on tensor cores: what is the same however a
  * tile is multiplied (stages.cuh, bulk.cuh). Outputs are the rows of a product, channels its columns; k runs over taps
- * and, within each, over channels, in blocks of 64. The blocks of a cluster share a tile's k: each pushes its sums of a
- * row to the member that owns the row, which adds them and stores whole lines. What is constant is copied before the
- * kernel before has ended. */
+ * and, within each, over channels, in blocks of 128 bytes. The blocks of a cluster share a tile's k: each pushes its
+ * sums of a row to the member that owns the row, which adds them and stores whole lines. What is constant is copied
+ * before the kernel before has ended. */
 #ifndef HN_KERNELS_CUDA_TENSOR_CUH
 #define HN_KERNELS_CUDA_TENSOR_CUH
 
-#include "kernels/cuda/half.cuh"
+#include "kernels/cuda/tensor/bytes.cuh"
 
 /* ---- clusters: nothing, where there are none ---- */
 
@@ -39,6 +39,17 @@ __device__ __forceinline__ void push_two(unsigned to, float a, float b) {
   asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
 #endif
 }
+__device__ __forceinline__ void push_two(unsigned to, int a, int b) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("st.shared::cluster.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
+#endif
+}
+__device__ __forceinline__ void store_two(unsigned to, float a, float b) { /* to the own block */
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+}
+__device__ __forceinline__ void store_two(unsigned to, int a, int b) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
+}
 
 /* ---- tiles ---- */
 
@@ -60,15 +71,15 @@ template <typename C> struct tensor_place {
 };
 
 /* One row's sums of this lane, every eighth column of `columns` eights, to the member that owns the row. */
-template <typename C, int columns>
-__device__ __forceinline__ void put_row(unsigned sums, const tensor_place<C> &p, int q, int column, const float *v) {
+template <typename C, int columns, typename S>
+__device__ __forceinline__ void put_row(unsigned sums, const tensor_place<C> &p, int q, int column, const S *v) {
   const int row = p.split == 1 ? q : p.rank * p.rows_each + q / p.split;
   const unsigned own = sums + (row * C::sums + column) * 4;
   const unsigned to = p.split == 1 ? own : member_at(own, q % p.split);
 #pragma unroll
   for (int j = 0; j < columns; ++j)
     if (p.split == 1)
-      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + j * 32), "f"(v[j * 4]), "f"(v[j * 4 + 1]) : "memory");
+      store_two(to + j * 32, v[j * 4], v[j * 4 + 1]);
     else
       push_two(to + j * 32, v[j * 4], v[j * 4 + 1]);
 }
@@ -123,7 +134,9 @@ template <typename C>
 __device__ __forceinline__ void copy_bias(unsigned to, const float *bias, const hn_cuda_tensor &a,
                                           const tensor_place<C> &p) {
   const int c = threadIdx.x * 4;
-  if (c < C::BN && p.n0 + c < a.n) copy_sixteen(to + c * 4, bias + p.group * a.n + p.n0 + c, true);
+  if (c >= C::BN || p.n0 + c >= a.n) return;
+  copy_sixteen(to + c * 4, bias + p.group * a.n + p.n0 + c, true);
+  if (C::vectors > 1) copy_sixteen(to + (C::BN + c) * 4, bias + a.scales_at + p.group * a.n + p.n0 + c, true);
 }
 
 /* Where it is to lie in shared memory; else it is read when it is needed. */
@@ -131,37 +144,24 @@ template <typename T, typename C>
 __device__ __forceinline__ void copy_residual(unsigned to, const T *residual, const hn_cuda_tensor &a,
                                               const tensor_place<C> &p) {
   if (!residual || !a.residual_at) return;
-  for (int i = threadIdx.x; i < p.rows_each * C::eights; i += C::threads) {
-    const int q = i / C::eights * p.split + p.rank, n = p.n0 + i % C::eights * 8;
+  for (int i = threadIdx.x; i < p.rows_each * C::pieces; i += C::threads) {
+    const int q = i / C::pieces * p.split + p.rank, n = p.n0 + i % C::pieces * kind_of<T>::piece;
     if (q < C::BM && p.m0 + q < a.m && n < a.n)
       copy_sixteen(to + i * 16, residual + (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n, true);
   }
 }
 
-/* The rows that this block owns: adds the members' sums and the residual to the bias, activates, stores. */
-template <typename T, typename C>
-__device__ __forceinline__ void finish(void *y, const unsigned char *shared, const float *sums, const T *residual,
-                                       const hn_cuda_tensor &a, const tensor_place<C> &p) {
-  const auto fetch =
-      [&](int i) { /* of the residual, one turn ahead */
-                   const int q = i / C::eights * p.split + p.rank, n = p.n0 + i % C::eights * 8;
-                   if (!residual || i >= p.rows_each * C::eights || q >= C::BM || p.m0 + q >= a.m || n >= a.n)
-                     return uint4{};
-                   if (a.residual_at) return ((const uint4 *)(shared + a.residual_at))[i];
-                   return *(const uint4 *)(residual + (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n);
-      };
-  uint4 next = fetch(threadIdx.x);
-#pragma unroll 1
-  for (int i = threadIdx.x; i < p.rows_each * C::eights; i += C::threads) {
-    const int row = i / C::eights, column = i % C::eights * 8, q = row * p.split + p.rank, n = p.n0 + column;
+/* Sixteen bytes of an output, from channel n on, and how they come from sums of halves: biases, residual, activation.
+ */
+template <typename T, typename C> struct piece_of {
+  static __device__ __forceinline__ void store(void *y, size_t to, int n, const unsigned char *shared,
+                                               const float *sums, uint4 residual, int column, int step, bool adds,
+                                               const hn_cuda_tensor &a, int split) {
     float v[8];
-    widen_eight<T>(v, next);
-    next = fetch(i + C::threads);
-    if (q >= C::BM || p.m0 + q >= a.m || n >= a.n) continue;
+    widen_eight<T>(v, residual);
     add_floats(v, (const float *)shared + column); /* biases */
-    for (int r = 0; r < p.split; ++r) add_floats(v, sums + (r * p.rows_each + row) * C::sums + column);
+    for (int r = 0; r < split; ++r) add_floats(v, sums + r * step);
     activate_eight(v, a);
-    const size_t to = (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n;
     if (a.is_wide) {
 #pragma unroll
       for (int j = 0; j < 8; ++j)
@@ -171,6 +171,61 @@ __device__ __forceinline__ void finish(void *y, const unsigned char *shared, con
       for (int j = 0; j < 8; ++j) v[j] = n + j < a.n ? v[j] : 0;
       *(uint4 *)((T *)y + to) = narrow_eight<T>(v);
     }
+  }
+};
+/* From sums of bytes: requantised, four at a time; or the sums themselves. */
+template <typename T, typename C> struct byte_piece_of {
+  static __device__ __forceinline__ void store(void *y, size_t to, int n, const unsigned char *shared,
+                                               const float *sums, uint4 residual, int column, int step, bool adds,
+                                               const hn_cuda_tensor &a, int split) {
+    const unsigned added[4] = {residual.x, residual.y, residual.z, residual.w};
+    unsigned out[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int4 v = ((const int4 *)shared)[column / 4 + i]; /* what the sums begin with */
+      for (int r = 0; r < split; ++r) {
+        const int4 more = *(const int4 *)(sums + r * step + i * 4);
+        v.x += more.x, v.y += more.y, v.z += more.z, v.w += more.w;
+      }
+      if (a.is_wide) {
+        const int all[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (n + i * 4 + j < a.n) ((int *)y)[to + i * 4 + j] = all[j];
+        continue;
+      }
+      const float4 scale = ((const float4 *)shared)[(C::BN + column) / 4 + i];
+      out[i] = requantised_four<T>(v, scale, added[i], adds, a.bytes) & there_of(a.n - n - i * 4);
+    }
+    if (!a.is_wide) *(uint4 *)((T *)y + to) = make_uint4(out[0], out[1], out[2], out[3]);
+  }
+};
+template <typename C> struct piece_of<u8, C> : byte_piece_of<u8, C> {};
+template <typename C> struct piece_of<i8, C> : byte_piece_of<i8, C> {};
+
+/* The rows that this block owns: adds the members' sums, and what follows them; stores. */
+template <typename T, typename C>
+__device__ __forceinline__ void finish(void *y, const unsigned char *shared, const float *sums, const T *residual,
+                                       const hn_cuda_tensor &a, const tensor_place<C> &p) {
+  constexpr int piece = kind_of<T>::piece;
+  const auto fetch =
+      [&](int i) { /* of the residual, one turn ahead */
+                   const int q = i / C::pieces * p.split + p.rank, n = p.n0 + i % C::pieces * piece;
+                   if (!residual || i >= p.rows_each * C::pieces || q >= C::BM || p.m0 + q >= a.m || n >= a.n)
+                     return uint4{};
+                   if (a.residual_at) return ((const uint4 *)(shared + a.residual_at))[i];
+                   return *(const uint4 *)(residual + (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n);
+      };
+  uint4 next = fetch(threadIdx.x);
+#pragma unroll 1
+  for (int i = threadIdx.x; i < p.rows_each * C::pieces; i += C::threads) {
+    const int row = i / C::pieces, column = i % C::pieces * piece, q = row * p.split + p.rank, n = p.n0 + column;
+    const uint4 now = next;
+    next = fetch(i + C::threads);
+    if (q >= C::BM || p.m0 + q >= a.m || n >= a.n) continue;
+    const size_t to = (size_t)(p.m0 + q) * a.out_pitch + p.group * a.n + n;
+    piece_of<T, C>::store(y, to, n, shared, sums + row * C::sums + column, now, column, p.rows_each * C::sums,
+                          residual != NULL, a, p.split);
   }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]', both in shared memory,
- * and what feeds them: barriers that count bytes, and copies of tensors' boxes. Rows of 64 values lie mixed over 128
- * bytes, eight rows a group of 1,024. Source: PTX ISA 9.0 (wgmma, matrix descriptors, mbarrier, cp.async.bulk.tensor).
+/* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]' of halves, or
+ * twice as deep of bytes, both in shared memory, and what feeds them: barriers that count bytes, and copies of tensors'
+ * boxes. Rows lie mixed over 128 bytes, eight rows a group of 1,024, or over 64. Source: PTX ISA 9.0 (wgmma, matrix
+ * descriptors, mbarrier, cp.async.bulk.tensor).
  */
 #ifndef HN_KERNELS_CUDA_WGMMA_CUH
 #define HN_KERNELS_CUDA_WGMMA_CUH
@@ -84,9 +85,11 @@ template <> __device__ __forceinline__ unsigned bounded<bf16>(unsigned v, unsign
   return v;
 }
 
-/* Of rows from an address on; k advances by 32 bytes, 2 here. */
-__device__ __forceinline__ unsigned long long matrix_at(unsigned address) {
-  return ((unsigned long long)(address & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
+/* Of rows of so many bytes from an address on; k advances by 32 bytes, 2 here. */
+template <int deep = 128> __device__ __forceinline__ unsigned long long matrix_at(unsigned address) {
+  static_assert(deep == 128 || deep == 64, "rows are mixed over 128 bytes, or over 64");
+  return ((unsigned long long)(address & 0x3ffff) >> 4) | 1ull << 16 | (unsigned long long)deep / 2 << 32 |
+         (deep == 128 ? 1ull : 2ull) << 62;
 }
 __device__ __forceinline__ void group_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -95,9 +98,8 @@ template <int N> __device__ __forceinline__ void group_wait() {
 }
 
 /* clang-format off */
-#define EIGHT(i)                                                                                                       \
-  "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]), "+f"(c[i + 6]),          \
-      "+f"(c[i + 7])
+#define EIGHT(is, i)                                                                                                   \
+  is(c[i]), is(c[i + 1]), is(c[i + 2]), is(c[i + 3]), is(c[i + 4]), is(c[i + 5]), is(c[i + 6]), is(c[i + 7])
 #define REGISTERS_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
 #define REGISTERS_32 \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
@@ -118,12 +120,20 @@ template <int N> __device__ __forceinline__ void group_wait() {
   "%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97," \
   "%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116," \
   "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
-#define OPERANDS_32 EIGHT(0), EIGHT(8)
-#define OPERANDS_64 OPERANDS_32, EIGHT(16), EIGHT(24)
-#define OPERANDS_128 OPERANDS_64, EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)
-#define OPERANDS_192 OPERANDS_128, EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88)
-#define OPERANDS_256 OPERANDS_128, EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88), EIGHT(96), EIGHT(104), EIGHT(112), EIGHT(120)
+#define OPERANDS_32(is) EIGHT(is, 0), EIGHT(is, 8)
+#define OPERANDS_64(is) OPERANDS_32(is), EIGHT(is, 16), EIGHT(is, 24)
+#define OPERANDS_128(is) OPERANDS_64(is), EIGHT(is, 32), EIGHT(is, 40), EIGHT(is, 48), EIGHT(is, 56)
+#define OPERANDS_192(is) OPERANDS_128(is), EIGHT(is, 64), EIGHT(is, 72), EIGHT(is, 80), EIGHT(is, 88)
+#define OPERANDS_256(is) \
+  OPERANDS_128(is), EIGHT(is, 64), EIGHT(is, 72), EIGHT(is, 80), EIGHT(is, 88), EIGHT(is, 96), EIGHT(is, 104), \
+  EIGHT(is, 112), EIGHT(is, 120)
+#define FLOATS "+f"
+#define INTEGERS "+r"
 /* clang-format on */
+
+/* The compiler must not move a sum across what is asynchronous. */
+__device__ __forceinline__ void pin_sum(float &v) { asm volatile("" : "+f"(v)::"memory"); }
+__device__ __forceinline__ void pin_sum(int &v) { asm volatile("" : "+r"(v)::"memory"); }
 
 /* In flight until it is waited for. */
 template <typename T, int N>
@@ -131,63 +141,127 @@ __device__ __forceinline__ void multiply_group(float (&c)[N / 2], unsigned long 
 template <>
 __device__ __forceinline__ void multiply_group<f16, 32>(float (&c)[16], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {" REGISTERS_16 "}, %16, %17, 1, 1, 1, 0, 0;"
-               : OPERANDS_32
+               : OPERANDS_32(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<f16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
-               : OPERANDS_64
+               : OPERANDS_64(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<f16, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" REGISTERS_64 "}, %64, %65, 1, 1, 1, 0, 0;"
-               : OPERANDS_128
+               : OPERANDS_128(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<f16, 192>(float (&c)[96], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.f16.f16 {" REGISTERS_96 "}, %96, %97, 1, 1, 1, 0, 0;"
-               : OPERANDS_192
+               : OPERANDS_192(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<f16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
-               : OPERANDS_256
+               : OPERANDS_256(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 32>(float (&c)[16], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {" REGISTERS_16 "}, %16, %17, 1, 1, 1, 0, 0;"
-               : OPERANDS_32
+               : OPERANDS_32(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 64>(float (&c)[32], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" REGISTERS_32 "}, %32, %33, 1, 1, 1, 0, 0;"
-               : OPERANDS_64
+               : OPERANDS_64(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 128>(float (&c)[64], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" REGISTERS_64 "}, %64, %65, 1, 1, 1, 0, 0;"
-               : OPERANDS_128
+               : OPERANDS_128(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 192>(float (&c)[96], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" REGISTERS_96 "}, %96, %97, 1, 1, 1, 0, 0;"
-               : OPERANDS_192
+               : OPERANDS_192(FLOATS)
                : "l"(a), "l"(b));
 }
 template <>
 __device__ __forceinline__ void multiply_group<bf16, 256>(float (&c)[128], unsigned long long a, unsigned long long b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" REGISTERS_128 "}, %128, %129, 1, 1, 1, 0, 0;"
-               : OPERANDS_256
+               : OPERANDS_256(FLOATS)
                : "l"(a), "l"(b));
 }
+template <typename T, int N>
+__device__ __forceinline__ void multiply_group(int (&c)[N / 2], unsigned long long a, unsigned long long b);
+template <>
+__device__ __forceinline__ void multiply_group<u8, 32>(int (&c)[16], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k32.s32.u8.s8 {" REGISTERS_16 "}, %16, %17, 1;"
+               : OPERANDS_32(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<u8, 64>(int (&c)[32], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.u8.s8 {" REGISTERS_32 "}, %32, %33, 1;"
+               : OPERANDS_64(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<u8, 128>(int (&c)[64], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.s32.u8.s8 {" REGISTERS_64 "}, %64, %65, 1;"
+               : OPERANDS_128(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<u8, 192>(int (&c)[96], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k32.s32.u8.s8 {" REGISTERS_96 "}, %96, %97, 1;"
+               : OPERANDS_192(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<u8, 256>(int (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.s32.u8.s8 {" REGISTERS_128 "}, %128, %129, 1;"
+               : OPERANDS_256(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<i8, 32>(int (&c)[16], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8 {" REGISTERS_16 "}, %16, %17, 1;"
+               : OPERANDS_32(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<i8, 64>(int (&c)[32], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {" REGISTERS_32 "}, %32, %33, 1;"
+               : OPERANDS_64(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<i8, 128>(int (&c)[64], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {" REGISTERS_64 "}, %64, %65, 1;"
+               : OPERANDS_128(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<i8, 192>(int (&c)[96], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k32.s32.s8.s8 {" REGISTERS_96 "}, %96, %97, 1;"
+               : OPERANDS_192(INTEGERS)
+               : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void multiply_group<i8, 256>(int (&c)[128], unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 {" REGISTERS_128 "}, %128, %129, 1;"
+               : OPERANDS_256(INTEGERS)
+               : "l"(a), "l"(b));
+}
+#undef FLOATS
+#undef INTEGERS
 #undef EIGHT
 #undef REGISTERS_16
 #undef REGISTERS_32

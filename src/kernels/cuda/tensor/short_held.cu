@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sm: 90a */
+/* held: u8 i8 */
+/* short_held.cu - tiles of lasting.cuh whose blocks of k are 64 bytes of a tap, since images of 64 channels would fill
+ * half of the longer ones: BN_STAGES. And one with longer blocks, for bytes alone, two of which a multiprocessor holds.
+ */
+#include "kernels/cuda/tensor/lasting.cuh"
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define SHORT(bn, stages, buffers)                                                                                     \
+  lasting_product<held, lasting_tile<held, bn, stages, buffers, 1, 64>>(maps, bias, adds, a)
+#define LASTING(bn, stages, buffers) lasting_product<held, lasting_tile<held, bn, stages, buffers>>(maps, bias, adds, a)
+#else
+#define SHORT(bn, stages, buffers)
+#define LASTING(bn, stages, buffers)
+#endif
+
+extern "C" __global__ void __launch_bounds__(320, 2)
+    HN_HELD_KERNEL(short, 64_7)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                const __grid_constant__ hn_cuda_tensor a) {
+  SHORT(64, 7, 2);
+}
+
+extern "C" __global__ void __launch_bounds__(320, 2)
+    HN_HELD_KERNEL(short, 128_4)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                 const __grid_constant__ hn_cuda_tensor a) {
+  SHORT(128, 4, 2);
+}
+
+extern "C" __global__ void __launch_bounds__(320)
+    HN_HELD_KERNEL(short, 128_8)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                 const __grid_constant__ hn_cuda_tensor a) {
+  SHORT(128, 8, 2);
+}
+
+extern "C" __global__ void __launch_bounds__(320)
+    HN_HELD_KERNEL(short, 256_5)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                 const __grid_constant__ hn_cuda_tensor a) {
+  SHORT(256, 5, 2);
+}
+
+extern "C" __global__ void __launch_bounds__(320, 2)
+    HN_HELD_KERNEL(lasting, 128_2)(const __grid_constant__ hn_cuda_lasting_maps maps, const float *bias, int adds,
+                                   const __grid_constant__ hn_cuda_tensor a) {
+  LASTING(128, 2, 2);
+}
