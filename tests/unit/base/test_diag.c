@@ -105,7 +105,7 @@ static void keep_line(void *user, hone_log_level level, const char *line) {
 static void test_log(void **state) {
   (void)state;
   lines l = {0};
-  hone_context context = {.log = keep_line, .log_user = &l, .log_level = HONE_LOG_INFO};
+  hone_context context = {.logger = {keep_line, &l, HONE_LOG_INFO}};
   hn_log(&context, HONE_LOG_WARN, "%d of %d", 1, 2);
   assert_int_equal(l.count, 1);
   assert_int_equal(l.level, HONE_LOG_WARN);
@@ -117,7 +117,7 @@ static void test_log(void **state) {
   hn_log(&context, HONE_LOG_WARN, "%*d", 5000, 1);
   assert_int_equal(l.count, 3);
   assert_true(strlen(l.last) < 2000);
-  context.log = NULL;
+  context.logger.log = NULL;
   hn_log(&context, HONE_LOG_WARN, "nobody listens");
   hn_log(NULL, HONE_LOG_WARN, "no context");
   assert_int_equal(l.count, 3);

@@ -79,8 +79,8 @@ static void tune_beside(const char *name) {
   tuning_case t;
   case_begin(&t, ONE_RELU);
   fake[RELU_A].plain_ns = 90e3;
-  t.context->log = keep_warning;
-  t.context->log_level = HONE_LOG_WARN;
+  t.context->logger.log = keep_warning;
+  t.context->logger.level = HONE_LOG_WARN;
   warned[0] = 0;
   const hone_build_options options = with_cache(name);
   case_tune_ok(&t, &options);
