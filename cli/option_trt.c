@@ -98,7 +98,6 @@ const cli_option cli_trt_not_yet[] = {
     {"pi", CLI_NOT_YET, .doc = "instance normalisation is built in"},
     {"uint8AsymmetricQuantizationDLA", CLI_NOT_YET, .doc = DLA},
     {"persistentCacheRatio", CLI_NOT_YET, .doc = "it is for the L2 caches of GPUs"},
-    {"maxAuxStreams", CLI_NOT_YET, .doc = "branches of a graph run one after another"},
     {"preview", CLI_NOT_YET, .doc = "there are no preview features"},
     {"tempdir", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
     {"tempfileControls", CLI_NOT_YET, .doc = "nothing is written beside the engine"},
