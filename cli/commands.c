@@ -434,7 +434,8 @@ static const cli_command serve = {
     .positional_max = CLI_MAX_GIVEN,
     .tables = {cli_serve_options, cli_common_options},
     .examples = "  hone serve --triton-repository models mobilenet.hone\n"
-                "  hone serve --triton-repository models a.hone b.onnx --instances 4 --max-delay 2000\n",
+                "  hone serve --triton-repository models a.hone b.onnx --instances 4 \\\n"
+                "      --max-delay 2000\n",
     .run = cli_command_serve,
 };
 
