@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install packages docs test-gpu test-ort test-triton check clean
+  bench install packages docs test-gpu test-ort test-triton test-classic check clean
 all: deps
 	@$(AGAIN) build
 
@@ -105,6 +105,12 @@ test-triton: deps-test
 	@$(AGAIN) build-tests
 	@sh tools/python_env.sh tests/triton/requirements.txt build/triton-env
 	@build/triton-env/bin/python3 tests/triton/run.py
+
+# Models of scikit-learn, LightGBM and XGBoost, trained and exported there: packages of some hundred megabytes.
+test-classic: deps-test
+	@$(AGAIN) build
+	@sh tools/python_env.sh tests/models/classic_requirements.txt build/classic-env
+	@HONE_BIN=$(CURDIR)/$(BUILD)/hone build/classic-env/bin/python3 tests/models/classic.py
 
 check:
 	@sh tools/check_all

@@ -138,7 +138,6 @@ const cli_option cli_trt_not_yet[] = {
     {"cpuOnly", CLI_NOT_YET, .doc = "--device cpu builds for the CPU, --level 0 without timing"},
     {"distributiveIndependence", CLI_NOT_YET, .doc = "hone verify repeats the measured errors"},
     {"multiDeviceInferenceEnabled", CLI_NOT_YET, .doc = "an engine runs on the devices that it was built for"},
-    {"markUnfusedTensorsAsDebugTensors", CLI_NOT_YET, .doc = "--debug-tensor takes any value's name"},
     {"saveAllDebugTensors", CLI_NOT_YET, .doc = "--debug-tensor takes any value's name"},
     {"staticPlugins", CLI_NOT_YET, .doc = PLUGINS},
     {"setPluginsToSerialize", CLI_NOT_YET, .doc = PLUGINS},

@@ -35,8 +35,8 @@ const hone_op hn_op_cube = {
     ("src/ops/ops.inc", r"(?m)^(?=HN_OP\(cum_prod\))", "HN_OP(cube)\n"),
     ("tests/unit/ops/test_elementwise.c", r'(?m)^(?=      \{"relu", "relu")',
      '      {"cube", "cube", "", "f32[3]=-2,0,3", "f32[3]=-8,0,27"},\n'),
-    ("README.md", r"(?s)(\d+)(\s+operators\s+of\s+ONNX\s+and.*?read\s+into\s+)(\d+)", one_more),
-    ("README.zh-CN.md", r"(?s)(\d+)(\s+个\s+ONNX\s+算子与.*?读入后归为\s+)(\d+)", one_more),
+    ("README.md", r"(?s)(\d+)(\s+operators\s+of\s+ONNX,\s.*?read\s+into\s+)(\d+)", one_more),
+    ("README.zh-CN.md", r"(?s)(\d+)(\s+个\s+ONNX\s+算子、.*?读入后归为\s+)(\d+)", one_more),
 ])
 
 REWRITE = Recipe("rewrite", {"NAME": "cube", "TABLE": "cleanup"}, {
