@@ -11,7 +11,7 @@
 static bool is_output(const cli_layers *layers, const char *name) {
   if (!layers->outputs) return false;
   const hone_engine *engine = layers->outputs->engine;
-  hone_port_info port;
+  hone_port_info port = HONE_SIZED(hone_port_info);
   for (int i = 0; i < hone_engine_output_count(engine); ++i)
     if (hone_engine_output(engine, i, &port) == HONE_OK && strcmp(port.name, name) == 0) return true;
   return false;

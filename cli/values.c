@@ -80,7 +80,7 @@ void cli_values_drop(const cli_values *values, hone_tensor *tensor) {
 
 static int copy_inputs(cli_tool *cli, const cli_model *model, const cli_values *inputs, hone_session *session) {
   for (int i = 0; i < hone_engine_input_count(model->engine); ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     bool found;
     if (hone_engine_input(model->engine, i, &port) != HONE_OK) return CLI_EXIT_INTERNAL;
@@ -123,7 +123,7 @@ int cli_values_of_inputs(cli_tool *cli, const cli_model *model, cli_values *out)
   if (status != HONE_OK) return cli_fail(cli, status);
   int code = cli_fill_inputs(cli, model, session);
   for (int i = 0; i < hone_engine_input_count(model->engine) && code == CLI_EXIT_OK; ++i) {
-    hone_port_info port;
+    hone_port_info port = HONE_SIZED(hone_port_info);
     hone_tensor tensor;
     if (hone_engine_input(model->engine, i, &port) != HONE_OK) code = CLI_EXIT_INTERNAL;
     if (code == CLI_EXIT_OK && (status = hone_session_tensor(session, port.name, &tensor)) != HONE_OK)

@@ -89,7 +89,7 @@ static hone_status load(hone_context *context, hone_device *device, const char *
 static hone_status cache_path(const srv_engine_source *source, hone_device *device, char *out, size_t room,
                               hone_diagnostics *diag) {
   hn_blob bytes = {0};
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   char salt[256], isa[128];
   *out = 0;
   if (!source->cache_dir) return HONE_OK;

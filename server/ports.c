@@ -21,7 +21,7 @@ static hone_status read_port(const hone_engine *engine, bool input, int index, s
 }
 
 static hone_status read_ports(srv_ports *m, const hone_engine *engine, hone_diagnostics *diag) {
-  hone_port_info info = {0};
+  hone_port_info info = HONE_SIZED(hone_port_info);
   hone_status status = HONE_OK;
   for (int i = 0; i < m->in_count && status == HONE_OK; ++i)
     status = read_port(engine, true, i, &m->in[i], &info, diag);
@@ -30,9 +30,12 @@ static hone_status read_ports(srv_ports *m, const hone_engine *engine, hone_diag
     if (m->out[i].shape.rank < 0) m->out[i].shape.rank = 0; /* a run alone tells */
   }
   for (int s = 0; s < m->schedule_count; ++s)
-    for (int i = 0; i < m->in_count && status == HONE_OK; ++i)
-      if (hone_engine_schedule_input(engine, s, i, &m->schedules[s * m->in_count + i]) != HONE_OK)
+    for (int i = 0; i < m->in_count && status == HONE_OK; ++i) {
+      hone_port_info *port = &m->schedules[s * m->in_count + i];
+      *port = (hone_port_info)HONE_SIZED(hone_port_info);
+      if (hone_engine_schedule_input(engine, s, i, port) != HONE_OK)
         status = hone_fail(diag, HONE_INTERNAL, "schedule %d cannot be read", s);
+    }
   return status;
 }
 
@@ -54,7 +57,7 @@ static bool has_batch_dim(const srv_ports *m, const hone_engine *engine) {
   char batch[256], dim[256];
   bool data_dependent = false;
   for (int i = 0; i < m->out_count; ++i) {
-    hone_port_info info = {0};
+    hone_port_info info = HONE_SIZED(hone_port_info);
     data_dependent = data_dependent || hone_engine_output(engine, i, &info) != HONE_OK || info.data_dependent;
   }
   if (m->in_count == 0 || data_dependent) return false;

@@ -225,6 +225,7 @@ hone_status hone_engine_refit(hone_context *context, const hone_engine *engine, 
   HN_GIVEN(&context->diag, engine);
   HN_GIVEN(&context->diag, graph);
   HN_GIVEN(&context->diag, out_engine);
+  HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
   if (!engine->schedules->refit)
     return HN_FAIL(&context->diag, HONE_INVALID,
                    "the engine does not keep how it was built: build it with refittable (hone build --refit)");

@@ -81,7 +81,7 @@ static void try_engine(hone_context *context, hone_engine *engine) {
     void *right;
     pthread_join(threads[i], &right);
     assert_non_null(right);
-    hone_session_stats stats;
+    hone_session_stats stats = HONE_SIZED(hone_session_stats);
     hone_session_get_stats(sessions[i], &stats);
     assert_true((stats.replays > 0) == (i % 2 == 0));
     hone_session_destroy(sessions[i]);

@@ -228,7 +228,7 @@ static void test_open(void **state) {
   (void)state;
   hone_context *context;
   hone_device *device;
-  hone_facts facts;
+  hone_facts facts = HONE_SIZED(hone_facts);
   assert_int_equal(hone_context_create(NULL, &context), HONE_OK);
   assert_int_equal(hone_device_open(context, "mirror", 0, NULL, &device), HONE_OK);
   hone_device_facts(device, &facts);
