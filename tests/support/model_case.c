@@ -115,7 +115,7 @@ static void compare_lists(const hone_tensor *got, const hone_tensor *want, const
     snprintf(out->why, sizeof out->why, "output %s has %lld elements, not %lld", name,
              (long long)hone_tensor_count(got), (long long)count);
   for (int64_t i = 0; out->comparable && i < count; ++i) {
-    hone_comparison one;
+    hone_comparison one = HONE_SIZED(hone_comparison);
     if (expected[i].type.kind != HONE_TENSOR) {
       compare_lists(&have[i], &expected[i], name, atol, rtol, out);
       continue;
