@@ -2,6 +2,7 @@
 /* pattern.c - operators that match a pattern give way to others. In a pattern a value's name stands for any value, and
  * for the same one wherever it is written. What lies inside a match must be read by the match alone. */
 #include "edit/model.h"
+#include "ops/registry.h"
 #include <string.h>
 
 typedef struct matching {
@@ -38,12 +39,19 @@ static bool match_node(matching *m, const hn_edit_term *term, const hn_edit_node
   return true;
 }
 
+/* As the operator's row says. */
+static bool commutes(const hone_model *model, const hn_edit_term *find) {
+  const hone_onnx_row *onnx;
+  bool known;
+  const hone_op *op = hn_op_find_onnx(model->context->ops, find->domain, find->op, HONE_LATEST, &onnx, &known);
+  return op && (op->traits & HONE_COMMUTES);
+}
+
 /* x * f(x): the inner value may be read twice by the match itself; then the operands are tried the other way round. */
 static bool matches(hone_model *model, const hn_edit_term *find, const hn_edit_node *root, matching *m) {
   *m = (matching){.model = model};
   if (root->out_count > 0 && match_node(m, find, root)) return true;
-  const bool commutes = strcmp(find->op, "Add") == 0 || strcmp(find->op, "Mul") == 0;
-  if (!commutes || find->in_count != 2 || root->out_count == 0) return false;
+  if (!commutes(model, find) || find->in_count != 2 || root->out_count == 0) return false;
   hn_edit_term *turned[2] = {find->in[1], find->in[0]};
   hn_edit_term other = *find;
   other.in = turned;

@@ -170,7 +170,7 @@ static void test_chain(void **state) {
                 all.traced_ns * 1e-3, all.gap_ns * 1e-3, all.whole_ns * 1e-3, all.near, 100 * all.shares_apart);
   assert_true(all.layers >= LAYERS);
   assert_true(fabs(sum_ns - all.whole_ns) < 0.05 * all.whole_ns + 2e3);
-  assert_true(all.near >= all.layers * 3 / 4); /* 13 of 16 on an H100, before they were timed in turns */
+  assert_true(all.near >= all.layers * 9 / 10); /* 13 of 16 on an H100, before they were timed in turns */
   hone_engine_release(engine);
 }
 

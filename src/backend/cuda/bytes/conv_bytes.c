@@ -2,7 +2,7 @@
 /* conv_bytes.c - qlinear_conv of images with their channels last on tensor cores: any window, one group or groups of 16
  * n channels, with a residual. The weights are packed as rows of taps, each of all channels. */
 #include "backend/cuda/bytes/bytes.h"
-#include "backend/cuda/conv/sliding.h"
+#include "backend/cuda/conv/images.h"
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, RESIDUAL };
 static const hn_cuda_byte_ports ports = {X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS, RESIDUAL};
@@ -15,33 +15,6 @@ static void read_channel(const hone_query *query, int64_t channel, int64_t depth
   for (int64_t i = 0; i < count; ++i) out[i] = (int8_t)(from[i] ^ flip);
 }
 
-/* Extents of channels, and how they lie. */
-static const char *read_images(const hone_query *query, hn_cuda_tensor_plan *p) {
-  const hone_dtype held = query->in[X].type.dtype;
-  hn_cuda_tensor *a = &p->args;
-  hn_cuda_image x, y, residual;
-  HN_TRY_REASON(hn_cuda_image_of(&query->in[X], held, &x));
-  HN_TRY_REASON(hn_cuda_image_of(&query->out[0], held, &y));
-  if (p->residual) {
-    if (!hn_cuda_same_shape(&query->in[RESIDUAL].type.shape, &query->out[0].type.shape))
-      return "the residual is broadcast";
-    HN_TRY_REASON(hn_cuda_image_of(&query->in[RESIDUAL], held, &residual));
-  }
-  const int64_t groups = hn_cuda_attr_int(query->attrs, "group", 1);
-  if (groups < 1 || x.c % groups || y.c % groups) return "the groups do not divide the channels";
-  if (groups > 1 && (x.c / groups % 16 || y.c / groups % 16)) return "the channels of a group are no multiple of 16";
-  const hone_shape *w = &query->in[W].type.shape;
-  if (w->rank != query->in[X].type.shape.rank || w->dim[0] != y.c || w->dim[1] != x.c / groups)
-    return "the weights do not fit the channels";
-  p->groups = (int)groups;
-  a->in_pitch = x.pitch, a->out_pitch = y.pitch;
-  a->m = y.n * y.h * y.w, a->n = y.c / p->groups;
-  a->depth = p->groups > 1 ? x.c / p->groups : x.pitch;
-  if (*(const hn_cuda_tensor_way *)query->tactic->kernel != HN_CUDA_TENSOR_FIRST) return NULL;
-  a->depth = 4;
-  return x.c <= 4 && groups == 1 ? NULL : "it has groups, or more than four channels";
-}
-
 static int64_t depth_of(const hone_query *query) {
   const hone_shape *w = &query->in[W].type.shape;
   return w->dim[0] > 0 ? hn_cuda_elements(w) / w->dim[0] : 0;
@@ -49,16 +22,11 @@ static int64_t depth_of(const hone_query *query) {
 
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
   hn_cuda_tensor_plan asked, *p = state ? state : &asked;
-  hn_cuda_window v;
+  const hn_cuda_conv_images images = {
+      X, W, RESIDUAL, query->in[X].type.dtype, 16, "the channels of a group are no multiple of 16"};
   if (query->in_count <= Y_ZERO || query->in[W].type.shape.rank < 3) return "it has no weights";
   HN_TRY_REASON(hn_cuda_bytes_begin(query, &ports, query->in[W].type.shape.dim[0], depth_of(query), read_channel, p));
-  HN_TRY_REASON(read_images(query, p));
-  HN_TRY_REASON(
-      hn_cuda_sliding(query, &query->in[X].type.shape, &query->out[0].type.shape, query->in[W].type.shape.dim + 2, &v));
-  hn_cuda_tensor *a = &p->args;
-  a->in_h = v.in_h, a->in_w = v.in_w, a->out_h = v.out_h, a->out_w = v.out_w;
-  a->kernel_h = v.kernel_h, a->kernel_w = v.kernel_w, a->stride_h = v.stride_h, a->stride_w = v.stride_w;
-  a->dilation_h = v.dilation_h, a->dilation_w = v.dilation_w, a->pad_h = v.pad_h, a->pad_w = v.pad_w;
+  HN_TRY_REASON(hn_cuda_conv_images_read(query, &images, p));
   needs->state = sizeof *p;
   return hn_cuda_tensor_plan_it(query, p, needs);
 }
