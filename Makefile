@@ -11,7 +11,8 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install packages docs test-gpu test-ort test-triton test-classic check clean
+  bench install packages docs test-gpu test-ort test-triton test-classic \
+  test-packages check clean
 all: deps
 	@$(AGAIN) build
 
@@ -105,6 +106,11 @@ test-triton: deps-test
 	@$(AGAIN) build-tests
 	@sh tools/python_env.sh tests/triton/requirements.txt build/triton-env
 	@build/triton-env/bin/python3 tests/triton/run.py
+
+# The Debian packages in a fresh root of this release (debootstrap, as root: a minute, 150 MB); `make test` unpacks them.
+test-packages: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
+test-packages: packages
+	@tests/packages/run --root
 
 # Models of scikit-learn, LightGBM and XGBoost, trained and exported there: packages of some hundred megabytes.
 test-classic: deps-test

@@ -12,7 +12,7 @@ target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(hone_flags SYSTEM INTERFACE ${HONE_XXHASH_INCLUDE})
 target_compile_definitions(hone_flags INTERFACE _GNU_SOURCE HONE_VERSION_STRING="${PROJECT_VERSION}")
 target_compile_options(hone_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:C>:-std=c17> -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden
+  $<$<COMPILE_LANGUAGE:C>:-std=c17 -pipe> -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden
   # Operator rows leave out what is zero, in positional form too.
   $<$<C_COMPILER_ID:Clang>:-Wno-missing-field-initializers>
   # gcc cannot see that a failing status is never OK; clang's analysis and the sanitizers watch instead.

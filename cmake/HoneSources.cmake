@@ -34,7 +34,8 @@ endfunction()
 # Kernels: a file with a line `/* isa: c avx2 ... */` is compiled once for each of these rows of isa.inc, any other file
 # once, for the plain C row; with a line `/* held: f32 bf16 ... */` behind it also once for each type that activations
 # are held in. Sets hone_isa_rows to the suffixes this build has, and for each row hone_kernels_SUFFIX (files, in f32),
-# hone_kernels_SUFFIX_in_TYPE (those for activations in hone_held_types), hone_isa_SUFFIX_name and hone_isa_SUFFIX_flags.
+# hone_kernels_SUFFIX_in_TYPE (those for activations in hone_held_types), hone_isa_SUFFIX_name and hone_isa_SUFFIX_flags;
+# and hone_kernels_beside, the files that this build compiles for more rows than one.
 set(hone_held_types bf16 f16 f64)
 function(hone_add_kernels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${hone_src}/device/isa.inc)
@@ -59,6 +60,7 @@ function(hone_add_kernels)
   endforeach()
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${hone_src}/kernels/cpu/*.c)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(beside "")
   foreach(file IN LISTS files)
     set(wanted c)
     file(STRINGS ${file} line REGEX "^/\\* isa:" LIMIT_COUNT 1)
@@ -72,6 +74,9 @@ function(hone_add_kernels)
     endif()
     foreach(suffix IN LISTS wanted)
       if(suffix IN_LIST suffixes)
+        if(NOT suffix STREQUAL c)
+          list(APPEND beside ${file})
+        endif()
         list(APPEND files_${suffix} ${file})
         foreach(type IN LISTS held)
           if(type IN_LIST hone_held_types)
@@ -91,6 +96,8 @@ function(hone_add_kernels)
       set(hone_kernels_${suffix}_in_${type} ${held_${suffix}_${type}} PARENT_SCOPE)
     endforeach()
   endforeach()
+  list(REMOVE_DUPLICATES beside)
+  set(hone_kernels_beside ${beside} PARENT_SCOPE)
   set(hone_isa_rows ${suffixes} PARENT_SCOPE)
 endfunction()
 
