@@ -47,6 +47,10 @@ def input_ports(path):
             for port in graph.input if port.name not in held]
 
 
+def output_names(path):
+    return [port.name for port in onnx.load(path, load_external_data=False).graph.output]
+
+
 def random_inputs(ports):
     generator = np.random.default_rng()
     return {name: (generator.integers(0, 2, size=shape).astype(dtype) if np.issubdtype(np.dtype(dtype), np.integer)
