@@ -35,7 +35,7 @@ endfunction()
 # once, for the plain C row; with a line `/* held: f32 bf16 ... */` behind it also once for each type that activations
 # are held in. Sets hone_isa_rows to the suffixes this build has, and for each row hone_kernels_SUFFIX (files, in f32),
 # hone_kernels_SUFFIX_in_TYPE (those for activations in hone_held_types), hone_isa_SUFFIX_name and hone_isa_SUFFIX_flags;
-# and hone_kernels_beside, the files that this build compiles for more rows than one.
+# and hone_kernels_beside, the files that have rows of vectors beside the plain one.
 set(hone_held_types bf16 f16 f64)
 function(hone_add_kernels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${hone_src}/device/isa.inc)
@@ -72,11 +72,12 @@ function(hone_add_kernels)
     if(line MATCHES "^/\\* held: f32 ([a-z0-9_ ]+) \\*/$")
       separate_arguments(held UNIX_COMMAND "${CMAKE_MATCH_1}")
     endif()
+    list(LENGTH wanted rows)
+    if(rows GREATER 1 AND hone_is_x86_64) # without AVX too, so that ccache has them
+      list(APPEND beside ${file})
+    endif()
     foreach(suffix IN LISTS wanted)
       if(suffix IN_LIST suffixes)
-        if(NOT suffix STREQUAL c)
-          list(APPEND beside ${file})
-        endif()
         list(APPEND files_${suffix} ${file})
         foreach(type IN LISTS held)
           if(type IN_LIST hone_held_types)
@@ -96,7 +97,6 @@ function(hone_add_kernels)
       set(hone_kernels_${suffix}_in_${type} ${held_${suffix}_${type}} PARENT_SCOPE)
     endforeach()
   endforeach()
-  list(REMOVE_DUPLICATES beside)
   set(hone_kernels_beside ${beside} PARENT_SCOPE)
   set(hone_isa_rows ${suffixes} PARENT_SCOPE)
 endfunction()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tools/plant put into a network of the zoo, `hone advise` must find and name, and the build must remove what it can; in the
 network as it was it must find no defect; and the planted network must compute what the clean one does.
-usage: tests/models/planted.py [--seeds N] [--first SEED]   (default 10, from 0 on)"""
+usage: tests/models/planted.py [--seeds N] [--first SEED]   (default 5, one of each network, from 0 on)"""
 import glob
 import json
 import os
@@ -70,7 +70,7 @@ def same_outputs(model, planted, folder, seed):
 
 
 def main():
-    seeds = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else 10
+    seeds = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else len(NETWORKS)
     first = int(sys.argv[sys.argv.index("--first") + 1]) if "--first" in sys.argv else 0
     count = gone_count = 0
     with tempfile.TemporaryDirectory() as folder:
