@@ -24,7 +24,8 @@ deps-test:
 	@sh tools/install_deps.sh test
 
 configure:
-	@test -f $(CACHE) || cmake --preset $(PRESET) -DHONE_TESTS=OFF $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),)
+	@test -f $(CACHE) || cmake --preset $(PRESET) -DHONE_TESTS=OFF $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),) \
+	  $(if $(HONE_CUDA_ARCHITECTURES),"-DHONE_CUDA_ARCHITECTURES=$(HONE_CUDA_ARCHITECTURES)",)
 
 configure-tests: configure
 	@grep -qE '^HONE_TESTS:[A-Z]+=ON$$' $(CACHE) || cmake -DHONE_TESTS=ON $(BUILD)

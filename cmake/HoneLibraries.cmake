@@ -65,8 +65,7 @@ function(hone_add_kernel_objects target suffix)
   target_compile_options(${target} PRIVATE ${hone_isa_${suffix}_flags} -ffp-contract=fast -fno-math-errno
     -fno-trapping-math)
   # With a check at each access of an unrolled tile, an optimised build takes minutes for a file, and clang takes them at
-  # any level: there the address sanitizer alone watches the kernels. Of gcc's build the plain rows and those of AVX2, which have
-  # every body but two, are watched by both.
+  # any level: there the address sanitizer alone watches the kernels, and gcc's build both.
   if(NOT HONE_SANITIZE)
     # Of -O3 the kernels need full unrolling and loops that become vectors; the rest is code, compiler's time and no speed.
     # A plain C kernel beside one with vectors serves processors of before 2013 and the tests: it is right, not tuned.
@@ -76,8 +75,6 @@ function(hone_add_kernel_objects target suffix)
       target_compile_options(${target} PRIVATE -O2
         $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops> ${hone_spared_passes})
     endif()
-  elseif(vectors STREQUAL AVX512)
-    target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
   endif()
   list(LENGTH hone_kernels_${suffix} files)
   if(files GREATER 7)
