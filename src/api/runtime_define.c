@@ -21,7 +21,7 @@ static hone_status check_name(hone_diagnostics *diag, const char *op, const char
 }
 
 static hone_status check_inputs(hone_diagnostics *diag, const hone_op_definition *d) {
-  HN_TRY(hn_argument_list(diag, "definition inputs", d->inputs, d->input_count, HONE_MAX_PORTS - 1));
+  HN_TRY(hn_argument_list(diag, "definition inputs", d->inputs, d->input_count, HONE_MAX_PORTS));
   if (d->input_count == 0) return HN_FAIL(diag, HONE_INVALID, "operator %s has no inputs", d->name);
   for (int i = 0; i < d->input_count; ++i) {
     HN_TRY(check_name(diag, d->name, "an input's name", d->inputs[i]));
@@ -33,7 +33,7 @@ static hone_status check_inputs(hone_diagnostics *diag, const hone_op_definition
 }
 
 static hone_status check_attrs(hone_diagnostics *diag, const hone_op_definition *d) {
-  HN_TRY(hn_argument_list(diag, "definition attrs", d->attrs, d->attr_count, HONE_MAX_ATTRS - 1));
+  HN_TRY(hn_argument_list(diag, "definition attrs", d->attrs, d->attr_count, HONE_MAX_ATTRS));
   for (int i = 0; i < d->attr_count; ++i) {
     const hone_attr *attr = &d->attrs[i];
     HN_TRY(check_name(diag, d->name, "an attribute's name", attr->name));

@@ -54,9 +54,8 @@ static hone_status run_plugin(hn_pass_run *run, const hn_plugin_rewrite *first) 
                                  .keeps = from->flags & HONE_REWRITE_KEEPS};
   }
   const char *slash = strrchr(first->path, '/');
-  /* The log keeps the name. */
-  const char *name = hn_arena_printf(&run->graph->arena, "plug-in %s", slash ? slash + 1 : first->path);
-  if (run->log && name) name = hn_arena_text(run->log->arena, name);
+  const char *name = hn_arena_printf(run->log ? run->log->arena : &arena, "plug-in %s", /* the log keeps it */
+                                     slash ? slash + 1 : first->path);
   hone_status status = rows && name ? hn_rewrite_run(run, rows, true, name) : HN_FAIL_MEMORY(&run->context->diag);
   hn_arena_deinit(&arena);
   return status == HONE_OK ? status : blame(run, first->path, status);
