@@ -8,6 +8,9 @@
 
 /* Takes what the object brings (dlopen's handle). On failure nothing of it is kept, and it is closed. */
 hone_status hn_plugin_take(hone_context *context, const char *path, void *object);
+/* IO where the file is shorter than its header says: the loader would map what is not there, and touching that ends the
+ * process. What is no shared object, or is looked for in the loader's folders, is left to the loader. */
+hone_status hn_plugin_check_whole(hone_context *context, const char *path);
 /* Why dlopen did not open a file that was named, from the file itself where it tells. INVALID or IO. */
 hone_status hn_plugin_not_opened(hone_context *context, const char *path, const char *loader_said);
 

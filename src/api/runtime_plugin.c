@@ -73,6 +73,7 @@ hone_status hn_plugin_take(hone_context *context, const char *path, void *object
 hone_status hone_plugin_load(hone_context *context, const char *path) {
   HN_GIVEN(NULL, context);
   HN_GIVEN(&context->diag, path);
+  HN_TRY(hn_plugin_check_whole(context, path));
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!object) return hn_plugin_not_opened(context, path, dlerror());
   return hn_plugin_take(context, path, object);
@@ -84,8 +85,8 @@ static hone_status check_unused(hone_context *context, const char *path) {
   const int engines = atomic_load(&context->plugin_users->counts[HN_USER_ENGINE]);
   if (graphs + devices + engines == 0) return HONE_OK;
   return HN_FAIL(&context->diag, HONE_INVALID,
-                 "%s is in use: %d graph%s, %d device%s and %d engine%s made with this context live, and it can be "
-                 "unloaded when they are gone",
+                 "%s is in use: %d graph%s, %d device%s (engines' own, too) and %d engine%s made with this context "
+                 "live, and it can be unloaded when they are gone",
                  path, graphs, graphs == 1 ? "" : "s", devices, devices == 1 ? "" : "s", engines,
                  engines == 1 ? "" : "s");
 }

@@ -3,6 +3,7 @@
  * the file's first bytes tell what it is. Source: System V ABI, ELF header; machine numbers of the generic ABI. */
 #include "api/plugin.h"
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,4 +63,35 @@ hone_status hn_plugin_not_opened(hone_context *context, const char *path, const 
     return HN_FAIL(&context->diag, HONE_IO, "%s is for another processor: %s, and this program runs on %s", path,
                    machine_name(machine), machine_name(OURS));
   return loader(context, path, loader_said);
+}
+
+/* The last byte that a segment takes from the file; 0: the headers are not of this machine's class, or not there. */
+static uint64_t wanted_bytes(FILE *file) {
+  ElfW(Ehdr) head;
+  uint64_t most = 0;
+  if (fread(&head, sizeof head, 1, file) != 1 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+      head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+      head.e_phentsize != sizeof(ElfW(Phdr)) || fseek(file, (long)head.e_phoff, SEEK_SET) != 0)
+    return 0;
+  for (int i = 0; i < head.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (fread(&segment, sizeof segment, 1, file) != 1) return UINT64_MAX;
+    const uint64_t end = (uint64_t)segment.p_offset + segment.p_filesz;
+    if (segment.p_type == PT_LOAD && end > most) most = end;
+  }
+  return most;
+}
+
+hone_status hn_plugin_check_whole(hone_context *context, const char *path) {
+  FILE *file = strchr(path, '/') ? fopen(path, "rb") : NULL;
+  if (!file) return HONE_OK;
+  const uint64_t wanted = wanted_bytes(file);
+  const long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+  (void)fclose(file);
+  if (bytes < 0 || wanted <= (uint64_t)bytes) return HONE_OK;
+  if (wanted == UINT64_MAX)
+    return HN_FAIL(&context->diag, HONE_IO, "%s is cut short: it has %ld bytes, and its header wants more", path,
+                   bytes);
+  return HN_FAIL(&context->diag, HONE_IO, "%s is cut short: it has %ld bytes, and its header wants %llu", path, bytes,
+                 (unsigned long long)wanted);
 }

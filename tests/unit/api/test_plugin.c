@@ -151,10 +151,10 @@ static void test_unload(void **state) {
   refuse_unload(context, path, "is not loaded in this context");
   assert_int_equal(hone_plugin_load(context, path), HONE_OK);
   hone_graph *graph = new_graph(context);
-  refuse_unload(context, path, "is in use: 1 graph, 0 devices and 0 engines");
+  refuse_unload(context, path, "is in use: 1 graph, 0 devices (engines' own, too) and 0 engines");
   assert_int_equal(hone_device_open(context, "cpu", 0, NULL, &device), HONE_OK);
   assert_int_equal(hone_engine_build(context, graph, &device, 1, NULL, &engine), HONE_OK);
-  refuse_unload(context, path, "is in use: 1 graph, 1 device and 1 engine made");
+  refuse_unload(context, path, "is in use: 1 graph, 2 devices (engines' own, too) and 1 engine made");
   hone_graph_destroy(graph);
   assert_int_equal(hone_session_create(engine, NULL, &session, NULL), HONE_OK);
   hone_engine_release(engine);
