@@ -150,9 +150,9 @@ static const char *when_depthwise(const hone_rewrite_match *match) {
     .struct_size = sizeof(hone_rewrite), .name = (rule), .find = BLOCK(conv), .put = PUT(more),                        \
     .when = when_depthwise, .why = "the normalisation goes into the weights, and the plane stays in the first cache"   \
   }
-static const hone_rewrite plain_block = REWRITE("depthwise_block", "c:conv[act=0](x, w:const)", "");
+static const hone_rewrite plain_block = REWRITE("depthwise_block", "c:conv[act=\"\"](x, w:const)", "");
 static const hone_rewrite biased_block =
-    REWRITE("depthwise_block_with_bias", "c:conv[act=0](x, w:const, k:const)", ", k");
+    REWRITE("depthwise_block_with_bias", "c:conv[act=\"\"](x, w:const, k:const)", ", k");
 
 /* ---- its kernel ---- */
 

@@ -70,7 +70,7 @@ class Operator:
         count = len(_SAMPLES)
         arrays = [numpy.roll(numpy.asarray(_SAMPLES, numpy.float32), 3 * i) for i in range(len(self.inputs))]
         values = [net.input(name, (count,)) for name in self.inputs]
-        net.output("y", net.node(self.name, *values, **attributes))
+        net.output("what it makes", net.node(self.name, *values, **attributes))  # no input has that name
         with numpy.errstate(all="ignore"):
             want = numpy.asarray(self.reference(*(a.astype(numpy.float64) for a in arrays), **attributes), numpy.float64)
         if want.shape != (count,):
@@ -89,8 +89,8 @@ def op(expression: str, *, onnx: Optional[str] = None) -> Callable[[Callable[...
     """Makes an elementwise operator of a function on NumPy arrays, which is what it is held against, and of the expression
     that hone makes vector code (and kernels of GPUs) of:
 
-        @hone.op("div(x, add(1, exp(neg(mul($beta, x)))))", onnx="com.example.Swish")
-        def swish(x, beta=1.0):
+        @hone.op("div(x, add(1, exp(neg(mul($beta, x)))))", onnx="com.example.ScaledSwish")
+        def scaled_swish(x, beta=1.0):
             return x / (1 + numpy.exp(-beta * x))
 
     Parameters without a default are inputs, those with a number are attributes ($beta). Models name the operator as
