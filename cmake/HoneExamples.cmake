@@ -13,7 +13,7 @@ foreach(source IN LISTS hone_examples)
 endforeach()
 
 # Plug-ins: shared objects that see the public headers and link none of our libraries.
-file(GLOB hone_plugins CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/plugin/*.c)
+file(GLOB hone_plugins CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/plugins/*.c)
 foreach(source IN LISTS hone_plugins)
   get_filename_component(name ${source} NAME_WE)
   add_library(plugin_${name} MODULE ${source})

@@ -7,6 +7,7 @@
 /* From any thread that the library logs in. */
 static void log_line(void *user, hone_log_level level, const char *line) {
   const py_context *context = user;
+  if (!context->is_open && !context->state->tells_plugged) return;
   const PyGILState_STATE held = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace); /* of whoever is unwinding: a log line is no reason to lose it */
@@ -21,6 +22,7 @@ bool py_context_open(py_state *state, const py_limits *limits, py_context *out) 
   static const py_limits none;
   if (!limits) limits = &none;
   out->state = state;
+  out->is_open = false;
   atomic_init(&out->cancel, false);
   const char *library_path = PyUnicode_AsUTF8AndSize(state->library_path, NULL);
   if (!library_path) return false;
@@ -35,7 +37,11 @@ bool py_context_open(py_state *state, const py_limits *limits, py_context *out) 
                                         .allow_external_links = limits->external_links,
                                         .memory_limit_bytes = limits->memory_bytes};
   const hone_status status = hone_context_create(&options, &out->context);
-  if (status == HONE_OK) return true;
+  if (status == HONE_OK) {
+    out->is_open = py_plugged_apply(out);
+    if (!out->is_open) py_context_close(out);
+    return out->is_open;
+  }
   (void)py_fail_text(state, status, "a context with these limits cannot be made");
   return false;
 }

@@ -18,6 +18,8 @@ typedef struct py_state {
   PyObject *make_error;               /* hone._errors.make(status, messages) */
   PyObject *on_log;                   /* hone._errors.log(level, line) */
   PyObject *empty;                    /* numpy.empty */
+  PyObject *plugged;                  /* list of plug-ins and definitions that every context is given */
+  bool tells_plugged;                 /* what they replace is logged */
   PyObject *dtypes[HONE_DTYPE_COUNT]; /* of NumPy or ml_dtypes; NULL: there is none */
   PyObject *library_path;             /* str: where the package lies, for backends beside libhone */
   uint64_t process;                   /* counts forks: what was opened before one has no threads behind it */
@@ -30,7 +32,8 @@ typedef struct py_context { /* a context with what Python hangs on it */
   hone_context *context;
   py_state *state;
   atomic_bool cancel;
-  bool busy; /* a thread is in a long call with it */
+  bool busy;    /* a thread is in a long call with it */
+  bool is_open; /* and has its plug-ins */
 } py_context;
 typedef struct py_limits {
   const char *cache_dir;
@@ -46,6 +49,11 @@ PyObject *py_fail(const py_context *context, hone_status status);
 PyObject *py_fail_session(py_state *state, const hone_session *session, hone_status status);
 /* The same with one message of ours. */
 PyObject *py_fail_text(py_state *state, hone_status status, const char *format, ...);
+
+/* ---- plugged.c ---- */
+bool py_plugged_apply(py_context *context); /* false: an exception is set */
+PyObject *py_plugged(PyObject *module, PyObject *none);
+PyObject *py_try_plugged(PyObject *module, PyObject *none);
 
 /* ---- dtypes.c ---- */
 bool py_dtypes_load(py_state *state);

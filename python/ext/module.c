@@ -25,6 +25,8 @@ static PyMethodDef functions[] = {
     {"new_session", PY_NAMED(py_session_new), METH_VARARGS | METH_KEYWORDS, "new_session(type, engine, result)"},
     {"new_profiler", PY_NAMED(py_profiler_new), METH_VARARGS | METH_KEYWORDS, "new_profiler(engine, inputs)"},
     {"report_diff", PY_NAMED(py_report_diff), METH_VARARGS | METH_KEYWORDS, "report_diff(a, b, ...) -> (str, bool)"},
+    {"plugged", py_plugged, METH_NOARGS, "plugged() -> the list of plug-ins and definitions"},
+    {"try_plugged", py_try_plugged, METH_NOARGS, "try_plugged(): refuses what contexts would refuse"},
     {"forked", forked, METH_NOARGS, "forked(): called in the child of a fork"},
     {"version", version, METH_NOARGS, "version() -> str"},
     {0},
@@ -43,7 +45,8 @@ static bool load_helpers(py_state *state) {
   state->on_log = PyObject_GetAttrString(errors, "log");
   state->library_path = PyObject_GetAttrString(errors, "LIBRARY_PATH");
   Py_DECREF(errors);
-  return state->make_error && state->on_log && state->library_path;
+  state->plugged = PyList_New(0);
+  return state->make_error && state->on_log && state->library_path && state->plugged;
 }
 
 static int execute(PyObject *module) {
@@ -64,6 +67,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->profiler);
   Py_VISIT(state->make_error);
   Py_VISIT(state->on_log);
+  Py_VISIT(state->plugged);
   return 0;
 }
 
@@ -77,6 +81,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->profiler);
   Py_CLEAR(state->make_error);
   Py_CLEAR(state->on_log);
+  Py_CLEAR(state->plugged);
   Py_CLEAR(state->library_path);
   return 0;
 }

@@ -172,6 +172,12 @@ static bool runs_row(const hn_schedules *schedules, const void *row) {
   return false;
 }
 
+/* Without its folder; "": the program defined the row. */
+static const char *file_of(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  return slash ? slash + 1 : path ? path : "";
+}
+
 /* The engine names the files of the plug-ins that it needs, without their folders. */
 static hone_status name_plugins(const build_state *b) {
   hn_schedules *schedules = b->schedules;
@@ -190,7 +196,7 @@ static hone_status name_plugins(const build_state *b) {
     if (!hn_arena_grow(&schedules->arena, (void **)&names, &room, count + 2, sizeof *names))
       return HN_FAIL_MEMORY(&b->context->diag);
     names[count] = hn_arena_text(&schedules->arena, name);
-    names[count + 1] = hn_arena_text(&schedules->arena, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    names[count + 1] = hn_arena_text(&schedules->arena, file_of(path));
     if (!names[count] || !names[count + 1]) return HN_FAIL_MEMORY(&b->context->diag);
     count += 2;
   }
@@ -256,6 +262,7 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
   HN_TRY(hn_engine_create(b->context->allocator, schedules, b->list.devices, b->list.count, out_engine,
                           &b->context->diag));
   (*out_engine)->logger = b->context->logger;
+  (*out_engine)->users = hn_users_join(b->context->plugin_users, HN_USER_ENGINE);
   (*out_engine)->ledger = b->ledger_text.data; /* the engine frees it */
   (*out_engine)->time_spread = b->spread;
   (*out_engine)->timed_nodes = b->timed;

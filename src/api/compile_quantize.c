@@ -19,8 +19,8 @@ enum { MOST_RULES = 256 };
 /* Up to where normalisations and factors are in the convolutions' weights, but nothing is fused: what is written must
  * be ONNX's own operators, and a rounding may come between a layer and what follows it. */
 static hone_status prepare(hn_quantizing *q) {
-  const char *disabled[MOST_RULES] = {"fold_shapes"}; /* views are ours */
-  hn_pass_run run = {.context = q->context, .graph = q->graph, .disable = disabled, .disable_count = 1};
+  const char *disabled[MOST_RULES] = {"fold_shapes", "plugins"}; /* views are ours, and a plug-in's operators its own */
+  hn_pass_run run = {.context = q->context, .graph = q->graph, .disable = disabled, .disable_count = 2};
   for (const hn_rewrite *rule = hn_rules_conv; rule->name && run.disable_count < MOST_RULES; ++rule)
     if (rule->fuses) disabled[run.disable_count++] = rule->name;
   HN_TRY(hn_pipeline_run(&run, "fuse_conv"));

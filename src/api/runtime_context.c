@@ -83,6 +83,7 @@ void hone_context_destroy(hone_context *context) {
   if (!context) return;
   const hn_allocator allocator = context->allocator;
   if (context->ops) hn_arena_deinit(&context->plugin_arena);
+  hn_users_release(context->plugin_users);
   hn_free(&allocator, context->cache_dir, text_bytes(context->cache_dir));
   hn_free(&allocator, context->library_path, text_bytes(context->library_path));
   hn_free(&allocator, context->diag.entries, MESSAGES * sizeof *context->diag.entries);

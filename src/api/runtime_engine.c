@@ -86,6 +86,7 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
   hn_device_list_close(&list); /* the engine holds those that it uses */
   if (status == HONE_OK) {
     (*out_engine)->logger = context->logger;
+    (*out_engine)->users = hn_users_join(context->plugin_users, HN_USER_ENGINE);
     log_load(*out_engine, what, bytes, begin_ns);
   }
   return status;

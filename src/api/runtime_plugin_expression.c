@@ -11,6 +11,7 @@
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include <math.h>
+#include <stdio.h>
 
 enum { SAMPLES = 64, TURNS = 2 };
 
@@ -22,6 +23,7 @@ typedef struct trial {
   int in_count;
   hone_fact facts[HONE_MAX_PORTS + 1], out_facts[HONE_MAX_PORTS];
   hone_tensor in[HONE_MAX_PORTS + 1], by_eval, by_expression;
+  bool misshapen; /* infer gave the output another shape than an elementwise operator's */
 } trial;
 
 /* An element type that the port takes; the likeliest first. */
@@ -84,6 +86,26 @@ static bool make_inputs(trial *t) {
   return t->in_count > 0;
 }
 
+/* All inputs have SAMPLES elements. */
+static bool is_sample_shape(trial *t) {
+  const hone_shape *shape = &t->out_facts[0].type.shape;
+  t->misshapen = shape->rank != 1 || shape->dim[0] != SAMPLES;
+  return !t->misshapen;
+}
+
+static hone_status tell_shape(const trial *t, const char *path) {
+  char given[HONE_MAX_RANK * 22 + 1];
+  const hone_shape *shape = &t->out_facts[0].type.shape;
+  size_t length = 0;
+  given[0] = 0;
+  for (int i = 0; i < shape->rank && i < HONE_MAX_RANK; ++i)
+    length +=
+        (size_t)snprintf(given + length, sizeof given - length, "%s%lld", i ? ", " : "", (long long)shape->dim[i]);
+  return HN_FAIL(&t->context->diag, HONE_INVALID,
+                 "%s: operator %s is elementwise, but its infer makes [%s] of inputs of [%d]", path, t->op->name, given,
+                 SAMPLES);
+}
+
 static bool make_output(trial *t) {
   hone_dims dims;
   int out_count = 0;
@@ -94,7 +116,7 @@ static bool make_output(trial *t) {
                       .out_count = out_count,
                       .in = t->facts,
                       .out = t->out_facts};
-  return out_count == 1 && hn_extents_infer(&infer, &t->arena, &dims) == HONE_OK &&
+  return out_count == 1 && hn_extents_infer(&infer, &t->arena, &dims) == HONE_OK && is_sample_shape(t) &&
          new_tensor(t, &t->out_facts[0].type, &t->by_eval) && new_tensor(t, &t->out_facts[0].type, &t->by_expression);
 }
 
@@ -142,9 +164,10 @@ hone_status hn_plugin_check_expression(hone_context *context, const char *path, 
       status = compare(&t, path);
       ++compared;
     }
+    if (t.misshapen) status = tell_shape(&t, path);
     hn_arena_deinit(&t.arena);
   }
-  if (!compared)
+  if (!compared && status == HONE_OK)
     hn_log(context, HONE_LOG_WARN, "%s: operator %s: its expression could not be compared with its eval", path,
            op->name);
   return status;

@@ -104,6 +104,7 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
     hn_device_release(device);
     return hone_note(&context->diag, status, "while opening device %s:%d", backend->name, index);
   }
+  device->users = hn_users_join(context->plugin_users, HN_USER_DEVICE);
   *out = device;
   return HONE_OK;
 }
@@ -121,8 +122,10 @@ void hn_device_release(hone_device *device) {
   if (!device || atomic_fetch_sub(&device->references, 1) != 1) return;
   if (device->unit) device->backend->close(device->unit);
   if (device->driver) device->backend->unload(device->driver);
+  hn_users *users = device->users;
   hn_arena_deinit(&device->arena);
   hn_free(&device->allocator, device, sizeof *device);
+  hn_users_leave(users, HN_USER_DEVICE);
 }
 
 hone_status hn_device_measure(hone_device *device, hn_stop *stop, hone_diagnostics *diag) {

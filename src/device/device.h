@@ -20,6 +20,7 @@ struct hone_device {
   const hone_tactic *const *tactics; /* the backend's and those of plug-ins; ends with NULL */
   hn_arena arena;                    /* of the list above and the host's texts */
   atomic_int references;
+  hn_users *users; /* of the context's plug-ins, whose tactics are in the list; may be NULL */
 };
 
 const hone_backend *const *hn_builtin_backends(void); /* cpu, ref, null; ends with NULL */

@@ -8,6 +8,13 @@
 #include <math.h>
 #include <string.h>
 
+/* An operator's own row is written for its attributes and its meaning: not for what a plug-in put in its place. */
+static bool is_of_replaced(const hone_context *context, const hone_tactic *row) {
+  for (const hn_plugin_op *known = context->plugin_ops; known; known = known->next)
+    if (strcmp(known->op->name, row->op) == 0) return true;
+  return false;
+}
+
 /* The backend's rows, then those of plug-ins for it; a plug-in's row stands for a built-in one of the same name. */
 hone_status hn_tactics_merge(hone_device *device, hone_context *context) {
   const hone_backend *backend = device->backend;
@@ -19,7 +26,8 @@ hone_status hn_tactics_merge(hone_device *device, hone_context *context) {
   const hone_tactic **rows = HN_NEW(&device->arena, const hone_tactic *, room);
   if (!rows) return HN_FAIL_MEMORY(&context->diag);
   for (const hone_tactic *const *family = backend->families; *family; ++family)
-    for (const hone_tactic *row = *family; row->name; ++row) rows[count++] = row;
+    for (const hone_tactic *row = *family; row->name; ++row)
+      if (!is_of_replaced(context, row)) rows[count++] = row;
   for (const hn_plugin_tactic *known = context->plugin_tactics; known; known = known->next) {
     if (strcmp(known->device, backend->name) != 0) continue;
     int at = 0;

@@ -11,6 +11,7 @@ hone_status hn_graph_create(hone_context *context, const char *name, hone_graph 
   hone_graph *graph = hn_alloc_zero(&context->allocator, sizeof *graph);
   if (!graph) return HN_FAIL_MEMORY(&context->diag);
   graph->context = context;
+  atomic_fetch_add(&context->graph_count, 1);
   hn_arena_init(&graph->arena, context->allocator);
   hn_dims_init(&graph->dims, &graph->arena);
   hn_table_init(&graph->value_names, &graph->arena);
@@ -33,6 +34,7 @@ void hn_graph_destroy(hone_graph *graph) {
   if (!graph) return;
   for (int i = 0; i < graph->mapping_count; ++i) hn_mapping_release(graph->mappings[i]);
   const hn_allocator allocator = graph->arena.allocator;
+  atomic_fetch_sub(&graph->context->graph_count, 1);
   hn_arena_deinit(&graph->arena);
   hn_free(&allocator, graph, sizeof *graph);
 }

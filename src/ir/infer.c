@@ -45,16 +45,21 @@ static hone_status check_output(hone_graph *graph, const hone_op *op, int index,
   hone_diagnostics *diag = &graph->context->diag;
   const char *port = hn_port_at(op->out, index)->name;
   const hone_type *type = &fact->type;
+  const char *plugin = hn_plugin_of_op(graph->context, op);
   if (type->kind <= HONE_ABSENT || type->kind > HONE_OPTIONAL_SEQUENCE || type->dtype <= HONE_NONE ||
       type->dtype >= HONE_DTYPE_COUNT)
-    return HN_FAIL(diag, HONE_INTERNAL, "%s gives output %s no type", op->name, port);
+    return HN_FAIL(diag, plugin ? HONE_INVALID : HONE_INTERNAL, "%s%sthe infer of operator %s gives output %s no type",
+                   plugin ? plugin : "", plugin ? ": " : "", op->name, port);
   if (type->shape.rank < -1 || type->shape.rank > HONE_MAX_RANK)
     return HN_FAIL(diag, HONE_LIMIT, "output %s has rank %d, at most %d is supported", port, type->shape.rank,
                    HONE_MAX_RANK);
   for (int i = 0; i < type->shape.rank; ++i) {
-    if (type->shape.dim[i] < 0 && !HONE_SYMBOLIC(type->shape.dim[i]))
-      return HN_FAIL(diag, HONE_MALFORMED, "output %s has extent %lld on axis %d", port, (long long)type->shape.dim[i],
-                     i);
+    if (type->shape.dim[i] >= 0 || HONE_SYMBOLIC(type->shape.dim[i])) continue;
+    if (plugin)
+      return HN_FAIL(diag, HONE_INVALID, "%s: the infer of operator %s gives output %s extent %lld on axis %d", plugin,
+                     op->name, port, (long long)type->shape.dim[i], i);
+    return HN_FAIL(diag, HONE_MALFORMED, "output %s has extent %lld on axis %d", port, (long long)type->shape.dim[i],
+                   i);
   }
   drop_wrong_value(fact);
   fact->type.format = HONE_PLAIN;

@@ -13,7 +13,7 @@ static const hone_op *const rows[] = {
 #undef HN_OP
     NULL};
 
-static const hn_op_list builtin = {rows, (int)(sizeof rows / sizeof rows[0]) - 1};
+static const hn_op_list builtin = {.rows = rows, .count = (int)(sizeof rows / sizeof rows[0]) - 1};
 
 const hn_op_list *hn_builtin_ops(void) { return &builtin; }
 
@@ -31,22 +31,34 @@ const hone_op *hn_op_find(const hn_op_list *list, const char *name) {
   return NULL;
 }
 
+bool hn_op_is_guest(const hn_op_list *list, const hone_op *op) {
+  for (int i = 0; i < list->guest_count; ++i)
+    if (list->guests[i] == op) return true;
+  return false;
+}
+
 /* "" and "ai.onnx" are two spellings of one domain. */
 static const char *plain_domain(const char *domain) { return domain && strcmp(domain, "ai.onnx") != 0 ? domain : ""; }
+
+static const hone_op *find_onnx(const hone_op *const *ops, int count, const char *domain, const char *name, int opset,
+                                const hone_onnx_row **out_row, bool *out_known) {
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < HONE_MAX_ONNX_ROWS && ops[i]->onnx[j].name; ++j) {
+      const hone_onnx_row *row = &ops[i]->onnx[j];
+      if (strcmp(row->name, name) != 0 || strcmp(plain_domain(row->domain), plain_domain(domain)) != 0) continue;
+      *out_known = true;
+      if (opset < row->first || opset > row->last) continue;
+      *out_row = row;
+      return ops[i];
+    }
+  }
+  return NULL;
+}
 
 const hone_op *hn_op_find_onnx(const hn_op_list *list, const char *domain, const char *name, int opset,
                                const hone_onnx_row **out_row, bool *out_known) {
   *out_row = NULL;
   *out_known = false;
-  for (int i = 0; i < list->count; ++i) {
-    for (int j = 0; j < HONE_MAX_ONNX_ROWS && list->rows[i]->onnx[j].name; ++j) {
-      const hone_onnx_row *row = &list->rows[i]->onnx[j];
-      if (strcmp(row->name, name) != 0 || strcmp(plain_domain(row->domain), plain_domain(domain)) != 0) continue;
-      *out_known = true;
-      if (opset < row->first || opset > row->last) continue;
-      *out_row = row;
-      return list->rows[i];
-    }
-  }
-  return NULL;
+  const hone_op *guest = find_onnx(list->guests, list->guest_count, domain, name, opset, out_row, out_known);
+  return guest ? guest : find_onnx(list->rows, list->count, domain, name, opset, out_row, out_known);
 }

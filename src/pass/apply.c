@@ -79,14 +79,17 @@ static bool was_made(const attempt *try, const hn_node *node) {
   return false;
 }
 
-/* Text that does not fit the ops is our bug; shapes that do not fit are a condition that the row did not state. */
-static hone_status forgive(hone_diagnostics *diag, int count, int dropped, const hn_rewrite *row, hone_status status,
-                           const char **out_unmet) {
+/* Text that does not fit the ops is our bug, unless a plug-in put ops of its own in place of ours; shapes that do not
+ * fit are a condition that the row did not state. */
+static hone_status forgive(hone_diagnostics *diag, int count, int dropped, const hn_rewrite *row, bool has_plugins,
+                           hone_status status, const char **out_unmet) {
   if (status == HONE_OK) return HONE_OK;
-  if (status == HONE_MALFORMED || status == HONE_UNSUPPORTED) {
+  const bool foreign = status == HONE_INVALID && !row->guest && has_plugins;
+  if (status == HONE_MALFORMED || status == HONE_UNSUPPORTED || foreign) {
     diag->count = count;
     diag->dropped = dropped;
-    *out_unmet = "the replacement does not fit the shapes";
+    *out_unmet =
+        foreign ? "a plug-in's operator has other ports or attributes" : "the replacement does not fit the shapes";
     return HONE_OK;
   }
   if (status == HONE_INVALID) status = HN_FAIL(diag, HONE_INTERNAL, "what it puts is not valid");
@@ -176,12 +179,15 @@ hone_status hn_rule_apply(const hn_rule *rule, hn_match *match, const char **out
   hone_diagnostics *diag = &match->run->context->diag;
   attempt try = {.block = match->root->owner};
   const int count = diag->count, dropped = diag->dropped;
-  *out_unmet = row->when ? row->when(match) : NULL; /* first, as it may say that the rule was not meant */
+  *out_unmet = row->guest  ? hn_guest_unmet(match, row->guest)
+               : row->when ? row->when(match)
+                           : NULL; /* first, as it may say that the rule was not meant */
   if (!*out_unmet) *out_unmet = check_uses(row, match);
   if (!*out_unmet) *out_unmet = find_place(match, &try.before);
   if (*out_unmet) return HONE_OK;
   try.after = try.before->prev;
-  HN_TRY(forgive(diag, count, dropped, row, build(rule, match, &try), out_unmet));
+  HN_TRY(
+      forgive(diag, count, dropped, row, match->run->context->plugin_ops != NULL, build(rule, match, &try), out_unmet));
   if (!*out_unmet) *out_unmet = check_types(match, &try);
   if (!*out_unmet && row->fuses) {
     if (!was_made(&try, try.results[0]->node))

@@ -25,6 +25,10 @@ hone_status hn_pass_quantised_concats(hn_pass_run *run);
 hone_status hn_pass_byte_tables(hn_pass_run *run);
 hone_status hn_pass_widen(hn_pass_run *run);
 hone_status hn_pass_own_outputs(hn_pass_run *run);
+hone_status hn_pass_plugins(hn_pass_run *run);
+hone_status hn_pass_definitions(hn_pass_run *run);
+/* What a plug-in's rewrite says of a match: NULL when it holds. */
+const char *hn_guest_unmet(const hn_match *match, const struct hone_rewrite *rewrite);
 
 extern const hn_rewrite hn_rules_regions[], hn_rules_region_beginnings[];
 

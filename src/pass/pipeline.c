@@ -4,6 +4,7 @@
 #include "pass/pipeline.h"
 #include "base/text.h"
 #include "pass/passes.h"
+#include <hone/plugin.h>
 #include <string.h>
 
 #if defined(HN_VERIFY_PASSES) || !defined(NDEBUG)
@@ -42,6 +43,9 @@ enum { VERIFIES = 0 };
 #define FUSE_CONV                                                                                                      \
   { .name = "fuse_conv", .doc = "what a convolution may absorb", .rewrites = hn_rules_conv, .repeat = true }
 
+#define PLUGINS                                                                                                        \
+  { .name = "plugins", .doc = "plug-ins' rewrites", .run = hn_pass_plugins }
+
 static const hn_pass passes[] = {
     {.name = "import_cleanup", .doc = "drops nodes that do nothing", .rewrites = hn_rules_cleanup, .repeat = true},
     QUANTISED_ENDS, /* before constants are folded, which would make f32 of quantised weights */
@@ -64,6 +68,7 @@ static const hn_pass passes[] = {
     FOLD,
     {.name = "fold_branches", .doc = "puts the branch that is known to run in its place", .run = hn_pass_fold_branches},
     {.name = "import_cleanup", .doc = "again, for types known by now", .rewrites = hn_rules_cleanup, .repeat = true},
+    PLUGINS, /* on what the model says, before anything is taken apart or joined */
     {.name = "shorthand", .doc = "operators that are short for others", .rewrites = hn_rules_shorthand},
     {.name = "einsum", .doc = "takes sums of products apart", .rewrites = hn_rules_einsum, .repeat = true},
     FOLD,
@@ -74,6 +79,7 @@ static const hn_pass passes[] = {
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
     {.name = "pieces", .doc = "names pools, shuffles and norms", .rewrites = hn_rules_pieces, .repeat = true},
+    PLUGINS, /* on layers that have got their names back */
     {.name = "attention", .doc = "names attention exported in pieces", .rewrites = hn_rules_attention, .repeat = true},
     {.name = "attention_heads",
      .doc = "cuts heads from rows in place",
@@ -119,6 +125,10 @@ static const hn_pass passes[] = {
     SHAPES,
     DEAD,
     COMMON,
+    {.name = "definitions",
+     .doc = "makes expressions of operators that the program defined; always on",
+     .run = hn_pass_definitions,
+     .always = true},
     {.name = "full_rank",
      .doc = "gives constants of elementwise nodes all axes, so that formats apply to them",
      .rewrites = hn_rules_full_rank},
@@ -172,11 +182,14 @@ hone_status hn_pass_log_event(hn_pass_run *run, const char *pass, const hn_node 
 /* ---- names given by users ---- */
 
 /* Calls see(user, name) for every pass and, when wanted, every rule. */
-static void each_name(bool rules, void (*see)(void *user, const char *name), void *user) {
+static void each_name(const hn_plugin_rewrite *plugged, bool rules, void (*see)(void *user, const char *name),
+                      void *user) {
   for (size_t i = 0; i < HN_COUNT(passes); ++i) {
     see(user, passes[i].name);
     for (const hn_rewrite *rule = rules ? passes[i].rewrites : NULL; rule && rule->name; ++rule) see(user, rule->name);
   }
+  for (const hn_plugin_rewrite *known = rules ? plugged : NULL; known; known = known->next)
+    see(user, known->rewrite->name);
 }
 
 typedef struct search {
@@ -193,7 +206,7 @@ static void look(void *user, const char *name) {
 static hone_status check_name(hn_pass_run *run, const char *name, bool rules) {
   const char *wanted = name ? name : "";
   search s = {.near = {.wanted = wanted, .length = strlen(wanted)}};
-  each_name(rules, look, &s);
+  each_name(run->context->plugin_rewrites, rules, look, &s);
   if (s.found) return HONE_OK;
   hn_text near;
   hn_text_init(&near, run->context->allocator);

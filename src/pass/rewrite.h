@@ -40,9 +40,10 @@ typedef struct hn_rewrite {
   /* Computes what put needs and text cannot say: constants by hn_bind, attributes ($name) by hn_bind_attr. */
   hone_status (*make)(hn_match *match);
   const char *why;
-  bool fuses;    /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
-  bool keeps;    /* inner nodes may have other uses: they stay for those */
-  bool asks;     /* nodes that compute are made only where the target accepts them; they keep no parts */
+  bool fuses; /* the new root keeps the matched nodes as its parts, and is used only if the target accepts it */
+  bool keeps; /* inner nodes may have other uses: they stay for those */
+  bool asks;  /* nodes that compute are made only where the target accepts them; they keep no parts */
+  const struct hone_rewrite *guest; /* a plug-in's row, which says `when` in its own way */
   bool hands_on; /* the new root is the node that put rebuilds, on other inputs: its parts go over to it */
 } hn_rewrite;
 

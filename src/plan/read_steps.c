@@ -149,6 +149,10 @@ static hone_status stand_in(hn_plan_reader *reader, hn_plan_step *step, const ch
 static hone_status fail_missing(const hn_plan_reader *reader, const char *what, const char *name) {
   const char *file = hn_schedules_plugin(reader->schedules, name);
   if (!file) return HN_FAIL(reader->diag, HONE_INCOMPATIBLE, "%s %s is not in this library", what, name);
+  if (!*file)
+    return HN_FAIL(reader->diag, HONE_INCOMPATIBLE,
+                   "%s %s was defined by the program that built the engine (hone_op_define, hone.op), and not here",
+                   what, name);
   return HN_FAIL(reader->diag, HONE_INCOMPATIBLE,
                  "%s %s is of the plug-in %s, which is not loaded (--plugins FILE, hone_plugin_load)", what, name,
                  file);

@@ -139,6 +139,7 @@ void hone_engine_release(hone_engine *engine) {
   hn_free(&allocator, engine->devices, (size_t)engine->device_count * sizeof(hone_device *));
   hn_free(&allocator, engine->ledger, engine->ledger_bytes);
   hone_engine_release(engine->origin);
+  hn_users_leave(engine->users, HN_USER_ENGINE);
   hn_free(&allocator, engine, sizeof *engine);
 }
 

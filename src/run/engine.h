@@ -39,6 +39,7 @@ struct hone_engine {
   size_t ledger_bytes;
   double time_spread;           /* of the times it was tuned by, in this process; 0: not known */
   int timed_nodes, known_nodes; /* chosen by measured times; of them, by what the timing cache had before */
+  hn_users *users;              /* of the plug-ins of the context that built or loaded it; may be NULL */
   atomic_int references;
   atomic_int weights_state; /* 0 unchecked, 1 checked, 2 damaged */
 };

@@ -10,6 +10,7 @@
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
+#include "tune/guard.h"
 #include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
@@ -198,6 +199,20 @@ static void sampled_run(int64_t count, int run, hone_window *out) {
 
 static int run_count(int64_t count) { return count <= RUN_ELEMENTS ? 1 : RUNS; }
 
+static hone_status evaluate_samples(hn_bench *bench, hone_eval *eval) {
+  hn_stop *stop = &bench->choices->context->stop;
+  if (eval->op->traits & HONE_WHOLE) return hn_evaluate(eval, NULL, stop);
+  for (int o = 0; o < eval->out_count; ++o) {
+    const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
+    for (int run = 0; count && run < run_count(count); ++run) {
+      hone_window window = {.output = o};
+      sampled_run(count, run, &window);
+      HN_TRY(hn_evaluate(eval, &window, stop));
+    }
+  }
+  return HONE_OK;
+}
+
 static hone_status make_reference(hn_bench *bench, bool reference) {
   const hn_choice *choice = bench->choice;
   const hn_node *node = choice->node;
@@ -220,17 +235,14 @@ static hone_status make_reference(hn_bench *bench, bool reference) {
                     .scratch = hn_arena_alloc(&bench->arena, scratch_bytes + 64, 64),
                     .diagnostics = &bench->choices->context->diag};
   if (!eval.scratch) return no_memory(bench);
-  hn_stop *stop = &bench->choices->context->stop;
-  if (node->op->traits & HONE_WHOLE) return hn_evaluate(&eval, NULL, stop);
-  for (int o = 0; o < node->out_count; ++o) {
-    const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
-    for (int run = 0; count && run < run_count(count); ++run) {
-      hone_window window = {.output = o};
-      sampled_run(count, run, &window);
-      HN_TRY(hn_evaluate(&eval, &window, stop));
-    }
-  }
-  return HONE_OK;
+  const hn_guarded guarded = {.context = bench->choices->context,
+                              .node = node,
+                              .plugin = hn_plugin_of_op(bench->choices->context, node->op),
+                              .kind = "eval of operator",
+                              .name = node->op->name};
+  if (guarded.plugin) hn_guards_set(&guarded, bench->want, eval.scratch, scratch_bytes);
+  HN_TRY(evaluate_samples(bench, &eval));
+  return guarded.plugin ? hn_guards_check(&guarded, bench->want, eval.scratch, scratch_bytes) : HONE_OK;
 }
 
 hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, bool reference, hn_bench **out) {
@@ -410,6 +422,14 @@ static hone_status measure_error(hn_bench *bench, ready *slot) {
   return HONE_OK;
 }
 
+static hn_guarded guarded_tactic(const hn_bench *bench, const ready *slot) {
+  return (hn_guarded){.context = bench->choices->context,
+                      .node = bench->choice->node,
+                      .plugin = hn_plugin_of_tactic(bench->choices->context, slot->candidate->tactic),
+                      .kind = "tactic",
+                      .name = slot->candidate->tactic->name};
+}
+
 static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *query, bool timed) {
   const hn_allocator *allocator = &bench->choices->context->allocator;
   const size_t bytes = slot->candidate->packed_bytes;
@@ -421,7 +441,10 @@ static hone_status make_weights(hn_bench *bench, ready *slot, const hone_query *
   if (!slot->packed) return no_memory(bench);
   hn_stop *stop = &bench->choices->context->stop;
   bool done = hn_stop_clear(stop, slot->packed, slot->packed_stride);
+  const hn_guarded guarded = guarded_tactic(bench, slot);
+  if (guarded.plugin) hn_guard_set((char *)slot->packed + bytes);
   if (done && bytes) HN_TRY(slot->candidate->tactic->pack(query, slot->packed));
+  if (guarded.plugin) HN_TRY(hn_guard_check(&guarded, "packed weights", (char *)slot->packed + bytes, bytes));
   for (int k = 1; k < slot->packed_turns && done; ++k)
     done =
         hn_stop_copy(stop, (char *)slot->packed + (size_t)k * slot->packed_stride, slot->packed, slot->packed_stride);
@@ -466,8 +489,12 @@ static hone_status make_ready(hn_bench *bench, ready *slot, const hone_query *qu
   HN_TRY(hn_staged_launch_open(device_of(bench, slot->candidate), slot->stream, &slot->launch,
                                slot->candidate->packed_bytes, slot->candidate->scratch_bytes, &slot->staged, diag));
   hn_stream_stops(device_of(bench, slot->candidate), slot->stream, &choices->context->stop);
+  const hn_guarded guarded = guarded_tactic(bench, slot);
+  const bool watched = guarded.plugin && device_of(bench, slot->candidate)->facts.host_memory;
+  if (watched) hn_guards_set(&guarded, slot->out, slot->scratch, slot->candidate->scratch_bytes);
   HN_TRY(hn_launch(device_of(bench, slot->candidate), &slot->prepared, slot->stream, launch_of(bench, slot)));
   HN_TRY(hn_check_stop(choices->context));
+  if (watched) HN_TRY(hn_guards_check(&guarded, slot->out, slot->scratch, slot->candidate->scratch_bytes));
   HN_TRY(hn_staged_launch_fetch(&slot->staged, diag));
   if (bench->reference) HN_TRY(measure_error(bench, slot));
   if (timed) overlay(bench, slot, query);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_plugin.c - a plug-in's own CUDA kernel (examples/plugin/gpu_swish.c): against the truth at several shapes
+/* test_cuda_plugin.c - a plug-in's own CUDA kernel (examples/plugins/gpu_swish.c): against the truth at several shapes
  * of one engine, replayed and launched one by one, in several streams at once, saved and loaded elsewhere, and beside
  * the kernel that is made of the operator's expression. */
 #include "support/gpu_case.h"
@@ -69,15 +69,15 @@ static void *run_stream(void *argument) {
   return right ? argument : NULL;
 }
 
-static void try_engine(hone_context *context, hone_engine *engine) {
+static void try_streams(hone_context *context, hone_engine *engine, int streams) {
   hone_session *sessions[STREAMS];
   pthread_t threads[STREAMS];
-  for (int i = 0; i < STREAMS; ++i) { /* half of them without replays */
+  for (int i = 0; i < streams; ++i) { /* half of them without replays */
     const hone_session_options options = {.struct_size = sizeof options, .no_replay = i % 2 == 1};
     assert_int_equal(hone_session_create(engine, &options, &sessions[i], hone_context_diagnostics(context)), HONE_OK);
   }
-  for (int i = 0; i < STREAMS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, run_stream, sessions[i]), 0);
-  for (int i = 0; i < STREAMS; ++i) {
+  for (int i = 0; i < streams; ++i) assert_int_equal(pthread_create(&threads[i], NULL, run_stream, sessions[i]), 0);
+  for (int i = 0; i < streams; ++i) {
     void *right;
     pthread_join(threads[i], &right);
     assert_non_null(right);
@@ -86,6 +86,10 @@ static void try_engine(hone_context *context, hone_engine *engine) {
     assert_true((stats.replays > 0) == (i % 2 == 0));
     hone_session_destroy(sessions[i]);
   }
+}
+
+static void try_engine(hone_context *context, hone_engine *engine) {
+  for (int streams = 1; streams <= STREAMS; streams *= 2) try_streams(context, engine, streams);
 }
 
 static void test_swish(void **state) {

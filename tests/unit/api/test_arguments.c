@@ -65,6 +65,7 @@ static const hone_tensor wrong_tensors[] = {
 static const double times[6];
 static const hone_advice_step advice_step = {.struct_size = sizeof advice_step, .name = "step"};
 static float some_number;
+static const hone_op_definition definition = {.struct_size = sizeof definition, .name = "defined", .expression = "x"};
 static const hone_named_tensor input_without_data = {.name = "x"}, input_without_name = {.tensor.data = &some_number};
 static const hone_layer_type layer_without_name = {.compute = HONE_F32},
                              layer_of_bytes = {"n", HONE_I8, HONE_NONE, false},
