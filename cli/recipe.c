@@ -62,19 +62,35 @@ static hone_status read_recipe(cli_tool *cli, const char *given, hone_recipe **o
   return status;
 }
 
-hone_status cli_recipe_attach(cli_tool *cli, hone_graph **graph) {
-  const char *given = cli_takes(cli->command, "recipe") ? cli_text(cli, "recipe") : NULL;
-  if (!given) return HONE_OK;
-  hone_recipe *recipe = NULL;
+/* Takes the recipe; *graph is the one that has it. */
+static hone_status attach(hone_recipe *recipe, hone_graph **graph) {
   hone_graph *made = NULL;
-  hone_status status = read_recipe(cli, given, &recipe);
-  if (status == HONE_OK) status = hone_graph_attach_recipe(*graph, recipe, &made);
+  const hone_status status = hone_graph_attach_recipe(*graph, recipe, &made);
   hone_recipe_destroy(recipe);
   if (status != HONE_OK) return status;
   hone_graph_destroy(*graph);
   *graph = made;
+  return HONE_OK;
+}
+
+hone_status cli_recipe_attach(cli_tool *cli, hone_graph **graph) {
+  const char *given = cli_takes(cli->command, "recipe") ? cli_text(cli, "recipe") : NULL;
+  hone_recipe *recipe = NULL;
+  if (!given) return HONE_OK;
+  hone_status status = read_recipe(cli, given, &recipe);
+  if (status == HONE_OK)
+    status = attach(recipe, graph);
+  else
+    hone_recipe_destroy(recipe);
+  if (status != HONE_OK) return status;
   cli_recipe_close(cli);
-  return hone_graph_recipe(cli->context, made, &cli->recipe);
+  return hone_graph_recipe(cli->context, *graph, &cli->recipe);
+}
+
+hone_status cli_recipe_attach_again(cli_tool *cli, const hone_engine *engine, hone_graph **graph) {
+  hone_recipe *recipe;
+  const hone_status status = hone_engine_recipe(cli->context, engine, &recipe);
+  return status == HONE_OK && recipe ? attach(recipe, graph) : status;
 }
 
 hone_status cli_recipe_of_engine(cli_tool *cli, const hone_engine *engine) {

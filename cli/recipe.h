@@ -9,6 +9,7 @@
 /* ---- recipe.c ---- */
 /* Does what --recipe asks for, if the command has it: *graph is another one then. */
 hone_status cli_recipe_attach(cli_tool *cli, hone_graph **graph);
+hone_status cli_recipe_attach_again(cli_tool *cli, const hone_engine *engine, hone_graph **graph); /* an engine's */
 hone_status cli_recipe_of_engine(cli_tool *cli, const hone_engine *engine); /* becomes the tool's, if it has one */
 /* --labels and --draw of a model that is open: without a recipe one is made of nothing but the names. Exit code. */
 int cli_recipe_labels(cli_tool *cli);

@@ -128,12 +128,13 @@ bool hn_attach_is_probability(const hn_value *value) {
 
 void hn_attach_softmax(hn_attach *a, hn_value **value, int64_t axis) {
   if (a->status != HONE_OK) return;
-  if (!hn_attach_is_probability(*value))
+  if (!hn_attach_is_probability(*value)) {
     *value = hn_attach_along(a, "softmax", *value, "axis", axis);
-  else
-    hn_log(a->graph->context, HONE_LOG_WARN,
-           "recipe: no softmax is added: the model's scores come from one, or from a sigmoid");
-  a->recipe.softmax = false; /* what is kept is read, not attached again */
+    return;
+  }
+  a->recipe.softmax = false;
+  hn_log(a->graph->context, HONE_LOG_WARN,
+         "recipe: no softmax is added: the model's scores come from one, or from a sigmoid");
 }
 
 void hn_attach_check_labels(hn_attach *a, int64_t classes) {

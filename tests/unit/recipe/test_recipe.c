@@ -320,12 +320,12 @@ static void test_attach_refused(void **state) {
   for (size_t i = 0; i < COUNT(row); ++i) {
     hone_recipe *recipe = read_text(row[i][0]);
     hone_graph *made = graph;
+    hone_context_clear_messages(context);
     const hone_status status = hone_graph_attach_recipe(graph, recipe, &made);
     const char *message = hone_context_message(context, 0, NULL);
     if (status != HONE_INVALID || !strstr(message, row[i][1]))
       fail_msg("%s gives %s, %s; expected \"%s\"", row[i][0], hone_status_name(status), message, row[i][1]);
     assert_null(made);
-    hone_context_clear_messages(context);
     hone_recipe_destroy(recipe);
   }
   hone_graph_destroy(graph);
