@@ -30,7 +30,7 @@ int cli_recipe_give(cli_tool *cli, hone_session *session, bool json);
 
 /* ---- recipe_draw.c; the canvas is the photo that was given ---- */
 void cli_draw_box(cli_image *canvas, const cli_box *box, const char *name);
-/* pixel_at: the class at a point of the photo; 0 is left as it is. */
+/* class_at: the class at a point of the photo; 0 is left as it is. */
 void cli_draw_mask(cli_image *canvas, int64_t (*class_at)(const void *user, double x, double y), const void *user);
 void cli_draw_text(cli_image *canvas, int64_t class, const char *text, int64_t left, int64_t top);
 /* Writes a PNG under a temporary name, then renames it. Exit code. */

@@ -48,7 +48,7 @@ static const char *glyph_of(char c) {
   return c == '.' ? "00002" : c == '-' ? "00700" : c == '_' ? "00007" : "00000";
 }
 
-/* Dots are squares of a hundredth of the shorter side, two pixels at least. */
+/* Dots are squares of a two-hundredth of the shorter side, two pixels at least. */
 static int64_t dot_of(const cli_image *canvas) {
   const int64_t least = canvas->width < canvas->height ? canvas->width : canvas->height, dot = least / 200;
   return dot < 2 ? 2 : dot;

@@ -39,7 +39,7 @@ HONE_API bool hone_recipe_builtin(int index, const char **out_name, const char *
 
 HONE_API hone_recipe_kind hone_recipe_kind_of(const hone_recipe *recipe);
 HONE_API const char *hone_recipe_input(const hone_recipe *recipe);                /* NULL: none is named */
-HONE_API const char *hone_recipe_label(const hone_recipe *recipe, int64_t class); /* NULL: it has no name */
+HONE_API const char *hone_recipe_label(const hone_recipe *recipe, int64_t index); /* NULL: it has no name */
 HONE_API int64_t hone_recipe_label_count(const hone_recipe *recipe); /* one more than the last with a name */
 
 /* A graph with the recipe's steps in front of it and behind it. The engine that is built of it keeps the recipe, with

@@ -46,8 +46,8 @@ hone_recipe_kind hone_recipe_kind_of(const hone_recipe *recipe) { return recipe 
 const char *hone_recipe_input(const hone_recipe *recipe) { return recipe ? recipe->input : NULL; }
 int64_t hone_recipe_label_count(const hone_recipe *recipe) { return recipe ? recipe->label_count : 0; }
 
-const char *hone_recipe_label(const hone_recipe *recipe, int64_t class) {
-  return recipe && class >= 0 && class < recipe->label_count ? recipe->labels[class] : NULL;
+const char *hone_recipe_label(const hone_recipe *recipe, int64_t index) {
+  return recipe && index >= 0 && index < recipe->label_count ? recipe->labels[index] : NULL;
 }
 
 hone_status hone_engine_recipe(hone_context *context, const hone_engine *engine, hone_recipe **out_recipe) {
