@@ -99,7 +99,7 @@ static int by_score(const void *a, const void *b) {
 }
 
 static int read_boxes(cli_tool *cli, hone_session *session, cli_box **out, int64_t *out_count) {
-  static const char *const names[] = {"boxes", "scores", "classes", "images"};
+  static const char *const names[] = {"boxes", "scores", "classes", "batch_indices"};
   hone_tensor t[4];
   for (size_t i = 0; i < CLI_COUNT(names); ++i) {
     const hone_status status = find(session, names[i], &t[i]);

@@ -19,7 +19,7 @@ typedef enum hone_recipe_kind {
   HONE_RECIPE_NONE,    /* the model's own outputs */
   HONE_RECIPE_CLASSES, /* scores f32 [N,K], best first, and classes i64 [N,K] */
   /* boxes f32 [M,4] as left, top, right, bottom in pixels of the prepared image; scores f32 [M]; classes i64 [M];
-   * images i64 [M], which of the N it is in. M is known after the run. */
+   * batch_indices i64 [M], which of the N it is in. M is known after the run. */
   HONE_RECIPE_BOXES,
   HONE_RECIPE_MASK /* mask u8 [N,H,W] of classes */
 } hone_recipe_kind;

@@ -166,6 +166,10 @@ static hn_value *score_rows(hn_attach *a, int64_t *out_classes) {
 /* What the graph gives: nothing but this. */
 static void give(hn_attach *a, int count, hn_value *const *values, const char *const *names) {
   hn_block *main = a->graph->main;
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < main->param_count; ++k)
+      if (strcmp(main->params[k]->name, names[i]) == 0)
+        hn_attach_fail(a, "an input of the model is called %s, as an output of the recipe's", names[i]);
   if (a->status != HONE_OK) return;
   for (int i = 0; i < main->result_count; ++i) hn_use_unlink(main->results[i], main->result_use[i]);
   main->result_count = 0;
@@ -191,7 +195,7 @@ static hn_value *column(hn_attach *a, hn_value *indices, int64_t at) {
 }
 
 static void attach_boxes(hn_attach *a) {
-  static const char *const names[] = {"boxes", "scores", "classes", "images"};
+  static const char *const names[] = {"boxes", "scores", "classes", "batch_indices"};
   hn_value *boxes, *scores, *kept;
   hn_attach_boxes(a, &boxes, &scores);
   if (a->status != HONE_OK) return;

@@ -300,6 +300,18 @@ static void test_attach(void **state) {
   }
 }
 
+/* A session finds inputs and outputs by their names. */
+static void test_attach_names(void **state) {
+  (void)state;
+  hone_graph *graph = parse("graph \"g\" opset 21 {\n  in %scores: f32[1,3,4,6]\n  const %s: i64[2] = [1,72]\n"
+                            "  %y = reshape(%scores, %s)\n  out %y as \"y\"\n}\n"),
+             *made;
+  hone_recipe *recipe = read_text("classes\n");
+  assert_int_equal(hone_graph_attach_recipe(graph, recipe, &made), HONE_INVALID);
+  hone_recipe_destroy(recipe);
+  hone_graph_destroy(graph);
+}
+
 static void test_attach_refused(void **state) {
   (void)state;
   static const char *const row[][2] = {
@@ -333,9 +345,9 @@ static void test_attach_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip), cmocka_unit_test(test_builtin),        cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_labels),     cmocka_unit_test(test_places),         cmocka_unit_test(test_images_refused),
-      cmocka_unit_test(test_attach),     cmocka_unit_test(test_attach_refused),
+      cmocka_unit_test(test_round_trip), cmocka_unit_test(test_builtin),      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_labels),     cmocka_unit_test(test_places),       cmocka_unit_test(test_images_refused),
+      cmocka_unit_test(test_attach),     cmocka_unit_test(test_attach_names), cmocka_unit_test(test_attach_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
