@@ -128,11 +128,11 @@ static void attach_input(hn_attach *a) {
     a->status = HONE_NO_MEMORY;
     return;
   }
-  a->recipe.input = hn_arena_text(&a->graph->arena, old->name);
   hn_value *now = prepared(a, bytes, old->fact.type.dtype);
   if (a->status != HONE_OK) return;
   hn_value_replace(old, now);
   hn_value_swap_names(a->graph, old, bytes);
+  a->recipe.input = bytes->name;
   main->params[old->out_index] = bytes;
   bytes->out_index = old->out_index;
   --main->param_count;
