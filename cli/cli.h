@@ -78,12 +78,18 @@ typedef enum cli_command_group {
   CLI_GROUP_COUNT
 } cli_command_group;
 
+typedef struct cli_image {
+  int64_t width, height;
+  uint8_t *pixels; /* RGB, row by row; malloc'ed */
+} cli_image;
+
 struct cli_tool;
 typedef struct cli_command {
   const char *name, *doc, *usage;
   cli_command_group group;
-  const char *positional; /* the option that arguments without dashes are for; NULL: none are allowed */
-  int positional_max;     /* how many of them */
+  const char *positional;      /* the option that arguments without dashes are for; NULL: none are allowed */
+  int positional_max;          /* how many of them */
+  const char *positional_next; /* the option that those behind the first are for; NULL: the same */
   const cli_option *tables[CLI_MAX_TABLES]; /* each ends with name NULL */
   const char *examples;
   int (*run)(struct cli_tool *cli);
@@ -103,6 +109,10 @@ typedef struct cli_tool {
   double progress_ms; /* when the bar was drawn */
   char next[4608];    /* the command that is named at the end; "": none */
   cli_subject subject;
+  hone_recipe *recipe; /* of the model or engine that is open (recipe.c); NULL: it has none */
+  cli_image photo;     /* that the recipe prepared last; pixels NULL: none */
+  double to_photo[6];  /* where points of what it made of it lie in it, as hone_recipe_prepare() has it */
+  int64_t prepared_width, prepared_height;
 } cli_tool;
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */
@@ -205,7 +215,7 @@ void cli_print_position(FILE *to, const hone_shape *shape, int64_t at); /* "[0,3
 extern const cli_option cli_schedule_options[], cli_session_options[], cli_common_options[], cli_model_options[],
     cli_device_options[], cli_build_options[], cli_input_options[], cli_image_options[], cli_trt_build_options[],
     cli_precision_options[], cli_trt_bench_options[], cli_load_inputs_options[], cli_compare_options[],
-    cli_debug_options[], cli_trt_not_yet[];
+    cli_debug_options[], cli_recipe_options[], cli_trt_not_yet[];
 
 /* ---- models and engines (open.c, build.c) ---- */
 typedef enum cli_file_kind { CLI_FILE_UNREADABLE, CLI_FILE_ENGINE, CLI_FILE_GRAPH_TEXT, CLI_FILE_MODEL } cli_file_kind;
@@ -283,10 +293,6 @@ int cli_part_pair(cli_tool *cli, const char *what, const char *text, size_t leng
                   const hone_port_info **out_port, const char **out_path);
 /* Fills all inputs of a session: from the files, and seeded numbers for the others, which is said on stderr. */
 int cli_fill_inputs(cli_tool *cli, const cli_model *model, hone_session *session);
-typedef struct cli_image {
-  int64_t width, height;
-  uint8_t *pixels; /* RGB, row by row; malloc'ed */
-} cli_image;
 bool cli_is_image(const char *path); /* PNG, JPEG or PPM, by its first bytes */
 hone_status cli_image_read(hone_diagnostics *diag, const char *path, cli_image *out);
 /* Resizes, crops, scales and normalises as the options say, to the port's type. Exit code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_refit.c - hone refit: an engine with other weights, as it was tuned. */
-#include "cli.h"
+#include "recipe.h"
 
 const cli_option cli_refit_options[] = {
     {"engine", CLI_TEXT, "FILE", .doc = "an engine that was built with --refit"},
@@ -16,6 +16,7 @@ static int refit(cli_tool *cli, const hone_engine *engine, const char *model, co
   const double begin_ms = cli_now_ms();
   cli->subject = CLI_MODEL;
   hone_status status = cli_load_graph(cli, model, &graph);
+  if (status == HONE_OK) status = cli_recipe_attach_again(cli, engine, &graph);
   if (status == HONE_OK) status = hone_engine_refit(cli->context, engine, graph, &cli->device, 1, &made);
   if (status == HONE_OK) status = hone_engine_save(made, out, hone_context_diagnostics(cli->context));
   hone_engine_summary summary = HONE_SIZED(hone_engine_summary);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_run.c - hone run: one run, its outputs to files, or described. */
 #include "debug.h"
+#include "recipe.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,83 +11,12 @@
 const cli_option cli_run_options[] = {
     {"output-dir", CLI_TEXT, "DIR", .doc = "write each output there as NAME.npy (made when absent)",
      .writes = CLI_WRITES_FOLDER},
-    {"labels", CLI_TEXT, "FILE",
-     .doc = "names of the classes: one per line, or tab-separated columns of class and name"},
-    {"top", CLI_INT, "K", .doc = "number of classes to print; default 5 when labels or an image are given",
-     .high = 1000},
+    {"top", CLI_INT, "K",
+     .doc = "number of classes to print, without a recipe; default 5 when labels or an image are given", .high = 1000},
+    {"draw", CLI_TEXT, "OUT.png", .doc = "draw the recipe's results into the photo: boxes with names, masks, the class",
+     .writes = CLI_WRITES_FILE},
     {0},
 };
-
-enum { MAX_CLASSES = 1 << 20 };
-typedef struct labels {
-  char *text;
-  const char **names; /* by class; NULL where the file has none */
-  int64_t count;
-} labels;
-
-/* One line: a name, or columns of which the last is the name and one before it the class, when it is a number. */
-static bool add_label(labels *out, char *line, int64_t line_number) {
-  int64_t at = line_number;
-  char *name = line;
-  for (char *tab; (tab = strchr(name, '\t')); name = tab + 1) {
-    char *end;
-    const long long number = strtoll(name, &end, 10);
-    if (end == tab && end != name && number >= 0 && number < MAX_CLASSES) at = number;
-  }
-  if (at >= MAX_CLASSES) return true;
-  if (at >= out->count) {
-    const int64_t count = at + 1 > out->count * 2 ? at + 1 : out->count * 2;
-    const char **larger = realloc(out->names, (size_t)count * sizeof *larger);
-    if (!larger) return false;
-    memset(larger + out->count, 0, (size_t)(count - out->count) * sizeof *larger);
-    out->names = larger;
-    out->count = count;
-  }
-  out->names[at] = name;
-  return true;
-}
-
-static int read_text(const char *path, char **out) {
-  const char *why;
-  FILE *file = cli_open_input(path, &why);
-  long size = -1;
-  if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0) rewind(file);
-  if (size < 0) {
-    cli_error("%s: %s", path, file ? strerror(errno) : why);
-    if (file) fclose(file);
-    return CLI_EXIT_IO;
-  }
-  *out = calloc((size_t)size + 1, 1);
-  const bool whole = *out && fread(*out, 1, (size_t)size, file) == (size_t)size;
-  fclose(file);
-  if (whole) return CLI_EXIT_OK;
-  cli_error("%s: %s", path, *out ? "shorter than it said" : "out of memory");
-  return *out ? CLI_EXIT_IO : CLI_EXIT_NO_MEMORY;
-}
-
-static int read_labels(const char *path, labels *out) {
-  *out = (labels){0};
-  if (!path) return CLI_EXIT_OK;
-  const int code = read_text(path, &out->text);
-  if (code != CLI_EXIT_OK) return code;
-  int64_t line_number = 0;
-  for (char *at = out->text; *at;) {
-    char *stop = at + strcspn(at, "\r\n");
-    char *next = stop + strspn(stop, "\r\n");
-    *stop = 0;
-    if (!add_label(out, at, line_number++)) {
-      cli_error("%s: out of memory", path);
-      return CLI_EXIT_NO_MEMORY;
-    }
-    at = next;
-  }
-  return CLI_EXIT_OK;
-}
-
-static void free_labels(labels *names) {
-  free(names->text);
-  free(names->names);
-}
 
 /* Is the last axis one of classes, with only ones before it? */
 static bool is_classes(const hone_tensor *tensor) {
@@ -98,23 +28,50 @@ static bool is_classes(const hone_tensor *tensor) {
   return real && shape->rank >= 1 && widest >= 2 && widest == hone_tensor_count(tensor);
 }
 
-/* Scores that already lie in [0, 1] and sum to 1 are probabilities; others get a softmax. */
-static double probability(const hone_tensor *tensor, int64_t at) {
+/* How class scores become probabilities: as they are where they lie in [0, 1] and sum to 1, by a softmax where labels
+ * say that they are scores of classes. Of anything else there are none. */
+typedef enum score_kind { NOT_KNOWN, PROBABILITIES, LOGITS } score_kind;
+static score_kind kind_of(const cli_tool *cli, const hone_tensor *tensor) {
   const int64_t count = hone_tensor_count(tensor);
-  double top = -INFINITY, sum = 0, low = INFINITY, total = 0;
+  double low = INFINITY, total = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double x = hone_tensor_real(tensor, i);
-    top = fmax(top, x);
     low = fmin(low, x);
     total += x;
   }
-  if (low >= 0 && fabs(total - 1) < 1e-3) return hone_tensor_real(tensor, at);
+  if (low >= 0 && fabs(total - 1) < 1e-3) return PROBABILITIES;
+  const int64_t labels = hone_recipe_label_count(cli->recipe);
+  return labels > 0 && labels <= count ? LOGITS : NOT_KNOWN;
+}
+
+static double probability(const hone_tensor *tensor, score_kind kind, int64_t at) {
+  const int64_t count = hone_tensor_count(tensor);
+  double top = -INFINITY, sum = 0;
+  if (kind == PROBABILITIES) return hone_tensor_real(tensor, at);
+  for (int64_t i = 0; i < count; ++i) top = fmax(top, hone_tensor_real(tensor, i));
   for (int64_t i = 0; i < count; ++i) sum += exp(hone_tensor_real(tensor, i) - top);
   return exp(hone_tensor_real(tensor, at) - top) / sum;
 }
 
-static void print_top(const cli_tool *cli, const hone_tensor *tensor, int64_t top, const labels *names) {
+static void print_class(const cli_tool *cli, const hone_tensor *tensor, score_kind kind, int64_t place, int64_t class) {
+  const char *label = hone_recipe_label(cli->recipe, class), *name = label ? label : "";
+  const double score = hone_tensor_real(tensor, class);
+  if (!cli_has(cli, "json")) {
+    printf("  %2lld. %5lld  %-40s %8.4f", (long long)place + 1, (long long)class, name, score);
+    if (kind != NOT_KNOWN) printf("   %5.1f %%", 100 * probability(tensor, kind, class));
+    printf("\n");
+    return;
+  }
+  printf("%s{\"class\": %lld, \"score\": %.9g", place ? ", " : "", (long long)class, score);
+  if (kind != NOT_KNOWN) printf(", \"probability\": %.6g", probability(tensor, kind, class));
+  printf(", \"label\": ");
+  cli_json_text(stdout, name);
+  printf("}");
+}
+
+static void print_top(const cli_tool *cli, const hone_tensor *tensor, int64_t top) {
   const int64_t count = hone_tensor_count(tensor);
+  const score_kind kind = kind_of(cli, tensor);
   const bool json = cli_has(cli, "json");
   if (json) printf(", \"top\": [");
   double before = INFINITY;
@@ -129,16 +86,7 @@ static void print_top(const cli_tool *cli, const hone_tensor *tensor, int64_t to
     if (best < 0) break;
     before = hone_tensor_real(tensor, best);
     before_at = best;
-    const char *name = best < names->count && names->names[best] ? names->names[best] : "";
-    if (json) {
-      printf("%s{\"class\": %lld, \"score\": %.9g, \"probability\": %.6g, \"label\": ", k ? ", " : "", (long long)best,
-             before, probability(tensor, best));
-      cli_json_text(stdout, name);
-      printf("}");
-    } else {
-      printf("  %2lld. %5lld  %-40s %8.4f   %5.1f %%\n", (long long)k + 1, (long long)best, name, before,
-             100 * probability(tensor, best));
-    }
+    print_class(cli, tensor, kind, k, best);
   }
   if (json) printf("]");
 }
@@ -181,8 +129,7 @@ static int write_output(cli_tool *cli, const char *folder, const char *name, con
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
-static int give_output(cli_tool *cli, const char *name, const hone_tensor *tensor, const char *folder, int64_t top,
-                       const labels *names) {
+static int give_output(cli_tool *cli, const char *name, const hone_tensor *tensor, const char *folder, int64_t top) {
   char path[4096] = "";
   if (folder) {
     const int code = write_output(cli, folder, name, tensor, path, sizeof path);
@@ -204,13 +151,12 @@ static int give_output(cli_tool *cli, const char *name, const hone_tensor *tenso
   }
   if (tensor->type.dtype != HONE_STRING) print_moments(cli, tensor);
   if (!json) printf("%s%s\n", folder ? "  -> " : "", path);
-  if (top > 0 && is_classes(tensor)) print_top(cli, tensor, top, names);
+  if (top > 0 && is_classes(tensor)) print_top(cli, tensor, top);
   if (json) printf("}");
   return CLI_EXIT_OK;
 }
 
-static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *session, const labels *names,
-                        int64_t top) {
+static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *session, int64_t top) {
   const char *folder = cli_text(cli, "output-dir");
   if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST) {
     cli_error("%s: %s", folder, strerror(errno));
@@ -225,7 +171,7 @@ static int give_outputs(cli_tool *cli, const cli_model *model, hone_session *ses
     if (status == HONE_OK) status = hone_session_tensor(session, port.name, &tensor);
     if (status != HONE_OK) return cli_fail_session(cli, session, status);
     if (i > 0 && cli_has(cli, "json")) printf(", ");
-    const int code = give_output(cli, port.name, &tensor, folder, top, names);
+    const int code = give_output(cli, port.name, &tensor, folder, top);
     if (code != CLI_EXIT_OK) return code;
   }
   if (cli_has(cli, "json")) printf("]");
@@ -270,13 +216,13 @@ static int run_once(cli_tool *cli, const cli_model *model, hone_session **sessio
 static int run(cli_tool *cli, const cli_model *model, hone_session **session) {
   int code = run_once(cli, model, session);
   if (code != CLI_EXIT_OK) return code;
-  labels names;
-  code = read_labels(cli_text(cli, "labels"), &names);
-  const bool classes = names.count > 0 || any_image(cli);
-  if (code == CLI_EXIT_OK) code = give_outputs(cli, model, *session, &names, cli_int(cli, "top", classes ? 5 : 0));
-  free_labels(&names);
+  const bool json = cli_has(cli, "json"), tells = cli_recipe_tells(cli);
+  const bool classes = !tells && (hone_recipe_label_count(cli->recipe) > 0 || any_image(cli));
+  if (json || !tells || cli_has(cli, "output-dir"))
+    code = give_outputs(cli, model, *session, cli_int(cli, "top", classes ? 5 : 0));
+  if (code == CLI_EXIT_OK && json && tells) printf(", ");
+  if (code == CLI_EXIT_OK && tells) code = cli_recipe_give(cli, *session, json);
   if (code != CLI_EXIT_OK) return code;
-  const bool json = cli_has(cli, "json");
   if (json && cli_compares(cli)) printf(", \"compare\": [");
   code = cli_compare_outputs(cli, model->engine, *session, stdout, json);
   if (json) printf("%s}\n", cli_compares(cli) ? "]" : "");
@@ -288,6 +234,7 @@ int cli_command_run(cli_tool *cli) {
   hone_session *session = NULL;
   int code = cli_check_comparing(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
+  if (code == CLI_EXIT_OK) code = cli_recipe_labels(cli);
   if (code == CLI_EXIT_OK) code = run(cli, &model, &session);
   hone_session_destroy(session);
   if (code == CLI_EXIT_OK) cli_next(cli, model.graph ? "hone build %s" : "hone bench %s", cli_text(cli, "model"));

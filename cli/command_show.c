@@ -61,6 +61,17 @@ static hone_status load_to_show(cli_tool *cli, const char *path, hone_status ope
   return hone_engine_load(cli->context, path, NULL, 0, out);
 }
 
+/* As a file of --recipe has it. */
+static hone_status show_recipe(cli_tool *cli, const hone_engine *engine) {
+  hone_recipe *recipe;
+  hone_status status = hone_engine_recipe(cli->context, engine, &recipe);
+  if (status != HONE_OK || !recipe) return status;
+  printf("\nrecipe\n");
+  status = hone_recipe_print(recipe, cli_write_file, stdout);
+  hone_recipe_destroy(recipe);
+  return status;
+}
+
 static int show_engine(cli_tool *cli, const char *path) {
   hone_engine *engine;
   hone_status status;
@@ -73,6 +84,7 @@ static int show_engine(cli_tool *cli, const char *path) {
   cli_report_options(cli, &options);
   status = (cli_has(cli, "memory") ? hone_report_memory : hone_report_engine)(engine, &options, cli_write_file, stdout,
                                                                               hone_context_diagnostics(cli->context));
+  if (status == HONE_OK && !cli_has(cli, "json") && !cli_has(cli, "memory")) status = show_recipe(cli, engine);
   hone_engine_release(engine);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }

@@ -17,7 +17,7 @@ static const cli_command build = {
     .usage = "build MODEL.onnx [-o ENGINE.hone] [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_build_command_options, cli_model_options, cli_build_options, cli_device_options,
+    .tables = {cli_build_command_options, cli_recipe_options, cli_model_options, cli_build_options, cli_device_options,
                cli_precision_options, cli_trt_build_options, cli_input_options, cli_image_options,
                cli_load_inputs_options, cli_common_options, cli_trt_not_yet},
     .examples = "  hone build model.onnx -o model.hone\n"
@@ -38,15 +38,18 @@ static const cli_command build = {
 static const cli_command run = {
     .name = "run",
     .doc = "run a model or an engine once",
-    .usage = "run MODEL|ENGINE [--input NAME=FILE ...] [--output-dir DIR] [options]",
+    .usage = "run MODEL|ENGINE [[NAME=]FILE ...] [--output-dir DIR] [options]",
     .positional = "model",
-    .positional_max = 1,
-    .tables = {cli_run_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
+    .positional_max = 1 + CLI_MAX_INPUTS,
+    .positional_next = "input",
+    .tables = {cli_run_options, cli_recipe_options, cli_input_options, cli_image_options, cli_model_options,
+               cli_build_options, cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
                cli_compare_options, cli_schedule_options, cli_debug_options},
     .examples = "  hone run model.hone --input input=photo.npy --output-dir out\n"
                 "  hone run mobilenet.hone --input photo.jpg --resize short:256 --crop 224x224 \\\n"
                 "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt\n"
+                "  hone build yolov8n.onnx --recipe yolov8 --labels coco.txt\n"
+                "  hone run yolov8n.hone photo.jpg --draw boxes.png\n"
                 "  hone run model.onnx --shapes input:4x3x224x224 --seed 7\n"
                 "  hone run model.hone --input x=x.npy --compare y=wanted.npy --atol 1e-4\n"
                 "  hone run model.hone --input x=x.npy --loadRefOutputs=y:y.bin \\\n"

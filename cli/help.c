@@ -48,6 +48,7 @@ static const struct {
     {cli_build_options, "building", false},
     {cli_device_options, "device", false},
     {cli_input_options, "inputs", true},
+    {cli_recipe_options, "recipes", true},
     {cli_image_options, "images", false},
     {cli_load_inputs_options, "inputs, as trtexec names them", false},
     {cli_trt_build_options, "building, as trtexec names it", false},

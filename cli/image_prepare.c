@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image_prepare.c - an image as a network wants it: resized, cropped, scaled, normalised, laid out.
  *
- * Resizing is what image libraries call bilinear with antialiasing: a triangle filter whose support grows with the
- * reduction, rounded to bytes after each direction. Resizing gives Pillow's bytes and cropping torchvision's place, so
- * that networks see what they were trained with. */
-#include "cli.h"
-#include <math.h>
+ * Resizing gives Pillow's bytes (hone_image_resize) and cropping torchvision's place, so that networks see what they
+ * were trained with. Where the model has a recipe, that says all this. */
+#include "recipe.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,84 +16,17 @@ typedef struct preparation {
   int64_t channels, width, height; /* of the input */
 } preparation;
 
-/* What each place of a line of `to` pixels takes from one of `from`: count[i] pixels from first[i] on, by weights that
- * are whole numbers over 2^22 and lie from i * reach on. So does Pillow; real weights would round a few bytes apart. */
-typedef struct filter {
-  int64_t to, reach;
-  int64_t *first, *count;
-  int32_t *weights;
-} filter;
-
-enum { WEIGHT_BITS = 22 };
-
-static void filter_free(filter *f) {
-  free(f->first);
-  free(f->count);
-  free(f->weights);
-  *f = (filter){0};
-}
-
-static double triangle(double x) { return fmax(0, 1 - fabs(x)); }
-
-static void fill_place(const filter *f, int64_t from, int64_t i) {
-  const double ratio = (double)from / (double)f->to, support = ratio > 1 ? ratio : 1;
-  const double center = ((double)i + 0.5) * ratio, slope = 1 / support;
-  const int64_t first = (int64_t)fmax(0, center - support + 0.5);
-  const int64_t last = (int64_t)fmin((double)from, center + support + 0.5);
-  double sum = 0;
-  for (int64_t k = first; k < last; ++k) sum += triangle(((double)k - center + 0.5) * slope);
-  f->first[i] = first;
-  f->count[i] = last - first;
-  for (int64_t k = first; k < last; ++k) {
-    const double weight = triangle(((double)k - center + 0.5) * slope) / sum;
-    f->weights[i * f->reach + k - first] = (int32_t)(weight * (1 << WEIGHT_BITS) + 0.5);
-  }
-}
-
-static bool filter_make(int64_t from, int64_t to, filter *f) {
-  const int64_t reach = from > to ? 2 * ((from + to - 1) / to) + 1 : 3;
-  *f = (filter){.to = to, .reach = reach};
-  f->first = malloc((size_t)to * sizeof *f->first);
-  f->count = malloc((size_t)to * sizeof *f->count);
-  f->weights = malloc((size_t)(to * reach) * sizeof *f->weights);
-  if (!f->first || !f->count || !f->weights) {
-    filter_free(f);
-    return false;
-  }
-  for (int64_t i = 0; i < to; ++i) fill_place(f, from, i);
-  return true;
-}
-
-/* One line; its pixels lie `stride` bytes apart. */
-static void filter_line(const filter *f, const uint8_t *in, int64_t stride, uint8_t *out, int64_t out_stride) {
-  for (int64_t i = 0; i < f->to; ++i) {
-    const int32_t *weights = f->weights + i * f->reach;
-    int64_t sum[3];
-    for (int c = 0; c < 3; ++c) sum[c] = 1 << (WEIGHT_BITS - 1);
-    for (int64_t k = 0; k < f->count[i]; ++k)
-      for (int c = 0; c < 3; ++c) sum[c] += (int64_t)weights[k] * in[(f->first[i] + k) * stride + c];
-    for (int c = 0; c < 3; ++c) {
-      const int64_t value = sum[c] >> WEIGHT_BITS;
-      out[i * out_stride + c] = (uint8_t)(value > 255 ? 255 : value);
-    }
-  }
-}
-
-static bool resize(const cli_image *image, int64_t width, int64_t height, cli_image *out) {
-  filter across = {0}, down = {0};
-  uint8_t *wide = malloc((size_t)width * (size_t)image->height * 3);
+static int resize(cli_tool *cli, const cli_image *image, int64_t width, int64_t height, cli_image *out) {
   *out = (cli_image){.width = width, .height = height, .pixels = malloc((size_t)width * (size_t)height * 3)};
-  const bool made =
-      wide && out->pixels && filter_make(image->width, width, &across) && filter_make(image->height, height, &down);
-  for (int64_t y = 0; made && y < image->height; ++y)
-    filter_line(&across, image->pixels + y * image->width * 3, 3, wide + y * width * 3, 3);
-  for (int64_t x = 0; made && x < width; ++x)
-    filter_line(&down, wide + x * 3, width * 3, out->pixels + x * 3, width * 3);
-  filter_free(&across);
-  filter_free(&down);
-  free(wide);
-  if (!made) free(out->pixels);
-  return made;
+  if (!out->pixels) {
+    cli_error("out of memory for the resized image");
+    return CLI_EXIT_NO_MEMORY;
+  }
+  const hone_status status = hone_image_resize(cli->context, "bilinear", image->pixels, image->width, image->height,
+                                               width, height, out->pixels);
+  if (status == HONE_OK) return CLI_EXIT_OK;
+  free(out->pixels);
+  return cli_fail(cli, status);
 }
 
 static bool parse_size(const char *text, int64_t *width, int64_t *height) {
@@ -226,6 +157,7 @@ static void write_pixels(const preparation *p, const cli_image *image, hone_tens
 }
 
 int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_info *port, hone_tensor *out) {
+  if (cli_recipe_prepares(cli, port)) return cli_recipe_image(cli, image, out);
   preparation p;
   int code = read_preparation(cli, port, &p);
   if (code == CLI_EXIT_OK) code = settle_sizes(cli, port, image, &p);
@@ -241,10 +173,8 @@ int cli_image_to_tensor(cli_tool *cli, const cli_image *image, const hone_port_i
                            (long long)port->type.shape.dim[0]);
   cli_image resized = *image;
   if (p.resize_width != image->width || p.resize_height != image->height)
-    if (!resize(image, p.resize_width, p.resize_height, &resized)) {
-      cli_error("out of memory for the resized image");
-      return CLI_EXIT_NO_MEMORY;
-    }
+    code = resize(cli, image, p.resize_width, p.resize_height, &resized);
+  if (code != CLI_EXIT_OK) return code;
   const hone_status status = hone_tensor_alloc(cli->context, &type, out);
   if (status == HONE_OK) write_pixels(&p, &resized, out);
   if (resized.pixels != image->pixels) free(resized.pixels);

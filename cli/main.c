@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the tool `hone`: finds the command's row, reads its options, gives it a context, runs it. */
-#include "cli.h"
+#include "recipe.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -173,6 +173,7 @@ static int run_command(cli_tool *cli) {
   code = load_plugins(cli);
   if (code == CLI_EXIT_OK) code = cli->command->run(cli);
   cli_progress_stop(cli);
+  cli_recipe_close(cli);
   hone_device_close(cli->device);
   hone_context_destroy(cli->context);
   if (fflush(stdout) != 0 && code == CLI_EXIT_OK && !cli_reader_left()) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open.c - devices, models and engines from the command line. */
-#include "cli.h"
+#include "recipe.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -129,8 +129,14 @@ hone_status cli_load_graph(cli_tool *cli, const char *path, hone_graph **out_gra
   cli->subject = CLI_MODEL;
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return HONE_IO;
-  return kind == CLI_FILE_GRAPH_TEXT ? load_text(cli, path, out_graph)
-                                     : hone_graph_load_onnx(cli->context, path, out_graph);
+  hone_status status = kind == CLI_FILE_GRAPH_TEXT ? load_text(cli, path, out_graph)
+                                                   : hone_graph_load_onnx(cli->context, path, out_graph);
+  if (status == HONE_OK) status = cli_recipe_attach(cli, out_graph);
+  if (status != HONE_OK) {
+    hone_graph_destroy(*out_graph);
+    *out_graph = NULL;
+  }
+  return status;
 }
 
 int cli_ports_of_graph(const hone_graph *graph, hone_port_info *out, int room) {
@@ -222,6 +228,7 @@ static void tell_idle_options(const cli_tool *cli, const char *path) {
     bool idle = false;
     for (const cli_option *row = cli_build_options; row->name; ++row)
       idle = idle || (row == option && strcmp(row->name, "shapes") != 0 && strcmp(row->name, "seed") != 0);
+    idle = idle || strcmp(option->name, "recipe") == 0;
     for (size_t k = 0; k < CLI_COUNT(trt_names); ++k) idle = idle || strcmp(option->name, trt_names[k]) == 0;
     if (idle) cli_note(cli, "warning: --%s is about building, and %s is already an engine", option->name, path);
   }
@@ -252,6 +259,7 @@ int cli_open_named_model(cli_tool *cli, const char *path, cli_model *model) {
     cli->subject = CLI_ENGINE;
     tell_idle_options(cli, path);
     status = load_engine(cli, path, model);
+    if (status == HONE_OK) status = cli_recipe_of_engine(cli, model->engine);
   } else {
     status = cli_load_graph(cli, path, &model->graph);
   }

@@ -118,6 +118,9 @@ int cli_parse(cli_tool *cli, int count, char *const *arguments) {
   const cli_command *command = cli->command;
   const cli_option *positional =
       command->positional ? find_option(command, command->positional, strlen(command->positional)) : NULL;
+  const cli_option *next = command->positional_next
+                               ? find_option(command, command->positional_next, strlen(command->positional_next))
+                               : NULL;
   int positional_count = 0;
   bool only_positional = false;
   for (int at = 0; at < count; ++at) {
@@ -128,8 +131,8 @@ int cli_parse(cli_tool *cli, int count, char *const *arguments) {
     }
     if (!only_positional && arguments[at][0] == '-' && arguments[at][1])
       code = parse_option(cli, count, arguments, &at);
-    else if (positional && positional_count++ < command->positional_max)
-      code = add_given(cli, positional, arguments[at]);
+    else if (positional && positional_count < command->positional_max)
+      code = add_given(cli, positional_count++ > 0 && next ? next : positional, arguments[at]);
     else
       code = cli_usage_error(cli, "one argument too many: %s", arguments[at]);
     if (code != CLI_EXIT_OK) return code;

@@ -102,7 +102,7 @@ function(hone_add_kernels)
 endfunction()
 
 hone_add_folders(hone_runtime_sources
-  base tensor device plan run report report/html backend backend/ref backend/null)
+  base tensor device plan run recipe report report/html backend backend/ref backend/null)
 file(GLOB_RECURSE hone_cpu_sources CONFIGURE_DEPENDS ${hone_src}/backend/cpu/*.c)
 list(APPEND hone_runtime_sources ${hone_cpu_sources})
 hone_add_operators(hone_runtime_sources)

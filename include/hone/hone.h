@@ -14,6 +14,7 @@
 #include <hone/pool.h>
 #include <hone/prune.h>
 #include <hone/quantize.h>
+#include <hone/recipe.h>
 #include <hone/report.h>
 #include <hone/session.h>
 #include <hone/span.h>

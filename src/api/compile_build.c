@@ -218,6 +218,12 @@ static hone_status keep_refit(const build_state *b) {
   return status;
 }
 
+static hone_status keep_recipe(const build_state *b) {
+  if (!b->graph->recipe) return HONE_OK;
+  b->schedules->recipe = hn_arena_text(&b->schedules->arena, b->graph->recipe);
+  return b->schedules->recipe ? HONE_OK : HN_FAIL_MEMORY(&b->context->diag);
+}
+
 static hone_status begin_ledger(build_state *b) {
   hn_arena arena;
   hn_json *quantised = NULL;
@@ -250,6 +256,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   if (b->options->strict_device) HN_TRY(hn_engine_refuse_host_steps(context, b->schedules));
   HN_TRY(name_plugins(b));
   HN_TRY(keep_refit(b));
+  HN_TRY(keep_recipe(b));
   return b->ledger_text.failed ? HN_FAIL_MEMORY(&context->diag) : HONE_OK;
 }
 

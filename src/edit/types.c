@@ -14,12 +14,6 @@
 /* TypeProto, TypeProto.Tensor, TensorShapeProto, Dimension */
 enum { TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2, SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 
-static int64_t onnx_of_dtype(hone_dtype dtype) {
-  for (int64_t number = 1; number < HONE_DTYPE_COUNT + 8; ++number)
-    if (hn_dtype_of_onnx(number) == dtype) return number;
-  return 0;
-}
-
 typedef struct type_writer {
   hn_text type, tensor, shape, dim;
 } type_writer;
@@ -48,7 +42,7 @@ static hone_status keep_type(hone_model *model, const hone_graph *graph, const h
   if (!value->name || type->kind != HONE_TENSOR || type->dtype == HONE_NONE) return HONE_OK;
   type_writer w;
   writer_begin(&w, model->context->allocator);
-  hn_wire_int(&w.tensor, TENSOR_ELEMENT, onnx_of_dtype(type->dtype));
+  hn_wire_int(&w.tensor, TENSOR_ELEMENT, hn_onnx_of_dtype(type->dtype));
   for (int d = 0; d < type->shape.rank; ++d) {
     const hn_dim_symbol *symbol = hn_dim_symbol_at(&graph->dims, type->shape.dim[d], NULL);
     if (!HONE_SYMBOLIC(type->shape.dim[d]))
@@ -140,7 +134,7 @@ hone_status hn_edit_parse_type(hone_model *model, const char *text, hn_proto_byt
   if (dtype == HONE_NONE) return bad_type(model, text);
   type_writer w;
   writer_begin(&w, model->context->allocator);
-  hn_wire_int(&w.tensor, TENSOR_ELEMENT, onnx_of_dtype(dtype));
+  hn_wire_int(&w.tensor, TENSOR_ELEMENT, hn_onnx_of_dtype(dtype));
   bool good = true;
   for (const char *at = text + letters; good && *at && *at != ']' && at[1] != ']';) {
     const size_t used = strcspn(++at, ",]");

@@ -3,6 +3,7 @@
  * residual and activation by the names of ports and attributes; else an elementwise op by its expression. */
 #include "export/writer.h"
 #include "ir/notation.h"
+#include "ops/onnx_tensor.h"
 #include "tensor/attrs.h"
 #include "tensor/expr.h"
 #include <string.h>
@@ -234,10 +235,6 @@ static hone_status cast_to(const expansion *e, int64_t onnx_type, hn_value **x) 
   return make(e, "cast", 1, x, 1, &to, x);
 }
 
-static int64_t onnx_type_of(hone_dtype dtype) {
-  return dtype == HONE_F16 ? 10 : dtype == HONE_F64 ? 11 : dtype == HONE_BF16 ? 16 : 1;
-}
-
 static hone_status expand_call(const expansion *e, const hn_expr_step *step, hn_value *const *done, hone_dtype dtype,
                                hn_value **out) {
   enum { ONNX_BOOL = 9 };
@@ -249,7 +246,7 @@ static hone_status expand_call(const expansion *e, const hn_expr_step *step, hn_
   if (as.truth & TRUTH_IN_1) HN_TRY(cast_to(e, ONNX_BOOL, &in[0]));
   if (as.truth & TRUTH_IN_2) HN_TRY(cast_to(e, ONNX_BOOL, &in[1]));
   HN_TRY(make(e, as.op, row->arity, in, 0, NULL, out));
-  return as.truth & TRUTH_OUT ? cast_to(e, onnx_type_of(dtype), out) : HONE_OK;
+  return as.truth & TRUTH_OUT ? cast_to(e, hn_onnx_of_dtype(dtype), out) : HONE_OK;
 }
 
 static hone_status expand_expression(const expansion *e) {

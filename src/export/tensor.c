@@ -5,14 +5,6 @@
 #include "tensor/dims.h"
 #include "tensor/shape.h"
 
-/* TensorProto.DataType. */
-static int64_t onnx_of_dtype(hone_dtype dtype) {
-  for (int64_t number = 1; number < HONE_DTYPE_COUNT + 8; ++number) {
-    if (hn_dtype_of_onnx(number) == dtype) return number;
-  }
-  return 0;
-}
-
 size_t hn_export_raw_bytes(const hone_tensor *tensor) {
   return tensor->type.dtype == HONE_STRING ? 0 : hn_bytes(&tensor->type);
 }
@@ -21,7 +13,7 @@ void hn_export_tensor_head(hn_text *out, const char *name, const hone_tensor *te
   enum { DIMS = 1, DATA_TYPE = 2, STRING_DATA = 6, NAME = 8, RAW_DATA = 9, DOC = 12 };
   const hone_shape *shape = &tensor->type.shape;
   for (int i = 0; i < shape->rank; ++i) hn_wire_int(out, DIMS, shape->dim[i]);
-  hn_wire_int(out, DATA_TYPE, onnx_of_dtype(tensor->type.dtype));
+  hn_wire_int(out, DATA_TYPE, hn_onnx_of_dtype(tensor->type.dtype));
   hn_wire_string(out, NAME, name);
   if (tensor->type.dtype == HONE_STRING) {
     const hone_string *strings = tensor->data;
@@ -68,7 +60,7 @@ static void add_type(const hn_exporter *exporter, hn_text *out, const hone_type 
   hn_text tensor, inner;
   hn_text_init(&tensor, out->allocator);
   hn_text_init(&inner, out->allocator);
-  hn_wire_int(&tensor, ELEM_TYPE, onnx_of_dtype(type->dtype));
+  hn_wire_int(&tensor, ELEM_TYPE, hn_onnx_of_dtype(type->dtype));
   if (type->shape.rank >= 0) {
     add_shape(exporter, &inner, &type->shape);
     hn_wire_message(&tensor, SHAPE, &inner);

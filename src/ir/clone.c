@@ -159,7 +159,9 @@ static bool copy_rest(copier *c) {
   to->opset = from->opset;
   to->source_path = hn_arena_text(c->arena, from->source_path);
   to->notes = hn_arena_text(c->arena, from->notes);
-  if ((from->source_path && !to->source_path) || (from->notes && !to->notes)) return false;
+  to->recipe = hn_arena_text(c->arena, from->recipe);
+  if ((from->source_path && !to->source_path) || (from->notes && !to->notes) || (from->recipe && !to->recipe))
+    return false;
   to->output_names = HN_NEW(c->arena, const char *, from->main->result_count);
   to->output_name_capacity = from->main->result_count;
   if (!to->output_names) return false;

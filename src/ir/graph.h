@@ -94,6 +94,7 @@ struct hone_graph {
   int refusals;        /* what rows said against their inputs: a block may have to live with it */
   uint64_t model_hash; /* of the bytes it was read from; 0 when built by hand */
   const char *notes;   /* what quantising decided, JSON for the ledger, in the arena; NULL: nothing */
+  const char *recipe;  /* that was attached, as text in the arena; NULL: none */
   int opset;           /* of the ai.onnx domain, for messages and export */
 };
 

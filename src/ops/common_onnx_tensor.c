@@ -148,3 +148,9 @@ hone_dtype hn_dtype_of_onnx(int64_t number) {
   };
   return number > 0 && number < (int64_t)sizeof(dtypes) ? (hone_dtype)dtypes[number] : HONE_NONE;
 }
+
+int64_t hn_onnx_of_dtype(hone_dtype dtype) {
+  for (int64_t number = 1; number < HONE_DTYPE_COUNT + 8; ++number)
+    if (hn_dtype_of_onnx(number) == dtype) return number;
+  return 0;
+}

@@ -35,5 +35,6 @@ void hn_onnx_tensor_fill(const hn_onnx_tensor *tensor, const hone_type *type, vo
 
 /* ONNX's number of an element type (TensorProto.DataType), which attributes such as `to` hold, too. */
 hone_dtype hn_dtype_of_onnx(int64_t number); /* HONE_NONE when there is no such type here */
+int64_t hn_onnx_of_dtype(hone_dtype dtype);  /* 0 when ONNX has no such type */
 
 #endif

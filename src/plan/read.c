@@ -310,6 +310,7 @@ static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
   HN_TRY(hn_read_text(reader, header, "built_by", &schedules->built_by));
   HN_TRY(hn_read_text(reader, header, "built_for", &schedules->device_name));
   if (hn_json_get(header, "refit")) HN_TRY(hn_read_text(reader, header, "refit", &schedules->refit));
+  if (hn_json_get(header, "recipe")) HN_TRY(hn_read_text(reader, header, "recipe", &schedules->recipe));
   if (hn_json_get(header, "plugins"))
     HN_TRY(hn_read_names(reader, header, "plugins", &schedules->plugin_name_count, &schedules->plugin_names));
   HN_TRY(read_devices(reader, header, &devices));

@@ -32,6 +32,7 @@ typedef struct hn_schedules {
   uint64_t content_hash; /* of the file that this was read from: its header's, which has the weights' hashes; else 0 */
   bool keep_subnormals;  /* runs flush them to zero otherwise */
   const char *refit;     /* how to build it again with other weights, as JSON (api/compile_refit.c); NULL: not kept */
+  const char *recipe;    /* how photos are prepared and outputs told (recipe/recipe.h), as text; NULL: there is none */
   int plugin_name_count; /* rows (operators, tactics) that plug-ins brought, and those files' names, in turn */
   const char *const *plugin_names;
   int count;

@@ -264,6 +264,7 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
   put_hash(w, "model_hash", schedules->model_hash);
   if (schedules->keep_subnormals) hn_json_put_bool(w, "keep_subnormals", true);
   if (schedules->refit) hn_json_put_text(w, "refit", schedules->refit);
+  if (schedules->recipe) hn_json_put_text(w, "recipe", schedules->recipe);
   if (schedules->plugin_name_count) put_names(w, "plugins", schedules->plugin_names, schedules->plugin_name_count);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < schedules->count; ++k) put_schedule(w, schedules->plans[k], scratch);

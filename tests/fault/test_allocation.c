@@ -110,6 +110,29 @@ static hone_status load_family(attempt *a) {
 }
 static hone_status export(attempt *a) { return hone_graph_save_onnx(a->graph, written_path); }
 
+static hone_status attach_recipe(attempt *a) {
+  static const char text[] = "resize input bicubic\nchannels bgr\nscale 1/255\nmean 1,2,3\nstd 2\nlabel 3 three\n";
+  hone_recipe *recipe;
+  hone_graph *made = NULL;
+  hone_status status = hone_recipe_read(a->context, text, sizeof text - 1, "r", &recipe);
+  if (status == HONE_OK) status = hone_graph_attach_recipe(a->graph, recipe, &made);
+  hone_recipe_destroy(recipe);
+  if (status != HONE_OK) return status;
+  hone_graph_destroy(a->graph);
+  a->graph = made;
+  return HONE_OK;
+}
+
+static hone_status prepare_image(attempt *a) {
+  static const char text[] = "grey\nletterbox 9x7\nresize 4x8\naffine 1,0,1,0,1,1 5x5\ncrop 4x4\n";
+  static const uint8_t rgb[6 * 5 * 3] = {7, 8, 9};
+  hone_recipe *recipe;
+  hone_status status = hone_recipe_read(a->context, text, sizeof text - 1, "r", &recipe);
+  if (status == HONE_OK) status = hone_recipe_prepare(recipe, a->context, rgb, 6, 5, &a->input, NULL);
+  hone_recipe_destroy(recipe);
+  return status;
+}
+
 static hone_status open_session(attempt *a) {
   return hone_session_create(a->engine, NULL, &a->session, hone_context_diagnostics(a->context));
 }
@@ -215,6 +238,12 @@ static void test_graph(void **state) {
   SWEEP("build a graph by hand", by_hand, create);
   SWEEP("export", export, create, by_hand);
   SWEEP("import", import, create);
+}
+
+static void test_recipe(void **state) {
+  (void)state;
+  SWEEP("attach a recipe", attach_recipe, create, import);
+  SWEEP("prepare an image", prepare_image, create);
 }
 
 static void test_build(void **state) {
@@ -342,7 +371,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_context), cmocka_unit_test(test_graph),    cmocka_unit_test(test_build),
       cmocka_unit_test(test_engine),  cmocka_unit_test(test_families), cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_page),
+      cmocka_unit_test(test_page),    cmocka_unit_test(test_recipe),
   };
   return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -32,6 +32,9 @@ static hone_pool *pool;
 static hone_advice *advice;                           /* of the profiled session */
 static const hone_session *some_session, *no_session; /* profiled, for lists */
 static hone_model *model;
+static hone_recipe *recipe;
+static const uint8_t pixels[2 * 2 * 3];
+static uint8_t resized[3];
 static const bool all_nodes[64];
 static char model_path[] = "/tmp/hone_arguments_model_XXXXXX";
 static char engine_path[] = "/tmp/hone_arguments_XXXXXX", page_path[] = "/tmp/hone_arguments_page_XXXXXX";
@@ -84,6 +87,7 @@ static struct {
   hone_device *device;
   hone_graph *graph;
   hone_model *model;
+  hone_recipe *recipe;
   hone_engine *engine;
   hone_session *session;
   hone_value *value, *values[2];
@@ -129,6 +133,8 @@ static void drop_made(void) {
   hone_engine_release(made.engine);
   hone_graph_destroy(made.graph);
   hone_model_destroy(made.model);
+  hone_recipe_destroy(made.recipe);
+  if (made.tensor.data) hone_tensor_free(context, &made.tensor);
   hone_device_close(made.device);
   hone_context_destroy(made.context);
   empty_made();
@@ -204,6 +210,7 @@ static int setup(void **state) {
       hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK ||
       hone_advise(profiled, graph, NULL, &advice, diag) != HONE_OK)
     return 1;
+  if (hone_recipe_read(context, "input\n", 6, NULL, &recipe) != HONE_OK) return 1;
   if (hone_graph_save_onnx(graph, model_path) != HONE_OK || hone_model_load(context, model_path, &model) != HONE_OK)
     return 1;
   value = hone_graph_input(graph, 0);
@@ -217,6 +224,7 @@ static int teardown(void **state) {
   (void)unlink(page_path);
   (void)unlink(model_path);
   hone_model_destroy(model);
+  hone_recipe_destroy(recipe);
   hone_advice_destroy(advice);
   hone_pool_destroy(pool);
   hone_session_destroy(profiled);
@@ -275,6 +283,7 @@ static void test_rows(void **state) {
   (void)state;
 #include "arguments.inc"
 #include "arguments_edit.inc"
+#include "arguments_recipe.inc"
 #include "arguments_planner.inc"
 #include "arguments_reports.inc"
 }
