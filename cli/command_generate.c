@@ -132,10 +132,23 @@ static void print_text(const generation *g, const cli_decoder *d, const speed *s
   if (s->token_ms > 0) printf("\n");
 }
 
+/* An engine as it is, or a graph, which is built when its prompt is known. */
+static int open_model(cli_tool *cli, cli_model *model) {
+  const char *path = cli_text(cli, "model");
+  if (!path) return cli_usage_error(cli, "a model or an engine must be named");
+  const cli_file_kind kind = cli_file_kind_of(path);
+  if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
+  if (kind == CLI_FILE_ENGINE) return cli_open_named_model(cli, path, model);
+  const int code = cli_open_device(cli);
+  if (code != CLI_EXIT_OK) return code;
+  const hone_status status = cli_load_graph(cli, path, &model->graph);
+  return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
+}
+
 static int run_model(generation *g, cli_sampler *sampler, cli_model *model, cli_decoder *d) {
   cli_tool *cli = g->cli;
   const int64_t least = g->prompt + g->wanted - 1, asked = cli_int(cli, "capacity", 0);
-  int code = cli_open_model(cli, model);
+  int code = open_model(cli, model);
   if (code != CLI_EXIT_OK) return code;
   const int64_t capacity = asked > 0 ? asked : model->engine ? 0 : least;
   code = cli_decoder_open(cli, model, g->prompt, capacity, d);
