@@ -4,8 +4,7 @@
 
 extern const hone_op hn_op_batch_norm, hn_op_layer_norm, hn_op_rms_norm, hn_op_instance_norm, hn_op_group_norm,
     hn_op_lrn, hn_op_softmax, hn_op_log_softmax, hn_op_lp_normalization, hn_op_attention, hn_op_qkv_attention,
-    hn_op_group_query_attention,
-    hn_op_einsum;
+    hn_op_group_query_attention, hn_op_einsum;
 
 static const op_infer_row infer_rows[] = {
     {"batch_norm", &hn_op_batch_norm, "f32[N,3,8] f32[3] f32[3] f32[3] f32[3]", {{0}}, HONE_OK, "f32[N,3,8]"},

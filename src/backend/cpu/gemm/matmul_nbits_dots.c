@@ -4,6 +4,7 @@
 #include "backend/cpu/gemm/matmul_nbits.h"
 #include <string.h>
 
+#ifndef HONE_NO_AVX /* no other instruction set has such products; the other rows are in matmul_nbits.c */
 enum { PANEL = HN_NBITS_PANEL };
 
 typedef struct row_kernel {
@@ -153,7 +154,6 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   return HONE_OK;
 }
 
-#ifndef HONE_NO_AVX
 static const row_kernel vnni = {hn_gemm_nbits_dots_avx512_vnni, hn_gemm_nbits_digits_avx512_vnni, 0.6, 120};
 #endif
 
