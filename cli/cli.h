@@ -369,10 +369,11 @@ int cli_run_for(cli_tool *cli, hone_session *session, double least_ms, int64_t l
 /* ---- commands: rows in commands.c, options of their own beside each ---- */
 extern const cli_option cli_serve_options[], cli_advise_options[], cli_bench_options[], cli_build_command_options[],
     cli_cache_options[], cli_check_options[], cli_bisect_options[], cli_compare_command_options[], cli_reduce_options[],
-    cli_surgeon_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_help_options[],
-    cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[], cli_quantize_options[],
-    cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[], cli_sensitivity_options[],
-    cli_show_options[], cli_shrink_options[], cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
+    cli_surgeon_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_generate_options[],
+    cli_help_options[], cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[],
+    cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[],
+    cli_sensitivity_options[], cli_show_options[], cli_shrink_options[], cli_shrink_build_options[],
+    cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_bisect(cli_tool *cli);
@@ -385,6 +386,7 @@ int cli_command_compare(cli_tool *cli);
 int cli_command_diff(cli_tool *cli);
 int cli_command_doctor(cli_tool *cli);
 int cli_command_explain(cli_tool *cli);
+int cli_command_generate(cli_tool *cli);
 int cli_command_help(cli_tool *cli);
 int cli_command_passes(cli_tool *cli);
 int cli_command_peaks(cli_tool *cli);

@@ -374,6 +374,20 @@ static const cli_command surgeon = {
     .run = cli_command_surgeon,
 };
 
+static const cli_command generate = {
+    .name = "generate",
+    .doc = "continue a prompt's token ids with a language model",
+    .usage = "generate MODEL|ENGINE --prompt-ids N,N,... [--tokens N] [options]",
+    .positional = "model",
+    .positional_max = 1,
+    .tables = {cli_generate_options, cli_model_options, cli_build_options, cli_device_options, cli_precision_options,
+               cli_common_options, cli_session_options},
+    .examples = "  hone generate decoder.onnx --prompt-ids 1,15,27 --tokens 64\n"
+                "  hone generate decoder.hone --prompt-ids 1,15,27 --temperature 0.8 --top-p 0.95 --seed 7\n"
+                "  hone generate decoder.onnx --prompt-ids 1,15,27 --eos 2 --threads 2 --json\n",
+    .run = cli_command_generate,
+};
+
 static const cli_command zoo = {
     .name = "zoo",
     .doc = "write a standard network with seeded weights as ONNX",
@@ -383,7 +397,9 @@ static const cli_command zoo = {
     .tables = {cli_zoo_options, cli_common_options},
     .examples = "  hone zoo\n"
                 "  hone zoo resnet50 -o resnet50.onnx\n"
-                "  hone zoo mobilenet_v2 --dynamic -o mobilenet_v2_dynamic.onnx\n",
+                "  hone zoo mobilenet_v2 --dynamic -o mobilenet_v2_dynamic.onnx\n"
+                "  hone zoo decoder --layers 24 --width 1024 --heads 16 --kv-heads 4 --hidden 2816 \\\n"
+                "      --vocabulary 32000 -o decoder.onnx\n",
     .run = cli_command_zoo,
 };
 
@@ -481,6 +497,6 @@ static const cli_command version = {
 };
 
 const cli_command *const cli_commands[] = {
-    &build,       &run,    &bench, &profile,  &advise, &show, &passes,     &explain, &check,  &verify,  &quantize,
-    &sensitivity, &plan,   &prune, &shrink,   &refit,  &diff, &compare,    &bisect,  &reduce, &surgeon, &cache,
-    &zoo,         &doctor, &peaks, &roofline, &serve,  &help, &completion, &version, NULL};
+    &build,    &run,         &generate, &bench, &profile,  &advise, &show, &passes,     &explain, &check,  &verify,
+    &quantize, &sensitivity, &plan,     &prune, &shrink,   &refit,  &diff, &compare,    &bisect,  &reduce, &surgeon,
+    &cache,    &zoo,         &doctor,   &peaks, &roofline, &serve,  &help, &completion, &version, NULL};

@@ -26,13 +26,19 @@ const zoo_row cli_zoo_rows[] = {
      zoo_bert_base},
     {"encoder6", "6 transformer layers, width 384, 12 heads, 128 tokens", "input f32[N,128,384]", 10646784, 2.88e9,
      zoo_encoder6},
+    {"decoder", "a language model like Llama, with caches", "input_ids, attention_mask i64[N,*], past_key_values",
+     12587904, 0.0221e9, zoo_decoder_build},
     {"lstm2", "2 LSTM layers of 256, 64 steps", "input f32[N,64,128]", 942160, 0.120e9, zoo_lstm2},
     {0},
 };
 
+const zoo_decoder cli_zoo_decoder = {
+    .layers = 6, .width = 384, .heads = 6, .kv_heads = 2, .hidden = 1024, .vocabulary = 4096, .positions = 2048};
+
 hone_status cli_zoo_build(hone_context *context, const zoo_row *row, const zoo_options *options,
                           hone_graph **out_graph) {
   zoo_net net = {.context = context, .options = *options, .random = options->seed};
+  if (net.options.decoder.layers == 0) net.options.decoder = cli_zoo_decoder;
   *out_graph = NULL;
   net.status = hone_graph_create(context, row->name, &net.graph);
   if (net.status == HONE_OK) row->build(&net);

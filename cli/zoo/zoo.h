@@ -9,7 +9,15 @@
 
 #include <hone/hone.h>
 
+/* The decoder's extents. width is a multiple of heads, heads one of kv_heads. */
+typedef struct zoo_decoder {
+  int64_t layers, width, heads, kv_heads, hidden, vocabulary, positions;
+  bool tied; /* the embedding's table makes the logits, too */
+} zoo_decoder;
+extern const zoo_decoder cli_zoo_decoder; /* what stands where nothing is asked for */
+
 typedef struct zoo_options {
+  zoo_decoder decoder; /* layers 0: cli_zoo_decoder */
   int64_t batch;
   bool dynamic; /* the batch is the symbol N */
   uint64_t seed;
@@ -40,6 +48,7 @@ hone_status cli_zoo_build(hone_context *context, const zoo_row *row, const zoo_o
                           hone_graph **out_graph);
 
 void zoo_bert_base(zoo_net *net);
+void zoo_decoder_build(zoo_net *net);
 void zoo_densenet121(zoo_net *net);
 void zoo_efficientnet_b0(zoo_net *net);
 void zoo_encoder6(zoo_net *net);

@@ -182,6 +182,12 @@ HONE_API int hone_engine_schedule_count(const hone_engine *engine);
 HONE_API hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, int index,
                                                 hone_port_info *out_info);
 
+/* Bytes of weights that one run of a schedule reads from memory, as the model has them: those that products and other
+ * layers of the main block have packed, each as often as a layer reads it; neither tables of which a few rows are
+ * chosen nor activations and caches. What a run of one row takes at least is this over the memory's bandwidth. 0: there
+ * is no such schedule. */
+HONE_API uint64_t hone_engine_weights_read(const hone_engine *engine, int schedule);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,12 @@ typedef struct hone_tap {
   const hone_tensor *tensor;  /* plain, all dims known, in the host's memory; NULL when only listed */
 } hone_tap;
 
+/* A state: what an output continues of an input, as present keys continue past ones. The session keeps one buffer for
+ * both, so that a run adds to what the runs before left there, and copies nothing. */
+typedef struct hone_session_state {
+  const char *input, *output;
+} hone_session_state;
+
 typedef struct hone_session_options {
   uint32_t struct_size;
   bool trust_weights;        /* skip the hash check of the engine's weights */
@@ -61,6 +67,14 @@ typedef struct hone_session_options {
   /* Profile by marks around steps that are launched one by one, also where the device can tell of each kernel of a
    * replayed run: one session of a process at a time can have that, and what is compared must be measured alike. */
   bool marks_only;
+  /* Inputs and outputs that are one buffer of the session's, zeros in the beginning. It stays as it is when other
+   * inputs' shapes change; another shape of the input itself makes a new one. Each pair is the input and output of one
+   * step whose tactic lets them be one memory (hone_tactic.states: GroupQueryAttention's past and present), in the
+   * host's memory, and of the same shape in every run; else hone_session_create() or the run fails with INVALID and
+   * says why. Such ports cannot be bound; hone_session_copy_in() to the input and hone_session_tensor() of either reach
+   * the buffer. The list is copied. */
+  const hone_session_state *states;
+  int state_count;
 } hone_session_options;
 
 /* Allocates everything a run needs at the opt shapes of the first schedule (or the one asked for). Errors: NO_MEMORY,

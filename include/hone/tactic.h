@@ -111,6 +111,12 @@ typedef struct hone_launch {
   void *native_stream;
 } hone_launch;
 
+/* An input and the output that continues it: past keys and all keys. */
+#define HONE_MAX_STATE_PORTS 2
+typedef struct hone_state_ports {
+  int8_t in, out;
+} hone_state_ports;
+
 enum {                             /* flags */
        HONE_TACTIC_REPEATABLE = 1, /* same bits every time, at any thread count */
        HONE_TACTIC_CAPTURABLE = 2, /* its launches may be recorded and replayed */
@@ -165,6 +171,10 @@ typedef struct hone_tactic {
   /* Optional: prepare will be asked for this query soon, others may come between, or it is not asked after all. What
    * takes long and needs neither the host nor the caller's memory may be begun beside them. */
   void (*expect)(hone_unit *unit, const hone_query *query);
+  /* Pairs whose output may be the very memory of the input, as sessions keep caches: launch then writes what is new and
+   * leaves alone what already is where it belongs (equal addresses). */
+  hone_state_ports states[HONE_MAX_STATE_PORTS];
+  int state_count;
 } hone_tactic;
 
 #ifdef __cplusplus

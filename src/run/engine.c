@@ -219,6 +219,20 @@ hone_status hone_engine_schedule_input(const hone_engine *engine, int schedule, 
   return HONE_OK;
 }
 
+uint64_t hone_engine_weights_read(const hone_engine *engine, int schedule) {
+  if (!engine || schedule < 0 || schedule >= engine->schedules->count) return 0;
+  const hn_plan *plan = engine->schedules->plans[schedule];
+  uint64_t bytes = 0;
+  for (int s = 0; s < plan->blocks[0].step_count; ++s) {
+    const hn_plan_step *step = &plan->steps[plan->blocks[0].first_step + s];
+    if (step->kind != HN_STEP_CALL || !step->packed_bytes || !step->tactic) continue;
+    for (int i = 0; i < step->in_count && i < 32; ++i)
+      if (step->in[i] >= 0 && (step->tactic->pack_mask & (1u << i)))
+        bytes += hn_bytes(&plan->tensors[step->in[i]].type);
+  }
+  return bytes;
+}
+
 static const hn_plan_port *find_port(const hn_plan *plan, const char *name) {
   for (int i = 0; i < plan->input_count; ++i)
     if (strcmp(plan->inputs[i].name, name) == 0) return &plan->inputs[i];

@@ -255,11 +255,15 @@ static bool point_ports(const hone_session *session, hn_instance *instance) {
     if (planned->alias_of >= 0) continue;
     if (planned->place == HN_PLACE_INPUT) {
       void *bound = session->bound_in[planned->index].data;
+      const hn_state *state = hn_state_of(session, planned->index, -1);
+      const hone_memory *own = state ? &state->memory : &instance->inputs[planned->index];
       if (planned->type.kind != HONE_TENSOR) point_list(&session->bound_in[planned->index], tensor);
-      tensor->data = bound ? bound : (void *)(uintptr_t)instance->inputs[planned->index].address;
+      tensor->data = bound ? bound : (void *)(uintptr_t)own->address;
     } else if (planned->place == HN_PLACE_OUTPUT) {
       void *bound = session->bound_out[planned->index].data;
-      tensor->data = bound ? bound : (void *)(uintptr_t)instance->outputs[planned->index].address;
+      const hn_state *state = hn_state_of(session, -1, planned->index);
+      const hone_memory *own = state ? &state->memory : &instance->outputs[planned->index];
+      tensor->data = bound ? bound : (void *)(uintptr_t)own->address;
     }
     moved = moved || (planned->device != plan->host && tensor->data != before);
   }
@@ -268,6 +272,7 @@ static bool point_ports(const hone_session *session, hn_instance *instance) {
 
 hone_status hn_instance_rebind(hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
+  HN_TRY(hn_states_fit(session, instance));
   const bool moved = point_ports(session, instance);
   for (int t = 0; t < plan->tensor_count; ++t) { /* aliases point at earlier tensors' roots */
     int root = t;

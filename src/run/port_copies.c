@@ -36,13 +36,14 @@ hone_status hn_port_buffers(hone_session *session, hn_instance *instance) {
   const hn_plan *plan = instance->plan;
   for (int i = 0; i < plan->input_count; ++i) {
     const int t = plan->inputs[i].tensor;
+    if (hn_state_of(session, i, -1)) continue; /* a buffer of the session's, for all instances */
     HN_TRY(allocate(session, plan, plan->tensors[t].device, instance->tensors[t].bytes, &instance->inputs[i],
                     &instance->staged_in[i]));
     HN_TRY(clear(session, instance, i));
   }
   for (int i = 0; i < plan->output_count; ++i) {
     const int t = plan->outputs[i].tensor;
-    if (plan->tensors[t].place != HN_PLACE_OUTPUT) continue; /* on the heap */
+    if (plan->tensors[t].place != HN_PLACE_OUTPUT || hn_state_of(session, -1, i)) continue; /* on the heap; a state */
     HN_TRY(allocate(session, plan, plan->tensors[t].device, instance->tensors[t].bytes, &instance->outputs[i],
                     &instance->staged_out[i]));
     size_t bytes;

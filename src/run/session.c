@@ -37,7 +37,7 @@ static hone_status given(hone_session *session, const char *function, const char
   return argument ? HONE_OK : hn_argument_missing(&session->diag, function, name);
 }
 
-static int find_port(const hn_plan_port *ports, int count, const char *name) {
+int hn_port_find(const hn_plan_port *ports, int count, const char *name) {
   for (int i = 0; i < count; ++i)
     if (strcmp(ports[i].name, name) == 0) return i;
   return -1;
@@ -190,6 +190,7 @@ static hone_status allocate_session(hone_session *session) {
   session->shapes_changed = true;
   if (session->options.profile) HN_TRY(hn_profile_start(session));
   HN_TRY(copy_taps(session));
+  HN_TRY(hn_states_make(session));
   return select_instance(session);
 }
 
@@ -200,6 +201,7 @@ static hone_status take_options(hone_diagnostics *diag, const hone_engine *engin
   HN_TRY(hn_argument_range(diag, "session option deadline_ms", out->deadline_ms, 0, HN_MOST_MS));
   HN_TRY(hn_argument_range(diag, "session option trace_shares", out->trace_shares, 0, 1 << 20));
   HN_TRY(hn_argument_pointers(diag, "session option taps", out->taps, out->tap_count, INT32_MAX));
+  HN_TRY(hn_argument_list(diag, "session option states", out->states, out->state_count, INT32_MAX));
   if (out->native_stream && first_of_own(engine) < 0)
     return HN_FAIL(diag, HONE_INVALID, "session option native_stream: no device of the engine has streams of its own");
   return out->one_schedule ? hn_engine_check_schedule(engine, out->schedule, diag) : HONE_OK;
@@ -251,6 +253,7 @@ void hone_session_destroy(hone_session *session) {
   hone_engine *engine = session->engine;
   for (int i = 0; i < session->instance_count; ++i) hn_instance_destroy(session, session->instances[i]);
   hn_session_drop_lists(session);
+  hn_states_drop(session);
   for (int d = 0; session->streams && d < engine->device_count; ++d)
     hn_stream_close(engine->devices[d], session->streams[d]);
   hn_arena_deinit(&session->facts);
@@ -262,7 +265,7 @@ void hone_session_destroy(hone_session *session) {
 
 static hone_status set_shape(hone_session *session, const char *input, int rank, const int64_t *dims) {
   const hn_plan *common = hn_engine_common(session->engine);
-  const int at = find_port(common->inputs, common->input_count, input);
+  const int at = hn_port_find(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
   const hone_shape shape = hn_shape(rank, dims);
   HN_TRY(hn_schedules_allow(session->engine->schedules, wanted_schedule(session), at, &shape, &session->diag));
@@ -297,11 +300,13 @@ static hone_status check_type(hone_session *session, const char *name, const hon
 
 static hone_status bind(hone_session *session, const char *name, const hone_tensor *tensor) {
   const hn_plan *common = hn_engine_common(session->engine);
-  const int in = find_port(common->inputs, common->input_count, name);
-  const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
+  const int in = hn_port_find(common->inputs, common->input_count, name);
+  const int out = in < 0 ? hn_port_find(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
   if (common->tensors[in >= 0 ? common->inputs[in].tensor : common->outputs[out].tensor].type.kind != HONE_TENSOR)
     return HN_FAIL(&session->diag, HONE_INVALID, "%s is a sequence or an optional, and cannot be bound", name);
+  if (hn_state_of(session, in, out))
+    return HN_FAIL(&session->diag, HONE_INVALID, "%s is a state of the session's, and cannot be bound", name);
   if (tensor->data && in >= 0) HN_TRY(set_shape(session, name, tensor->type.shape.rank, tensor->type.shape.dim));
   HN_TRY(select_instance(session));
   const hn_plan *plan = session->current->plan;
@@ -338,7 +343,7 @@ static hone_status rebind(hone_session *session) {
 
 static hone_status copy_in(hone_session *session, const char *input, const hone_tensor *tensor) {
   const hn_plan *common = hn_engine_common(session->engine);
-  const int at = find_port(common->inputs, common->input_count, input);
+  const int at = hn_port_find(common->inputs, common->input_count, input);
   if (at < 0) return fail_name(session, input);
   const hone_type *planned = &common->tensors[common->inputs[at].tensor].type;
   if (planned->kind != HONE_TENSOR) return hn_session_put_list(session, at, tensor);
@@ -354,7 +359,10 @@ static hone_status copy_in(hone_session *session, const char *input, const hone_
     return hn_port_put(session, session->current, at, tensor);
   }
   HN_TRY(check_type(session, input, tensor, want));
-  void *to = session->bound_in[at].data ? session->bound_in[at].data : session->current->inputs[at].data;
+  const hn_state *state = hn_state_of(session, at, -1);
+  if (state) HN_TRY(rebind(session)); /* which makes its buffer */
+  void *own = state ? state->memory.data : session->current->inputs[at].data;
+  void *to = session->bound_in[at].data ? session->bound_in[at].data : own;
   memcpy(to, tensor->data, want->bytes);
   return HONE_OK;
 }
@@ -488,8 +496,8 @@ hone_status hone_session_record_event(hone_session *session, void *native_event)
 
 static hone_status get_tensor(hone_session *session, const char *name, bool on_device, hone_tensor *out_tensor) {
   const hn_plan *common = hn_engine_common(session->engine);
-  const int in = find_port(common->inputs, common->input_count, name);
-  const int out = in < 0 ? find_port(common->outputs, common->output_count, name) : -1;
+  const int in = hn_port_find(common->inputs, common->input_count, name);
+  const int out = in < 0 ? hn_port_find(common->outputs, common->output_count, name) : -1;
   if (in < 0 && out < 0) return fail_name(session, name);
   HN_TRY(select_instance(session));
   HN_TRY(rebind(session));
@@ -546,6 +554,7 @@ hone_status hone_session_get_stats(const hone_session *session, hone_session_sta
                               .heap_bytes = session->heap.most_bytes,
                               .weights_bytes = session->engine->schedules->weights_bytes,
                               .schedule = session->schedule};
+  for (int i = 0; i < session->state_count; ++i) stats.io_bytes += session->states[i].memory.bytes;
   for (int k = 0; k < session->instance_count; ++k) {
     const hn_instance *instance = session->instances[k];
     const hn_plan *plan = instance->plan;

@@ -88,6 +88,13 @@ typedef struct hn_queue_samples {
   double to_device_ns, to_host_ns;
 } hn_queue_samples;
 
+/* An input and the output that continues it, in one buffer. */
+typedef struct hn_state {
+  int in, out; /* port numbers */
+  hone_memory memory;
+  hone_shape shape; /* that the memory is for */
+} hn_state;
+
 struct hone_session {
   hone_engine *engine;
   hn_allocator allocator;
@@ -102,6 +109,8 @@ struct hone_session {
   int64_t *symbols;                  /* room for choosing a schedule */
   hone_tensor *bound_in, *bound_out; /* data NULL: the session's own buffer */
   hone_tensor *lists;                /* one an input: the session's copy of a sequence or optional */
+  hn_state *states;
+  int state_count;
   bool shapes_changed, bindings_changed;
   hn_instance **instances;
   int instance_count, instance_capacity;
@@ -126,9 +135,16 @@ struct hone_session {
 /* schedule: the one that takes the shapes. */
 hone_status hn_instance_create(hone_session *session, int schedule, const hone_shape *shapes, hn_instance **out);
 void hn_instance_destroy(hone_session *session, hn_instance *instance);
-/* Points tensors and launches at the buffers bound now. Allocates only where a port on a device got another address:
- * what was recorded with the old one is recorded again. */
+/* Points tensors and launches at the buffers bound now. Allocates only where a port on a device got another address,
+ * since what was recorded with the old one is recorded again, and where a state has no buffer of these shapes. */
 hone_status hn_instance_rebind(hone_session *session, hn_instance *instance);
+/* States (run/states.c): the option's pairs, held against all plans; their buffers for an instance, made where there is
+ * none of its shapes; that of an input or output (-1: of none), or NULL. */
+hone_status hn_states_make(hone_session *session);
+hone_status hn_states_fit(hone_session *session, const hn_instance *instance);
+const hn_state *hn_state_of(const hone_session *session, int input, int output);
+void hn_states_drop(hone_session *session);
+int hn_port_find(const hn_plan_port *ports, int count, const char *name); /* -1: there is none */
 /* Is the port's tensor in a device's memory? */
 static inline bool hn_port_on_device(const hn_plan *plan, const hn_plan_port *port) {
   return plan->tensors[port->tensor].device != plan->host;

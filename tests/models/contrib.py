@@ -57,6 +57,32 @@ def nbits(bits, block, k, n, rows, zeros, bias):
                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
+def group_query(batch, length, past, heads=4, kv_heads=2, size=16, packed=False, **attrs):
+    """GroupQueryAttention: new tokens behind `past` others; caches of exactly as many rows as there are keys."""
+    random = np.random.default_rng(length * 10 + past)
+    shapes = {"q": [batch, length, (heads + 2 * kv_heads * packed) * size]}
+    if not packed:
+        shapes.update({name: [batch, length, kv_heads * size] for name in ("k", "v")})
+    if past:
+        shapes.update({name: [batch, kv_heads, past, size] for name in ("pk", "pv")})
+    angles = random.random([past + length, size // 2]) * 6
+    constants = {"last": np.full(batch, past + length - 1, np.int32), "total": np.array(past + length, np.int32)}
+    if attrs.get("do_rotary"):
+        constants.update(cos=np.cos(angles).astype(np.float32), sin=np.sin(angles).astype(np.float32))
+    names = [name if name in shapes or name in constants else ""
+             for name in ("q", "k", "v", "pk", "pv", "last", "total", "cos", "sin")]
+    while not names[-1]:
+        names.pop()
+    node = helper.make_node("GroupQueryAttention", names, ["y", "keys", "values"], domain="com.microsoft",
+                            num_heads=heads, kv_num_heads=kv_heads, **attrs)
+    info = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    graph = helper.make_graph([node], "group_query", [info(n, s) for n, s in shapes.items()],
+                              [info(n, None) for n in ("y", "keys", "values")],
+                              [numpy_helper.from_array(v, name) for name, v in constants.items()])
+    return helper.make_model(graph, ir_version=8,
+                             opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+
+
 def blocked(rows, k, n, block, dtype, gemm, zeros):
     """A product with weights that DequantizeLinear makes of blocks along the inner axis."""
     random = np.random.default_rng(k + n)
@@ -80,6 +106,12 @@ def cases():
     yield "blocked_i4", blocked([2, 3], 64, 24, 16, TensorProto.INT4, False, True)
     yield "blocked_u4", blocked([5], 96, 17, 32, TensorProto.UINT4, False, True)
     yield "blocked_i4_gemm", blocked([4], 64, 33, 32, TensorProto.INT4, True, False)
+    yield "group_query", group_query(2, 1, 6)
+    yield "group_query_rotary", group_query(2, 1, 9, do_rotary=1)
+    yield "group_query_prompt", group_query(1, 20, 0, do_rotary=1, rotary_interleaved=1)
+    yield "group_query_behind", group_query(1, 5, 7, packed=True, do_rotary=1)
+    yield "group_query_window", group_query(1, 1, 30, local_window_size=8, scale=0.4)
+    yield "group_query_softcap", group_query(1, 24, 0, local_window_size=5, softcap=2.0)
     yield "nbits_4", nbits(4, 32, 64, 24, [5], False, False)
     yield "nbits_4_zeros", nbits(4, 16, 100, 33, [2, 3], True, False)
     yield "nbits_4_bias", nbits(4, 128, 256, 40, [1], True, True)

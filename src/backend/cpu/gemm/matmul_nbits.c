@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* matmul_nbits.c - products with constant weights of 2, 4 or 8 bits, packed with their scales and zeros. */
-#include "backend/cpu/cpu.h"
-#include "base/pool.h"
-#include "device/host_unit.h"
-#include "kernels/cpu/gemm/gemm_nbits.h"
-#include "tensor/attrs.h"
-#include "tensor/element.h"
-#include "tensor/shape.h"
-#include <string.h>
+#include "backend/cpu/gemm/matmul_nbits.h"
 
-enum { X, B, SCALES, ZEROS, BIAS, PANEL = HN_NBITS_PANEL };
+enum { PANEL = HN_NBITS_PANEL };
 static const double size_limit = 1e12; /* elements */
 
 typedef struct row_kernel {
@@ -41,7 +34,8 @@ static bool is_one(const hone_query *query, int port) {
 }
 
 static const char *read_extents(const hone_query *query, hn_gemm_nbits *g) {
-  const hone_shape *x = &query->in[X].type.shape, *b = &query->in[B].type.shape, *y = &query->out[0].type.shape;
+  const hone_shape *x = &query->in[HN_NBITS_X].type.shape, *b = &query->in[HN_NBITS_B].type.shape,
+                   *y = &query->out[0].type.shape;
   if (x->rank < 1 || y->rank != x->rank || b->rank != 2) return "the ranks do not fit together";
   *g = (hn_gemm_nbits){.m = 1, .n = b->dim[0], .k = x->dim[x->rank - 1]};
   g->block = hn_attr_int(query->attrs, "block_size");
@@ -58,22 +52,23 @@ static const char *read_extents(const hone_query *query, hn_gemm_nbits *g) {
   return m * n > size_limit || m * k > size_limit || n * k > size_limit ? "the matrices are too large" : NULL;
 }
 
-static const char *read(const hone_query *query, hn_gemm_nbits *g) {
+const char *hn_nbits_read(const hone_query *query, hn_gemm_nbits *g) {
   HN_TRY_REASON(hn_cpu_check(query, 3, 5, 1));
-  if (!hn_cpu_is(&query->in[X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
+  if (!hn_cpu_is(&query->in[HN_NBITS_X], HONE_F32, HONE_PLAIN) || !hn_cpu_is(&query->out[0], HONE_F32, HONE_PLAIN))
     return "it is not plain f32";
   HN_TRY_REASON(read_extents(query, g));
-  if (!(query->constant_mask & (1u << B)) || query->in[B].type.format != HONE_PLAIN)
+  if (!(query->constant_mask & (1u << HN_NBITS_B)) || query->in[HN_NBITS_B].type.format != HONE_PLAIN)
     return "the weights are not constant";
-  g->bits = bits_of(query->in[B].type.dtype);
+  g->bits = bits_of(query->in[HN_NBITS_B].type.dtype);
   g->row_words = g->blocks * g->block / (32 / g->bits);
-  if (query->in[SCALES].type.dtype != HONE_F32 || !is_table(query, SCALES, g->n, g->blocks))
+  if (query->in[HN_NBITS_SCALES].type.dtype != HONE_F32 || !is_table(query, HN_NBITS_SCALES, g->n, g->blocks))
     return "the scales are not constants of f32, one for each block";
-  if (hn_cpu_given(query, ZEROS) && !is_table(query, ZEROS, g->n, g->blocks) && !is_one(query, ZEROS))
+  if (hn_cpu_given(query, HN_NBITS_ZEROS) && !is_table(query, HN_NBITS_ZEROS, g->n, g->blocks) &&
+      !is_one(query, HN_NBITS_ZEROS))
     return "the zero points are not constants, one for all or for each block";
-  if (!hn_cpu_given(query, BIAS)) return NULL;
-  const hone_type *bias = &query->in[BIAS].type;
-  return hn_cpu_is(&query->in[BIAS], HONE_F32, HONE_PLAIN) && (query->constant_mask & (1u << BIAS)) &&
+  if (!hn_cpu_given(query, HN_NBITS_BIAS)) return NULL;
+  const hone_type *bias = &query->in[HN_NBITS_BIAS].type;
+  return hn_cpu_is(&query->in[HN_NBITS_BIAS], HONE_F32, HONE_PLAIN) && (query->constant_mask & (1u << HN_NBITS_BIAS)) &&
                  bias->shape.rank == 1 && bias->shape.dim[0] == g->n
              ? NULL
              : "the bias is not a constant of f32 for each channel";
@@ -82,9 +77,9 @@ static const char *read(const hone_query *query, hn_gemm_nbits *g) {
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   state asked, *s = memory ? memory : &asked;
   hn_gemm_nbits g;
-  HN_TRY_REASON(read(query, &g));
+  HN_TRY_REASON(hn_nbits_read(query, &g));
   const row_kernel *row = query->tactic->kernel;
-  *s = (state){.row = row, .gemm = g, .has_bias = hn_cpu_given(query, BIAS)};
+  *s = (state){.row = row, .gemm = g, .has_bias = hn_cpu_given(query, HN_NBITS_BIAS)};
   const int64_t panels = hn_gemm_nbits_panels(&g);
   s->channels = panels * PANEL;
   s->grain = hn_cpu_grain(panels, 2.0 * (double)g.m * (double)s->channels * (double)g.k / row->flops_per_ns);
@@ -96,8 +91,7 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   return NULL;
 }
 
-/* Signed weights and zeros move up to what is unsigned. */
-static int64_t offset_of(hone_dtype dtype) {
+int64_t hn_nbits_offset(hone_dtype dtype) {
   return hn_dtype_is_unsigned(dtype) ? 0 : (int64_t)1 << (hone_dtype_bits(dtype) - 1);
 }
 
@@ -106,7 +100,7 @@ static uint32_t word_at(const hn_gemm_nbits *g, const hone_tensor *b, int64_t ch
   const int64_t row = b->type.shape.dim[1];
   uint32_t bits = 0;
   for (int d = 0; d < depths && word * depths + d < g->k && channel < g->n; ++d) {
-    const int64_t q = hn_int(b, channel * row + word * depths + d) + offset_of(b->type.dtype);
+    const int64_t q = hn_int(b, channel * row + word * depths + d) + hn_nbits_offset(b->type.dtype);
     bits |= (uint32_t)q << (d * g->bits);
   }
   return bits;
@@ -114,9 +108,9 @@ static uint32_t word_at(const hn_gemm_nbits *g, const hone_tensor *b, int64_t ch
 
 static hone_status pack(const hone_query *query, void *to) {
   hn_gemm_nbits g;
-  if (read(query, &g)) return HONE_INTERNAL;
-  const hone_tensor *b = query->in[B].constant, *scale = query->in[SCALES].constant;
-  const hone_tensor *zero = hn_cpu_given(query, ZEROS) ? query->in[ZEROS].constant : NULL;
+  if (hn_nbits_read(query, &g)) return HONE_INTERNAL;
+  const hone_tensor *b = query->in[HN_NBITS_B].constant, *scale = query->in[HN_NBITS_SCALES].constant;
+  const hone_tensor *zero = hn_cpu_given(query, HN_NBITS_ZEROS) ? query->in[HN_NBITS_ZEROS].constant : NULL;
   const bool one_zero = zero && hn_elems(&zero->type.shape) == 1;
   const int64_t panels = hn_gemm_nbits_panels(&g), channels = panels * PANEL;
   uint32_t *words = to;
@@ -128,11 +122,11 @@ static hone_status pack(const hone_query *query, void *to) {
                   from = channel * g.blocks + at / PANEL % g.blocks;
     const bool there = channel < g.n;
     scales[at] = there ? (float)hn_real(scale, from) : 0;
-    zeros[at] = there ? (float)(offset_of(b->type.dtype) + (zero ? hn_int(zero, one_zero ? 0 : from) : 0)) : 0;
+    zeros[at] = there ? (float)(hn_nbits_offset(b->type.dtype) + (zero ? hn_int(zero, one_zero ? 0 : from) : 0)) : 0;
   }
-  if (!hn_cpu_given(query, BIAS)) return HONE_OK;
+  if (!hn_cpu_given(query, HN_NBITS_BIAS)) return HONE_OK;
   float *bias = zeros + channels * g.blocks;
-  for (int64_t i = 0; i < channels; ++i) bias[i] = i < g.n ? (float)hn_real(query->in[BIAS].constant, i) : 0;
+  for (int64_t i = 0; i < channels; ++i) bias[i] = i < g.n ? (float)hn_real(query->in[HN_NBITS_BIAS].constant, i) : 0;
   return HONE_OK;
 }
 
@@ -158,7 +152,7 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   job j = {.row = s->row, .gemm = s->gemm};
   hn_gemm_nbits *g = &j.gemm;
   hn_pool *pool = hn_stream_pool(stream);
-  g->x = launch->in[X].data;
+  g->x = launch->in[HN_NBITS_X].data;
   g->y = launch->out[0].data;
   g->words = launch->packed;
   g->scales = (const float *)launch->packed + s->channels * g->row_words;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_nbits_dots.c - f32 as three digits of a byte, so that weights of few bits are multiplied as they lie: of 64
+ * bytes that arrive from memory, a load, two masks, a shift and six products are all that is done. */
+/* isa: avx512_vnni */
+#include "kernels/cpu/gemm/gemm_nbits.h"
+#include "kernels/cpu/simd.inc.h"
+
+enum { PANEL = HN_NBITS_PANEL, DIGITS = HN_NBITS_DIGITS, WORD = PANEL * 4 /* bytes of a vector */ };
+
+/* The factor that makes |x| <= most less than 2^22 (a power of two), and 2^22 / that. */
+HN_INLINE float scale_of(float most, float *unit) {
+  int32_t bits, exponent;
+  memcpy(&bits, &most, sizeof bits);
+  exponent = (bits >> 23) - 126; /* most < 2^exponent */
+  if (exponent < -80) exponent = -80;
+  const int32_t up = (22 - exponent + 127) << 23, down = (exponent - 22 + 127) << 23;
+  float scale;
+  memcpy(&scale, &up, sizeof scale);
+  memcpy(unit, &down, sizeof *unit);
+  return scale;
+}
+
+HN_INLINE vf load_some(const float *x, int64_t left) {
+  return left >= HN_LANES ? v_load(x) : left > 0 ? v_load_part(x, left) : v_set(0.0F);
+}
+
+static void digits_of(const hn_gemm_nbits_dots *g, int64_t row, int64_t b) {
+  const int64_t rest_of_row = g->k - b * g->block, left = rest_of_row < g->block ? rest_of_row : g->block;
+  const int64_t at = row * g->blocks + b;
+  const float *x = g->x + row * g->k + b * g->block;
+  int8_t *to = g->digits + at * DIGITS * g->block;
+  const vi low_byte = vi_set(255), half = vi_set(128);
+  __m512 most = _mm512_setzero_ps();
+  for (int64_t i = 0; i < g->block; i += HN_LANES) {
+    const vf v = load_some(x + i, left - i);
+    most = _mm512_castsi512_ps(_mm512_max_epu32(vi_of(most), vi_of(_mm512_abs_ps(v)))); /* NaN is the most */
+  }
+  const int32_t top = (int32_t)_mm512_reduce_max_epu32(vi_of(most));
+  float largest, scale;
+  memcpy(&largest, &top, sizeof largest);
+  const int finite = top < 0x7f800000;
+  scale = finite ? scale_of(largest, &g->units[at]) : 0.0F;
+  if (!finite) g->units[at] = __builtin_nanf("");
+  vi sums[DIGITS] = {vi_set(0), vi_set(0), vi_set(0)};
+  for (int64_t i = 0; i < g->block; i += HN_LANES) {
+    const int64_t lanes = g->block - i < HN_LANES ? g->block - i : HN_LANES;
+    const __mmask16 kept = v_lanes_below(lanes);
+    vi rest = finite ? _mm512_cvtps_epi32(load_some(x + i, left - i) * v_set(scale)) : vi_set(0);
+    rest = _mm512_maskz_mov_epi32(kept, rest);
+    HN_UNROLL
+    for (int d = 0; d < DIGITS; ++d) {
+      const vi digit = vi_sub(vi_and(vi_add(rest, half), low_byte), half);
+      rest = vi_right(vi_sub(rest, digit), 8);
+      sums[d] = vi_add(sums[d], digit);
+      _mm512_mask_cvtepi32_storeu_epi8(to + d * g->block + i, kept, digit);
+    }
+  }
+  for (int d = 0; d < DIGITS; ++d) g->digit_sums[at * DIGITS + d] = _mm512_reduce_add_epi32(sums[d]);
+}
+
+void HN_SIMD_NAME(hn_gemm_nbits_digits)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t b = 0; b < g->blocks; ++b) digits_of(g, row, b);
+}
+
+/* sum + w . the four digits at x, in each lane. As text: compilers keep copies of sums beside them. */
+HN_INLINE vi dot(vi sum, vi w, const int8_t *x) {
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(w), "m"(*(const int32_t *)(const void *)x));
+  return sum;
+}
+
+HN_INLINE void dots(vi w, const int8_t *x, int64_t row_step, int64_t block, const int rows, vi (*sums)[DIGITS]) {
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int d = 0; d < DIGITS; ++d) sums[r][d] = dot(sums[r][d], w, x + r * row_step + d * block);
+  }
+}
+
+/* One block of a panel's 16 channels, for some rows. */
+HN_INLINE void add_block(const hn_gemm_nbits_dots *g, const char *packed, int64_t row, int64_t b, const int rows,
+                         const int bits, vf *total) {
+  const int64_t at = row * g->blocks + b, row_step = g->blocks * DIGITS * g->block;
+  const int8_t *x = g->digits + at * DIGITS * g->block;
+  const vi nibbles = vi_set(0x0f0f0f0f);
+  const vf scale = v_load((const float *)(const void *)packed);
+  vi zero = vi_set(-g->zero), sums[HN_NBITS_DOT_ROWS][DIGITS];
+  packed += WORD;
+  if (g->packs_zeros) {
+    zero = vi_sub(vi_set(0), vi_load((const int32_t *)(const void *)packed));
+    packed += WORD;
+  }
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    HN_UNROLL
+    for (int d = 0; d < DIGITS; ++d)
+      sums[r][d] = _mm512_mullo_epi32(zero, vi_set(g->digit_sums[(at + r * g->blocks) * DIGITS + d]));
+  }
+  if (bits == 4) {
+    for (int64_t i = 0; i < g->block; i += 8, packed += WORD) {
+      const vi word = vi_load((const int32_t *)(const void *)packed);
+      dots(vi_and(word, nibbles), x + i, row_step, g->block, rows, sums);
+      dots(vi_and(vi_right(word, 4), nibbles), x + i + 4, row_step, g->block, rows, sums);
+    }
+  } else {
+    for (int64_t i = 0; i < g->block; i += 4, packed += WORD)
+      dots(vi_load((const int32_t *)(const void *)packed), x + i, row_step, g->block, rows, sums);
+  }
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    const vf lower = v_fma(vf_from(sums[r][1]), v_set(256.0F), vf_from(sums[r][0]));
+    const vf whole = v_fma(vf_from(sums[r][2]), v_set(65536.0F), lower);
+    total[r] = v_fma(whole, scale * v_set(g->units[at + r * g->blocks]), total[r]);
+  }
+}
+
+HN_INLINE void panel_rows(const hn_gemm_nbits_dots *g, int64_t panel, int64_t row, const int rows, const int bits) {
+  const int64_t bytes = hn_gemm_nbits_block_bytes(g), channel = panel * PANEL, left = g->n - channel;
+  const char *packed = g->packed + panel * g->blocks * bytes;
+  vf total[HN_NBITS_DOT_ROWS];
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) total[r] = g->bias ? v_load(g->bias + channel) : v_set(0.0F);
+  for (int64_t b = 0; b < g->blocks; ++b, packed += bytes) add_block(g, packed, row, b, rows, bits, total);
+  HN_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    float *y = g->y + (row + r) * g->n + channel;
+    if (left >= PANEL)
+      v_store(y, total[r]);
+    else
+      v_store_part(y, left, total[r]);
+  }
+}
+
+/* A panel's weights stay in the caches for all rows. */
+HN_INLINE void panels(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end, const int bits) {
+  for (int64_t panel = begin; panel < end; ++panel) {
+    int64_t row = 0;
+    for (; g->m - row >= HN_NBITS_DOT_ROWS; row += HN_NBITS_DOT_ROWS)
+      panel_rows(g, panel, row, HN_NBITS_DOT_ROWS, bits);
+    for (; row < g->m; ++row) panel_rows(g, panel, row, 1, bits);
+  }
+}
+
+void HN_SIMD_NAME(hn_gemm_nbits_dots)(const hn_gemm_nbits_dots *g, int64_t begin, int64_t end) {
+  if (g->bits == 4)
+    panels(g, begin, end, 4);
+  else
+    panels(g, begin, end, 8);
+}
