@@ -56,6 +56,36 @@ def boxes(count):
     return corners
 
 
+def regions(count, side):
+    corners = RANDOM.random((count, 2)) * side * 0.6
+    return np.concatenate([corners, corners + RANDOM.random((count, 2)) * side * 0.4], 1).astype(np.float32)
+
+
+def trees(label, rows, count, depth, features=20):
+    """Trees as boosting grows them: full above, of the last levels a quarter missing."""
+    nodes, leaves = [], []
+
+    def grow(tree, number, level):
+        """Returns the next free number."""
+        if level == depth or (level > depth - 3 and RANDOM.random() < 0.25):
+            nodes.append((tree, number, 0, 0.0, "LEAF", 0, 0))
+            leaves.append((tree, number, 0, float(RANDOM.standard_normal())))
+            return number + 1
+        at = len(nodes)
+        nodes.append(None)
+        other = grow(tree, number + 1, level + 1)
+        nodes[at] = (tree, number, int(RANDOM.integers(features)), float(RANDOM.standard_normal() * 0.5), "BRANCH_LEQ",
+                     number + 1, other)
+        return grow(tree, other, level + 1)
+
+    for tree in range(count):
+        grow(tree, 0, 0)
+    names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
+    attrs = {f"nodes_{name}": list(column) for name, column in zip(names, zip(*nodes))}
+    attrs |= {f"target_{name}": list(column) for name, column in zip(("treeids", "nodeids", "ids", "weights"), zip(*leaves))}
+    return case(label, "ai.onnx.ml:TreeEnsembleRegressor", [floats(rows, features)], n_targets=1, **attrs)
+
+
 def cases():
     window = np.hanning(512).astype(np.float32)
     yield decode("attention, 1 row, 12 heads, cache 1024 x 64", 12, 12, 1024, 64)
@@ -93,6 +123,31 @@ def cases():
                 Constant([0.5], np.float32), Constant([0.05], np.float32)])
     yield case("non zero, 100 x 1000 bools", "NonZero", [RANDOM.random((100, 1000)) > 0.5])
     yield case("compress, 1000 x 128", "Compress", [floats(1000, 128), RANDOM.random(1000) > 0.5], axis=0)
+    for channels, side, outs in ((64, 56, 64), (256, 28, 256)):
+        yield case(f"deformable conv, {channels} x {side} x {side}, 3 x 3, mask", "DeformConv",
+                   [floats(1, channels, side, side), Constant(floats(outs, channels, 3, 3) * 0.05),
+                    floats(1, 18, side, side), Constant(floats(outs)), RANDOM.random((1, 9, side, side)).astype(np.float32)],
+                   opset=22, pads=[1] * 4)
+    for mode, ratio in (("avg", 2), ("avg", 0), ("max", 2)):
+        yield case(f"roi align, {mode}, 100 of 256 x 50 x 50 to 7 x 7, {ratio or 'own'} samples", "RoiAlign",
+                   [floats(1, 256, 50, 50), regions(100, 800), np.zeros(100, np.int64)], opset=16, mode=mode,
+                   output_height=7, output_width=7, sampling_ratio=ratio, spatial_scale=1 / 16)
+    yield case("unique, 100000 ids below 50000", "Unique", [RANDOM.integers(0, 50000, 100000)], 4, 11)
+    yield case("unique, 100000 reals", "Unique", [floats(100000)], 1, 11)
+    yield case("unique, 20000 rows of 3", "Unique", [RANDOM.integers(0, 20, (20000, 3))], 3, 11, axis=0)
+    yield case("col2im, 64 x 56 x 56 of 3 x 3", "Col2Im", [floats(1, 576, 3136), Constant([56, 56]), Constant([3, 3])],
+               pads=[1] * 4)
+    yield case("col2im, 3 x 224 x 224 of 16 x 16 patches", "Col2Im",
+               [floats(1, 768, 196), Constant([224, 224]), Constant([16, 16])], strides=[16, 16])
+    yield case("affine grid, 8 x 224 x 224", "AffineGrid", [floats(8, 2, 3), Constant([8, 3, 224, 224])])
+    yield case("affine grid, 32 x 64 x 64", "AffineGrid", [floats(1, 3, 4), Constant([1, 1, 32, 64, 64])])
+    yield case("max pool with indices, 64 x 112 x 112, 2 step 2", "MaxPool", [floats(1, 64, 112, 112)], 2,
+               kernel_shape=[2, 2], strides=[2, 2])
+    yield case("max pool with indices, 64 x 56 x 56, 3 step 1", "MaxPool", [floats(1, 64, 56, 56)], 2,
+               kernel_shape=[3, 3], pads=[1] * 4)
+    for rows in (1, 1000):
+        yield trees(f"100 trees of depth 8, {rows} row{'s' * (rows > 1)}", rows, 100, 8)
+        yield trees(f"1000 trees of depth 6, {rows} row{'s' * (rows > 1)}", rows, 1000, 6)
 
 
 def make_model(one, path):
@@ -106,9 +161,11 @@ def make_model(one, path):
             ports.append(helper.make_tensor_value_info(names[-1], TYPES[value.dtype.name], value.shape))
             feeds[names[-1]] = value
     results = [f"y{i}" for i in range(outs)]
-    node = helper.make_node(op, names, results, **attrs)
+    domain, op = op.split(":") if ":" in op else ("", op)
+    node = helper.make_node(op, names, results, domain=domain, **attrs)
     graph = helper.make_graph([node], "g", ports, [helper.make_empty_tensor_value_info(r) for r in results], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)],
+                              ir_version=10)
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
     return feeds, results
 

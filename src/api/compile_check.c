@@ -39,13 +39,13 @@ hone_status hn_open_paper(hone_context *context, hone_device **out) {
   return hone_device_open(context, "cpu", 0, &options, out);
 }
 
-/* Which of the model's nodes the reference runs. */
+/* Which of the model's nodes the reference runs, and what they take there: of a step's each the same. */
 static void mark_slow(coverage *c, const hone_engine *engine) {
   const hn_plan *plan = engine->schedules->plans[0];
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     for (int i = 0; hn_step_is_reference(step) && i < step->origin_count; ++i)
-      hn_check_slow(&c->check, step->origins[i]);
+      hn_check_slow(&c->check, step->origins[i], hn_report_reference_ns(&step->cost) / step->origin_count);
   }
 }
 
@@ -122,6 +122,18 @@ static void add_time(hn_text *text, double ns) {
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
+/* What takes most of it, by operators. */
+static void add_slowest(const coverage *c, hn_text *out) {
+  const hn_check_row *worst = NULL;
+  for (int i = 0; i < c->check.row_count; ++i)
+    if (!worst || c->check.rows[i].slow_ns > worst->slow_ns) worst = &c->check.rows[i];
+  if (!worst || worst->slow_ns <= 0) return;
+  hn_text_printf(out, "          most of it in %s (%lld node%s, about ", worst->op, (long long)worst->slow_count,
+                 plural(worst->slow_count));
+  add_time(out, worst->slow_ns);
+  hn_text_add(out, ")\n");
+}
+
 static void write_slow(const coverage *c, hn_text *out) {
   const hone_engine_summary *s = &c->summary;
   if (!c->built) return;
@@ -140,6 +152,7 @@ static void write_slow(const coverage *c, hn_text *out) {
     hn_text_add(out, "; with kernels it would take about ");
     add_time(out, s->kernel_ns + s->other_ns);
     hn_text_add(out, " (estimates)\n");
+    add_slowest(c, out);
   } else {
     hn_text_add(out, ", which take little time\n");
   }
@@ -167,9 +180,9 @@ static void write_text(coverage *c, hn_text *out) {
   write_failures(c, out);
   hn_text_add(out, "\n");
   hn_grid grid;
-  hn_grid_init(&grid, &check->arena, c->options, "llrrlrll", "bgc");
-  static const char *const heads[] = {"operator",  "domain",    "opset", "nodes",
-                                      "supported", "reference", "first", "reason"};
+  hn_grid_init(&grid, &check->arena, c->options, "llrrlrrll", "bgc");
+  static const char *const heads[] = {"operator",  "domain", "opset", "nodes", "supported",
+                                      "reference", "ms",     "first", "reason"};
   for (size_t i = 0; i < HN_COUNT(heads); ++i) hn_grid_add(&grid, "%s", heads[i]);
   for (int i = 0; i < check->row_count; ++i) {
     const hn_check_row *row = &check->rows[i];
@@ -178,10 +191,13 @@ static void write_text(coverage *c, hn_text *out) {
     hn_grid_add(&grid, "%lld", (long long)row->opset);
     hn_grid_add(&grid, "%lld", (long long)row->count);
     hn_grid_add(&grid, "%s", row->supported ? "yes" : "NO");
-    if (row->slow_count > 0)
+    if (row->slow_count > 0) {
       hn_grid_add(&grid, "%lld", (long long)row->slow_count);
-    else
+      hn_grid_add(&grid, "%.2g", row->slow_ns * 1e-6);
+    } else {
       hn_grid_add(&grid, "%s", "");
+      hn_grid_add(&grid, "%s", "");
+    }
     hn_grid_add(&grid, "%s", row->example);
     hn_grid_add(&grid, "%s", row->reason);
   }
@@ -234,6 +250,7 @@ static void write_json(const coverage *c, hn_text *out) {
     hn_json_put_int(w, "nodes", row->count);
     hn_json_put_bool(w, "supported", row->supported);
     hn_json_put_int(w, "reference", row->slow_count);
+    hn_json_put_real(w, "reference_ms", row->slow_ns * 1e-6);
     hn_json_put_text(w, "first", row->example);
     hn_json_put_text(w, "reason", row->reason);
     hn_json_close(w, '}');

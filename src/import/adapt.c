@@ -148,8 +148,16 @@ const hn_adapter *hn_adapter_find(const char *name) {
   for (size_t i = 0; i < HN_COUNT(adapters); ++i) {
     if (hn_name_equal(adapters[i].name, name)) return &adapters[i];
   }
-  static const hn_adapter *const lists[] = {hn_contrib_adapters, hn_list_adapters, hn_ml_adapters,
-                                            hn_ml_tree_adapters, hn_flex_adapters, hn_training_adapters};
+  static const hn_adapter *const lists[] = {hn_contrib_adapters,
+                                            hn_contrib_attention_adapters,
+                                            hn_contrib_layer_adapters,
+                                            hn_list_adapters,
+                                            hn_ml_adapters,
+                                            hn_ml_svm_adapters,
+                                            hn_ml_tree_adapters,
+                                            hn_flex_adapters,
+                                            hn_training_adapters,
+                                            hn_experimental_adapters};
   for (size_t i = 0; i < HN_COUNT(lists); ++i)
     for (const hn_adapter *adapter = lists[i]; adapter->name; ++adapter)
       if (hn_name_equal(adapter->name, name)) return adapter;

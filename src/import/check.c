@@ -138,11 +138,13 @@ void hn_check_blame(hn_check *check, hone_context *context, int from) {
   diag->count = kept;
 }
 
-void hn_check_slow(hn_check *check, const char *node) {
+void hn_check_slow(hn_check *check, const char *node, double ns) {
   const char *last = strrchr(node, '/');
   const int *index = hn_table_get(&check->places, node);
   if (!index && last) index = hn_table_get(&check->places, last + 1);
-  if (index && check->rows[*index].slow_count < check->rows[*index].count) ++check->rows[*index].slow_count;
+  if (!index) return;
+  check->rows[*index].slow_ns += ns;
+  if (check->rows[*index].slow_count < check->rows[*index].count) ++check->rows[*index].slow_count;
 }
 
 static void import(hone_context *context, const char *path, hn_check *out) {

@@ -14,6 +14,7 @@ typedef struct hn_check_row {
   int64_t opset;           /* the version that the model imports; 0: none */
   int64_t count;           /* nodes */
   int64_t slow_count;      /* nodes of it that have no kernel but the reference; hn_check_slow() counts them */
+  double slow_ns;          /* what they take there, an estimate */
   bool supported;          /* as far as is known: the operator, its attributes, and what importing said of them */
   const char *reason;      /* "" when supported */
   const char *example;     /* the first such node's name, or "Op_index" */
@@ -44,7 +45,7 @@ const char *hn_check_node_of(const char *text, char *out, size_t room, int *out_
 void hn_check_blame(hn_check *check, hone_context *context, int from);
 /* The rows in the order to be read, when all is known: then no more is asked of nodes' names. */
 void hn_check_sort(hn_check *check);
-void hn_check_slow(hn_check *check, const char *node); /* the reference alone runs it */
-void hn_check_deinit(hn_check *check);                 /* an empty one is fine */
+void hn_check_slow(hn_check *check, const char *node, double ns); /* the reference alone runs it; ns: an estimate */
+void hn_check_deinit(hn_check *check);                            /* an empty one is fine */
 
 #endif

@@ -171,65 +171,6 @@ static hone_status fused_matmul(hn_import_call *call) {
   return finish(call, y);
 }
 
-/* ---- attention ---- */
-
-static hone_status refuse_inputs(hn_import_call *call, int from, int but) {
-  for (int i = from; i < call->in_count; ++i)
-    if (i != but && call->in[i]) return refuse(call, "it has a mask of its own kind, or a cache of keys");
-  return HONE_OK;
-}
-
-/* q, k, v and the addend of the scores, by what is left of the attributes. */
-static hone_status attend(hn_import_call *call, hn_value *const qkv[3], hn_value *addend) {
-  hone_attr attrs[3];
-  int count = 2;
-  const int64_t heads = hn_contrib_take_int(call, "num_heads", 0);
-  const double scale = take_real(call, "scale", 0);
-  (void)take_real(call, "mask_filter_value", 0); /* of masks that are refused */
-  if (hn_contrib_take_int(call, "unidirectional", 0)) return refuse(call, "it looks back only");
-  attrs[0] = (hone_attr){.name = "q_num_heads", .kind = HONE_ATTR_INT, .i = heads};
-  attrs[1] = (hone_attr){.name = "kv_num_heads", .kind = HONE_ATTR_INT, .i = heads};
-  if (scale != 0) attrs[count++] = (hone_attr){.name = "scale", .kind = HONE_ATTR_FLOAT, .f = scale};
-  for (int i = 0; i < 3; ++i)
-    if (qkv[i]->fact.type.shape.rank != 3) return refuse(call, "queries, keys and values are not of rank 3");
-  hn_value *in[4] = {qkv[0], qkv[1], qkv[2], addend}, *y;
-  HN_TRY(hn_import_make(call, "attention", addend ? 4 : 3, in, count, attrs, &y));
-  return finish(call, y);
-}
-
-/* Attention: input, weights and bias of queries, keys and values side by side. */
-static hone_status joined_attention(hn_import_call *call) {
-  enum { MASK = 3, ADDEND = 5 };
-  HN_TRY(want_inputs(call, 2));
-  HN_TRY(refuse_inputs(call, MASK, ADDEND));
-  HN_TRY(refuse_outputs(call, 1, 1));
-  const hone_shape *w = &call->in[1]->fact.type.shape;
-  if (w->rank != 2 || HONE_SYMBOLIC(w->dim[1]) || w->dim[1] % 3 != 0)
-    return refuse(call, "its weights are not a matrix");
-  hn_value *y = hn_contrib_input(call, 0), *qkv[3];
-  HN_TRY(combine(call, "matmul", &y, call->in[1]));
-  if (hn_contrib_input(call, 2)) HN_TRY(combine(call, "add", &y, call->in[2]));
-  const int64_t size = w->dim[1] / 3, last = -1;
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t begin = i * size, end = begin + size;
-    hn_value *in[4] = {y, hn_constant_int(call->importer->graph, NULL, 1, 1, &begin),
-                       hn_constant_int(call->importer->graph, NULL, 1, 1, &end),
-                       hn_constant_int(call->importer->graph, NULL, 1, 1, &last)};
-    if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
-    HN_TRY(hn_import_make(call, "slice", 4, in, 0, NULL, &qkv[i]));
-  }
-  return attend(call, qkv, hn_contrib_input(call, ADDEND));
-}
-
-/* MultiHeadAttention: queries, keys and values as rows. */
-static hone_status multi_head_attention(hn_import_call *call) {
-  enum { BIAS = 3, ADDEND = 5 };
-  HN_TRY(want_inputs(call, 3));
-  HN_TRY(refuse_inputs(call, BIAS, ADDEND));
-  HN_TRY(refuse_outputs(call, 1, 3));
-  return attend(call, call->in, hn_contrib_input(call, ADDEND));
-}
-
 /* ---- quantised ---- */
 
 static hone_dtype dtype_of(const hn_value *value) { return value->fact.type.dtype; }
@@ -388,7 +329,6 @@ static hone_status qgemm(hn_import_call *call) {
 }
 
 const hn_adapter hn_contrib_adapters[] = {
-    {"ort_attention", "mask_filter_value num_heads scale unidirectional", joined_attention},
     {"ort_average_of_bytes", "channels_last", between_roundings},
     {"ort_bias_gelu", "", bias_gelu},
     {"ort_dynamic_matmul", "", dynamic_matmul},
@@ -397,7 +337,6 @@ const hn_adapter hn_contrib_adapters[] = {
     {"ort_fused_matmul", "alpha transA transB transBatchA transBatchB", fused_matmul},
     {"ort_matmul_nbits", "K N accuracy_level bits block_size weight_prepacked", hn_import_matmul_nbits},
     {"ort_matmul_to_float", "", matmul_to_float},
-    {"ort_multi_head_attention", "mask_filter_value num_heads scale unidirectional", multi_head_attention},
     {"ort_qgemm", "alpha transA transB", qgemm},
     {"ort_qlinear_concat", "", qlinear_concat},
     {"ort_qlinear_mean", "channels_last", qlinear_mean},

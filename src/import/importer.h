@@ -134,6 +134,13 @@ hone_status hn_import_function(hn_import_call *call, const hn_onnx_function *fun
 hone_status hn_import_make(hn_import_call *call, const char *op, int in_count, hn_value *const *in, int attr_count,
                            const hone_attr *attrs, hn_value **out);
 
+/* What an adapter made stands for the node's first output. */
+static inline hone_status hn_import_finish(hn_import_call *call, hn_value *value) {
+  call->out[0] = value;
+  call->done = true;
+  return HONE_OK;
+}
+
 /* ---- adapters (adapt.c) ---- */
 typedef struct hn_adapter {
   const char *name;
@@ -143,8 +150,9 @@ typedef struct hn_adapter {
 hn_value *hn_contrib_input(const hn_import_call *call, int index);                      /* contrib.c; NULL: not given */
 int64_t hn_contrib_take_int(hn_import_call *call, const char *name, int64_t otherwise); /* the attribute goes */
 hone_status hn_import_matmul_nbits(hn_import_call *call);                               /* contrib_nbits.c */
-extern const hn_adapter hn_contrib_adapters[];       /* contrib.c; ends with name NULL */
-extern const hn_adapter hn_list_adapters[];          /* lists.c */
-const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
+extern const hn_adapter hn_contrib_adapters[]; /* contrib.c; ends with name NULL */
+extern const hn_adapter hn_contrib_attention_adapters[], hn_contrib_layer_adapters[]; /* contrib_*.c */
+extern const hn_adapter hn_list_adapters[];                                           /* lists.c */
+const hn_adapter *hn_adapter_find(const char *name);                                  /* NULL: none of that name */
 
 #endif

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ml.c - operators of ai.onnx.ml as what they are made of: scaling, labels, linear models, support vectors. Source: the
+/* ml.c - operators of ai.onnx.ml as what they are made of: scaling, labels, linear models. Source: the
  * operator schemas of ai.onnx.ml, versions 1 to 5. */
 #include "import/ml.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
-
-static hone_status finish(hn_import_call *call, hn_value *value) {
-  call->out[0] = value;
-  call->done = true;
-  return HONE_OK;
-}
 
 static hone_status malformed(hn_import_call *call, const char *what) {
   return HN_FAIL(call->importer->diag, HONE_MALFORMED, "%s", what);
@@ -37,7 +31,7 @@ static hone_status scaler(hn_import_call *call) {
   HN_TRY(hn_ml_cast(call, HONE_F32, &x));
   if (offset.count) HN_TRY(hn_ml_join(call, "sub", &x, hn_ml_constant(call, HONE_F32, 1, &offset.count, offset.items)));
   if (scale.count) HN_TRY(hn_ml_join(call, "mul", &x, hn_ml_constant(call, HONE_F32, 1, &scale.count, scale.items)));
-  return finish(call, x);
+  return hn_import_finish(call, x);
 }
 
 /* Rows divided by their largest magnitude, their sum or length; rows of zeros stay. */
@@ -62,7 +56,7 @@ static hone_status normalizer(hn_import_call *call) {
   HN_TRY(hn_ml_join(call, "equal", &in[0], zero));
   HN_TRY(hn_import_make(call, "where", 3, in, 0, NULL, &size));
   HN_TRY(hn_ml_join(call, "div", &x, size));
-  return finish(call, x);
+  return hn_import_finish(call, x);
 }
 
 /* 1 where an element is greater than the threshold, else 0, of the input's type. */
@@ -74,7 +68,7 @@ static hone_status binarizer(hn_import_call *call) {
   if (!hn_dtype_is_float(dtype)) return refuse(call, "its input is not of a floating type");
   HN_TRY(hn_ml_join(call, "greater", &x, hn_constant_scalar(call->importer->graph, dtype, threshold)));
   HN_TRY(hn_ml_cast(call, dtype, &x));
-  return finish(call, x);
+  return hn_import_finish(call, x);
 }
 
 /* Elements of the last axis by their numbers; of a vector, one row. */
@@ -90,7 +84,7 @@ static hone_status array_features(hn_import_call *call) {
   hn_value *in[2] = {x, numbers};
   HN_TRY(hn_import_make(call, "gather", 2, in, 1, &axis, &y));
   if (rank == 1) HN_TRY(hn_ml_join(call, "reshape", &y, hn_constant_int(graph, NULL, 1, 2, row)));
-  return finish(call, y);
+  return hn_import_finish(call, y);
 }
 
 /* Its inputs side by side as f32. */
@@ -107,7 +101,7 @@ static hone_status feature_vectorizer(hn_import_call *call) {
       HN_TRY(hn_ml_join(call, "reshape", &call->in[i], hn_constant_int(call->importer->graph, NULL, 1, 2, column)));
   }
   HN_TRY(hn_import_make(call, "concat", call->in_count, call->in, 1, &last, &y));
-  return finish(call, y);
+  return hn_import_finish(call, y);
 }
 
 /* What equals a number, or NaN, becomes another one, a feature each. */
@@ -134,7 +128,7 @@ static hone_status imputer(hn_import_call *call) {
   if (!in[1]) return HONE_NO_MEMORY;
   if (!real) HN_TRY(hn_ml_cast(call, dtype, &in[1]));
   HN_TRY(hn_import_make(call, "where", 3, in, 0, NULL, &y));
-  return finish(call, y);
+  return hn_import_finish(call, y);
 }
 
 /* ---- labels ---- */
@@ -226,6 +220,24 @@ static hone_status labels(hn_import_call *call) {
   return hn_import_add_attr(call, &attr);
 }
 
+/* CategoryMapper: texts to numbers or back, by the input's type. */
+static hone_status categories(hn_import_call *call) {
+  const hn_ml_labels cats = hn_ml_take_labels(call, "cats_int64s", "cats_strings");
+  const bool texts = hn_contrib_input(call, 0) && call->in[0]->fact.type.dtype == HONE_STRING;
+  if (cats.ints.count != cats.texts.count || cats.ints.count < 1)
+    return malformed(call, "cats_int64s and cats_strings must have as many elements");
+  const hone_attr lists[2] = {{.name = texts ? "keys_strings" : "values_strings",
+                               .kind = HONE_ATTR_STRINGS,
+                               .count = cats.texts.count,
+                               .strings = cats.texts.items},
+                              {.name = texts ? "values_int64s" : "keys_int64s",
+                               .kind = HONE_ATTR_INTS,
+                               .count = cats.ints.count,
+                               .ints = cats.ints.items}};
+  HN_TRY(hn_import_add_attr(call, &lists[0]));
+  return hn_import_add_attr(call, &lists[1]);
+}
+
 /* A row of zeros with a one where the category stands. */
 static hone_status one_hot(hn_import_call *call) {
   hn_ml_labels cats = hn_ml_take_labels(call, "cats_int64s", "cats_strings");
@@ -247,7 +259,7 @@ static hone_status one_hot(hn_import_call *call) {
   HN_TRY(hn_ml_join(call, "unsqueeze", &x, hn_constant_int(call->importer->graph, NULL, 1, 1, &last)));
   HN_TRY(hn_ml_join(call, "equal", &x, hn_constant_int(call->importer->graph, NULL, 1, count, numbers)));
   HN_TRY(hn_ml_cast(call, HONE_F32, &x));
-  return finish(call, x);
+  return hn_import_finish(call, x);
 }
 
 /* A list of dictionaries from labels to scores is the matrix of scores, its columns in the order of the labels. */
@@ -256,7 +268,7 @@ static hone_status zip_map(hn_import_call *call) {
   hn_value *x = hn_contrib_input(call, 0);
   if (!x) return malformed(call, "its input is missing");
   HN_TRY(hn_ml_apply(call, "identity", &x));
-  return finish(call, x);
+  return hn_import_finish(call, x);
 }
 
 /* ---- linear models ---- */
@@ -286,7 +298,7 @@ static hone_status linear_regressor(hn_import_call *call) {
   HN_TRY(hn_ml_take_reals(call, "intercepts", NULL, &added));
   HN_TRY(linear_scores(call, &weights, &added, targets, &y));
   HN_TRY(hn_ml_post(call, transform, &y));
-  return finish(call, y);
+  return hn_import_finish(call, y);
 }
 
 static hone_status linear_classifier(hn_import_call *call) {
@@ -303,73 +315,10 @@ static hone_status linear_classifier(hn_import_call *call) {
   return hn_ml_classify(call, &names, transform, false, y);
 }
 
-/* ---- support vectors ---- */
-
-/* K(x, vectors), [rows, vectors]: LINEAR a.b, POLY (g a.b + c)^d, SIGMOID tanh(g a.b + c), RBF exp(-g |a - b|^2). */
-static hone_status kernel_of(hn_import_call *call, hn_value *x, const hn_ml_reals *vectors, int64_t count,
-                             hn_value **out) {
-  const char *kind = hn_ml_take_text(call, "kernel_type", "LINEAR");
-  hn_ml_reals params;
-  HN_TRY(hn_ml_take_reals(call, "kernel_params", NULL, &params));
-  const double gamma = params.count > 0 ? params.items[0] : 0, shift = params.count > 1 ? params.items[1] : 0;
-  const double degree = params.count > 2 ? params.items[2] : 0;
-  hone_graph *graph = call->importer->graph;
-  const int64_t dims[2] = {count, vectors->count / count}, one = 1;
-  const hone_attr turned = {.name = "transB", .kind = HONE_ATTR_INT, .i = 1};
-  hn_value *in[2] = {x, hn_ml_constant(call, HONE_F32, 2, dims, vectors->items)}, *y;
-  if (!in[1]) return HONE_NO_MEMORY;
-  HN_TRY(hn_import_make(call, "gemm", 2, in, 1, &turned, &y));
-  if (hn_name_equal(kind, "RBF")) { /* |a|^2 - 2 a.b + |b|^2 */
-    hn_value *length[2] = {x, hn_constant_int(graph, NULL, 1, 1, &one)};
-    double *squares = HN_NEW(&call->importer->arena, double, count);
-    if (!squares) return HN_FAIL_MEMORY(call->importer->diag);
-    for (int64_t i = 0; i < vectors->count; ++i) squares[i / dims[1]] += vectors->items[i] * vectors->items[i];
-    if (!length[1]) return HONE_NO_MEMORY;
-    HN_TRY(hn_import_make(call, "reduce_sum_square", 2, length, 0, NULL, &length[0]));
-    HN_TRY(hn_ml_join(call, "mul", &y, hn_constant_scalar(graph, HONE_F32, -2)));
-    HN_TRY(hn_ml_join(call, "add", &y, length[0]));
-    HN_TRY(hn_ml_join(call, "add", &y, hn_ml_constant(call, HONE_F32, 1, &count, squares)));
-    HN_TRY(hn_ml_join(call, "mul", &y, hn_constant_scalar(graph, HONE_F32, -gamma)));
-    HN_TRY(hn_ml_apply(call, "exp", &y));
-  } else if (!hn_name_equal(kind, "LINEAR")) {
-    HN_TRY(hn_ml_join(call, "mul", &y, hn_constant_scalar(graph, HONE_F32, gamma)));
-    HN_TRY(hn_ml_join(call, "add", &y, hn_constant_scalar(graph, HONE_F32, shift)));
-    if (hn_name_equal(kind, "SIGMOID"))
-      HN_TRY(hn_ml_apply(call, "tanh", &y));
-    else if (hn_name_equal(kind, "POLY"))
-      HN_TRY(hn_ml_join(call, "pow", &y, hn_constant_scalar(graph, HONE_F32, degree)));
-    else
-      return refuse(call, "its kernel_type is none of LINEAR, POLY, RBF and SIGMOID");
-  }
-  *out = y;
-  return HONE_OK;
-}
-
-static hone_status svm_regressor(hn_import_call *call) {
-  hn_ml_reals vectors, weights, rho;
-  const char *transform = hn_ml_take_text(call, "post_transform", "NONE");
-  const int64_t count = hn_contrib_take_int(call, "n_supports", 0),
-                one_class = hn_contrib_take_int(call, "one_class", 0);
-  hn_value *x, *y;
-  HN_TRY(hn_ml_take_reals(call, "support_vectors", NULL, &vectors));
-  HN_TRY(hn_ml_take_reals(call, "coefficients", NULL, &weights));
-  HN_TRY(hn_ml_take_reals(call, "rho", NULL, &rho));
-  if (one_class) return refuse(call, "it tells one class from all others");
-  if (count < 1 || vectors.count < count || vectors.count % count || weights.count != count || rho.count < 1)
-    return malformed(call, "its support vectors, coefficients and rho do not fit together");
-  HN_TRY(hn_ml_features(call, &x));
-  HN_TRY(hn_ml_cast(call, HONE_F32, &x));
-  HN_TRY(kernel_of(call, x, &vectors, count, &y));
-  const int64_t dims[2] = {count, 1};
-  HN_TRY(hn_ml_join(call, "matmul", &y, hn_ml_constant(call, HONE_F32, 2, dims, weights.items)));
-  HN_TRY(hn_ml_join(call, "add", &y, hn_constant_scalar(call->importer->graph, HONE_F32, rho.items[0])));
-  HN_TRY(hn_ml_post(call, transform, &y));
-  return finish(call, y);
-}
-
 const hn_adapter hn_ml_adapters[] = {
     {"ml_array_features", "", array_features},
     {"ml_binarizer", "threshold", binarizer},
+    {"ml_categories", "cats_int64s cats_strings", categories},
     {"ml_feature_vectorizer", "inputdimensions", feature_vectorizer},
     {"ml_imputer", "imputed_value_floats imputed_value_int64s replaced_value_float replaced_value_int64", imputer},
     {"ml_labels", "classes_strings default_tensor keys_tensor values_tensor", labels},
@@ -379,7 +328,5 @@ const hn_adapter hn_ml_adapters[] = {
     {"ml_normalizer", "norm", normalizer},
     {"ml_one_hot", "cats_int64s cats_strings zeros", one_hot},
     {"ml_scaler", "offset scale", scaler},
-    {"ml_svm_regressor",
-     "coefficients kernel_params kernel_type n_supports one_class post_transform rho support_vectors", svm_regressor},
     {"ml_zip_map", "classlabels_int64s classlabels_strings", zip_map},
     {0}};

@@ -50,6 +50,7 @@ hone_status hn_ml_label_of(hn_import_call *call, const hn_ml_labels *labels, hn_
 hone_status hn_ml_classify(hn_import_call *call, const hn_ml_labels *labels, const char *transform, bool is_probability,
                            hn_value *raw);
 
-extern const hn_adapter hn_ml_adapters[], hn_ml_tree_adapters[], hn_flex_adapters[], hn_training_adapters[];
+extern const hn_adapter hn_ml_adapters[], hn_ml_svm_adapters[], hn_ml_tree_adapters[], hn_flex_adapters[],
+    hn_training_adapters[], hn_experimental_adapters[];
 
 #endif

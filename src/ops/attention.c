@@ -265,5 +265,6 @@ const hone_op hn_op_attention = {
              {"Attention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_attention", .alias = true},
              {"MultiHeadAttention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_multi_head_attention",
               .alias = true},
-             {"FlexAttention", 1, HONE_LATEST, "ai.onnx.preview", .adapt = "flex_attention", .alias = true}},
+             {"FlexAttention", 1, HONE_LATEST, "ai.onnx.preview", .adapt = "flex_attention", .alias = true},
+             {"QAttention", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_byte_attention", .alias = true}},
 };

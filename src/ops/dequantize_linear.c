@@ -46,5 +46,6 @@ const hone_op hn_op_dequantize_linear = {
     .eval = eval,
     .cost = cost,
     .report_class = "Quantization",
-    .onnx = {{.name = "DequantizeLinear", .first = 10, .last = HONE_LATEST}},
+    .onnx = {{.name = "DequantizeLinear", .first = 10, .last = HONE_LATEST},
+             {"DequantizeLinear", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

@@ -74,5 +74,5 @@ const hone_op hn_op_gather_nd = {
     .eval = eval,
     .cost = hn_cost_select,
     .report_class = "Data movement",
-    .onnx = {{"GatherND", 11, HONE_LATEST}},
+    .onnx = {{"GatherND", 11, HONE_LATEST}, {"GatherND", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

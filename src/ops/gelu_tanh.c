@@ -11,5 +11,6 @@ const hone_op hn_op_gelu_tanh = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .report_class = "Activation",
-    .onnx = {{"FastGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_bias_gelu", .alias = true}},
+    .onnx = {{"FastGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_bias_gelu", .alias = true},
+             {"GemmFastGelu", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_gemm_fast_gelu", .alias = true}},
 };

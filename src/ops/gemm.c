@@ -77,5 +77,6 @@ const hone_op hn_op_gemm = {
              {"FusedGemm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_gemm", .alias = true},
              {"LinearClassifier", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_linear_classifier", .alias = true},
              {"LinearRegressor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_linear_regressor", .alias = true},
+             {"SVMClassifier", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_svm_classifier", .alias = true},
              {"SVMRegressor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_svm_regressor", .alias = true}},
 };

@@ -126,5 +126,6 @@ const hone_op hn_op_grid_sample = {
     .eval = eval,
     .cost = cost,
     .report_class = "Resize",
-    .onnx = {{.name = "GridSample", .first = 16, .last = HONE_LATEST}},
+    .onnx = {{.name = "GridSample", .first = 16, .last = HONE_LATEST},
+             {"GridSample", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

@@ -61,5 +61,7 @@ const hone_op hn_op_group_norm = {
     .eval = eval,
     .cost = hn_cost_norm,
     .report_class = "Normalization",
-    .onnx = {{.name = "GroupNormalization", .first = 18, .last = HONE_LATEST}},
+    .onnx = {{.name = "GroupNormalization", .first = 18, .last = HONE_LATEST},
+             {"GroupNorm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_group_norm", .alias = true},
+             {"SkipGroupNorm", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_group_norm", .alias = true}},
 };

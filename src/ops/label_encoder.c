@@ -133,5 +133,6 @@ const hone_op hn_op_label_encoder = {
     .eval = eval,
     .eval_scratch = scratch,
     .cost = hn_cost_select,
-    .onnx = {{"LabelEncoder", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_labels"}},
+    .onnx = {{"LabelEncoder", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_labels"},
+             {"CategoryMapper", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_categories", .alias = true}},
 };

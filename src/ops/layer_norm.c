@@ -87,5 +87,7 @@ const hone_op hn_op_layer_norm = {
     .cost = hn_cost_norm,
     .report_class = "Normalization",
     .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST},
-             {"SkipLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm", .alias = true}},
+             {"SkipLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm", .alias = true},
+             {"EmbedLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_embed_layer_norm",
+              .alias = true}},
 };

@@ -41,5 +41,6 @@ const hone_op hn_op_matmul = {
     .cost = hn_cost_matmul,
     .report_class = "Matrix product",
     .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST},
-             {"FusedMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true}},
+             {"FusedMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true},
+             {"TransposeMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true}},
 };

@@ -74,5 +74,6 @@ const hone_op hn_op_mean_variance_normalization = {
     .eval = eval,
     .cost = hn_cost_norm,
     .report_class = "Normalization",
-    .onnx = {{.name = "MeanVarianceNormalization", .first = 9, .last = HONE_LATEST}},
+    .onnx = {{.name = "MeanVarianceNormalization", .first = 9, .last = HONE_LATEST},
+             {"MeanVarianceNormalization", 1, 8, .adapt = "experimental_mean_variance", .alias = true}},
 };

@@ -139,5 +139,6 @@ const hone_op hn_op_pad = {
     .report_class = "Data movement",
     .onnx = {{"Pad", 1, 1, .to_input = "paddings=1 value=2"},
              {"Pad", 2, 10, .to_input = "pads=1 value=2"},
-             {"Pad", 11, HONE_LATEST}},
+             {"Pad", 11, HONE_LATEST},
+             {"Pad", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

@@ -62,5 +62,6 @@ const hone_op hn_op_quantize_linear = {
     .eval = eval,
     .cost = cost,
     .report_class = "Quantization",
-    .onnx = {{.name = "QuantizeLinear", .first = 10, .last = HONE_LATEST}},
+    .onnx = {{.name = "QuantizeLinear", .first = 10, .last = HONE_LATEST},
+             {"QuantizeLinear", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

@@ -109,5 +109,5 @@ const hone_op hn_op_range = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
-    .onnx = {{"Range", 11, HONE_LATEST}},
+    .onnx = {{"Range", 11, HONE_LATEST}, {"Range", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

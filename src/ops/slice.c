@@ -175,5 +175,8 @@ const hone_op hn_op_slice = {
     .eval = eval,
     .cost = hn_cost_select,
     .report_class = "Data movement",
-    .onnx = {{"Slice", 1, 9, .to_input = "starts=1 ends=2 axes=3"}, {"Slice", 10, HONE_LATEST}},
+    .onnx = {{"Slice", 1, 9, .to_input = "starts=1 ends=2 axes=3"},
+             {"Slice", 10, HONE_LATEST},
+             {"Crop", 1, HONE_LATEST, .adapt = "experimental_crop", .alias = true},
+             {"DynamicSlice", 1, HONE_LATEST, .alias = true}},
 };

@@ -8,5 +8,6 @@ const hone_op hn_op_softplus = {
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
     .report_class = "Activation",
-    .onnx = {{"Softplus", 1, HONE_LATEST}},
+    .onnx = {{"Softplus", 1, HONE_LATEST},
+             {"ParametricSoftplus", 1, HONE_LATEST, .adapt = "experimental_scaled", .alias = true}},
 };

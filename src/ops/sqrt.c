@@ -7,5 +7,6 @@ const hone_op hn_op_sqrt = {
     .traits = HONE_ELEMENTWISE,
     .in = {{"x", 'T', HONE_TYPES_FLOAT}},
     .out = {{"y", 'T'}},
-    .onnx = {{"Sqrt", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"Sqrt", 1, HONE_LATEST, .drop = "consumed_inputs"},
+             {"CDist", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_distances", .alias = true}},
 };

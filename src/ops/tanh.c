@@ -8,5 +8,6 @@ const hone_op hn_op_tanh = {
     .in = {{"input", 'T', HONE_TYPES_FLOAT}},
     .out = {{"output", 'T'}},
     .report_class = "Activation",
-    .onnx = {{"Tanh", 1, HONE_LATEST, .drop = "consumed_inputs"}},
+    .onnx = {{"Tanh", 1, HONE_LATEST, .drop = "consumed_inputs"},
+             {"ScaledTanh", 1, HONE_LATEST, .adapt = "experimental_scaled", .alias = true}},
 };

@@ -9,5 +9,5 @@ const hone_op hn_op_thresholded_relu = {
     .out = {{"y", 'T'}},
     .attr = {HONE_FLOAT_ATTR("alpha", 1.0)},
     .report_class = "Activation",
-    .onnx = {{"ThresholdedRelu", 10, HONE_LATEST}},
+    .onnx = {{"ThresholdedRelu", 10, HONE_LATEST}, {"ThresholdedRelu", 1, 9, .alias = true}},
 };

@@ -36,5 +36,5 @@ const hone_op hn_op_trilu = {
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_copy,
-    .onnx = {{"Trilu", 14, HONE_LATEST}},
+    .onnx = {{"Trilu", 14, HONE_LATEST}, {"Trilu", 1, HONE_LATEST, "com.microsoft", .alias = true}},
 };

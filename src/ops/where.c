@@ -8,5 +8,6 @@ const hone_op hn_op_where = {
     .in = {{"condition", 0, HONE_TYPES_BOOL}, {"x", 'T', HONE_TYPES_ANY}, {"y", 'T', HONE_TYPES_ANY}},
     .out = {{"output", 'T'}},
     .onnx = {{"Where", 9, HONE_LATEST},
-             {"Imputer", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_imputer", .alias = true}},
+             {"Imputer", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_imputer", .alias = true},
+             {"QLinearWhere", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_where", .alias = true}},
 };

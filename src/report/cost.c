@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Measured on quantised and half-precision networks, within a factor of two: one element at a time, in double. */
-static double reference_ns(const hone_cost *cost) {
+double hn_report_reference_ns(const hone_cost *cost) {
   return 12 * cost->flops + 4 * (cost->bytes_read + cost->bytes_written);
 }
 
@@ -28,7 +28,7 @@ void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_su
     }
     out->reference_nodes += step->origin_count > 0 ? step->origin_count : 1;
     out->reference_flops += step->cost.flops;
-    out->reference_ns += reference_ns(&step->cost);
+    out->reference_ns += hn_report_reference_ns(&step->cost);
     out->kernel_ns += fast_ns;
   }
 }

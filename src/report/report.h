@@ -59,6 +59,7 @@ static inline bool hn_report_wants(const hone_report_options *options, int sched
 bool hn_step_on_matrix_units(const hn_plan *plan, const hn_plan_step *step, const char **out_reason);
 /* What the reference costs: the last fields of the summary. */
 void hn_report_cost(const hn_plan *plan, const hone_facts *facts, hone_engine_summary *out);
+double hn_report_reference_ns(const hone_cost *cost); /* of one step, an estimate */
 /* The class that a layer is counted under: "Convolution", "Activation", ... (classes.c). */
 const char *hn_report_class(const hone_op *op);
 bool hn_step_runs(const hn_plan_step *step);         /* not a view or a wait */

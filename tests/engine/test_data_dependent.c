@@ -43,6 +43,21 @@ static const case_text cases[] = {
      " %c = slice(%x, %a, %b, %ax)\n %t = transpose(%c) [perm=[0,2,1]]\n"
      " %out = non_max_suppression(%x, %t, %most, %iou) [center_point_box=1]\n out %out\n}\n",
      true},
+    {"graph \"g\" opset 17 {\n in %x: f32[40,5]\n const %k: f32[] = [3]\n %a = mul(%x, %k)\n %r = round(%a)\n"
+     " %out = unique(%r)\n out %out\n}\n",
+     true},
+    {"graph \"g\" opset 17 {\n in %x: f32[300]\n const %k: f32[] = [9]\n %a = mul(%x, %k)\n %r = round(%a)\n"
+     " %y, %f, %out, %c = unique(%r) [sorted=0]\n out %out\n}\n",
+     true},
+    {"graph \"g\" opset 17 {\n in %x: f32[4000]\n %y, %f, %i, %out = unique(%x)\n out %out\n}\n", true},
+    {"graph \"g\" opset 17 {\n in %x: f32[200]\n const %k: f32[] = [20]\n %a = mul(%x, %k)\n"
+     " %r = cast(%a) [to=7]\n %y, %out = unique(%r) [sorted=0]\n out %out\n}\n",
+     true},
+    {"graph \"g\" opset 17 {\n in %x: f32[200]\n %r = cast(%x) [to=11]\n %y, %out = unique(%r)\n out %out\n}\n", true},
+    {"graph \"g\" opset 17 {\n in %x: f32[3,50,2]\n %r = round(%x)\n %out = unique(%r) [axis=1]\n out %out\n}\n", true},
+    {"graph \"g\" opset 17 {\n in %x: f32[60,2]\n %r = round(%x)\n %y, %f, %out, %c = unique(%r) [axis=0, sorted=0]\n"
+     " out %out\n}\n",
+     true},
 };
 
 static void run_one(const built_session *s, int number, hone_tensor *out) {

@@ -28,7 +28,7 @@ try:
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
-    from sklearn.svm import SVR
+    from sklearn.svm import SVC, SVR, NuSVC
     from sklearn.tree import DecisionTreeClassifier
 except ImportError as error:
     if OWN.exists() and pathlib.Path(sys.prefix) != OWN.parents[1]:
@@ -105,6 +105,13 @@ def main():
     check("logistic, two classes", make_pipeline(MinMaxScaler(), LogisticRegression()), by_skl, x2, y2)
     check("ridge", make_pipeline(Normalizer(), Ridge()), by_skl, xr, yr)
     check("support vectors", make_pipeline(StandardScaler(), SVR()), by_skl, xr, yr, 10 * BOUND)
+    check("SVR, polynomials", make_pipeline(StandardScaler(), SVR(kernel="poly", degree=2, coef0=1.0)), by_skl, xr, yr, 10 * BOUND)
+    check("SVC, three classes", make_pipeline(StandardScaler(), SVC(probability=True, random_state=0)), by_skl, x3, y3, 10 * BOUND)
+    check("SVC, two classes", make_pipeline(StandardScaler(), SVC(probability=True, random_state=0)), by_skl, x2, y2, 10 * BOUND)
+    check("SVC, names, linear", make_pipeline(StandardScaler(), SVC(kernel="linear", probability=True, random_state=0)), by_skl, x3,
+          np.array(["low", "middle", "high"])[y3], 10 * BOUND)
+    check("NuSVC, sigmoids", make_pipeline(StandardScaler(), NuSVC(kernel="sigmoid", nu=0.3, probability=True, random_state=0)),
+          by_skl, x2, y2, 10 * BOUND)
     check("LightGBM, three classes", lightgbm.LGBMClassifier(n_estimators=20, verbose=-1), light, x3, y3)
     check("LightGBM, two classes", lightgbm.LGBMClassifier(n_estimators=20, verbose=-1), light, x2, y2)
     check("LightGBM, numbers", lightgbm.LGBMRegressor(n_estimators=20, verbose=-1), light, xr, yr)

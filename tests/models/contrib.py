@@ -6,6 +6,7 @@ optimised and wrote; hone's outputs against ONNX Runtime's.
     python3 tests/models/contrib.py [--keep DIR]"""
 import argparse
 import collections
+import itertools
 import os
 import subprocess
 import sys
@@ -34,6 +35,17 @@ def one(op, inputs, outputs, constants=(), **attrs):
                               [info(n, None) for n in outputs if n], initializers)
     return helper.make_model(graph, ir_version=8,
                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+
+
+def mixed(op, inputs, outputs, domain="com.microsoft", opset=17, **attrs):
+    """A model of one node. inputs: name -> an array (an initializer), (type, shape) of an input, or None for an absent one."""
+    info = [helper.make_tensor_value_info(n, *v) for n, v in inputs.items() if isinstance(v, tuple)]
+    node = helper.make_node(op, [n if v is not None else "" for n, v in inputs.items()], list(outputs), domain=domain, **attrs)
+    graph = helper.make_graph([node], op, info, [helper.make_empty_tensor_value_info(n)
+                                                 for n in outputs if n],
+                              [numpy_helper.from_array(v, n) for n, v in inputs.items() if isinstance(v, np.ndarray)])
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset),
+                                                                 helper.make_opsetid("com.microsoft", 1)])
 
 
 def nbits(bits, block, k, n, rows, zeros, bias):
@@ -150,6 +162,115 @@ def cases():
                                  ["y"], num_heads=4)
 
 
+def attention_cases():
+    random = np.random.default_rng(5)
+    reals = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    f32, i32 = TensorProto.FLOAT, TensorProto.INT32
+    x, w, b = (f32, [2, 5, 16]), reals(16, 48) * 0.3, reals(48)
+    masks = {"lengths": np.array([3, 5], np.int32), "ends_starts": np.array([4, 5, 1, 0], np.int32),
+             "tokens": np.array([[1, 1, 0, 1, 0], [1, 0, 1, 1, 1]], np.int32),
+             "pairs": random.integers(0, 2, [2, 5, 5]).astype(np.int32) | np.eye(5, dtype=np.int32)}
+    for name, mask in masks.items():
+        yield f"attention_{name}", mixed("Attention", {"x": x, "w": w, "b": b, "m": mask}, ["y"], num_heads=4)
+    yield "attention_back", mixed("Attention", {"x": x, "w": w, "b": b}, ["y"], num_heads=4, unidirectional=1)
+    yield "attention_back_masked", mixed("Attention", {"x": x, "w": w, "b": b, "m": masks["lengths"]}, ["y"], num_heads=2,
+                                         unidirectional=1)
+    yield "attention_sizes", mixed("Attention", {"x": x, "w": reals(16, 40) * 0.3, "b": reals(40)}, ["y"], num_heads=4,
+                                   qkv_hidden_sizes=[16, 16, 8])
+    past = {"x": x, "w": w, "b": b, "m": None, "past": (f32, [2, 2, 4, 3, 4])}
+    yield "attention_past", mixed("Attention", past, ["y", "present"], num_heads=4, unidirectional=1)
+    yield "attention_past_tokens", mixed("Attention", {**past, "m": random.integers(0, 2, [2, 8]).astype(np.int32)},
+                                         ["y", "present"], num_heads=4)
+    yield "attention_added", mixed("Attention", {"x": x, "w": w, "b": b, "m": masks["tokens"], "p": None,
+                                                 "a": (f32, [2, 4, 5, 5])}, ["y"], num_heads=4)
+    byte = {"x": (TensorProto.UINT8, [2, 5, 16]), "w": random.integers(-100, 100, [16, 48]).astype(np.int8), "b": b,
+            "xs": np.float32(0.02), "ws": np.float32(0.01), "m": masks["lengths"], "xz": np.uint8(7), "wz": np.int8(3)}
+    byte = {n: np.array(v) if isinstance(v, np.generic) else v for n, v in byte.items()}
+    yield "attention_of_bytes", mixed("QAttention", byte, ["y"], num_heads=4)
+    yield "attention_of_bytes_bare", mixed("QAttention", {**byte, "m": None}, ["y"], num_heads=4, unidirectional=1)
+    rows = {"q": (f32, [2, 5, 16]), "k": (f32, [2, 7, 16]), "v": (f32, [2, 7, 8])}
+    yield "multi_head_biases", mixed("MultiHeadAttention", {**rows, "b": reals(40)}, ["y"], num_heads=4)
+    yield "multi_head_tokens", mixed("MultiHeadAttention", {**rows, "b": None, "m": random.integers(0, 2, [2, 7]).astype(np.int32)},
+                                     ["y"], num_heads=4)
+    yield "multi_head_lengths", mixed("MultiHeadAttention", {**rows, "b": None, "m": np.array([2, 6], np.int32)}, ["y"],
+                                      num_heads=2, scale=0.4)
+    own = {"q": (f32, [2, 5, 16]), "k": (f32, [2, 5, 16]), "v": (f32, [2, 5, 16])}
+    cache = {"b": None, "m": None, "a": None, "pk": (f32, [2, 4, 3, 4]), "pv": (f32, [2, 4, 3, 4])}
+    yield "multi_head_past", mixed("MultiHeadAttention", {**own, **cache}, ["y", "pk2", "pv2"], num_heads=4)
+    yield "multi_head_past_back", mixed("MultiHeadAttention", {**own, **cache, "b": reals(48)}, ["y", "pk2", "pv2"],
+                                        num_heads=4, unidirectional=1)
+
+
+def layer_cases():
+    random = np.random.default_rng(6)
+    reals = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    f32, i32 = TensorProto.FLOAT, TensorProto.INT32
+    tables = {"words": reals(9, 16), "places": reals(7, 16), "segments": reals(2, 16), "g": reals(16), "b": reals(16)}
+    embed = {"ids": (i32, [2, 5]), "seg": (i32, [2, 5]), **tables}
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], np.int32)
+    yield "embed", mixed("EmbedLayerNormalization", embed, ["y", "m"], epsilon=1e-5)
+    yield "embed_masked", mixed("EmbedLayerNormalization", {**embed, "mask": mask}, ["y", "m"])
+    yield "embed_sum", mixed("EmbedLayerNormalization", {**embed, "mask": mask}, ["y", "m", "sum"])
+    yield "embed_named", mixed("EmbedLayerNormalization", {**embed, "mask": None, "at": np.array([[4, 3, 2, 1, 0]], np.int32)},
+                               ["y", "m"])
+    plain = {"ids": (i32, [2, 5]), "seg": None, **tables, "segments": None}
+    yield "embed_no_segments", mixed("EmbedLayerNormalization", plain, ["y", "m"])
+    yield "transpose_matmul", mixed("TransposeMatMul", {"a": (f32, [3, 5, 4]), "b": (f32, [3, 6, 4])}, ["y"], transB=1, alpha=0.5)
+    yield "distances", mixed("CDist", {"a": (f32, [6, 4]), "b": (f32, [9, 4])}, ["y"], metric="euclidean")
+    yield "distances_squared", mixed("CDist", {"a": (f32, [6, 4]), "b": (f32, [9, 4])}, ["y"], metric="sqeuclidean")
+    yield "trilu", mixed("Trilu", {"x": (f32, [3, 5, 6])}, ["y"], upper=0)
+    yield "grid_sample", mixed("GridSample", {"x": (f32, [1, 2, 6, 7]), "g": (f32, [1, 4, 5, 2])}, ["y"])
+    yield "dequantize", mixed("DequantizeLinear", {"x": (TensorProto.UINT8, [3, 4]), "s": np.array(0.1, np.float32),
+                                                   "z": np.array(9, np.uint8)}, ["y"])
+    byte = lambda n: {n: (TensorProto.UINT8, [3, 4]), n + "s": np.array(0.05, np.float32), n + "z": np.array(1, np.uint8)}
+    yield "qlinear_where", mixed("QLinearWhere", {"c": np.array([[True, False, True, True]]), **byte("x"), **byte("y"),
+                                                  "zs": np.array(0.04, np.float32), "zz": np.array(2, np.uint8)}, ["z"])
+    yield "affine", mixed("Affine", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=-0.25)
+    yield "parametric_softplus", mixed("ParametricSoftplus", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=0.5)
+    yield "scaled_tanh", mixed("ScaledTanh", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=0.5)
+    yield "thresholded_relu", mixed("ThresholdedRelu", {"x": (f32, [2, 30])}, ["y"], "", 8, alpha=0.5)
+    yield "image_scaler", mixed("ImageScaler", {"x": (f32, [2, 3, 4, 5])}, ["y"], "", 8, scale=0.5, bias=[1.0, -2.0, 0.5])
+    yield "crop", mixed("Crop", {"x": (f32, [2, 3, 9, 8])}, ["y"], "", 8, border=[1, 2, 3, 1])
+    yield "crop_sized", mixed("Crop", {"x": (f32, [2, 3, 9, 8])}, ["y"], "", 8, border=[1, 2, 0, 0], scale=[4, 6])
+    yield "mean_variance", mixed("MeanVarianceNormalization", {"x": (f32, [2, 3, 6, 5])}, ["y"], "", 8)
+    yield "mean_variance_all", mixed("MeanVarianceNormalization", {"x": (f32, [2, 3, 6, 5])}, ["y"], "", 8, across_channels=1)
+    yield "dynamic_slice", mixed("DynamicSlice", {"x": (f32, [5, 6]), "s": np.array([1, 0]), "e": np.array([4, -1])}, ["y"], "", 8)
+
+
+# Layers that ONNX Runtime has for GPUs alone: what they say, in operators that it has here.
+def gpu_layers():
+    f32 = TensorProto.FLOAT
+    random = np.random.default_rng(8)
+    reals = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    make = lambda op, ins, outs, **attrs: helper.make_node(op, ins, outs, **attrs)
+
+    def pair(name, op, inputs, nodes, **attrs):
+        model = mixed(op, inputs, ["y"], **attrs)
+        want = mixed("Identity", inputs, ["y"], "")
+        del want.graph.node[:]
+        want.graph.node.extend(nodes)
+        want.opset_import[0].version = 21
+        want.ir_version = 10
+        return name, model, want
+
+    yield pair("bias_add", "BiasAdd", {"x": (f32, [2, 5, 8]), "b": reals(8), "s": (f32, [2, 5, 8])},
+               [make("Add", ["x", "b"], ["t"]), make("Add", ["t", "s"], ["y"])])
+    yield pair("bias_split_gelu", "BiasSplitGelu", {"x": (f32, [2, 5, 8]), "b": reals(8)},
+               [make("Add", ["x", "b"], ["t"]), make("Split", ["t"], ["l", "r"], axis=-1, num_outputs=2),
+                make("Gelu", ["r"], ["g"]), make("Mul", ["l", "g"], ["y"])])
+    yield pair("gemm_fast_gelu", "GemmFastGelu", {"x": (f32, [2, 5, 8]), "w": reals(8, 6), "b": reals(6)},
+               [make("MatMul", ["x", "w"], ["t"]), make("Add", ["t", "b"], ["u"]), make("Gelu", ["u"], ["y"], approximate="tanh")])
+    norm = [make("GroupNormalization", ["t", "g", "b"], ["u"], num_groups=2, epsilon=1e-3),
+            make("Transpose", ["u"], ["v"], perm=[0, 2, 3, 1]), make("Sigmoid", ["v"], ["w"]), make("Mul", ["v", "w"], ["y"])]
+    image = {"x": (f32, [2, 3, 4, 8]), "g": reals(8), "b": reals(8)}
+    front = dict(perm=[0, 3, 1, 2])
+    yield pair("group_norm", "GroupNorm", image, [make("Transpose", ["x"], ["t"], **front), *norm], groups=2, epsilon=1e-3,
+               activation=1)
+    yield pair("skip_group_norm", "SkipGroupNorm", {**image, "s": (f32, [2, 3, 4, 8]), "c": reals(8)},
+               [make("Add", ["x", "s"], ["a"]), make("Add", ["a", "c"], ["d"]), make("Transpose", ["d"], ["t"], **front), *norm],
+               groups=2, epsilon=1e-3, activation=1)
+
+
 def session(path, optimised=None):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -160,15 +281,22 @@ def session(path, optimised=None):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def check(path, folder):
-    """What is wrong with it, or None."""
-    ort = session(path)
+def feed(random, port):
+    shape = [d if isinstance(d, int) else 1 for d in port.shape]
+    if "float" in port.type:
+        return random.standard_normal(shape).astype(np.float32)
+    if "uint8" in port.type:
+        return random.integers(0, 256, shape).astype(np.uint8)
+    return random.integers(0, 2, shape).astype(np.int32 if "int32" in port.type else np.int64)
+
+
+def check(path, folder, like=None):
+    """What is wrong with it, or None. like: a model that ONNX Runtime runs in its place."""
+    ort = session(like or path)
     random = np.random.default_rng(3)
     arguments, feeds = [], {}
     for port in ort.get_inputs():
-        shape = [d if isinstance(d, int) else 1 for d in port.shape]
-        feeds[port.name] = (random.standard_normal(shape).astype(np.float32) if "float" in port.type
-                            else random.integers(0, 2, shape).astype(np.int64))
+        feeds[port.name] = feed(random, port)
         file = os.path.join(folder, f"in_{port.name}.npy")
         np.save(file, feeds[port.name])
         arguments += ["--input", f"{port.name}={file}"]
@@ -178,6 +306,7 @@ def check(path, folder):
         return f"hone run exits {done.returncode}: {done.stderr.strip()[:300]}"
     for output, want in zip(ort.get_outputs(), ort.run(None, feeds)):
         got = np.load(os.path.join(folder, output.name.replace("/", "_") + ".npy"))
+        got, want = (a.astype(np.float64) for a in (got, want))
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         if got.shape != want.shape or not error <= 2e-5:
             return f"{output.name} {got.shape} is {error:.1e} from {want.shape}"
@@ -191,8 +320,13 @@ def main():
     failed = count = 0
     with tempfile.TemporaryDirectory() as folder:
         where = options.keep or folder
-        paths = []
-        for name, model in cases():
+        paths, likes = [], {}
+        for name, model, want in gpu_layers():
+            paths.append(os.path.join(where, name + ".onnx"))
+            onnx.save(model, paths[-1])
+            likes[paths[-1]] = os.path.join(where, name + "_parts.onnx")
+            onnx.save(want, likes[paths[-1]])
+        for name, model in itertools.chain(cases(), attention_cases(), layer_cases()):
             paths.append(os.path.join(where, name + ".onnx"))
             onnx.save(model, paths[-1])
         for name in NETWORKS:
@@ -208,7 +342,7 @@ def main():
                             "--quiet"], check=True, stdout=subprocess.DEVNULL)
             onnx.checker.check_model(paths[-1], full_check=True)
         for path in paths:
-            wrong = check(path, folder)
+            wrong = check(path, folder, likes.get(path))
             count += 1
             if wrong:
                 failed += 1

@@ -134,6 +134,9 @@ static void test_values(void **state) {
       {"window", "hann_window", "", "i64[]=4", "f32[4]=0,0.5,1,0.5"},
       {"shuffle", "channel_gather", "channels=2,0,1,0 split=1,3", "i32[2,2]=1,2,3,4 i32[2,1]=5,6",
        "i32[2,1]=5,6 i32[2,3]=1,2,1,3,4,3"},
+      {"pairs that say nothing", "pairwise_coupling", "classes=3", "f32[1,3]=0.5,0.5,0.5",
+       "f32[1,3]=0.33333333,0.33333333,0.33333333"},
+      {"pairs of four classes", "pairwise_coupling", "classes=4", "f32[1,3]=0.5,0.5,0.5", "MALFORMED"},
       {"shape subgraph", "where", "", "bool[2]=1,0 i64[2]=3,4 i64[2]=5,6", "i64[2]=3,6"},
   };
   check_cases(rows, HN_COUNT(rows));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c - maximum and average pooling in f32, maximum of bytes, under sliding windows of one to three dimensions,
- * plain or blocked. */
+ * plain or blocked; the maxima's indices of plain f32. */
 #include "backend/cpu/quant/quant.h"
 #include "kernels/cpu/pool/pool.h"
 #include "tensor/sliding.h"
@@ -19,7 +19,7 @@ typedef struct pooling {
 
 typedef struct row_kernel {
   hn_pool_fn *run;
-  bool bytes;
+  bool bytes, indices;
 } row_kernel;
 
 /* Lanes behind the last channel must stay zero, and a window that holds nothing would make them -infinity. */
@@ -31,13 +31,24 @@ static bool has_empty_windows(const hn_sliding *sliding) {
   return false;
 }
 
+static bool has_indices(const hone_query *query, const hone_type *x) {
+  int64_t plane = 1;
+  for (int i = 2; i < x->shape.rank; ++i)
+    if (!hn_mul_i64(plane, x->shape.dim[i], &plane)) return false;
+  return plane <= INT32_MAX && hn_cpu_is(&query->out[1], HONE_I64, HONE_PLAIN) &&
+         hn_shape_equal(&query->out[1].type.shape, &query->out[0].type.shape);
+}
+
 static const char *read(const hone_query *query, hn_sliding *sliding) {
   HN_TRY_REASON(hn_cpu_check(query, 1, 1, 2));
   const hone_type *x = &query->in[0].type, *y = &query->out[0].type;
   const int64_t *kernel;
-  if (query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT) return "the indices of the maxima are requested";
+  const row_kernel *row = query->tactic->kernel;
+  const bool indices = query->out_count == 2 && query->out[1].type.kind != HONE_ABSENT;
+  if (indices != row->indices)
+    return indices ? "the indices of the maxima are requested" : "no indices of the maxima are requested";
   if (x->dtype != y->dtype) return "input and output have different types";
-  const bool bytes = ((const row_kernel *)query->tactic->kernel)->bytes;
+  const bool bytes = row->bytes;
   if (bytes ? !hn_cpu_is_byte(x->dtype) : x->dtype != hn_cpu_held(query->tactic)) return "it is of another type";
   if (!hn_reads_as(y, x->format)) return "input and output have different formats";
   if (x->shape.rank < 3 || x->shape.rank > 5) return "it has more than three spatial dimensions";
@@ -48,6 +59,7 @@ static const char *read(const hone_query *query, hn_sliding *sliding) {
   for (int i = 0; i < sliding->spatial; ++i) shape.dim[2 + i] = sliding->out[i];
   if (!hn_shape_equal(&shape, &y->shape)) return "the output has another shape";
   const int block = hn_format_block(x->format);
+  if (indices && !has_indices(query, x)) return "the indices have another type, or a plane is too large";
   if (bytes && x->shape.dim[x->shape.rank - 1] > HN_POOL_BYTES_WIDTH) return "its rows are too long";
   if (block > 1 && x->shape.dim[1] % block != 0 && has_empty_windows(sliding))
     return "a window may lie in the padding alone";
@@ -63,11 +75,13 @@ static const char *plan(const hone_query *query, void *state, hone_needs *needs)
   const hone_type *x = &query->in[0].type;
   const int w = sliding.spatial - 1, h = w - 1, d = w - 2, block = hn_format_block(x->format); /* h -1: one row */
   range *s = &p->r;
-  s->kernel = ((const row_kernel *)query->tactic->kernel)->run;
+  const row_kernel *row = query->tactic->kernel;
+  s->kernel = row->run;
   s->args = (hn_pool_args){.in_h = 1, .out_h = 1, .kernel_h = 1, .stride_h = 1, .dilation_h = 1};
   s->args.in_d = s->args.out_d = s->args.kernel_d = s->args.stride_d = s->args.dilation_d = 1;
   s->args.block = block;
   s->args.flip = hn_cpu_flip(x->dtype);
+  s->args.by_column = row->indices && hn_attr_int(query->attrs, "storage_order") == 1;
   s->args.count_include_pad = hn_attr_int(query->attrs, "count_include_pad") != 0;
   s->args.in_w = sliding.in[w], s->args.out_w = sliding.out[w], s->args.kernel_w = sliding.kernel[w];
   s->args.stride_w = sliding.stride[w], s->args.dilation_w = sliding.dilation[w];
@@ -107,12 +121,16 @@ static hone_status launch(void *state_memory, hone_stream *stream, const hone_la
   pooling p = *(const pooling *)state_memory;
   p.r.args.x = launch->in[0].data;
   p.r.args.y = launch->out[0].data;
+  if (launch->out_count == 2) p.r.args.indices = launch->out[1].data;
   hn_pool_run(hn_stream_pool(stream), p.r.units, p.r.grain, body, &p);
   return HONE_OK;
 }
 
 const hone_tactic hn_tactics_cpu_pool[] = {
 #ifndef HONE_NO_AVX
+    {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.avx512", .version = 1, .op = "max_pool",
+     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_index_f32_avx512, .indices = true}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.f32.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW16C, HONE_NCHW16C}},
      .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_f32_avx512}},
@@ -138,7 +156,7 @@ const hone_tactic hn_tactics_cpu_pool[] = {
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_avx512}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_avx512, true}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_avx512, .bytes = true}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx512", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_avx512}},
@@ -169,13 +187,16 @@ const hone_tactic hn_tactics_cpu_pool[] = {
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_avx2}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_avx2, true}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_avx2, .bytes = true}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.f64.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_avx2}},
     {sizeof(hone_tactic), .name = "cpu.average_pool.f64.avx2", .version = 1, .op = "average_pool", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_average_f64_avx2}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.avx2", .version = 1, .op = "max_pool", .isa = HONE_ISA_AVX2,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_index_f32_avx2, .indices = true}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.max_pool.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW8C, HONE_NCHW8C}}, .plan = plan,
@@ -201,11 +222,14 @@ const hone_tactic hn_tactics_cpu_pool[] = {
      .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_average_f16_c}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.bytes.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_NCHW64C, HONE_NCHW64C}},
-     .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_pool_max_bytes_c, true}},
+     .plan = plan, .launch = launch, .kernel = &(const row_kernel){.run = hn_pool_max_bytes_c, .bytes = true}},
     {sizeof(hone_tactic), .name = "cpu.max_pool.f64.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_max_f64_c}},
     {sizeof(hone_tactic), .name = "cpu.average_pool.f64.c", .version = 1, .op = "average_pool", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .storages = {{HONE_F64_PLAIN, HONE_F64_PLAIN}}, .plan = plan, .launch = launch,
      .kernel = &(const row_kernel){.run = hn_pool_average_f64_c}},
+    {sizeof(hone_tactic), .name = "cpu.max_pool_indices.f32.c", .version = 1, .op = "max_pool", .isa = HONE_ISA_C,
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
+     .kernel = &(const row_kernel){.run = hn_pool_index_f32_c, .indices = true}},
     {0}};

@@ -43,11 +43,8 @@ HN_INLINE void put(held *to, int64_t n, vf v) {
 }
 
 HN_INLINE void plain_row(int fold, const hn_pool_args *a, const held *plane, held *y, row_taps ty) {
-  /* Columns [inside, outside) read no tap left or right of the input. */
-  const int64_t reach = a->in_w - 1 - (a->kernel_w - 1) * a->dilation_w + a->pad_left;
-  const int64_t inside = at_most(up_div(a->pad_left, a->stride_w), a->out_w);
-  int64_t outside = reach < 0 ? 0 : at_most(reach / a->stride_w + 1, a->out_w);
-  if (outside < inside) outside = inside;
+  int64_t inside, outside;
+  whole_columns(a, &inside, &outside);
   for (int64_t ox = 0; ox < a->out_w;) {
     const int whole = ox >= inside && ox < outside;
     /* The last whole vector is moved left over outputs already there: cheaper than a partial one, same values. */

@@ -21,6 +21,9 @@ typedef struct {
   int32_t flip;  /* bytes only: 0x80 where they are i8, else 0 */
   /* The outermost dimension, 1 and 0 where there is none. */
   int64_t in_d, out_d, kernel_d, stride_d, dilation_d, pad_front, pad_back;
+  /* hn_pool_index_* only: where each maximum was, in elements of x; -1 for an empty window. */
+  int64_t *indices;
+  int32_t by_column; /* within a plane they count the outermost dimension fastest */
 } hn_pool_args;
 
 /* Computes the output rows [begin, end); index = (plane * out_d + level) * out_h + row, a plane being one image's
@@ -35,6 +38,8 @@ hn_pool_fn hn_pool_average_f32_avx512, hn_pool_average_f32_avx2, hn_pool_average
 hn_pool_fn hn_pool_max_bf16_avx512, hn_pool_max_bf16_avx2, hn_pool_max_bf16_c;
 hn_pool_fn hn_pool_max_f16_avx512, hn_pool_max_f16_avx2, hn_pool_max_f16_c;
 hn_pool_fn hn_pool_max_f64_avx512, hn_pool_max_f64_avx2, hn_pool_max_f64_c;
+/* Plain f32 with indices: of equal numbers the first one's, of a NaN the first NaN's. Planes of fewer than 2^31. */
+hn_pool_fn hn_pool_index_f32_avx512, hn_pool_index_f32_avx2, hn_pool_index_f32_c;
 hn_pool_fn hn_pool_average_bf16_avx512, hn_pool_average_bf16_avx2, hn_pool_average_bf16_c;
 hn_pool_fn hn_pool_average_f16_avx512, hn_pool_average_f16_avx2, hn_pool_average_f16_c;
 hn_pool_fn hn_pool_average_f64_avx512, hn_pool_average_f64_avx2, hn_pool_average_f64_c;

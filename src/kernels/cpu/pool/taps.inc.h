@@ -36,6 +36,14 @@ HN_INLINE taps taps_x(const hn_pool_args *a, int64_t ox) {
   return taps_at(ox, a->stride_w, a->pad_left, a->dilation_w, a->kernel_w, a->in_w, a->pad_right);
 }
 
+/* Columns [*inside, *outside) of a row read no tap left or right of the input. */
+HN_INLINE void whole_columns(const hn_pool_args *a, int64_t *inside, int64_t *outside) {
+  const int64_t reach = a->in_w - 1 - (a->kernel_w - 1) * a->dilation_w + a->pad_left;
+  *inside = at_most(up_div(a->pad_left, a->stride_w), a->out_w);
+  *outside = reach < 0 ? 0 : at_most(reach / a->stride_w + 1, a->out_w);
+  if (*outside < *inside) *outside = *inside;
+}
+
 /* Of output row `unit` of all planes' rows; deep: with a third dimension. */
 HN_INLINE row_taps row_taps_at(const hn_pool_args *a, int64_t unit, const int deep) {
   const int64_t level = unit / a->out_h;

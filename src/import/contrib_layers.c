@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contrib_layers.c - layers that ONNX Runtime's optimiser joins from several operators, back into those: embeddings of
+ * transformers, biases with what follows them, groups that are normalised with their channels last, distances.
+ * Source: the operator schemas of com.microsoft, version 1. */
+#include "import/importer.h"
+#include "tensor/shape.h"
+
+static hone_status refuse(hn_import_call *call, const char *what) {
+  return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
+}
+
+static hone_status want(hn_import_call *call, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
+  return HONE_OK;
+}
+
+/* *x = op(*x), op(*x, y); y NULL after NO_MEMORY. */
+static hone_status apply(hn_import_call *call, const char *op, hn_value **x) {
+  return hn_import_make(call, op, 1, x, 0, NULL, x);
+}
+static hone_status join(hn_import_call *call, const char *op, hn_value **x, hn_value *y) {
+  hn_value *in[2] = {*x, y};
+  return y ? hn_import_make(call, op, 2, in, 0, NULL, x) : HONE_NO_MEMORY;
+}
+
+static hn_value *one_int(hn_import_call *call, int64_t item) {
+  return hn_constant_int(call->importer->graph, NULL, 1, 1, &item);
+}
+
+static bool is_wanted(const hn_import_call *call, int output) {
+  return output < call->out_count && *call->out_names[output];
+}
+
+/* ---- embeddings ---- */
+
+/* As many of the mask's numbers as are 1, for each row; without a mask 0. */
+static hone_status count_ones(hn_import_call *call, hn_value *ids, hn_value *mask, hn_value **out) {
+  const hone_attr flat = {.name = "keepdims", .kind = HONE_ATTR_INT, .i = 0};
+  const hone_attr to = {.name = "to", .kind = HONE_ATTR_INT, .i = 6}; /* i32 */
+  hn_value *in[2] = {mask ? mask : ids, one_int(call, 1)};
+  if (!in[1]) return HONE_NO_MEMORY;
+  if (mask)
+    HN_TRY(join(call, "equal", &in[0], hn_constant_scalar(call->importer->graph, mask->fact.type.dtype, 1)));
+  else
+    HN_TRY(join(call, "sub", &in[0], ids));
+  HN_TRY(hn_import_make(call, "cast", 1, in, 1, &to, &in[0]));
+  return hn_import_make(call, "reduce_sum", 2, in, 1, &flat, out);
+}
+
+/* Rows of the table of places: those that are named, or the first ones. */
+static hone_status places(hn_import_call *call, hn_value *ids, hn_value *table, hn_value *numbers, hn_value **out) {
+  const hone_attr range[2] = {{.name = "start", .kind = HONE_ATTR_INT, .i = 1},
+                              {.name = "end", .kind = HONE_ATTR_INT, .i = 2}};
+  *out = table;
+  if (numbers) return join(call, "gather", out, numbers);
+  hn_value *in[4] = {table, one_int(call, 0), NULL, one_int(call, 0)};
+  HN_TRY(hn_import_make(call, "shape", 1, &ids, 2, range, &in[2]));
+  return in[1] && in[3] ? hn_import_make(call, "slice", 4, in, 0, NULL, out) : HONE_NO_MEMORY;
+}
+
+static hone_status embed_layer_norm(hn_import_call *call) {
+  enum { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, NUMBERS };
+  hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = 1e-12}, given;
+  if (hn_import_take_attr(call, "epsilon", &given) && given.kind == HONE_ATTR_FLOAT) epsilon.f = given.f;
+  (void)hn_contrib_take_int(call, "mask_index_type", 0);
+  static const int needed[] = {IDS, WORDS, PLACES, GAMMA, BETA};
+  for (size_t i = 0; i < HN_COUNT(needed); ++i)
+    if (!hn_contrib_input(call, needed[i]))
+      return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", needed[i]);
+  hn_value *ids = call->in[IDS], *sum = call->in[WORDS], *place, *y;
+  HN_TRY(join(call, "gather", &sum, ids));
+  HN_TRY(places(call, ids, call->in[PLACES], hn_contrib_input(call, NUMBERS), &place));
+  HN_TRY(join(call, "add", &sum, place));
+  if (hn_contrib_input(call, SEGMENTS) && hn_contrib_input(call, SEGMENT_TABLE)) {
+    hn_value *segment = call->in[SEGMENT_TABLE];
+    HN_TRY(join(call, "gather", &segment, call->in[SEGMENTS]));
+    HN_TRY(join(call, "add", &sum, segment));
+  }
+  hn_value *in[3] = {sum, call->in[GAMMA], call->in[BETA]};
+  HN_TRY(hn_import_make(call, "layer_norm", 3, in, 1, &epsilon, &y));
+  if (is_wanted(call, 1)) HN_TRY(count_ones(call, ids, hn_contrib_input(call, MASK), &call->out[1]));
+  if (is_wanted(call, 2)) call->out[2] = sum;
+  return hn_import_finish(call, y);
+}
+
+/* ---- biases ---- */
+
+static hone_status bias_add(hn_import_call *call) {
+  HN_TRY(want(call, 3));
+  hn_value *y = call->in[0];
+  HN_TRY(join(call, "add", &y, call->in[1]));
+  HN_TRY(join(call, "add", &y, call->in[2]));
+  return hn_import_finish(call, y);
+}
+
+/* The left half times the gelu of the right one. */
+static hone_status bias_split_gelu(hn_import_call *call) {
+  const hone_attr last = {.name = "axis", .kind = HONE_ATTR_INT, .i = -1};
+  HN_TRY(want(call, 2));
+  hn_value *y = call->in[0], *half[2];
+  HN_TRY(join(call, "add", &y, call->in[1]));
+  const hone_shape *shape = &y->fact.type.shape;
+  const int64_t width = shape->rank > 0 ? shape->dim[shape->rank - 1] : HONE_SYMBOL_BASE;
+  if (HONE_SYMBOLIC(width) || width % 2) return refuse(call, "its last axis has no two halves of known width");
+  for (int64_t i = 0; i < 2; ++i) {
+    hn_value *in[4] = {y, one_int(call, i * width / 2), one_int(call, (i + 1) * width / 2), one_int(call, last.i)};
+    if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
+    HN_TRY(hn_import_make(call, "slice", 4, in, 0, NULL, &half[i]));
+  }
+  HN_TRY(apply(call, "gelu", &half[1]));
+  HN_TRY(join(call, "mul", &half[0], half[1]));
+  return hn_import_finish(call, half[0]);
+}
+
+static hone_status gemm_fast_gelu(hn_import_call *call) {
+  HN_TRY(want(call, 2));
+  hn_value *y = call->in[0];
+  HN_TRY(join(call, "matmul", &y, call->in[1]));
+  if (hn_contrib_input(call, 2)) HN_TRY(join(call, "add", &y, call->in[2]));
+  HN_TRY(apply(call, "gelu_tanh", &y));
+  return hn_import_finish(call, y);
+}
+
+/* ---- groups of channels that come last ---- */
+
+static hone_status move_channels(hn_import_call *call, bool to_front, hn_value **x) {
+  static const int64_t front[4] = {0, 3, 1, 2}, back[4] = {0, 2, 3, 1};
+  const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 4, .ints = to_front ? front : back};
+  return hn_import_make(call, "transpose", 1, x, 1, &perm, x);
+}
+
+/* GroupNorm: x, gamma, beta; SkipGroupNorm: skip and a bias behind them, and the sum as output 1. */
+static hone_status group_norm(hn_import_call *call) {
+  enum { X, GAMMA, BETA, SKIP, BIAS };
+  const bool is_skip = hn_name_equal(call->node->op_type, "SkipGroupNorm");
+  const bool moves = hn_contrib_take_int(call, "channels_last", 1) != 0;
+  const bool is_swish = hn_contrib_take_int(call, "activation", 0) != 0;
+  hone_attr attrs[2] = {{.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = 1e-5}, {0}}, given;
+  if (hn_import_take_attr(call, "epsilon", &given) && given.kind == HONE_ATTR_FLOAT) attrs[0].f = given.f;
+  attrs[1] = (hone_attr){.name = "num_groups", .kind = HONE_ATTR_INT, .i = hn_contrib_take_int(call, "groups", 0)};
+  HN_TRY(want(call, is_skip ? 4 : 3));
+  hn_value *x = call->in[X];
+  if (is_skip) {
+    const hone_shape *skip = &call->in[SKIP]->fact.type.shape;
+    if (skip->rank != 4) return refuse(call, "what is skipped is not of rank 4");
+    if (hn_contrib_input(call, BIAS)) HN_TRY(join(call, "add", &x, call->in[BIAS]));
+    HN_TRY(join(call, "add", &x, call->in[SKIP]));
+    if (is_wanted(call, 1)) call->out[1] = x;
+  }
+  if (x->fact.type.shape.rank != 4) return refuse(call, "its input is not of rank 4");
+  if (moves) HN_TRY(move_channels(call, true, &x));
+  hn_value *in[3] = {x, call->in[GAMMA], call->in[BETA]};
+  HN_TRY(hn_import_make(call, "group_norm", 3, in, 2, attrs, &x));
+  if (moves) HN_TRY(move_channels(call, false, &x));
+  if (is_swish) HN_TRY(apply(call, "swish", &x));
+  return hn_import_finish(call, x);
+}
+
+/* ---- others ---- */
+
+/* |a|^2 - 2 a.b + |b|^2 of all rows of a and b, or its root. */
+static hone_status distances(hn_import_call *call) {
+  static const int64_t swapped[2] = {1, 0};
+  const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 2, .ints = swapped};
+  hone_attr metric;
+  const bool is_given = hn_import_take_attr(call, "metric", &metric) && metric.kind == HONE_ATTR_STRING;
+  const bool is_square = !is_given || hn_name_equal(metric.s, "sqeuclidean");
+  if (!is_square && !hn_name_equal(metric.s, "euclidean")) return refuse(call, "its metric is not Euclidean");
+  HN_TRY(want(call, 2));
+  const hone_dtype dtype = call->in[0]->fact.type.dtype;
+  hn_value *squares[2] = {NULL, NULL}, *turned, *y = call->in[0];
+  for (int i = 0; i < 2; ++i) {
+    hn_value *in[2] = {call->in[i], one_int(call, 1)};
+    if (!in[1]) return HONE_NO_MEMORY;
+    if (in[0]->fact.type.shape.rank != 2) return refuse(call, "its inputs are not matrices");
+    HN_TRY(hn_import_make(call, "reduce_sum_square", 2, in, 0, NULL, &squares[i]));
+  }
+  HN_TRY(hn_import_make(call, "transpose", 1, &call->in[1], 1, &perm, &turned));
+  HN_TRY(hn_import_make(call, "transpose", 1, &squares[1], 1, &perm, &squares[1]));
+  HN_TRY(join(call, "matmul", &y, turned));
+  HN_TRY(join(call, "mul", &y, hn_constant_scalar(call->importer->graph, dtype, -2)));
+  HN_TRY(join(call, "add", &y, squares[0]));
+  HN_TRY(join(call, "add", &y, squares[1]));
+  HN_TRY(join(call, "max", &y, hn_constant_scalar(call->importer->graph, dtype, 0)));
+  if (!is_square) HN_TRY(apply(call, "sqrt", &y));
+  return hn_import_finish(call, y);
+}
+
+/* QLinearWhere: condition, both sides with scale and zero point, those of the result. */
+static hone_status qlinear_where(hn_import_call *call) {
+  enum { CONDITION, X, Y = 4, Z_SCALE = 7, Z_ZERO, INPUTS, EACH = 3 };
+  HN_TRY(want(call, INPUTS));
+  hn_value *in[3] = {call->in[CONDITION]}, *y;
+  HN_TRY(hn_import_make(call, "dequantize_linear", EACH, call->in + X, 0, NULL, &in[1]));
+  HN_TRY(hn_import_make(call, "dequantize_linear", EACH, call->in + Y, 0, NULL, &in[2]));
+  HN_TRY(hn_import_make(call, "where", 3, in, 0, NULL, &y));
+  hn_value *rounded[3] = {y, call->in[Z_SCALE], call->in[Z_ZERO]};
+  HN_TRY(hn_import_make(call, "quantize_linear", 3, rounded, 0, NULL, &y));
+  return hn_import_finish(call, y);
+}
+
+const hn_adapter hn_contrib_layer_adapters[] = {
+    {"ort_bias_add", "", bias_add},
+    {"ort_bias_split_gelu", "", bias_split_gelu},
+    {"ort_distances", "metric", distances},
+    {"ort_embed_layer_norm", "epsilon mask_index_type", embed_layer_norm},
+    {"ort_gemm_fast_gelu", "", gemm_fast_gelu},
+    {"ort_group_norm", "activation channels_last epsilon groups", group_norm},
+    {"ort_qlinear_where", "", qlinear_where},
+    {0}};
