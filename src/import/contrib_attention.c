@@ -4,7 +4,7 @@
  * of tokens, a cache of past keys and values, and what is added to the scores. Source: the operator schemas of
  * com.microsoft, version 1. A masked score has mask_filter_value added, as there: rows whose every key is masked attend
  * to all of them. */
-#include "import/importer.h"
+#include "import/ml.h"
 #include "tensor/shape.h"
 
 typedef struct heads {
@@ -27,12 +27,6 @@ static hn_value *ints(hn_import_call *call, int64_t count, const int64_t *items)
 
 static hn_value *real(hn_import_call *call, double value) {
   return hn_constant_scalar(call->importer->graph, HONE_F32, value);
-}
-
-/* *x = op(*x, y). */
-static hone_status join(hn_import_call *call, const char *op, hn_value **x, hn_value *y) {
-  hn_value *in[2] = {*x, y};
-  return y ? hn_import_make(call, op, 2, in, 0, NULL, x) : HONE_NO_MEMORY;
 }
 
 static bool is_wanted(const hn_import_call *call, int output) {
@@ -75,7 +69,7 @@ static hone_status key_numbers(heads *h, hn_value **out) {
   HN_TRY(extent(call, h->k, 1, &count));
   if (h->past_key) {
     HN_TRY(extent(call, h->past_key, 2, &past));
-    HN_TRY(join(call, "add", &count, past));
+    HN_TRY(hn_ml_join(call, "add", &count, past));
   }
   HN_TRY(hn_import_make(call, "squeeze", 1, &count, 0, NULL, &count));
   in[0] = hn_constant_scalar(call->importer->graph, HONE_I64, 0);
@@ -93,13 +87,13 @@ static hone_status keep_lengths(heads *h, hn_value *ends, hn_value *starts, hn_v
   HN_TRY(key_numbers(h, &numbers));
   for (int i = 0; i < 2 && lengths[i]; ++i) {
     HN_TRY(hn_import_make(call, "cast", 1, &lengths[i], 1, &to, &lengths[i]));
-    HN_TRY(join(call, "unsqueeze", &lengths[i], ints(call, 1, &last)));
+    HN_TRY(hn_ml_join(call, "unsqueeze", &lengths[i], ints(call, 1, &last)));
   }
   keep = numbers;
-  HN_TRY(join(call, "less", &keep, lengths[0]));
+  HN_TRY(hn_ml_join(call, "less", &keep, lengths[0]));
   if (lengths[1]) {
-    HN_TRY(join(call, "greater_or_equal", &numbers, lengths[1]));
-    HN_TRY(join(call, "and", &keep, numbers));
+    HN_TRY(hn_ml_join(call, "greater_or_equal", &numbers, lengths[1]));
+    HN_TRY(hn_ml_join(call, "and", &keep, numbers));
   }
   *out = keep;
   return HONE_OK;
@@ -123,15 +117,15 @@ static hone_status mask(heads *h, hn_value *mask) {
     HN_TRY(keep_lengths(h, ends, starts, &keep));
   } else if (shape->rank == 2 || shape->rank == 3) {
     hn_value *zero = hn_constant_scalar(call->importer->graph, mask->fact.type.dtype, 0);
-    HN_TRY(join(call, "greater", &keep, zero));
+    HN_TRY(hn_ml_join(call, "greater", &keep, zero));
   } else {
     return refuse(call, "its mask is of rank 0 or above 3, or of unknown rank");
   }
-  HN_TRY(join(call, "unsqueeze", &keep, ints(call, shape->rank == 3 ? 1 : 2, axes)));
+  HN_TRY(hn_ml_join(call, "unsqueeze", &keep, ints(call, shape->rank == 3 ? 1 : 2, axes)));
   hn_value *in[3] = {keep, real(call, 0), real(call, h->filter)}, *addend;
   if (!in[1] || !in[2]) return HONE_NO_MEMORY;
   HN_TRY(hn_import_make(call, "where", 3, in, 0, NULL, &addend));
-  if (h->addend) HN_TRY(join(call, "add", &addend, h->addend));
+  if (h->addend) HN_TRY(hn_ml_join(call, "add", &addend, h->addend));
   h->addend = addend;
   return HONE_OK;
 }
@@ -185,7 +179,7 @@ static hone_status join_present(hn_import_call *call, hn_value *const present[2]
   static const int64_t first = 0;
   const hone_attr axis = {.name = "axis", .kind = HONE_ATTR_INT, .i = 0};
   hn_value *halves[2] = {present[0], present[1]};
-  for (int i = 0; i < 2; ++i) HN_TRY(join(call, "unsqueeze", &halves[i], ints(call, 1, &first)));
+  for (int i = 0; i < 2; ++i) HN_TRY(hn_ml_join(call, "unsqueeze", &halves[i], ints(call, 1, &first)));
   return hn_import_make(call, "concat", 2, halves, 1, &axis, out);
 }
 
@@ -242,8 +236,8 @@ static hone_status joined_attention(hn_import_call *call) {
     return HN_FAIL(call->importer->diag, HONE_MALFORMED, "its input or its weights are missing");
   HN_TRY(sizes_of(call, call->in[W], sizes));
   hn_value *y = call->in[X];
-  HN_TRY(join(call, "matmul", &y, call->in[W]));
-  if (hn_contrib_input(call, BIAS)) HN_TRY(join(call, "add", &y, call->in[BIAS]));
+  HN_TRY(hn_ml_join(call, "matmul", &y, call->in[W]));
+  if (hn_contrib_input(call, BIAS)) HN_TRY(hn_ml_join(call, "add", &y, call->in[BIAS]));
   h.addend = hn_contrib_input(call, ADDEND);
   return attend_joined(&h, y, sizes, hn_contrib_input(call, MASK), hn_contrib_input(call, PAST));
 }
@@ -263,9 +257,9 @@ static hone_status byte_attention(hn_import_call *call) {
   hn_value *scale = call->in[X_SCALE];
   HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &y));
   HN_TRY(hn_import_make(call, "cast", 1, &y, 1, &to, &y));
-  HN_TRY(join(call, "mul", &scale, call->in[W_SCALE]));
-  HN_TRY(join(call, "mul", &y, scale));
-  HN_TRY(join(call, "add", &y, call->in[BIAS]));
+  HN_TRY(hn_ml_join(call, "mul", &scale, call->in[W_SCALE]));
+  HN_TRY(hn_ml_join(call, "mul", &y, scale));
+  HN_TRY(hn_ml_join(call, "add", &y, call->in[BIAS]));
   return attend_joined(&h, y, sizes, hn_contrib_input(call, MASK), hn_contrib_input(call, PAST));
 }
 
@@ -278,7 +272,7 @@ static hone_status add_biases(heads *h, hn_value *bias) {
     hn_value *own;
     if (HONE_SYMBOLIC(width)) return refuse(h->call, "its rows are of unknown width");
     HN_TRY(cut(h->call, bias, 0, begin, begin + width, &own));
-    HN_TRY(join(h->call, "add", parts[i], own));
+    HN_TRY(hn_ml_join(h->call, "add", parts[i], own));
     begin += width;
   }
   return HONE_OK;

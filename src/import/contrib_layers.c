@@ -2,7 +2,7 @@
 /* contrib_layers.c - layers that ONNX Runtime's optimiser joins from several operators, back into those: embeddings of
  * transformers, biases with what follows them, groups that are normalised with their channels last, distances.
  * Source: the operator schemas of com.microsoft, version 1. */
-#include "import/importer.h"
+#include "import/ml.h"
 #include "tensor/shape.h"
 
 static hone_status refuse(hn_import_call *call, const char *what) {
@@ -13,15 +13,6 @@ static hone_status want(hn_import_call *call, int count) {
   for (int i = 0; i < count; ++i)
     if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
   return HONE_OK;
-}
-
-/* *x = op(*x), op(*x, y); y NULL after NO_MEMORY. */
-static hone_status apply(hn_import_call *call, const char *op, hn_value **x) {
-  return hn_import_make(call, op, 1, x, 0, NULL, x);
-}
-static hone_status join(hn_import_call *call, const char *op, hn_value **x, hn_value *y) {
-  hn_value *in[2] = {*x, y};
-  return y ? hn_import_make(call, op, 2, in, 0, NULL, x) : HONE_NO_MEMORY;
 }
 
 static hn_value *one_int(hn_import_call *call, int64_t item) {
@@ -41,9 +32,9 @@ static hone_status count_ones(hn_import_call *call, hn_value *ids, hn_value *mas
   hn_value *in[2] = {mask ? mask : ids, one_int(call, 1)};
   if (!in[1]) return HONE_NO_MEMORY;
   if (mask)
-    HN_TRY(join(call, "equal", &in[0], hn_constant_scalar(call->importer->graph, mask->fact.type.dtype, 1)));
+    HN_TRY(hn_ml_join(call, "equal", &in[0], hn_constant_scalar(call->importer->graph, mask->fact.type.dtype, 1)));
   else
-    HN_TRY(join(call, "sub", &in[0], ids));
+    HN_TRY(hn_ml_join(call, "sub", &in[0], ids));
   HN_TRY(hn_import_make(call, "cast", 1, in, 1, &to, &in[0]));
   return hn_import_make(call, "reduce_sum", 2, in, 1, &flat, out);
 }
@@ -53,7 +44,7 @@ static hone_status places(hn_import_call *call, hn_value *ids, hn_value *table, 
   const hone_attr range[2] = {{.name = "start", .kind = HONE_ATTR_INT, .i = 1},
                               {.name = "end", .kind = HONE_ATTR_INT, .i = 2}};
   *out = table;
-  if (numbers) return join(call, "gather", out, numbers);
+  if (numbers) return hn_ml_join(call, "gather", out, numbers);
   hn_value *in[4] = {table, one_int(call, 0), NULL, one_int(call, 0)};
   HN_TRY(hn_import_make(call, "shape", 1, &ids, 2, range, &in[2]));
   return in[1] && in[3] ? hn_import_make(call, "slice", 4, in, 0, NULL, out) : HONE_NO_MEMORY;
@@ -69,13 +60,13 @@ static hone_status embed_layer_norm(hn_import_call *call) {
     if (!hn_contrib_input(call, needed[i]))
       return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", needed[i]);
   hn_value *ids = call->in[IDS], *sum = call->in[WORDS], *place, *y;
-  HN_TRY(join(call, "gather", &sum, ids));
+  HN_TRY(hn_ml_join(call, "gather", &sum, ids));
   HN_TRY(places(call, ids, call->in[PLACES], hn_contrib_input(call, NUMBERS), &place));
-  HN_TRY(join(call, "add", &sum, place));
+  HN_TRY(hn_ml_join(call, "add", &sum, place));
   if (hn_contrib_input(call, SEGMENTS) && hn_contrib_input(call, SEGMENT_TABLE)) {
     hn_value *segment = call->in[SEGMENT_TABLE];
-    HN_TRY(join(call, "gather", &segment, call->in[SEGMENTS]));
-    HN_TRY(join(call, "add", &sum, segment));
+    HN_TRY(hn_ml_join(call, "gather", &segment, call->in[SEGMENTS]));
+    HN_TRY(hn_ml_join(call, "add", &sum, segment));
   }
   hn_value *in[3] = {sum, call->in[GAMMA], call->in[BETA]};
   HN_TRY(hn_import_make(call, "layer_norm", 3, in, 1, &epsilon, &y));
@@ -89,8 +80,8 @@ static hone_status embed_layer_norm(hn_import_call *call) {
 static hone_status bias_add(hn_import_call *call) {
   HN_TRY(want(call, 3));
   hn_value *y = call->in[0];
-  HN_TRY(join(call, "add", &y, call->in[1]));
-  HN_TRY(join(call, "add", &y, call->in[2]));
+  HN_TRY(hn_ml_join(call, "add", &y, call->in[1]));
+  HN_TRY(hn_ml_join(call, "add", &y, call->in[2]));
   return hn_import_finish(call, y);
 }
 
@@ -99,7 +90,7 @@ static hone_status bias_split_gelu(hn_import_call *call) {
   const hone_attr last = {.name = "axis", .kind = HONE_ATTR_INT, .i = -1};
   HN_TRY(want(call, 2));
   hn_value *y = call->in[0], *half[2];
-  HN_TRY(join(call, "add", &y, call->in[1]));
+  HN_TRY(hn_ml_join(call, "add", &y, call->in[1]));
   const hone_shape *shape = &y->fact.type.shape;
   const int64_t width = shape->rank > 0 ? shape->dim[shape->rank - 1] : HONE_SYMBOL_BASE;
   if (HONE_SYMBOLIC(width) || width % 2) return refuse(call, "its last axis has no two halves of known width");
@@ -108,17 +99,17 @@ static hone_status bias_split_gelu(hn_import_call *call) {
     if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
     HN_TRY(hn_import_make(call, "slice", 4, in, 0, NULL, &half[i]));
   }
-  HN_TRY(apply(call, "gelu", &half[1]));
-  HN_TRY(join(call, "mul", &half[0], half[1]));
+  HN_TRY(hn_ml_apply(call, "gelu", &half[1]));
+  HN_TRY(hn_ml_join(call, "mul", &half[0], half[1]));
   return hn_import_finish(call, half[0]);
 }
 
 static hone_status gemm_fast_gelu(hn_import_call *call) {
   HN_TRY(want(call, 2));
   hn_value *y = call->in[0];
-  HN_TRY(join(call, "matmul", &y, call->in[1]));
-  if (hn_contrib_input(call, 2)) HN_TRY(join(call, "add", &y, call->in[2]));
-  HN_TRY(apply(call, "gelu_tanh", &y));
+  HN_TRY(hn_ml_join(call, "matmul", &y, call->in[1]));
+  if (hn_contrib_input(call, 2)) HN_TRY(hn_ml_join(call, "add", &y, call->in[2]));
+  HN_TRY(hn_ml_apply(call, "gelu_tanh", &y));
   return hn_import_finish(call, y);
 }
 
@@ -144,8 +135,8 @@ static hone_status group_norm(hn_import_call *call) {
   if (is_skip) {
     const hone_shape *skip = &call->in[SKIP]->fact.type.shape;
     if (skip->rank != 4) return refuse(call, "what is skipped is not of rank 4");
-    if (hn_contrib_input(call, BIAS)) HN_TRY(join(call, "add", &x, call->in[BIAS]));
-    HN_TRY(join(call, "add", &x, call->in[SKIP]));
+    if (hn_contrib_input(call, BIAS)) HN_TRY(hn_ml_join(call, "add", &x, call->in[BIAS]));
+    HN_TRY(hn_ml_join(call, "add", &x, call->in[SKIP]));
     if (is_wanted(call, 1)) call->out[1] = x;
   }
   if (x->fact.type.shape.rank != 4) return refuse(call, "its input is not of rank 4");
@@ -153,7 +144,7 @@ static hone_status group_norm(hn_import_call *call) {
   hn_value *in[3] = {x, call->in[GAMMA], call->in[BETA]};
   HN_TRY(hn_import_make(call, "group_norm", 3, in, 2, attrs, &x));
   if (moves) HN_TRY(move_channels(call, false, &x));
-  if (is_swish) HN_TRY(apply(call, "swish", &x));
+  if (is_swish) HN_TRY(hn_ml_apply(call, "swish", &x));
   return hn_import_finish(call, x);
 }
 
@@ -178,12 +169,12 @@ static hone_status distances(hn_import_call *call) {
   }
   HN_TRY(hn_import_make(call, "transpose", 1, &call->in[1], 1, &perm, &turned));
   HN_TRY(hn_import_make(call, "transpose", 1, &squares[1], 1, &perm, &squares[1]));
-  HN_TRY(join(call, "matmul", &y, turned));
-  HN_TRY(join(call, "mul", &y, hn_constant_scalar(call->importer->graph, dtype, -2)));
-  HN_TRY(join(call, "add", &y, squares[0]));
-  HN_TRY(join(call, "add", &y, squares[1]));
-  HN_TRY(join(call, "max", &y, hn_constant_scalar(call->importer->graph, dtype, 0)));
-  if (!is_square) HN_TRY(apply(call, "sqrt", &y));
+  HN_TRY(hn_ml_join(call, "matmul", &y, turned));
+  HN_TRY(hn_ml_join(call, "mul", &y, hn_constant_scalar(call->importer->graph, dtype, -2)));
+  HN_TRY(hn_ml_join(call, "add", &y, squares[0]));
+  HN_TRY(hn_ml_join(call, "add", &y, squares[1]));
+  HN_TRY(hn_ml_join(call, "max", &y, hn_constant_scalar(call->importer->graph, dtype, 0)));
+  if (!is_square) HN_TRY(hn_ml_apply(call, "sqrt", &y));
   return hn_import_finish(call, y);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* experimental.c - operators that ONNX had as experimental ones until version 1.5 and took away again, as what they are
  * made of: old exports of image networks begin with them. Source: the operator schemas of ONNX 1.4. */
-#include "import/importer.h"
+#include "import/ml.h"
 #include "tensor/shape.h"
 
 static double take_real(hn_import_call *call, const char *name, double otherwise) {
@@ -13,14 +13,9 @@ static hone_status malformed(hn_import_call *call, const char *what) {
   return HN_FAIL(call->importer->diag, HONE_MALFORMED, "%s", what);
 }
 
-static hone_status join(hn_import_call *call, const char *op, hn_value **x, hn_value *y) {
-  hn_value *in[2] = {*x, y};
-  return y ? hn_import_make(call, op, 2, in, 0, NULL, x) : HONE_NO_MEMORY;
-}
-
 /* *x = op(*x, number), of the type of *x. */
 static hone_status join_number(hn_import_call *call, const char *op, hn_value **x, double number) {
-  return join(call, op, x, hn_constant_scalar(call->importer->graph, (*x)->fact.type.dtype, number));
+  return hn_ml_join(call, op, x, hn_constant_scalar(call->importer->graph, (*x)->fact.type.dtype, number));
 }
 
 static hone_status take_input(hn_import_call *call, int rank, hn_value **x) {
@@ -66,7 +61,7 @@ static hone_status image_scaler(hn_import_call *call) {
   if (!items) return HN_FAIL_MEMORY(call->importer->diag);
   for (int64_t i = 0; i < bias.count; ++i) items[i] = (float)bias.floats[i];
   const hone_tensor tensor = hn_tensor_over(dtype, 3, (int64_t[]){bias.count, 1, 1}, items);
-  HN_TRY(join(call, "add", &x, hn_constant_create(call->importer->graph, NULL, &tensor, false)));
+  HN_TRY(hn_ml_join(call, "add", &x, hn_constant_create(call->importer->graph, NULL, &tensor, false)));
   return hn_import_finish(call, x);
 }
 
