@@ -5,6 +5,7 @@
 
 #include "trace.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
   BENCH_PERCENTILES = 16,
@@ -18,6 +19,7 @@ typedef struct bench_run {
   double start_ms, latency_ms; /* on the host, until the outputs are there */
   double in_ms, compute_ms, out_ms;
   double hidden_ms; /* of the copies, beside the computing of other requests of the stream */
+  double waited_ms; /* with --rate: from when the request came until a stream took it; a part of the latency */
 } bench_run;
 
 /* When a run's parts were in the device's queue, by its clock. */
@@ -62,7 +64,9 @@ typedef struct bench {
   cli_trace trace;
   bench_stream *streams;
   int stream_count;
-  pthread_mutex_t mutex; /* of what follows, which the streams' threads and the tool's meet by */
+  double rate;                  /* --rate, requests a second; 0: the next when the last is done */
+  atomic_int_least64_t arrived; /* requests that a stream took, or looked for */
+  pthread_mutex_t mutex;        /* of what follows, which the streams' threads and the tool's meet by */
   pthread_cond_t changed;
   int ready;     /* streams that have warmed up, or failed to */
   bool go, stop; /* stop: some thread could not be started */
@@ -84,12 +88,18 @@ void bench_print_block(const bench *b, cli_load *load);          /* or JSON; loa
 int bench_export_times(cli_tool *cli, const bench_times *times); /* --exportTimes */
 int bench_outputs(cli_tool *cli, const cli_model *model, hone_session *session); /* --dumpOutput, --exportOutput */
 
-int bench_print_version(cli_tool *cli);                                                   /* --getPlanVersionOnly */
-int bench_time_open(cli_tool *cli);                                                       /* --timeDeserialize */
+int bench_refit(cli_tool *cli, cli_model *model); /* --refitFromOnnx and its kin (trt_refit.c); exit code */
+int bench_print_version(cli_tool *cli);           /* --getPlanVersionOnly */
+int bench_time_open(cli_tool *cli);               /* --timeDeserialize */
 int bench_dump_bindings(cli_tool *cli, const hone_engine *engine, hone_session *session); /* --dumpRawBindingsToFile */
 
 /* Requests of several sessions in turns (bench_turns.c). Exit code. */
 int bench_measure_turns(bench_stream *s);
+/* Requests at a fixed rate (bench_rate.c). Exit code. How many come. */
+int bench_measure_rate(bench_stream *s);
+int64_t bench_offered(const bench *b);
+/* One run from *now_ms on, which becomes its end. */
+hone_status bench_run_once(bench_stream *s, bench_run *run, double *now_ms);
 /* Room for one more run. Exit code, after a message. */
 int bench_grow(bench_times *times);
 /* The device's part in the run that the session just ended. */

@@ -36,6 +36,7 @@ typedef double (*part_fn)(const bench_run *run);
 static double compute_of(const bench_run *run) { return run->compute_ms; }
 static double in_of(const bench_run *run) { return run->in_ms; }
 static double out_of(const bench_run *run) { return run->out_ms; }
+static double waited_of(const bench_run *run) { return run->waited_ms; }
 
 static bool moments_of(const bench_times *times, const bench_times *percentiles, part_fn part, moments *out) {
   *out = (moments){0};
@@ -131,6 +132,21 @@ static void print_transfers(const bench *b) {
            b->streams[0].in_flight, hidden_percent(&b->all));
 }
 
+/* What came, what was left, and how long it waited. */
+static void print_rate(const bench *b, bool json) {
+  moments m;
+  const int64_t left = bench_offered(b) - b->all.count;
+  if (b->rate <= 0 || !moments_of(&b->all, &b->all, waited_of, &m)) return;
+  if (json) {
+    printf(", \"offered_qps\": %.9g, \"left\": %lld", b->rate, (long long)left);
+    print_moments_json("waiting", &b->all, &m);
+    return;
+  }
+  printf("Offered: %g qps, %lld requests", b->rate, (long long)bench_offered(b));
+  printf(left > 0 ? ", %lld of them left unserved: the engine does not keep up\n" : ", all served\n", (long long)left);
+  print_line("Waiting", &b->all, &m);
+}
+
 static void print_json(const bench *b, int threads, const char *cpus, const moments *latency, const moments *compute) {
   const bench_times *times = &b->all;
   moments m;
@@ -140,6 +156,7 @@ static void print_json(const bench *b, int threads, const char *cpus, const mome
   print_moments_json("compute", times, compute);
   if (has_copies(b) && moments_of(times, times, in_of, &m)) print_moments_json("h2d", times, &m);
   if (has_copies(b) && moments_of(times, times, out_of, &m)) print_moments_json("d2h", times, &m);
+  print_rate(b, true);
   if (b->streams[0].turns)
     printf(", \"in_flight\": %d, \"copies_hidden_percent\": %.4g", b->streams[0].in_flight, hidden_percent(times));
   print_streams(b, threads, cpus, true);
@@ -163,6 +180,7 @@ void bench_print_block(const bench *b, cli_load *load) {
   } else {
     printf("=== Performance summary ===\nThroughput: %g qps\n", qps_of(times));
     print_line("Latency", times, &latency);
+    print_rate(b, false);
     print_line(b->streams[0].queued ? "GPU Compute Time" : "Compute Time", times, &compute);
     print_transfers(b);
     print_streams(b, facts.threads, cpus, false);
@@ -172,7 +190,7 @@ void bench_print_block(const bench *b, cli_load *load) {
   }
   const double variation = 100 * latency.deviation / latency.mean;
   fflush(stdout);
-  if (variation > 2.5)
+  if (variation > 2.5 && b->rate <= 0)
     cli_note(cli, "warning: the time is not stable, coefficient of variation = %.4g %%; run longer (--duration)",
              variation);
   cli_load_end(cli, load, 0);

@@ -96,7 +96,7 @@ static int open_stream(bench_stream *s) {
   hone_status status = HONE_OK;
   cli_device_options_of(&b->cpus, s->number, &s->options);
   s->queued = !in_host_memory(cli);
-  s->turns = copies_through_queue(s) || cli_int(cli, "in-flight", 1) > 1;
+  s->turns = (copies_through_queue(s) && b->rate <= 0) || cli_int(cli, "in-flight", 1) > 1;
   s->in_flight = s->turns ? (int)cli_int(cli, "in-flight", 2) : 1;
   if (s->number > 0 && !s->queued) { /* a GPU has no pool: its sessions have streams of their own there */
     status = hone_device_open(cli->context, hone_device_kind(cli->device), 0, &s->options.options, &s->device);
@@ -127,6 +127,9 @@ int bench_open(bench *b) {
               hone_device_kind(b->cli->device));
     return CLI_EXIT_UNSUPPORTED;
   }
+  b->rate = cli_real(b->cli, "rate", 0);
+  if (b->rate > 0 && (cli_has(b->cli, "in-flight") || cli_has(b->cli, "idleTime")))
+    return cli_usage_error(b->cli, "--rate says when requests come: --in-flight and --idleTime mean nothing beside it");
   b->streams = calloc((size_t)b->cpus.streams, sizeof *b->streams);
   if (!b->streams) {
     cli_error("out of memory for %d streams", b->cpus.streams);
@@ -185,7 +188,7 @@ static hone_status copy_outputs(bench_stream *s) {
   return HONE_OK;
 }
 
-static hone_status run_once(bench_stream *s, bench_run *run, double *now_ms) {
+hone_status bench_run_once(bench_stream *s, bench_run *run, double *now_ms) {
   const double start_ms = *now_ms;
   hone_status status = s->host ? copy_inputs(s) : HONE_OK;
   const double in_ms = s->host ? cli_now_ms() : start_ms;
@@ -215,11 +218,12 @@ static int measure(bench_stream *s) {
   cli_tool *cli = s->of->cli;
   const double idle_ms = cli_real(cli, "idleTime", 0);
   double now_ms = cli_now_ms();
+  if (s->of->rate > 0) return bench_measure_rate(s);
   if (s->turns) return bench_measure_turns(s);
   while (bench_goes_on(s, now_ms)) {
     const int code = bench_grow(&s->times);
     if (code != CLI_EXIT_OK) return code;
-    const hone_status status = run_once(s, &s->times.runs[s->times.count], &now_ms);
+    const hone_status status = bench_run_once(s, &s->times.runs[s->times.count], &now_ms);
     if (status != HONE_OK) return cli_fail_session(cli, s->session, status);
     ++s->times.count;
     s->times.wall_ms = now_ms - s->of->begin_ms;

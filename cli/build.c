@@ -124,7 +124,7 @@ static int read_limits(cli_tool *cli, build *b) {
 
 /* --stronglyTyped: no option beside it may allow a type that the model does not have. */
 static int check_strong_types(cli_tool *cli) {
-  static const char *const others[] = {"best", "bf16", "fp16", "int8", "layerPrecisions", "layerOutputTypes"};
+  static const char *const others[] = {"best", "bf16", "fp16", "int8", "int4", "layerPrecisions", "layerOutputTypes"};
   if (!cli_takes(cli->command, "stronglyTyped") || !cli_has(cli, "stronglyTyped")) return CLI_EXIT_OK;
   for (size_t i = 0; i < CLI_COUNT(others); ++i)
     if (cli_takes(cli->command, others[i]) && cli_has(cli, others[i]))
@@ -161,7 +161,7 @@ static int read_options(cli_tool *cli, const cli_model *model, build *b) {
                                   .keep_subnormals = cli_has(cli, "keep-subnormals"),
                                   .precisions = allowed_types(cli),
                                   .max_error = cli_real(cli, "max-error", 0),
-                                  .refittable = cli_takes(cli->command, "refit") && cli_has(cli, "refit"),
+                                  .refittable = cli_keeps_refit(cli),
                                   .max_aux_streams = (int)cli_int(cli, "maxAuxStreams", 0),
                                   .strict_device = cli_has(cli, "strict-device"),
                                   .progress = cli_progress,
@@ -217,13 +217,17 @@ int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status) {
     return CLI_EXIT_NO_MEMORY;
   }
   int code = check_strong_types(cli);
+  if (code == CLI_EXIT_OK) code = cli_check_saving(cli);
   if (code == CLI_EXIT_OK) code = cli_quantize_model(cli, model);
   if (code == CLI_EXIT_OK) code = read_options(cli, model, b);
   if (code == CLI_EXIT_OK) {
     const double begin_ms = cli_now_ms();
     cli_load_begin(&b->load);
     if (model->adjust) model->adjust(model->adjust_user, &b->options);
-    *out_status = hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
+    if (model->from)
+      *out_status = hone_engine_rebuild(cli->context, model->from, &cli->device, 1, &b->options, &model->engine);
+    else
+      *out_status = hone_engine_build(cli->context, model->graph, &cli->device, 1, &b->options, &model->engine);
     cli_progress_end(cli);
     model->build_ms = cli_now_ms() - begin_ms;
     hone_engine_summary summary = HONE_SIZED(hone_engine_summary);

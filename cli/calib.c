@@ -340,26 +340,38 @@ static void tell_floats(void *user, const hone_quantize_event *event) {
   if (event->why) cli_note(user, "%s (%s) stays in f32: %s", event->layer, event->op, event->why);
 }
 
+/* --int4: no data is needed, nor a device. */
+static int round_weights(cli_tool *cli, cli_model *model, hone_quantize_options *options) {
+  hone_graph *made = NULL;
+  options->weights = HONE_I4;
+  const hone_status status = hone_graph_quantize(cli->context, model->graph, NULL, 0, options, &made);
+  if (status != HONE_OK) return cli_fail(cli, status);
+  hone_graph_destroy(model->graph);
+  model->graph = made;
+  return CLI_EXIT_OK;
+}
+
 int cli_quantize_model(cli_tool *cli, cli_model *model) {
-  if (model->final || model->plain) return CLI_EXIT_OK;
-  if (!cli_takes(cli->command, "int8") || !cli_has(cli, "int8")) {
-    if (cli_takes(cli->command, "int8") && cli_has(cli, "calib"))
-      return cli_usage_error(cli, "--calib is for --int8, which was not given");
-    return CLI_EXIT_OK;
-  }
+  if (model->final || model->plain || !cli_takes(cli->command, "int8")) return CLI_EXIT_OK;
+  const bool int8 = cli_has(cli, "int8"), int4 = cli_has(cli, "int4");
+  if (int8 && int4)
+    return cli_usage_error(cli, "--int8 rounds weights and activations, --int4 weights alone: give one of them");
+  if (!int8 && cli_has(cli, "calib")) return cli_usage_error(cli, "--calib is for --int8, which was not given");
+  if (!int8 && !int4) return CLI_EXIT_OK;
   bool quantised = false;
   hone_graph_each_node(model->graph, find_rounding, &quantised);
   if (quantised) {
-    cli_note(cli, "the model is quantised already: --int8 changes nothing of it");
+    cli_note(cli, "the model is quantised already: --%s changes nothing of it", int8 ? "int8" : "int4");
     return CLI_EXIT_OK;
   }
-  if (!cli_has(cli, "calib"))
+  if (int8 && !cli_has(cli, "calib"))
     return cli_usage_error(cli, "--int8 needs --calib FOLDER: samples of what the model will see, or ranges");
   hone_quantize_options options = {.struct_size = sizeof options,
                                    .progress = cli_progress_samples,
                                    .progress_user = cli,
                                    .event = tell_floats,
                                    .event_user = cli};
+  if (int4) return round_weights(cli, model, &options);
   hone_graph *made;
   const int code = cli_quantize(cli, model->graph, &options, &made);
   if (code != CLI_EXIT_OK) return code;

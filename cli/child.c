@@ -11,6 +11,40 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- arguments ---- */
+
+void cli_arguments_add(cli_arguments *a, const char *text) {
+  if (a->count + 1 < CLI_MOST_ARGUMENTS) a->items[a->count++] = text;
+}
+
+void cli_arguments_pair(cli_arguments *a, const char *before, const char *name, const char *value) {
+  const size_t room = strlen(before) + strlen(name) + strlen(value) + 4;
+  char *text = malloc(room);
+  if (!text || a->made_count == CLI_MOST_ARGUMENTS) {
+    free(text);
+    return;
+  }
+  (void)snprintf(text, room, "%s%s=%s", before, name, value);
+  a->made[a->made_count++] = text;
+  cli_arguments_add(a, text);
+}
+
+void cli_arguments_flag(cli_arguments *a, const char *name) {
+  const size_t room = strlen(name) + 3;
+  char *text = a->made_count < CLI_MOST_ARGUMENTS ? malloc(room) : NULL;
+  if (!text) return;
+  (void)snprintf(text, room, "--%s", name);
+  a->made[a->made_count++] = text;
+  cli_arguments_add(a, text);
+}
+
+void cli_arguments_drop(cli_arguments *a) {
+  for (int i = 0; i < a->made_count; ++i) free(a->made[i]);
+  *a = (cli_arguments){0};
+}
+
+/* ---- programs ---- */
+
 /* In the child, between fork and exec: only what is safe there. */
 static void become(const char *const *arguments, const char *log) {
   const int to = open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -188,6 +188,7 @@ typedef struct cli_stream_options {
   hone_device_options options; /* points into cpus */
   int cpus[CLI_MAX_CPUS];
 } cli_stream_options;
+int cli_usable_cpus(void);                       /* how many this process may use */
 int cli_read_cpus(cli_tool *cli, cli_cpus *out); /* exit code */
 void cli_device_options_of(const cli_cpus *cpus, int stream, cli_stream_options *out);
 /* Puts the calling thread, which is thread 0 of its device, on its CPU if one was given. Exit code. */
@@ -246,9 +247,10 @@ typedef struct cli_model {
   cli_shape shapes[CLI_MAX_SHAPES]; /* by --shapes */
   int shape_count;
   int run_profile; /* of them, those of this profile are the shapes to run at; -1: all, the last one given first */
-  double build_ms; /* 0 when loaded */
-  bool final;      /* build the graph as it is, whatever --int8 says */
-  bool plain;      /* build the graph as it was imported, by the reference alone */
+  const hone_engine *from; /* build anew what this engine is, of its model; NULL: by the options */
+  double build_ms;         /* 0 when loaded */
+  bool final;              /* build the graph as it is, whatever --int8 says */
+  bool plain;              /* build the graph as it was imported, by the reference alone */
   /* The last word about the build's options; what it adds must outlive the build. NULL: nobody has any. */
   void (*adjust)(void *user, hone_build_options *options);
   void *adjust_user;
@@ -280,6 +282,14 @@ int cli_check_types(cli_tool *cli, const cli_model *model);
 int cli_build_engine(cli_tool *cli, cli_model *model);
 /* The same, but where the build itself fails, that is left to the caller, with the context's messages. */
 int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status);
+
+/* ---- engines as they are written (save.c) ---- */
+/* Do --refit and its kin ask for what hone refit needs? */
+bool cli_keeps_refit(const cli_tool *cli);
+int cli_check_saving(const cli_tool *cli); /* exit code */
+/* As --stripWeights and --embed-model ask for; embed: with the model in any case. model: the path of what it was built
+ * of; NULL: an engine's file, which keeps what it carries. */
+hone_status cli_save_engine(cli_tool *cli, const hone_engine *engine, const char *model, bool embed, const char *path);
 
 /* ---- inputs (inputs.c, image_*.c) ---- */
 /* Reads the files of --input and --loadInputs as tensors for these ports. */
@@ -372,8 +382,8 @@ extern const cli_option cli_serve_options[], cli_advise_options[], cli_bench_opt
     cli_surgeon_options[], cli_completion_options[], cli_diff_options[], cli_explain_options[], cli_generate_options[],
     cli_help_options[], cli_passes_options[], cli_plan_options[], cli_profile_options[], cli_prune_options[],
     cli_quantize_options[], cli_run_options[], cli_peaks_options[], cli_refit_options[], cli_roofline_options[],
-    cli_sensitivity_options[], cli_show_options[], cli_shrink_options[], cli_shrink_build_options[],
-    cli_verify_options[], cli_zoo_options[];
+    cli_sensitivity_options[], cli_sweep_options[], cli_show_options[], cli_shrink_options[],
+    cli_shrink_build_options[], cli_verify_options[], cli_zoo_options[];
 int cli_command_advise(cli_tool *cli);
 int cli_command_bench(cli_tool *cli);
 int cli_command_bisect(cli_tool *cli);

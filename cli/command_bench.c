@@ -6,6 +6,7 @@
  * buffers and out of them; the block keeps trtexec's lines for people and scripts that know them. */
 #include "bench.h"
 #include "debug.h"
+#include "sweep.h"
 
 const cli_option cli_bench_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "write the engine that was built", .writes = CLI_WRITES_FILE},
@@ -14,6 +15,9 @@ const cli_option cli_bench_options[] = {
      .doc = "sessions that run side by side, each in a thread of its own with --threads threads; default 1", .low = 1,
      .high = BENCH_MAX_STREAMS},
     {"infStreams", CLI_INT, "N", .same_as = "streams"},
+    {"rate", CLI_REAL, "QPS",
+     .doc = "requests come at this rate, whether or not those before are done; latency counts from when they came",
+     .low = 1e-3, .high = 1e9},
     {"in-flight", CLI_INT, "N",
      .doc = "on a GPU: requests of each stream that are in the queue at a time, each with buffers of its own; default "
             "1, and 2 with --includeDataTransfers, where one's copies then lie beside another's computing",
@@ -72,7 +76,8 @@ static int run(cli_tool *cli, bench *b) {
   if (code == CLI_EXIT_OK) code = bench_export_times(cli, &b->all);
   if (code == CLI_EXIT_OK) code = bench_dump_bindings(cli, b->model->engine, first);
   if (code != CLI_EXIT_OK) return code;
-  for (int64_t i = 0; i < b->all.count; ++i) cli_load_add(&b->load, bench_latency_ms(&b->all.runs[i]));
+  for (int64_t i = 0; i < b->all.count; ++i)
+    cli_load_add(&b->load, bench_latency_ms(&b->all.runs[i]) - b->all.runs[i].waited_ms);
   bench_print_block(b, &b->load);
   return cli_compare_outputs(cli, b->model->engine, first, cli_has(cli, "json") ? stderr : stdout, false);
 }
@@ -80,7 +85,8 @@ static int run(cli_tool *cli, bench *b) {
 static int save_engine(cli_tool *cli, const cli_model *model) {
   const char *path = cli_text(cli, "output");
   if (!path) return CLI_EXIT_OK;
-  const hone_status status = hone_engine_save(model->engine, path, hone_context_diagnostics(cli->context));
+  const hone_status status =
+      cli_save_engine(cli, model->engine, model->graph ? cli_text(cli, "model") : NULL, false, path);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail(cli, status);
 }
 
@@ -88,10 +94,12 @@ int cli_command_bench(cli_tool *cli) {
   static cli_model model;
   if (cli_has(cli, "getPlanVersionOnly")) return bench_print_version(cli);
   if (cli_has(cli, "timeDeserialize")) return bench_time_open(cli);
+  if (cli_has(cli, "sweep")) return bench_sweep(cli);
   static bench b; /* large for a stack */
   b = (bench){.cli = cli, .model = &model};
   int code = cli_check_comparing(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &model);
+  if (code == CLI_EXIT_OK) code = bench_refit(cli, &model);
   if (code == CLI_EXIT_OK) code = save_engine(cli, &model);
   if (code == CLI_EXIT_OK) code = cli_layer_info(cli, model.engine);
   if (code == CLI_EXIT_OK && !cli_has(cli, "skipInference")) code = run(cli, &b);

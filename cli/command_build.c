@@ -8,6 +8,9 @@
 const cli_option cli_build_command_options[] = {
     {"output", CLI_TEXT, "FILE", .doc = "the engine; default: the model's name with .hone", .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
+    {"from", CLI_TEXT, "ENGINE",
+     .doc = "in the place of a model: build anew, for this machine, of the model that this engine carries; shapes and "
+            "types are the engine's; without --output it is replaced"},
     {"trace", CLI_TEXT, "FILE",
      .doc = "write what the build did when, pass by pass and candidate by candidate, for Perfetto or chrome://tracing",
      .writes = CLI_WRITES_FILE},
@@ -96,8 +99,43 @@ static int check_marks(cli_tool *cli, const cli_model *model) {
   return code;
 }
 
-static int build(cli_tool *cli, cli_model *model) {
-  const char *path = cli_text(cli, "model");
+/* --from: an engine to look at, whose model is read. What the engine is, is not said a second time. */
+static hone_status open_carried(cli_tool *cli, const char *path, hone_engine **out_engine, hone_graph **out_graph) {
+  const void *bytes;
+  size_t count;
+  cli->subject = CLI_ENGINE;
+  hone_status status = hone_engine_load(cli->context, path, NULL, 0, out_engine);
+  if (status == HONE_OK)
+    status = hone_engine_model(*out_engine, &bytes, &count, hone_context_diagnostics(cli->context));
+  if (status != HONE_OK) return status;
+  cli->subject = CLI_MODEL;
+  return hone_graph_load_onnx_memory(cli->context, bytes, count, NULL, out_graph);
+}
+
+static int check_from(cli_tool *cli) {
+  static const char *const kept[] = {
+      "shapes",    "profile", "minShapes", "optShapes",     "maxShapes",       "bf16",
+      "fp16",      "best",    "int8",      "int4",          "layerPrecisions", "layerOutputTypes",
+      "reference", "disable", "device-io", "scratch-limit", "keep-subnormals", "memPoolSize",
+      "machine"};
+  if (cli_text(cli, "model")) return cli_usage_error(cli, "--from stands in the place of a model; both are named");
+  for (size_t i = 0; i < CLI_COUNT(kept); ++i)
+    if (cli_has(cli, kept[i]))
+      return cli_usage_error(cli, "--from keeps what the engine is, and --%s asks for another", kept[i]);
+  return CLI_EXIT_OK;
+}
+
+/* Carries the model on: the new engine is no poorer than the one that it was built from. */
+static hone_status save(cli_tool *cli, const cli_model *model, const char *output) {
+  if (!model->from) return cli_save_engine(cli, model->engine, cli_text(cli, "model"), false, output);
+  hone_save_options options = {.struct_size = sizeof options, .strip_weights = cli_has(cli, "stripWeights")};
+  hone_diagnostics *diag = hone_context_diagnostics(cli->context);
+  const hone_status status = hone_engine_model(model->from, &options.onnx, &options.onnx_bytes, diag);
+  return status == HONE_OK ? hone_engine_save_with(model->engine, output, &options, diag) : status;
+}
+
+static int build(cli_tool *cli, cli_model *model, hone_engine **from) {
+  const char *carrier = cli_text(cli, "from"), *path = carrier ? carrier : cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named");
   cli->machine = cli_text(cli, "machine");
   if (cli->machine && cli_has(cli, "output"))
@@ -106,17 +144,21 @@ static int build(cli_tool *cli, cli_model *model) {
   const char *output = cli_text(cli, "output");
   if (!output) {
     default_output(path, made, sizeof made);
-    output = made;
+    output = carrier ? carrier : made;
   }
   int code = cli->machine ? CLI_EXIT_OK : cli_check_output("output", output, CLI_WRITES_FILE);
+  if (code == CLI_EXIT_OK && carrier) code = check_from(cli);
   if (code == CLI_EXIT_OK) code = cli_open_device(cli);
   if (code != CLI_EXIT_OK) return code;
   const cli_file_kind kind = cli_file_kind_of(path);
   if (kind == CLI_FILE_UNREADABLE) return CLI_EXIT_IO;
-  if (kind == CLI_FILE_ENGINE) return cli_usage_error(cli, "%s is already an engine", path);
+  if (kind == CLI_FILE_ENGINE && !carrier) return cli_usage_error(cli, "%s is already an engine", path);
+  if (kind != CLI_FILE_ENGINE && carrier) return cli_usage_error(cli, "--from: %s is not an engine", path);
   int64_t begin_ns = cli_trace_now();
-  hone_status status = cli_load_graph(cli, path, &model->graph);
+  hone_status status =
+      carrier ? open_carried(cli, path, from, &model->graph) : cli_load_graph(cli, path, &model->graph);
   if (status != HONE_OK) return cli_fail(cli, status);
+  model->from = *from;
   cli_trace_phase(model->trace, "import", begin_ns);
   hone_port_info ports[CLI_MAX_INPUTS];
   const int count = cli_ports_of_graph(model->graph, ports, CLI_MAX_INPUTS);
@@ -133,7 +175,7 @@ static int build(cli_tool *cli, cli_model *model) {
     return cli_layer_info(cli, model->engine);
   }
   begin_ns = cli_trace_now();
-  status = hone_engine_save(model->engine, output, hone_context_diagnostics(cli->context));
+  status = save(cli, model, output);
   if (status != HONE_OK) return cli_fail(cli, status);
   cli_trace_phase(model->trace, "writing", begin_ns);
   if (!cli_has(cli, "json") || !cli_has(cli, "dumpLayerInfo")) print_result(cli, model, output);
@@ -144,14 +186,16 @@ static int build(cli_tool *cli, cli_model *model) {
 
 int cli_command_build(cli_tool *cli) {
   static cli_model model;
+  hone_engine *from = NULL; /* outlives the graph of the model that it carries */
   cli_trace trace;
   const int64_t begin_ns = cli_trace_now();
   int code = cli_trace_open(cli, 1, &trace);
   model.trace = cli_trace_group_at(&trace, 0);
-  if (code == CLI_EXIT_OK) code = build(cli, &model);
+  if (code == CLI_EXIT_OK) code = build(cli, &model, &from);
   cli_trace_phase(model.trace, "hone build", begin_ns);
   if (code == CLI_EXIT_OK) code = cli_trace_write(&trace);
   cli_trace_close(&trace);
   cli_close_model(cli, &model);
+  hone_engine_release(from);
   return code;
 }

@@ -28,7 +28,7 @@ const cli_option cli_reduce_options[] = {
     {0},
 };
 
-enum { MOST_CONSTANTS = 256, MOST_ARGUMENTS = 1024, SMALL_ELEMENTS = 64 };
+enum { MOST_CONSTANTS = 256, SMALL_ELEMENTS = 64 };
 
 typedef struct reducing {
   cli_tool *cli;
@@ -44,42 +44,6 @@ typedef struct reducing {
 
 /* ---- one check ---- */
 
-typedef struct arguments {
-  const char *items[MOST_ARGUMENTS];
-  char *made[MOST_ARGUMENTS]; /* malloc'ed, to be freed */
-  int count, made_count;
-} arguments;
-
-static void put(arguments *a, const char *text) {
-  if (a->count + 1 < MOST_ARGUMENTS) a->items[a->count++] = text;
-}
-
-static void put_pair(arguments *a, const char *before, const char *name, const char *value) {
-  const size_t room = strlen(before) + strlen(name) + strlen(value) + 4;
-  char *text = malloc(room);
-  if (!text || a->made_count == MOST_ARGUMENTS) {
-    free(text);
-    return;
-  }
-  (void)snprintf(text, room, "%s%s=%s", before, name, value);
-  a->made[a->made_count++] = text;
-  put(a, text);
-}
-
-static void put_flag(arguments *a, const char *name) {
-  const size_t room = strlen(name) + 3;
-  char *text = a->made_count < MOST_ARGUMENTS ? malloc(room) : NULL;
-  if (!text) return;
-  (void)snprintf(text, room, "--%s", name);
-  a->made[a->made_count++] = text;
-  put(a, text);
-}
-
-static void drop_arguments(arguments *a) {
-  for (int i = 0; i < a->made_count; ++i) free(a->made[i]);
-  *a = (arguments){0};
-}
-
 static bool is_in(const cli_option *table, const cli_option *option) {
   for (; table->name; ++table)
     if (table == option) return true;
@@ -87,7 +51,7 @@ static bool is_in(const cli_option *table, const cli_option *option) {
 }
 
 /* The options about builds and devices, as they were given; shapes and inputs are those of the values. */
-static void put_options(const reducing *r, arguments *a, bool whole) {
+static void put_options(const reducing *r, cli_arguments *a, bool whole) {
   for (int i = 0; i < r->cli->given_count; ++i) {
     const cli_given *given = &r->cli->given[i];
     const char *name = given->option->name;
@@ -99,14 +63,14 @@ static void put_options(const reducing *r, arguments *a, bool whole) {
     if (!wanted && !about_inputs) continue;
     if (about_inputs && !whole) continue;
     if (given->text)
-      put_pair(a, "--", name, given->text);
+      cli_arguments_pair(a, "--", name, given->text);
     else
-      put_flag(a, name);
+      cli_arguments_flag(a, name);
   }
 }
 
 /* The inputs that the reference's values are known of. */
-static int put_inputs(const reducing *r, const char *path, arguments *a) {
+static int put_inputs(const reducing *r, const char *path, cli_arguments *a) {
   hone_model *model;
   const hone_status status = hone_model_load(r->cli->context, path, &model);
   if (status != HONE_OK) return cli_fail(r->cli, status);
@@ -115,7 +79,7 @@ static int put_inputs(const reducing *r, const char *path, arguments *a) {
     const char *name = hone_model_input_name(model, i);
     cli_value_path(r->values, name, file, sizeof file);
     if (access(file, R_OK) != 0) continue;
-    put_pair(a, "--input=", name, file);
+    cli_arguments_pair(a, "--input=", name, file);
   }
   hone_model_destroy(model);
   return CLI_EXIT_OK;
@@ -158,27 +122,27 @@ static bool log_says(const reducing *r, const char *wanted) {
 static int check(const reducing *r, const char *path, int *out_code) {
   cli_tool *cli = r->cli;
   char own[4096];
-  static arguments a; /* large for a stack */
+  static cli_arguments a; /* large for a stack */
   char *command = NULL;
   int code = CLI_EXIT_OK;
   if (cli_has(cli, "check")) {
     command = fill_command(r, path);
-    put(&a, "sh");
-    put(&a, "-c");
-    put(&a, command ? command : "exit 1");
+    cli_arguments_add(&a, "sh");
+    cli_arguments_add(&a, "-c");
+    cli_arguments_add(&a, command ? command : "exit 1");
   } else {
-    put(&a, cli_own_path(own, sizeof own));
-    put(&a, "compare");
-    put(&a, path);
-    put(&a, "--outputs");
-    put(&a, "--quiet");
+    cli_arguments_add(&a, cli_own_path(own, sizeof own));
+    cli_arguments_add(&a, "compare");
+    cli_arguments_add(&a, path);
+    cli_arguments_add(&a, "--outputs");
+    cli_arguments_add(&a, "--quiet");
     put_options(r, &a, strcmp(path, r->path) == 0);
     code = put_inputs(r, path, &a);
   }
   a.items[a.count] = NULL;
   if (code == CLI_EXIT_OK) code = cli_child_run(a.items, r->log, cli_int(cli, "check-seconds", 600) * 1000, out_code);
   free(command);
-  drop_arguments(&a);
+  cli_arguments_drop(&a);
   const char *message = cli_text(cli, "message");
   if (code == CLI_EXIT_OK && message && !log_says(r, message)) *out_code = 0;
   return code;
@@ -187,23 +151,23 @@ static int check(const reducing *r, const char *path, int *out_code) {
 /* What the reference computes in the whole model; without it (it cannot be read, or fails there) inputs are seeded. */
 static int record(const reducing *r) {
   char own[4096], empty[4096];
-  static arguments a;
+  static cli_arguments a;
   int result;
   (void)snprintf(empty, sizeof empty, "%s/none", r->folder);
   if (mkdir(r->values, 0777) != 0 || mkdir(empty, 0777) != 0) {
     cli_error("%s: %s", r->folder, strerror(errno));
     return CLI_EXIT_IO;
   }
-  put(&a, cli_own_path(own, sizeof own));
-  put(&a, "compare");
-  put(&a, empty); /* nothing is compared: B is run and saved */
-  put(&a, r->path);
-  put(&a, "--quiet");
-  put_pair(&a, "--", "save", r->values);
+  cli_arguments_add(&a, cli_own_path(own, sizeof own));
+  cli_arguments_add(&a, "compare");
+  cli_arguments_add(&a, empty); /* nothing is compared: B is run and saved */
+  cli_arguments_add(&a, r->path);
+  cli_arguments_add(&a, "--quiet");
+  cli_arguments_pair(&a, "--", "save", r->values);
   put_options(r, &a, true);
   a.items[a.count] = NULL;
   const int code = cli_child_run(a.items, r->log, cli_int(r->cli, "check-seconds", 600) * 1000, &result);
-  drop_arguments(&a);
+  cli_arguments_drop(&a);
   return code;
 }
 

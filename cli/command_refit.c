@@ -3,7 +3,8 @@
 #include "recipe.h"
 
 const cli_option cli_refit_options[] = {
-    {"engine", CLI_TEXT, "FILE", .doc = "an engine that was built with --refit"},
+    {"engine", CLI_TEXT, "FILE", .doc = "an engine that was built with --refit, --stripWeights or --embed-model"},
+    {"onnx", CLI_TEXT, "FILE", .same_as = "model"},
     {"output", CLI_TEXT, "FILE", .doc = "the new engine; default: the engine itself is replaced",
      .writes = CLI_WRITES_FILE},
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
@@ -18,8 +19,9 @@ static int refit(cli_tool *cli, const hone_engine *engine, const char *model, co
   hone_status status = cli_load_graph(cli, model, &graph);
   if (status == HONE_OK) status = cli_recipe_attach_again(cli, engine, &graph);
   if (status == HONE_OK) status = hone_engine_refit(cli->context, engine, graph, &cli->device, 1, &made);
-  if (status == HONE_OK) status = hone_engine_save(made, out, hone_context_diagnostics(cli->context));
-  hone_engine_summary summary = HONE_SIZED(hone_engine_summary);
+  hone_engine_summary before = HONE_SIZED(hone_engine_summary), summary = HONE_SIZED(hone_engine_summary);
+  hone_engine_summarize(engine, &before);
+  if (status == HONE_OK) status = cli_save_engine(cli, made, model, before.onnx_bytes > 0, out);
   if (status == HONE_OK) hone_engine_summarize(made, &summary);
   hone_engine_release(made);
   hone_graph_destroy(graph);

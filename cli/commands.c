@@ -14,7 +14,7 @@ const cli_option cli_help_options[] = {
 static const cli_command build = {
     .name = "build",
     .doc = "tune a model for this machine and write an engine",
-    .usage = "build MODEL.onnx [-o ENGINE.hone] [options]",
+    .usage = "build MODEL.onnx [-o ENGINE.hone] [options] | build --from ENGINE [-o NEW.hone] [options]",
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_build_command_options, cli_recipe_options, cli_model_options, cli_build_options, cli_device_options,
@@ -31,7 +31,10 @@ static const cli_command build = {
                 "  hone build model.onnx --lock model.lock --threads 2\n"
                 "  hone build model.onnx --bf16 --max-error 5e-3 --input x=x.npy\n"
                 "  hone build model.onnx --int8 --calib photos --mean 0.485,0.456,0.406\n"
-                "  hone build model.onnx --bf16 --layerPrecisions='/head/*:fp32'\n",
+                "  hone build model.onnx --bf16 --layerPrecisions='/head/*:fp32'\n"
+                "  hone build model.onnx --stripWeights -o small.hone\n"
+                "  hone build model.onnx --embed-model -o model.hone\n"
+                "  hone build --from model.hone -o here.hone\n",
     .run = cli_command_build,
 };
 
@@ -65,8 +68,8 @@ static const cli_command bench = {
     .usage = "bench MODEL|ENGINE [options]",
     .positional = "model",
     .positional_max = 1,
-    .tables = {cli_bench_options, cli_trace_options, cli_input_options, cli_image_options, cli_model_options,
-               cli_build_options, cli_device_options, cli_precision_options, cli_trt_build_options,
+    .tables = {cli_bench_options, cli_sweep_options, cli_trace_options, cli_input_options, cli_image_options,
+               cli_model_options, cli_build_options, cli_device_options, cli_precision_options, cli_trt_build_options,
                cli_trt_bench_options, cli_load_inputs_options, cli_common_options, cli_compare_options, cli_trt_not_yet,
                cli_session_options, cli_schedule_options, cli_debug_options},
     .examples = "  hone bench model.hone\n"
@@ -75,6 +78,8 @@ static const cli_command bench = {
                 "  hone bench --onnx=model.onnx --saveEngine=model.hone --dumpProfile\n"
                 "  hone bench model.hone --shapes input:8x3x224x224 --useProfile 1\n"
                 "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n"
+                "  hone bench model.hone --rate 200 --percentile=50,99\n"
+                "  hone bench model.onnx --sweep --batches 1,2,4,8 --max-latency 20 --svg sweep.svg\n"
                 "  hone bench --onnx=model.onnx --tacticSources=-AVX512 --maxTactics=4 \\\n"
                 "      --inputIOFormats=fp32:chw\n"
                 "  hone bench --loadEngine=model.hone --markDebug=conv_12 \\\n"
@@ -294,7 +299,8 @@ static const cli_command refit = {
     .positional_max = 1,
     .tables = {cli_refit_options, cli_model_options, cli_device_options, cli_common_options},
     .examples = "  hone build model.onnx --refit -o model.hone\n"
-                "  hone refit model.hone --model trained_further.onnx -o new.hone\n",
+                "  hone refit model.hone --model trained_further.onnx -o new.hone\n"
+                "  hone refit small.hone --onnx model.onnx\n",
     .run = cli_command_refit,
 };
 

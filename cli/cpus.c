@@ -35,7 +35,7 @@ static int parse_cpus(cli_tool *cli, const char *text, cli_cpus *out) {
   return CLI_EXIT_OK;
 }
 
-static int usable_count(void) {
+int cli_usable_cpus(void) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -56,7 +56,7 @@ static int read_hint(cli_tool *cli, hone_hint *out) {
 /* Numbers that were not given. --hint throughput: as many streams of one thread as there are cores. */
 static void choose_numbers(const cli_tool *cli, hone_hint hint, cli_cpus *out) {
   const bool streams_given = cli_takes(cli->command, "streams") && cli_has(cli, "streams");
-  const int cores = out->count ? out->count : usable_count();
+  const int cores = out->count ? out->count : cli_usable_cpus();
   if (hint == HONE_HINT_THROUGHPUT && !streams_given) {
     if (out->threads == 0) out->threads = 1;
     if (cli_takes(cli->command, "streams")) out->streams = cores > out->threads ? cores / out->threads : 1;

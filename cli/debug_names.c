@@ -19,6 +19,9 @@ const cli_option cli_debug_options[] = {
     {"markDebug", CLI_LIST, "NAME,NAME", .doc = "the same as --debug-tensor, trtexec's way"},
     {"saveDebugTensors", CLI_LIST, "NAME:FILE", .doc = "the same with files; separated by commas",
      .writes = CLI_WRITES_PAIRS},
+    {"saveAllDebugTensors", CLI_TEXT, "FORMAT,...",
+     .doc = "every value there is: summary prints them, numpy writes NAME.npy into --debug-dir, or here",
+     .writes = CLI_WRITES_NOTHING},
     {"markUnfusedTensorsAsDebugTensors", CLI_FLAG, .doc = "the same as --debug-tensor all"},
     {0},
 };
@@ -145,6 +148,23 @@ static int add_list(cli_debug *debug, const char *option, char sign, bool needs_
   return code;
 }
 
+/* trtexec's formats: summary, numpy, string, raw. */
+static int add_all(cli_debug *debug) {
+  const char *text = cli_text(debug->cli, "saveAllDebugTensors");
+  if (!text) return CLI_EXIT_OK;
+  for (const char *at = text; at;) {
+    const size_t length = strcspn(at, ",");
+    const bool numpy = length == 5 && strncmp(at, "numpy", length) == 0;
+    if (!numpy && !(length == 7 && strncmp(at, "summary", length) == 0)) {
+      cli_error("--saveAllDebugTensors=%.*s is not supported: the formats are summary and numpy", (int)length, at);
+      return CLI_EXIT_UNSUPPORTED;
+    }
+    if (numpy) debug->folder = ".";
+    at = at[length] ? at + length + 1 : NULL;
+  }
+  return add_name(debug, "*", NULL, NULL);
+}
+
 bool cli_debugs(const cli_tool *cli) {
   for (const cli_option *row = cli_debug_options; row->name; ++row)
     if (cli_has(cli, row->name)) return true;
@@ -158,11 +178,13 @@ int cli_debug_read(cli_debug *debug) {
   if (code == CLI_EXIT_OK) code = add_list(debug, "saveDebugTensors", ':', true);
   if (code != CLI_EXIT_OK || !cli_takes(cli->command, "check-nan")) return code;
   if (cli_has(cli, "markUnfusedTensorsAsDebugTensors")) code = add_name(debug, "*", NULL, NULL);
+  if (code == CLI_EXIT_OK) code = add_all(debug);
+  if (code != CLI_EXIT_OK) return code;
   const char *mode = cli_text(cli, "check-nan");
   if (mode && strcmp(mode, "nan") != 0) return cli_usage_error(cli, "--check-nan takes =nan or nothing, not %s", mode);
   debug->checks = cli_has(cli, "check-nan");
   debug->infinities = mode != NULL;
-  debug->folder = cli_text(cli, "debug-dir");
+  if (cli_has(cli, "debug-dir")) debug->folder = cli_text(cli, "debug-dir");
   if (debug->folder && debug->count == 0) return cli_usage_error(cli, "--debug-dir requires --debug-tensor");
   if (debug->folder && mkdir(debug->folder, 0777) != 0 && errno != EEXIST) {
     cli_error("%s: %s", debug->folder, strerror(errno));

@@ -53,6 +53,7 @@ static const struct {
     {cli_load_inputs_options, "inputs, as trtexec names them", false},
     {cli_trt_build_options, "building, as trtexec names it", false},
     {cli_trt_bench_options, "measuring, as trtexec names it", false},
+    {cli_sweep_options, "a sweep", true},
     {cli_compare_options, "comparing outputs", false},
     {cli_session_options, "sessions", false},
     {cli_schedule_options, "schedules", false},

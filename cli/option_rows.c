@@ -15,6 +15,7 @@ const cli_option cli_common_options[] = {
      .doc = "memory limit in MiB, or with a suffix as 2G; exceeding it fails (exit 6); default: 3/4 of the machine's"},
     {"plugins", CLI_LIST, "FILE", .doc = "load operators from a shared object; may be repeated"},
     {"dynamicPlugins", CLI_LIST, "FILE", .same_as = "plugins"},
+    {"staticPlugins", CLI_LIST, "FILE", .same_as = "plugins"},
     {0},
 };
 

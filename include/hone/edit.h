@@ -4,7 +4,7 @@
 #ifndef HONE_EDIT_H
 #define HONE_EDIT_H
 
-#include <hone/context.h>
+#include <hone/graph.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +36,8 @@ HONE_API HONE_CHECKED hone_status hone_model_edit(hone_model *model, const char 
 /* Writes the model into one file: external data becomes part of it. Written to a temporary name, then renamed.
  * Errors: IO, LIMIT (more than 2 GiB), NO_MEMORY. */
 HONE_API HONE_CHECKED hone_status hone_model_save(hone_model *model, const char *path);
+/* The same bytes to a function, in one piece. IO: it returned false. */
+HONE_API HONE_CHECKED hone_status hone_model_write(hone_model *model, hone_write_fn write, void *user);
 
 HONE_API int hone_model_node_count(const hone_model *model);
 HONE_API const char *hone_model_node_name(const hone_model *model, int index); /* may be ""; borrowed, until an edit */

@@ -114,19 +114,6 @@ typedef struct hone_build_options {
 HONE_API HONE_CHECKED hone_status hone_engine_build(hone_context *context, const hone_graph *graph,
                                                     hone_device *const *devices, int device_count,
                                                     const hone_build_options *options, hone_engine **out_engine);
-/* The same engine with other weights: those of a graph of the same structure (a model that was trained further). The
- * engine, built with `refittable`, keeps what was chosen; nothing is timed, the weights are folded, packed and checked
- * against the reference as in a build.
- *
- * graph      as it was given to hone_engine_build(): not optimised; its nodes by the same names
- * Ownership  one reference of the new engine is the caller's; the old one is not touched
- * Cost       a second for 100 MB of weights
- * Errors     INVALID   the engine keeps no choices, or the graph becomes other steps: the first that differs is named.
- *                      Weights decide some rewrites (a factor of one goes), so they may make the difference
- *            those of hone_engine_build() */
-HONE_API HONE_CHECKED hone_status hone_engine_refit(hone_context *context, const hone_engine *engine,
-                                                    const hone_graph *graph, hone_device *const *devices,
-                                                    int device_count, hone_engine **out_engine);
 /* Joins timing caches: of two times of the same, the one of more runs. A cache at out_path is joined, too. Errors:
  * INVALID (a file is no timing cache; it stays as it is), IO. */
 HONE_API HONE_CHECKED hone_status hone_timing_cache_merge(hone_context *context, const char *const *paths, int count,

@@ -9,6 +9,7 @@
 #include <hone/engine.h>
 #include <hone/graph.h>
 #include <hone/html.h>
+#include <hone/lifecycle.h>
 #include <hone/planner.h>
 #include <hone/plugin.h>
 #include <hone/pool.h>

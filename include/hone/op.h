@@ -144,7 +144,9 @@ enum {
   HONE_RUNS_ONE = 128,  /* blocks: input 0 chooses one of two */
   HONE_RUNS_LOOP = 256, /* block: run again and again, as src/ops/loop.c says */
   HONE_WHOLE = 512,     /* eval computes everything, whatever the window: steps need those before them */
-  HONE_WINDOWED = 1024, /* many small windows cost eval hardly more than one: long evaluations can be stopped between */
+  /* Many small windows cost eval hardly more than one: long evaluations can be stopped between, and several threads may
+   * evaluate windows of one output at a time, as they may where it is elementwise. */
+  HONE_WINDOWED = 1024,
   HONE_ANY_KIND = 4096, /* takes sequences and optionals, too, and infer says of which kind outputs are */
   HONE_FAILS = 2048,    /* ends the run with its attribute message: a block that holds it never returns */
 };

@@ -73,12 +73,12 @@ typedef struct hone_engine_summary {
    * would be with kernels at half of the device's speed, and the time of all other steps. */
   int reference_nodes; /* nodes of the model that it runs */
   double reference_flops, reference_ns, kernel_ns, other_ns;
-  /* Of an engine built in this process: the median layer's median time over its least while it was tuned; about 1 on a
-   * quiet machine, 0 when nothing was timed. */
+  /* Of one built in this process: the median layer's median time over its least; 1 if quiet, 0 if nothing was timed. */
   double time_spread;
-  /* Of an engine built in this process, over all schedules: nodes whose kernels were chosen by measured times, and
-   * those of them whose times the timing cache had before the build. */
+  /* Likewise, over all schedules: nodes that measured times chose, and those whose times the timing cache had. */
   int timed_nodes, known_nodes;
+  bool refittable, stripped; /* hone_engine_refit() takes it; its file had no weights */
+  uint64_t onnx_bytes;       /* of the model that its file carries; 0: none */
 } hone_engine_summary;
 /* Of the first schedule. */
 HONE_API hone_status hone_engine_summarize(const hone_engine *engine, hone_engine_summary *out_summary);

@@ -150,7 +150,8 @@ typedef struct hone_tactic {
 
   /* Writes at most room variants and returns how many; NULL: one without parameters. */
   int (*variants)(const hone_query *query, hone_params *out, int room);
-  hone_status (*pack)(const hone_query *query, void *to); /* reads query->in[i].constant */
+  /* Reads query->in[i].constant; `to` is zeroed. Several threads may pack different nodes at a time. */
+  hone_status (*pack)(const hone_query *query, void *to);
   /* Optional: what takes a library's handle, compiled code or memory of its own, when a session or shape instance is
    * made; state is as plan filled it, and release drops what it holds. */
   hone_status (*prepare)(hone_unit *unit, const hone_query *query, void *state, hone_diagnostics *diagnostics);

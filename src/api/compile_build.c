@@ -83,7 +83,8 @@ static hone_status optimise(const build_state *b, making *m) {
                      .target = options->reference_only ? NULL : &target,
                      .builds = true,
                      .spans = b->spans,
-                     .log = &m->log};
+                     .log = &m->log,
+                     .pool = hn_devices_pool(b->list.devices, b->list.count)};
   const char *after = NULL;
   if (options->passes) {
     run.disable = options->passes->disable;

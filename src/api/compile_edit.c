@@ -63,6 +63,19 @@ hone_status hone_model_save(hone_model *model, const char *path) {
   return save(model, &model->graph, path);
 }
 
+hone_status hone_model_write(hone_model *model, hone_write_fn write, void *user) {
+  HN_GIVEN(NULL, model);
+  HN_GIVEN(&model->context->diag, write);
+  hn_call_begin(model->context);
+  hn_text bytes;
+  hn_text_init(&bytes, model->context->allocator);
+  hone_status status = hn_edit_write(model, &model->graph, false, &bytes);
+  if (status == HONE_OK && !write(user, hn_text_string(&bytes), bytes.length))
+    status = HN_FAIL(&model->context->diag, HONE_IO, "the model's bytes could not be written");
+  hn_text_deinit(&bytes);
+  return status;
+}
+
 int hone_model_node_count(const hone_model *model) { return model ? model->graph.node_count : 0; }
 int hone_model_input_count(const hone_model *model) { return model ? model->graph.inputs.count : 0; }
 

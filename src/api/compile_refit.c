@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_refit.c - an engine with the weights of another graph: built again by the lock that the engine keeps, then
- * held against it step by step. What decided the engine's structure besides the lock is kept with it. */
+ * held against it step by step. What decided the engine's structure besides the lock is kept with it, and without the
+ * lock it is what a build anew of the model that the engine carries needs. */
 #include "api/compile.h"
 #include "api/engine.h"
 #include "base/arguments.h"
 #include "plan/plan.h"
+#include <hone/lifecycle.h>
 #include <string.h>
 
 static void put_layer_types(hn_json_writer *w, const hone_build_options *options) {
@@ -237,6 +239,60 @@ hone_status hone_engine_refit(hone_context *context, const hone_engine *engine, 
     hone_engine_release(*out_engine);
     *out_engine = NULL;
   }
+  hn_arena_deinit(&r.arena);
+  return status;
+}
+
+/* ---- the engine's own model, chosen anew ---- */
+
+/* Who asks for it says how hard is tried; what the engine is, it says itself. */
+static hone_status take_kept(refit *r, hone_build_options *options) {
+  if (!r->schedules->refit) {
+    HN_TRY(take_shapes(r));
+  } else {
+    HN_TRY(read_kept(r));
+    options->passes = r->options.passes;
+    options->reference_only = r->options.reference_only;
+    options->precisions = r->options.precisions;
+    options->scratch_limit_bytes = r->options.scratch_limit_bytes;
+    options->layer_types = r->options.layer_types;
+    options->layer_type_count = r->options.layer_type_count;
+    options->port_formats = r->options.port_formats;
+    options->port_format_count = r->options.port_format_count;
+    options->refittable = true;
+  }
+  options->keep_subnormals = r->schedules->keep_subnormals;
+  options->shapes = r->options.shapes;
+  options->shape_count = r->options.shape_count;
+  return HONE_OK;
+}
+
+static hone_status rebuild(refit *r, const hone_build_options *given, hone_device *const *devices, int device_count,
+                           hone_engine **out_engine) {
+  hone_build_options options;
+  hone_graph *graph = NULL;
+  HN_OPTIONS(r->diag, "build", given, hone_build_options, progress_user, &options);
+  HN_TRY(hn_schedules_check_onnx(r->schedules, r->diag));
+  HN_TRY(take_kept(r, &options));
+  HN_TRY_NOTE(
+      r->diag,
+      hone_graph_load_onnx_memory(r->context, r->schedules->onnx, (size_t)r->schedules->onnx_bytes, NULL, &graph),
+      "in the model that the engine carries");
+  const hone_status status = hone_engine_build(r->context, graph, devices, device_count, &options, out_engine);
+  hone_graph_destroy(graph);
+  return status;
+}
+
+hone_status hone_engine_rebuild(hone_context *context, const hone_engine *engine, hone_device *const *devices,
+                                int device_count, const hone_build_options *options, hone_engine **out_engine) {
+  if (out_engine) *out_engine = NULL;
+  HN_GIVEN(NULL, context);
+  HN_GIVEN(&context->diag, engine);
+  HN_GIVEN(&context->diag, out_engine);
+  HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
+  refit r = {.context = context, .diag = &context->diag, .schedules = engine->schedules};
+  hn_arena_init(&r.arena, context->allocator);
+  const hone_status status = rebuild(&r, options, devices, device_count, out_engine);
   hn_arena_deinit(&r.arena);
   return status;
 }

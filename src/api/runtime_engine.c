@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "ops/registry.h"
+#include <hone/lifecycle.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
   hn_device_list list;
   const int64_t begin_ns = hn_clock_ns();
   const size_t bytes = blob->bytes;
+  const char *name = blob->mapped ? what : "ENGINE";
   const hone_status opened =
       device_count == 0 ? open_none(context, &list) : hn_device_list_open(context, devices, device_count, &list);
   if (opened != HONE_OK) {
@@ -81,8 +83,10 @@ static hone_status load(hone_context *context, hn_blob *blob, const char *what, 
   hn_schedules *schedules;
   hone_status status = (device_count == 0 ? hn_schedules_show : hn_schedules_read)(
       context->allocator, context->ops, list.devices, list.count, blob, what, &schedules, &context->diag);
+  const bool rebuilds = status == HONE_OK && schedules->onnx;
   if (status == HONE_OK)
     status = hn_engine_create(context->allocator, schedules, list.devices, list.count, out_engine, &context->diag);
+  if (rebuilds && status == HONE_INCOMPATIBLE) (void)hone_note(&context->diag, status, HN_ENGINE_REBUILDS, name);
   hn_device_list_close(&list); /* the engine holds those that it uses */
   if (status == HONE_OK) {
     (*out_engine)->logger = context->logger;
@@ -127,21 +131,75 @@ static hone_status save_ledger(const char *ledger, uint64_t hash, const char *pa
   return hn_file_commit(diag, &writer);
 }
 
-hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag) {
+/* The parts of a file as the options have them. */
+static hone_status take_parts(const hone_engine *engine, const hone_save_options *given, hn_engine_parts *out,
+                              hone_diagnostics *diag) {
+  hone_save_options options;
+  HN_OPTIONS(diag, "save", given, hone_save_options, onnx_bytes, &options);
+  *out = hn_schedules_parts(engine->schedules);
+  if (options.onnx) *out = (hn_engine_parts){out->stripped, options.onnx, options.onnx_bytes};
+  if (options.onnx && options.onnx_bytes == 0)
+    return HN_FAIL(diag, HONE_INVALID, "save option onnx_bytes is 0, must be that of a model");
+  if (out->onnx_bytes > INT32_MAX)
+    return HN_FAIL(diag, HONE_LIMIT, "the model has %llu bytes; an engine carries up to %d",
+                   (unsigned long long)out->onnx_bytes, INT32_MAX);
+  if (!options.strip_weights) return HONE_OK;
+  out->stripped = true;
+  if (engine->schedules->refit) return HONE_OK;
+  return HN_FAIL(diag, HONE_INVALID,
+                 "the engine could not be given weights again: to leave them out, build it with refittable "
+                 "(hone build --refit)");
+}
+
+hone_status hone_engine_save_with(const hone_engine *engine, const char *path, const hone_save_options *options,
+                                  hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, path);
   HN_TRY(hn_engine_check_real(engine, "saved", diag));
   char ledger_path[4096];
   uint64_t hash;
+  hn_engine_parts parts;
+  HN_TRY(take_parts(engine, options, &parts, diag));
   if ((size_t)snprintf(ledger_path, sizeof ledger_path, "%s.ledger", path) >= sizeof ledger_path)
     return HN_FAIL(diag, HONE_IO, "%s: the path is too long", path);
-  HN_TRY(hn_schedules_write(engine->schedules, path, &hash, diag));
+  HN_TRY(hn_schedules_write(engine->schedules, &parts, path, &hash, diag));
   return engine->ledger ? save_ledger(engine->ledger, hash, ledger_path, diag) : HONE_OK;
+}
+
+hone_status hone_engine_save(const hone_engine *engine, const char *path, hone_diagnostics *diag) {
+  return hone_engine_save_with(engine, path, NULL, diag);
+}
+
+hone_status hone_engine_model(const hone_engine *engine, const void **out_bytes, size_t *out_count,
+                              hone_diagnostics *diag) {
+  if (out_bytes) *out_bytes = NULL;
+  if (out_count) *out_count = 0;
+  HN_GIVEN(diag, engine);
+  HN_GIVEN(diag, out_bytes);
+  HN_GIVEN(diag, out_count);
+  HN_TRY(hn_schedules_check_onnx(engine->schedules, diag));
+  *out_bytes = engine->schedules->onnx;
+  *out_count = (size_t)engine->schedules->onnx_bytes;
+  return HONE_OK;
 }
 
 hone_status hone_engine_write(const hone_engine *engine, hone_write_fn write, void *user, hone_diagnostics *diag) {
   HN_GIVEN(diag, engine);
   HN_GIVEN(diag, write);
   HN_TRY(hn_engine_check_real(engine, "saved", diag));
-  return hn_schedules_put(engine->schedules, write, user, diag);
+  const hn_engine_parts parts = hn_schedules_parts(engine->schedules);
+  return hn_schedules_put(engine->schedules, &parts, write, user, diag);
+}
+
+int hone_engine_weight_count(const hone_engine *engine) { return engine ? engine->schedules->weight_count : 0; }
+
+hone_status hone_engine_weight(const hone_engine *engine, int index, hone_weight_info *out_info) {
+  HN_RESULT(NULL, out_info, hone_weight_info, from);
+  HN_GIVEN(NULL, engine);
+  if (index < 0 || index >= engine->schedules->weight_count) return HONE_INVALID;
+  const hn_weight_blob *blob = &engine->schedules->weights_table[index];
+  const hone_weight_info info = {
+      .bytes = blob->bytes, .how = blob->how, .from_count = blob->from_count, .from = blob->from};
+  hn_result_give(&info, out_info);
+  return HONE_OK;
 }

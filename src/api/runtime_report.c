@@ -137,7 +137,10 @@ hone_status hone_engine_summarize_schedule(const hone_engine *engine, int schedu
                                  .output_error_rel_l2 = -1,
                                  .dynamic = plan->dynamic,
                                  .after_run = plan->after_run,
-                                 .schedule_count = schedules->count};
+                                 .schedule_count = schedules->count,
+                                 .refittable = schedules->refit,
+                                 .stripped = schedules->stripped,
+                                 .onnx_bytes = schedules->onnx_bytes};
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
     summary.reference_steps += hn_step_is_reference(step);

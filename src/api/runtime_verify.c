@@ -367,6 +367,7 @@ hone_status hone_verify(hone_engine *engine, const hone_verify_options *given, h
   HN_OPTIONS(diag, "verify", given, hone_verify_options, seed, &taken);
   HN_TRY(hn_argument_range(diag, "verify option width", taken.width, 0, 1 << 16));
   HN_TRY(hn_argument_range(diag, "verify option deadline_ms", taken.deadline_ms, 0, HN_MOST_MS));
+  HN_TRY(hn_engine_check_weighted(engine, diag));
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   if (options->one_schedule) HN_TRY(hn_engine_check_schedule(engine, options->schedule, diag));

@@ -73,5 +73,7 @@ void hn_memory_limit_drop(const hn_allocator *allocator);
 const hn_memory_limit *hn_memory_limit_of(const hn_allocator *allocator);
 /* The limit that refused memory; 0: it never did. */
 uint64_t hn_memory_limit_hit(const hn_memory_limit *limit);
+/* What is left of it now; NULL: any amount. */
+uint64_t hn_memory_limit_left(const hn_memory_limit *limit);
 
 #endif

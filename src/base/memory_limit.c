@@ -59,3 +59,7 @@ const hn_memory_limit *hn_memory_limit_of(const hn_allocator *allocator) {
 uint64_t hn_memory_limit_hit(const hn_memory_limit *limit) {
   return limit && atomic_load(&limit->hit) ? limit->most_bytes : 0;
 }
+
+uint64_t hn_memory_limit_left(const hn_memory_limit *limit) {
+  return limit ? limit->most_bytes - atomic_load(&limit->used_bytes) : UINT64_MAX;
+}

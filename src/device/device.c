@@ -116,6 +116,12 @@ struct hn_pool *hn_device_pool(const hone_device *device) {
   return hn_is_host_unit(device) && device->facts.threads > 1 ? device->unit->pool : NULL;
 }
 
+struct hn_pool *hn_devices_pool(hone_device *const *devices, int device_count) {
+  struct hn_pool *pool = NULL;
+  for (int d = 0; d < device_count && !pool; ++d) pool = hn_device_pool(devices[d]);
+  return pool;
+}
+
 void hn_device_retain(hone_device *device) { atomic_fetch_add(&device->references, 1); }
 
 void hn_device_release(hone_device *device) {

@@ -34,6 +34,7 @@ hone_status hn_device_open(hone_context *context, const hone_backend *backend, i
 bool hn_is_host_unit(const hone_device *device); /* its unit is device/host_unit.h's */
 /* The threads of a device that is the host; NULL for one thread and for other devices. */
 struct hn_pool *hn_device_pool(const hone_device *device);
+struct hn_pool *hn_devices_pool(hone_device *const *devices, int device_count); /* of the first that has one */
 void hn_device_retain(hone_device *device);
 void hn_device_release(hone_device *device);
 

@@ -118,7 +118,8 @@ uint64_t hn_constant_hash(hn_value *value) {
   return value->content_hash;
 }
 
-static bool is_subnormal(uint32_t bits) { return (bits & UINT32_C(0x7f800000)) == 0 && bits << 1 != 0; }
+/* Neither zero nor of an exponent, in one comparison: all weights are asked. */
+static bool is_subnormal(uint32_t bits) { return (bits << 1) - 1 < UINT32_C(0x00ffffff); }
 
 static bool has_subnormal(const uint32_t *bits, int64_t count) {
   int64_t found = 0;

@@ -11,7 +11,7 @@ typedef struct hn_weight_item {
   const hn_choice *choice;     /* packed by its chosen candidate; NULL: copied */
   const hone_tensor *constant; /* copied from, as `storage` */
   hone_storage storage;
-  uint64_t key, offset, bytes;
+  uint64_t key, hash, offset, bytes; /* hash: of the bytes, once they are written */
   const char *how;
   int from_count;
   const char *const *from;

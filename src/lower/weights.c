@@ -4,6 +4,7 @@
 #include "lower/lowering.h"
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
 #include <string.h>
@@ -69,29 +70,82 @@ hone_status hn_lowering_add_weight(hn_lowering *lowering, const hn_weight_item *
   return HONE_OK;
 }
 
-static hone_status write_item(hn_lowering *lowering, const hn_weight_item *item, uint8_t *to) {
-  hone_diagnostics *diag = &lowering->context->diag;
-  if (item->choice) {
-    const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
-    const hn_node *node = item->choice->node;
-    hone_fact *facts = HN_NEW(&lowering->plan->arena, hone_fact, node->in_count + node->out_count);
-    if (!facts) return HN_FAIL_MEMORY(diag);
-    hone_query query;
-    hn_candidate_query(lowering->choices, item->choice, candidate, facts, facts + node->in_count, &query);
-    const hone_status status = candidate->tactic->pack(&query, to);
-    return status == HONE_OK ? status
-                             : HN_FAIL(diag, status, "tactic %s could not pack its weights", candidate->tactic->name);
-  }
+/* ---- writing them, some at a time ---- */
+
+/* An item on its way into the region. */
+typedef struct writing {
+  hn_weight_item *item;
+  hone_query query;   /* of what is packed here */
+  const void *packed; /* before; NULL: here */
+  uint64_t at;        /* where it lies now */
+  uint8_t *to;
+  hone_status status; /* of pack; INTERNAL: a constant that does not fit its format */
+} writing;
+
+static uint64_t room_of(const hn_weight_item *item) { return (item->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static hone_status write_constant(const hn_weight_item *item, uint8_t *to) {
   hone_tensor copy = *item->constant;
   copy.type = hn_stored_type(&item->constant->type, item->storage);
   copy.data = to;
   copy.bytes = (size_t)item->bytes;
-  if (item->storage == HONE_PLAIN) {
-    memcpy(to, item->constant->data, copy.bytes < item->constant->bytes ? copy.bytes : item->constant->bytes);
-    return HONE_OK;
+  if (item->storage != HONE_PLAIN) return hn_layout_convert(item->constant, &copy) ? HONE_OK : HONE_INTERNAL;
+  memcpy(to, item->constant->data, copy.bytes < item->constant->bytes ? copy.bytes : item->constant->bytes);
+  return HONE_OK;
+}
+
+static void write_part(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  for (writing *w = (writing *)arg + begin; w < (writing *)arg + end; ++w) {
+    const size_t before = w->packed ? (size_t)w->item->bytes : 0;
+    memset(w->to + before, 0, (size_t)room_of(w->item) - before);
+    if (w->packed)
+      memcpy(w->to, w->packed, before);
+    else
+      w->status = w->item->choice ? w->query.tactic->pack(&w->query, w->to) : write_constant(w->item, w->to);
+    w->item->hash = hn_hash(w->to, (size_t)w->item->bytes);
   }
-  return hn_layout_convert(item->constant, &copy) ? HONE_OK
-                                                  : HN_FAIL(diag, HONE_INTERNAL, "a constant does not fit its format");
+}
+
+static hone_status begin_writing(hn_lowering *lowering, hn_weight_item *item, writing *out) {
+  *out = (writing){.item = item};
+  if (!item->choice) return HONE_OK;
+  const hn_candidate *candidate = &item->choice->candidates[item->choice->chosen];
+  out->packed = candidate->packed;
+  const hn_node *node = item->choice->node;
+  hone_fact *facts = HN_NEW(&lowering->plan->arena, hone_fact, node->in_count + node->out_count);
+  if (!facts) return HN_FAIL_MEMORY(&lowering->context->diag);
+  hn_candidate_query(lowering->choices, item->choice, candidate, facts, facts + node->in_count, &out->query);
+  return HONE_OK;
+}
+
+static hone_status check_written(const hn_lowering *lowering, const writing *w) {
+  hone_diagnostics *diag = &lowering->context->diag;
+  if (w->status == HONE_OK) return HONE_OK;
+  if (w->item->choice) return HN_FAIL(diag, w->status, "tactic %s could not pack its weights", w->query.tactic->name);
+  return HN_FAIL(diag, w->status, "a constant does not fit its format");
+}
+
+/* Room for all, written by all threads, then kept one after the other: what equals an earlier one closes up. */
+static hone_status write_items(hn_lowering *lowering, writing *items, int count, uint64_t bytes) {
+  hone_diagnostics *diag = &lowering->context->diag;
+  hn_schedules *schedules = lowering->schedules;
+  uint8_t *room;
+  HN_TRY(hn_schedules_room(schedules, bytes, &room, diag));
+  for (int i = 0; i < count; ++i) items[i].to = room + items[i].at;
+  const hn_pool *own = hn_devices_pool(lowering->choices->devices, lowering->choices->device_count);
+  hn_pool pool = own ? *own : (hn_pool){0};
+  pool.stop = &lowering->context->stop;
+  hn_pool_run(own ? &pool : NULL, count, 1, write_part, items);
+  HN_TRY(hn_check_stop(lowering->context));
+  for (int i = 0; i < count; ++i) {
+    hn_weight_item *item = items[i].item;
+    const hn_weight_blob blob = {
+        .bytes = item->bytes, .hash = item->hash, .how = item->how, .from_count = item->from_count, .from = item->from};
+    HN_TRY(check_written(lowering, &items[i]));
+    HN_TRY(hn_schedules_keep(schedules, &blob, items[i].to, &item->offset, diag));
+  }
+  return HONE_OK;
 }
 
 /* The tensors and steps that know their item by its number now know its place. */
@@ -120,18 +174,21 @@ static hone_status reserve_first(hn_lowering *lowering) {
   return hn_schedules_reserve(lowering->schedules, total, diag);
 }
 
+/* So much is written at a time: enough for all threads, and little where most of it turns out to be there already. */
+static const uint64_t at_a_time = (uint64_t)64 << 20;
+
 hone_status hn_lowering_weights(hn_lowering *lowering) {
-  hone_diagnostics *diag = &lowering->context->diag;
   HN_TRY(reserve_first(lowering));
-  for (int i = 0; i < lowering->weight_count; ++i) {
-    hn_weight_item *item = &lowering->weights[i];
-    const hn_weight_blob blob = {
-        .bytes = item->bytes, .how = item->how, .from_count = item->from_count, .from = item->from};
-    uint8_t *room;
-    HN_TRY(hn_schedules_room(lowering->schedules, item->bytes, &room, diag));
-    HN_TRY(write_item(lowering, item, room));
-    HN_TRY(hn_schedules_keep(lowering->schedules, &blob, &item->offset, diag));
-    HN_TRY(hn_check_stop(lowering->context));
+  writing *items = HN_NEW(&lowering->plan->arena, writing, lowering->weight_count + 1);
+  if (!items) return HN_FAIL_MEMORY(&lowering->context->diag);
+  for (int first = 0, end; first < lowering->weight_count; first = end) {
+    uint64_t bytes = 0;
+    for (end = first; end < lowering->weight_count && (end == first || bytes < at_a_time); ++end) {
+      HN_TRY(begin_writing(lowering, &lowering->weights[end], &items[end]));
+      items[end].at = bytes;
+      bytes += room_of(&lowering->weights[end]);
+    }
+    HN_TRY(write_items(lowering, items + first, end - first, bytes));
   }
   place(lowering);
   return HONE_OK;

@@ -40,7 +40,7 @@ static hone_status find_scratch(hone_eval *eval, hn_arena *arena) {
 }
 
 hone_status hn_evaluate_node(hone_context *context, const hn_node *node, hn_arena *arena, const hone_tensor *in,
-                             hone_tensor *out, int64_t max_bytes) {
+                             hone_tensor *out, int64_t max_bytes, const struct hn_pool *pool) {
   host memory = {arena, max_bytes};
   hone_eval eval = {.op = node->op,
                     .attrs = &node->attrs,
@@ -58,6 +58,7 @@ hone_status hn_evaluate_node(hone_context *context, const hn_node *node, hn_aren
       HN_TRY(give_memory(&context->diag, &memory, &out[i]));
   }
   HN_TRY(find_scratch(&eval, arena));
-  HN_TRY_NOTE(&context->diag, hn_evaluate(&eval, NULL, &context->stop), "in node %s (%s)", node->name, node->op->name);
+  HN_TRY_NOTE(&context->diag, hn_evaluate_all(&eval, pool, &context->stop), "in node %s (%s)", node->name,
+              node->op->name);
   return HONE_OK;
 }

@@ -5,9 +5,10 @@
 
 #include "ir/graph.h"
 
-/* Outputs in `out` arrive with their types and data NULL where known (kind ABSENT: not wanted) and leave with memory
- * from the arena. UNSUPPORTED: there is no eval. LIMIT: an output has more than max_bytes. */
+/* By the threads of a pool (NULL: by the caller). Outputs in `out` arrive with their types and data NULL where known
+ * (kind ABSENT: not wanted) and leave with memory from the arena. UNSUPPORTED: there is no eval. LIMIT: an output has
+ * more than max_bytes. */
 hone_status hn_evaluate_node(hone_context *context, const hn_node *node, hn_arena *arena, const hone_tensor *in,
-                             hone_tensor *out, int64_t max_bytes);
+                             hone_tensor *out, int64_t max_bytes, const struct hn_pool *pool);
 
 #endif

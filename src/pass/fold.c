@@ -57,7 +57,7 @@ static hone_status evaluate(hn_pass_run *run, hn_node *node, hn_arena *arena) {
     if (node->in[i]) in[i] = *node->in[i]->fact.constant;
   for (int i = 0; i < node->out_count; ++i)
     if (node->out[i]) out[i].type = node->out[i]->fact.type;
-  HN_TRY(hn_evaluate_node(context, node, arena, in, out, context->limits.max_fold_bytes));
+  HN_TRY(hn_evaluate_node(context, node, arena, in, out, context->limits.max_fold_bytes, run->pool));
   for (int i = 0; i < node->out_count; ++i)
     if (node->out[i]) HN_TRY(replace_output(run->graph, node->out[i], &out[i]));
   return HONE_OK;

@@ -17,10 +17,11 @@ typedef struct hn_pass_run {
   const hn_target *target; /* NULL: everything is accepted */
   const char *const *disable;
   int disable_count;
-  bool builds;      /* an engine is built of it: what lowering relies on runs also behind `after` */
-  hn_pass_log *log; /* may be NULL */
-  int64_t changes;  /* counted by the pass */
-  hn_spans spans;   /* one a pass; tell NULL: nobody listens */
+  bool builds;                /* an engine is built of it: what lowering relies on runs also behind `after` */
+  hn_pass_log *log;           /* may be NULL */
+  int64_t changes;            /* counted by the pass */
+  hn_spans spans;             /* one a pass; tell NULL: nobody listens */
+  const struct hn_pool *pool; /* whose threads fold constants; NULL: the caller's alone */
 } hn_pass_run;
 
 /* A pass: either a function or a list of rewrites for the engine. */

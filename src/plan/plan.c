@@ -38,7 +38,7 @@ bool hn_plan_constant(const hn_plan *plan, int t, hone_tensor *out, int64_t *roo
   const hn_plan_tensor *planned = &plan->tensors[t];
   *out_value = NULL;
   *out_count = 0;
-  if (planned->place != HN_PLACE_CONSTANT || planned->alias_of >= 0) return false;
+  if (planned->place != HN_PLACE_CONSTANT || planned->alias_of >= 0 || plan->stripped) return false;
   *out = (hone_tensor){.type = planned->type, .data = (void *)(uintptr_t)(plan->weights + planned->offset)};
   if (!hn_type_bytes(&planned->type, &out->bytes)) return false;
   if (room) *out_value = constant_value(out, room, out_count);

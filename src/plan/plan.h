@@ -92,10 +92,11 @@ typedef struct hn_plan {
   int host;                        /* the memory space of the devices that work in the host's memory */
   uint64_t *space_arena_bytes;     /* [device] at opt shapes; their sum is arena_bytes */
   bool dynamic;                    /* some dim is symbolic */
-  int lanes;  /* that a device's recording may be split into, where branches allow it: more than 1 in static plans alone
-               */
-  bool shown; /* to look at only: some device is not here, and its tactics are names alone */
-  bool after_run;                      /* some extent is known only after running: the session uses a heap */
+  int lanes; /* that a device's recording may be split into, where branches allow it: more than 1 in static plans alone
+              */
+  bool stripped;  /* the weights are not here: constants have no values, and tactics cannot be asked */
+  bool shown;     /* to look at only: some device is not here, and its tactics are names alone */
+  bool after_run; /* some extent is known only after running: the session uses a heap */
   uint64_t arena_bytes, scratch_bytes; /* at opt shapes; exact when not dynamic */
   double max_error_rel_l2;             /* of steps */
   const uint8_t *weights;              /* borrowed from the schedules, which share them */

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Behind the weights the file ends, or the model begins. */
+static bool weights_fit(const hn_engine_fixed *fixed, uint64_t left) {
+  const uint64_t stored = fixed->features & HN_ENGINE_STRIPPED ? 0 : fixed->weights_bytes;
+  if (fixed->weights_bytes > INT64_MAX / 2) return false; /* also where they are only told of */
+  return fixed->features & HN_ENGINE_WITH_MODEL ? stored < left : stored == left;
+}
+
 static hone_status read_fixed(const hn_blob *blob, hn_engine_fixed *fixed, hone_diagnostics *diag) {
   const bool named =
       blob->bytes >= sizeof fixed->magic && memcmp(blob->data, HN_ENGINE_MAGIC, sizeof fixed->magic) == 0;
@@ -36,7 +43,7 @@ static hone_status read_fixed(const hn_blob *blob, hn_engine_fixed *fixed, hone_
   const uint64_t room = fixed->file_bytes - HN_ENGINE_FIXED_BYTES;
   if (fixed->header_bytes > room || fixed->weights_offset < HN_ENGINE_FIXED_BYTES + fixed->header_bytes ||
       fixed->weights_offset % HN_ENGINE_ALIGNMENT || fixed->weights_offset > fixed->file_bytes ||
-      fixed->weights_bytes != fixed->file_bytes - fixed->weights_offset)
+      !weights_fit(fixed, fixed->file_bytes - fixed->weights_offset))
     return HN_FAIL(diag, HONE_MALFORMED, "the engine's header and weights do not lie inside the file");
   if (fixed->header_hash != hn_hash(blob->data + HN_ENGINE_FIXED_BYTES, (size_t)fixed->header_bytes))
     return HN_FAIL(diag, HONE_MALFORMED, "the engine's header is damaged (its hash is wrong)");
@@ -268,6 +275,7 @@ static hone_status read_plan(hn_plan_reader *reader, const hn_json *object, cons
   int64_t number;
   plan->weights = reader->schedules->weights;
   plan->weights_bytes = reader->schedules->weights_bytes;
+  plan->stripped = reader->schedules->stripped;
   plan->device_count = devices->count;
   plan->device_kinds = devices->kinds;
   plan->spaces = devices->spaces;
@@ -299,6 +307,26 @@ static hone_status read_schedule(hn_plan_reader *reader, const hn_json *object, 
   if (status == HONE_OK) return hn_schedules_add(schedules, reader->plan, reader->diag);
   hn_plan_destroy(reader->plan);
   return status;
+}
+
+/* It reaches from the first border behind the weights to the end of the file. */
+static hone_status read_model(hn_plan_reader *reader, const hn_json *header, const hn_engine_fixed *fixed) {
+  hn_schedules *schedules = reader->schedules;
+  const hn_json *model = hn_json_get(header, "onnx");
+  if (!(fixed->features & HN_ENGINE_WITH_MODEL)) return HONE_OK;
+  const uint64_t end = fixed->weights_offset + (schedules->stripped ? 0 : fixed->weights_bytes),
+                 begin = (end + HN_ENGINE_ALIGNMENT - 1) / HN_ENGINE_ALIGNMENT * HN_ENGINE_ALIGNMENT;
+  int64_t bytes;
+  if (!model || begin >= fixed->file_bytes)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine's model does not lie inside the file");
+  HN_TRY(hn_json_int(model, "bytes", 1, INT64_MAX, &bytes, reader->diag));
+  HN_TRY(read_hash(reader, hn_json_get(model, "hash"), "the model's hash", &schedules->onnx_hash));
+  if ((uint64_t)bytes != fixed->file_bytes - begin)
+    return HN_FAIL(reader->diag, HONE_MALFORMED, "the engine's model has %lld bytes, and the file has %llu for it",
+                   (long long)bytes, (unsigned long long)(fixed->file_bytes - begin));
+  schedules->onnx = schedules->file.data + begin;
+  schedules->onnx_bytes = (uint64_t)bytes;
+  return HONE_OK;
 }
 
 static hone_status read_header(hn_plan_reader *reader, const hn_json *header) {
@@ -336,10 +364,12 @@ static hone_status read_engine(hn_plan_reader *reader) {
   hn_json *header;
   HN_TRY(read_fixed(&schedules->file, &fixed, reader->diag));
   schedules->content_hash = fixed.header_hash;
-  schedules->weights = schedules->file.data + fixed.weights_offset;
+  schedules->stripped = fixed.features & HN_ENGINE_STRIPPED;
+  schedules->weights = schedules->stripped ? NULL : schedules->file.data + fixed.weights_offset;
   schedules->weights_bytes = fixed.weights_bytes;
   HN_TRY(hn_json_read(&reader->scratch, reader->diag, "the engine's header",
                       (const char *)schedules->file.data + HN_ENGINE_FIXED_BYTES, (size_t)fixed.header_bytes, &header));
+  HN_TRY(read_model(reader, header, &fixed));
   return read_header(reader, header);
 }
 
@@ -366,7 +396,10 @@ static hone_status read_blob(hn_allocator allocator, const struct hn_op_list *op
   const hone_status status = read_engine(&reader);
   hn_arena_deinit(&reader.scratch);
   if (status != HONE_OK) {
+    const bool rebuilds = schedules->onnx && (status == HONE_INCOMPATIBLE || status == HONE_DEVICE);
+    const char *name = schedules->file.mapped ? what : "ENGINE";
     hn_schedules_destroy(schedules);
+    if (rebuilds) (void)hone_note(diag, status, HN_ENGINE_REBUILDS, name);
     return hone_note(diag, status, "while reading engine %s", what);
   }
   *out = schedules;

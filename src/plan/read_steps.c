@@ -136,7 +136,7 @@ static hone_status read_params(hn_plan_reader *reader, const hn_json *object, hn
   return HONE_OK;
 }
 
-/* A tactic of a device that is not here. */
+/* A tactic of a device that is not here, or of another version of the library. */
 static hone_status stand_in(hn_plan_reader *reader, hn_plan_step *step, const char *name, uint32_t version) {
   hone_tactic *tactic = HN_NEW(&reader->plan->arena, hone_tactic, 1);
   if (!tactic) return HN_FAIL_MEMORY(reader->diag);
@@ -174,7 +174,8 @@ static hone_status read_call(hn_plan_reader *reader, const hn_json *object, hn_p
   bool opened = false;
   for (int d = 0; d < reader->device_count; ++d)
     opened = opened || strcmp(reader->devices[d]->backend->name, step->provider) == 0;
-  if (!opened && reader->schedules->shown) HN_TRY(stand_in(reader, step, name, (uint32_t)version));
+  const bool of_plugin = opened && hn_schedules_plugin(reader->schedules, name);
+  if (!step->tactic && !of_plugin && reader->schedules->shown) HN_TRY(stand_in(reader, step, name, (uint32_t)version));
   if (!opened && !step->tactic)
     return HN_FAIL(reader->diag, HONE_DEVICE, "the engine runs on a %s device, and none was given", step->provider);
   if (!step->tactic && hn_schedules_plugin(reader->schedules, name)) return fail_missing(reader, "tactic", name);

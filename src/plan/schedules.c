@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schedules.c - the life of what an engine holds, and what its schedules must have in common. */
 #include "plan/schedules.h"
+#include "base/hash.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -85,4 +86,16 @@ const char *hn_schedules_plugin(const hn_schedules *schedules, const char *row) 
   for (int i = 0; i + 1 < schedules->plugin_name_count; i += 2)
     if (strcmp(schedules->plugin_names[i], row) == 0) return schedules->plugin_names[i + 1];
   return NULL;
+}
+
+hn_engine_parts hn_schedules_parts(const hn_schedules *schedules) {
+  return (hn_engine_parts){
+      .stripped = schedules->stripped, .onnx = schedules->onnx, .onnx_bytes = schedules->onnx_bytes};
+}
+
+hone_status hn_schedules_check_onnx(const hn_schedules *schedules, hone_diagnostics *diag) {
+  if (!schedules->onnx)
+    return HN_FAIL(diag, HONE_INVALID, "the engine does not carry its model (hone build --embed-model)");
+  if (hn_hash(schedules->onnx, (size_t)schedules->onnx_bytes) == schedules->onnx_hash) return HONE_OK;
+  return HN_FAIL(diag, HONE_MALFORMED, "the engine's model is damaged (its hash is wrong)");
 }

@@ -33,6 +33,8 @@ typedef struct hn_schedules {
   bool keep_subnormals;  /* runs flush them to zero otherwise */
   const char *refit;     /* how to build it again with other weights, as JSON (api/compile_refit.c); NULL: not kept */
   const char *recipe;    /* how photos are prepared and outputs told (recipe/recipe.h), as text; NULL: there is none */
+  const uint8_t *onnx;   /* of the file: the model that it was built of; NULL: not kept */
+  uint64_t onnx_bytes, onnx_hash;
   int plugin_name_count; /* rows (operators, tactics) that plug-ins brought, and those files' names, in turn */
   const char *const *plugin_names;
   int count;
@@ -48,6 +50,7 @@ typedef struct hn_schedules {
   uint64_t *weight_hashes; /* XXH3-64 of each MiB */
   int weight_hash_count;
   bool shown;           /* to look at only: devices may be missing, nothing runs */
+  bool stripped;        /* read from a file without its weights, of which bytes and hashes are known: nothing runs */
   bool weights_checked; /* made in this process, so there are no hashes to check */
 } hn_schedules;
 
@@ -58,12 +61,14 @@ void hn_schedules_destroy(hn_schedules *schedules);
 hone_status hn_schedules_add(hn_schedules *schedules, hn_plan *take_plan, hone_diagnostics *diag);
 
 /* ---- making weights (plan/weights.c) ----
- * Zeroed room for a blob behind the weights so far, and what was written there as a blob: a new one, or the one of
- * equal bytes that is there already. The region may move with each room; how and from are copied. */
+ * Room for blobs behind the weights so far, bytes a multiple of 64, and one of what was written there, 64-aligned and
+ * zero up to the next, as a blob: a new one, which closes up to the weights before it, or the one of equal bytes that
+ * is there already. In the order of their places. The region may move with each room; blob->hash is given, how and from
+ * are copied. */
 hone_status hn_schedules_reserve(hn_schedules *schedules, uint64_t bytes, hone_diagnostics *diag);
 hone_status hn_schedules_room(hn_schedules *schedules, uint64_t bytes, uint8_t **out, hone_diagnostics *diag);
-hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, uint64_t *out_offset,
-                              hone_diagnostics *diag);
+hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, const uint8_t *bytes,
+                              uint64_t *out_offset, hone_diagnostics *diag);
 /* Every MiB's hash, unless made here; by all threads of the pool (NULL: by the caller). */
 hone_status hn_schedules_check_weights(const hn_schedules *schedules, const hn_pool *pool, hn_stop *stop,
                                        hone_diagnostics *diag);
@@ -82,11 +87,24 @@ hone_status hn_schedules_allow(const hn_schedules *schedules, int only, int inpu
 const char *hn_schedules_plugin(const hn_schedules *schedules, const char *row);
 
 /* ---- engine file (plan/write.c, plan/read.c): layout in format.h ---- */
+/* Where an engine does not fit this machine or library, but its file has the model; of the file. */
+#define HN_ENGINE_REBUILDS "the engine carries its model: hone build --from %s -o NEW.hone builds it anew here"
+/* What a file has beside the plans. */
+typedef struct hn_engine_parts {
+  bool stripped; /* it has no weights */
+  const void *onnx;
+  uint64_t onnx_bytes; /* 0: it has no model */
+} hn_engine_parts;
+/* Those of the file that was read; made here: weights alone. */
+hn_engine_parts hn_schedules_parts(const hn_schedules *schedules);
 /* *out_hash: the content_hash that readers of the file will find. */
-hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
-                               hone_diagnostics *diag);
+hone_status hn_schedules_write(const hn_schedules *schedules, const hn_engine_parts *parts, const char *path,
+                               uint64_t *out_hash, hone_diagnostics *diag);
 /* The same bytes to a function. IO: it returned false. */
-hone_status hn_schedules_put(const hn_schedules *schedules, hone_write_fn write, void *user, hone_diagnostics *diag);
+hone_status hn_schedules_put(const hn_schedules *schedules, const hn_engine_parts *parts, hone_write_fn write,
+                             void *user, hone_diagnostics *diag);
+/* The model's bytes against their hash. INVALID: there is none. MALFORMED: they are damaged. */
+hone_status hn_schedules_check_onnx(const hn_schedules *schedules, hone_diagnostics *diag);
 /* Reads structure and meaning; weights are not touched. ops and the opened devices: for resolving names. */
 hone_status hn_schedules_read(hn_allocator allocator, const struct hn_op_list *ops, hone_device *const *devices,
                               int device_count, hn_blob *take_blob, const char *what, hn_schedules **out,

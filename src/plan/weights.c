@@ -36,9 +36,6 @@ hone_status hn_schedules_room(hn_schedules *schedules, uint64_t bytes, uint8_t *
     HN_TRY(hn_schedules_reserve(schedules, bytes > schedules->weights_bytes / 4 ? bytes : schedules->weights_bytes / 4,
                                 diag));
   *out = schedules->owned_weights + schedules->weights_bytes;
-  size_t room;
-  if (!hn_align_size((size_t)bytes, ALIGNMENT, &room)) return HN_FAIL_MEMORY(diag);
-  memset(*out, 0, room);
   return HONE_OK;
 }
 
@@ -74,15 +71,18 @@ static hone_status add_row(hn_schedules *schedules, const hn_weight_blob *blob, 
   return HONE_OK;
 }
 
-hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, uint64_t *out_offset,
-                              hone_diagnostics *diag) {
+hone_status hn_schedules_keep(hn_schedules *schedules, const hn_weight_blob *blob, const uint8_t *bytes,
+                              uint64_t *out_offset, hone_diagnostics *diag) {
   hn_weight_blob row = *blob;
-  const uint8_t *bytes = schedules->owned_weights + schedules->weights_bytes;
-  row.hash = hn_hash(bytes, (size_t)row.bytes);
   const hn_weight_blob *equal = find_equal(schedules, row.hash, bytes, row.bytes);
   row.offset = equal ? equal->offset : schedules->weights_bytes;
   HN_TRY(add_row(schedules, &row, diag));
-  if (!equal) schedules->weights_bytes += (row.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  if (!equal) {
+    const uint64_t room = (row.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint8_t *to = schedules->owned_weights + row.offset;
+    if (to != bytes) memmove(to, bytes, (size_t)room); /* zeros up to its end, too */
+    schedules->weights_bytes += room;
+  }
   bind_plans(schedules);
   *out_offset = row.offset;
   return HONE_OK;

@@ -195,7 +195,9 @@ static void put_weights(hn_json_writer *w, const hn_schedules *schedules) {
   }
   hn_json_close(w, ']');
   hn_json_open(w, "weight_hashes", '[');
-  for (uint64_t at = 0; at < schedules->weights_bytes; at += HN_WEIGHT_PAGE_BYTES) {
+  for (int i = 0; schedules->stripped && i < schedules->weight_hash_count; ++i)
+    put_hash(w, NULL, schedules->weight_hashes[i]);
+  for (uint64_t at = 0; !schedules->stripped && at < schedules->weights_bytes; at += HN_WEIGHT_PAGE_BYTES) {
     const uint64_t left = schedules->weights_bytes - at;
     put_hash(w, NULL,
              hn_hash(schedules->weights + at, (size_t)(left < HN_WEIGHT_PAGE_BYTES ? left : HN_WEIGHT_PAGE_BYTES)));
@@ -247,7 +249,15 @@ static void put_schedule(hn_json_writer *w, const hn_plan *plan, hn_text *scratc
   hn_json_close(w, '}');
 }
 
-static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *scratch) {
+static void put_model(hn_json_writer *w, const hn_engine_parts *parts) {
+  if (parts->onnx_bytes == 0) return;
+  hn_json_open_flat(w, "onnx", '{');
+  hn_json_put_int(w, "bytes", (int64_t)parts->onnx_bytes);
+  put_hash(w, "hash", hn_hash(parts->onnx, (size_t)parts->onnx_bytes));
+  hn_json_close(w, '}');
+}
+
+static void put_header(hn_text *text, const hn_schedules *schedules, const hn_engine_parts *parts, hn_text *scratch) {
   const hn_plan *first = schedules->plans[0];
   hn_json_writer writer, *w = &writer;
   hn_json_begin(w, text);
@@ -265,6 +275,7 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
   if (schedules->keep_subnormals) hn_json_put_bool(w, "keep_subnormals", true);
   if (schedules->refit) hn_json_put_text(w, "refit", schedules->refit);
   if (schedules->recipe) hn_json_put_text(w, "recipe", schedules->recipe);
+  put_model(w, parts);
   if (schedules->plugin_name_count) put_names(w, "plugins", schedules->plugin_names, schedules->plugin_name_count);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < schedules->count; ++k) put_schedule(w, schedules->plans[k], scratch);
@@ -275,44 +286,66 @@ static void put_header(hn_text *text, const hn_schedules *schedules, hn_text *sc
 }
 
 /* The header's text and the fixed part; the caller frees the text. */
-static hone_status make_header(const hn_schedules *schedules, hn_text *header, hn_engine_fixed *fixed,
-                               hone_diagnostics *diag) {
+static hone_status make_header(const hn_schedules *schedules, const hn_engine_parts *parts, hn_text *header,
+                               hn_engine_fixed *fixed, hone_diagnostics *diag) {
   hn_text scratch;
   hn_text_init(&scratch, schedules->allocator);
   hn_text_init(header, schedules->allocator);
-  put_header(header, schedules, &scratch);
+  put_header(header, schedules, parts, &scratch);
   hn_text_deinit(&scratch);
   if (header->failed) return HN_FAIL_MEMORY(diag);
-  size_t weights_offset;
-  if (!hn_align_size(HN_ENGINE_FIXED_BYTES + header->length, HN_ENGINE_ALIGNMENT, &weights_offset))
-    return HN_FAIL(diag, HONE_LIMIT, "the engine is larger than a file can be");
+  size_t weights_offset, end;
+  bool fits = hn_align_size(HN_ENGINE_FIXED_BYTES + header->length, HN_ENGINE_ALIGNMENT, &weights_offset) &&
+              hn_add_size(weights_offset, parts->stripped ? 0 : (size_t)schedules->weights_bytes, &end);
+  if (parts->onnx_bytes)
+    fits = fits && hn_align_size(end, HN_ENGINE_ALIGNMENT, &end) && hn_add_size(end, (size_t)parts->onnx_bytes, &end);
+  if (!fits) return HN_FAIL(diag, HONE_LIMIT, "the engine is larger than a file can be");
   *fixed = (hn_engine_fixed){.version = HN_ENGINE_VERSION,
-                             .features = HN_ENGINE_FEATURES,
+                             .features = (parts->stripped ? HN_ENGINE_STRIPPED : 0u) |
+                                         (parts->onnx_bytes ? HN_ENGINE_WITH_MODEL : 0u),
                              .header_bytes = header->length,
                              .header_hash = hn_hash(header->data, header->length),
                              .weights_offset = weights_offset,
                              .weights_bytes = schedules->weights_bytes,
-                             .file_bytes = weights_offset + schedules->weights_bytes};
+                             .file_bytes = end};
   memcpy(fixed->magic, HN_ENGINE_MAGIC, sizeof fixed->magic);
   fixed->fixed_hash = hn_hash(fixed, HN_ENGINE_FIXED_BYTES - sizeof fixed->fixed_hash);
   return HONE_OK;
 }
 
-/* The pieces of an engine, in the order of its bytes. false: write said so. */
-static bool put_pieces(const hn_schedules *schedules, const hn_text *header, const hn_engine_fixed *fixed,
-                       hone_write_fn write, void *user) {
-  static const char zeros[HN_ENGINE_ALIGNMENT];
-  const uint64_t gap = fixed->weights_offset - HN_ENGINE_FIXED_BYTES - fixed->header_bytes;
-  return write(user, (const char *)fixed, sizeof *fixed) && write(user, header->data, header->length) &&
-         (gap == 0 || write(user, zeros, (size_t)gap)) &&
-         (fixed->weights_bytes == 0 || write(user, (const char *)schedules->weights, (size_t)schedules->weights_bytes));
+/* Where the pieces of an engine go, one behind the other. */
+typedef struct sink {
+  hone_write_fn write;
+  void *user;
+  uint64_t at;
+} sink;
+
+static bool put_piece(sink *to, const void *bytes, uint64_t count) {
+  to->at += count;
+  return count == 0 || to->write(to->user, bytes, (size_t)count);
 }
 
-hone_status hn_schedules_put(const hn_schedules *schedules, hone_write_fn write, void *user, hone_diagnostics *diag) {
+static bool put_gap(sink *to) {
+  static const char zeros[HN_ENGINE_ALIGNMENT];
+  return put_piece(to, zeros, (HN_ENGINE_ALIGNMENT - to->at % HN_ENGINE_ALIGNMENT) % HN_ENGINE_ALIGNMENT);
+}
+
+/* The pieces of an engine, in the order of its bytes. false: write said so. */
+static bool put_pieces(const hn_schedules *schedules, const hn_engine_parts *parts, const hn_text *header,
+                       const hn_engine_fixed *fixed, hone_write_fn write, void *user) {
+  sink to = {write, user, 0};
+  if (!put_piece(&to, fixed, sizeof *fixed) || !put_piece(&to, header->data, header->length) || !put_gap(&to))
+    return false;
+  if (!parts->stripped && !put_piece(&to, schedules->weights, schedules->weights_bytes)) return false;
+  return parts->onnx_bytes == 0 || (put_gap(&to) && put_piece(&to, parts->onnx, parts->onnx_bytes));
+}
+
+hone_status hn_schedules_put(const hn_schedules *schedules, const hn_engine_parts *parts, hone_write_fn write,
+                             void *user, hone_diagnostics *diag) {
   hn_text header;
   hn_engine_fixed fixed;
-  hone_status status = make_header(schedules, &header, &fixed, diag);
-  if (status == HONE_OK && !put_pieces(schedules, &header, &fixed, write, user))
+  hone_status status = make_header(schedules, parts, &header, &fixed, diag);
+  if (status == HONE_OK && !put_pieces(schedules, parts, &header, &fixed, write, user))
     status = HN_FAIL(diag, HONE_IO, "the engine's bytes could not be written");
   hn_text_deinit(&header);
   return status;
@@ -328,14 +361,14 @@ static bool put_to_file(void *user, const char *bytes, size_t count) {
   return hn_file_write(file->diag, &file->writer, bytes, count) == HONE_OK;
 }
 
-hone_status hn_schedules_write(const hn_schedules *schedules, const char *path, uint64_t *out_hash,
-                               hone_diagnostics *diag) {
+hone_status hn_schedules_write(const hn_schedules *schedules, const hn_engine_parts *parts, const char *path,
+                               uint64_t *out_hash, hone_diagnostics *diag) {
   hn_text header;
   hn_engine_fixed fixed;
   to_file file = {.writer.fd = -1, .diag = diag};
-  hone_status status = make_header(schedules, &header, &fixed, diag);
+  hone_status status = make_header(schedules, parts, &header, &fixed, diag);
   if (status == HONE_OK) status = hn_file_begin(diag, &file.writer, path);
-  if (status == HONE_OK && !put_pieces(schedules, &header, &fixed, put_to_file, &file)) status = HONE_IO;
+  if (status == HONE_OK && !put_pieces(schedules, parts, &header, &fixed, put_to_file, &file)) status = HONE_IO;
   if (status == HONE_OK) status = hn_file_commit(diag, &file.writer);
   hn_file_abandon(&file.writer);
   *out_hash = status == HONE_OK ? fixed.header_hash : 0;

@@ -142,6 +142,8 @@ static hone_status begin_schedule(description *d, int number) {
 static hone_status write_text(description *d) {
   const hn_schedules *all = d->schedules;
   hn_text_printf(d->out, "engine    %s, by %s\ndevice    %s\n", all->name, all->built_by, all->device_name);
+  if (all->stripped) hn_text_add(d->out, "weights   not in the file: hone refit gives it some\n");
+  if (all->onnx) hn_text_printf(d->out, "model     in the file, %.2f MB of ONNX\n", (double)all->onnx_bytes * 1e-6);
   if (all->count > 1)
     hn_text_printf(d->out, "schedules %d, over %.2f MB of weights\n", all->count, (double)all->weights_bytes * 1e-6);
   for (int k = 0; k < all->count; ++k) {
@@ -252,6 +254,9 @@ static hone_status write_json(description *d) {
   hn_json_put_text(w, "built_by", all->built_by);
   hn_json_put_text(w, "device", all->device_name);
   hn_json_put_int(w, "weights_bytes", (int64_t)all->weights_bytes);
+  hn_json_put_bool(w, "stripped", all->stripped);
+  hn_json_put_bool(w, "refittable", all->refit);
+  hn_json_put_int(w, "onnx_bytes", (int64_t)all->onnx_bytes);
   hn_json_open(w, "schedules", '[');
   for (int k = 0; k < all->count; ++k) {
     if (!hn_report_wants(d->options, k)) continue;

@@ -65,6 +65,13 @@ hone_status hn_engine_check_real(const hone_engine *engine, const char *what, ho
   return HONE_OK;
 }
 
+hone_status hn_engine_check_weighted(const hone_engine *engine, hone_diagnostics *diag) {
+  if (!engine->schedules->stripped) return HONE_OK;
+  return HN_FAIL(diag, HONE_INCOMPATIBLE,
+                 "the engine %s was written without its weights: hone refit ENGINE --model MODEL.onnx gives it some",
+                 engine->schedules->name);
+}
+
 hone_status hn_engine_create(hn_allocator allocator, hn_schedules *take_schedules, hone_device *const *devices,
                              int device_count, hone_engine **out, hone_diagnostics *diag) {
   *out = NULL;

@@ -49,6 +49,8 @@ hone_status hn_engine_create(hn_allocator allocator, hn_schedules *take_schedule
                              int device_count, hone_engine **out, hone_diagnostics *diag);
 /* UNSUPPORTED when a device is described only: nothing runs on it, and errors were not measured. */
 hone_status hn_engine_check_real(const hone_engine *engine, const char *what, hone_diagnostics *diag);
+/* INCOMPATIBLE when its file had no weights: nothing runs. */
+hone_status hn_engine_check_weighted(const hone_engine *engine, hone_diagnostics *diag);
 /* What all schedules have in common: devices, memory spaces, names and types of inputs and outputs. */
 static inline const hn_plan *hn_engine_common(const hone_engine *engine) { return engine->schedules->plans[0]; }
 /* INVALID, in words, when the engine has no such schedule. */

@@ -214,6 +214,7 @@ hone_status hone_session_create(hone_engine *engine, const hone_session_options 
   HN_GIVEN(diag, out_session);
   hone_session_options options;
   HN_TRY(take_options(diag, engine, given, &options));
+  HN_TRY(hn_engine_check_weighted(engine, diag));
   if (engine->schedules->shown)
     return HN_FAIL(diag, HONE_DEVICE, "the engine was opened without devices: to look at, not to run");
   HN_TRY(hn_engine_check_real(engine, "run", diag));

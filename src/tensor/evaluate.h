@@ -6,6 +6,8 @@
 #include "base/stop.h"
 #include <hone/op.h>
 
+struct hn_pool;
+
 /* What an evaluation is worth: operations and elements, as the op's row says or else by the tensors' sizes. All shapes
  * are known. */
 double hn_evaluation_work(const hone_op *op, const hone_attrs *attrs, const hone_fact *in, int in_count,
@@ -14,6 +16,11 @@ double hn_evaluation_work(const hone_op *op, const hone_attrs *attrs, const hone
 /* Evaluates a window (NULL: everything) in parts of some milliseconds. When the stop (NULL: none) says so, the rest is
  * left out: ends with CANCELLED or LIMIT and a message. */
 hone_status hn_evaluate(hone_eval *eval, const hone_window *window, hn_stop *stop);
+/* Everything, and windows that do not overlap, by the threads of the pool (NULL: by the caller) where the op's windows
+ * are independent. */
+hone_status hn_evaluate_all(hone_eval *eval, const struct hn_pool *pool, hn_stop *stop);
+hone_status hn_evaluate_windows(hone_eval *eval, const hone_window *windows, int count, const struct hn_pool *pool,
+                                hn_stop *stop);
 
 /* Must a long eval return early? Asked every some thousand elements by what windows do not make short. */
 static inline bool hn_eval_stopped(const hone_eval *eval) { return hn_stop_now((hn_stop *)eval->stop); }

@@ -32,6 +32,7 @@ typedef struct hn_candidate {
   double error_rel_l2;    /* -1: not measured */
   double error_bound;
   size_t scratch_bytes, packed_bytes;
+  const void *packed; /* its weights, where they were packed beforehand (tune/pack.c); in the choices' memory */
 } hn_candidate;
 
 /* A fused node that was replaced by its parts, since they are faster; texts in the tuner's arena, then the choices'. */

@@ -12,7 +12,11 @@ static hone_status no_memory(const hn_choices *choices) { return HN_FAIL_MEMORY(
 
 static void copy_measurements(const hn_choices *choices, hn_choice *choice) {
   const hn_choice *first = &choices->items[choice->same_as];
-  for (int k = 0; k < choice->candidate_count; ++k) choice->candidates[k] = first->candidates[k];
+  for (int k = 0; k < choice->candidate_count; ++k) {
+    const void *packed = choice->candidates[k].packed; /* its weights are its own */
+    choice->candidates[k] = first->candidates[k];
+    choice->candidates[k].packed = packed;
+  }
   choice->trial = choice->node->parts ? first->trial : NULL;
 }
 
@@ -276,6 +280,7 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   if (any_split(choices)) return HONE_OK; /* another round */
   if (choices->tuning->lock) HN_TRY(hn_lock_apply(choices, choices->tuning->lock));
   HN_TRY(hn_choices_find_identical(choices));
+  if (choices->tuning->lock) HN_TRY(phase(choices, "packing", hn_tune_pack));
   HN_TRY(phase(choices, "converts", hn_converts_measure));
   HN_TRY(phase(choices, "measuring", hn_choices_measure));
   HN_TRY(hn_tune_calibrate(choices));

@@ -154,6 +154,7 @@ hone_status hn_tune_parts(hn_choices *choices, hn_choice *choice);
 /* A graph's block as choices without candidates: the main one with those inside it, or the parts of a fused node. */
 hone_status hn_choices_list(hn_choices *choices);
 hone_status hn_choices_find_identical(hn_choices *choices); /* choices with the same query share their measurements */
+hone_status hn_tune_pack(hn_choices *choices);              /* what the lock chose, beforehand (tune/pack.c) */
 /* Symbol values under one shape an input; -1 for those known only after running. */
 hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
 /* Times all choices, the most work first (tune/tune.c). */

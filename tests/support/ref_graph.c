@@ -39,7 +39,7 @@ static hone_status run_node(runner *r, const hn_node *node) {
     if (!hn_shape_eval(dims, &node->out[i]->fact.type.shape, r->symbols, dims->symbol_count, &out[i].type.shape))
       out[i].type.shape = node->out[i]->fact.type.shape;
   }
-  HN_TRY(hn_evaluate_node(r->graph->context, node, r->arena, in, out, INT64_C(1) << 33));
+  HN_TRY(hn_evaluate_node(r->graph->context, node, r->arena, in, out, INT64_C(1) << 33, NULL));
   for (int i = 0; i < node->out_count; ++i) {
     if (!node->out[i]) continue;
     learn_symbols(r, &node->out[i]->fact.type, &out[i].type.shape);

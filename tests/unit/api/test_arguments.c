@@ -26,7 +26,7 @@ static hone_diagnostics *diag;
 static hone_device *device, *no_device;
 static hone_graph *graph, *scratch; /* scratch: rows may add to it */
 static hone_value *value, *scratch_value, *no_value;
-static hone_engine *engine;
+static hone_engine *engine, *carrier;
 static hone_session *session, *profiled;
 static hone_pool *pool;
 static hone_advice *advice;                           /* of the profiled session */
@@ -100,6 +100,9 @@ static struct {
   hone_run_part part;
   int count;
   hone_engine_summary summary;
+  hone_weight_info weight;
+  const void *bytes;
+  size_t size;
   hone_step_profile step;
   hone_comparison comparison;
   hone_advice *advice;
@@ -119,6 +122,7 @@ static void empty_made(void) {
   made.port.struct_size = sizeof made.port;
   made.stats.struct_size = sizeof made.stats;
   made.summary.struct_size = sizeof made.summary;
+  made.weight.struct_size = sizeof made.weight;
   made.step.struct_size = sizeof made.step;
   made.comparison.struct_size = sizeof made.comparison;
   made.advice_info.struct_size = sizeof made.advice_info;
@@ -176,6 +180,7 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define passes_with(...) WITH(hone_pass_options, __VA_ARGS__)
 #define session_with(...) WITH(hone_session_options, __VA_ARGS__)
 #define report_with(...) WITH(hone_report_options, __VA_ARGS__)
+#define save_with(...) WITH(hone_save_options, __VA_ARGS__)
 #define peaks_with(...) WITH(hone_peaks_options, __VA_ARGS__)
 #define roofline_with(...) WITH(hone_roofline_options, __VA_ARGS__)
 #define html_with(...) WITH(hone_html_options, __VA_ARGS__)
@@ -188,6 +193,19 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define prune_with(...) WITH(hone_prune_options, .ratio = 0.5, __VA_ARGS__)
 #define sparse_with(...) WITH(hone_sparse_options, __VA_ARGS__)
 #define shrink_with(...) WITH(hone_shrink_options, __VA_ARGS__)
+
+/* An engine whose file carries its model. */
+static bool carry(void) {
+  static char bytes[1 << 20];
+  FILE *file = fopen(model_path, "rb");
+  const size_t count = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+  const hone_save_options with = {.struct_size = sizeof with, .onnx = bytes, .onnx_bytes = count};
+  if (file) fclose(file);
+  const bool carried = count > 0 && hone_engine_save_with(engine, page_path, &with, diag) == HONE_OK &&
+                       hone_engine_load(context, page_path, NULL, 0, &carrier) == HONE_OK;
+  saved_engine_remove(page_path); /* the name is for a page; what is mapped stays */
+  return carried;
+}
 
 static int setup(void **state) {
   (void)state;
@@ -213,6 +231,7 @@ static int setup(void **state) {
   if (hone_recipe_read(context, "input\n", 6, NULL, &recipe) != HONE_OK) return 1;
   if (hone_graph_save_onnx(graph, model_path) != HONE_OK || hone_model_load(context, model_path, &model) != HONE_OK)
     return 1;
+  if (!carry()) return 1;
   value = hone_graph_input(graph, 0);
   some_session = profiled;
   return 0;
@@ -229,6 +248,7 @@ static int teardown(void **state) {
   hone_pool_destroy(pool);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
+  hone_engine_release(carrier);
   hone_engine_release(engine);
   hone_graph_destroy(scratch);
   hone_graph_destroy(graph);
@@ -284,6 +304,7 @@ static void test_rows(void **state) {
 #include "arguments.inc"
 #include "arguments_edit.inc"
 #include "arguments_recipe.inc"
+#include "arguments_lifecycle.inc"
 #include "arguments_planner.inc"
 #include "arguments_reports.inc"
 }

@@ -32,14 +32,16 @@ typedef struct state {
 
 /* Where the transforms of weights and their sums could overflow, tiles could not be computed again from them. */
 static bool are_ordinary(const hone_tensor *weights) {
-  const uint32_t *bits = weights->data, limit = UINT32_C(187) << 23; /* 2^60 */
+  enum { AT_ONCE = 16 };                                           /* a count that compilers make vectors of */
+  const int32_t *bits = weights->data, limit = INT32_C(187) << 23; /* 2^60 */
   const size_t count = weights->bytes / sizeof *bits;
-  uint32_t most = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t size = bits[i] & INT32_MAX;
-    if (size > most) most = size;
-  }
-  return most < limit;
+  int32_t beyond[AT_ONCE] = {0}, any = 0;
+  size_t i = 0;
+  for (; i + AT_ONCE <= count; i += AT_ONCE)
+    for (int k = 0; k < AT_ONCE; ++k) beyond[k] |= (bits[i + k] & INT32_MAX) >= limit;
+  for (int k = 0; k < AT_ONCE; ++k) any |= beyond[k];
+  for (; i < count; ++i) any |= (bits[i] & INT32_MAX) >= limit;
+  return !any;
 }
 
 /* Reads the convolution, and says why not. */
