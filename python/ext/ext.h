@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 typedef struct py_state {
-  PyTypeObject *graph, *engine, *session, *binding, *profiler;
+  PyTypeObject *graph, *engine, *session, *binding, *profiler, *run;
   PyObject *make_error;               /* hone._errors.make(status, messages) */
   PyObject *on_log;                   /* hone._errors.log(level, line) */
   PyObject *empty;                    /* numpy.empty */
@@ -187,6 +187,7 @@ typedef struct py_native {
   hone_shape *in; /* one an input */
   hone_type *out; /* one an output, at these shapes */
   bool *copied;   /* of an output: its shape depends on data, so that it cannot be bound */
+  atomic_bool cancel;
 } py_native;
 py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_session_options *options);
 void py_native_free(py_native *native, bool here); /* here: false after a fork: its memory is left alone */
@@ -194,6 +195,8 @@ void py_native_free(py_native *native, bool here); /* here: false after a fork: 
 bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *ports, const py_array *arrays);
 bool py_native_set_output(py_state *state, py_native *native, const py_ports *ports, int index, const py_array *array);
 bool py_native_run(py_state *state, py_native *native); /* without the GIL */
+bool py_same_shape(const hone_shape *a, const hone_shape *b);
+bool py_refuse_shape(const py_port *port, const hone_shape *want, const hone_shape *have); /* false, and ValueError */
 
 typedef struct py_session {
   PyObject ob_base;
@@ -216,6 +219,26 @@ void py_session_give(py_session *session, py_native *native, uint64_t process);
 bool py_session_given(const py_session *session, PyObject *given, int index, PyObject **out);
 /* Arguments of a call as one object an input, borrowed. */
 bool py_session_feeds(const py_session *session, PyObject *args, PyObject *kwargs, PyObject **out);
+
+/* ---- call.c ---- */
+enum { PY_FEW_PORTS = 8 }; /* whose arrays stand in the call itself */
+typedef struct py_call {
+  int in_count, out_count;
+  PyObject **feeds, **results; /* feeds: borrowed; results: owned, one an output */
+  py_array *in, *out;
+  PyObject *few_objects[2 * PY_FEW_PORTS];
+  py_array few_arrays[2 * PY_FEW_PORTS];
+} py_call;
+/* Reads the arguments and takes a native session, which the caller gives back; NULL: an exception is set. py_call_end()
+ * follows in any case; a call must not be moved. */
+py_native *py_call_begin(py_session *session, PyObject *args, PyObject *kwargs, py_call *call);
+bool py_call_prepare(const py_session *session, py_native *native, py_call *call); /* binds; a run may follow */
+PyObject *py_call_results(const py_session *session, py_native *native, py_call *call);
+void py_call_end(py_call *call);
+
+/* ---- run.c ---- */
+extern PyType_Spec py_run_spec;
+PyObject *py_session_start(py_session *session, PyObject *args);
 
 /* ---- binding.c ---- */
 extern PyType_Spec py_binding_spec;

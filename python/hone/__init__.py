@@ -18,7 +18,7 @@ from ._network import Network, Value, zoo, zoo_names
 from ._onnxruntime import (InferenceSession, IOBinding, NodeArg, SessionOptions, get_available_providers)
 from ._profile import Diff, Page, Profile, profile
 from ._quantize import Quantized, quantize
-from ._session import Binding, Session, empty, random_inputs
+from ._session import Binding, Run, Session, empty, random_inputs
 
 __version__ = _native.version()
 
@@ -28,7 +28,7 @@ _os.register_at_fork(after_in_child=_native.forked)
 __all__ = [
     "Binding", "CancelledError", "DeviceError", "DeviceLike", "Diff", "Engine", "FileError", "HoneError", "IOBinding",
     "IncompatibleError", "InferenceSession", "InternalError", "InvalidError", "LimitError", "MalformedError",
-    "ModelLike", "Network", "NodeArg", "OutOfMemoryError", "Page", "Port", "Profile", "Quantized", "Session",
+    "ModelLike", "Network", "NodeArg", "OutOfMemoryError", "Page", "Port", "Profile", "Quantized", "Run", "Session",
     "SessionOptions", "ShapesLike", "Step", "TimingInterrupted", "UnsupportedError", "Value", "build", "empty",
     "get_available_providers", "load", "profile", "quantize", "random_inputs", "zoo", "zoo_names",
 ]
