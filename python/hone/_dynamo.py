@@ -11,6 +11,7 @@ backend by itself where the package is installed, and else by `import hone.torch
 """
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, Callable, Iterator, Optional, Sequence
 
@@ -51,8 +52,12 @@ class _Inputs:
         self.count = len(inputs)
         self.state = [number for number, x in enumerate(inputs)
                       if isinstance(x, torch.Tensor) and _is_state(nodes[number], x)]
+        # Numbers of the program (an eps), which Dynamo hands in as tensors when they may vary.
+        self.numbers = [number for number, x in enumerate(inputs)
+                        if isinstance(x, torch.Tensor) and x.dim() == 0 and nodes[number].users
+                        and all(user.op == "call_method" and user.target == "item" for user in nodes[number].users)]
         self.free = [number for number, x in enumerate(inputs)
-                     if isinstance(x, torch.Tensor) and number not in self.state]
+                     if isinstance(x, torch.Tensor) and number not in self.state and number not in self.numbers]
         # Of each free tensor the axes that vary; where in it another input is found that is a size.
         self.varying = [[axis for axis, size in enumerate(facts[number].shape) if _symbol(size)] for number in self.free]
         places = {_symbol(facts[number].shape[axis]): (number, axis)
@@ -73,7 +78,13 @@ class _Frozen(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, module: Any, given: _Inputs, inputs: Sequence[Any], kept: list[int]) -> None:
         super().__init__()
-        self.module = module
+        graph = copy.deepcopy(module.graph)
+        nodes = [node for node in graph.nodes if node.op == "placeholder"]
+        for number in given.numbers:
+            for item in list(nodes[number].users):
+                item.replace_all_uses_with(inputs[number].item())
+                graph.erase_node(item)
+        self.module = torch.fx.GraphModule(module, graph)
         self.given = given
         self.kept = kept
         for number in given.state:
@@ -82,22 +93,76 @@ class _Frozen(torch.nn.Module):  # type: ignore[misc]
     def forward(self, *free: Any) -> Any:
         by_number = dict(zip(self.given.free, free))
         by_number.update((number, getattr(self, f"state_{number}")) for number in self.given.state)
+        by_number.update((number, None) for number in self.given.numbers)
         by_number.update((number, by_number[tensor].shape[axis])
                          for number, (tensor, axis) in self.given.sizes.items())
         results = self.module(*(by_number[number] for number in range(self.given.count)))
         return tuple(results[index] for index in self.kept)
 
 
+def _attend(query: Any, key: Any, value: Any, heads: int, qkv: Any, qkv_bias: Any, out: Any, out_bias: Any,
+            mask: Any) -> tuple[Any, Any]:
+    """What nn.MultiheadAttention computes: the result, and the weights."""
+    if mask is not None:
+        raise _Unfit("it has a mask in a fused attention: torch.backends.mha.set_fastpath_enabled(False) takes it apart")
+    size = query.shape[-1] // heads
+    q, k, v = (torch.nn.functional.linear(x, w, b).unflatten(-1, (heads, size)).transpose(1, 2)
+               for x, w, b in zip((query, key, value), qkv.chunk(3), qkv_bias.chunk(3)))
+    weights = torch.softmax(q @ k.transpose(-1, -2) * size**-0.5, -1)
+    return torch.nn.functional.linear((weights @ v).transpose(1, 2).flatten(2), out, out_bias), weights
+
+
+def _encoder_layer(x: Any, width: int, heads: int, qkv: Any, qkv_bias: Any, out: Any, out_bias: Any, gelu: bool,
+                   norm_first: bool, eps: float, norm_1: Any, norm_1_bias: Any, norm_2: Any, norm_2_bias: Any, up: Any,
+                   up_bias: Any, down: Any, down_bias: Any, mask: Any = None, mask_type: Any = None) -> Any:
+    functional = torch.nn.functional
+
+    def feed(y: Any) -> Any:
+        y = functional.linear(y, up, up_bias)
+        return functional.linear(functional.gelu(y) if gelu else functional.relu(y), down, down_bias)
+
+    def attend(y: Any) -> Any:
+        return _attend(y, y, y, heads, qkv, qkv_bias, out, out_bias, mask)[0]
+
+    def norm(y: Any, weight: Any, bias: Any) -> Any:
+        return functional.layer_norm(y, (width,), weight, bias, eps)
+
+    if norm_first:
+        x = x + attend(norm(x, norm_1, norm_1_bias))
+        return x + feed(norm(x, norm_2, norm_2_bias))
+    x = norm(x + attend(x), norm_1, norm_1_bias)
+    return norm(x + feed(x), norm_2, norm_2_bias)
+
+
+def _attention_layer(query: Any, key: Any, value: Any, width: int, heads: int, qkv: Any, qkv_bias: Any, out: Any,
+                     out_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True,
+                     mask_type: Any = None) -> tuple[Any, Any]:
+    result, weights = _attend(query, key, value, heads, qkv, qkv_bias, out, out_bias, mask)
+    return result, weights.mean(1) if average else weights
+
+
+def _decompositions() -> Any:
+    """PyTorch's, and those of its fused layers, which eval() brings and the exporter does not know."""
+    table = torch.export.default_decompositions()
+    table[torch.ops.aten._transformer_encoder_layer_fwd.default] = _encoder_layer
+    table[torch.ops.aten._native_multi_head_attention.default] = _attention_layer
+    return table
+
+
 def _check_program(program: Any) -> None:
+    """Of one that is taken apart: dropout that drops nothing is gone by then."""
     signature = program.graph_signature
     if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
         raise _Unfit("it changes a tensor in place that it was given")
     for node in program.graph.nodes:
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+        is_seeded = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        if is_seeded and "attention" not in str(node.target):
             raise _Unfit(f"{node.target} draws random numbers")
 
 
 def _first_line(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
@@ -109,7 +174,8 @@ def _covers(entry: Sequence[tuple[Sequence[int], Sequence[int]]], shapes: Shapes
 
 class _Part:
     """One captured graph and its engines. Shapes that none takes are built for when they come: a range around what is free,
-    from 2 (Dynamo compiles 0 and 1 apart) to twice what came."""
+    from 2 (Dynamo compiles 0 and 1 apart) to twice what came. The first is built by the first call: while Dynamo captures, its
+    own guesses of shapes would get into the export."""
 
     def __init__(self, module: Any, inputs: Sequence[Any], options: dict[str, Any]) -> None:
         self.module = module
@@ -125,19 +191,20 @@ class _Part:
                 raise _Unfit(f"its result {results[index].name} is no tensor")
         self.engines: list[tuple[list[tuple[Sequence[int], Sequence[int]]], Session]] = []
         self.model: Optional[bytes] = None  # with free dims, from which further engines are built
-        self.versions: Optional[list[int]] = None
-        self.session(inputs)
+        self.versions: Optional[list[float]] = None
+        self.reason: Optional[BaseException] = None  # why PyTorch runs it
 
     # ---- building ----
 
     def export(self, inputs: Sequence[Any], varying: bool) -> bytes:
         frozen = _Frozen(self.module, self.given, inputs, self.kept).eval()
-        dims = tuple({axis: torch.export.Dim.DYNAMIC for axis in axes} for axes in self.given.varying)
+        dims = tuple({axis: torch.export.Dim.AUTO for axis in axes} for axes in self.given.varying)
         with torch.no_grad():
             program = torch.export.export(frozen, tuple(inputs[number] for number in self.given.free),
                                           dynamic_shapes=(dims,) if varying else None, strict=False)
-        _check_program(program)
-        exported = torch.onnx.export(program.run_decompositions(), dynamo=True, verbose=False)
+            program = program.run_decompositions(_decompositions())
+            _check_program(program)
+            exported = torch.onnx.export(program, dynamo=True, verbose=False)
         model: bytes = exported.model_proto.SerializeToString()
         return model
 
@@ -166,7 +233,8 @@ class _Part:
         return session
 
     def session(self, inputs: Sequence[Any]) -> Session:
-        versions = [0 if x.is_inference() else x._version for x in (inputs[number] for number in self.given.state)]
+        versions = [inputs[number].item() for number in self.given.numbers]
+        versions += [0 if x.is_inference() else x._version for x in (inputs[number] for number in self.given.state)]
         if versions != self.versions:  # somebody trained, or loaded other weights
             self.engines, self.model, self.versions = [], None, versions
         shapes: Shapes = tuple(tuple(inputs[number].shape) for number in self.given.free)
@@ -177,11 +245,19 @@ class _Part:
 
     # ---- running ----
 
+    def session_or_none(self, inputs: Sequence[Any]) -> Optional[Session]:
+        if self.reason is None:
+            try:
+                return self.session(inputs)
+            except Exception as error:  # the exporter's are of many kinds, and none may end the program
+                self.reason = error
+                _warn(error)
+        return None
+
+    @torch._dynamo.disable  # type: ignore[untyped-decorator]
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
-        try:
-            session = self.session(inputs)
-        except Exception as error:
-            _warn(error)
+        session = self.session_or_none(inputs)
+        if session is None:
             found: tuple[Any, ...] = self.module(*inputs)
             return found
         got = session(*(inputs[number].detach().contiguous() for number in self.given.free))
@@ -215,7 +291,7 @@ def compile_backend(module: Any, example_inputs: Sequence[Any], **settings: Any)
         if torch.is_grad_enabled() and any(x.requires_grad for x in _tensors(module, example_inputs)):
             raise _Unfit("gradients are asked for: call it under torch.no_grad()")
         return _Part(module, example_inputs, dict(settings.get("options") or {}))
-    except Exception as error:  # the exporter's are of many kinds, and none may end the program
-        _warn(error)
+    except _Unfit as reason:
+        _warn(reason)
         forward: Callable[..., Any] = module.forward
         return forward

@@ -95,6 +95,24 @@ def test_transformer_block():
     check(torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), seeded(2, 10, 64))
 
 
+@pytest.mark.parametrize("options", [{"norm_first": True, "activation": "gelu"}, {"dropout": 0.0, "batch_first": False}])
+def test_other_transformer_blocks(options):
+    check(torch.nn.TransformerEncoderLayer(**{"d_model": 32, "nhead": 2, "dim_feedforward": 64, "batch_first": True, **options}),
+          seeded(3, 5, 32))
+
+
+def test_attention_layer():
+    class Attention(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.MultiheadAttention(32, 4, batch_first=True)
+
+        def forward(self, x):
+            return self.layer(x, x, x)
+
+    check(Attention(), seeded(2, 6, 32))
+
+
 def test_attention_by_hand():
     class Attention(torch.nn.Module):
         def __init__(self):
