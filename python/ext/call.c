@@ -110,12 +110,18 @@ static bool take_given(const py_session *self, PyObject *given, py_call *c) {
   return true;
 }
 
-/* The output's memory: what was given, or a new array; of what depends on data it comes after the run. */
+/* The output's memory: what was given, or a new array; of what cannot be bound it comes after the run. */
 static bool place_output(const py_session *self, py_native *native, int i, py_call *c) {
   const py_port *port = &self->ports.out[i];
+  if (port->on_device) { /* what is given may lie there; else the result is copied behind the run */
+    if (c->results[i] && !py_port_take(self->state, port, c->results[i], true, &c->out[i])) return false;
+    if (c->out[i].on_device) return py_native_set_output(self->state, native, &self->ports, i, &c->out[i]);
+    py_array_drop(&c->out[i]);
+    return py_native_take_back(self->state, native, &self->ports, i);
+  }
   if (native->copied[i]) return true;
   if (!c->results[i]) c->results[i] = py_array_new(self->state, port->what, &native->out[i]);
-  return c->results[i] && py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]) &&
+  return c->results[i] && py_port_take(self->state, port, c->results[i], true, &c->out[i]) &&
          py_native_set_output(self->state, native, &self->ports, i, &c->out[i]);
 }
 
@@ -123,7 +129,7 @@ static bool place_output(const py_session *self, py_native *native, int i, py_ca
 static bool copy_output(const py_session *self, py_native *native, int i, py_call *c) {
   const py_port *port = &self->ports.out[i];
   hone_tensor tensor;
-  if (!native->copied[i]) return true;
+  if (!native->copied[i] || c->out[i].on_device) return true;
   const hone_status status = hone_session_tensor(native->session, port->name, &tensor);
   if (status != HONE_OK) {
     (void)py_fail_session(self->state, native->session, status);
@@ -150,7 +156,7 @@ py_native *py_call_begin(py_session *self, PyObject *args, PyObject *kwargs, py_
   }
   if (!begin(self, c) || !py_session_feeds(self, args, kwargs, c->feeds) || !take_given(self, given, c)) return NULL;
   for (int i = 0; i < c->in_count; ++i)
-    if (!py_array_take(self->state, c->feeds[i], self->ports.in[i].what, self->ports.in[i].dtype, false, &c->in[i]))
+    if (!py_port_take(self->state, &self->ports.in[i], c->feeds[i], false, &c->in[i]))
       return NULL;
   return py_session_take(self);
 }

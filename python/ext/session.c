@@ -8,7 +8,7 @@
 
 /* ---- ports ---- */
 
-bool py_ports_read(const hone_engine *engine, py_ports *out) {
+bool py_ports_read(const hone_engine *engine, int index, void *stream, py_ports *out) {
   out->in_count = hone_engine_input_count(engine);
   out->out_count = hone_engine_output_count(engine);
   out->in = calloc((size_t)(out->in_count + out->out_count + 1), sizeof *out->in);
@@ -21,7 +21,10 @@ bool py_ports_read(const hone_engine *engine, py_ports *out) {
     hone_port_info info = HONE_SIZED(hone_port_info);
     const bool is_input = i < out->in_count;
     (void)(is_input ? hone_engine_input(engine, i, &info) : hone_engine_output(engine, i - out->in_count, &info));
-    out->in[i] = (py_port){.name = info.name, .dtype = info.type.dtype, .on_device = info.on_device};
+    out->in[i] = (py_port){.name = info.name,
+                           .dtype = info.type.dtype,
+                           .on_device = info.on_device,
+                           .device = {.held = info.held, .index = index, .stream = stream}};
     (void)snprintf(out->in[i].what, sizeof out->in[i].what, "%s \"%s\"", is_input ? "input" : "output", info.name);
   }
   return true;
@@ -32,13 +35,18 @@ void py_ports_free(py_ports *ports) {
   *ports = (py_ports){0};
 }
 
+bool py_port_take(py_state *state, const py_port *port, PyObject *object, bool writable, py_array *out) {
+  return py_array_take_at(state, object, port->what, port->dtype, writable, port->on_device ? &port->device : NULL, out);
+}
+
 /* ---- one session of the library ---- */
 
 static bool allocate(py_native *native, const py_ports *ports) {
   native->in = calloc((size_t)ports->in_count + 1, sizeof *native->in);
   native->out = calloc((size_t)ports->out_count + 1, sizeof *native->out);
   native->copied = calloc((size_t)ports->out_count + 1, sizeof *native->copied);
-  return native->in && native->out && native->copied;
+  native->lent = calloc((size_t)(ports->in_count + ports->out_count) + 1, sizeof *native->lent);
+  return native->in && native->out && native->copied && native->lent;
 }
 
 py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_session_options *options) {
@@ -75,6 +83,7 @@ void py_native_free(py_native *native, bool here) {
   free(native->in);
   free(native->out);
   free(native->copied);
+  free(native->lent);
   free(native);
 }
 
@@ -118,6 +127,32 @@ static bool same_shapes(const py_native *native, const py_ports *ports, const py
   return true;
 }
 
+/* Memory of the caller's on the device, or the session's own again, filled from the host where it is an input. */
+static hone_status set_on_device(py_native *native, const py_port *port, bool *lent, const py_array *array) {
+  if (!array->on_device && *lent) {
+    const hone_tensor own = {.type = {.kind = HONE_TENSOR, .dtype = port->device.held, .shape = array->tensor.type.shape}};
+    const hone_status status = hone_session_bind(native->session, port->name, &own);
+    if (status != HONE_OK) return status;
+  }
+  *lent = array->on_device;
+  return (array->on_device ? hone_session_bind : hone_session_copy_in)(native->session, port->name, &array->tensor);
+}
+
+static hone_status set_input(py_native *native, const py_ports *ports, int i, const py_array *array) {
+  return ports->in[i].on_device ? set_on_device(native, &ports->in[i], &native->lent[i], array)
+                                : hone_session_bind(native->session, ports->in[i].name, &array->tensor);
+}
+
+bool py_native_take_back(py_state *state, py_native *native, const py_ports *ports, int index) {
+  bool *lent = &native->lent[ports->in_count + index];
+  if (!*lent) return true;
+  const hone_tensor own = {.type = native->out[index]};
+  const hone_status status = hone_session_bind(native->session, ports->out[index].name, &own);
+  *lent = status != HONE_OK;
+  if (status != HONE_OK) (void)py_fail_session(state, native->session, status);
+  return status == HONE_OK;
+}
+
 bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *ports, const py_array *arrays) {
   hone_status status = HONE_OK;
   if (!native->shaped || !same_shapes(native, ports, arrays)) {
@@ -126,8 +161,7 @@ bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *po
     Py_END_ALLOW_THREADS;
   }
   for (int i = 0; i < ports->in_count && status == HONE_OK; ++i)
-    status = (ports->in[i].on_device ? hone_session_copy_in : hone_session_bind)(native->session, ports->in[i].name,
-                                                                                 &arrays[i].tensor);
+    status = set_input(native, ports, i, &arrays[i]);
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
   native->shaped = false;
@@ -146,7 +180,13 @@ bool py_refuse_shape(const py_port *port, const hone_shape *want, const hone_sha
 bool py_native_set_output(py_state *state, py_native *native, const py_ports *ports, int index, const py_array *array) {
   const hone_shape *want = &native->out[index].shape, *have = &array->tensor.type.shape;
   if (!py_same_shape(want, have)) return py_refuse_shape(&ports->out[index], want, have);
+  if (ports->out[index].on_device && !array->on_device) {
+    (void)py_fail_text(state, HONE_INVALID, "%s lies on a device, and what is to be bound there does not",
+                       ports->out[index].what);
+    return false;
+  }
   const hone_status status = hone_session_bind(native->session, ports->out[index].name, &array->tensor);
+  native->lent[ports->in_count + index] = status == HONE_OK && array->on_device;
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
   return false;
@@ -179,7 +219,8 @@ py_native *py_session_take(py_session *self) {
     self->free = native->next;
     return native;
   }
-  const hone_session_options options = {.struct_size = sizeof options, .deadline_ms = self->deadline_ms};
+  const hone_session_options options = {.struct_size = sizeof options, .deadline_ms = self->deadline_ms,
+                                        .native_stream = self->stream};
   native = py_native_new(self->engine, &self->ports, &options);
   if (native) ++self->opened;
   return native;
@@ -212,12 +253,13 @@ static PyObject *call_session(PyObject *object, PyObject *args, PyObject *kwargs
 }
 
 PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"type", "engine", "result", "deadline_ms", NULL};
+  static char *keys[] = {"type", "engine", "result", "deadline_ms", "stream", NULL};
   py_state *state = py_state_of(module);
   PyObject *type, *engine, *result;
   long long deadline_ms = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O|L", keys, &PyType_Type, &type, state->engine, &engine, &result,
-                                   &deadline_ms))
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O|LK", keys, &PyType_Type, &type, state->engine, &engine, &result,
+                                   &deadline_ms, &stream))
     return NULL;
   if (!PyType_IsSubtype((PyTypeObject *)type, state->session)) {
     PyErr_SetString(PyExc_TypeError, "type: a subclass of Session is wanted");
@@ -230,9 +272,10 @@ PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs) {
   self->process = state->process;
   self->engine = (py_engine *)Py_NewRef(engine);
   self->deadline_ms = deadline_ms;
+  self->stream = (void *)(uintptr_t)stream;
   self->result = result == Py_None ? NULL : Py_NewRef(result);
   self->names = PyDict_New();
-  bool made = self->names && py_ports_read(self->engine->engine, &self->ports);
+  bool made = self->names && py_ports_read(self->engine->engine, self->engine->index, self->stream, &self->ports);
   for (int i = 0; made && i < self->ports.in_count; ++i) {
     PyObject *at = PyLong_FromLong(i);
     made = at && PyDict_SetItemString(self->names, self->ports.in[i].name, at) == 0;

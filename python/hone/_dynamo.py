@@ -155,8 +155,11 @@ def _check_program(program: Any) -> None:
     if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
         raise _Unfit("it changes a tensor in place that it was given")
     for node in program.graph.nodes:
-        is_seeded = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        if is_seeded and "attention" not in str(node.target):
+        if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
+            continue
+        names = [argument.name for argument in node.target._schema.arguments]
+        given = {**dict(zip(names, node.args)), **node.kwargs}
+        if "dropout_p" not in names or given.get("dropout_p", 0) != 0:  # attention without dropout draws none
             raise _Unfit(f"{node.target} draws random numbers")
 
 

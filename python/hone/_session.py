@@ -145,6 +145,8 @@ class Session(_native.Session):
     Any threads may call it, also at once: it opens as many sessions of the library as are in use. It can be pickled,
     and goes on in the child of a fork. deadline: seconds after which a run ends with LimitError. at_once: how many runs
     of submit() and run_async() are under way at a time; None: as many as have CPUs of their own, by the engine's threads.
+    stream: of a GPU, as its driver knows it (torch.cuda.Stream().cuda_stream; not the default one), for engines that were
+    built with device_io: runs wait there for what made their tensors.
     """
 
     engine: Engine
@@ -153,14 +155,14 @@ class Session(_native.Session):
     _queue: _Queue
 
     def __new__(cls, engine: Union[Engine, Path, ModelLike], *, threads: Optional[int] = None,
-                deadline: Optional[float] = None, at_once: Optional[int] = None) -> Session:
+                deadline: Optional[float] = None, at_once: Optional[int] = None, stream: int = 0) -> Session:
         if at_once is not None and at_once < 1:
             raise ValueError(f"at_once is {at_once}; allowed: 1 or more")
         opened = _open(engine, threads)
         names = [port.name for port in opened.outputs]
         result = None if len(names) == 1 else _result_type(names)
         self: Session = _native.new_session(cls, opened._native, result,
-                                            0 if deadline is None else max(1, int(deadline * 1000)))
+                                            0 if deadline is None else max(1, int(deadline * 1000)), stream)
         self.engine = opened
         self._threads = threads
         self._deadline = deadline
@@ -169,7 +171,7 @@ class Session(_native.Session):
         return self
 
     def __init__(self, engine: Union[Engine, Path, ModelLike], *, threads: Optional[int] = None,
-                 deadline: Optional[float] = None, at_once: Optional[int] = None) -> None:
+                 deadline: Optional[float] = None, at_once: Optional[int] = None, stream: int = 0) -> None:
         """All is done by __new__."""
 
     def run(self, feeds: dict[str, Any], out: Any = None) -> dict[str, Any]:

@@ -229,6 +229,15 @@ def test_random_numbers():
         assert (fast(torch.ones(1000)) == 0).any()
 
 
+def test_random_numbers_of_an_attention():
+    class Attention(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+
+    with torch.no_grad(), pytest.warns(hone.torch.FallbackWarning, match="random"):
+        compiled(Attention())(seeded(2, 6, 32))
+
+
 def test_changes_in_place():
     class Count(torch.nn.Module):
         def __init__(self):
