@@ -23,6 +23,7 @@ from ._session import Session
 
 _MOST_ENGINES = 16  # of one graph, for shapes outside the ranges of those that are there
 Shapes = tuple[tuple[int, ...], ...]
+_Entry = list[tuple[list[int], list[int]]]  # of each free tensor the least and the largest shape
 
 
 class FallbackWarning(UserWarning):
@@ -170,7 +171,7 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def _covers(entry: Sequence[tuple[Sequence[int], Sequence[int]]], shapes: Shapes) -> bool:
+def _covers(entry: _Entry, shapes: Shapes) -> bool:
     return all(len(low) == len(shape) and all(a <= dim <= b for a, dim, b in zip(low, shape, high))
                for (low, high), shape in zip(entry, shapes))
 
@@ -192,7 +193,7 @@ class _Part:
         for index in self.kept:
             if not isinstance(results[index].meta.get("example_value"), torch.Tensor):
                 raise _Unfit(f"its result {results[index].name} is no tensor")
-        self.engines: list[tuple[list[tuple[Sequence[int], Sequence[int]]], Session]] = []
+        self.engines: list[tuple[_Entry, Session]] = []
         self.model: Optional[bytes] = None  # with free dims, from which further engines are built
         self.versions: Optional[list[float]] = None
         self.reason: Optional[BaseException] = None  # why PyTorch runs it
@@ -225,9 +226,9 @@ class _Part:
         if model is None:
             model = self.export(inputs, False)
         ports = open_model(model).inputs()
-        entry = [([2 if dim < 0 and size > 1 else size for dim, size in zip(port[2], shape)],
-                  [2 * size if dim < 0 else size for dim, size in zip(port[2], shape)])
-                 for port, shape in zip(ports, shapes)]
+        entry: _Entry = [([2 if dim < 0 and size > 1 else size for dim, size in zip(port[2] or (), shape)],
+                          [2 * size if dim < 0 else size for dim, size in zip(port[2] or (), shape)])
+                         for port, shape in zip(ports, shapes)]
         if len(ports) != len(shapes):
             raise _Unfit(f"the exported model has {len(ports)} inputs, not {len(shapes)}")
         ranges = {port[0]: (low, shape, high) for port, (low, high), shape in zip(ports, entry, shapes) if low != high}

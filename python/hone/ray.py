@@ -42,7 +42,7 @@ def engine_of(model: Union[Path, bytes], cache_dir: Path, *, threads: Optional[i
     hone.build(). The file's name tells model, options, version and CPU."""
     data = model if isinstance(model, bytes) else None
     if data is None:
-        with open(model, "rb") as file:  # type: ignore[arg-type]
+        with open(model, "rb") as file:
             data = file.read()
     facts = repr((sorted(options.items()), threads, _native.version(), _cpu()))
     key = hashlib.sha256(hashlib.sha256(data).digest() + facts.encode()).hexdigest()[:32]
@@ -155,8 +155,8 @@ def deployment(engine: Union[Path, bytes], *, threads: int = 1, max_batch: Optio
             opened = _opened(engine, cache_dir, threads, options)
             self.rows = _Rows(opened, columns)
             self.types = {port.name: port.dtype for port in opened.inputs}
-            self.batch.set_max_batch_size(max_batch or self.rows.most)  # type: ignore[attr-defined]
-            self.batch.set_batch_wait_timeout_s(max_delay)  # type: ignore[attr-defined]
+            self.batch.set_max_batch_size(max_batch or self.rows.most)
+            self.batch.set_batch_wait_timeout_s(max_delay)
 
         @serve.batch  # type: ignore[untyped-decorator]
         async def batch(self, requests: list[Rows]) -> list[Rows]:
