@@ -156,8 +156,7 @@ py_native *py_call_begin(py_session *self, PyObject *args, PyObject *kwargs, py_
   }
   if (!begin(self, c) || !py_session_feeds(self, args, kwargs, c->feeds) || !take_given(self, given, c)) return NULL;
   for (int i = 0; i < c->in_count; ++i)
-    if (!py_port_take(self->state, &self->ports.in[i], c->feeds[i], false, &c->in[i]))
-      return NULL;
+    if (!py_port_take(self->state, &self->ports.in[i], c->feeds[i], false, &c->in[i])) return NULL;
   return py_session_take(self);
 }
 

@@ -199,8 +199,9 @@ typedef struct py_native {
   bool shaped;    /* the shapes below are set */
   hone_shape *in; /* one an input */
   hone_type *out; /* one an output, at these shapes */
-  bool *copied;   /* of an output: it cannot be bound in the host's memory: its shape depends on data, or it is a device's */
-  bool *lent;     /* of an input, then of an output: the caller's memory on the device is bound */
+  bool *copied; /* of an output: it cannot be bound in the host's memory: its shape depends on data, or it is a device's
+                 */
+  bool *lent;   /* of an input, then of an output: the caller's memory on the device is bound */
   atomic_bool cancel;
 } py_native;
 py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_session_options *options);
@@ -225,7 +226,7 @@ typedef struct py_session {
   PyObject *names;  /* {input name: index} */
   int64_t deadline_ms;
   void *stream; /* of the device; NULL: each native session has its own */
-  int opened; /* native sessions so far */
+  int opened;   /* native sessions so far */
 } py_session;
 extern PyType_Spec py_session_spec;
 PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs);

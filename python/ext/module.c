@@ -51,8 +51,8 @@ static int execute(PyObject *module) {
   const bool ready =
       load_helpers(state) && py_dtypes_load(state) && add_type(module, &py_graph_spec, &state->graph) &&
       add_type(module, &py_engine_spec, &state->engine) && add_type(module, &py_session_spec, &state->session) &&
-      add_type(module, &py_binding_spec, &state->binding) &&
-      add_type(module, &py_run_spec, &state->run) && add_type(module, &py_profiler_spec, &state->profiler);
+      add_type(module, &py_binding_spec, &state->binding) && add_type(module, &py_run_spec, &state->run) &&
+      add_type(module, &py_profiler_spec, &state->profiler);
   return ready ? 0 : -1;
 }
 

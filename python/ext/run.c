@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - hone._native.Run: a run beside the caller. It holds its session, arrays and results until it is over, also when
- * it was cancelled, since the library reads and writes them until then. */
+/* run.c - hone._native.Run: a run beside the caller. It holds its session, arrays and results until it is over, also
+ * when it was cancelled, since the library reads and writes them until then. */
 #include "ext.h"
 
 typedef struct py_run {

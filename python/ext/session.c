@@ -36,7 +36,8 @@ void py_ports_free(py_ports *ports) {
 }
 
 bool py_port_take(py_state *state, const py_port *port, PyObject *object, bool writable, py_array *out) {
-  return py_array_take_at(state, object, port->what, port->dtype, writable, port->on_device ? &port->device : NULL, out);
+  return py_array_take_at(state, object, port->what, port->dtype, writable, port->on_device ? &port->device : NULL,
+                          out);
 }
 
 /* ---- one session of the library ---- */
@@ -130,7 +131,8 @@ static bool same_shapes(const py_native *native, const py_ports *ports, const py
 /* Memory of the caller's on the device, or the session's own again, filled from the host where it is an input. */
 static hone_status set_on_device(py_native *native, const py_port *port, bool *lent, const py_array *array) {
   if (!array->on_device && *lent) {
-    const hone_tensor own = {.type = {.kind = HONE_TENSOR, .dtype = port->device.held, .shape = array->tensor.type.shape}};
+    const hone_tensor own = {
+        .type = {.kind = HONE_TENSOR, .dtype = port->device.held, .shape = array->tensor.type.shape}};
     const hone_status status = hone_session_bind(native->session, port->name, &own);
     if (status != HONE_OK) return status;
   }
@@ -160,8 +162,7 @@ bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *po
     status = set_shapes(native, ports, arrays);
     Py_END_ALLOW_THREADS;
   }
-  for (int i = 0; i < ports->in_count && status == HONE_OK; ++i)
-    status = set_input(native, ports, i, &arrays[i]);
+  for (int i = 0; i < ports->in_count && status == HONE_OK; ++i) status = set_input(native, ports, i, &arrays[i]);
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
   native->shaped = false;
@@ -219,8 +220,8 @@ py_native *py_session_take(py_session *self) {
     self->free = native->next;
     return native;
   }
-  const hone_session_options options = {.struct_size = sizeof options, .deadline_ms = self->deadline_ms,
-                                        .native_stream = self->stream};
+  const hone_session_options options = {
+      .struct_size = sizeof options, .deadline_ms = self->deadline_ms, .native_stream = self->stream};
   native = py_native_new(self->engine, &self->ports, &options);
   if (native) ++self->opened;
   return native;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_async_threads.c - runs in a session's own thread: the numbers of a plain run, done() in that thread with the
- * status, the session refused to others meanwhile, runs begun by done(), a run that is cancelled, destroying, also by done(). */
+ * status, the session refused to others meanwhile, runs begun by done(), a run that is cancelled, destroying, also by
+ * done(). */
 #include "support/two_devices.h"
 #include <setjmp.h>
 #include <stdarg.h>
