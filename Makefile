@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install packages docs test-gpu test-ort test-triton test-torch test-ray test-classic \
+  bench install packages docs test-gpu test-ort test-triton test-torch test-ray test-wheel test-classic \
   test-packages check clean
 all: deps
 	@$(AGAIN) build
@@ -125,6 +125,11 @@ test-ray: deps
 test-packages: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
 test-packages: packages
 	@tests/packages/run --root
+
+# The Python wheel on fresh Debian 12 and 13: from its file to a photo's label and a profile, timed (as root, with the test data).
+test-wheel: deps
+	@sh tools/python_env.sh tests/requirements.txt build/test-env
+	@build/test-env/bin/python3 tests/packages/wheel
 
 # Models of scikit-learn, LightGBM and XGBoost, trained and exported there: packages of some hundred megabytes.
 test-classic: deps-test
