@@ -40,8 +40,9 @@ def _cpu() -> str:
 def engine_of(model: Union[Path, bytes], cache_dir: Path, *, threads: Optional[int] = None, **options: Any) -> Engine:
     """The engine of a model on this machine: from the folder, or built there once, while others wait. options are those of
     hone.build(). The file's name tells model, options, version and CPU."""
-    data = model if isinstance(model, bytes) else None
-    if data is None:
+    if isinstance(model, bytes):
+        data = model
+    else:
         with open(model, "rb") as file:
             data = file.read()
     facts = repr((sorted(options.items()), threads, _native.version(), _cpu()))
@@ -55,7 +56,7 @@ def engine_of(model: Union[Path, bytes], cache_dir: Path, *, threads: Optional[i
                 return load(path, threads=threads)
         except HoneError:  # damaged: it is made again
             pass
-        return build(model if not isinstance(model, bytes) else data, path, threads=threads, progress=False, **options)
+        return build(model, path, threads=threads, progress=False, **options)
 
 
 def _opened(engine: Union[Path, bytes, Engine], cache_dir: Optional[Path], threads: int,
