@@ -17,8 +17,8 @@ MODULES = {
     "mlp": lambda: (torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU(),
                                         torch.nn.Linear(256, 10)), torch.rand(1, 64)),
     "transformer block": lambda: (torch.nn.TransformerEncoderLayer(384, 12, 1536, batch_first=True), torch.rand(1, 128, 384)),
-    "mobilenet_v3_large": lambda: (torchvision.models.mobilenet_v3_large(weights=None), torch.rand(1, 3, 224, 224)),
     "resnet18": lambda: (torchvision.models.resnet18(weights=None), torch.rand(1, 3, 224, 224)),
+    "mobilenet_v3_large": lambda: (torchvision.models.mobilenet_v3_large(weights=None), torch.rand(1, 3, 224, 224)),
 }
 
 
