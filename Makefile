@@ -11,7 +11,7 @@ CACHE := $(BUILD)/CMakeCache.txt
 AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: all deps deps-test configure configure-tests build build-tests demo test quick conformance models fuzz-smoke fuzz-campaign \
-  bench install packages docs test-gpu test-ort test-triton test-classic \
+  bench install packages docs test-gpu test-ort test-triton test-torch test-ray test-wheel test-classic \
   test-packages check clean
 all: deps
 	@$(AGAIN) build
@@ -108,10 +108,29 @@ test-triton: deps-test
 	@sh tools/python_env.sh tests/triton/requirements.txt build/triton-env
 	@build/triton-env/bin/python3 tests/triton/run.py
 
+# torch.compile(backend="hone"), with PyTorch and torchvision (gigabytes from the package index, build/torch-env).
+test-torch: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
+test-torch: deps
+	@$(AGAIN) configure
+	@cmake -DHONE_PYTHON=ON $(BUILD) >/dev/null && cmake --build $(BUILD) --parallel $(JOBS) --target hone_python
+	@tests/torch/run
+
+# hone.ray on three nodes in network namespaces, one killed amid a job: as root; 130 MB of wheels, a minute.
+test-ray: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
+test-ray: deps
+	@$(AGAIN) configure
+	@cmake -DHONE_PYTHON=ON $(BUILD) >/dev/null && cmake --build $(BUILD) --parallel $(JOBS) --target hone_python
+	@tests/ray/run
+
 # The Debian packages in a fresh root of this release (debootstrap, as root: a minute, 150 MB); `make test` unpacks them.
 test-packages: export HONE_BUILD_DIR = $(CURDIR)/$(BUILD)
 test-packages: packages
 	@tests/packages/run --root
+
+# The Python wheel on fresh Debian 12 and 13: from its file to a photo's label and a profile, timed (as root, with the test data).
+test-wheel: deps
+	@sh tools/python_env.sh tests/requirements.txt build/test-env
+	@build/test-env/bin/python3 tests/packages/wheel
 
 # Models of scikit-learn, LightGBM and XGBoost, trained and exported there: packages of some hundred megabytes.
 test-classic: deps-test

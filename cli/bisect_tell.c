@@ -99,8 +99,8 @@ void cli_bisect_tell_json(const cli_bisect *b, const cli_finding *f, const char 
                                        [CLI_BISECT_TYPES] = "precision",
                                        [CLI_BISECT_TACTICS] = "tactic",
                                        [CLI_BISECT_PASSES] = "pass"};
-  printf("{\"cause\": \"%s\", \"built\": %s, \"builds\": %d, \"names\": [", f->fusion ? "fusion" : causes[f->what],
-         f->built ? "true" : "false", b->builds);
+  printf(CLI_JSON_BEGIN "\"cause\": \"%s\", \"built\": %s, \"builds\": %d, \"names\": [",
+         f->fusion ? "fusion" : causes[f->what], f->built ? "true" : "false", b->builds);
   const char *comma = "";
   for (int i = 0; f->what != CLI_BISECT_NONE && i < b->item_count; ++i) {
     if (!f->in[i]) continue;

@@ -190,7 +190,7 @@ int cli_command_bisect(cli_tool *cli) {
   if (code == CLI_EXIT_OK) code = find_cause(&b, &f, &right);
   if (code == CLI_EXIT_OK && right) {
     if (cli_has(cli, "json"))
-      printf("{\"cause\": null, \"builds\": %d, \"rel_l2\": %.9g}\n", b.builds, f.before);
+      printf(CLI_JSON_BEGIN "\"cause\": null, \"builds\": %d, \"rel_l2\": %.9g}\n", b.builds, f.before);
     else
       printf("the outputs are right: %.3g from the reference's, within %.3g\n", f.before,
              cli_real(cli, "tolerance", 1e-4));

@@ -257,7 +257,7 @@ static int write_inputs(const reducing *r, char *folder, size_t room) {
 }
 
 static void print_json(const reducing *r, const cli_search *search, const hone_model *left, const char *inputs) {
-  printf("{\"file\": ");
+  printf(CLI_JSON_BEGIN "\"file\": ");
   cli_json_text(stdout, r->out);
   printf(", \"inputs\": ");
   if (*inputs)

@@ -28,7 +28,7 @@ static int refit(cli_tool *cli, const hone_engine *engine, const char *model, co
   if (status != HONE_OK) return cli_fail(cli, status);
   const double seconds = (cli_now_ms() - begin_ms) / 1e3;
   if (cli_has(cli, "json"))
-    printf("{\"seconds\": %.3f, \"steps\": %d, \"max_error\": %.3g}\n", seconds, summary.step_count,
+    printf(CLI_JSON_BEGIN "\"seconds\": %.3f, \"steps\": %d, \"max_error\": %.3g}\n", seconds, summary.step_count,
            summary.max_error_rel_l2);
   else
     printf("%s: %d steps as they were, with the weights of %s, largest error of a step %.2g; %.2f s\n", out,

@@ -84,7 +84,7 @@ static int edit(cli_tool *cli, const char *model_path, const char *last, const c
   if (code == CLI_EXIT_OK && last) code = run_edit(cli, model, last, cli_text(cli, "split"));
   if (code == CLI_EXIT_OK && (status = hone_model_save(model, path)) != HONE_OK) code = cli_fail(cli, status);
   if (code == CLI_EXIT_OK && cli_has(cli, "json")) {
-    printf("{\"file\": ");
+    printf(CLI_JSON_BEGIN "\"file\": ");
     cli_json_text(stdout, path);
     printf(", \"nodes\": %d, \"nodes_before\": %d}", hone_model_node_count(model), before);
   } else if (code == CLI_EXIT_OK) {

@@ -230,7 +230,7 @@ static void put_layer(const cli_layer *layer) {
 
 void cli_layers_json(const cli_layers *layers, const cli_inside *inside) {
   const cli_layer *first = cli_layers_first(layers);
-  printf("{\"tolerance\": %.9g, \"layers\": [", layers->tolerance);
+  printf(CLI_JSON_BEGIN "\"tolerance\": %.9g, \"layers\": [", layers->tolerance);
   for (int i = 0; i < layers->count; ++i) {
     if (i) printf(", ");
     put_layer(&layers->items[i]);

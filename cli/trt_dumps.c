@@ -134,7 +134,7 @@ int bench_time_open(cli_tool *cli) {
   hone_session_destroy(session);
   cli_close_model(cli, &model);
   if (code == CLI_EXIT_OK && cli_has(cli, "json"))
-    printf("{\"load_ms\": %.4f, \"session_ms\": %.4f}\n", load_ms, session_ms);
+    printf(CLI_JSON_BEGIN "\"load_ms\": %.4f, \"session_ms\": %.4f}\n", load_ms, session_ms);
   else if (code == CLI_EXIT_OK)
     printf("engine deserialized in %.4f s: %.3f ms to open the file, %.3f ms to open a session\n",
            (load_ms + session_ms) / 1e3, load_ms, session_ms);

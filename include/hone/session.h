@@ -123,7 +123,8 @@ HONE_API HONE_CHECKED hone_status hone_session_wait(hone_session *session);
  *   hone_session_bind(s, "x", &x); hone_session_run_async(s, told, request);      ... the caller goes on ...
  *   void told(void *request, hone_status status) { ...hone_session_tensor(), hand out the answer... }
  * Several at a time: several sessions. A run whose cancel is set ends with CANCELLED, and done is told.
- * hone_session_destroy() waits. Errors: INVALID (in use), NO_MEMORY (no thread); done is not called then. */
+ * hone_session_destroy() waits; done() itself may destroy the session instead of beginning the next run.
+ * Errors: INVALID (in use), NO_MEMORY (no thread); done is not called then. */
 HONE_API HONE_CHECKED hone_status hone_session_run_async(hone_session *session,
                                                          void (*done)(void *user, hone_status status), void *user);
 /* Calls done(user) once all that the session was given so far is done: by a thread of the driver's, or here, where no

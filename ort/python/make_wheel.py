@@ -73,7 +73,7 @@ def main(library, folder):
     number, data = version(), stripped(library, folder)
     tag = f"py3-none-{platform_tag(data)}"
     info = f"{MODULE}-{number}.dist-info"
-    files = {f"{MODULE}/__init__.py": (HERE / MODULE / "__init__.py").read_bytes(),
+    files = {**{f"{MODULE}/{path.name}": path.read_bytes() for path in sorted((HERE / MODULE).glob("*.py"))},
              f"{MODULE}/libhone_ort.so": data,
              f"{info}/METADATA": metadata(number).encode(),
              f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: hone\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),

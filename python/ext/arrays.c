@@ -24,7 +24,7 @@ struct py_managed {
   void *manager;
   void (*deleter)(struct py_managed *self);
 };
-enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 };
 
 typedef struct dl_row {
   uint8_t code, bits;
@@ -172,30 +172,72 @@ static hone_dtype dtype_of_dlpack(const dl_tensor *tensor) {
   return HONE_NONE;
 }
 
-static bool read_dlpack(py_state *state, const dl_tensor *tensor, const char *what, hone_dtype want, py_array *out) {
+/* Where the tensor may be: in the host's memory, or on the port's device. */
+static bool check_place(py_state *state, const dl_tensor *tensor, const char *what, const py_device_port *port) {
+  if (tensor->device.type == DL_CPU || tensor->device.type == DL_CUDA_HOST) return true;
+  if (!port || tensor->device.type != DL_CUDA)
+    (void)py_fail_text(state, HONE_INVALID, "%s: it lies in a device's memory: pass x.cpu()%s", what,
+                       port ? "" : ", or build the engine with device=\"gpu\", device_io=True");
+  else if (tensor->device.index != port->index)
+    (void)py_fail_text(state, HONE_INVALID, "%s: it lies on GPU %d, and the engine is on GPU %d", what,
+                       (int)tensor->device.index, port->index);
+  else
+    return true;
+  return false;
+}
+
+static bool read_dlpack(py_state *state, const dl_tensor *tensor, const char *what, hone_dtype want,
+                        const py_device_port *port, py_array *out) {
   const hone_dtype dtype = dtype_of_dlpack(tensor);
-  if (tensor->device.type != DL_CPU && tensor->device.type != DL_CUDA_HOST) {
-    (void)py_fail_text(state, HONE_INVALID, "%s: it lies in a device's memory: pass x.cpu()", what);
-    return false;
-  }
+  if (!check_place(state, tensor, what, port)) return false;
+  const bool on_device = tensor->device.type == DL_CUDA;
   if (dtype == HONE_NONE) {
     (void)py_fail_text(state, HONE_INVALID, "%s: its elements are of no type that a model has", what);
     return false;
   }
-  if (!check_dtype(state, what, dtype, want)) return false;
+  if (!check_dtype(state, what, dtype, on_device ? port->held : want)) return false;
   if (tensor->rank > HONE_MAX_RANK) return refuse_rank(state, what, tensor->rank);
   hone_shape shape = {.rank = tensor->rank};
   for (int i = 0; i < shape.rank; ++i) shape.dim[i] = tensor->shape[i];
   if (!is_row_major(&shape, tensor->strides, 1)) return refuse_layout(state, what);
   set_tensor(out, dtype, &shape, (char *)tensor->data + tensor->byte_offset, bytes_of(dtype, &shape));
+  out->on_device = on_device;
   return true;
 }
 
-static bool take_dlpack(py_state *state, PyObject *object, const char *what, hone_dtype want, py_array *out) {
-  PyObject *capsule = PyObject_CallMethod(object, "__dlpack__", NULL);
+/* Is it in a GPU's memory, as it says itself? False too where it cannot be asked. */
+static bool says_cuda(PyObject *object) {
+  PyObject *place = PyObject_CallMethod(object, "__dlpack_device__", NULL);
+  int kind = 0, index = 0;
+  const bool told = place && PyTuple_Check(place) && PyArg_ParseTuple(place, "ii", &kind, &index);
+  Py_XDECREF(place);
+  PyErr_Clear();
+  return told && kind == DL_CUDA;
+}
+
+/* Of a tensor on a GPU the producer is told our stream, which then waits for what made it. */
+static PyObject *ask_dlpack(py_state *state, PyObject *object, const char *what, const py_device_port *port) {
+  if (!port || !says_cuda(object)) return PyObject_CallMethod(object, "__dlpack__", NULL);
+  if (!port->stream)
+    return py_fail_text(state, HONE_INVALID,
+                        "%s: it lies on a GPU, and the session has no stream to wait in for what made it: pass "
+                        "hone.Session(engine, stream=torch.cuda.Stream().cuda_stream)",
+                        what);
+  PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *none = PyTuple_New(0);
+  PyObject *named = Py_BuildValue("{s:K}", "stream", (unsigned long long)(uintptr_t)port->stream);
+  PyObject *capsule = method && none && named ? PyObject_Call(method, none, named) : NULL;
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(named);
+  return capsule;
+}
+
+static bool take_dlpack(py_state *state, PyObject *object, const char *what, hone_dtype want,
+                        const py_device_port *port, py_array *out) {
+  PyObject *capsule = ask_dlpack(state, object, what, port);
   if (!capsule) return false;
   struct py_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
-  if (!managed || !read_dlpack(state, &managed->tensor, what, want, out)) {
+  if (!managed || !read_dlpack(state, &managed->tensor, what, want, port, out)) {
     Py_DECREF(capsule); /* which then deletes it */
     return false;
   }
@@ -220,6 +262,11 @@ static bool refuse_object(py_state *state, PyObject *object, const char *what, h
 }
 
 bool py_array_take(py_state *state, PyObject *object, const char *what, hone_dtype want, bool writable, py_array *out) {
+  return py_array_take_at(state, object, what, want, writable, NULL, out);
+}
+
+bool py_array_take_at(py_state *state, PyObject *object, const char *what, hone_dtype want, bool writable,
+                      const py_device_port *port, py_array *out) {
   *out = (py_array){0};
   bool taken = false;
   if (PyObject_CheckBuffer(object)) {
@@ -236,7 +283,7 @@ bool py_array_take(py_state *state, PyObject *object, const char *what, hone_dty
     taken = take_interface(state, object, facts, what, want, writable, out);
   else {
     PyErr_Clear();
-    taken = PyObject_HasAttrString(object, "__dlpack__") ? take_dlpack(state, object, what, want, out)
+    taken = PyObject_HasAttrString(object, "__dlpack__") ? take_dlpack(state, object, what, want, port, out)
                                                          : refuse_object(state, object, what, want);
   }
   Py_XDECREF(facts);

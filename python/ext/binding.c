@@ -44,11 +44,14 @@ static bool attach(py_binding *self) {
 static PyObject *output_array(const py_binding *self, PyObject *given, int i) {
   const py_session *session = self->session;
   const py_port *port = &session->ports.out[i];
-  if (self->native->copied[i])
-    return py_fail_text(session->state, HONE_INVALID, "%s cannot be bound: %s; call the session instead", port->what,
-                        port->on_device ? "it lies on a device" : "its shape depends on data");
+  if (self->native->copied[i] && !port->on_device)
+    return py_fail_text(session->state, HONE_INVALID,
+                        "%s cannot be bound: its shape depends on data; call the session instead", port->what);
   PyObject *array;
   if (!py_session_given(session, given, i, &array)) return NULL;
+  if (!array && port->on_device)
+    return py_fail_text(session->state, HONE_INVALID, "%s lies on a device: pass out=, a tensor that lies there",
+                        port->what);
   return array ? array : py_array_new(session->state, port->what, &self->native->out[i]);
 }
 
@@ -59,8 +62,7 @@ static bool bind_outputs(py_binding *self, PyObject *given) {
   for (int i = 0; tuple && i < count; ++i) {
     PyObject *array = output_array(self, given, i);
     if (!array || PyTuple_SetItem(tuple, i, array) < 0 ||
-        !py_array_take(session->state, array, session->ports.out[i].what, session->ports.out[i].dtype, true,
-                       &self->out[i]) ||
+        !py_port_take(session->state, &session->ports.out[i], array, true, &self->out[i]) ||
         !py_native_set_output(session->state, self->native, &session->ports, i, &self->out[i]))
       Py_CLEAR(tuple);
   }
@@ -80,8 +82,7 @@ static bool take_inputs(py_binding *self, PyObject *args, PyObject *kwargs) {
   }
   bool taken = py_session_feeds(session, args, kwargs, feeds);
   for (int i = 0; taken && i < count; ++i)
-    taken = py_array_take(session->state, feeds[i], session->ports.in[i].what, session->ports.in[i].dtype, false,
-                          &self->in[i]);
+    taken = py_port_take(session->state, &session->ports.in[i], feeds[i], false, &self->in[i]);
   free(feeds);
   return taken;
 }

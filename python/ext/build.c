@@ -5,7 +5,7 @@
 /* What Python gave, as it came. */
 typedef struct request {
   PyObject *shapes, *tactics, *tactic_sources, *layer_types, *inputs, *disable, *progress;
-  const char *kind, *timing_cache, *lock, *after;
+  const char *kind, *timing_cache, *lock, *device_io;
   int index, threads, level, timing_runs, max_tactics, reference_only, timing_cache_only, keep_subnormals;
   long long time_budget_ms, scratch_limit_bytes;
   unsigned long long seed;
@@ -14,17 +14,54 @@ typedef struct request {
 } request;
 
 static bool read_request(PyObject *args, PyObject *kwargs, request *r) {
-  static char *names[] = {
-      "kind",         "index",          "threads",           "shapes",          "level",       "lock",
-      "timing_cache", "time_budget_ms", "precisions",        "max_error",       "inputs",      "layer_types",
-      "tactics",      "tactic_sources", "disable_passes",    "timing_runs",     "max_tactics", "scratch_limit_bytes",
-      "seed",         "reference_only", "timing_cache_only", "keep_subnormals", "progress",    NULL};
+  static char *names[] = {"kind",
+                          "index",
+                          "threads",
+                          "shapes",
+                          "level",
+                          "lock",
+                          "timing_cache",
+                          "time_budget_ms",
+                          "precisions",
+                          "max_error",
+                          "inputs",
+                          "layer_types",
+                          "tactics",
+                          "tactic_sources",
+                          "disable_passes",
+                          "timing_runs",
+                          "max_tactics",
+                          "scratch_limit_bytes",
+                          "seed",
+                          "reference_only",
+                          "timing_cache_only",
+                          "keep_subnormals",
+                          "device_io",
+                          "progress",
+                          NULL};
   *r = (request){.kind = "cpu", .level = 0};
   return PyArg_ParseTupleAndKeywords(
-      args, kwargs, "|$siiOizzLIdOOOOOiiLKpppO", names, &r->kind, &r->index, &r->threads, &r->shapes, &r->level,
+      args, kwargs, "|$siiOizzLIdOOOOOiiLKpppzO", names, &r->kind, &r->index, &r->threads, &r->shapes, &r->level,
       &r->lock, &r->timing_cache, &r->time_budget_ms, &r->precisions, &r->max_error, &r->inputs, &r->layer_types,
       &r->tactics, &r->tactic_sources, &r->disable, &r->timing_runs, &r->max_tactics, &r->scratch_limit_bytes, &r->seed,
-      &r->reference_only, &r->timing_cache_only, &r->keep_subnormals, &r->progress);
+      &r->reference_only, &r->timing_cache_only, &r->keep_subnormals, &r->device_io, &r->progress);
+}
+
+/* All inputs and outputs on the device, in the model's types or floats in the one that is named; plain, as others hold
+ * them. */
+static bool take_device_io(py_pool *pool, const char *dtype, hone_build_options *out) {
+  if (!dtype) return true;
+  hone_port_format *all = py_pool_take(pool, 1, sizeof *all);
+  if (!all) return false;
+  *all =
+      (hone_port_format){.on_device = true, .dtype = *dtype ? py_dtype_find(dtype) : HONE_NONE, .format = HONE_PLAIN};
+  if (*dtype && all->dtype == HONE_NONE) {
+    PyErr_Format(PyExc_ValueError, "device_io is \"%s\"; allowed: True, \"float16\", \"bfloat16\"", dtype);
+    return false;
+  }
+  out->port_formats = all;
+  out->port_format_count = 1;
+  return true;
 }
 
 static bool fill(py_state *state, const request *r, py_pool *pool, hone_pass_options *passes, py_named_arrays *inputs,
@@ -51,7 +88,7 @@ static bool fill(py_state *state, const request *r, py_pool *pool, hone_pass_opt
       !py_names_take(pool, r->tactic_sources, "tactic_sources", &out->tactic_sources, &out->tactic_source_count) ||
       !py_names_take(pool, r->disable, "disable_passes", &passes->disable, &passes->disable_count) ||
       !py_layers_take(pool, r->layer_types, &out->layer_types, &out->layer_type_count) ||
-      !py_named_take(state, pool, r->inputs, inputs))
+      !take_device_io(pool, r->device_io, out) || !py_named_take(state, pool, r->inputs, inputs))
     return false;
   out->inputs = inputs->tensors;
   out->input_count = inputs->count;

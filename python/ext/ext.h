@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 typedef struct py_state {
-  PyTypeObject *graph, *engine, *session, *binding, *profiler;
+  PyTypeObject *graph, *engine, *session, *binding, *profiler, *run;
   PyObject *make_error;               /* hone._errors.make(status, messages) */
   PyObject *on_log;                   /* hone._errors.log(level, line) */
   PyObject *empty;                    /* numpy.empty */
@@ -70,9 +70,19 @@ typedef struct py_array {
   Py_buffer buffer; /* obj NULL: not by the buffer protocol */
   PyObject *owner;  /* __array_interface__'s or DLPack's; else NULL */
   struct py_managed *managed;
+  bool on_device; /* tensor.data is an address of the port's device */
 } py_array;
+/* An input or output in a GPU's memory, which may take tensors that lie there. */
+typedef struct py_device_port {
+  hone_dtype held; /* their type */
+  int index;       /* of the GPU */
+  void *stream;    /* of the session; NULL: its own, which nobody else can wait in */
+} py_device_port;
 /* what: "input \"x\"", for messages. want: its element type; NONE: any. false: an exception is set. */
 bool py_array_take(py_state *state, PyObject *object, const char *what, hone_dtype want, bool writable, py_array *out);
+/* The same of a port that lies on a device; NULL: it does not. */
+bool py_array_take_at(py_state *state, PyObject *object, const char *what, hone_dtype want, bool writable,
+                      const py_device_port *port, py_array *out);
 void py_array_drop(py_array *array);                                              /* a zeroed one is fine */
 PyObject *py_array_new(py_state *state, const char *what, const hone_type *type); /* numpy.empty of it */
 PyObject *py_shape_tuple(const hone_shape *shape);                                /* dims below 0 as -1 */
@@ -179,12 +189,15 @@ typedef struct py_port {
   char what[160];   /* input "x" */
   hone_dtype dtype;
   bool on_device;
+  py_device_port device; /* where on_device */
 } py_port;
 typedef struct py_ports {
   int in_count, out_count;
   py_port *in, *out; /* one allocation, at in */
 } py_ports;
-bool py_ports_read(const hone_engine *engine, py_ports *out);
+/* index, stream: of the device that ports may lie on. */
+bool py_ports_read(const hone_engine *engine, int index, void *stream, py_ports *out);
+bool py_port_take(py_state *state, const py_port *port, PyObject *object, bool writable, py_array *out);
 void py_ports_free(py_ports *ports);
 
 /* A session of the library, and what it was given last. */
@@ -194,14 +207,21 @@ typedef struct py_native {
   bool shaped;    /* the shapes below are set */
   hone_shape *in; /* one an input */
   hone_type *out; /* one an output, at these shapes */
-  bool *copied;   /* of an output: its shape depends on data, so that it cannot be bound */
+  bool *copied; /* of an output: it cannot be bound in the host's memory: its shape depends on data, or it is a device's
+                 */
+  bool *lent;   /* of an input, then of an output: the caller's memory on the device is bound */
+  atomic_bool cancel;
 } py_native;
 py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_session_options *options);
 void py_native_free(py_native *native, bool here); /* here: false after a fork: its memory is left alone */
 /* Shapes and buffers of the inputs; then the outputs' types are known. */
 bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *ports, const py_array *arrays);
 bool py_native_set_output(py_state *state, py_native *native, const py_ports *ports, int index, const py_array *array);
+/* An output's own memory again, where the caller's on the device was bound. */
+bool py_native_take_back(py_state *state, py_native *native, const py_ports *ports, int index);
 bool py_native_run(py_state *state, py_native *native); /* without the GIL */
+bool py_same_shape(const hone_shape *a, const hone_shape *b);
+bool py_refuse_shape(const py_port *port, const hone_shape *want, const hone_shape *have); /* false, and ValueError */
 
 typedef struct py_session {
   PyObject ob_base;
@@ -213,7 +233,8 @@ typedef struct py_session {
   PyObject *result; /* a type of named tuples; NULL: one output */
   PyObject *names;  /* {input name: index} */
   int64_t deadline_ms;
-  int opened; /* native sessions so far */
+  void *stream; /* of the device; NULL: each native session has its own */
+  int opened;   /* native sessions so far */
 } py_session;
 extern PyType_Spec py_session_spec;
 PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs);
@@ -224,6 +245,26 @@ void py_session_give(py_session *session, py_native *native, uint64_t process);
 bool py_session_given(const py_session *session, PyObject *given, int index, PyObject **out);
 /* Arguments of a call as one object an input, borrowed. */
 bool py_session_feeds(const py_session *session, PyObject *args, PyObject *kwargs, PyObject **out);
+
+/* ---- call.c ---- */
+enum { PY_FEW_PORTS = 8 }; /* whose arrays stand in the call itself */
+typedef struct py_call {
+  int in_count, out_count;
+  PyObject **feeds, **results; /* feeds: borrowed; results: owned, one an output */
+  py_array *in, *out;
+  PyObject *few_objects[2 * PY_FEW_PORTS];
+  py_array few_arrays[2 * PY_FEW_PORTS];
+} py_call;
+/* Reads the arguments and takes a native session, which the caller gives back; NULL: an exception is set. py_call_end()
+ * follows in any case; a call must not be moved. */
+py_native *py_call_begin(py_session *session, PyObject *args, PyObject *kwargs, py_call *call);
+bool py_call_prepare(const py_session *session, py_native *native, py_call *call); /* binds; a run may follow */
+PyObject *py_call_results(const py_session *session, py_native *native, py_call *call);
+void py_call_end(py_call *call);
+
+/* ---- run.c ---- */
+extern PyType_Spec py_run_spec;
+PyObject *py_session_start(py_session *session, PyObject *args);
 
 /* ---- binding.c ---- */
 extern PyType_Spec py_binding_spec;

@@ -54,7 +54,8 @@ static int execute(PyObject *module) {
   const bool ready =
       load_helpers(state) && py_dtypes_load(state) && add_type(module, &py_graph_spec, &state->graph) &&
       add_type(module, &py_engine_spec, &state->engine) && add_type(module, &py_session_spec, &state->session) &&
-      add_type(module, &py_binding_spec, &state->binding) && add_type(module, &py_profiler_spec, &state->profiler);
+      add_type(module, &py_binding_spec, &state->binding) && add_type(module, &py_run_spec, &state->run) &&
+      add_type(module, &py_profiler_spec, &state->profiler);
   return ready ? 0 : -1;
 }
 
@@ -64,6 +65,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->engine);
   Py_VISIT(state->session);
   Py_VISIT(state->binding);
+  Py_VISIT(state->run);
   Py_VISIT(state->profiler);
   Py_VISIT(state->make_error);
   Py_VISIT(state->on_log);
@@ -78,6 +80,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->engine);
   Py_CLEAR(state->session);
   Py_CLEAR(state->binding);
+  Py_CLEAR(state->run);
   Py_CLEAR(state->profiler);
   Py_CLEAR(state->make_error);
   Py_CLEAR(state->on_log);

@@ -70,7 +70,7 @@ static void dealloc(py_profiler *self) {
 
 static bool open_session(py_profiler *self, PyObject *inputs) {
   const hone_session_options options = {.struct_size = sizeof options, .on_span = keep_span, .on_span_user = self};
-  if (!py_ports_read(self->engine->engine, &self->ports)) return false;
+  if (!py_ports_read(self->engine->engine, self->engine->index, NULL, &self->ports)) return false;
   self->in = calloc((size_t)self->ports.in_count + 1, sizeof *self->in);
   if (!self->in || PyTuple_Size(inputs) != self->ports.in_count) {
     if (!self->in)

@@ -8,7 +8,7 @@
 
 /* ---- ports ---- */
 
-bool py_ports_read(const hone_engine *engine, py_ports *out) {
+bool py_ports_read(const hone_engine *engine, int index, void *stream, py_ports *out) {
   out->in_count = hone_engine_input_count(engine);
   out->out_count = hone_engine_output_count(engine);
   out->in = calloc((size_t)(out->in_count + out->out_count + 1), sizeof *out->in);
@@ -21,7 +21,10 @@ bool py_ports_read(const hone_engine *engine, py_ports *out) {
     hone_port_info info = HONE_SIZED(hone_port_info);
     const bool is_input = i < out->in_count;
     (void)(is_input ? hone_engine_input(engine, i, &info) : hone_engine_output(engine, i - out->in_count, &info));
-    out->in[i] = (py_port){.name = info.name, .dtype = info.type.dtype, .on_device = info.on_device};
+    out->in[i] = (py_port){.name = info.name,
+                           .dtype = info.type.dtype,
+                           .on_device = info.on_device,
+                           .device = {.held = info.held, .index = index, .stream = stream}};
     (void)snprintf(out->in[i].what, sizeof out->in[i].what, "%s \"%s\"", is_input ? "input" : "output", info.name);
   }
   return true;
@@ -32,13 +35,19 @@ void py_ports_free(py_ports *ports) {
   *ports = (py_ports){0};
 }
 
+bool py_port_take(py_state *state, const py_port *port, PyObject *object, bool writable, py_array *out) {
+  return py_array_take_at(state, object, port->what, port->dtype, writable, port->on_device ? &port->device : NULL,
+                          out);
+}
+
 /* ---- one session of the library ---- */
 
 static bool allocate(py_native *native, const py_ports *ports) {
   native->in = calloc((size_t)ports->in_count + 1, sizeof *native->in);
   native->out = calloc((size_t)ports->out_count + 1, sizeof *native->out);
   native->copied = calloc((size_t)ports->out_count + 1, sizeof *native->copied);
-  return native->in && native->out && native->copied;
+  native->lent = calloc((size_t)(ports->in_count + ports->out_count) + 1, sizeof *native->lent);
+  return native->in && native->out && native->copied && native->lent;
 }
 
 py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_session_options *options) {
@@ -50,8 +59,10 @@ py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_se
     PyErr_NoMemory();
     status = HONE_NO_MEMORY;
   } else {
+    hone_session_options own = *options;
+    own.cancel = &native->cancel;
     Py_BEGIN_ALLOW_THREADS;
-    status = hone_session_create(engine->engine, options, &native->session, hone_context_diagnostics(context.context));
+    status = hone_session_create(engine->engine, &own, &native->session, hone_context_diagnostics(context.context));
     Py_END_ALLOW_THREADS;
   }
   if (status != HONE_OK) {
@@ -65,10 +76,15 @@ py_native *py_native_new(py_engine *engine, const py_ports *ports, const hone_se
 
 void py_native_free(py_native *native, bool here) {
   if (!native) return;
-  if (here) hone_session_destroy(native->session);
+  if (here) { /* it waits for its thread, which may want the GIL once more */
+    Py_BEGIN_ALLOW_THREADS;
+    hone_session_destroy(native->session);
+    Py_END_ALLOW_THREADS;
+  }
   free(native->in);
   free(native->out);
   free(native->copied);
+  free(native->lent);
   free(native);
 }
 
@@ -102,14 +118,41 @@ static hone_status set_shapes(py_native *native, const py_ports *ports, const py
   return HONE_OK;
 }
 
-static bool same_shape(const hone_shape *a, const hone_shape *b) {
+bool py_same_shape(const hone_shape *a, const hone_shape *b) {
   return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
 }
 
 static bool same_shapes(const py_native *native, const py_ports *ports, const py_array *arrays) {
   for (int i = 0; i < ports->in_count; ++i)
-    if (!same_shape(&native->in[i], &arrays[i].tensor.type.shape)) return false;
+    if (!py_same_shape(&native->in[i], &arrays[i].tensor.type.shape)) return false;
   return true;
+}
+
+/* Memory of the caller's on the device, or the session's own again, filled from the host where it is an input. */
+static hone_status set_on_device(py_native *native, const py_port *port, bool *lent, const py_array *array) {
+  if (!array->on_device && *lent) {
+    const hone_tensor own = {
+        .type = {.kind = HONE_TENSOR, .dtype = port->device.held, .shape = array->tensor.type.shape}};
+    const hone_status status = hone_session_bind(native->session, port->name, &own);
+    if (status != HONE_OK) return status;
+  }
+  *lent = array->on_device;
+  return (array->on_device ? hone_session_bind : hone_session_copy_in)(native->session, port->name, &array->tensor);
+}
+
+static hone_status set_input(py_native *native, const py_ports *ports, int i, const py_array *array) {
+  return ports->in[i].on_device ? set_on_device(native, &ports->in[i], &native->lent[i], array)
+                                : hone_session_bind(native->session, ports->in[i].name, &array->tensor);
+}
+
+bool py_native_take_back(py_state *state, py_native *native, const py_ports *ports, int index) {
+  bool *lent = &native->lent[ports->in_count + index];
+  if (!*lent) return true;
+  const hone_tensor own = {.type = native->out[index]};
+  const hone_status status = hone_session_bind(native->session, ports->out[index].name, &own);
+  *lent = status != HONE_OK;
+  if (status != HONE_OK) (void)py_fail_session(state, native->session, status);
+  return status == HONE_OK;
 }
 
 bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *ports, const py_array *arrays) {
@@ -119,16 +162,14 @@ bool py_native_set_inputs(py_state *state, py_native *native, const py_ports *po
     status = set_shapes(native, ports, arrays);
     Py_END_ALLOW_THREADS;
   }
-  for (int i = 0; i < ports->in_count && status == HONE_OK; ++i)
-    status = (ports->in[i].on_device ? hone_session_copy_in : hone_session_bind)(native->session, ports->in[i].name,
-                                                                                 &arrays[i].tensor);
+  for (int i = 0; i < ports->in_count && status == HONE_OK; ++i) status = set_input(native, ports, i, &arrays[i]);
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
   native->shaped = false;
   return false;
 }
 
-static bool refuse_shape(const py_port *port, const hone_shape *want, const hone_shape *have) {
+bool py_refuse_shape(const py_port *port, const hone_shape *want, const hone_shape *have) {
   PyObject *shape = py_shape_tuple(want), *given = py_shape_tuple(have);
   if (shape && given)
     PyErr_Format(PyExc_ValueError, "%s: its shape is %R for these inputs, and out has %R", port->what, shape, given);
@@ -139,8 +180,14 @@ static bool refuse_shape(const py_port *port, const hone_shape *want, const hone
 
 bool py_native_set_output(py_state *state, py_native *native, const py_ports *ports, int index, const py_array *array) {
   const hone_shape *want = &native->out[index].shape, *have = &array->tensor.type.shape;
-  if (!same_shape(want, have)) return refuse_shape(&ports->out[index], want, have);
+  if (!py_same_shape(want, have)) return py_refuse_shape(&ports->out[index], want, have);
+  if (ports->out[index].on_device && !array->on_device) {
+    (void)py_fail_text(state, HONE_INVALID, "%s lies on a device, and what is to be bound there does not",
+                       ports->out[index].what);
+    return false;
+  }
   const hone_status status = hone_session_bind(native->session, ports->out[index].name, &array->tensor);
+  native->lent[ports->in_count + index] = status == HONE_OK && array->on_device;
   if (status == HONE_OK) return true;
   (void)py_fail_session(state, native->session, status);
   return false;
@@ -173,7 +220,8 @@ py_native *py_session_take(py_session *self) {
     self->free = native->next;
     return native;
   }
-  const hone_session_options options = {.struct_size = sizeof options, .deadline_ms = self->deadline_ms};
+  const hone_session_options options = {
+      .struct_size = sizeof options, .deadline_ms = self->deadline_ms, .native_stream = self->stream};
   native = py_native_new(self->engine, &self->ports, &options);
   if (native) ++self->opened;
   return native;
@@ -188,210 +236,31 @@ void py_session_give(py_session *self, py_native *native, uint64_t process) {
   self->free = native;
 }
 
-/* ---- arguments ---- */
-
-static bool set_feed(const py_session *self, PyObject *name, PyObject *value, PyObject **out) {
-  PyObject *at = PyDict_GetItemWithError(self->names, name);
-  const long index = at ? PyLong_AsLong(at) : -1;
-  if (index < 0) {
-    if (!PyErr_Occurred()) {
-      PyObject *known = PyDict_Keys(self->names);
-      if (known) PyErr_Format(PyExc_TypeError, "the engine has no input %R; its inputs are %R", name, known);
-      Py_XDECREF(known);
-    }
-    return false;
-  }
-  if (out[index]) {
-    PyErr_Format(PyExc_TypeError, "input %R is given twice", name);
-    return false;
-  }
-  out[index] = value;
-  return true;
-}
-
-/* A name that is no input and not `out`; `out` where the engine has no such input. */
-static bool is_option(const py_session *self, PyObject *name) {
-  return PyUnicode_CompareWithASCIIString(name, "out") == 0 && !PyDict_GetItemWithError(self->names, name);
-}
-
-static bool set_feeds(const py_session *self, PyObject *dict, PyObject **out) {
-  PyObject *name, *value;
-  Py_ssize_t at = 0;
-  while (PyDict_Next(dict, &at, &name, &value))
-    if (!is_option(self, name) && !set_feed(self, name, value, out)) return false;
-  return true;
-}
-
-bool py_session_feeds(const py_session *self, PyObject *args, PyObject *kwargs, PyObject **out) {
-  const int count = (int)PyTuple_Size(args);
-  memset(out, 0, (size_t)self->ports.in_count * sizeof *out);
-  if (count == 1 && PyDict_Check(PyTuple_GetItem(args, 0))) {
-    if (!set_feeds(self, PyTuple_GetItem(args, 0), out)) return false;
-  } else {
-    if (count > self->ports.in_count) {
-      PyErr_Format(PyExc_TypeError, "%d inputs are given; the engine has %d", count, self->ports.in_count);
-      return false;
-    }
-    for (int i = 0; i < count; ++i) out[i] = PyTuple_GetItem(args, i);
-  }
-  if (kwargs && !set_feeds(self, kwargs, out)) return false;
-  for (int i = 0; i < self->ports.in_count; ++i) {
-    if (out[i]) continue;
-    PyErr_Format(PyExc_TypeError, "%s is not given", self->ports.in[i].what);
-    return false;
-  }
-  return true;
-}
-
-/* ---- a call ---- */
-
-enum { FEW = 8 }; /* ports whose arrays stand on the stack */
-typedef struct call {
-  int in_count, out_count;
-  PyObject **feeds, **results; /* results: owned, one an output */
-  py_array *in, *out;
-  PyObject *few_objects[2 * FEW];
-  py_array few_arrays[2 * FEW];
-} call;
-
-static bool call_begin(const py_session *self, call *c) {
-  const size_t count = (size_t)(self->ports.in_count + self->ports.out_count);
-  c->in_count = self->ports.in_count;
-  c->out_count = self->ports.out_count;
-  const bool few = count <= 2 * FEW;
-  c->feeds = few ? c->few_objects : malloc(count * sizeof *c->feeds);
-  c->in = few ? c->few_arrays : malloc(count * sizeof *c->in);
-  if (!c->feeds || !c->in) {
-    PyErr_NoMemory();
-    return false;
-  }
-  c->results = c->feeds + c->in_count;
-  c->out = c->in + c->in_count;
-  for (size_t i = 0; i < count; ++i) {
-    c->feeds[i] = NULL;
-    c->in[i] = (py_array){0};
-  }
-  return true;
-}
-
-static void call_end(call *c) {
-  for (int i = 0; c->in && i < c->in_count + c->out_count; ++i) py_array_drop(&c->in[i]);
-  for (int i = 0; c->feeds && i < c->out_count; ++i) Py_XDECREF(c->results[i]);
-  if (c->feeds != c->few_objects) free(c->feeds);
-  if (c->in != c->few_arrays) free(c->in);
-}
-
-bool py_session_given(const py_session *self, PyObject *given, int index, PyObject **out) {
-  *out = NULL;
-  if (!given || given == Py_None) return true;
-  if (PyDict_Check(given)) {
-    *out = PyDict_GetItemString(given, self->ports.out[index].name);
-    Py_XINCREF(*out);
-    return true;
-  }
-  const bool is_list = PyTuple_Check(given) || PyList_Check(given);
-  if (is_list && PySequence_Size(given) == self->ports.out_count)
-    *out = PySequence_GetItem(given, index);
-  else if (!is_list && self->ports.out_count == 1)
-    *out = Py_NewRef(given);
-  else
-    PyErr_Format(PyExc_TypeError, "out: %d arrays are wanted, in a list or tuple, or a dict by name",
-                 self->ports.out_count);
-  return *out != NULL;
-}
-
-static bool take_given(const py_session *self, PyObject *given, call *c) {
-  for (int i = 0; i < c->out_count; ++i)
-    if (!py_session_given(self, given, i, &c->results[i])) return false;
-  return true;
-}
-
-/* The output's memory: what was given, or a new array; of what depends on data it comes after the run. */
-static bool place_output(const py_session *self, py_native *native, int i, call *c) {
-  const py_port *port = &self->ports.out[i];
-  if (native->copied[i]) return true;
-  if (!c->results[i]) c->results[i] = py_array_new(self->state, port->what, &native->out[i]);
-  return c->results[i] && py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]) &&
-         py_native_set_output(self->state, native, &self->ports, i, &c->out[i]);
-}
-
-/* Of an output that could not be bound: a copy of what the session has. */
-static bool copy_output(const py_session *self, py_native *native, int i, call *c) {
-  const py_port *port = &self->ports.out[i];
-  hone_tensor tensor;
-  if (!native->copied[i]) return true;
-  const hone_status status = hone_session_tensor(native->session, port->name, &tensor);
-  if (status != HONE_OK) {
-    (void)py_fail_session(self->state, native->session, status);
-    return false;
-  }
-  if (tensor.type.kind != HONE_TENSOR) {
-    (void)py_fail_text(self->state, HONE_UNSUPPORTED, "%s is a sequence or an optional, not an array", port->what);
-    return false;
-  }
-  if (!c->results[i]) c->results[i] = py_array_new(self->state, port->what, &tensor.type);
-  if (!c->results[i] || !py_array_take(self->state, c->results[i], port->what, port->dtype, true, &c->out[i]))
-    return false;
-  if (!same_shape(&tensor.type.shape, &c->out[i].tensor.type.shape))
-    return refuse_shape(port, &tensor.type.shape, &c->out[i].tensor.type.shape);
-  memcpy(c->out[i].tensor.data, tensor.data, tensor.bytes);
-  return true;
-}
-
-static bool run(py_session *self, py_native *native, call *c) {
-  if (!py_native_set_inputs(self->state, native, &self->ports, c->in)) return false;
-  for (int i = 0; i < c->out_count; ++i)
-    if (!place_output(self, native, i, c)) return false;
-  if (!py_native_run(self->state, native)) return false;
-  for (int i = 0; i < c->out_count; ++i)
-    if (!copy_output(self, native, i, c)) return false;
-  return true;
-}
-
-static PyObject *results_of(const py_session *self, call *c) {
-  if (!self->result) return Py_NewRef(c->results[0]);
-  PyObject *tuple = PyTuple_New(c->out_count);
-  for (int i = 0; tuple && i < c->out_count; ++i)
-    if (PyTuple_SetItem(tuple, i, Py_NewRef(c->results[i])) < 0) Py_CLEAR(tuple);
-  PyObject *named = tuple ? PyObject_CallObject(self->result, tuple) : NULL;
-  Py_XDECREF(tuple);
-  return named;
-}
+/* ---- the type ---- */
 
 static PyObject *call_session(PyObject *object, PyObject *args, PyObject *kwargs) {
   py_session *self = (py_session *)object;
-  PyObject *given = NULL, *result = NULL;
-  call c;
-  if (kwargs && PyDict_Size(kwargs) > 0) {
-    given = PyDict_GetItemString(kwargs, "out");
-    if (given && PyDict_GetItemString(self->names, "out")) given = NULL; /* an input of that name */
-  }
-  py_native *native = NULL;
-  const bool begun = call_begin(self, &c);
-  if (begun && py_session_feeds(self, args, kwargs, c.feeds) && take_given(self, given, &c)) {
-    bool taken = true;
-    for (int i = 0; taken && i < c.in_count; ++i)
-      taken = py_array_take(self->state, c.feeds[i], self->ports.in[i].what, self->ports.in[i].dtype, false, &c.in[i]);
-    if (taken) native = py_session_take(self);
-  }
+  PyObject *result = NULL;
+  py_call call;
+  py_native *native = py_call_begin(self, args, kwargs, &call);
   if (native) {
     const uint64_t process = self->state->process;
-    if (run(self, native, &c)) result = results_of(self, &c);
+    if (py_call_prepare(self, native, &call) && py_native_run(self->state, native))
+      result = py_call_results(self, native, &call);
     py_session_give(self, native, process);
   }
-  call_end(&c);
+  py_call_end(&call);
   return result;
 }
 
-/* ---- the type ---- */
-
 PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"type", "engine", "result", "deadline_ms", NULL};
+  static char *keys[] = {"type", "engine", "result", "deadline_ms", "stream", NULL};
   py_state *state = py_state_of(module);
   PyObject *type, *engine, *result;
   long long deadline_ms = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O|L", keys, &PyType_Type, &type, state->engine, &engine, &result,
-                                   &deadline_ms))
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O|LK", keys, &PyType_Type, &type, state->engine, &engine, &result,
+                                   &deadline_ms, &stream))
     return NULL;
   if (!PyType_IsSubtype((PyTypeObject *)type, state->session)) {
     PyErr_SetString(PyExc_TypeError, "type: a subclass of Session is wanted");
@@ -404,9 +273,10 @@ PyObject *py_session_new(PyObject *module, PyObject *args, PyObject *kwargs) {
   self->process = state->process;
   self->engine = (py_engine *)Py_NewRef(engine);
   self->deadline_ms = deadline_ms;
+  self->stream = (void *)(uintptr_t)stream;
   self->result = result == Py_None ? NULL : Py_NewRef(result);
   self->names = PyDict_New();
-  bool made = self->names && py_ports_read(self->engine->engine, &self->ports);
+  bool made = self->names && py_ports_read(self->engine->engine, self->engine->index, self->stream, &self->ports);
   for (int i = 0; made && i < self->ports.in_count; ++i) {
     PyObject *at = PyLong_FromLong(i);
     made = at && PyDict_SetItemString(self->names, self->ports.in[i].name, at) == 0;
@@ -444,6 +314,9 @@ static PyObject *opened(py_session *self, PyObject *none) {
 
 static PyMethodDef methods[] = {
     {"bind", PY_NAMED(py_session_bind), METH_VARARGS | METH_KEYWORDS, "bind(*inputs, out=None, **inputs) -> Binding"},
+    {"start", (PyCFunction)py_session_start, METH_VARARGS,
+     "start(done, args, kwargs) -> Run: a run beside the caller; done(result, error) is called when it is over, in a "
+     "thread of the library's"},
     {"opened", (PyCFunction)opened, METH_NOARGS, "opened() -> how many sessions of the library serve this one"},
     {0},
 };

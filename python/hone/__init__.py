@@ -19,7 +19,7 @@ from ._onnxruntime import (InferenceSession, IOBinding, NodeArg, SessionOptions,
 from ._plugged import Operator, load_plugin, op
 from ._profile import Diff, Page, Profile, profile
 from ._quantize import Quantized, quantize
-from ._session import Binding, Session, empty, random_inputs
+from ._session import Binding, Run, Session, empty, random_inputs
 
 __version__ = _native.version()
 
@@ -29,7 +29,7 @@ _os.register_at_fork(after_in_child=_native.forked)
 __all__ = [
     "Binding", "CancelledError", "DeviceError", "DeviceLike", "Diff", "Engine", "FileError", "HoneError", "IOBinding",
     "IncompatibleError", "InferenceSession", "InternalError", "InvalidError", "LimitError", "MalformedError",
-    "ModelLike", "Network", "NodeArg", "Operator", "OutOfMemoryError", "Page", "Port", "Profile", "Quantized", "Session",
+    "ModelLike", "Network", "NodeArg", "Operator", "OutOfMemoryError", "Page", "Port", "Profile", "Quantized", "Run", "Session",
     "SessionOptions", "ShapesLike", "Step", "TimingInterrupted", "UnsupportedError", "Value", "build", "empty",
     "get_available_providers", "load", "load_plugin", "op", "profile", "quantize", "random_inputs", "zoo", "zoo_names",
 ]

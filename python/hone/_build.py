@@ -76,7 +76,7 @@ def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = 
           tactic_sources: Sequence[str] = (), disable_passes: Sequence[str] = (), timing_runs: int = 0,
           max_tactics: int = 0, scratch_limit: int = 0, memory_limit: int = 0, seed: int = 0,
           reference_only: bool = False, timing_cache_only: bool = False, keep_subnormals: bool = False,
-          allow_external_links: bool = False, cache_dir: Optional[Path] = None,
+          allow_external_links: bool = False, cache_dir: Optional[Path] = None, device_io: Union[bool, str] = False,
           progress: ProgressLike = None) -> Engine:
     """Builds an engine that is tuned on this machine: seconds to minutes.
 
@@ -92,6 +92,8 @@ def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = 
     fp16, bf16    layers may be held and computed in it where that is faster; best: both
     max_error     bounds the outputs' relative L2 distance from f32, on `inputs` where given
     layer_types   (node or glob, compute type, output type), as trtexec's --layerPrecisions and --layerOutputTypes
+    device_io     on a GPU: inputs and outputs stay in its memory, where torch.Tensors on it go in and, by `out=`, come out
+                  without a copy; "float16" or "bfloat16": floats are of that type there
     progress      None: a line on terminals and in notebooks; True, False, or a function of (what, done, total)
 
     Ctrl-C ends the timing, and the engine is what was best so far (TimingInterrupted is warned of); twice, and
@@ -118,7 +120,7 @@ def build(model: ModelLike, out: Optional[Path] = None, *, shapes: ShapesLike = 
             tactics=list(tactics), tactic_sources=list(tactic_sources), disable_passes=list(disable_passes),
             timing_runs=timing_runs, max_tactics=max_tactics, scratch_limit_bytes=scratch_limit, seed=seed,
             reference_only=reference_only, timing_cache_only=timing_cache_only, keep_subnormals=keep_subnormals,
-            progress=tell)
+            device_io=None if device_io is False else "" if device_io is True else str(device_io), progress=tell)
     engine = Engine._of(native)
     if interrupted:
         warnings.warn("the timing was interrupted: layers that were not timed are chosen by estimates",

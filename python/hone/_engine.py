@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from . import _native
 from ._build import DeviceLike, Path, split_device
 from ._native import Engine as NativeEngine
-from ._session import Session
+from ._session import Run, Session
 
 if TYPE_CHECKING:
     from ._profile import Diff, Page
@@ -96,11 +96,22 @@ class Engine:
 
     # ---- running ----
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs, as hone.Session(engine)(...) does, with a session that the engine keeps."""
+    def _kept_session(self) -> Session:
         if self._session is None:
             self._session = Session(self)
-        return self._session(*args, **kwargs)
+        return self._session
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs, as hone.Session(engine)(...) does, with a session that the engine keeps."""
+        return self._kept_session()(*args, **kwargs)
+
+    def submit(self, *args: Any, **kwargs: Any) -> Run:
+        """Begins a run and returns at once, as hone.Session.submit() does."""
+        return self._kept_session().submit(*args, **kwargs)
+
+    async def run_async(self, *args: Any, **kwargs: Any) -> Any:
+        """`y = await engine.run_async(x)`: other tasks go on while it runs."""
+        return await self._kept_session().run_async(*args, **kwargs)
 
     # ---- looking ----
 

@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "tensor/attrs.h"
 #include "tensor/shape.h"
+#include <hone/report.h>
 
 typedef struct json_graph {
   const hone_graph *graph;
@@ -52,6 +53,7 @@ static void put_node(json_graph *j, const hn_node *node) {
 static void put_graph(json_graph *j) {
   const hn_block *main = j->graph->main;
   hn_json_open(&j->json, NULL, '{');
+  hn_json_put_int(&j->json, "schema", HONE_JSON_SCHEMA);
   hn_json_put_text(&j->json, "name", j->graph->name);
   hn_json_put_int(&j->json, "opset", j->graph->opset);
   hn_json_open(&j->json, "inputs", '[');

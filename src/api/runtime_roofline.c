@@ -39,7 +39,10 @@ static hone_status take_options(hone_diagnostics *diag, const hone_roofline_opti
 
 /* One roofline, or none where no model was given, and the formulas under the same roofs. */
 static void write_one(maker *m, const hn_roofline *roofline, const hn_roof_set *set) {
-  if (m->report.json) hn_json_open(&m->json, NULL, '{');
+  if (m->report.json) {
+    hn_json_open(&m->json, NULL, '{');
+    hn_json_put_int(&m->json, "schema", HONE_JSON_SCHEMA);
+  }
   if (m->report.json && roofline)
     hn_roofline_put(roofline, &m->json);
   else if (roofline)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_async_threads.c - runs in a session's own thread: the numbers of a plain run, done() in that thread with the
- * status, the session refused to others meanwhile, runs begun by done(), a run that is cancelled, destroying. */
+ * status, the session refused to others meanwhile, runs begun by done(), a run that is cancelled, destroying, also by
+ * done(). */
 #include "support/two_devices.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,7 +145,34 @@ static void test_in_use(void **state) {
   hone_device_close(cpu);
 }
 
+static void destroy_it(void *user, hone_status status) {
+  request *r = user;
+  r->status = status;
+  hone_session_destroy(r->session);
+  atomic_store(&r->calls, 1);
+}
+
+/* done() destroys its session, whose thread then ends by itself. */
+static void test_destroyed_by_done(void **state) {
+  (void)state;
+  hone_device *cpu;
+  two_devices_check(hone_device_open(two_devices_context, "cpu", 0, NULL, &cpu));
+  hone_engine *engine = build(cpu);
+  two_devices_numbers n = {0};
+  for (int i = 0; i < RUNS; ++i) {
+    static request r;
+    r = (request){.status = HONE_INTERNAL};
+    open_session(engine, NULL, &n, &r);
+    two_devices_check_session(r.session, hone_session_run_async(r.session, destroy_it, &r));
+    while (!atomic_load(&r.calls)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    assert_int_equal(r.status, HONE_OK);
+  }
+  hone_engine_release(engine);
+  hone_device_close(cpu);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs), cmocka_unit_test(test_in_use)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs), cmocka_unit_test(test_in_use),
+                                     cmocka_unit_test(test_destroyed_by_done)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

@@ -3,6 +3,7 @@
 """behaviour.py - the ONNX Runtime provider on small models: what it claims and leaves, shapes that change, threads, the
 cache, compiled models (embedded, in files, damaged, of another machine), options, and unregistering.
 usage: tests/ort/behaviour.py [PART_OF_A_NAME]"""
+import json
 import pathlib
 import subprocess
 import sys
@@ -306,6 +307,60 @@ def wheel_installs():
         check(got.stdout.strip() == provider.NAME and "nodes run on" in got.stderr, f"exit {got.returncode}: {got.stderr[-500:]}")
 
 
+def open_by_package(path, folder, **hone):
+    """onnxruntime_ep_hone.session() in a process of its own, as it is meant: what it logged, and how far its outputs are."""
+    code = ("import json, sys; sys.path[:0] = sys.argv[1:3]\n"
+            "import numpy, onnxruntime, onnxruntime_ep_hone as hone\n"
+            "hone.get_library_path = lambda: sys.argv[3]\n"
+            "options = onnxruntime.SessionOptions(); options.log_severity_level = 1\n"
+            "session = hone.session(sys.argv[4], options, cache_dir=sys.argv[5], level=0, **json.loads(sys.argv[6]))\n"
+            "y = session.run(None, {'x': numpy.full((2, 32), 0.25, 'f4')})[0]\n"
+            "z = onnxruntime.InferenceSession(sys.argv[4]).run(None, {'x': numpy.full((2, 32), 0.25, 'f4')})[0]\n"
+            "print(float(abs(y - z).max()))\n")
+    here = pathlib.Path(__file__).resolve()
+    got = subprocess.run([sys.executable, "-c", code, str(here.parents[2] / "ort/python"), str(here.parent), str(provider.LIBRARY),
+                          str(path), str(folder), json.dumps(hone)], capture_output=True, text=True, timeout=300)
+    check(got.returncode == 0 and float(got.stdout) <= BOUND, f"exit {got.returncode}: {got.stdout}{got.stderr[-800:]}")
+    return got.stderr
+
+
+def package_sessions_come_back():
+    """The second one opens the compiled model; one of a model that changed, or whose engine is damaged, is built."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, path = pathlib.Path(name), pathlib.Path(name) / "net.onnx"
+        built, compiled = "building the engine", "EPContext"
+        path.write_bytes(nets.mlp(2))
+        check(built in open_by_package(path, folder), "the first session did not build")
+        check(len(list(folder.glob("*.session"))) == 1, "no notes are kept")
+        second = open_by_package(path, folder)
+        check(built not in second and "engine from the cache" not in second, "the second session read the model")
+        check(compiled in second or "of 1 nodes" in second or "nodes run on" not in second, f"what it opened: {second[-300:]}")
+        check(built in open_by_package(path, folder, bf16=True), "other options took the same engine")
+        for engine in folder.glob("*.onnx_*.hone"):
+            engine.write_bytes(engine.read_bytes()[:-9] + bytes(9))
+        open_by_package(path, folder)  # builds again, or reads the engine's own cache
+        path.write_bytes(nets.mlp(2, layers=5))
+        check(built in open_by_package(path, folder), "a model that changed ran by the former's engine")
+        path.write_bytes(nets.mlp("n"))
+        for _ in range(2):
+            open_by_package(path, folder)  # free dims without profiles: no compiled model, and no failure
+        with_profiles = {f"profile_{end}_shapes": f"x:{rows}x32" for end, rows in (("min", 1), ("opt", 2), ("max", 4))}
+        open_by_package(path, folder, **with_profiles)
+        check(built not in open_by_package(path, folder, **with_profiles), "profiles: built twice")
+
+
+def package_sees_external_data():
+    """Tensors in a file beside the model: when that file changes, the session is made again."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        made = onnx.load_from_string(nets.mlp(2))
+        onnx.save_model(made, folder / "net.onnx", save_as_external_data=True, location="net.weights", size_threshold=0)
+        open_by_package(folder / "net.onnx", folder)
+        whole = (folder / "net.weights").read_bytes()
+        (folder / "net.weights").write_bytes(whole[:4] + whole[:-4])
+        check("building the engine" in open_by_package(folder / "net.onnx", folder), "other weights ran by the former's engine")
+
+
 def providers_argument():
     """As for built-in providers, where the runtime knows that way (1.25 and later)."""
     if tuple(int(part) for part in onnxruntime.__version__.split(".")[:2]) < (1, 25):
@@ -321,7 +376,7 @@ def providers_argument():
 TESTS = [claims_all, leaves_small_sets, leaves_strings, keeps_sets_convex, leaves_bodies, leaves_odd_attributes, takes_data_dependent_outputs,
          batches_change, profiles_bound, two_profiles, options_are_checked, many_threads, bindings, cache_is_used,
          compiled_models, damaged_compiled_models, free_dims_need_profiles_to_compile, compatibility_is_told,
-         sessions_end_in_any_order, unregisters, wheel_installs,
+         sessions_end_in_any_order, unregisters, wheel_installs, package_sessions_come_back, package_sees_external_data,
          providers_argument]
 
 

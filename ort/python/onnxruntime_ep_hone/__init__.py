@@ -7,12 +7,16 @@
     onnxruntime_ep_hone.add_to(options, cache_dir="engines")
     session = onnxruntime.InferenceSession("model.onnx", options)
 
+or, which also spares the next process the reading of the model:
+
+    session = onnxruntime_ep_hone.session("model.onnx", cache_dir="engines")
+
 Options and compiled models: docs/ONNXRUNTIME.md of hone. onnxruntime is imported when it is needed, whichever package
 brought it."""
 import os
 
 __version__ = "0.1.0"
-__all__ = ["add_to", "get_devices", "get_ep_name", "get_library_path", "register", "unregister"]
+__all__ = ["add_to", "get_devices", "get_ep_name", "get_library_path", "register", "session", "unregister"]
 
 _NAME = "hone"
 
@@ -58,5 +62,23 @@ def unregister():
 def add_to(session_options, **options):
     """Lets a session use the provider, which is registered if it is not; options as docs/ONNXRUNTIME.md lists them."""
     register()
-    text = {name: "1" if value is True else "0" if value is False else str(value) for name, value in options.items()}
-    session_options.add_provider_for_devices(get_devices(), text)
+    session_options.add_provider_for_devices(get_devices(), _text(options))
+
+
+def session(model, session_options=None, *, cache_dir, **options):
+    """An onnxruntime.InferenceSession of a model's file on the provider. The first one leaves a compiled model in cache_dir,
+    with its engines beside it; later ones, also of other processes, open that and do not read the model, as long as the
+    model's files have their sizes, times and places. What is damaged or of another machine is built again. With free dims
+    it takes profiles; without them the engines alone are kept. session_options are changed."""
+    import onnxruntime
+
+    from ._sessions import open_session
+
+    session_options = session_options or onnxruntime.SessionOptions()
+    options = {"cache_dir": cache_dir, **options}
+    add_to(session_options, **options)
+    return open_session(model, session_options, cache_dir, _text(options))
+
+
+def _text(options):
+    return {name: "1" if value is True else "0" if value is False else str(value) for name, value in options.items()}
