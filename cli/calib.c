@@ -343,7 +343,7 @@ static void tell_floats(void *user, const hone_quantize_event *event) {
 int cli_quantize_model(cli_tool *cli, cli_model *model) {
   if (model->final || model->plain) return CLI_EXIT_OK;
   if (!cli_takes(cli->command, "int8") || !cli_has(cli, "int8")) {
-    if (cli_takes(cli->command, "int8") && cli_has(cli, "calib"))
+    if (cli_takes(cli->command, "int8") && cli_has(cli, "calib") && !cli_takes(cli->command, "apply"))
       return cli_usage_error(cli, "--calib is for --int8, which was not given");
     return CLI_EXIT_OK;
   }

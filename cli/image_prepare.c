@@ -66,34 +66,52 @@ static bool filter_make(int64_t from, int64_t to, filter *f) {
   return true;
 }
 
-/* One line; its pixels lie `stride` bytes apart. */
-static void filter_line(const filter *f, const uint8_t *in, int64_t stride, uint8_t *out, int64_t out_stride) {
+/* Sums of bytes by weights over 2^22 fit 32 bits: a place's weights are one whole, but for their roundings. */
+static uint8_t filtered(uint32_t sum) {
+  const uint32_t value = sum >> WEIGHT_BITS;
+  return (uint8_t)(value > 255 ? 255 : value);
+}
+
+static void filter_row(const filter *f, const uint8_t *in, uint8_t *out) {
   for (int64_t i = 0; i < f->to; ++i) {
     const int32_t *weights = f->weights + i * f->reach;
-    int64_t sum[3];
-    for (int c = 0; c < 3; ++c) sum[c] = 1 << (WEIGHT_BITS - 1);
+    const uint8_t *from = in + f->first[i] * 3;
+    uint32_t sum[3];
+    for (int c = 0; c < 3; ++c) sum[c] = 1u << (WEIGHT_BITS - 1);
     for (int64_t k = 0; k < f->count[i]; ++k)
-      for (int c = 0; c < 3; ++c) sum[c] += (int64_t)weights[k] * in[(f->first[i] + k) * stride + c];
-    for (int c = 0; c < 3; ++c) {
-      const int64_t value = sum[c] >> WEIGHT_BITS;
-      out[i * out_stride + c] = (uint8_t)(value > 255 ? 255 : value);
+      for (int c = 0; c < 3; ++c) sum[c] += (uint32_t)weights[k] * from[k * 3 + c];
+    for (int c = 0; c < 3; ++c) out[i * 3 + c] = filtered(sum[c]);
+  }
+}
+
+/* All columns, a row at a time; sums: room for a row's. */
+static void filter_columns(const filter *f, const uint8_t *in, int64_t row_bytes, uint32_t *sums, uint8_t *out) {
+  for (int64_t y = 0; y < f->to; ++y, out += row_bytes) {
+    const int32_t *weights = f->weights + y * f->reach;
+    for (int64_t i = 0; i < row_bytes; ++i) sums[i] = 1u << (WEIGHT_BITS - 1);
+    for (int64_t k = 0; k < f->count[y]; ++k) {
+      const uint8_t *row = in + (f->first[y] + k) * row_bytes;
+      const uint32_t weight = (uint32_t)weights[k];
+      for (int64_t i = 0; i < row_bytes; ++i) sums[i] += weight * row[i];
     }
+    for (int64_t i = 0; i < row_bytes; ++i) out[i] = filtered(sums[i]);
   }
 }
 
 static bool resize(const cli_image *image, int64_t width, int64_t height, cli_image *out) {
   filter across = {0}, down = {0};
   uint8_t *wide = malloc((size_t)width * (size_t)image->height * 3);
+  uint32_t *sums = malloc((size_t)width * 3 * sizeof *sums);
   *out = (cli_image){.width = width, .height = height, .pixels = malloc((size_t)width * (size_t)height * 3)};
   const bool made =
-      wide && out->pixels && filter_make(image->width, width, &across) && filter_make(image->height, height, &down);
+      wide && sums && out->pixels && filter_make(image->width, width, &across) && filter_make(image->height, height, &down);
   for (int64_t y = 0; made && y < image->height; ++y)
-    filter_line(&across, image->pixels + y * image->width * 3, 3, wide + y * width * 3, 3);
-  for (int64_t x = 0; made && x < width; ++x)
-    filter_line(&down, wide + x * 3, width * 3, out->pixels + x * 3, width * 3);
+    filter_row(&across, image->pixels + y * image->width * 3, wide + y * width * 3);
+  if (made) filter_columns(&down, wide, width * 3, sums, out->pixels);
   filter_free(&across);
   filter_free(&down);
   free(wide);
+  free(sums);
   if (!made) free(out->pixels);
   return made;
 }
@@ -208,19 +226,43 @@ static int64_t crop_offset(int64_t whole, int64_t part) {
   return twice / 2 + (twice % 4 == 3);
 }
 
+static double pixel_value(const preparation *p, double byte, int channel) {
+  return (byte * p->scale - p->mean[channel]) / p->std[channel];
+}
+
+/* Three channels of f32: what becomes of each byte is known before. */
+static void write_floats(const preparation *p, const uint8_t *first, int64_t row_bytes, float *to) {
+  float values[3][256];
+  for (int c = 0; c < 3; ++c)
+    for (int byte = 0; byte < 256; ++byte) values[c][byte] = (float)pixel_value(p, byte, c);
+  const int64_t plane = p->crop_width * p->crop_height;
+  for (int64_t y = 0; y < p->crop_height; ++y)
+    for (int64_t x = 0; x < p->crop_width; ++x)
+      for (int c = 0; c < 3; ++c) {
+        const int from = p->bgr ? 2 - c : c;
+        const int64_t at = y * p->crop_width + x;
+        to[p->channels_last ? at * 3 + c : c * plane + at] = values[from][first[y * row_bytes + x * 3 + from]];
+      }
+}
+
 static void write_pixels(const preparation *p, const cli_image *image, hone_tensor *out) {
   const int64_t left = crop_offset(image->width, p->crop_width), top = crop_offset(image->height, p->crop_height);
+  const int64_t row_bytes = image->width * 3;
+  const uint8_t *first = image->pixels + top * row_bytes + left * 3;
+  if (out->type.dtype == HONE_F32 && p->channels == 3) {
+    write_floats(p, first, row_bytes, out->data);
+    return;
+  }
   for (int64_t y = 0; y < p->crop_height; ++y)
     for (int64_t x = 0; x < p->crop_width; ++x) {
-      const uint8_t *pixel = image->pixels + ((top + y) * image->width + left + x) * 3;
+      const uint8_t *pixel = first + y * row_bytes + x * 3;
       for (int64_t c = 0; c < p->channels; ++c) {
         const int from = (int)(p->bgr ? 2 - c : c);
         double value = pixel[from];
         if (p->channels == 1) value = 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]; /* ITU-R BT.601 */
-        value = (value * p->scale - p->mean[from]) / p->std[from];
         const int64_t at =
             p->channels_last ? (y * p->crop_width + x) * p->channels + c : (c * p->crop_height + y) * p->crop_width + x;
-        hone_tensor_set_real(out, at, value);
+        hone_tensor_set_real(out, at, pixel_value(p, value, from));
       }
     }
 }
