@@ -16,8 +16,8 @@ typedef struct contender {
   hone_session *sessions[ADVISE_SESSIONS]; /* several, since where a session's memory lies moves its times */
   cli_given given[CLI_MAX_GIVEN];          /* the tool's options that it was built with */
   int given_count;
-  double run_ns; /* the median, when it was measured last; of an item */
-  int64_t items; /* that a run answers, where that counts: --throughput */
+  double run_ns;         /* the median, when it was measured last; of an item */
+  int64_t items;         /* that a run answers, where that counts: --throughput */
   int stream_count;      /* runs that are under way at a time */
   advise_stream *others; /* all of them but the first, which is the tool's own thread; NULL: none */
   hone_graph *graph;     /* that it was built from; borrowed. NULL: the model's */

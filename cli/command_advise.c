@@ -336,8 +336,8 @@ static void close_cache(void) {
 
 int cli_command_advise(cli_tool *cli) {
   static climb c; /* large for a stack */
-  static const char *const fusions[] = {"fuse_conv",         "fuse_linear", "regions",
-                                        "group_elementwise", "gates",       "conv_inputs", "transposes"};
+  static const char *const fusions[] = {"fuse_conv", "fuse_linear", "regions",   "group_elementwise",
+                                        "gates",     "conv_inputs", "transposes"};
   for (size_t i = 0; cli_has(cli, "plain-start") && i < CLI_COUNT(fusions); ++i) {
     char *const words[] = {"--disable", (char *)fusions[i]};
     const int code = cli_parse(cli, 2, words);

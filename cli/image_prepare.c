@@ -103,8 +103,8 @@ static bool resize(const cli_image *image, int64_t width, int64_t height, cli_im
   uint8_t *wide = malloc((size_t)width * (size_t)image->height * 3);
   uint32_t *sums = malloc((size_t)width * 3 * sizeof *sums);
   *out = (cli_image){.width = width, .height = height, .pixels = malloc((size_t)width * (size_t)height * 3)};
-  const bool made =
-      wide && sums && out->pixels && filter_make(image->width, width, &across) && filter_make(image->height, height, &down);
+  const bool made = wide && sums && out->pixels && filter_make(image->width, width, &across) &&
+                    filter_make(image->height, height, &down);
   for (int64_t y = 0; made && y < image->height; ++y)
     filter_row(&across, image->pixels + y * image->width * 3, wide + y * width * 3);
   if (made) filter_columns(&down, wide, width * 3, sums, out->pixels);

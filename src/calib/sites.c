@@ -199,7 +199,7 @@ static hone_status follow(const finder *f, int site) {
   if (!node || node->owner != p->graph->main || hn_quant_layer_of(node) || is_kept(f, node)) return HONE_OK;
   quant_role role = role_of(node);
   if (role == ROLE_BOUND && is_float_made(node->in[0])) return HONE_OK; /* it takes no time there, and no range */
-  if (role == ROLE_BOUND) role = ROLE_MEET; /* of its own: a table */
+  if (role == ROLE_BOUND) role = ROLE_MEET;                             /* of its own: a table */
   for (int i = 0; i < node->in_count && role != ROLE_NONE; ++i) {
     int index;
     if (!is_free(node->in[i]) || !in_main(p, node->in[i])) continue;

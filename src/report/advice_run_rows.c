@@ -301,8 +301,8 @@ static void find_device_streams(hn_advising *a, const hn_advice_row *row) {
 static void find_more_streams(hn_advising *a, const hn_advice_row *row, int streams) {
   static const double shared = 0.9;
   const int threads = facts_of(a)->threads;
-  hn_advice_item *item = hn_advice_add(a, row, "one request takes %d of the %d threads that there are", threads,
-                                       a->facts.machine_threads);
+  hn_advice_item *item =
+      hn_advice_add(a, row, "one request takes %d of the %d threads that there are", threads, a->facts.machine_threads);
   if (!item) return;
   item->factor = shared * (1 - 1.0 / streams);
   hn_advice_flags(a, item, "--streams %d --threads %d", streams, threads);

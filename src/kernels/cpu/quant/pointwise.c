@@ -104,8 +104,7 @@ HN_INLINE void multiply_pixels(const hn_byte_pair *args, const bool is_signed, c
   vf factor[BLOCK / HN_LANES];
   HN_UNROLL for (int i = 0; i < BLOCK / HN_LANES; ++i) factor[i] =
       number(is_signed, b + i * HN_LANES) - v_set(args->b_zero);
-  for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK)
-    HN_UNROLL for (int k = 0; k < BLOCK; k += B_GROUP) {
+  for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK) HN_UNROLL for (int k = 0; k < BLOCK; k += B_GROUP) {
       vi q[4];
       HN_UNROLL for (int v = 0; v < 4; ++v) {
         const vf product = (number(is_signed, a + i + k + v * HN_LANES) - a_zero) * factor[k / HN_LANES + v] * ratio;
