@@ -5,7 +5,9 @@
 
 #include "cli.h"
 
-enum { ADVISE_SESSIONS = 3, ADVISE_BLOCKS = 24, ADVISE_RUNS = 64 };
+enum { ADVISE_SESSIONS = 3, ADVISE_BLOCKS = 24, ADVISE_RUNS = 64, ADVISE_MOST_STREAMS = 256 };
+
+typedef struct advise_stream advise_stream; /* advise_streams.c */
 
 /* An engine under some options, with what it runs on. */
 typedef struct contender {
@@ -14,8 +16,11 @@ typedef struct contender {
   hone_session *sessions[ADVISE_SESSIONS]; /* several, since where a session's memory lies moves its times */
   cli_given given[CLI_MAX_GIVEN];          /* the tool's options that it was built with */
   int given_count;
-  double run_ns; /* the median, when it was measured last */
-  int64_t items; /* that a run answers, where that counts: --throughput */
+  double run_ns;         /* the median, when it was measured last; of an item */
+  int64_t items;         /* that a run answers, where that counts: --throughput */
+  int stream_count;      /* runs that are under way at a time */
+  advise_stream *others; /* all of them but the first, which is the tool's own thread; NULL: none */
+  hone_graph *graph;     /* that it was built from; borrowed. NULL: the model's */
 } contender;
 
 /* Sessions of the engine, filled and warm. Exit code; closing is right after every outcome. The model's engine becomes
@@ -28,8 +33,15 @@ void contender_close(contender *c);
 int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const hone_device *other, contender *c,
                      hone_advice **out);
 
-/* Runs both in turns, without profiling. Exit code. */
+/* Runs both in turns, without profiling, each beside its other streams. Exit code. */
 int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_difference *out);
+
+/* ---- advise_streams.c: other requests of a contender, on devices and in threads of their own ---- */
+int advise_streams_open(cli_tool *cli, const cli_model *model, contender *c); /* --streams; exit code */
+void advise_streams_close(contender *c);
+/* From begin to end all of them run without a pause; begin returns when each has run once. Exit codes. */
+int advise_streams_begin(contender *c);
+int advise_streams_end(cli_tool *cli, contender *c);
 
 /* The largest relative L2 of an output of b from that of a, on the same inputs; -1: nothing can be compared. */
 int contenders_error(cli_tool *cli, const contender *a, const contender *b, double *out);

@@ -75,10 +75,11 @@ int contender_open(cli_tool *cli, cli_model *model, contender *c) {
       code = cli_run_for(cli, c->sessions[k], cli_real(cli, "warmUp", 200) / ADVISE_SESSIONS, 1, NULL);
     if (code != CLI_EXIT_OK) return code;
   }
-  return CLI_EXIT_OK;
+  return advise_streams_open(cli, model, c);
 }
 
 void contender_close(contender *c) {
+  advise_streams_close(c);
   for (int k = 0; k < ADVISE_SESSIONS; ++k) hone_session_destroy(c->sessions[k]);
   hone_engine_release(c->engine);
   hone_device_close(c->device);
@@ -144,8 +145,10 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const 
                                          .no_replay = session_options.no_replay,
                                          .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),
                                          .reference_only = cli_has(cli, "reference"),
-                                         .other_device = other};
-    status = hone_advise(session, model->graph, &options, out, diag);
+                                         .other_device = other,
+                                         .calibrated = cli_has(cli, "calib"),
+                                         .throughput = cli_has(cli, "throughput") && c->stream_count == 1};
+    status = hone_advise(session, c->graph ? c->graph : model->graph, &options, out, diag);
     if (status != HONE_OK) code = cli_fail(cli, status);
   }
   hone_session_destroy(session);
@@ -154,16 +157,19 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const 
 
 /* ---- in turns ---- */
 
-/* Times of an item. */
-static int timed_runs(cli_tool *cli, hone_session *session, int runs, double items, double *out) {
-  for (int i = 0; i < runs; ++i) {
+/* Times of an item: other streams answer as many meanwhile. */
+static int timed_runs(cli_tool *cli, contender *c, int session, int runs, double *out) {
+  const double items = (double)c->items * c->stream_count;
+  int code = advise_streams_begin(c);
+  for (int i = 0; i < runs && code == CLI_EXIT_OK; ++i) {
     const double begin_ms = cli_now_ms();
-    const hone_status status = hone_session_run(session);
-    if (status != HONE_OK) return cli_fail_session(cli, session, status);
+    const hone_status status = hone_session_run(c->sessions[session]);
+    if (status != HONE_OK) code = cli_fail_session(cli, c->sessions[session], status);
     out[i] = 1e6 * (cli_now_ms() - begin_ms) / items;
-    if (cli_stop_code() != CLI_EXIT_OK) return cli_stopped();
+    if (code == CLI_EXIT_OK && cli_stop_code() != CLI_EXIT_OK) code = cli_stopped();
   }
-  return CLI_EXIT_OK;
+  const int ended = advise_streams_end(cli, c);
+  return code == CLI_EXIT_OK ? ended : code;
 }
 
 int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_difference *out) {
@@ -175,8 +181,7 @@ int contenders_compare(cli_tool *cli, contender *a, contender *b, hone_times_dif
   for (int block = 0; block < ADVISE_BLOCKS; ++block)
     for (int turn = 0; turn < 2; ++turn) { /* neither is always the first */
       const int side = (block / ADVISE_SESSIONS + turn) % 2;
-      const int code = timed_runs(cli, sides[side]->sessions[block % ADVISE_SESSIONS], runs, (double)sides[side]->items,
-                                  &times[side][block * runs]);
+      const int code = timed_runs(cli, sides[side], block % ADVISE_SESSIONS, runs, &times[side][block * runs]);
       if (code != CLI_EXIT_OK) return code;
     }
   const hone_status status =

@@ -356,7 +356,8 @@ int cli_quantize_model(cli_tool *cli, cli_model *model) {
   const bool int8 = cli_has(cli, "int8"), int4 = cli_has(cli, "int4");
   if (int8 && int4)
     return cli_usage_error(cli, "--int8 rounds weights and activations, --int4 weights alone: give one of them");
-  if (!int8 && cli_has(cli, "calib")) return cli_usage_error(cli, "--calib is for --int8, which was not given");
+  if (!int8 && cli_has(cli, "calib") && !cli_takes(cli->command, "apply"))
+    return cli_usage_error(cli, "--calib is for --int8, which was not given");
   if (!int8 && !int4) return CLI_EXIT_OK;
   bool quantised = false;
   hone_graph_each_node(model->graph, find_rounding, &quantised);

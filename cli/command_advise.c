@@ -2,6 +2,7 @@
 /* command_advise.c - hone advise: what to do about a model's time; with --apply each remedy that the tool can do is
  * built, measured in turns with the best so far, and kept where it is surely faster and within the accuracy budget. */
 #include "advise.h"
+#include "calib.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,11 @@ const cli_option cli_advise_options[] = {
     {"o", CLI_TEXT, "FILE", .same_as = "output"},
     {"plain-start", CLI_FLAG,
      .doc = "begin without fusions, as a plain runtime would run the model: the staircase shows what they bring"},
-    {"throughput", CLI_FLAG, .doc = "with --apply: larger batches, too; times are those of an item"},
+    {"throughput", CLI_FLAG,
+     .doc = "with --apply: larger batches and requests side by side, too; times are those of an item"},
+    {"streams", CLI_INT, "N",
+     .doc = "with --throughput: so many requests are under way at a time, each in a thread of its own; default 1",
+     .low = 1, .high = ADVISE_MOST_STREAMS},
     {"least-saving", CLI_REAL, "PERCENT",
      .doc = "with --apply: leave out what is predicted to save less of a run, which two builds of the same differ by; "
             "default 2. What takes back a flag that was given is tried all the same",
@@ -44,6 +49,8 @@ typedef struct climb {
   tries tried;
   hone_advice *advice;      /* of the first engine: the report's */
   hone_device *other;       /* a GPU that the model was not built for; NULL: there is none */
+  hone_graph *bytes;        /* the model in 8 bits; NULL: it was not tried, or was given so */
+  bool given_bytes;         /* --int8 stood among the options */
   double max_error, change; /* change: of the best, its time over the first's */
 } climb;
 
@@ -53,10 +60,15 @@ static bool was_tried(const tries *t, const char *flags) {
   return false;
 }
 
+/* What the tool can do by itself where it was asked for, beside what any caller can. */
+static bool can_apply(const cli_tool *cli, const hone_advice_info *info) {
+  const bool shared = strcmp(info->kind, "batch") == 0 || strcmp(info->kind, "streams") == 0;
+  return info->applies_itself || (shared && cli_has(cli, "throughput")) || strcmp(info->name, "int8") == 0;
+}
+
 /* The remedy that saves the most and was not tried; before it those that take back what was switched off, and, where
  * estimates chose the kernels, times: what estimates make of another remedy says little. False: none. */
 static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
-  const bool batches = cli_has(cli, "throughput");
   const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
   bool found = false;
@@ -64,7 +76,7 @@ static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advic
     if (hone_advice_item(advice, i, &info) != HONE_OK || !info.flags || info.removed ||
         strlen(info.flags) >= FLAGS_BYTES || was_tried(&c->tried, info.flags))
       continue;
-    if (!info.applies_itself && !(batches && strcmp(info.kind, "batch") == 0)) continue;
+    if (!can_apply(cli, &info)) continue;
     const bool first = strncmp(info.flags, without, sizeof without - 1) == 0 || strcmp(info.name, "level") == 0;
     if (!first && info.saving_ns < least_ns) continue;
     if (!found || first) *out = info;
@@ -102,18 +114,39 @@ static int give(cli_tool *cli, tries *t, const char *flags) {
   return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, words);
 }
 
+/* The graph that the options ask for now: in 8 bits it is made once. */
+static int choose_graph(cli_tool *cli, climb *c, cli_model *made) {
+  made->final = true;
+  if (!cli_has(cli, "int8") || c->given_bytes) return CLI_EXIT_OK;
+  if (!c->bytes) {
+    const hone_status status = cli_load_graph(cli, cli_text(cli, "model"), &made->graph);
+    if (status != HONE_OK) return cli_fail(cli, status);
+    made->final = false;
+    const int code = cli_quantize_model(cli, made);
+    c->bytes = made->graph;
+    made->final = true;
+    if (code != CLI_EXIT_OK) return code;
+  }
+  made->graph = c->bytes;
+  return CLI_EXIT_OK;
+}
+
 /* An engine of the model by the options that are given now, on a device of its own. */
-static int build(cli_tool *cli, cli_model *model, contender *out) {
+static int build(cli_tool *cli, climb *c, contender *out) {
+  static cli_model made; /* large for a stack */
   hone_device *before = cli->device;
+  made = c->model;
   cli->device = NULL;
   int code = cli_open_device(cli);
   if (code == CLI_EXIT_OK) code = cli_measure_device(cli);
-  model->engine = NULL;
-  if (code == CLI_EXIT_OK) code = cli_build_engine(cli, model);
-  *out = (contender){.engine = model->engine, .device = cli->device, .run_ns = 1};
+  made.engine = NULL;
+  if (code == CLI_EXIT_OK) code = choose_graph(cli, c, &made);
+  if (code == CLI_EXIT_OK) code = cli_build_engine(cli, &made);
+  c->model.engine = made.engine;
+  *out = (contender){.engine = made.engine, .device = cli->device, .run_ns = 1, .graph = made.graph};
   remember_given(cli, out);
   cli->device = before;
-  return code == CLI_EXIT_OK ? contender_open(cli, model, out) : code;
+  return code == CLI_EXIT_OK ? contender_open(cli, &c->model, out) : code;
 }
 
 static int add_step(cli_tool *cli, const climb *c, const hone_advice_step *step) {
@@ -198,7 +231,7 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
     cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags, predicted_ms,
              now_ms - info.saving_high_ns / items, now_ms - info.saving_low_ns / items, now_ms);
     code = give(cli, &c->tried, info.flags);
-    if (code == CLI_EXIT_OK) code = build(cli, &c->model, &next);
+    if (code == CLI_EXIT_OK) code = build(cli, c, &next);
     code = code == CLI_EXIT_OK ? judge(cli, c, &info, predicted_ms / now_ms, &next)
                                : tell_failed(cli, c, &info, predicted_ms / now_ms, code);
     /* Without the flags again, unless it is the best now. */
@@ -269,6 +302,8 @@ static int advise(cli_tool *cli, climb *c) {
 
 static int check_options(cli_tool *cli, const climb *c) {
   if (!cli_has(cli, "apply") && cli_has(cli, "output")) return cli_usage_error(cli, "--output is for --apply");
+  if (cli_has(cli, "streams") && !cli_has(cli, "throughput"))
+    return cli_usage_error(cli, "--streams is for --throughput");
   if (cli_has(cli, "apply") && !c->model.graph)
     return cli_usage_error(cli, "--apply builds engines: it needs a model, and %s is an engine",
                            cli_text(cli, "model"));
@@ -301,14 +336,15 @@ static void close_cache(void) {
 
 int cli_command_advise(cli_tool *cli) {
   static climb c; /* large for a stack */
-  static const char *const fusions[] = {"fuse_conv",         "fuse_linear", "regions",
-                                        "group_elementwise", "gates",       "conv_inputs"};
+  static const char *const fusions[] = {"fuse_conv", "fuse_linear", "regions",   "group_elementwise",
+                                        "gates",     "conv_inputs", "transposes"};
   for (size_t i = 0; cli_has(cli, "plain-start") && i < CLI_COUNT(fusions); ++i) {
     char *const words[] = {"--disable", (char *)fusions[i]};
     const int code = cli_parse(cli, 2, words);
     if (code != CLI_EXIT_OK) return code;
   }
   c.change = 1;
+  c.given_bytes = cli_has(cli, "int8");
   c.max_error = cli_real(cli, "max-error", default_max_error);
   int code = open_cache(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &c.model);
@@ -319,6 +355,7 @@ int cli_command_advise(cli_tool *cli) {
   if (c.best.engine != c.first.engine) contender_close(&c.best);
   contender_close(&c.first);
   hone_device_close(c.other);
+  hone_graph_destroy(c.bytes);
   if (owned) c.model.engine = NULL; /* a contender's */
   cli_close_model(cli, &c.model);
   close_cache();

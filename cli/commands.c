@@ -114,11 +114,12 @@ static const cli_command advise = {
     .positional = "model",
     .positional_max = 1,
     .tables = {cli_advise_options, cli_input_options, cli_image_options, cli_model_options, cli_build_options,
-               cli_device_options, cli_common_options, cli_load_inputs_options, cli_session_options,
-               cli_schedule_options},
+               cli_precision_options, cli_device_options, cli_common_options, cli_load_inputs_options,
+               cli_session_options, cli_schedule_options},
     .examples = "  hone advise model.hone\n"
                 "  hone advise model.onnx --threads 1 --apply -o best.hone\n"
-                "  hone advise model.onnx --apply --max-error 1e-3 --json > advice.json\n",
+                "  hone advise model.onnx --apply --max-error 1e-3 --json > advice.json\n"
+                "  hone advise model.onnx --apply --throughput --calib photos --threads 1\n",
     .run = cli_command_advise,
 };
 

@@ -139,19 +139,43 @@ static int64_t crop_offset(int64_t whole, int64_t part) {
   return twice / 2 + (twice % 4 == 3);
 }
 
+static double pixel_value(const preparation *p, double byte, int channel) {
+  return (byte * p->scale - p->mean[channel]) / p->std[channel];
+}
+
+/* Three channels of f32: what becomes of each byte is known before. */
+static void write_floats(const preparation *p, const uint8_t *first, int64_t row_bytes, float *to) {
+  float values[3][256];
+  for (int c = 0; c < 3; ++c)
+    for (int byte = 0; byte < 256; ++byte) values[c][byte] = (float)pixel_value(p, byte, c);
+  const int64_t plane = p->crop_width * p->crop_height;
+  for (int64_t y = 0; y < p->crop_height; ++y)
+    for (int64_t x = 0; x < p->crop_width; ++x)
+      for (int c = 0; c < 3; ++c) {
+        const int from = p->bgr ? 2 - c : c;
+        const int64_t at = y * p->crop_width + x;
+        to[p->channels_last ? at * 3 + c : c * plane + at] = values[from][first[y * row_bytes + x * 3 + from]];
+      }
+}
+
 static void write_pixels(const preparation *p, const cli_image *image, hone_tensor *out) {
   const int64_t left = crop_offset(image->width, p->crop_width), top = crop_offset(image->height, p->crop_height);
+  const int64_t row_bytes = image->width * 3;
+  const uint8_t *first = image->pixels + top * row_bytes + left * 3;
+  if (out->type.dtype == HONE_F32 && p->channels == 3) {
+    write_floats(p, first, row_bytes, out->data);
+    return;
+  }
   for (int64_t y = 0; y < p->crop_height; ++y)
     for (int64_t x = 0; x < p->crop_width; ++x) {
-      const uint8_t *pixel = image->pixels + ((top + y) * image->width + left + x) * 3;
+      const uint8_t *pixel = first + y * row_bytes + x * 3;
       for (int64_t c = 0; c < p->channels; ++c) {
         const int from = (int)(p->bgr ? 2 - c : c);
         double value = pixel[from];
         if (p->channels == 1) value = 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]; /* ITU-R BT.601 */
-        value = (value * p->scale - p->mean[from]) / p->std[from];
         const int64_t at =
             p->channels_last ? (y * p->crop_width + x) * p->channels + c : (c * p->crop_height + y) * p->crop_width + x;
-        hone_tensor_set_real(out, at, value);
+        hone_tensor_set_real(out, at, pixel_value(p, value, from));
       }
     }
 }

@@ -28,6 +28,8 @@ typedef struct hone_advise_options {
   /* Another one that the model could run on, with its roofs measured: it is asked for facts in this call. NULL: none.
    */
   const hone_device *other_device;
+  bool calibrated; /* samples are at hand: quantising by them is a remedy with flags (--int8) */
+  bool throughput; /* requests may run side by side: streams are advised wherever cores are left */
 } hone_advise_options;
 
 /* Evaluates every row of advice over a session that ran with profiling on.

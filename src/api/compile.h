@@ -55,6 +55,7 @@ typedef struct hn_build_watch {
   hone_status (*see)(void *user, hn_choices *choices);
   void *user;
   bool unjudged;       /* what narrow types do to the outputs is measured by the caller */
+  bool unproved;       /* kernels are not held against the reference: the caller has proved them on such a graph */
   const hn_lock *lock; /* in the place of the options' file; NULL: that */
 } hn_build_watch;
 /* hone_engine_build() with a watch; NULL: none. */

@@ -109,6 +109,8 @@ static hone_status make(hone_advice *advice, const hone_session *session, const 
                            .no_replay = options->no_replay,
                            .disabled_passes = options->disabled_passes,
                            .reference_only = options->reference_only,
+                           .calibrated = options->calibrated,
+                           .throughput = options->throughput,
                            .tactics = session->engine->devices[0]->tactics};
   hone_facts other = HONE_SIZED(hone_facts);
   hn_profile *profile;

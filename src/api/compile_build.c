@@ -7,7 +7,7 @@
 #include "lower/lower.h"
 #include "pass/pipeline.h"
 #include "tensor/shape.h"
-#include "tune/tune.h"
+#include "tune/tuning.h"
 #include <math.h>
 #include <string.h>
 
@@ -246,6 +246,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
   b->schedules->keep_subnormals = b->options->keep_subnormals;
   HN_TRY(hn_tuner_open(context, b->options, count, b->watch.lock, &b->tuner));
+  b->tuner->unproved = b->watch.unproved;
   HN_TRY(begin_ledger(b));
   for (int profile = 0; profile < count; ++profile) {
     if (count > 1) hn_log(context, HONE_LOG_VERBOSE, "schedule %d of %d", profile, count);

@@ -19,7 +19,7 @@ static hone_status measure_graph(measuring *m, const hone_graph *graph, const ho
   hn_planning *p = m->p;
   const hone_pass_options passes = {
       .struct_size = sizeof passes, .disable = hn_quantize_left_out, .disable_count = HN_LEFT_OUT};
-  const hn_build_watch watch = {.unjudged = true};
+  const hn_build_watch watch = {.unjudged = true, .unproved = true}; /* the pure engines' kernels, which were */
   hone_build_options options = *given;
   hone_engine *engine = NULL;
   hone_session *session = NULL;

@@ -4,6 +4,7 @@
 #include "api/quantize.h"
 #include "base/arguments.h"
 #include "base/file.h"
+#include "base/pool.h"
 #include "calib/cache.h"
 #include "pass/passes.h"
 #include "pass/pipeline.h"
@@ -75,15 +76,20 @@ static hone_status write_cache(const hn_quantizing *q) {
 
 /* ---- in order ---- */
 
-void hn_quantize_pick(hn_quantizing *q) {
-  for (int i = 0; i < q->sites.count; ++i) {
+static void pick_some(void *user, int worker, int64_t begin, int64_t end) {
+  hn_quantizing *q = user;
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i) {
     hn_site *site = &q->sites.items[i];
     if (!site->histogram) continue; /* ranges of a file */
     if (site->changed) site->picked = q->picker->pick(site->histogram, &q->scheme, q->picker_number);
     site->changed = false;
     site->range = site->picked;
-    if (q->options.progress) q->options.progress(q->options.progress_user, "picking ranges", i + 1, q->sites.count);
   }
+}
+
+void hn_quantize_pick(hn_quantizing *q) {
+  hn_pool_run(q->device_count > 0 ? hn_device_pool(q->devices[0]) : NULL, q->sites.count, 1, pick_some, q);
   hn_sites_scale(&q->sites, &q->scheme);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_quantize_observe.c - a graph run over the calibration data. What is watched are outputs of the graph that
  * runs, so that no fusion swallows them; an engine is built for each shape that follows another. */
+#include "api/compile.h"
 #include "api/quantize.h"
 #include "base/pool.h"
 #include "tensor/shape.h"
@@ -68,9 +69,11 @@ static hone_status open_engine(runner *r) {
                                     .disable_count = r->watch->floats ? HN_LEFT_OUT : HN_LEFT_OUT_ALWAYS};
   const hone_build_options options = {
       .struct_size = sizeof options, .level = -1, .shapes = r->shapes, .shape_count = count, .passes = &passes};
+  const hn_build_watch watch = {.unproved = q->proved};
   HN_TRY_NOTE(&q->context->diag,
-              hone_engine_build(q->context, r->graph, q->devices, q->device_count, &options, &r->engine),
+              hn_engine_build_watched(q->context, r->graph, q->devices, q->device_count, &options, &watch, &r->engine),
               "while building what calibration sample %lld runs", (long long)r->sample);
+  q->proved = true;
   const hone_session_options session = {
       .struct_size = sizeof session, .trust_weights = true, .cancel = q->context->stop.cancel};
   return hone_session_create(r->engine, &session, &r->session, &q->context->diag);

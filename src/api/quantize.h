@@ -29,9 +29,10 @@ typedef struct hn_quantizing {
   const hn_picker *picker;
   double picker_number;
   hn_arena arena;
-  hone_graph *graph;    /* our copy, in f32 until the end */
-  hn_sites sites;       /* of it */
-  int64_t samples;      /* that were seen */
+  hone_graph *graph; /* our copy, in f32 until the end */
+  hn_sites sites;    /* of it */
+  int64_t samples;   /* that were seen */
+  bool proved; /* an engine was held against the reference: those that run samples after it have the same kernels */
   hn_channels channels; /* of the graph: which may be scaled, and what they reach */
   hn_distances distances;
   double *const *bias;               /* what is added to the layers' biases, one list a sites.nodes; NULL: nothing */

@@ -56,6 +56,38 @@ static void widen(hn_histogram *h) {
   h->reach *= 2;
 }
 
+/* Puts values into their bins; returns how many are 0, which are in none. Each of four tables takes each fourth value:
+ * many values are equal, and to count one up again at once waits for its store. */
+static uint64_t count_values(hn_histogram *h, const float *values, int64_t count) {
+  enum { LANES = 16, TABLES = 4, CHUNK = 1 << 30 };
+  const double each = HN_BIN_ZERO / h->reach;
+  uint32_t tables[TABLES][HN_BINS + 1]; /* the last bin: what lies at the reach itself */
+  uint64_t zeros = 0;
+  for (int64_t first = 0; first < count; first += CHUNK) {
+    const int64_t end = first + CHUNK < count ? first + CHUNK : count;
+    int64_t i = first;
+    memset(tables, 0, sizeof tables);
+    for (; i + LANES <= end; i += LANES) {
+      int at[LANES];
+      uint32_t zero = 0;
+      for (int k = 0; k < LANES; ++k) { /* it is positive: this rounds down */
+        at[k] = (int)((double)values[i + k] * each + HN_BIN_ZERO);
+        zero += values[i + k] == 0;
+      }
+      for (int k = 0; k < LANES; ++k) ++tables[k % TABLES][at[k]];
+      zeros += zero;
+    }
+    for (; i < end; ++i) {
+      ++tables[0][(int)((double)values[i] * each + HN_BIN_ZERO)];
+      zeros += values[i] == 0;
+    }
+    for (int bin = 0; bin <= HN_BINS; ++bin)
+      for (int t = 0; t < TABLES; ++t) h->bins[bin < HN_BINS ? bin : HN_BINS - 1] += tables[t][bin];
+  }
+  h->bins[HN_BIN_ZERO] -= zeros;
+  return zeros;
+}
+
 bool hn_histogram_add(hn_histogram *h, const float *values, int64_t count, int64_t *out_at) {
   const extremes found = find_extremes(values, count);
   *out_at = -1;
@@ -67,15 +99,7 @@ bool hn_histogram_add(hn_histogram *h, const float *values, int64_t count, int64
   const double most = fmax((double)found.high, -(double)found.low);
   if (h->reach == 0) h->reach = fmax(most, 0x1p-126);
   while (most > h->reach) widen(h);
-  const double each = HN_BIN_ZERO / h->reach;
-  uint64_t zeros = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const int at = (int)((double)values[i] * each + HN_BIN_ZERO); /* it is positive: this rounds down */
-    ++h->bins[at < HN_BINS ? at : HN_BINS - 1];
-    zeros += values[i] == 0;
-  }
-  h->bins[HN_BIN_ZERO] -= zeros;
-  h->zeros += zeros;
+  h->zeros += count_values(h, values, count);
   h->count += (uint64_t)count;
   h->low = fmin(h->low, (double)found.low);
   h->high = fmax(h->high, (double)found.high);

@@ -186,6 +186,11 @@ static hn_node *maker_of(const hn_value *value) {
   return node;
 }
 
+/* Does its maker compute floats whatever is asked of it? */
+static bool is_float_made(const hn_value *value) {
+  return value->node && !hn_quant_layer_of(value->node) && role_of(value->node) == ROLE_NONE;
+}
+
 /* A quantised value: what makes it is asked for bytes as well, and so on. */
 static hone_status follow(const finder *f, int site) {
   hn_sites *p = f->sites;
@@ -193,7 +198,8 @@ static hone_status follow(const finder *f, int site) {
   hn_node *node = maker_of(value);
   if (!node || node->owner != p->graph->main || hn_quant_layer_of(node) || is_kept(f, node)) return HONE_OK;
   quant_role role = role_of(node);
-  if (role == ROLE_BOUND) role = ROLE_MEET; /* of its own: a table */
+  if (role == ROLE_BOUND && is_float_made(node->in[0])) return HONE_OK; /* it takes no time there, and no range */
+  if (role == ROLE_BOUND) role = ROLE_MEET;                             /* of its own: a table */
   for (int i = 0; i < node->in_count && role != ROLE_NONE; ++i) {
     int index;
     if (!is_free(node->in[i]) || !in_main(p, node->in[i])) continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quantised.c - prepares graphs with quantize_linear and dequantize_linear for the rules of rules_quantised.c, and
- * does what those cannot say: concatenations of any length and elementwise chains of one quantised input, which are
+ * does what those cannot say: concatenations of any length and elementwise functions of one quantised tensor, which are
  * tables of 256 bytes. */
 #include "pass/passes.h"
 #include "pass/rule_help.h"
@@ -148,41 +148,66 @@ static hone_status part_concat(const quantised *q, hn_node *node) {
 
 /* ---- tables ---- */
 
-/* The one input that is no constant; the others are numbers. -1: there is no such input. */
-static int free_input(const hn_node *node) {
-  int free = -1;
-  for (int i = 0; i < node->in_count; ++i) {
-    const hn_value *in = node->in[i];
-    if (!in || (hn_is_scalar_constant(in) && in->fact.type.shape.rank <= 1)) continue;
-    if (free >= 0) return -1;
-    free = i;
-  }
-  return free;
-}
-
+/* Elementwise nodes between roundings, each behind what it reads: the first ones dequantise, the last one quantises. */
 typedef struct chain {
-  hn_node *nodes[MOST_CHAIN]; /* the last one first; dequantises as the last entry */
-  int from[MOST_CHAIN];       /* which input goes on */
+  hn_node *nodes[MOST_CHAIN];
   int count;
+  hn_node *source; /* one that dequantises; others of them dequantise the same bytes alike */
 } chain;
 
-/* From a node that quantises up to what dequantised, through what depends on that alone. */
-static bool find_chain(const quantised *q, hn_node *node, chain *out) {
-  const hone_shape *shape = &node->out[0]->fact.type.shape;
-  if (!hn_quantised_by_one(node)) return false;
-  *out = (chain){.nodes = {node}, .count = 1};
-  for (const hn_value *x = node->in[X]; x->node && x->node->owner == node->owner && out->count < MOST_CHAIN;) {
-    hn_node *at = x->node;
-    const bool last = at->op == q->dequantize;
-    const int from = last ? X : free_input(at);
-    if (!last && (!(at->op->traits & HONE_ELEMENTWISE) || at->out_count != 1 || hn_value_use_count(x) != 1)) break;
-    if (from < 0 || at->in_count > HONE_MAX_PORTS || !hn_shape_equal(&x->fact.type.shape, shape)) break;
-    out->from[out->count] = from;
-    out->nodes[out->count++] = at;
-    if (last) return hn_quantised_by_one(at);
-    x = at->in[from];
-  }
+static bool is_same_constant(hn_value *a, hn_value *b) {
+  if (a == b) return true;
+  return a && b && hn_value_is_constant(a) && hn_value_is_constant(b) && hn_constant_hash(a) == hn_constant_hash(b);
+}
+
+static bool holds(const chain *c, const hn_node *node) {
+  for (int i = 0; i < c->count; ++i)
+    if (c->nodes[i] == node) return true;
   return false;
+}
+
+static bool is_number(hn_value *in) { return !in || (hn_is_scalar_constant(in) && in->fact.type.shape.rank <= 1); }
+
+static bool take_source(chain *c, hn_node *node) {
+  const hn_node *first = c->source;
+  if (!hn_quantised_by_one(node)) return false;
+  if (!first) c->source = node;
+  return !first || (first->in[X] == node->in[X] && is_same_constant(first->in[SCALE], node->in[SCALE]) &&
+                    is_same_constant(first->in[ZERO], node->in[ZERO]));
+}
+
+/* What makes the value, and what that depends on, up to one tensor of bytes: a function may read it more than once, as
+ * x sigmoid(x) does. */
+static bool take(const quantised *q, const hn_node *root, const hn_value *value, int depth, chain *c) {
+  hn_node *node = value->node;
+  if (!node || node->owner != root->owner || depth == 0) return false;
+  if (holds(c, node)) return true;
+  if (!hn_shape_equal(&value->fact.type.shape, &root->out[0]->fact.type.shape)) return false;
+  if (node->op == q->dequantize) {
+    if (!take_source(c, node)) return false;
+  } else {
+    if (!(node->op->traits & HONE_ELEMENTWISE) || node->out_count != 1 || node->in_count > HONE_MAX_PORTS) return false;
+    for (int i = 0; i < node->in_count; ++i)
+      if (!is_number(node->in[i]) && !take(q, root, node->in[i], depth - 1, c)) return false;
+  }
+  if (c->count >= MOST_CHAIN - 1) return false;
+  c->nodes[c->count++] = node;
+  return true;
+}
+
+/* Does nothing else read what is between? It would be computed all the same. */
+static bool is_closed(const quantised *q, const chain *c) {
+  for (int i = 0; i < c->count - 1; ++i)
+    for (const hn_use *use = c->nodes[i]->out[0]->uses; use && c->nodes[i]->op != q->dequantize; use = use->next)
+      if (!use->node || !holds(c, use->node)) return false;
+  return true;
+}
+
+static bool find_chain(const quantised *q, hn_node *node, chain *out) {
+  *out = (chain){.count = 0};
+  if (!hn_quantised_by_one(node) || !take(q, node, node->in[X], MOST_CHAIN, out) || !out->source) return false;
+  out->nodes[out->count++] = node;
+  return is_closed(q, out);
 }
 
 static hn_value *all_bytes(hone_graph *graph, hone_dtype dtype) {
@@ -193,27 +218,34 @@ static hn_value *all_bytes(hone_graph *graph, hone_dtype dtype) {
   return hn_constant_create(graph, NULL, &tensor, false);
 }
 
+static hn_value *made_of(const chain *c, hn_value *const *made, hn_value *in) {
+  for (int i = 0; in && i < c->count; ++i)
+    if (c->nodes[i]->out[0] == in) return made[i];
+  return in;
+}
+
 /* The chain over all bytes, in front of its last node. */
 static hone_status build_table(const chain *c, hn_value *bytes, hn_node **out_first, hn_value **out) {
-  hn_node *root = c->nodes[0], *made;
-  hn_value *x = bytes;
+  hn_node *root = c->nodes[c->count - 1], *node;
+  hn_value *made[MOST_CHAIN];
   *out_first = NULL;
-  for (int i = c->count - 1; i >= 0; --i) {
-    const hn_node *node = c->nodes[i];
+  for (int i = 0; i < c->count; ++i) {
+    const hn_node *from = c->nodes[i];
+    const bool reads_bytes = from->in[X] == c->source->in[X];
     hn_value *in[HONE_MAX_PORTS];
-    for (int k = 0; k < node->in_count; ++k) in[k] = k == c->from[i] ? x : node->in[k];
-    const hn_node_spec spec = {.op = node->op,
-                               .attrs = node->attrs,
-                               .in_count = node->in_count,
+    for (int k = 0; k < from->in_count; ++k) in[k] = reads_bytes && k == X ? bytes : made_of(c, made, from->in[k]);
+    const hn_node_spec spec = {.op = from->op,
+                               .attrs = from->attrs,
+                               .in_count = from->in_count,
                                .out_count = 1,
                                .in = in,
-                               .origins = node->origins,
+                               .origins = from->origins,
                                .before = root};
-    HN_TRY(hn_node_create(root->owner, &spec, &made));
-    if (!*out_first) *out_first = made;
-    x = made->out[0];
+    HN_TRY(hn_node_create(root->owner, &spec, &node));
+    if (!*out_first) *out_first = node;
+    made[i] = node->out[0];
   }
-  *out = x;
+  *out = made[c->count - 1];
   return HONE_OK;
 }
 
@@ -221,15 +253,16 @@ static hone_status make_table(const quantised *q, hn_node *node) {
   chain c;
   if (!find_chain(q, node, &c)) return HONE_OK;
   hone_graph *graph = q->run->graph;
-  hn_value *bytes = all_bytes(graph, c.nodes[c.count - 1]->in[X]->fact.type.dtype), *table;
+  hn_value *bytes = all_bytes(graph, c.source->in[X]->fact.type.dtype), *table;
   hn_node *first, *lookup;
   if (!bytes) return HONE_NO_MEMORY;
   HN_TRY(build_table(&c, bytes, &first, &table));
-  hn_value *in[2] = {c.nodes[c.count - 1]->in[X], table};
+  hn_value *in[2] = {c.source->in[X], table};
   hn_origins origins = node->origins;
-  for (int i = 1; i < c.count; ++i) HN_TRY(hn_origins_union(graph, &origins, &c.nodes[i]->origins, &origins));
+  for (int i = 0; i < c.count - 1; ++i) HN_TRY(hn_origins_union(graph, &origins, &c.nodes[i]->origins, &origins));
+  const hn_node *named = c.nodes[c.count - 2];
   const hn_node_spec spec = {.op = hn_op_find(q->run->context->ops, "byte_lookup"),
-                             .name = c.nodes[c.count > 2 ? 1 : 0]->name,
+                             .name = named->op == q->dequantize ? node->name : named->name,
                              .in_count = 2,
                              .out_count = 1,
                              .in = in,
@@ -261,11 +294,6 @@ static hone_status visit_all(hn_pass_run *run, visit_fn *visit) {
   const quantised q = {run, hn_op_find(run->context->ops, "quantize_linear"),
                        hn_op_find(run->context->ops, "dequantize_linear")};
   return visit_block(&q, run->graph->main, visit);
-}
-
-static bool is_same_constant(hn_value *a, hn_value *b) {
-  if (a == b) return true;
-  return a && b && hn_value_is_constant(a) && hn_value_is_constant(b) && hn_constant_hash(a) == hn_constant_hash(b);
 }
 
 /* Exporters of trained roundings write one for each branch that reads a value: what makes the value ends in one. */

@@ -101,6 +101,7 @@ typedef struct hn_advice_facts {
   bool reference_only;               /* the build was told to */
   const hone_tactic *const *tactics; /* of the first device; ends with NULL. Not kept */
   const hone_facts *other;           /* of another device that the model could run on */
+  bool calibrated, throughput;       /* samples are at hand; requests may run side by side */
 } hn_advice_facts;
 
 struct hn_advising {

@@ -81,7 +81,9 @@ static void find_f16(hn_advising *a, const hn_advice_row *row) {
   find_narrow(a, row, HONE_F16, HONE_ROOF_F16, "--fp16");
 }
 
-static void find_int8(hn_advising *a, const hn_advice_row *row) { find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, NULL); }
+static void find_int8(hn_advising *a, const hn_advice_row *row) {
+  find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, a->facts.calibrated ? "--int8" : NULL);
+}
 
 /* ---- what the reference runs, conversions ---- */
 
@@ -295,13 +297,28 @@ static void find_device_streams(hn_advising *a, const hn_advice_row *row) {
   hn_advice_flags(a, item, "--streams 4");
 }
 
+/* What is left of the machine beside one request; they share caches and memory. */
+static void find_more_streams(hn_advising *a, const hn_advice_row *row, int streams) {
+  static const double shared = 0.9;
+  const int threads = facts_of(a)->threads;
+  hn_advice_item *item =
+      hn_advice_add(a, row, "one request takes %d of the %d threads that there are", threads, a->facts.machine_threads);
+  if (!item) return;
+  item->factor = shared * (1 - 1.0 / streams);
+  hn_advice_flags(a, item, "--streams %d --threads %d", streams, threads);
+}
+
 static void find_streams(hn_advising *a, const hn_advice_row *row) {
   if (!facts_of(a)->host_memory) {
     find_device_streams(a, row);
     return;
   }
-  const int threads = facts_of(a)->threads;
+  const int threads = facts_of(a)->threads, most = a->facts.machine_threads;
   const double idle = fmax(a->shares.waiting, 0);
+  if (a->facts.throughput && threads >= 1 && most > threads) {
+    find_more_streams(a, row, most / threads);
+    return;
+  }
   if (threads < 2 || idle < 0.15) return;
   hn_advice_item *item = hn_advice_add(
       a, row, "%d threads work on one run and wait for one another %.0f %% of the time", threads, 100 * idle);

@@ -173,7 +173,7 @@ hone_status hn_tune_prove(hn_choices *choices) {
     lost = false;
     HN_TRY(hn_tune_assign(choices, NULL));
     if (any_split(choices)) return HONE_OK; /* another round */
-    for (int i = 0; i < choices->count; ++i) {
+    for (int i = 0; i < choices->count && !choices->tuning->unproved; ++i) {
       hn_choice *choice = &choices->items[i];
       if (!is_unproved(choice)) continue;
       HN_TRY(hn_check_stop(choices->context));
@@ -382,6 +382,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
                       .cache = tuner->cache,
                       .stop_ns = stop_of(tuner),
                       .cold_bytes = tuner->cold_bytes,
+                      .unproved = tuner->unproved,
                       .spans = {tuner->options->on_span, tuner->options->on_span_user, tuner->tuned_count}};
   hn_arena_init(&tuning.arena, tuner->context->allocator);
   hn_table_init(&tuning.contests, &tuning.arena);

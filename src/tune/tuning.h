@@ -42,6 +42,7 @@ struct hn_tuner {
   int64_t stop_ns; /* on hn_clock_ns(): the end of the time budget; 0: none */
   int schedule_count, tuned_count;
   size_t cold_bytes; /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
+  bool unproved;     /* what is chosen is not held against the reference */
   hn_blob lock_file;
   hn_lock lock;     /* as it was read; text NULL: there was none */
   hn_text new_lock; /* to be written where there was none, and kept in a refittable engine */
@@ -76,6 +77,7 @@ typedef struct hn_tuning {
   hn_kept_block kept[HN_KEPT_BLOCKS];
   size_t kept_bytes, kept_most; /* of all; of those that had a user at the same time */
   size_t cold_bytes;            /* the tuner's */
+  bool unproved;                /* the tuner's */
 } hn_tuning;
 void hn_tuning_forget_blocks(hn_tuning *tuning); /* that have no user (bench.c) */
 /* Is the time for measuring used up, or does the caller want what there is? */

@@ -38,6 +38,9 @@ static const struct {
   const char *name, *text, *rounded[8];
 } graphs[] = {
     {"a layer takes over its bound", HEAD " %c = conv(%x, %w, %b) %r = relu(%c) out %r" ENDS, {"x", "r"}},
+    {"a bound of what floats make stays with it",
+     HEAD " %m = softmax(%x) %r = relu(%m) %c = conv(%r, %w) out %c" ENDS,
+     {"r", "c"}},
     {"two readers: the bound is not the layer's",
      HEAD " %c = conv(%x, %w, %b) %r = relu(%c) %t = tanh(%c) out %r out %t" ENDS,
      {"x", "c"}},

@@ -174,6 +174,14 @@ static void bf16_and_f16(fixture *f) {
   f16(f);
 }
 static void int8(fixture *f) { f->facts.roofs[HONE_ROOF_INT8] = 4e11; }
+static void calibrated(fixture *f) {
+  int8(f);
+  f->known.calibrated = true;
+}
+static void cores_left(fixture *f) {
+  f->known.machine_threads = 8; /* of which the fixture's engine takes two */
+  f->known.throughput = true;
+}
 static void reference(fixture *f) {
   f->steps[1].tactic = &f->reference;
   f->rows[1].bound.floor_ns = 1e4;
@@ -261,6 +269,8 @@ static const struct {
     {"bf16", bf16, f16, "--bf16"},
     {"fp16", f16, bf16_and_f16, "--fp16"},
     {"int8", int8, bf16, NULL},
+    {"int8", calibrated, bf16, "--int8"},
+    {"streams", cores_left, more_threads, "--streams 4 --threads 2"},
     {"reference", reference, reference_only, NULL},
     {"converts", convert, nothing, NULL},
     {"copies", copies, convert, "--device-io"},

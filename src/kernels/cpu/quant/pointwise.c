@@ -40,13 +40,7 @@ HN_INLINE bool has_one_type(const hn_byte_pair *args) {
 
 /* The same sums as pair_group's: below high before they are rounded, which gives the same, as both are whole numbers;
  * what is no number or below all bytes becomes the least i32, and low in the end. */
-HN_INLINE vb sum_group(const hn_byte_pair *args, const bool is_signed, const uint8_t *a, const uint8_t *b, vb low) {
-  vi q[4];
-  HN_UNROLL for (int i = 0; i < 4; ++i) {
-    const vi one = is_signed ? b_load_signed(a + i * HN_LANES) : b_load(a + i * HN_LANES);
-    const vi other = is_signed ? b_load_signed(b + i * HN_LANES) : b_load(b + i * HN_LANES);
-    q[i] = vi_round(v_min(v_set(args->high), joined(SUM, args, vf_from(one), vf_from(other))));
-  }
+HN_INLINE vb packed(const bool is_signed, const vi *q, vb low) {
 #if defined(HN_SIMD_AVX512)
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i first = _mm512_packs_epi32(q[0], q[1]), second = _mm512_packs_epi32(q[2], q[3]);
@@ -60,6 +54,19 @@ HN_INLINE vb sum_group(const hn_byte_pair *args, const bool is_signed, const uin
                                   : _mm256_max_epu8(_mm256_packus_epi16(first, second), low);
   return _mm256_permutevar8x32_epi32(bytes, order);
 #endif
+}
+
+HN_INLINE vf number(const bool is_signed, const uint8_t *p) {
+  return vf_from(is_signed ? b_load_signed(p) : b_load(p));
+}
+
+HN_INLINE vb sum_group(const hn_byte_pair *args, const bool is_signed, const uint8_t *a, const uint8_t *b, vb low) {
+  vi q[4];
+  HN_UNROLL for (int i = 0; i < 4; ++i) {
+    const vf one = number(is_signed, a + i * HN_LANES), other = number(is_signed, b + i * HN_LANES);
+    q[i] = vi_round(v_min(v_set(args->high), joined(SUM, args, one, other)));
+  }
+  return packed(is_signed, q, low);
 }
 
 HN_INLINE void sum_groups(const hn_byte_pair *args, const bool is_signed, const uint8_t *a, int64_t a_step,
@@ -86,6 +93,50 @@ HN_INLINE bool is_pixels(const hn_byte_rows *r) {
   return r->tail && r->rank == 3 && r->inner == BLOCK && r->a_step && r->b_step && r->a_stride[2] == BLOCK &&
          r->b_stride[2] == BLOCK && r->a_stride[1] == plane && r->b_stride[1] == plane &&
          (r->dim[0] == 1 || (r->a_stride[0] == image && r->b_stride[0] == image));
+}
+
+/* Pixels of a block times a number for each of its channels, by the same steps as joined(). */
+HN_INLINE void multiply_pixels(const hn_byte_pair *args, const bool is_signed, const uint8_t *a, const uint8_t *b,
+                               uint8_t *y, int64_t pixels, const uint8_t *keep) {
+  const vb low = vb_set((int32_t)args->low);
+  const vf high = v_set(args->high), a_zero = v_set(args->a_zero), ratio = v_set(args->a_ratio),
+           shift = v_set(args->shift);
+  vf factor[BLOCK / HN_LANES];
+  HN_UNROLL for (int i = 0; i < BLOCK / HN_LANES; ++i) factor[i] =
+      number(is_signed, b + i * HN_LANES) - v_set(args->b_zero);
+  for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK) HN_UNROLL for (int k = 0; k < BLOCK; k += B_GROUP) {
+      vi q[4];
+      HN_UNROLL for (int v = 0; v < 4; ++v) {
+        const vf product = (number(is_signed, a + i + k + v * HN_LANES) - a_zero) * factor[k / HN_LANES + v] * ratio;
+        q[v] = vi_round(v_min(high, b_rounded(product) + shift));
+      }
+      vb_store(y + i + k, vb_and(packed(is_signed, q, low), vb_load(keep + k)));
+    }
+}
+
+/* Rows of one pixel each, and one row of factors for all pixels of a block. */
+HN_INLINE bool has_factors(const hn_byte_rows *r) {
+  const int64_t plane = r->pixels * BLOCK, image = r->blocks * plane;
+  return r->rank == 3 && r->inner == BLOCK && r->a_step && r->b_step && r->a_stride[2] == BLOCK &&
+         r->b_stride[2] == 0 && r->a_stride[1] == plane && r->b_stride[1] == BLOCK &&
+         (r->dim[0] == 1 || r->a_stride[0] == image);
+}
+
+static void multiply_rows(const hn_byte_pair *args, int64_t begin, int64_t end) {
+  const hn_byte_rows *r = &args->rows;
+  uint8_t all[BLOCK], some[BLOCK] = {0};
+  memset(all, 0xff, sizeof all);
+  memset(some, 0xff, (size_t)(r->tail ? r->tail : BLOCK));
+  for (int64_t row = begin, next; row < end; row = next) {
+    const int64_t block = row / r->pixels, at = row * BLOCK;
+    next = at_most(end, (block + 1) * r->pixels);
+    const uint8_t *b = args->b + block / r->blocks * r->b_stride[0] + block % r->blocks * BLOCK;
+    const uint8_t *keep = block % r->blocks == r->blocks - 1 ? some : all;
+    if (args->a_flip)
+      multiply_pixels(args, true, args->a + at, b, args->y + at, next - row, keep);
+    else
+      multiply_pixels(args, false, args->a + at, b, args->y + at, next - row, keep);
+  }
 }
 
 static void sum_rows(const hn_byte_pair *args, int64_t begin, int64_t end) {
@@ -144,6 +195,10 @@ HN_INLINE void pairs(int kind, const hn_byte_pair *args, int64_t begin, int64_t 
 #if defined(HAS_SUMS)
   if (kind == SUM && has_one_type(args) && is_pixels(r)) {
     sum_rows(args, begin, end);
+    return;
+  }
+  if (kind == PRODUCT && has_one_type(args) && has_factors(r)) {
+    multiply_rows(args, begin, end);
     return;
   }
 #endif
