@@ -56,6 +56,7 @@ typedef struct hn_build_watch {
   void *user;
   bool unjudged;       /* what narrow types do to the outputs is measured by the caller */
   const hn_lock *lock; /* in the place of the options' file; NULL: that */
+  hn_sampling *sampling; /* layers of the first schedule are looked at, and no engine is made; NULL: it is */
 } hn_build_watch;
 /* hone_engine_build() with a watch; NULL: none. */
 hone_status hn_engine_build_watched(hone_context *context, const hone_graph *graph, hone_device *const *devices,
