@@ -227,8 +227,7 @@ static int advise(cli_tool *cli, climb *c) {
     code = contender_advise(cli, &c->model,
                             c->model.graph ? NULL : cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger),
                             c->other, &c->best, &c->advice);
-  if (code == CLI_EXIT_OK && c->model.graph)
-    code = advise_expect(cli, &c->model, &c->best, &c->tried, c->advice);
+  if (code == CLI_EXIT_OK && c->model.graph) code = advise_expect(cli, &c->model, &c->best, &c->tried, c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
   if (code != CLI_EXIT_OK) return code;
@@ -245,6 +244,12 @@ static int check_options(cli_tool *cli, const climb *c) {
     return cli_usage_error(cli, "--apply builds engines: it needs a model, and %s is an engine",
                            cli_text(cli, "model"));
   return CLI_EXIT_OK;
+}
+
+/* Times are subtracted from one another here: more samples of each than choosing needs. */
+static int ask_for_samples(cli_tool *cli) {
+  char *const words[] = {"--timing-runs", "15"};
+  return cli_has(cli, "timing-runs") ? CLI_EXIT_OK : cli_parse(cli, 2, words);
 }
 
 /* Builds and samples share what they measure: a remedy's build times what is new alone, and says so. */
@@ -284,6 +289,7 @@ int cli_command_advise(cli_tool *cli) {
   c.change = 1;
   c.max_error = cli_real(cli, "max-error", default_max_error);
   int code = open_cache(cli);
+  if (code == CLI_EXIT_OK && cli_has(cli, "timing-cache")) code = ask_for_samples(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &c.model);
   if (code == CLI_EXIT_OK) code = check_options(cli, &c);
   const bool owned = code == CLI_EXIT_OK;

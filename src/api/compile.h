@@ -54,8 +54,8 @@ typedef struct hn_build_watch {
   /* What was chosen, once a schedule is tuned; choices->graph is the optimised graph. NULL: nobody asks. */
   hone_status (*see)(void *user, hn_choices *choices);
   void *user;
-  bool unjudged;       /* what narrow types do to the outputs is measured by the caller */
-  const hn_lock *lock; /* in the place of the options' file; NULL: that */
+  bool unjudged;         /* what narrow types do to the outputs is measured by the caller */
+  const hn_lock *lock;   /* in the place of the options' file; NULL: that */
   hn_sampling *sampling; /* layers of the first schedule are looked at, and no engine is made; NULL: it is */
 } hn_build_watch;
 /* hone_engine_build() with a watch; NULL: none. */

@@ -205,7 +205,7 @@ hone_status hone_advice_expect(hone_advice *advice, int index, const hone_expect
   HN_GIVEN(diag, given);
   HN_GIVEN(diag, out_used);
   hone_expectation expectation;
-  HN_OPTIONS(diag, "expectation", given, hone_expectation, likeliest_ns, &expectation);
+  HN_OPTIONS(diag, "expectation", given, hone_expectation, joined_now_ns, &expectation);
   HN_TRY(hn_argument_range(diag, "the number of a remedy", index, 0, advice->advising->count - 1));
   *out_used = hn_advice_expects(advice->advising, index, &expectation);
   return HONE_OK;

@@ -109,7 +109,8 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   hn_accuracy_end(&accuracy);
   hn_span_end(&b->spans, HONE_SPAN_PHASE, "tuning", begin_ns, 1);
   begin_ns = hn_span_begin(&b->spans);
-  if (status == HONE_OK && !b->watch.sampling) status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
+  if (status == HONE_OK && !b->watch.sampling)
+    status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
   hn_span_end(&b->spans, HONE_SPAN_PHASE, "lowering", begin_ns, 1);
   hn_float_mode_set(before);
   return status;

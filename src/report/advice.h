@@ -150,9 +150,10 @@ void hn_predict_reference(const hn_advising *a, hn_advice_item *item);
 
 /* From a sample of layers (advice_expect.c). */
 bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
+bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
 bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* of HN_MORE_ITEMS */
 bool hn_expect_times(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* estimates chose */
-void hn_advice_sort(hn_advising *a); /* by what they save */
+void hn_advice_sort(hn_advising *a);                                                         /* by what they save */
 bool hn_advice_expects(hn_advising *a, int index, const hone_expectation *e);
 
 /* Did the step save what was predicted: by 30 % of it more or less, or within what was measured's own interval? */

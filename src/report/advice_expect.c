@@ -22,6 +22,15 @@ bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expect
   return true;
 }
 
+/* A layer that takes in what stands behind it keeps its kernel: what is gone is known from the profile. What computes
+ * several layers at once is another kernel. */
+bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  hn_predict_fused(a, item);
+  put(a, item, item->saving_ns * a->scale / a->run_ns + (e->joined_now_ns - e->joined_ns) / e->like_ns);
+  return true;
+}
+
 bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
   if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
   put(a, item, 1 - e->run_ns / HN_MORE_ITEMS / e->like_ns);

@@ -300,7 +300,10 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   HN_TRY(phase(choices, "converts", hn_converts_measure));
   HN_TRY(phase(choices, "measuring", hn_choices_measure));
   HN_TRY(hn_tune_calibrate(choices));
-  if (choices->tuning->sampling) return hn_tune_assign(choices, NULL);
+  if (choices->tuning->sampling) {
+    HN_TRY(hn_sample_project(choices));
+    return hn_tune_assign(choices, NULL);
+  }
   if (choices->tuning->cold_bytes > 0) HN_TRY(phase(choices, "cold", hn_tune_cold));
   return phase(choices, "choosing", hn_tune_prove);
 }

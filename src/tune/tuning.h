@@ -41,7 +41,7 @@ struct hn_tuner {
   hn_timing_cache *cache;
   int64_t stop_ns; /* on hn_clock_ns(): the end of the time budget; 0: none */
   int schedule_count, tuned_count;
-  size_t cold_bytes; /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
+  size_t cold_bytes;     /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
   hn_sampling *sampling; /* NULL: everything is timed */
   hn_blob lock_file;
   hn_lock lock;     /* as it was read; text NULL: there was none */
@@ -165,6 +165,7 @@ hone_status hn_choice_measure(hn_choices *choices, hn_choice *choice);
 double hn_choice_expected_ns(const hn_choice *choice);
 /* The same for a sample of them: order holds their numbers (tune/sample.c). */
 hone_status hn_choices_sample(hn_choices *choices, const int *order, int count);
+hone_status hn_sample_project(hn_choices *choices); /* on layers that were not in it, behind hn_tune_calibrate() */
 /* choices->param_places and result_places, by the options (tune/port_places.c). */
 hone_status hn_tune_place_ports(hn_choices *choices);
 /* The storages that a fused node's inputs and outputs have around its parts. */

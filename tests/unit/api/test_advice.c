@@ -350,7 +350,7 @@ static void test_expectation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_defects), cmocka_unit_test(test_weights),
-                                     cmocka_unit_test(test_report), cmocka_unit_test(test_too_many_steps),
-                                     cmocka_unit_test(test_times), cmocka_unit_test(test_expectation)};
+                                     cmocka_unit_test(test_report),  cmocka_unit_test(test_too_many_steps),
+                                     cmocka_unit_test(test_times),   cmocka_unit_test(test_expectation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
