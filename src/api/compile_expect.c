@@ -79,7 +79,8 @@ static int layers_of(const present *p, const hn_node *node, double *out_ns, cons
 static double same_ns(void *user, const hn_node *node, double flops) {
   const hn_plan_step *step = NULL;
   double ns;
-  if (layers_of(user, node, &ns, &step) != 1 || flops > 1.3 * step->cost.flops || flops < step->cost.flops) return 0;
+  if (layers_of(user, node, &ns, &step) != 1 || node->origins.count <= step->origin_count) return 0;
+  if (flops > 1.3 * step->cost.flops || flops < step->cost.flops) return 0;
   return ns;
 }
 

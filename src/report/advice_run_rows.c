@@ -67,7 +67,7 @@ static void find_narrow(hn_advising *a, const hn_advice_row *row, hone_dtype typ
   if (!item) return;
   item->unit = unit;
   if (hn_advice_take_rows(a, item, is_f32_row) == 0) --a->count;
-  if (flags) hn_advice_flags(a, item, "%s", flags);
+  hn_advice_flags(a, item, "%s", flags);
 }
 
 static void find_bf16(hn_advising *a, const hn_advice_row *row) {
@@ -81,7 +81,9 @@ static void find_f16(hn_advising *a, const hn_advice_row *row) {
   find_narrow(a, row, HONE_F16, HONE_ROOF_F16, "--fp16");
 }
 
-static void find_int8(hn_advising *a, const hn_advice_row *row) { find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, NULL); }
+static void find_int8(hn_advising *a, const hn_advice_row *row) {
+  find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, "--int8 --calib FOLDER");
+}
 
 /* ---- what the reference runs, conversions ---- */
 
@@ -549,8 +551,8 @@ const hn_advice_row hn_advice_run_rows[] = {
      hn_predict_precision, hn_expect_run},
     {"fp16", "precision", "let layers compute and hold values in f16", NULL, "medium", true, find_f16,
      hn_predict_precision, hn_expect_run},
-    {"int8", "precision", "quantise the model: Q/DQ around its products",
-     "a model with QuantizeLinear and DequantizeLinear, calibrated on real inputs", "low", false, find_int8,
+    {"int8", "precision", "let products run in 8 bits, by ranges of real inputs",
+     "none: hone quantize writes the quantised model where a file is wanted", "low", false, find_int8,
      hn_predict_precision, NULL},
     {"reference", "operator", "replace the operators that have no kernel (hone explain names what each lacks)",
      "the same computation in operators that hone check does not list as slow", "high", false, find_reference,

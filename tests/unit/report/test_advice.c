@@ -260,7 +260,7 @@ static const struct {
     {"streams", waiting, nothing, "--streams 2 --threads 1"},
     {"bf16", bf16, f16, "--bf16"},
     {"fp16", f16, bf16_and_f16, "--fp16"},
-    {"int8", int8, bf16, NULL},
+    {"int8", int8, bf16, "--int8 --calib FOLDER"},
     {"reference", reference, reference_only, NULL},
     {"converts", convert, nothing, NULL},
     {"copies", copies, convert, "--device-io"},
