@@ -329,7 +329,7 @@ static void test_expectation(void **state) {
   assert_int_equal(e.unknown_layers, 0);
   assert_int_equal(e.timed_layers, 0);
   assert_true(e.like_ns > 0);
-  assert_true(fabs(e.run_ns - e.like_ns) <= 1e-6 * e.like_ns);
+  assert_true(fabs(e.run_ns - e.like_ns) <= 0.2 * e.like_ns); /* conversions are timed anew */
   hone_engine_release(f.engine);
   f.engine = NULL;
   advise(&f, -1); /* estimates chose: a sample says what times would gain */
