@@ -310,8 +310,6 @@ static void test_expectation(void **state) {
   (void)state;
   fixture f;
   hone_expectation e;
-  bool used;
-  hone_advice_info info = HONE_SIZED(hone_advice_info);
   char cache[] = "/tmp/hone_advice_XXXXXX";
   const int file = mkstemp(cache);
   assert_true(file >= 0 && close(file) == 0);
@@ -330,21 +328,6 @@ static void test_expectation(void **state) {
   assert_int_equal(e.timed_layers, 0);
   assert_true(e.like_ns > 0);
   assert_true(fabs(e.run_ns - e.like_ns) <= 0.2 * e.like_ns); /* conversions are timed anew */
-  hone_engine_release(f.engine);
-  f.engine = NULL;
-  advise(&f, -1); /* estimates chose: a sample says what times would gain */
-  e = (hone_expectation){
-      .struct_size = sizeof e, .unknown_layers = 6, .timed_layers = 2, .timed_ns = 60, .likeliest_ns = 80};
-  for (int i = 0; i < hone_advice_count(f.advice); ++i)
-    if (hone_advice_item(f.advice, i, &info) == HONE_OK && strcmp(info.name, "level") == 0) {
-      assert_true(info.expectable);
-      require(&f, hone_advice_expect(f.advice, i, &e, &used, hone_context_diagnostics(f.context)));
-      assert_true(used);
-    }
-  assert_true(find(&f, "level", &info));
-  assert_int_equal(info.timed_layers, 2);
-  assert_int_equal(info.unknown_layers, 6);
-  assert_true(info.saving_low_ns < info.saving_ns && info.saving_ns < info.saving_high_ns);
   (void)unlink(cache);
   close_fixture(&f);
 }
