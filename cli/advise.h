@@ -23,6 +23,26 @@ typedef struct contender {
   hone_graph *graph;     /* that it was built from; borrowed. NULL: the model's */
 } contender;
 
+/* ---- a remedy's flags as the tool's options (advise_flags.c) ---- */
+enum { ADVISE_TRIES = 32, ADVISE_FLAGS = 1024 /* bytes of one remedy's */ };
+extern const char advise_without[]; /* "without --": an option that is taken back */
+
+/* What was tried, so that nothing is built twice. */
+typedef struct tries {
+  char flags[ADVISE_TRIES][ADVISE_FLAGS]; /* as they were */
+  char words[ADVISE_TRIES][ADVISE_FLAGS]; /* cut into words, which the tool's options point to */
+  int count;
+} tries;
+bool tries_has(const tries *t, const char *flags);
+/* Can the tool build the remedy? What answers several requests at a time under --throughput, 8 bits with samples. */
+bool advise_can_build(const cli_tool *cli, const hone_advice_info *info);
+/* The flags as if they stood behind those that were given: the last one of a name counts. words: room for
+ * ADVISE_FLAGS bytes, which must live as long as the options do. Exit code. */
+int advise_give(cli_tool *cli, const char *flags, char *words);
+/* Times a sample of the layers that each remedy would change, of those that were not tried, and predicts by it. The
+ * options are the contender's again afterwards. Exit code. */
+int advise_expect(cli_tool *cli, cli_model *model, const contender *c, const tries *tried, hone_advice *advice);
+
 /* Sessions of the engine, filled and warm. Exit code; closing is right after every outcome. The model's engine becomes
  * the contender's, borrowed. */
 int contender_open(cli_tool *cli, cli_model *model, contender *c);

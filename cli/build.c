@@ -239,6 +239,21 @@ int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status) {
   return code;
 }
 
+int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, const hone_engine *like,
+                      hone_expectation *out, hone_status *out_status) {
+  *out_status = HONE_OK;
+  build *b = calloc(1, sizeof *b);
+  if (!b) {
+    cli_error("out of memory");
+    return CLI_EXIT_NO_MEMORY;
+  }
+  const int code = read_options(cli, model, b);
+  if (code == CLI_EXIT_OK)
+    *out_status = hone_engine_expect(cli->context, model->graph, &device, 1, &b->options, like, out);
+  free(b);
+  return code;
+}
+
 int cli_build_engine(cli_tool *cli, cli_model *model) {
   hone_status status;
   const int code = cli_try_build(cli, model, &status);

@@ -30,18 +30,8 @@ const cli_option cli_advise_options[] = {
     {0},
 };
 
-enum { MOST_TRIES = 32, FLAGS_BYTES = 1024, MOST_WORDS = 32 };
 static const double default_max_error =
     0.05; /* of the outputs, relative L2: what bf16 costs trained networks at most */
-
-static const char without[] = "without --"; /* an option that is taken back */
-
-/* What was tried, so that nothing is built twice. */
-typedef struct tries {
-  char flags[MOST_TRIES][FLAGS_BYTES]; /* as they were */
-  char words[MOST_TRIES][FLAGS_BYTES]; /* cut into words, which the tool's options point to */
-  int count;
-} tries;
 
 typedef struct climb {
   cli_model model;
@@ -54,44 +44,28 @@ typedef struct climb {
   double max_error, change; /* change: of the best, its time over the first's */
 } climb;
 
-static bool was_tried(const tries *t, const char *flags) {
-  for (int i = 0; i < t->count; ++i)
-    if (strcmp(t->flags[i], flags) == 0) return true;
-  return false;
+/* Before all others, where estimates chose the kernels, times: without them nothing says what another remedy does.
+ * Then what takes back an option. */
+static int rank_of(const hone_advice_info *info) {
+  if (strcmp(info->name, "level") == 0) return 2;
+  return strncmp(info->flags, advise_without, strlen(advise_without)) == 0;
 }
 
-/* What the tool can do by itself where it was asked for, beside what any caller can. */
-static bool can_apply(const cli_tool *cli, const hone_advice_info *info) {
-  const bool shared = strcmp(info->kind, "batch") == 0 || strcmp(info->kind, "streams") == 0;
-  return info->applies_itself || (shared && cli_has(cli, "throughput")) || strcmp(info->name, "int8") == 0;
-}
-
-/* The remedy that saves the most and was not tried; before it those that take back what was switched off, and, where
- * estimates chose the kernels, times: what estimates make of another remedy says little. False: none. */
+/* The remedy that saves the most and was not tried, among those that come first. False: none. */
 static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
   const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
-  bool found = false;
+  int best = -1;
   for (int i = 0; i < hone_advice_count(advice); ++i) {
-    if (hone_advice_item(advice, i, &info) != HONE_OK || !info.flags || info.removed ||
-        strlen(info.flags) >= FLAGS_BYTES || was_tried(&c->tried, info.flags))
+    if (hone_advice_item(advice, i, &info) != HONE_OK || !advise_can_build(cli, &info) ||
+        tries_has(&c->tried, info.flags))
       continue;
-    if (!can_apply(cli, &info)) continue;
-    const bool first = strncmp(info.flags, without, sizeof without - 1) == 0 || strcmp(info.name, "level") == 0;
-    if (!first && info.saving_ns < least_ns) continue;
-    if (!found || first) *out = info;
-    found = true;
-    if (first) break;
+    const int rank = rank_of(&info);
+    if (rank <= best || (rank == 0 && info.saving_ns < least_ns)) continue;
+    best = rank;
+    *out = info;
   }
-  return found;
-}
-
-/* "without --NAME": as if it had not been given. */
-static void take_back(cli_tool *cli, const char *name) {
-  int kept = 0;
-  for (int i = 0; i < cli->given_count; ++i)
-    if (strcmp(cli->given[i].option->name, name) != 0) cli->given[kept++] = cli->given[i];
-  cli->given_count = kept;
+  return best >= 0;
 }
 
 static void remember_given(const cli_tool *cli, contender *c) {
@@ -99,19 +73,9 @@ static void remember_given(const cli_tool *cli, contender *c) {
   c->given_count = cli->given_count;
 }
 
-/* The flags as if they stood behind those that were given: the last one of a name counts. */
 static int give(cli_tool *cli, tries *t, const char *flags) {
-  char *words[MOST_WORDS], *text = t->words[t->count], *rest = NULL;
-  int count = 0;
-  (void)snprintf(t->flags[t->count], FLAGS_BYTES, "%s", flags);
-  (void)snprintf(text, FLAGS_BYTES, "%s", flags);
-  ++t->count;
-  const bool takes_back = strncmp(flags, without, sizeof without - 1) == 0;
-  if (takes_back) text += strlen("without ");
-  for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
-    words[count++] = word;
-  for (int i = 0; takes_back && i < count; ++i) take_back(cli, words[i] + strlen("--"));
-  return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, words);
+  (void)snprintf(t->flags[t->count], ADVISE_FLAGS, "%s", flags);
+  return advise_give(cli, flags, t->words[t->count++]);
 }
 
 /* The graph that the options ask for now: in 8 bits it is made once. */
@@ -224,6 +188,7 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
   contender next = {0};
   *out_more = false;
   int code = contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);
+  if (code == CLI_EXIT_OK) code = advise_expect(cli, &c->model, &c->best, &c->tried, advice);
   if (code == CLI_EXIT_OK && choose(cli, c, advice, &info)) {
     *out_more = true;
     const double now_ms = c->best.run_ns * 1e-6, items = 1e6 * (double)c->best.items;
@@ -290,6 +255,7 @@ static int advise(cli_tool *cli, climb *c) {
     code = contender_advise(cli, &c->model,
                             c->model.graph ? NULL : cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger),
                             c->other, &c->best, &c->advice);
+  if (code == CLI_EXIT_OK && c->model.graph) code = advise_expect(cli, &c->model, &c->best, &c->tried, c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
   if (code != CLI_EXIT_OK) return code;
@@ -310,12 +276,19 @@ static int check_options(cli_tool *cli, const climb *c) {
   return CLI_EXIT_OK;
 }
 
-/* Builds of one climb share what they measure: a remedy's build times what is new alone, and says so. */
+/* Times are subtracted from one another here: more samples of each than choosing needs. */
+static int ask_for_samples(cli_tool *cli) {
+  char *const words[] = {"--timing-runs", "15"};
+  return cli_has(cli, "timing-runs") ? CLI_EXIT_OK : cli_parse(cli, 2, words);
+}
+
+/* Builds and samples share what they measure: a remedy's build times what is new alone, and says so. */
 static char cache_folder[512], cache_path[600];
 
 static int open_cache(cli_tool *cli) {
   const char *folder = getenv("TMPDIR");
-  if (!cli_has(cli, "apply") || cli_has(cli, "timing-cache")) return CLI_EXIT_OK;
+  const char *model = cli_text(cli, "model");
+  if (!model || cli_file_kind_of(model) == CLI_FILE_ENGINE || cli_has(cli, "timing-cache")) return CLI_EXIT_OK;
   if ((size_t)snprintf(cache_folder, sizeof cache_folder, "%s/hone-advise-XXXXXX", folder ? folder : "/tmp") >=
           sizeof cache_folder ||
       !mkdtemp(cache_folder)) {
@@ -347,6 +320,7 @@ int cli_command_advise(cli_tool *cli) {
   c.given_bytes = cli_has(cli, "int8");
   c.max_error = cli_real(cli, "max-error", default_max_error);
   int code = open_cache(cli);
+  if (code == CLI_EXIT_OK && cli_has(cli, "timing-cache")) code = ask_for_samples(cli);
   if (code == CLI_EXIT_OK) code = cli_open_model(cli, &c.model);
   if (code == CLI_EXIT_OK) code = check_options(cli, &c);
   const bool owned = code == CLI_EXIT_OK;

@@ -11,6 +11,7 @@ const cli_option cli_shrink_options[] = {
     {"widths", CLI_INT, "N", .doc = "widths of each side, at most; default 8", .low = 2, .high = 64},
     {"multiple", CLI_INT, "N", .doc = "widths are multiples of N; default 8", .low = 1, .high = 1024},
     {"outputs-only", CLI_FLAG, .doc = "vary output channels, not the input channels of layers that read them"},
+    {"int8", CLI_FLAG, .doc = "layers in 8 bits; no samples are needed, since times do not hang on ranges"},
     {"csv", CLI_FLAG, .doc = "comma-separated values, a line a width"},
     {"svg", CLI_TEXT, "FILE", .doc = "also draw the staircases", .writes = CLI_WRITES_IN_PLACE},
     {0},
@@ -130,7 +131,8 @@ static int shrink(cli_tool *cli, const hone_graph *graph, cli_stairs_list *list)
                                        .widths = (int)cli_int(cli, "widths", 8),
                                        .multiple = (int)cli_int(cli, "multiple", 8),
                                        .outputs_only = cli_has(cli, "outputs-only"),
-                                       .build = &build.options};
+                                       .build = &build.options,
+                                       .int8 = cli_has(cli, "int8")};
   const hone_status status = hone_graph_shrink(cli->context, graph, &cli->device, 1, &options, take, list);
   cli_progress_end(cli);
   if (status == HONE_OK && list->failed) {

@@ -58,11 +58,43 @@ typedef struct hone_advice_info {
   bool timed;          /* the saving rests on times of this very change */
   bool applies_itself; /* a build with the flags is all that it takes */
   bool removed;        /* a defect of the model that the build removed: nothing is left to do */
+  /* Of the different layers that it would change, those that were timed for the prediction; 0 of 0: none were looked
+   * at. */
+  int timed_layers, unknown_layers;
+  bool expectable; /* hone_advice_expect() tells more: a build with the flags changes what the layers take */
 } hone_advice_info;
 HONE_API int hone_advice_count(const hone_advice *advice);
 /* By what they save, the most first; then what the build removed. INVALID: there is no such item. */
 HONE_API hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_info *out_info);
 HONE_API const char *hone_advice_pattern(const hone_advice *advice); /* "compute-bound"; borrowed */
+
+/* What a run of an engine under some options would take, from a sample of its layers. */
+typedef struct hone_expectation {
+  uint32_t struct_size;
+  double run_ns;  /* of a run: its layers and the conversions between them */
+  double like_ns; /* of the engine that was given, by the same kind of times; 0: none was timed for it */
+  /* Different layers with kernels that had no time, and those of them that were timed for this, a third at most. */
+  int unknown_layers, timed_layers;
+  double timed_ns, likeliest_ns;   /* these, by their fastest kernels and by those that estimates would have taken */
+  double joined_ns, joined_now_ns; /* layers that compute several layers of `like` at once, and those */
+} hone_expectation;
+/* Chooses kernels as hone_engine_build() does, but times no more than a third of the layers whose times the timing
+ * cache does not have, and no more than half of the run; the others are estimated by those. No engine is made, and
+ * nothing that was chosen runs as a network.
+ *
+ * like      An engine of the same model, built in this process: where its fused nodes run as their parts, they do here.
+ *           NULL: none.
+ * options   Of the build that is thought of. Its first profile counts; max_error, the lock, refittable and what is
+ * called back are without effect. Errors    as hone_engine_build(), and INVALID for `like` without a ledger */
+HONE_API HONE_CHECKED hone_status hone_engine_expect(hone_context *context, const hone_graph *graph,
+                                                     hone_device *const *devices, int device_count,
+                                                     const hone_build_options *options, const hone_engine *like,
+                                                     hone_expectation *out_expectation);
+/* Puts what was expected of the remedy's build in the place of what the profile alone predicts, where the row of advice
+ * knows how, and orders remedies anew. *out_used: it did. INVALID: there is no such item. */
+HONE_API HONE_CHECKED hone_status hone_advice_expect(hone_advice *advice, int index,
+                                                     const hone_expectation *expectation, bool *out_used,
+                                                     hone_diagnostics *diag);
 
 /* One step of a staircase, measured: it is copied, and the report ends with all of them. */
 typedef struct hone_advice_step {

@@ -125,6 +125,9 @@ typedef struct hone_shrink_options {
   int multiple; /* widths are multiples of it; 1 to 1024; 0: 8 */
   bool outputs_only;
   const hone_build_options *build; /* level, timing cache, budget, types, shapes (free dims without one are 1) */
+  /* Layers in 8 bits, as hone_graph_quantize() makes them, by ranges that nobody measured: times do not hang on them.
+   * A model that is quantised already needs no such option, and is INVALID with it. */
+  bool int8;
 } hone_shrink_options;
 /* Measures with the tuner's own benches, all widths in one tuning, so that layers are as cold as in a network.
  * see       called once for each side of each layer.

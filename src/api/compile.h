@@ -54,9 +54,10 @@ typedef struct hn_build_watch {
   /* What was chosen, once a schedule is tuned; choices->graph is the optimised graph. NULL: nobody asks. */
   hone_status (*see)(void *user, hn_choices *choices);
   void *user;
-  bool unjudged;       /* what narrow types do to the outputs is measured by the caller */
-  bool unproved;       /* kernels are not held against the reference: the caller has proved them on such a graph */
-  const hn_lock *lock; /* in the place of the options' file; NULL: that */
+  bool unjudged;         /* what narrow types do to the outputs is measured by the caller */
+  bool unproved;         /* kernels are not held against the reference: the caller has proved them on such a graph */
+  const hn_lock *lock;   /* in the place of the options' file; NULL: that */
+  hn_sampling *sampling; /* layers of the first schedule are looked at, and no engine is made; NULL: it is */
 } hn_build_watch;
 /* hone_engine_build() with a watch; NULL: none. */
 hone_status hn_engine_build_watched(hone_context *context, const hone_graph *graph, hone_device *const *devices,

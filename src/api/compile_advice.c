@@ -193,8 +193,23 @@ hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_i
                                  .saving_high_ns = item->high_ns,
                                  .timed = item->timed,
                                  .applies_itself = item->row->applies_itself,
-                                 .removed = item->removed};
+                                 .removed = item->removed,
+                                 .timed_layers = item->timed_layers,
+                                 .unknown_layers = item->unknown_layers,
+                                 .expectable = item->row->expect != NULL};
   hn_result_give(&info, out_info);
+  return HONE_OK;
+}
+
+hone_status hone_advice_expect(hone_advice *advice, int index, const hone_expectation *given, bool *out_used,
+                               hone_diagnostics *diag) {
+  HN_GIVEN(diag, advice);
+  HN_GIVEN(diag, given);
+  HN_GIVEN(diag, out_used);
+  hone_expectation expectation;
+  HN_OPTIONS(diag, "expectation", given, hone_expectation, joined_now_ns, &expectation);
+  HN_TRY(hn_argument_range(diag, "the number of a remedy", index, 0, advice->advising->count - 1));
+  *out_used = hn_advice_expects(advice->advising, index, &expectation);
   return HONE_OK;
 }
 

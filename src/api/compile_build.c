@@ -110,7 +110,8 @@ static hone_status tune_and_lower(build_state *b, making *m) {
   hn_accuracy_end(&accuracy);
   hn_span_end(&b->spans, HONE_SPAN_PHASE, "tuning", begin_ns, 1);
   begin_ns = hn_span_begin(&b->spans);
-  if (status == HONE_OK) status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
+  if (status == HONE_OK && !b->watch.sampling)
+    status = hn_lower(b->context, m->graph, m->choices, &m->ranges, b->schedules);
   hn_span_end(&b->spans, HONE_SPAN_PHASE, "lowering", begin_ns, 1);
   hn_float_mode_set(before);
   return status;
@@ -245,8 +246,10 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
   HN_TRY(hn_profiles_count(context, b->graph, b->options, &count));
   HN_TRY(hn_schedules_create(context->allocator, &b->schedules, &context->diag));
   b->schedules->keep_subnormals = b->options->keep_subnormals;
+  if (b->watch.sampling) count = 1;
   HN_TRY(hn_tuner_open(context, b->options, count, b->watch.lock, &b->tuner));
   b->tuner->unproved = b->watch.unproved;
+  if (b->watch.sampling) hn_tuner_sample(b->tuner, b->watch.sampling);
   HN_TRY(begin_ledger(b));
   for (int profile = 0; profile < count; ++profile) {
     if (count > 1) hn_log(context, HONE_LOG_VERBOSE, "schedule %d of %d", profile, count);
@@ -255,6 +258,7 @@ static hone_status make_schedules(build_state *b, hone_device *const *devices, i
       return count > 1 ? hone_note(&context->diag, status, "while building schedule %d", profile) : status;
   }
   hn_ledger_end(&b->ledger);
+  if (b->watch.sampling) return HONE_OK;
   if (b->options->strict_device) HN_TRY(hn_engine_refuse_host_steps(context, b->schedules));
   HN_TRY(name_plugins(b));
   HN_TRY(keep_refit(b));
@@ -266,6 +270,7 @@ static hone_status build(build_state *b, hone_device *const *devices, int device
   hone_status status = make_schedules(b, devices, device_count);
   status = hn_tuner_close(b->tuner, status);
   HN_TRY(status);
+  if (b->watch.sampling) return HONE_OK;
   hn_schedules *schedules = b->schedules;
   b->schedules = NULL; /* the engine takes them */
   HN_TRY(hn_engine_create(b->context->allocator, schedules, b->list.devices, b->list.count, out_engine,

@@ -2,6 +2,7 @@
 /* compile_shrink.c - the latency staircase of layers: each at several widths, all nodes of one graph that is tuned. */
 #include "api/shrink.h"
 #include "api/compile.h"
+#include "api/quantize.h"
 #include "base/arguments.h"
 #include "base/float_mode.h"
 #include "ir/named.h"
@@ -357,7 +358,8 @@ hone_status hn_shrink_begin(hone_context *context, const hone_graph *graph, hone
   HN_TRY(hn_argument_pointers(&context->diag, "devices", devices, device_count, HN_MAX_DEVICES));
   HN_TRY(take_options(s, options));
   hn_arena_init(&s->arena, context->allocator);
-  hone_status status = hn_graph_clone(graph, &s->graph);
+  hone_status status =
+      s->options.int8 ? hn_quantize_assumed(context, graph, &s->graph) : hn_graph_clone(graph, &s->graph);
   if (status == HONE_OK) status = shrink(s, devices, device_count);
   status = hn_tuner_close(s->tuner, status);
   s->tuner = NULL;

@@ -98,6 +98,8 @@ hone_status hn_quantize_time(hn_quantizing *q); /* tells options.layer_time */
 /* ---- compile_quantize.c ---- */
 hone_status hn_quantize_begin(hone_context *context, const hone_graph *graph, hone_device *const *devices,
                               int device_count, const hone_quantize_options *given, hn_quantizing *q);
+/* A copy in 8 bits by ranges that nobody measured: what layers take does not hang on them, what they compute does. */
+hone_status hn_quantize_assumed(hone_context *context, const hone_graph *graph, hone_graph **out_graph);
 void hn_quantize_end(hn_quantizing *q);                /* with its graph, unless that was taken */
 hone_status hn_quantize_find_ranges(hn_quantizing *q); /* sites, ranges and scales */
 hone_status hn_quantize_find_sites(hn_quantizing *q);

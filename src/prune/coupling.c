@@ -165,9 +165,14 @@ static const char *no_rule(const hn_coupling *c, const hn_node *node) {
   return hn_arena_printf(c->arena, "nothing is known of the channels of %s", node->op->name);
 }
 
-static hone_status link_node(hn_coupling *c, const hn_node *node) {
-  const int ports = node->in_count + node->out_count;
+static const hn_prune_rule *rule_of(const hn_node *node, const hn_coupling_options *options) {
   const hn_prune_rule *rule = node->block_count > 0 ? NULL : hn_prune_rule_of(node->op);
+  return rule && rule->alone && !options->open ? NULL : rule;
+}
+
+static hone_status link_node(hn_coupling *c, const hn_node *node, const hn_coupling_options *options) {
+  const int ports = node->in_count + node->out_count;
+  const hn_prune_rule *rule = rule_of(node, options);
   const hn_arena_mark mark = hn_arena_here(c->arena);
   hn_linker l = {c, node, rule, HN_NEW(c->arena, bool, (size_t)ports *HONE_MAX_RANK + 1)};
   if (!l.claimed) return no_memory(c);
@@ -257,8 +262,8 @@ static hone_status walk(hn_coupling *c, const hn_coupling_options *options) {
   for (int i = 0; i < main->result_count && !options->open; ++i) fix_value(c, main->results[i], &output);
   HN_TRY(fix_kept(c, options));
   for (hn_node *node = main->first; node; node = node->next) {
-    HN_TRY(link_node(c, node));
-    const hn_prune_rule *rule = hn_prune_rule_of(node->op);
+    HN_TRY(link_node(c, node, options));
+    const hn_prune_rule *rule = rule_of(node, options);
     if (rule && rule->weights > 0) HN_TRY(add_layer(c, node, rule));
   }
   fix_inner(c, main, &inner);

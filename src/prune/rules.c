@@ -96,6 +96,38 @@ static const char *link_matmul(const hn_linker *l) {
   return NULL;
 }
 
+/* ---- layers on bytes ---- */
+
+enum { BYTES_W = 3, BYTES_W_SCALE, BYTES_W_ZERO, BYTES_BIAS = 8, BYTES_RESIDUAL };
+
+static const char *link_bytes_conv(const hn_linker *l) {
+  const int params[] = {BYTES_W_SCALE, BYTES_W_ZERO, BYTES_BIAS};
+  const bool grouped = hn_attr_int(&l->node->attrs, l->rule->group) != 1;
+  if (grouped &&
+      (hn_link_dim(l, HN_IN(BYTES_W), 1) != 1 || hn_link_dim(l, HN_IN(0), 1) != hn_link_dim(l, HN_OUT(0), 1)))
+    return "its groups are of several channels";
+  if (grouped)
+    hn_link_same(l, HN_IN(0), 1, HN_OUT(0), 1);
+  else
+    hn_link_same(l, HN_IN(0), 1, HN_IN(BYTES_W), l->rule->inputs);
+  hn_link_same(l, HN_OUT(0), 1, HN_IN(BYTES_W), l->rule->outputs);
+  for (size_t i = 0; i < HN_COUNT(params); ++i) join_param(l, params[i], 1);
+  join_broadcast(l, HN_IN(BYTES_RESIDUAL));
+  return NULL;
+}
+
+static const char *link_bytes_matmul(const hn_linker *l) {
+  const int rank = out_rank(l), last = rank - 1, params[] = {BYTES_W_SCALE, BYTES_W_ZERO, BYTES_BIAS};
+  if (!hn_value_is_constant(hn_link_value(l, HN_IN(BYTES_W))) || hn_link_rank(l, HN_IN(BYTES_W)) != 2)
+    return "it multiplies two activations";
+  if (rank < 2 || hn_link_rank(l, HN_IN(0)) != rank) return "its shape is not known";
+  for (int a = 0; a < last; ++a) hn_link_same(l, HN_IN(0), a, HN_OUT(0), a);
+  hn_link_same(l, HN_IN(0), last, HN_IN(BYTES_W), l->rule->inputs);
+  hn_link_same(l, HN_OUT(0), last, HN_IN(BYTES_W), l->rule->outputs);
+  for (size_t i = 0; i < HN_COUNT(params); ++i) join_param(l, params[i], last);
+  return NULL;
+}
+
 /* ---- channel by channel ---- */
 
 static const char *link_elementwise(const hn_linker *l) {
@@ -182,6 +214,10 @@ const hn_prune_rule hn_prune_rules[] = {
      .masked = PORT(1) | PORT(2), .scored = PORT(1)},
     {"matmul", .link = link_matmul, .weights = 1, .outputs = 1, .inputs = 0, .channels = -1, .masked = PORT(1),
      .scored = PORT(1)},
+    {"qlinear_conv", .link = link_bytes_conv, .recut = recut_conv, .weights = BYTES_W, .outputs = 0, .inputs = 1,
+     .group = "group", .channels = 1, .alone = true, .why = not_channels},
+    {"qlinear_matmul", .link = link_bytes_matmul, .weights = BYTES_W, .outputs = 1, .inputs = 0, .channels = -1,
+     .alone = true, .why = not_channels},
     {"batch_norm", .link = link_per_channel, .joined = PORT(1) | PORT(2) | PORT(3) | PORT(4),
      .masked = PORT(1) | PORT(2), .scored = PORT(1)},
     {"instance_norm", .link = link_per_channel, .joined = PORT(1) | PORT(2), .masked = PORT(1) | PORT(2),

@@ -27,6 +27,7 @@ typedef struct hn_prune_rule {
   const char *turned;  /* an attribute that swaps the two; NULL: none */
   const char *group;   /* an attribute that counts groups; NULL: none */
   int channels;        /* axis of the input's channels; -1: the last */
+  bool alone;          /* for layers that are looked at by themselves: models of them are not pruned */
   /* Sets of ports, a bit each. */
   uint32_t joined; /* parameters along axis 1, one a channel */
   uint32_t masked; /* constants whose slices become zero where a channel is masked */

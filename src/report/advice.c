@@ -176,6 +176,10 @@ static int by_saving(const void *a, const void *b) {
   return strcmp(x->row->name, y->row->name);
 }
 
+void hn_advice_sort(hn_advising *a) {
+  if (a->count) qsort(a->items, (size_t)a->count, sizeof *a->items, by_saving);
+}
+
 /* No run can win more than it takes, nor lose by a remedy that is left out when it does not help. */
 static void limit(const hn_advising *a, hn_advice_item *item) {
   double *const all[] = {&item->saving_ns, &item->low_ns, &item->high_ns};
@@ -229,7 +233,7 @@ hone_status hn_advise(const hn_profile *profile, const hn_advice_facts *facts, h
   if (a->facts.model) evaluate(a, hn_advice_model_rows);
   if (a->failed) return HONE_NO_MEMORY;
   drop_small(a);
-  if (a->count) qsort(a->items, (size_t)a->count, sizeof *a->items, by_saving);
+  hn_advice_sort(a);
   *out = a;
   return HONE_OK;
 }

@@ -11,7 +11,7 @@
 #include "report/profile.h"
 #include <hone/advice.h>
 
-enum { HN_ADVICE_TOP = 3 }; /* lines of advice at a profile's end */
+enum { HN_ADVICE_TOP = 3 /* lines of advice at a profile's end */, HN_MORE_ITEMS = 8 /* of a batch */ };
 
 /* ---- the model as it was imported: nodes in order, values by number ---- */
 typedef struct hn_advice_value {
@@ -74,6 +74,8 @@ typedef struct hn_advice_row {
   /* Adds an item, with its finding and steps or nodes, for each place where the condition holds. */
   void (*find)(hn_advising *a, const struct hn_advice_row *row);
   void (*predict)(const hn_advising *a, hn_advice_item *item); /* saving_ns, low_ns, high_ns */
+  /* The same from what a sample of the remedy's layers took; false: it does not tell. NULL: no build shows it. */
+  bool (*expect)(const hn_advising *a, hn_advice_item *item, const hone_expectation *expectation);
 } hn_advice_row;
 
 struct hn_advice_item {
@@ -87,6 +89,7 @@ struct hn_advice_item {
   hone_roof unit;                    /* of a change of types: that of the new one */
   double saving_ns, low_ns, high_ns; /* of a run; an interval by the prediction's own reckoning */
   bool timed, removed;               /* timed: it rests on times of this very change; removed: the build did it */
+  int timed_layers, unknown_layers;  /* as in hone_advice_info */
 };
 
 /* What else is known beside the profile; zero or NULL: not known. */
@@ -145,6 +148,14 @@ void hn_predict_precision(const hn_advising *a, hn_advice_item *item);
 void hn_predict_threads(const hn_advising *a, hn_advice_item *item);
 void hn_predict_share(const hn_advising *a, hn_advice_item *item); /* factor: the share that is saved */
 void hn_predict_reference(const hn_advising *a, hn_advice_item *item);
+
+/* From a sample of layers (advice_expect.c). */
+bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
+bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
+bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* of HN_MORE_ITEMS */
+bool hn_expect_times(const hn_advising *a, hn_advice_item *item, const hone_expectation *e); /* estimates chose */
+void hn_advice_sort(hn_advising *a);                                                         /* by what they save */
+bool hn_advice_expects(hn_advising *a, int index, const hone_expectation *e);
 
 /* Did the step save what was predicted: by 30 % of it more or less, or within what was measured's own interval? */
 bool hn_advice_step_fits(const hone_advice_step *step);

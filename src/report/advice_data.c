@@ -24,6 +24,8 @@ static void put_item(hn_json_writer *w, const hn_advising *a, const hn_advice_it
   hn_json_put_text(w, "confidence", item->row->confidence);
   hn_json_put_bool(w, "timed", item->timed);
   hn_json_put_bool(w, "applies_itself", item->row->applies_itself);
+  hn_json_put_int(w, "timed_layers", item->timed_layers);
+  hn_json_put_int(w, "unknown_layers", item->unknown_layers);
   hn_json_close(w, '}');
 }
 

@@ -94,10 +94,10 @@ static void predict_power(const hn_advising *a, hn_advice_item *item) {
 const hn_advice_row hn_advice_device_rows[] = {
     {"pageable-copies", "transfer", "lock the pages that are copied, or let the session's own buffers be filled",
      "none: the program binds page-locked memory (cudaHostAlloc, cudaHostRegister)", "low", false, find_pageable,
-     predict_pageable},
+     predict_pageable, NULL},
     {"waiting-copies", "transfer", "copy one request's data while another computes: throughput, not latency", NULL,
-     "medium", false, find_waiting_copies, predict_waiting_copies},
+     "medium", false, find_waiting_copies, predict_waiting_copies, NULL},
     {"power", HN_ADVICE_POWER, "lower the power limit or the clock (nvidia-smi --power-limit, --lock-gpu-clocks)",
-     "none: a setting of the device", "low", false, find_power, predict_power},
+     "none: a setting of the device", "low", false, find_power, predict_power, NULL},
     {0},
 };

@@ -120,9 +120,10 @@ static void find_untimed(hn_advising *a, const hn_advice_row *row) {
 const hn_advice_row hn_advice_ledger_rows[] = {
     {"refused-fusion", "fusion", "meet the condition that the fusion names",
      "what the rule's condition asks for: one reader, a bias by channel, extents it has kernels for", "medium", false,
-     find_refused, hn_predict_fused},
+     find_refused, hn_predict_fused, NULL},
     {"missing-kernel", "fusion", "none in the model: this device lacks a kernel for the fused form", NULL, "medium",
-     false, find_missing_kernels, hn_predict_fused},
-    {"untimed", "tuning", "let the tuner time all candidates", NULL, "low", true, find_untimed, hn_predict_share},
+     false, find_missing_kernels, hn_predict_fused, NULL},
+    {"untimed", "tuning", "let the tuner time all candidates", NULL, "low", true, find_untimed, hn_predict_share,
+     hn_expect_run},
     {0},
 };

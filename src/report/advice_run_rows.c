@@ -67,7 +67,7 @@ static void find_narrow(hn_advising *a, const hn_advice_row *row, hone_dtype typ
   if (!item) return;
   item->unit = unit;
   if (hn_advice_take_rows(a, item, is_f32_row) == 0) --a->count;
-  if (flags) hn_advice_flags(a, item, "%s", flags);
+  hn_advice_flags(a, item, "%s", flags);
 }
 
 static void find_bf16(hn_advising *a, const hn_advice_row *row) {
@@ -82,7 +82,7 @@ static void find_f16(hn_advising *a, const hn_advice_row *row) {
 }
 
 static void find_int8(hn_advising *a, const hn_advice_row *row) {
-  find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, a->facts.calibrated ? "--int8" : NULL);
+  find_narrow(a, row, HONE_I8, HONE_ROOF_INT8, a->facts.calibrated ? "--int8" : "--int8 --calib FOLDER");
 }
 
 /* ---- what the reference runs, conversions ---- */
@@ -218,8 +218,6 @@ static void predict_device(const hn_advising *a, hn_advice_item *item) {
 
 /* ---- batch, streams ---- */
 
-enum { MORE_ITEMS = 8 };
-
 /* A layer's time an item when its weights serve so many: bytes of weights and fixed costs are shared. */
 static double batched_ns(const hn_advising *a, const hn_profile_row *row) {
   static const double reach = 0.4; /* of its roof that a layer of eight items comes to on a GPU */
@@ -227,7 +225,7 @@ static double batched_ns(const hn_advising *a, const hn_profile_row *row) {
   /* One item leaves most multiprocessors without work: eight take twice as long, until the roof says otherwise. */
   if (!facts_of(a)->host_memory)
     return row->bound.floor_ns > 0
-               ? fmin(row->median_ns, fmax(2 * row->median_ns / MORE_ITEMS, row->bound.floor_ns / reach))
+               ? fmin(row->median_ns, fmax(2 * row->median_ns / HN_MORE_ITEMS, row->bound.floor_ns / reach))
                : row->median_ns;
   const double activations = work->in_bytes + work->out_bytes, bytes = activations + work->params_bytes;
   /* Of fixed costs a third is a run's; the rest, of tiles and loops, comes with each item. Weights in a nearer cache
@@ -236,7 +234,7 @@ static double batched_ns(const hn_advising *a, const hn_profile_row *row) {
   if (row->bound.kind != HN_BOUND_MEMORY || row->bound.level < HONE_ROOF_L3 || bytes <= 0 || row->bound.floor_ns <= 0 ||
       strstr(hn_step_type(row->step), "conv")) /* which go through their weights image by image */
     return row->median_ns;
-  const double memory = row->bound.memory_ns * (work->params_bytes / MORE_ITEMS + activations) / bytes;
+  const double memory = row->bound.memory_ns * (work->params_bytes / HN_MORE_ITEMS + activations) / bytes;
   return row->median_ns * fmin(1, fmax(row->bound.compute_ns, memory) / row->bound.floor_ns);
 }
 
@@ -263,7 +261,7 @@ static bool batch_flags(hn_advising *a, hn_text *out) {
       if (m->values[v].name && strcmp(m->values[v].name, plan->inputs[i].name) == 0) value = &m->values[v];
     const hone_shape *opt = &plan->inputs[i].opt;
     if (!value || value->type.shape.rank < 1 || value->type.shape.dim[0] >= 0) return false;
-    hn_text_printf(out, "%s%s:%d", i ? "," : "", plan->inputs[i].name, MORE_ITEMS);
+    hn_text_printf(out, "%s%s:%d", i ? "," : "", plan->inputs[i].name, HN_MORE_ITEMS);
     for (int d = 1; d < opt->rank; ++d) hn_text_printf(out, "x%lld", (long long)opt->dim[d]);
   }
   return m && plan->input_count > 0 && !out->failed;
@@ -276,7 +274,7 @@ static void find_batch(hn_advising *a, const hn_advice_row *row) {
   if (saved < 0.1 * a->p->sum_ns) return;
   hn_advice_item *item =
       hn_advice_add(a, row, "at batch 1, reading weights and fixed costs take %.0f %% of the time; %d items share them",
-                    100 * saved / a->p->sum_ns, MORE_ITEMS);
+                    100 * saved / a->p->sum_ns, HN_MORE_ITEMS);
   if (!item) return;
   hn_advice_take_rows(a, item, gains_by_batch);
   hn_text flags;
@@ -560,40 +558,45 @@ static void find_padding(hn_advising *a, const hn_advice_row *row) {
 }
 
 const hn_advice_row hn_advice_run_rows[] = {
-    {"threads", "threads", "compute on all of them", NULL, "medium", true, find_threads, hn_predict_threads},
-    {"fewer-threads", "threads", "compute on fewer", NULL, "low", true, find_fewer_threads, hn_predict_share},
+    {"threads", "threads", "compute on all of them", NULL, "medium", true, find_threads, hn_predict_threads,
+     hn_expect_run},
+    {"fewer-threads", "threads", "compute on fewer", NULL, "low", true, find_fewer_threads, hn_predict_share,
+     hn_expect_run},
     {"bf16", "precision", "let layers compute and hold values in bf16", NULL, "medium", true, find_bf16,
-     hn_predict_precision},
+     hn_predict_precision, hn_expect_run},
     {"fp16", "precision", "let layers compute and hold values in f16", NULL, "medium", true, find_f16,
-     hn_predict_precision},
-    {"int8", "precision", "quantise the model: Q/DQ around its products",
-     "a model with QuantizeLinear and DequantizeLinear, calibrated on real inputs", "low", false, find_int8,
-     hn_predict_precision},
+     hn_predict_precision, hn_expect_run},
+    {"int8", "precision", "let products run in 8 bits, by ranges of real inputs",
+     "none: hone quantize writes the quantised model where a file is wanted", "low", false, find_int8,
+     hn_predict_precision, NULL},
     {"reference", "operator", "replace the operators that have no kernel (hone explain names what each lacks)",
      "the same computation in operators that hone check does not list as slow", "high", false, find_reference,
-     hn_predict_reference},
+     hn_predict_reference, NULL},
     {"reference-only", "operator", "let layers run on kernels", NULL, "high", true, find_reference_only,
-     hn_predict_reference},
-    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_fused},
+     hn_predict_reference, NULL},
+    {"passes", "fusion", "let all passes work", NULL, "medium", true, find_passes, hn_predict_fused, hn_expect_fusions},
     {"converts", "format", "bring the layers that want different storages together, or take out what lies between them",
      "layers of one kind next to one another; channels that are a multiple of 16", "medium", false, find_converts,
-     hn_predict_removed},
+     hn_predict_removed, NULL},
     {"copies", "transfer", "leave inputs and outputs in the device's memory, bound by address", NULL, "medium", false,
-     find_copies, hn_predict_removed},
-    {"replay", "launch", "let recorded runs of steps be replayed", NULL, "medium", true, find_replay, hn_predict_share},
-    {"device", "device", "run it there", NULL, "medium", true, find_device, predict_device},
+     find_copies, hn_predict_removed, NULL},
+    {"replay", "launch", "let recorded runs of steps be replayed", NULL, "medium", true, find_replay, hn_predict_share,
+     NULL},
+    {"device", "device", "run it there", NULL, "medium", true, find_device, predict_device, NULL},
     {"batch", "batch", "run several items at once, where they can wait for one another",
      "a free batch dimension, with --optShapes for 8 items; the saving is that of an item", "medium", false, find_batch,
-     predict_batch},
+     predict_batch, hn_expect_items},
     {"streams", "streams", "run several requests side by side: throughput, not latency", NULL, "low", false,
-     find_streams, hn_predict_share},
+     find_streams, hn_predict_share, NULL},
     {"free-dims", "shapes", "build for the one shape, or give each shape a profile of its own", NULL, "low", true,
-     find_free_dims, hn_predict_removed},
-    {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, predict_level},
+     find_free_dims, hn_predict_removed, hn_expect_run},
+    {"level", "tuning", "time the kernels on this machine", NULL, "low", true, find_level, predict_level,
+     hn_expect_times},
     {"region", "fusion", "compute both as one, so that what lies between them stays in the nearest cache",
-     "none: hone has no fused form of these two yet", "low", false, find_region, predict_region},
-    {"parts", "fusion", "run it as its parts", NULL, "low", true, find_parts, predict_parts},
+     "none: hone has no fused form of these two yet", "low", false, find_region, predict_region, NULL},
+    {"parts", "fusion", "run it as its parts", NULL, "low", true, find_parts, predict_parts, NULL},
     {"padding", "extents", "pad these extents to a multiple of 8, or choose others where the network is designed",
-     "weights and activations with zeros appended up to a multiple of 8", "low", false, find_padding, predict_padding},
+     "weights and activations with zeros appended up to a multiple of 8", "low", false, find_padding, predict_padding,
+     NULL},
     {0},
 };

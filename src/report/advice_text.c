@@ -25,7 +25,12 @@ static void write_item(const hn_advising *a, int number, const hn_advice_item *i
                    item->row->confidence);
   else
     hn_text_printf(out, "%s\n",
-                   strcmp(item->row->kind, HN_ADVICE_POWER) == 0 ? "energy, no time" : "nothing that shows here");
+                   strcmp(item->row->kind, HN_ADVICE_POWER) == 0 ? "energy, no time"
+                   : item->timed_layers > 0                      ? "no time, by a sample"
+                                                                 : "nothing that shows here");
+  if (item->unknown_layers > 0)
+    hn_text_printf(out, "     by the times of %d of the %d layers that would change\n", item->timed_layers,
+                   item->unknown_layers);
   hn_text_printf(out, "     %s\n     remedy: %s", item->finding, item->row->remedy);
   if (item->flags) hn_text_printf(out, ": %s", item->flags);
   if (!item->row->applies_itself)

@@ -5,6 +5,7 @@
 #include "tensor/shape.h"
 #include "tune/tuning.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_ROUNDS = 64 };
 
@@ -34,7 +35,7 @@ static int compare_work(const void *a, const void *b) {
 }
 
 /* What a choice is expected to take in the whole network: where the time is, timing comes first. */
-static double expected_ns(const hn_choice *choice) {
+double hn_choice_expected_ns(const hn_choice *choice) {
   double best = 0;
   for (int c = 0; c < choice->candidate_count; ++c)
     if (hn_candidate_usable(&choice->candidates[c]) && (best == 0 || choice->candidates[c].estimate_ns < best))
@@ -57,11 +58,18 @@ static hone_status measure_node(hn_choices *choices, hn_choice *choice) {
   return choice->node->parts ? hn_tune_parts(choices, choice) : HONE_OK;
 }
 
-static hone_status measure_one(hn_choices *choices, hn_choice *choice) {
+hone_status hn_choice_measure(hn_choices *choices, hn_choice *choice) {
   const int64_t begin_ns = hn_span_begin(&choices->tuning->spans);
   const hone_status status = measure_node(choices, choice);
   hn_span_end(&choices->tuning->spans, HONE_SPAN_NODE, choice->node->name, begin_ns, 1);
   return status;
+}
+
+static hone_status sample(hn_choices *choices, const work *order, int count) {
+  int *numbers = HN_NEW(&choices->arena, int, count + 1);
+  if (!numbers) return no_memory(choices);
+  for (int k = 0; k < count; ++k) numbers[k] = order[k].index;
+  return hn_choices_sample(choices, numbers, count);
 }
 
 hone_status hn_choices_measure(hn_choices *choices) {
@@ -73,15 +81,17 @@ hone_status hn_choices_measure(hn_choices *choices) {
   for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
     if (hn_choice_runs(choice) && !choice->data_dependent && choice->same_as < 0)
-      order[count++] = (work){.index = i, .ns = expected_ns(choice)};
+      order[count++] = (work){.index = i, .ns = hn_choice_expected_ns(choice)};
   }
   qsort(order, (size_t)count, sizeof *order, compare_work);
   hone_status status = HONE_OK;
-  for (int k = 0; k < count; ++k) {
+  const bool samples = choices->tuning->sampling && !choices->outer;
+  if (samples) HN_TRY(sample(choices, order, count));
+  for (int k = 0; k < count && !samples; ++k) {
     hn_choice *choice = &choices->items[order[k].index];
     if (progress) progress(options->progress_user, choice->node->name, k, count);
     HN_TRY(hn_check_stop(choices->context));
-    const hone_status one = measure_one(choices, choice);
+    const hone_status one = hn_choice_measure(choices, choice);
     if (one != HONE_OK && one != HONE_UNSUPPORTED) return one;
     if (one != HONE_OK) status = one; /* all that the lock or the cache cannot serve are named */
   }
@@ -204,14 +214,25 @@ static hone_status split(hn_tuning *tuning, hone_graph *graph, hn_node *node, co
   return HONE_OK;
 }
 
+static bool wants_parts(const hn_tuning *tuning, const hn_node *node) {
+  const hn_sampling *sampling = tuning->sampling;
+  if (!hn_node_can_split(node)) return false;
+  for (int i = 0; sampling && i < sampling->part_count; ++i)
+    if (sampling->parts[i] && strcmp(sampling->parts[i], node->name) == 0) {
+      sampling->parts[i] = NULL; /* a part may have the name of the whole */
+      return true;
+    }
+  return hn_tactic_override_parts(tuning->options, node->name);
+}
+
 /* What the lock and the options want in parts, before anything is asked. */
 static hone_status split_wanted(hn_tuning *tuning, hone_graph *graph) {
   hn_node *node;
   while (tuning->lock && (node = hn_lock_next_split(graph, tuning->lock)))
     HN_TRY(split(tuning, graph, node, "the lock", 0, 0));
-  for (node = graph->main->first; node && tuning->options->tactic_count;) {
+  for (node = graph->main->first; node && (tuning->options->tactic_count || tuning->sampling);) {
     hn_node *next = node->next, *before = node->prev;
-    if (hn_tactic_override_parts(tuning->options, node->name) && hn_node_can_split(node)) {
+    if (wants_parts(tuning, node)) {
       HN_TRY(split(tuning, graph, node, "it was requested", 0, 0));
       next = before ? before->next : graph->main->first; /* the parts may be wanted in parts, too */
     }
@@ -284,6 +305,10 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   HN_TRY(phase(choices, "converts", hn_converts_measure));
   HN_TRY(phase(choices, "measuring", hn_choices_measure));
   HN_TRY(hn_tune_calibrate(choices));
+  if (choices->tuning->sampling) {
+    HN_TRY(hn_sample_project(choices));
+    return hn_tune_assign(choices, NULL);
+  }
   if (choices->tuning->cold_bytes > 0) HN_TRY(phase(choices, "cold", hn_tune_cold));
   return phase(choices, "choosing", hn_tune_prove);
 }
@@ -315,7 +340,7 @@ static hone_status keep(hn_choices *choices) {
   choices->splits = splits;
   choices->split_count = tuning->split_count;
   choices->untimed_count = count_untimed(choices);
-  if (choices->untimed_count > 0)
+  if (choices->untimed_count > 0 && !tuning->sampling)
     hn_log(choices->context, HONE_LOG_WARN, "the tuning time budget ran out: %d of %d layers were chosen by estimates",
            choices->untimed_count, choices->count);
   choices->tuning = NULL;
@@ -383,6 +408,7 @@ hone_status hn_tune(hn_tuner *tuner, hone_graph *graph, hone_device *const *devi
                       .stop_ns = stop_of(tuner),
                       .cold_bytes = tuner->cold_bytes,
                       .unproved = tuner->unproved,
+                      .sampling = tuner->sampling,
                       .spans = {tuner->options->on_span, tuner->options->on_span_user, tuner->tuned_count}};
   hn_arena_init(&tuning.arena, tuner->context->allocator);
   hn_table_init(&tuning.contests, &tuning.arena);

@@ -21,6 +21,26 @@ typedef struct hn_lock { /* what a lock says of one schedule */
   size_t length;
   int lines_before;
 } hn_lock;
+/* A tuning that only looks. Of the layers that nothing is known of, some are timed; they stand for the others, whose
+ * estimates they correct (tune/sample.c). Nothing is proved, so what is chosen tells times and must not be run. */
+typedef struct hn_sampling {
+  double layer_share, time_share; /* at most so many of those layers, and of a run's time as it is estimated */
+  const char **parts; /* fused nodes that run as their parts, NULL once one does; of others samples are tried */
+  int part_count;
+  /* What computes the same now takes so long, on any scale: the layer's own size, that a sample of its operator is
+   * held against. 0: nothing is known. NULL: estimates alone tell layers' sizes. */
+  double (*now_ns)(void *user, const hn_node *node);
+  /* Its product runs by the same kernel now: it is not timed, and takes so long. 0: it does not. NULL: none does. */
+  double (*same_ns)(void *user, const hn_node *node, double flops);
+  void *user;
+  /* Filled in: different layers with candidates that had no time, and those of them that were timed now; what these
+   * take by their fastest candidates, and by those that estimates alone would have taken. */
+  int unknown_count, timed_count;
+  double timed_ns, likeliest_ns;
+  bool done; /* later rounds time nothing more */
+} hn_sampling;
+/* From now on. sampling must live as long. */
+void hn_tuner_sample(hn_tuner *tuner, hn_sampling *sampling);
 /* lock: in the place of the options' lock file; NULL: that. INVALID: a lock or a cache that does not read. The options
  * and the lock must live as long. */
 hone_status hn_tuner_open(hone_context *context, const hone_build_options *options, int schedule_count,

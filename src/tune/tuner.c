@@ -40,6 +40,8 @@ hone_status hn_tuner_open(hone_context *context, const hone_build_options *optio
   return HONE_OK;
 }
 
+void hn_tuner_sample(hn_tuner *tuner, hn_sampling *sampling) { tuner->sampling = sampling; }
+
 hone_status hn_tuner_note(hn_tuner *tuner, const hn_choices *choices) {
   const int schedule = tuner->tuned_count++;
   const bool is_file = tuner->options->lock_path && !tuner->lock.text;

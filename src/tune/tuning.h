@@ -41,8 +41,9 @@ struct hn_tuner {
   hn_timing_cache *cache;
   int64_t stop_ns; /* on hn_clock_ns(): the end of the time budget; 0: none */
   int schedule_count, tuned_count;
-  size_t cold_bytes; /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
-  bool unproved;     /* what is chosen is not held against the reference */
+  size_t cold_bytes;     /* what won is timed again on weights spread over so much memory; 0: it is not (tune/cold.c) */
+  bool unproved;         /* what is chosen is not held against the reference */
+  hn_sampling *sampling; /* NULL: everything is timed */
   hn_blob lock_file;
   hn_lock lock;     /* as it was read; text NULL: there was none */
   hn_text new_lock; /* to be written where there was none, and kept in a refittable engine */
@@ -78,6 +79,7 @@ typedef struct hn_tuning {
   size_t kept_bytes, kept_most; /* of all; of those that had a user at the same time */
   size_t cold_bytes;            /* the tuner's */
   bool unproved;                /* the tuner's */
+  hn_sampling *sampling;        /* the tuner's */
 } hn_tuning;
 void hn_tuning_forget_blocks(hn_tuning *tuning); /* that have no user (bench.c) */
 /* Is the time for measuring used up, or does the caller want what there is? */
@@ -161,6 +163,12 @@ hone_status hn_tune_pack(hn_choices *choices);              /* what the lock cho
 hone_status hn_tune_symbols(hn_choices *choices, const hone_shape *shapes, int64_t **out);
 /* Times all choices, the most work first (tune/tune.c). */
 hone_status hn_choices_measure(hn_choices *choices);
+hone_status hn_choice_measure(hn_choices *choices, hn_choice *choice);
+/* What a choice is expected to take in the whole network. */
+double hn_choice_expected_ns(const hn_choice *choice);
+/* The same for a sample of them: order holds their numbers (tune/sample.c). */
+hone_status hn_choices_sample(hn_choices *choices, const int *order, int count);
+hone_status hn_sample_project(hn_choices *choices); /* on layers that were not in it, behind hn_tune_calibrate() */
 /* choices->param_places and result_places, by the options (tune/port_places.c). */
 hone_status hn_tune_place_ports(hn_choices *choices);
 /* The storages that a fused node's inputs and outputs have around its parts. */

@@ -2,12 +2,15 @@
 /* test_advice.c - each defect row on a model that has it and on one that looks like it and has not; the object's own
  * functions; times compared by ranks. */
 #include <hone/hone.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
+#include "support/small_net.h"
 
 typedef struct fixture {
   hone_context *context;
@@ -294,9 +297,44 @@ static void test_times(void **state) {
   assert_true(d.high_ns > -10); /* eight blocks: the least and the most are the interval */
 }
 
+/* ---- samples ---- */
+
+static void expect(const fixture *f, const hone_build_options *build, hone_expectation *out) {
+  *out = (hone_expectation){.struct_size = sizeof *out};
+  require(f, hone_engine_expect(f->context, f->graph, &f->device, 1, build, f->engine, out));
+}
+
+/* Of a network that nothing is known of a third is timed; after its build nothing is left to time, and the sum is the
+ * build's own. */
+static void test_expectation(void **state) {
+  (void)state;
+  fixture f;
+  hone_expectation e;
+  char cache[] = "/tmp/hone_advice_XXXXXX";
+  const int file = mkstemp(cache);
+  assert_true(file >= 0 && close(file) == 0);
+  assert_int_equal(unlink(cache), 0);
+  open_fixture(&f);
+  require(&f, small_net_graph(f.context, false, &f.graph));
+  const hone_build_options build = {.struct_size = sizeof build, .level = 1, .timing_cache_path = cache};
+  expect(&f, &build, &e);
+  assert_true(e.unknown_layers >= 4 && e.timed_layers >= 1);
+  assert_true(e.timed_layers <= (e.unknown_layers + 2) / 3);
+  assert_true(e.run_ns > 0 && e.like_ns == 0);
+  assert_true(e.timed_ns > 0 && e.timed_ns <= e.likeliest_ns);
+  require(&f, hone_engine_build(f.context, f.graph, &f.device, 1, &build, &f.engine));
+  expect(&f, &build, &e);
+  assert_int_equal(e.unknown_layers, 0);
+  assert_int_equal(e.timed_layers, 0);
+  assert_true(e.like_ns > 0);
+  assert_true(fabs(e.run_ns - e.like_ns) <= 0.2 * e.like_ns); /* conversions are timed anew */
+  (void)unlink(cache);
+  close_fixture(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_defects), cmocka_unit_test(test_weights),
-                                     cmocka_unit_test(test_report), cmocka_unit_test(test_too_many_steps),
-                                     cmocka_unit_test(test_times)};
+                                     cmocka_unit_test(test_report),  cmocka_unit_test(test_too_many_steps),
+                                     cmocka_unit_test(test_times),   cmocka_unit_test(test_expectation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

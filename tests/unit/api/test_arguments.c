@@ -67,6 +67,7 @@ static const hone_tensor wrong_tensors[] = {
 #define FIT SHAPE(1, 3, 16, 16)
 static const double times[6];
 static const hone_advice_step advice_step = {.struct_size = sizeof advice_step, .name = "step"};
+static const hone_expectation expectation = {.struct_size = sizeof expectation};
 static float some_number;
 static const hone_op_definition definition = {.struct_size = sizeof definition, .name = "defined", .expression = "x"};
 static const hone_named_tensor input_without_data = {.name = "x"}, input_without_name = {.tensor.data = &some_number};
@@ -108,6 +109,7 @@ static struct {
   hone_advice *advice;
   hone_advice_info advice_info;
   hone_times_difference difference;
+  hone_expectation expectation;
   hone_pool *pool;
   hone_pool_stats pool_stats;
   hone_session *taken; /* stays the pool's */
@@ -126,6 +128,7 @@ static void empty_made(void) {
   made.step.struct_size = sizeof made.step;
   made.comparison.struct_size = sizeof made.comparison;
   made.advice_info.struct_size = sizeof made.advice_info;
+  made.expectation.struct_size = sizeof made.expectation;
   made.difference.struct_size = sizeof made.difference;
   made.pool_stats.struct_size = sizeof made.pool_stats;
 }

@@ -268,7 +268,7 @@ static const struct {
     {"streams", waiting, nothing, "--streams 2 --threads 1"},
     {"bf16", bf16, f16, "--bf16"},
     {"fp16", f16, bf16_and_f16, "--fp16"},
-    {"int8", int8, bf16, NULL},
+    {"int8", int8, bf16, "--int8 --calib FOLDER"},
     {"int8", calibrated, bf16, "--int8"},
     {"streams", cores_left, more_threads, "--streams 4 --threads 2"},
     {"reference", reference, reference_only, NULL},

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advise_flags.c - hone advise: a remedy's flags as the tool's options, and what a build with them may be expected to
+ * take. */
+#include "advise.h"
+#include <string.h>
+
+enum { MOST_WORDS = 32 };
+
+const char advise_without[] = "without --";
+
+bool tries_has(const tries *t, const char *flags) {
+  for (int i = 0; i < t->count; ++i)
+    if (strcmp(t->flags[i], flags) == 0) return true;
+  return false;
+}
+
+bool advise_can_build(const cli_tool *cli, const hone_advice_info *info) {
+  if (!info->flags || info->removed || strlen(info->flags) >= ADVISE_FLAGS) return false;
+  const bool shared = strcmp(info->kind, "batch") == 0 || strcmp(info->kind, "streams") == 0;
+  return info->applies_itself || (shared && cli_has(cli, "throughput")) || strcmp(info->flags, "--int8") == 0;
+}
+
+/* "without --NAME": as if it had not been given. */
+static void take_back(cli_tool *cli, const char *name) {
+  int kept = 0;
+  for (int i = 0; i < cli->given_count; ++i)
+    if (strcmp(cli->given[i].option->name, name) != 0) cli->given[kept++] = cli->given[i];
+  cli->given_count = kept;
+}
+
+int advise_give(cli_tool *cli, const char *flags, char *words) {
+  char *list[MOST_WORDS], *text = words, *rest = NULL;
+  int count = 0;
+  (void)snprintf(text, ADVISE_FLAGS, "%s", flags);
+  const bool takes_back = strncmp(flags, advise_without, strlen(advise_without)) == 0;
+  if (takes_back) text += strlen("without ");
+  for (char *word = strtok_r(text, " ", &rest); word && count < MOST_WORDS; word = strtok_r(NULL, " ", &rest))
+    list[count++] = word;
+  for (int i = 0; takes_back && i < count; ++i) take_back(cli, list[i] + strlen("--"));
+  return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, list);
+}
+
+/* On the contender's own device, where the flags ask for no other. */
+static int expect_on(cli_tool *cli, cli_model *model, const contender *c, const char *flags, hone_expectation *out,
+                     hone_status *out_status) {
+  if (!strstr(flags, "--threads") && !strstr(flags, "--device"))
+    return cli_expect_engine(cli, model, c->device, c->engine, out, out_status);
+  hone_device *before = cli->device;
+  cli->device = NULL;
+  int code = cli_open_device(cli);
+  if (code == CLI_EXIT_OK) code = cli_measure_device(cli);
+  if (code == CLI_EXIT_OK) code = cli_expect_engine(cli, model, cli->device, c->engine, out, out_status);
+  hone_device_close(cli->device);
+  cli->device = before;
+  return code;
+}
+
+/* A build that fails is found out when it is tried: the profile's prediction stands until then. */
+static int expect_one(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice, int index,
+                      const char *flags, bool *out_used) {
+  char words[ADVISE_FLAGS];
+  hone_expectation expectation = HONE_SIZED(hone_expectation);
+  hone_status status = HONE_OK;
+  *out_used = false;
+  int code = advise_give(cli, flags, words);
+  if (code == CLI_EXIT_OK) code = expect_on(cli, model, c, flags, &expectation, &status);
+  memcpy(cli->given, c->given, sizeof cli->given);
+  cli->given_count = c->given_count;
+  if (code != CLI_EXIT_OK) return code;
+  if (status == HONE_CANCELLED || status == HONE_NO_MEMORY || status == HONE_LIMIT) return cli_fail(cli, status);
+  if (status == HONE_OK)
+    status = hone_advice_expect(advice, index, &expectation, out_used, hone_context_diagnostics(cli->context));
+  hone_context_clear_messages(cli->context);
+  return CLI_EXIT_OK;
+}
+
+int advise_expect(cli_tool *cli, cli_model *model, const contender *c, const tries *tried, hone_advice *advice) {
+  static tries looked; /* large for a stack */
+  const bool untimed = cli_int(cli, "level", 3) == 0;
+  hone_advice_info info = HONE_SIZED(hone_advice_info);
+  looked.count = 0;
+  for (int i = 0; i < hone_advice_count(advice) && looked.count < ADVISE_TRIES; ++i) {
+    if (hone_advice_item(advice, i, &info) != HONE_OK || !info.expectable || !advise_can_build(cli, &info) ||
+        tries_has(tried, info.flags) || tries_has(&looked, info.flags))
+      continue;
+    if (untimed && strcmp(info.name, "level") != 0) continue; /* nothing to hold other times against */
+    bool used;
+    (void)snprintf(looked.flags[looked.count++], ADVISE_FLAGS, "%s", info.flags);
+    const int code = expect_one(cli, model, c, advice, i, info.flags, &used);
+    if (code != CLI_EXIT_OK) return code;
+    if (used) i = -1; /* in another order now */
+  }
+  return CLI_EXIT_OK;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advice_expect.c - what remedies would save, from what a sample of the changed layers took (hone_engine_expect).
+ *
+ * Sums of layers that were timed alone are not a run: so both engines' sums are compared, and the run changes as they
+ * do. */
+#include "report/advice.h"
+#include <math.h>
+
+static void put(const hn_advising *a, hn_advice_item *item, double share) {
+  const double saving_ns = fmax(0, fmin(share, 1)) * a->run_ns;
+  item->saving_ns = saving_ns;
+  item->low_ns = 0.75 * saving_ns;
+  item->high_ns = fmin(1.25 * saving_ns, a->run_ns);
+}
+
+/* Layers that are too large a part of a run to be in a sample leave nothing to judge the others by. */
+static bool is_blind(const hone_expectation *e) { return e->unknown_layers > 0 && e->timed_layers == 0; }
+
+bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  put(a, item, 1 - e->run_ns / e->like_ns);
+  return true;
+}
+
+/* A layer that takes in what stands behind it keeps its kernel: what is gone is known from the profile. What computes
+ * several layers at once is another kernel. */
+bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  hn_predict_fused(a, item);
+  put(a, item, item->saving_ns * a->scale / a->run_ns + (e->joined_now_ns - e->joined_ns) / e->like_ns);
+  return true;
+}
+
+bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  put(a, item, 1 - e->run_ns / HN_MORE_ITEMS / e->like_ns);
+  return true;
+}
+
+/* What the sample gains, all layers do that estimates chose. */
+bool hn_expect_times(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
+  if (!(e->likeliest_ns > 0) || e->timed_layers == 0) return false;
+  put(a, item, 1 - e->timed_ns / e->likeliest_ns);
+  return true;
+}
+
+bool hn_advice_expects(hn_advising *a, int index, const hone_expectation *e) {
+  hn_advice_item *item = &a->items[index];
+  if (!item->row->expect || !item->row->expect(a, item, e)) return false;
+  item->timed_layers = e->timed_layers;
+  item->unknown_layers = e->unknown_layers;
+  hn_advice_sort(a);
+  return true;
+}

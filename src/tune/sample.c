@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample.c - a tuning that only looks: what the timing cache has is taken, and of the layers that it does not have a
+ * few are timed. First the longest layer of each operator that counts, then the longest of all. The others follow them
+ * by what they take now: by the ratio of sums, operator by operator (the ratio estimator of surveys: Cochran 1977,
+ * chapter 6), which knows what is particular of a layer; where nothing is known of now, by estimates that
+ * tune/calibrate.c corrects. */
+#include "tune/tuning.h"
+#include <math.h>
+
+/* Shorter layers of an operator are not worth a place in the sample for its sake. */
+static const double counts = 0.03; /* of a run */
+
+typedef struct sampling {
+  hn_choices *choices;
+  hn_sampling *told;
+  const int *order;
+  int count, most;
+  bool *unknown, *taken; /* [place in the order] */
+  double all_ns, taken_ns;
+} sampling;
+
+static hn_choice *at(const sampling *s, int place) { return &s->choices->items[s->order[place]]; }
+
+static bool lacks_times(const hn_choice *choice) {
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (choice->candidates[c].reason == hn_time_used_up) return true;
+  return false;
+}
+
+static double same_ns(const hn_sampling *told, const hn_choice *choice) {
+  return told->same_ns ? told->same_ns(told->user, choice->node, choice->cost.flops) : 0;
+}
+
+static double least_parts_ns(const hn_choice *choice) {
+  double least = HUGE_VAL;
+  for (int i = 0; choice->trial && choice->trial->choices && i < choice->trial->count; ++i)
+    if (choice->trial->ns[i] > 0) least = fmin(least, choice->trial->ns[i]);
+  return least;
+}
+
+/* Estimates are those that a build without times would have chosen by. */
+static void tell(hn_sampling *told, const hn_choice *choice) {
+  const hn_candidate *best = hn_choice_best(choice, NULL), *likeliest = NULL;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *candidate = &choice->candidates[c];
+    if (candidate->state == HN_CANDIDATE_TIMED && (!likeliest || candidate->estimate_ns < likeliest->estimate_ns))
+      likeliest = candidate;
+  }
+  if (!best || !likeliest || best->state != HN_CANDIDATE_TIMED) return;
+  told->timed_ns += fmin(hn_candidate_ns(best), least_parts_ns(choice)) * (1 + choice->identical_count);
+  told->likeliest_ns += hn_candidate_ns(likeliest) * (1 + choice->identical_count);
+}
+
+/* Times the layer, where the shares leave room for it. */
+static hone_status take(sampling *s, int place) {
+  hn_tuning *tuning = s->choices->tuning;
+  const double ns = hn_choice_expected_ns(at(s, place));
+  if (!s->unknown[place] || s->taken[place] || s->told->timed_count >= s->most ||
+      s->taken_ns + ns > s->told->time_share * s->all_ns)
+    return HONE_OK;
+  s->taken[place] = true;
+  s->taken_ns += ns;
+  ++s->told->timed_count;
+  HN_TRY(hn_check_stop(s->choices->context));
+  tuning->stopped = false;
+  const hone_status status = hn_choice_measure(s->choices, at(s, place));
+  tuning->stopped = true;
+  tell(s->told, at(s, place));
+  return status;
+}
+
+static bool is_first_of_operator(const sampling *s, int place) {
+  for (int k = 0; k < place; ++k)
+    if (s->unknown[k] && at(s, k)->node->op == at(s, place)->node->op) return false;
+  return hn_choice_expected_ns(at(s, place)) >= counts * s->all_ns;
+}
+
+static hone_status take_all(sampling *s) {
+  for (int k = 0; k < s->count; ++k) {
+    s->all_ns += hn_choice_expected_ns(at(s, k));
+    HN_TRY(hn_choice_measure(s->choices, at(s, k))); /* what is known already */
+    s->unknown[k] = lacks_times(at(s, k)) && same_ns(s->told, at(s, k)) <= 0;
+    s->told->unknown_count += s->unknown[k] && !s->told->done;
+  }
+  if (s->told->done) return HONE_OK;
+  s->most = (int)ceil(s->told->layer_share * s->told->unknown_count);
+  for (int k = 0; k < s->count; ++k)
+    if (is_first_of_operator(s, k)) HN_TRY(take(s, k));
+  for (int k = 0; k < s->count; ++k) HN_TRY(take(s, k));
+  s->told->done = true;
+  return HONE_OK;
+}
+
+hone_status hn_choices_sample(hn_choices *choices, const int *order, int count) {
+  sampling s = {.choices = choices,
+                .told = choices->tuning->sampling,
+                .order = order,
+                .count = count,
+                .unknown = HN_NEW(&choices->arena, bool, count + 1),
+                .taken = HN_NEW(&choices->arena, bool, count + 1)};
+  if (!s.unknown || !s.taken) return HN_FAIL_MEMORY(&choices->context->diag);
+  choices->tuning->stopped = true;
+  return take_all(&s);
+}
+
+/* ---- the others ---- */
+
+typedef struct ratio {
+  const hone_op *op;
+  double now_ns, new_ns;
+} ratio;
+
+/* The fastest of the candidates that were timed now, or, untimed, of those that have no time; 0: there is none. */
+static double best_new_ns(const hn_choice *choice, bool untimed) {
+  double best = HUGE_VAL;
+  for (int c = 0; c < choice->candidate_count; ++c) {
+    const hn_candidate *candidate = &choice->candidates[c];
+    if (!hn_candidate_usable(candidate) || hn_candidate_is_reference(candidate)) continue;
+    const bool lacks = candidate->state == HN_CANDIDATE_ESTIMATED && candidate->reason == hn_time_used_up,
+               is_new = candidate->state == HN_CANDIDATE_TIMED && !candidate->from_cache;
+    if (untimed ? lacks : is_new) best = fmin(best, hn_candidate_ns(candidate));
+  }
+  return best < HUGE_VAL ? best : 0;
+}
+
+static ratio *find_ratio(ratio *list, int count, const hone_op *op) {
+  for (int i = 0; i < count; ++i)
+    if (list[i].op == op) return &list[i];
+  return NULL;
+}
+
+static ratio *make_ratio(ratio *list, int *count, const hone_op *op) {
+  ratio *known = find_ratio(list, *count, op);
+  if (known) return known;
+  list[*count].op = op;
+  return &list[(*count)++];
+}
+
+static void scale(hn_choice *choice, double by) {
+  for (int c = 0; c < choice->candidate_count; ++c)
+    if (choice->candidates[c].state == HN_CANDIDATE_ESTIMATED && choice->candidates[c].reason == hn_time_used_up)
+      choice->candidates[c].estimate_ns *= by;
+}
+
+hone_status hn_sample_project(hn_choices *choices) {
+  const hn_sampling *told = choices->tuning->sampling;
+  ratio *list = HN_NEW(&choices->arena, ratio, choices->count + 2);
+  int count = 0;
+  if (!list) return HN_FAIL_MEMORY(&choices->context->diag);
+  if (!told->now_ns) return HONE_OK;
+  for (int i = 0; i < choices->count; ++i) {
+    const hn_choice *choice = &choices->items[i];
+    const double now_ns = hn_choice_runs(choice) ? told->now_ns(told->user, choice->node) : 0,
+                 new_ns = hn_choice_runs(choice) ? best_new_ns(choice, false) : 0;
+    if (now_ns <= 0 || new_ns <= 0) continue;
+    ratio *own = make_ratio(list, &count, choice->node->op);
+    own->now_ns += now_ns;
+    own->new_ns += new_ns;
+  }
+  for (int i = 0; i < choices->count; ++i) {
+    hn_choice *choice = &choices->items[i];
+    const double now_ns = hn_choice_runs(choice) ? told->now_ns(told->user, choice->node) : 0,
+                 guess_ns = hn_choice_runs(choice) ? best_new_ns(choice, true) : 0;
+    if (now_ns <= 0 || guess_ns <= 0) continue;
+    const double same = same_ns(told, choice);
+    const ratio *own = find_ratio(list, count, choice->node->op);
+    if (same > 0)
+      scale(choice, same / guess_ns);
+    else if (own)
+      scale(choice, now_ns * own->new_ns / own->now_ns / guess_ns);
+  }
+  return HONE_OK;
+}
