@@ -23,7 +23,7 @@ static void test_registry(void **state) {
   static const hone_op other = {.name = "b_op", .onnx = {{.name = "Thing", .first = 3, .last = 9, .domain = "com.x"}}};
   static const hone_op new = {.name = "c_op", .onnx = {{.name = "Thing", .first = 8, .last = HONE_LATEST}}};
   const hone_op *const rows[] = {&old, &other, &new};
-  const hn_op_list small = {rows, 3};
+  const hn_op_list small = {.rows = rows, .count = 3};
   const hone_onnx_row *row;
   bool known;
   assert_ptr_equal(hn_op_find_onnx(&small, "", "Thing", 6, &row, &known), &old);
