@@ -149,6 +149,10 @@ void hn_predict_threads(const hn_advising *a, hn_advice_item *item);
 void hn_predict_share(const hn_advising *a, hn_advice_item *item); /* factor: the share that is saved */
 void hn_predict_reference(const hn_advising *a, hn_advice_item *item);
 
+/* The region row (advice_region.c). */
+void hn_find_region(hn_advising *a, const hn_advice_row *row);
+void hn_predict_region(const hn_advising *a, hn_advice_item *item);
+
 /* From a sample of layers (advice_expect.c). */
 bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
 bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e);
