@@ -203,6 +203,7 @@ def limits(folder):
     slow(folder / "slow.onnx")
     x = numpy.ones((512, 512), numpy.float32).tobytes()
     raw = {"Inference-Header-Content-Length": "0"}
+    patient = ("--queue-timeout", "300000")  # under a sanitizer a run takes seconds
     replies = []
 
     def ask(server, headers, body):
@@ -216,7 +217,7 @@ def limits(folder):
         for thread in threads:
             thread.join()
 
-    with Server(folder, "--workers", "1", "--max-queue", "2", "--poll", "0") as server:
+    with Server(folder, "--workers", "1", "--max-queue", "2", "--poll", "0", *patient) as server:
         together(server, 12, raw, x)
         codes = sorted(r[1] for r in replies)
         check(set(codes) == {200, 429} and codes.count(200) >= 3, f"full queue: {codes}")
@@ -231,7 +232,7 @@ def limits(folder):
         check('reason="REJECTED"} 0\n' not in [line for line in reasons.splitlines(True) if 'model="slow"' in line and
                                               "REJECTED" in line][0], "rejections are counted")
         check(server.stop() == 0, "stop after limits")
-    with Server(folder, "--workers", "1", "--poll", "0", "--http-threads", "3") as server:
+    with Server(folder, "--workers", "1", "--poll", "0", "--http-threads", "3", *patient) as server:
         priorities(server, x)
         check(server.stop() == 0, "stop after priorities")
     with Server(folder, "--workers", "1", "--run-timeout", "1", "--poll", "0") as server:
