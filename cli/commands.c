@@ -79,7 +79,7 @@ static const cli_command bench = {
                 "  hone bench model.hone --shapes input:8x3x224x224 --useProfile 1\n"
                 "  hone bench model.hone --streams 4 --threads 1 --cpus 0-3\n"
                 "  hone bench model.hone --rate 200 --percentile=50,99\n"
-                "  hone bench model.onnx --sweep --batches 1,2,4,8 --max-latency 20 --svg sweep.svg\n"
+                "  hone bench model.onnx --sweep --batches 1,4,8 --max-latency 20 --svg s.svg\n"
                 "  hone bench --onnx=model.onnx --tacticSources=-AVX512 --maxTactics=4 \\\n"
                 "      --inputIOFormats=fp32:chw\n"
                 "  hone bench --loadEngine=model.hone --markDebug=conv_12 \\\n"
@@ -390,7 +390,7 @@ static const cli_command generate = {
     .tables = {cli_generate_options, cli_model_options, cli_build_options, cli_device_options, cli_precision_options,
                cli_common_options, cli_session_options},
     .examples = "  hone generate decoder.onnx --prompt-ids 1,15,27 --tokens 64\n"
-                "  hone generate decoder.hone --prompt-ids 1,15,27 --temperature 0.8 --top-p 0.95 --seed 7\n"
+                "  hone generate decoder.hone --prompt-ids 1,15,27 --temperature 0.8 --seed 7\n"
                 "  hone generate decoder.onnx --prompt-ids 1,15,27 --eos 2 --threads 2 --json\n",
     .run = cli_command_generate,
 };
@@ -405,8 +405,7 @@ static const cli_command zoo = {
     .examples = "  hone zoo\n"
                 "  hone zoo resnet50 -o resnet50.onnx\n"
                 "  hone zoo mobilenet_v2 --dynamic -o mobilenet_v2_dynamic.onnx\n"
-                "  hone zoo decoder --layers 24 --width 1024 --heads 16 --kv-heads 4 --hidden 2816 \\\n"
-                "      --vocabulary 32000 -o decoder.onnx\n",
+                "  hone zoo decoder --layers 24 --width 1024 --heads 16 -o decoder.onnx\n",
     .run = cli_command_zoo,
 };
 
