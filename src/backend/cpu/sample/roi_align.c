@@ -4,6 +4,8 @@
 #include "kernels/cpu/sample/roi.h"
 
 enum { X, ROIS, IMAGES };
+/* Of a bin along an axis: the reference looks at its stop between more, a kernel does not. */
+enum { MOST_SAMPLES = 1024 };
 enum { UNIT_CHANNELS = 64 }; /* what a region's table is made for at least, where there are as many */
 static const double ns_per_tap = 0.1, most_bytes = 1 << 28;
 
@@ -40,6 +42,7 @@ static const char *read(const hone_query *query, state *s) {
   s->args.unit_channels = hn_cpu_lesser(UNIT_CHANNELS, s->args.channels);
   s->args.is_half_pixel = hn_attr_text(query->attrs, "coordinate_transformation_mode")[0] == 'h';
   s->args.is_max = hn_attr_text(query->attrs, "mode")[0] == 'm';
+  if (s->args.samples > MOST_SAMPLES) return "its sampling grid is too fine to be stopped in time";
   s->batch = x->dim[0];
   s->regions = rois->dim[0];
   const double bins = 16 + (double)y->dim[2] + (double)y->dim[3];
