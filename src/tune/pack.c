@@ -36,11 +36,12 @@ static hone_status begin(hn_choices *choices, const hn_choice *choice, packing *
   return HONE_OK;
 }
 
-/* What the lock chose for it packs something; NULL: it does not. */
-static const hn_candidate *packs(const hn_choice *choice) {
+/* What the lock chose for it packs something; NULL: it does not, or the bench watches it pack (tune/guard.h). */
+static const hn_candidate *packs(const hn_choices *choices, const hn_choice *choice) {
   if (!hn_choice_runs(choice) || !choice->locked || choice->data_dependent || choice->chosen < 0) return NULL;
   const hn_candidate *candidate = &choice->candidates[choice->chosen];
-  return candidate->packed_bytes > 0 ? candidate : NULL;
+  if (candidate->packed_bytes == 0 || hn_plugin_of_tactic(choices->context, candidate->tactic)) return NULL;
+  return candidate;
 }
 
 hone_status hn_tune_pack(hn_choices *choices) {
@@ -51,7 +52,7 @@ hone_status hn_tune_pack(hn_choices *choices) {
   if (left > most_kept) left = most_kept;
   if (!items) return HN_FAIL_MEMORY(&choices->context->diag);
   for (int i = 0; i < choices->count; ++i) {
-    const hn_candidate *candidate = packs(&choices->items[i]);
+    const hn_candidate *candidate = packs(choices, &choices->items[i]);
     if (!candidate || candidate->packed_bytes > left) continue;
     left -= candidate->packed_bytes;
     HN_TRY(begin(choices, &choices->items[i], &items[count++]));

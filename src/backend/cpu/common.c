@@ -41,6 +41,18 @@ hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis) {
   return rows;
 }
 
+hone_status hn_cpu_axis_or_flat(const hone_attrs *attrs, hone_shape *shape, int *out_axis, hone_diagnostics *diag) {
+  *out_axis = 0;
+  if (!hn_attr_has(attrs, "axis")) {
+    *shape = (hone_shape){.rank = 1, .dim = {hn_elems(shape)}};
+    return HONE_OK;
+  }
+  const int64_t axis = hn_attr_int(attrs, "axis");
+  if (axis < -shape->rank || axis >= shape->rank) return HN_FAIL(diag, HONE_MALFORMED, "axis is out of range");
+  *out_axis = (int)(axis + (axis < 0 ? shape->rank : 0));
+  return HONE_OK;
+}
+
 int64_t hn_cpu_stored(const hone_type *type) {
   const size_t bits = hone_dtype_bits(type->dtype);
   return bits < 8 ? 0 : (int64_t)(hn_bytes(type) / (bits / 8));

@@ -32,6 +32,9 @@ typedef struct hn_cpu_rows {
   int64_t outer, axis, inner;
 } hn_cpu_rows;
 hn_cpu_rows hn_cpu_rows_along(const hone_shape *shape, int axis);
+/* Of operators that take all elements as a list where they have no axis: the shape, then, and the axis, 0. The axis is
+ * looked at while it runs, where extents depend on data. */
+hone_status hn_cpu_axis_or_flat(const hone_attrs *attrs, hone_shape *shape, int *out_axis, hone_diagnostics *diag);
 /* Elements of a tensor with the padding of its format. */
 int64_t hn_cpu_stored(const hone_type *type);
 bool hn_cpu_is(const hone_fact *fact, hone_dtype dtype, hone_format format);

@@ -2,14 +2,12 @@
 /* attention.c - attention and qkv_attention, plain, in f32 or on tiles of bf16: a unit is a chunk of one head's query
  * rows, or all rows of a key head where there are few of them. */
 #include "kernels/cpu/attention/attention.h"
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/attention/rows.h"
 #include "backend/cpu/gemm/product_half.h"
 #include <math.h>
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS, ATTENTION_INPUTS, QKV_MASK = 1 };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES, ATTENTION_OUTPUTS };
-enum { FEW_ROWS = 16 };                    /* of a query: packing keys costs more than it saves */
-enum { MOST_ROWS = 512, LEAST_ROWS = 56 }; /* of a unit: each packs its head's keys and values */
 static const double flops_per_ns = 80, bytes_per_ns = 15;
 
 typedef struct state {
@@ -199,15 +197,11 @@ static void cut(const hone_query *query, state *s) {
   hn_attention_f32 *a = &s->args;
   const int64_t heads = a->batch * a->heads, threads = hn_cpu_threads(query->facts);
   s->workers = threads;
-  if (a->q_len <= FEW_ROWS) {
+  if (a->q_len <= HN_ATTENTION_FEW_ROWS) {
     cut_few(query, s);
     return;
   }
-  int64_t chunks = hn_ceil_div(a->q_len, MOST_ROWS);
-  if (threads > 1 && heads * chunks < threads * HN_CPU_UNITS_PER_THREAD)
-    chunks = hn_cpu_greater(
-        chunks, hn_cpu_lesser(hn_ceil_div(threads * HN_CPU_UNITS_PER_THREAD, heads), a->q_len / LEAST_ROWS));
-  a->row_chunk = hn_ceil_div(a->q_len, hn_cpu_greater(chunks, 1));
+  a->row_chunk = hn_attention_row_chunk(heads, a->q_len, threads);
   const double flops = 2.0 * (double)heads * (double)a->q_len * (double)a->kv_len * (double)(a->size + a->v_size + 10);
   s->units = hn_attention_f32_units(a);
   s->grain = hn_cpu_grain(s->units, flops / flops_per_ns);
@@ -232,7 +226,7 @@ static const char *read_bf16(const hone_query *query, int inputs, state *s) {
     return "it writes a cache of what is held in bf16";
   const hone_query q = hn_cpu_as_f32(query, HONE_BF16, in, out);
   HN_TRY_REASON(kernel->read(&q, s));
-  if (s->args.q_len <= FEW_ROWS) return "for so few rows, packing keys costs more than it saves";
+  if (s->args.q_len <= HN_ATTENTION_FEW_ROWS) return "for so few rows, packing keys costs more than it saves";
   s->args.x_is_bf16 = x_is_bf16;
   s->args.y_is_bf16 = y_is_bf16;
   return NULL;

@@ -2,15 +2,13 @@
 /* group_query_attention.c - group_query_attention of plain f32. First the new keys and values go where the cache ends,
  * turned on the way, and the queries are turned into scratch memory; then attention reads the cache as it lies. Where a
  * session keeps past and present in one place, nothing else is copied. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/attention/rows.h"
 #include "kernels/cpu/attention/attention.h"
 #include <math.h>
 #include <string.h>
 
 enum { Q, K, V, PAST_KEY, PAST_VALUE, SEQLENS, TOTAL, COS, SIN, POSITIONS, INPUTS };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, OUTPUTS };
-enum { FEW_ROWS = 16 };                    /* of a query: packing keys costs more than it saves */
-enum { MOST_ROWS = 512, LEAST_ROWS = 56 }; /* of a unit: each packs its head's keys and values */
 static const double flops_per_ns = 80, bytes_per_ns = 15;
 
 typedef struct row_kernel {
@@ -114,18 +112,14 @@ static void cut(const hone_query *query, state *s) {
   hn_attention_f32 *a = &s->args;
   const int64_t key_heads = a->batch * (a->heads / a->group), heads = a->batch * a->heads,
                 threads = hn_cpu_threads(query->facts);
-  if (a->q_len <= FEW_ROWS) {
+  if (a->q_len <= HN_ATTENTION_FEW_ROWS) {
     a->head_chunk = hn_ceil_div(a->group, hn_cpu_lesser(a->group, hn_ceil_div(threads, key_heads)));
     const double bytes = 8.0 * (double)key_heads * (double)a->kv_len * (double)a->size;
     s->units = hn_attention_f32_units(a);
     s->grain = hn_cpu_grain(s->units, bytes * (double)hn_ceil_div(a->group * a->q_len, 4) / bytes_per_ns);
     return;
   }
-  int64_t chunks = hn_ceil_div(a->q_len, MOST_ROWS);
-  if (threads > 1 && heads * chunks < threads * HN_CPU_UNITS_PER_THREAD)
-    chunks = hn_cpu_greater(
-        chunks, hn_cpu_lesser(hn_ceil_div(threads * HN_CPU_UNITS_PER_THREAD, heads), a->q_len / LEAST_ROWS));
-  a->row_chunk = hn_ceil_div(a->q_len, hn_cpu_greater(chunks, 1));
+  a->row_chunk = hn_attention_row_chunk(heads, a->q_len, threads);
   s->units = hn_attention_f32_units(a);
   s->grain = hn_cpu_grain(s->units,
                           4.0 * (double)heads * (double)a->q_len * (double)a->kv_len * (double)a->size / flops_per_ns);

@@ -118,16 +118,9 @@ static hone_status launch_compress(void *memory, hone_stream *stream, const hone
   hn_stop *stop = hn_stream_pool(stream)->stop;
   const uint8_t *condition = l->in[1].data;
   hone_shape shape = l->in[0].type.shape;
-  int64_t axis = 0;
-  if (hn_attr_has(s->attrs, "axis")) {
-    axis = hn_attr_int(s->attrs, "axis");
-    if (axis < -shape.rank || axis >= shape.rank)
-      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "axis is out of range");
-    axis += axis < 0 ? shape.rank : 0;
-  } else {
-    shape = (hone_shape){.rank = 1, .dim = {hn_elems(&shape)}};
-  }
-  const hn_cpu_rows rows = hn_cpu_rows_along(&shape, (int)axis);
+  int axis;
+  HN_TRY(hn_cpu_axis_or_flat(s->attrs, &shape, &axis, l->diagnostics));
+  const hn_cpu_rows rows = hn_cpu_rows_along(&shape, axis);
   const int64_t length = hn_cpu_lesser(hn_elems(&l->in[1].type.shape), rows.axis);
   const size_t run = (size_t)rows.inner * (size_t)hn_cpu_element_bytes(l->in[0].type.dtype);
   shape.dim[axis] = 0;

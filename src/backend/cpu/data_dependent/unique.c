@@ -337,16 +337,9 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   state *s = memory;
   hn_pool *pool = hn_stream_pool(stream);
   hone_shape shape = l->in[0].type.shape;
-  int64_t axis = 0;
-  if (hn_attr_has(s->attrs, "axis")) {
-    axis = hn_attr_int(s->attrs, "axis");
-    if (axis < -shape.rank || axis >= shape.rank)
-      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "axis is out of range");
-    axis += axis < 0 ? shape.rank : 0;
-  } else {
-    shape = (hone_shape){.rank = 1, .dim = {hn_elems(&shape)}};
-  }
-  const hn_cpu_rows rows = hn_cpu_rows_along(&shape, (int)axis);
+  int axis;
+  HN_TRY(hn_cpu_axis_or_flat(s->attrs, &shape, &axis, l->diagnostics));
+  const hn_cpu_rows rows = hn_cpu_rows_along(&shape, axis);
   groups g = {0};
   HN_TRY(sort(s, pool, l, &rows, &g));
   shape.dim[axis] = g.count;
