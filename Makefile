@@ -25,7 +25,8 @@ deps-test:
 
 configure:
 	@test -f $(CACHE) || cmake --preset $(PRESET) -DHONE_TESTS=OFF $(if $(shell command -v ninja),-G Ninja,) $(if $(HONE_WERROR),-DHONE_WERROR=$(HONE_WERROR),) \
-	  $(if $(HONE_CUDA_ARCHITECTURES),"-DHONE_CUDA_ARCHITECTURES=$(HONE_CUDA_ARCHITECTURES)",)
+	  $(if $(HONE_CUDA_ARCHITECTURES),"-DHONE_CUDA_ARCHITECTURES=$(HONE_CUDA_ARCHITECTURES)",) \
+	  $(if $(HONE_CUDA_FLAGS),"-DHONE_CUDA_FLAGS=$(HONE_CUDA_FLAGS)",)
 
 configure-tests: configure
 	@grep -qE '^HONE_TESTS:[A-Z]+=ON$$' $(CACHE) || cmake -DHONE_TESTS=ON $(BUILD)

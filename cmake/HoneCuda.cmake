@@ -31,6 +31,7 @@ foreach(architecture IN LISTS HONE_CUDA_ARCHITECTURES)
     list(APPEND hone_cuda_architectures -gencode=arch=compute_${number},code=compute_${number})
   endif()
 endforeach()
+separate_arguments(hone_cuda_flags NATIVE_COMMAND "${HONE_CUDA_FLAGS}")
 set(hone_cuda_embedded "")
 foreach(source IN LISTS hone_cuda_kernels)
   get_filename_component(file ${source} NAME_WE)
@@ -54,7 +55,7 @@ foreach(source IN LISTS hone_cuda_kernels)
       set(definition $<$<NOT:$<STREQUAL:${type},->>:-DHN_HELD=${type}>)
       add_custom_command(OUTPUT ${binary}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-        COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${architectures}
+        COMMAND ${CMAKE_CUDA_COMPILER} -fatbin -O3 -std=c++17 -lineinfo -Xfatbin=-compress-all ${hone_cuda_flags} ${architectures}
                 ${definition} -I${hone_src} -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${source}
         DEPENDS ${source} DEPFILE ${binary}.d VERBATIM COMMAND_EXPAND_LISTS COMMENT "nvcc ${name}")
     endif()

@@ -13,7 +13,9 @@
 #define TEST_SANITIZED
 #endif
 
-#if defined(TEST_SANITIZED) || !defined(NDEBUG) || defined(HONE_NO_AVX)
+#if defined(TEST_SANITIZED)
+enum { TEST_SHARE = 10 };
+#elif !defined(NDEBUG) || defined(HONE_NO_AVX)
 enum { TEST_SHARE = 5 };
 #else
 enum { TEST_SHARE = 1 };

@@ -132,7 +132,7 @@ static void test_nobody_passes_a_meeting_that_was_given_up(void **state) {
   int given_up = 0;
   for (int threads = 2; threads <= MOST; ++threads) { /* more than most machines of tests have cores */
     hn_pool *pool = make(threads);
-    for (int run = 0; run < 250; ++run) {
+    for (int run = 0; run < 100; ++run) {
       impatient s = {.alone = -1, .seed = (uint64_t)run * 7919};
       hn_team_run(pool, threads, 1000000, meet_impatiently, &s);
       given_up += s.alone >= 0;
