@@ -111,36 +111,40 @@ HN_INLINE void add_taps(const hn_col2im_args *a, const float *x, int64_t ky, int
 
 /* ---- blocks side by side ---- */
 
+HN_INLINE vf load_some(const float *x, int64_t count) { return count == HN_LANES ? v_load(x) : v_load_part(x, count); }
+
+/* Elements [0, count) of r at y[at], as far as they lie in [0, end). */
+HN_INLINE void store_some(float *y, int64_t at, int64_t end, int64_t count, vf r) {
+  if (at >= 0 && at + count <= end && count == HN_LANES) {
+    v_store(y + at, r);
+  } else if (at >= 0 && at + count <= end) {
+    v_store_part(y + at, count, r);
+  } else {
+    float lane[HN_LANES];
+    v_store(lane, r);
+    for (int64_t k = greatest(0, -at); k < count && at + k < end; ++k) y[at + k] = lane[k];
+  }
+}
+
 /* The taps of a block's row at all places, which are at x, written to a row of the image. */
 HN_INLINE void put_patches(const hn_col2im_args *a, const float *x, float *y) {
   const int64_t positions = a->count_h * a->count_w, stride = a->stride_w;
-  for (int64_t tap = 0; tap < stride; tap += HN_LANES)
+  const int64_t end = a->out_w + a->pad_left, taps = least(stride, end);
+  for (int64_t tap = 0; tap < taps; tap += HN_LANES)
     for (int64_t place = 0; place < a->count_w; place += HN_LANES) {
-      const int64_t rows = least(HN_LANES, a->block_w - tap), places = least(HN_LANES, a->count_w - place);
-      const int64_t wide = least(HN_LANES, stride - tap);
+      const int64_t rows = a->block_w - tap, places = least(HN_LANES, a->count_w - place);
       const float *from = x + tap * positions + place;
       vf r[HN_LANES];
-      HN_UNROLL for (int i = 0; i < HN_LANES; ++i) r[i] = i >= rows ? v_set(0.0F)
-                                                          : places == HN_LANES
-                                                              ? v_load(from + i * positions)
-                                                              : v_load_part(from + i * positions, places);
+      HN_UNROLL for (int i = 0; i < HN_LANES; ++i) r[i] =
+          i < rows ? load_some(from + i * positions, places) : v_set(0.0F);
       tile_turn(r);
-      int64_t at = place * stride + tap - a->pad_left;
-      HN_UNROLL for (int i = 0; i < HN_LANES; ++i, at += stride) {
+      HN_UNROLL for (int i = 0; i < HN_LANES; ++i) {
         if (i >= places) break;
-        if (at >= 0 && at + HN_LANES <= a->out_w && wide == HN_LANES) {
-          v_store(y + at, r[i]);
-        } else if (at >= 0 && at + wide <= a->out_w && wide < HN_LANES) {
-          v_store_part(y + at, wide, r[i]);
-        } else {
-          float lane[HN_LANES];
-          v_store(lane, r[i]);
-          for (int64_t k = greatest(0, -at); k < wide && at + k < a->out_w; ++k) y[at + k] = lane[k];
-        }
+        store_some(y, (place + i) * stride + tap - a->pad_left, a->out_w, least(HN_LANES, taps - tap), r[i]);
       }
     }
-  const int64_t end = greatest(0, a->count_w * stride - a->pad_left);
-  if (end < a->out_w) memset(y + end, 0, (size_t)(a->out_w - end) * sizeof *y);
+  const int64_t behind = greatest(0, a->count_w * stride - a->pad_left);
+  if (behind < a->out_w) memset(y + behind, 0, (size_t)(a->out_w - behind) * sizeof *y);
 }
 
 /* Rows [first, last) of a plane whose columns begin at x. */
