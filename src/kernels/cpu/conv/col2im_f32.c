@@ -61,7 +61,7 @@ HN_INLINE void add_rows(const hn_col2im_args *a, const float *x, int64_t positio
   const vf wide = v_set((float)width), step = v_set((float)(HN_LANES % width));
   const float *from[TOGETHER];
   vf low[TOGETHER], high[TOGETHER], column = columns_from(0, width);
-  for (int k = 0; k < count; ++k) {
+  HN_UNROLL for (int k = 0; k < count; ++k) {
     const int64_t right = (kx + k) * a->dilation_w - a->pad_left;
     from[k] = x + k * positions - right;
     low[k] = v_set((float)right);
@@ -70,7 +70,7 @@ HN_INLINE void add_rows(const hn_col2im_args *a, const float *x, int64_t positio
   int64_t i = begin;
   for (; i <= end - HN_LANES; i += HN_LANES) {
     vf sum = v_load(plane + i);
-    for (int k = 0; k < count; ++k) {
+    HN_UNROLL for (int k = 0; k < count; ++k) {
       const vm inside = vm_and(v_le(low[k], column), v_lt(column, high[k]));
       sum = sum + v_select(inside, v_load(from[k] + i), v_set(0.0F));
     }
@@ -78,8 +78,7 @@ HN_INLINE void add_rows(const hn_col2im_args *a, const float *x, int64_t positio
     const vf next = column + step;
     column = v_select(v_lt(next, wide), next, next - wide);
   }
-  for (int64_t c = i % width; i < end; ++i, c = c + 1 == width ? 0 : c + 1)
-    for (int k = 0; k < count; ++k) {
+  for (int64_t c = i % width; i < end; ++i, c = c + 1 == width ? 0 : c + 1) HN_UNROLL for (int k = 0; k < count; ++k) {
       const int64_t right = (kx + k) * a->dilation_w - a->pad_left;
       if (c >= right && c < width + right) plane[i] += from[k][i];
     }

@@ -85,8 +85,8 @@ void HN_SIMD_NAME(hn_deform_blend_f32)(const float *joined, int channels, int64_
       vf r[HN_LANES];
       HN_UNROLL for (int i = 0; i < HN_LANES; ++i) {
         r[i] = v_load(joined + (int64_t)p->at[0][lane + i] * HN_LANES) * v_set(p->weight[0][lane + i]);
-        for (int k = 1; k < HN_DEFORM_CORNERS; ++k)
-          r[i] = v_fma(v_load(joined + (int64_t)p->at[k][lane + i] * HN_LANES), v_set(p->weight[k][lane + i]), r[i]);
+        HN_UNROLL for (int k = 1; k < HN_DEFORM_CORNERS; ++k) r[i] =
+            v_fma(v_load(joined + (int64_t)p->at[k][lane + i] * HN_LANES), v_set(p->weight[k][lane + i]), r[i]);
       }
       tile_turn(r);
       HN_UNROLL for (int c = 0; c < HN_LANES; ++c) if (c < channels) v_store(to + c * taps * WIDTH + lane, r[c]);
