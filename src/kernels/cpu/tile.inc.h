@@ -84,8 +84,7 @@ HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int6
   vf r[HN_LANES];
   HN_UNROLL for (int i = 0; i < HN_LANES; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
   tile_turn(r);
-  HN_UNROLL for (int i = 0; i < HN_LANES; ++i)
-    if (i < columns) v_store(to + i * to_stride, r[i]);
+  HN_UNROLL for (int i = 0; i < HN_LANES; ++i) if (i < columns) v_store(to + i * to_stride, r[i]);
 }
 
 #if defined(HN_SIMD_AVX512)
