@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tile.inc.h - transposes of small tiles of 4-byte elements.
  *
- * tile_full turns HN_LANES x HN_LANES elements in registers (log2(HN_LANES) rounds of shuffles); tile_some the same of
- * fewer rows, the others taken as zeros, or columns; tile_part serves what is left at the edges. Elements are moved as
- * bits: a signalling NaN comes out as it went in. */
+ * tile_turn turns HN_LANES x HN_LANES elements in registers (log2(HN_LANES) rounds of shuffles), tile_full the same in
+ * memory; tile_some the same of fewer rows, the others taken as zeros, or columns; tile_part serves what is left at the
+ * edges. Elements are moved as bits: a signalling NaN comes out as it went in. */
 #ifndef HN_KERNELS_CPU_TILE_INC_H
 #define HN_KERNELS_CPU_TILE_INC_H
 
@@ -16,11 +16,10 @@ HN_INLINE void tile_part(const float *from, int64_t from_stride, float *to, int6
     for (int64_t r = 0; r < rows; ++r) memcpy(to + c * to_stride + r, from + r * from_stride + c, sizeof *to);
 }
 
+/* Lane c of r[i] becomes lane i of r[c]. */
 #if defined(HN_SIMD_AVX512)
-HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
-                         int64_t columns) {
-  __m512 r[16], t[16];
-  for (int i = 0; i < 16; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
+HN_INLINE void tile_turn(vf r[HN_LANES]) {
+  __m512 t[16];
   for (int i = 0; i < 16; i += 2) {
     t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
     t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
@@ -36,37 +35,28 @@ HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int6
   for (int j = 0; j < 4; ++j) {
     const __m512 a = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44), b = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
     const __m512 c = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee), d = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
-    t[j] = _mm512_shuffle_f32x4(a, b, 0x88);
-    t[4 + j] = _mm512_shuffle_f32x4(a, b, 0xdd);
-    t[8 + j] = _mm512_shuffle_f32x4(c, d, 0x88);
-    t[12 + j] = _mm512_shuffle_f32x4(c, d, 0xdd);
+    r[j] = _mm512_shuffle_f32x4(a, b, 0x88);
+    r[4 + j] = _mm512_shuffle_f32x4(a, b, 0xdd);
+    r[8 + j] = _mm512_shuffle_f32x4(c, d, 0x88);
+    r[12 + j] = _mm512_shuffle_f32x4(c, d, 0xdd);
   }
-  for (int i = 0; i < 16; ++i)
-    if (i < columns) v_store(to + i * to_stride, t[i]);
 }
 #elif !defined(HN_SIMD_AVX2)
-HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
-                         int64_t columns) {
-  vf r[4], t[4];
-  for (int i = 0; i < 4; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
+HN_INLINE void tile_turn(vf r[HN_LANES]) {
   const vf ab = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
            ab_high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
   const vf cd = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
            cd_high = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-  t[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
-  t[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-  t[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-  t[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
-  for (int i = 0; i < 4; ++i)
-    if (i < columns) v_store(to + i * to_stride, t[i]);
+  r[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+  r[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  r[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
 }
 #endif
 
 #if !defined(HN_SIMD_C)
-HN_INLINE void tile_some_eight(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
-                               int64_t columns) {
-  __m256 r[8], t[8];
-  for (int i = 0; i < 8; ++i) r[i] = i < rows ? _mm256_loadu_ps(from + i * from_stride) : _mm256_setzero_ps();
+HN_INLINE void tile_turn_eight(__m256 r[8]) {
+  __m256 t[8];
   for (int i = 0; i < 8; i += 2) {
     t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
@@ -79,13 +69,31 @@ HN_INLINE void tile_some_eight(const float *from, int64_t from_stride, float *to
     }
   }
   for (int j = 0; j < 4; ++j) {
-    if (j < columns) _mm256_storeu_ps(to + j * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
-    if (4 + j < columns) _mm256_storeu_ps(to + (4 + j) * to_stride, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+    t[j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x20);
+    t[4 + j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x31);
   }
+  for (int i = 0; i < 8; ++i) r[i] = t[i];
 }
 #endif
 #if defined(HN_SIMD_AVX2)
-#define tile_some tile_some_eight
+#define tile_turn tile_turn_eight
+#endif
+
+HN_INLINE void tile_some(const float *from, int64_t from_stride, float *to, int64_t to_stride, int64_t rows,
+                         int64_t columns) {
+  vf r[HN_LANES];
+  HN_UNROLL for (int i = 0; i < HN_LANES; ++i) r[i] = i < rows ? v_load(from + i * from_stride) : v_set(0.0F);
+  tile_turn(r);
+  HN_UNROLL for (int i = 0; i < HN_LANES; ++i) if (i < columns) v_store(to + i * to_stride, r[i]);
+}
+
+#if defined(HN_SIMD_AVX512)
+HN_INLINE void tile_eight(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+  __m256 r[8];
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(from + i * from_stride);
+  tile_turn_eight(r);
+  for (int i = 0; i < 8; ++i) _mm256_storeu_ps(to + i * to_stride, r[i]);
+}
 #endif
 
 HN_INLINE void tile_full(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
@@ -100,7 +108,7 @@ HN_INLINE void tile_rest(const float *from, int64_t from_stride, float *to, int6
   for (; rows - r >= 8; r += 8) {
     int64_t c = 0;
     for (; columns - c >= 8; c += 8)
-      tile_some_eight(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, 8, 8);
+      tile_eight(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
     tile_part(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, 8, columns - c);
   }
 #endif

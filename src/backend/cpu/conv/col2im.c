@@ -70,14 +70,14 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 
 const hone_tactic hn_tactics_cpu_col2im[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.col2im.f32.avx512", .version = 1, .op = "col2im", .isa = HONE_ISA_AVX512,
+    {sizeof(hone_tactic), .name = "cpu.col2im.f32.avx512", .version = 2, .op = "col2im", .isa = HONE_ISA_AVX512,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_col2im_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.col2im.f32.avx2", .version = 1, .op = "col2im", .isa = HONE_ISA_AVX2,
+    {sizeof(hone_tactic), .name = "cpu.col2im.f32.avx2", .version = 2, .op = "col2im", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_col2im_f32_avx2}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.col2im.f32.c", .version = 1, .op = "col2im", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.col2im.f32.c", .version = 2, .op = "col2im", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = range_launch,
      .kernel = &(const row_kernel){hn_col2im_f32_c}},
     {0}};

@@ -2,18 +2,23 @@
 /* deform_conv.c - convolution with moved taps over planes of plain f32, as a matrix product: weights [O x K] times
  * columns [K x pixels], K = input channels of a group x kernel. A unit is a run of pixel panels of one image: where a
  * panel's pixels read is found once for all channels of an offset group, then the columns of one group after the other
- * are gathered into packed panels. */
+ * are read into packed panels. Channels that share a group and its offsets are laid side by side before, where there
+ * are enough of them. */
 #include "backend/cpu/gemm/gemm_common.h"
 #include "kernels/cpu/conv/deform.h"
 #include "tensor/sliding.h"
 
 enum { X, W, OFFSET, BIAS, MASK, INPUTS };
 enum { LEAST_PANELS = 4 };
-static const double ns_per_read = 1.5, most_bytes = 1 << 30;
+static const double ns_per_read = 1.5, ns_per_joined_read = 0.2, most_bytes = 1 << 30;
 
 typedef struct row_kernel {
   const hn_cpu_gemm_kernel *gemm;
+  hn_deform_place_fn *place;
   hn_deform_gather_fn *gather;
+  hn_deform_join_fn *join;
+  hn_deform_blend_fn *blend;
+  int lanes;
 } row_kernel;
 
 typedef struct state {
@@ -24,6 +29,9 @@ typedef struct state {
   int64_t groups, offset_groups, taps;
   int64_t panels, chunk, chunks; /* of pixels */
   int64_t units, grain;
+  int64_t joined, joined_blocks, joined_floats; /* channels that are laid side by side, at most `lanes` of them in a
+                                                 * block; 0: none. Blocks of all images, floats of one */
+  int64_t join_grain;
   int64_t column_floats, place_floats, worker_floats; /* of one worker: columns, places, a packed block of A */
   bool has_bias, has_mask;
 } state;
@@ -90,6 +98,26 @@ static const char *read(const hone_query *query, state *s) {
   return NULL;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static void plan_joining(state *s) {
+  const int lanes = s->kernel->lanes;
+  const int64_t alike = common_divisor(s->channels / s->groups, s->channels / s->offset_groups);
+  s->joined = alike * 2 >= lanes ? alike : 0;
+  if (!s->joined) return;
+  s->joined_blocks = s->batch * (s->channels / alike) * hn_ceil_div(alike, lanes);
+  s->joined_floats = hn_cpu_whole_lines((s->args.in_h * s->args.in_w + 1) * lanes);
+  s->join_grain =
+      hn_cpu_grain(s->joined_blocks, (double)s->joined_blocks * (double)s->joined_floats * 8 * HN_CPU_NS_PER_BYTE);
+}
+
 /* A chunk's columns fill about half of L2, but several panels share one packing of the weights. */
 static const char *plan(const hone_query *query, void *memory, hone_needs *needs) {
   state asked = {0}, *s = memory ? memory : &asked;
@@ -113,15 +141,18 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   g->n = hn_cpu_lesser(pixels, s->chunk * width);
   hn_gemm_f32_choose(g, width, l2);
   const double reads = (double)s->batch * (double)s->channels * (double)s->taps * (double)pixels;
-  s->grain = hn_cpu_grain(s->units, reads * (ns_per_read + 2.0 * (double)g->m / s->kernel->gemm->flops_per_ns));
+  plan_joining(s);
+  s->grain = hn_cpu_grain(s->units, reads * ((s->joined ? ns_per_joined_read : ns_per_read) +
+                                             2.0 * (double)g->m / s->kernel->gemm->flops_per_ns));
   const int64_t moves = s->offset_groups * s->taps, place = (int64_t)(sizeof(hn_deform_place) / sizeof(float));
   const double bytes = 4 * (double)s->chunk * ((double)g->k * width + (double)moves * (double)place);
-  if (bytes * (double)threads > most_bytes) return "it needs too much scratch memory";
+  if (bytes * (double)threads + 4 * (double)s->joined_blocks * (double)s->joined_floats > most_bytes)
+    return "it needs too much scratch memory";
   s->column_floats = s->chunk * g->k * width;
   s->place_floats = s->chunk * moves * place;
   s->worker_floats = hn_cpu_whole_lines(s->column_floats + s->place_floats + hn_gemm_f32_scratch_floats(g));
   needs->state = sizeof *s;
-  needs->scratch = (size_t)(threads * s->worker_floats) * sizeof(float);
+  needs->scratch = (size_t)(threads * s->worker_floats + s->joined_blocks * s->joined_floats) * sizeof(float);
   needs->efficiency = 0.4 * hn_cpu_filled(g->m, s->kernel->gemm->rows) * hn_cpu_filled(pixels, width);
   return NULL;
 }
@@ -129,10 +160,38 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
 typedef struct job {
   const state *s;
   const float *x, *w, *offset, *bias, *mask;
-  float *y, *scratch;
+  float *y, *scratch, *joined;
 } job;
 
-/* One panel's columns of a group. */
+static void join(void *arg, int worker, int64_t begin, int64_t end) {
+  (void)worker;
+  const job *j = arg;
+  const state *s = j->s;
+  const int64_t plane = s->args.in_h * s->args.in_w, lanes = s->kernel->lanes;
+  const int64_t blocks = hn_ceil_div(s->joined, lanes); /* of channels that are alike */
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t first = unit % blocks * lanes, channel = unit / blocks * s->joined + first; /* of all images' */
+    s->kernel->join(j->x + channel * plane, plane, (int)hn_cpu_lesser(lanes, s->joined - first),
+                    j->joined + unit * s->joined_floats);
+  }
+}
+
+/* One panel's columns of a group, of joined channels. */
+static void blend(const job *j, int64_t image, int64_t group, const hn_deform_place *places, float *to) {
+  const state *s = j->s;
+  const int64_t in_group = s->channels / s->groups, lanes = s->kernel->lanes;
+  const int64_t each = s->channels / s->offset_groups, blocks = hn_ceil_div(s->joined, lanes);
+  for (int64_t c = group * in_group; c < (group + 1) * in_group;) {
+    const int64_t alike = (image * s->channels + c) / s->joined, within = c % s->joined;
+    const int64_t count = hn_cpu_lesser(lanes, s->joined - within);
+    s->kernel->blend(j->joined + (alike * blocks + within / lanes) * s->joined_floats, (int)count, s->taps,
+                     places + c / each * s->taps, to);
+    c += count;
+    to += count * s->taps * s->kernel->gemm->panel;
+  }
+}
+
+/* The same, of channels by themselves. */
 static void gather(const job *j, int64_t image, int64_t group, const hn_deform_place *places, float *to) {
   const state *s = j->s;
   const int64_t in_group = s->channels / s->groups, plane = s->args.in_h * s->args.in_w;
@@ -153,12 +212,13 @@ static void run_unit(const job *j, int64_t unit, float *memory) {
   a.mask = j->mask ? j->mask + image * moves * pixels : NULL;
   for (int64_t panel = first; panel < last; ++panel)
     for (int64_t move = 0; move < moves; ++move)
-      hn_deform_place_c(&a, move, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width),
-                        &places[(panel - first) * moves + move]);
+      s->kernel->place(&a, move, panel * width, (int)hn_cpu_lesser(width, pixels - panel * width),
+                       &places[(panel - first) * moves + move]);
   for (int64_t group = 0; group < s->groups; ++group) {
     hn_gemm_f32 g = s->gemm;
     for (int64_t panel = first; panel < last; ++panel)
-      gather(j, image, group, places + (panel - first) * moves, memory + (panel - first) * g.k * width);
+      (s->joined ? blend : gather)(j, image, group, places + (panel - first) * moves,
+                                   memory + (panel - first) * g.k * width);
     g.n = hn_cpu_lesser(pixels - first * width, (last - first) * width);
     g.a = j->w + group * g.m * g.k;
     g.b_packed = memory;
@@ -183,21 +243,26 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
            .bias = s->has_bias ? l->in[BIAS].data : NULL,
            .mask = s->has_mask ? l->in[MASK].data : NULL,
            .y = l->out[0].data,
-           .scratch = l->scratch};
+           .joined = l->scratch,
+           .scratch = (float *)l->scratch + s->joined_blocks * s->joined_floats};
+  if (s->joined) hn_pool_run(hn_stream_pool(stream), s->joined_blocks, s->join_grain, join, &j);
   hn_pool_run(hn_stream_pool(stream), s->units, s->grain, body, &j);
   return HONE_OK;
 }
 
 const hone_tactic hn_tactics_cpu_deform_conv[] = {
 #ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.avx512", .version = 1, .op = "deform_conv",
+    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.avx512", .version = 2, .op = "deform_conv",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){&hn_cpu_gemm_avx512, hn_deform_gather_f32_avx512}},
-    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.avx2", .version = 1, .op = "deform_conv", .isa = HONE_ISA_AVX2,
+     .kernel = &(const row_kernel){&hn_cpu_gemm_avx512, hn_deform_place_f32_avx512, hn_deform_gather_f32_avx512,
+                                   hn_deform_join_f32_avx512, hn_deform_blend_f32_avx512, 16}},
+    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.avx2", .version = 2, .op = "deform_conv", .isa = HONE_ISA_AVX2,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){&hn_cpu_gemm_avx2, hn_deform_gather_f32_avx2}},
+     .kernel = &(const row_kernel){&hn_cpu_gemm_avx2, hn_deform_place_f32_avx2, hn_deform_gather_f32_avx2,
+                                   hn_deform_join_f32_avx2, hn_deform_blend_f32_avx2, 8}},
 #endif
-    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.c", .version = 1, .op = "deform_conv", .isa = HONE_ISA_C,
+    {sizeof(hone_tactic), .name = "cpu.deform_conv.f32.c", .version = 2, .op = "deform_conv", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){&hn_cpu_gemm_c, hn_deform_gather_f32_c}},
+     .kernel = &(const row_kernel){&hn_cpu_gemm_c, hn_deform_place_f32_c, hn_deform_gather_f32_c, hn_deform_join_f32_c,
+                                   hn_deform_blend_f32_c, 4}},
     {0}};

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.c - ensembles of decision trees in f32: sums and means of what compares by <= alone, or by < alone, as all
- * exporters write them. The arrays come out of files, so that plan holds each number against the others: kernels trust
- * them, and no way leads round. */
+/* tree.c - ensembles of decision trees in f32: sums and means. The arrays come out of files, so that plan holds each
+ * number against the others: kernels trust them, and no way leads round. Nodes are packed into the state, not by
+ * `pack`: packed bytes would come out of files, too. */
 #include "backend/cpu/cpu.h"
 #include "kernels/cpu/tree/tree.h"
 #include "tensor/attrs.h"
 
 enum { X, FEATURES, SPLITS, MODES, WAYS, ROOTS, STARTS, TARGETS, WEIGHTS, INPUTS };
-enum { BLOCK_ROWS = 4 * HN_TREE_ROWS }; /* that go down a tree before the next one */
-#define NS_PER_STEP 1.0
+enum {
+  MOST_FEATURES = 1 << 24,
+  MOST_ROWS = 64,      /* that go down a tree before the next one */
+  KEY_BYTES = 16 << 10 /* of these rows, where they are fewer than that */
+};
+static const double usual_depth = 8, ns_per_step = 5, ns_per_packed_step = 0.7; /* a step: one node passed */
 
 typedef struct ensemble {
   hn_tree_args args;
-  hn_tree_f32_fn *run;
   int64_t units, grain;
 } ensemble;
-
-typedef struct row_kernel {
-  hn_tree_f32_fn *run;
-} row_kernel;
 
 static const int32_t *numbers(const hone_query *query, int input) { return query->in[input].constant->data; }
 static int64_t count_of(const hone_query *query, int input) { return query->in[input].type.shape.dim[0]; }
 
 /* Every way leads to a later node or a leaf: nodes in that order end somewhere. */
-static const char *check_nodes(const hone_query *query, bool *out_strict) {
+static const char *check_nodes(const hone_query *query) {
   const uint8_t *modes = query->in[MODES].constant->data;
   const int64_t nodes = count_of(query, FEATURES), leaves = count_of(query, STARTS) - 1;
-  *out_strict = nodes > 0 && (modes[0] & 7) == 1;
   for (int64_t i = 0; i < nodes; ++i) {
-    if ((modes[i] & 7) != (*out_strict ? 1 : 0)) return "its nodes do not all compare by <=, or all by <";
+    if ((modes[i] & 7) > 3) return "a node asks whether numbers are equal";
     if (numbers(query, FEATURES)[i] < 0 || numbers(query, FEATURES)[i] >= query->in[X].type.shape.dim[1])
       return "a node reads a feature that there is not";
     for (int way = 0; way < 2; ++way) {
@@ -88,8 +86,8 @@ static const char *read(const hone_query *query, hn_tree_args *args) {
   if (count_of(query, SPLITS) != nodes || count_of(query, MODES) != nodes || count_of(query, WAYS) != nodes ||
       query->in[WAYS].type.shape.dim[1] != 2)
     return "its arrays of nodes have other lengths";
-  if (nodes > INT32_MAX / 2 || x->dim[1] > INT32_MAX / (HN_TREE_ROWS + 1)) return "it is too large";
-  HN_TRY_REASON(check_nodes(query, &args->is_strict));
+  if (nodes > INT32_MAX / 2 || x->dim[1] > MOST_FEATURES) return "it is too large";
+  HN_TRY_REASON(check_nodes(query));
   HN_TRY_REASON(check_leaves(query, &args->is_single));
   const bool mean = hn_attr_int(query->attrs, "aggregate") == 0;
   args->row_count = x->dim[0];
@@ -101,49 +99,117 @@ static const char *read(const hone_query *query, hn_tree_args *args) {
   return NULL;
 }
 
+static void cut(ensemble *e, int64_t block_rows, double ns_per_row) {
+  e->units = hn_ceil_div(e->args.row_count, block_rows);
+  e->grain = hn_cpu_grain(e->units, (double)e->args.row_count * ns_per_row);
+}
+
 static const char *plan(const hone_query *query, void *state, hone_needs *needs) {
-  hn_tree_args args = {0};
-  ensemble *e = state;
-  const char *reason = read(query, &args);
+  ensemble asked = {0}, *e = state ? state : &asked;
   needs->state = sizeof *e;
-  if (reason || !e) return reason;
-  e->args = args;
-  e->run = ((const row_kernel *)query->tactic->kernel)->run;
-  e->units = hn_ceil_div(args.row_count, BLOCK_ROWS);
-  const double depth = 8; /* of a usual tree */
-  e->grain = hn_cpu_grain(e->units, (double)args.row_count * (double)args.root_count * depth * NS_PER_STEP);
+  HN_TRY_REASON(read(query, &e->args));
+  cut(e, MOST_ROWS, (double)e->args.root_count * usual_depth * ns_per_step);
   return NULL;
+}
+
+static hn_tree_args args_of(const hn_tree_args *planned, const hone_launch *launch) {
+  hn_tree_args args = *planned;
+  args.x = launch->in[X].data;
+  args.features = launch->in[FEATURES].data;
+  args.splits = launch->in[SPLITS].data;
+  args.modes = launch->in[MODES].data;
+  args.ways = launch->in[WAYS].data;
+  args.roots = launch->in[ROOTS].data;
+  args.starts = launch->in[STARTS].data;
+  args.targets = launch->in[TARGETS].data;
+  args.weights = launch->in[WEIGHTS].data;
+  args.y = launch->out[0].data;
+  return args;
 }
 
 static void body(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker;
   const ensemble *e = arg;
-  for (int64_t unit = begin; unit < end; ++unit)
-    e->run(&e->args, unit * BLOCK_ROWS, hn_cpu_lesser(e->args.row_count, (unit + 1) * BLOCK_ROWS));
+  hn_tree_f32_c(&e->args, begin * MOST_ROWS, hn_cpu_lesser(e->args.row_count, end * MOST_ROWS));
 }
 
 static hone_status launch(void *state_memory, hone_stream *stream, const hone_launch *launch) {
   ensemble e = *(const ensemble *)state_memory;
-  e.args.x = launch->in[X].data;
-  e.args.features = launch->in[FEATURES].data;
-  e.args.splits = launch->in[SPLITS].data;
-  e.args.modes = launch->in[MODES].data;
-  e.args.ways = launch->in[WAYS].data;
-  e.args.roots = launch->in[ROOTS].data;
-  e.args.starts = launch->in[STARTS].data;
-  e.args.targets = launch->in[TARGETS].data;
-  e.args.weights = launch->in[WEIGHTS].data;
-  e.args.y = launch->out[0].data;
+  e.args = args_of(&e.args, launch);
   hn_pool_run(hn_stream_pool(stream), e.units, e.grain, body, &e);
   return HONE_OK;
 }
 
+/* ---- packed ---- */
+
+typedef struct packed_ensemble {
+  ensemble e;
+  hn_packed_trees trees; /* behind this, in the same state */
+  int64_t block_rows, worker_keys;
+  uint32_t *keys; /* known to a launch alone */
+} packed_ensemble;
+
+/* Packing itself cannot fail. */
+static const char *check_packed(const hone_query *query, const hn_tree_args *args) {
+  const uint8_t *modes = query->in[MODES].constant->data;
+  const float *splits = query->in[SPLITS].constant->data;
+  const int shift = hn_tree_link_shift_c(args->feature_count);
+  if (shift > 31 || (double)args->root_count + 2 * (double)args->node_count > (double)(UINT32_MAX >> shift))
+    return "its nodes and features are too many for links of 32 bits";
+  for (int64_t i = 0; i < args->node_count; ++i)
+    if ((modes[i] & 7) >= 2 && splits[i] != splits[i]) return "a node compares by >= or > with what is no number";
+  return NULL;
+}
+
+static void fill(const hone_query *query, packed_ensemble *p) {
+  hn_tree_args args = p->e.args;
+  args.features = numbers(query, FEATURES);
+  args.splits = query->in[SPLITS].constant->data;
+  args.modes = query->in[MODES].constant->data;
+  args.ways = numbers(query, WAYS);
+  args.roots = numbers(query, ROOTS);
+  args.weights = query->in[WEIGHTS].constant->data;
+  p->trees.nodes = (hn_tree_node *)(void *)(p + 1);
+  p->trees.depths = (int32_t *)(void *)(p->trees.nodes + args.root_count + 2 * args.node_count);
+  hn_tree_pack_c(&args, &p->trees);
+  double steps = 0;
+  for (int64_t t = 0; t < args.root_count; ++t) steps += (double)p->trees.depths[t];
+  cut(&p->e, p->block_rows, steps * ns_per_packed_step);
+}
+
+static const char *plan_packed(const hone_query *query, void *state, hone_needs *needs) {
+  packed_ensemble asked = {0}, *p = state ? state : &asked;
+  const hn_tree_args *args = &p->e.args;
+  HN_TRY_REASON(read(query, &p->e.args));
+  HN_TRY_REASON(check_packed(query, args));
+  const int64_t row_keys = args->feature_count + 1, fitting = KEY_BYTES / ((int64_t)sizeof *p->keys * row_keys);
+  p->block_rows = hn_cpu_greater(HN_TREE_LANES, hn_cpu_lesser(MOST_ROWS, fitting / HN_TREE_LANES * HN_TREE_LANES));
+  p->worker_keys = hn_cpu_whole_lines(p->block_rows * row_keys);
+  needs->state = sizeof *p + (size_t)(args->root_count + 2 * args->node_count) * sizeof *p->trees.nodes +
+                 (size_t)args->root_count * sizeof *p->trees.depths;
+  needs->scratch = (size_t)(hn_cpu_threads(query->facts) * p->worker_keys) * sizeof *p->keys;
+  if (state) fill(query, p);
+  return NULL;
+}
+
+static void body_packed(void *arg, int worker, int64_t begin, int64_t end) {
+  const packed_ensemble *p = arg;
+  for (int64_t unit = begin; unit < end; ++unit)
+    hn_tree_packed_c(&p->e.args, &p->trees, unit * p->block_rows,
+                     hn_cpu_lesser(p->e.args.row_count, (unit + 1) * p->block_rows), p->keys + worker * p->worker_keys);
+}
+
+static hone_status launch_packed(void *state, hone_stream *stream, const hone_launch *launch) {
+  packed_ensemble p = *(const packed_ensemble *)state;
+  p.e.args = args_of(&p.e.args, launch);
+  p.keys = launch->scratch;
+  hn_pool_run(hn_stream_pool(stream), p.e.units, p.e.grain, body_packed, &p);
+  return HONE_OK;
+}
+
 const hone_tactic hn_tactics_cpu_tree[] = {
-#ifndef HONE_NO_AVX
-    {sizeof(hone_tactic), .name = "cpu.tree_ensemble.f32.avx512", .version = 1, .op = "tree_ensemble",
-     .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch,
-     .kernel = &(const row_kernel){hn_tree_f32_avx512}},
-#endif
-    {sizeof(hone_tactic), .name = "cpu.tree_ensemble.f32.c", .version = 1, .op = "tree_ensemble",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .kernel = &(const row_kernel){hn_tree_f32_c}},
+    {sizeof(hone_tactic), .name = "cpu.tree_ensemble.f32.packed", .version = 1, .op = "tree_ensemble",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_packed, .launch = launch_packed, .efficiency = 0.1},
+    {sizeof(hone_tactic), .name = "cpu.tree_ensemble.f32.c", .version = 2, .op = "tree_ensemble",
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch, .efficiency = 0.015},
     {0}};
