@@ -92,7 +92,7 @@ def main():
             hone(args, "zoo", args.model, "-o", whole)
         shape = [d.dim_value for d in onnx.load(whole).graph.input[0].type.tensor_type.shape.dim]
         sample = os.path.join(folder, "sample.npy")
-        np.save(sample, np.random.default_rng(0).standard_normal([1, *shape], dtype=np.float32))
+        np.save(sample, np.random.default_rng(0).standard_normal([4 * shape[0], *shape[1:]], dtype=np.float32))
         for layer in args.layers:
             loaded, cut = onnx.load(whole), os.path.join(folder, "cut.onnx")
             node = next(one for one in loaded.graph.node if layer in (one.name, one.output[0]))

@@ -12,6 +12,8 @@ const cli_option cli_shrink_options[] = {
     {"multiple", CLI_INT, "N", .doc = "widths are multiples of N; default 8", .low = 1, .high = 1024},
     {"outputs-only", CLI_FLAG, .doc = "vary output channels, not the input channels of layers that read them"},
     {"int8", CLI_FLAG, .doc = "layers in 8 bits; no samples are needed, since times do not hang on ranges"},
+    {"sparsity", CLI_TEXT, "2:4",
+     .doc = "layers by weights of which two of four are zero, and what these are worth beside dense ones"},
     {"csv", CLI_FLAG, .doc = "comma-separated values, a line a width"},
     {"svg", CLI_TEXT, "FILE", .doc = "also draw the staircases", .writes = CLI_WRITES_IN_PLACE},
     {0},
@@ -38,7 +40,7 @@ static void take(void *user, const hone_shrink_stairs *stairs) {
   list->failed |= !kept->layer || (stairs->like && !kept->like);
   kept->stairs.layer = kept->layer;
   kept->stairs.like = kept->like;
-  kept->stairs.steps = steps;
+  kept->stairs.steps = steps; /* dense_why is static text */
 }
 
 static void drop(cli_stairs_list *list) {
@@ -58,13 +60,13 @@ static double saved(const hone_shrink_stairs *s, int step) {
 static const char *side(const hone_shrink_stairs *s) { return s->inputs ? "inputs" : "outputs"; }
 
 static void print_csv(const cli_stairs_list *list) {
-  printf("layer,op,side,full,width,us,saved,edge,next,tactic\n");
+  printf("layer,op,side,full,width,us,saved,edge,next,tactic,sparse_share\n");
   for (int i = 0; i < list->count; ++i) {
     const hone_shrink_stairs *s = &list->items[i].stairs;
     for (int k = 0; k < s->count; ++k)
-      printf("\"%s\",%s,%s,%lld,%lld,%.6g,%.4g,%d,%d,%s\n", s->layer, s->op, side(s), (long long)s->full,
+      printf("\"%s\",%s,%s,%lld,%lld,%.6g,%.4g,%d,%d,%s,%.4g\n", s->layer, s->op, side(s), (long long)s->full,
              (long long)s->steps[k].width, s->steps[k].ns * 1e-3, saved(s, k) / 100, s->steps[k].edge,
-             k > 0 && k == s->next, s->steps[k].tactic ? s->steps[k].tactic : "");
+             k > 0 && k == s->next, s->steps[k].tactic ? s->steps[k].tactic : "", s->sparse_share);
   }
 }
 
@@ -80,6 +82,11 @@ static void print_json(const cli_stairs_list *list) {
       cli_json_text(stdout, s->like);
     }
     if (s->next) printf(", \"next\": %lld", (long long)s->steps[s->next].width);
+    if (s->sparse_share > 0) printf(", \"sparse_share\": %.4g", s->sparse_share);
+    if (s->dense_why) {
+      printf(", \"dense_why\": ");
+      cli_json_text(stdout, s->dense_why);
+    }
     printf(", \"widths\": [");
     for (int k = 0; k < s->count; ++k) {
       printf("%s\n    {\"width\": %lld", k ? "," : "", (long long)s->steps[k].width);
@@ -117,6 +124,10 @@ static void print_stairs(const hone_shrink_stairs *s, int width) {
            100 - 100.0 * (double)s->steps[s->next].width / (double)s->full);
   else
     printf("\n    no width saves time\n");
+  if (s->sparse_share > 0)
+    printf("    two of four weights: %.2f of the fastest dense kernel's time\n", s->sparse_share);
+  else if (s->dense_why)
+    printf("    two of four weights: as dense ones, %s\n", s->dense_why);
 }
 
 static int shrink(cli_tool *cli, const hone_graph *graph, cli_stairs_list *list) {
@@ -132,7 +143,8 @@ static int shrink(cli_tool *cli, const hone_graph *graph, cli_stairs_list *list)
                                        .multiple = (int)cli_int(cli, "multiple", 8),
                                        .outputs_only = cli_has(cli, "outputs-only"),
                                        .build = &build.options,
-                                       .int8 = cli_has(cli, "int8")};
+                                       .int8 = cli_has(cli, "int8"),
+                                       .sparsity = cli_text(cli, "sparsity")};
   const hone_status status = hone_graph_shrink(cli->context, graph, &cli->device, 1, &options, take, list);
   cli_progress_end(cli);
   if (status == HONE_OK && list->failed) {
@@ -161,6 +173,10 @@ int cli_command_shrink(cli_tool *cli) {
   const char *path = cli_text(cli, "model");
   if (!path) return cli_usage_error(cli, "a model must be named");
   if (cli_has(cli, "json") && cli_has(cli, "csv")) return cli_usage_error(cli, "--json and --csv exclude each other");
+  const char *sparsity = cli_text(cli, "sparsity");
+  if (sparsity && strcmp(sparsity, "2:4") != 0)
+    return cli_usage_error(cli, "--sparsity is \"%s\"; allowed is 2:4", sparsity);
+  if (sparsity && cli_has(cli, "int8")) return cli_usage_error(cli, "--sparsity and --int8 exclude each other");
   hone_graph *graph;
   cli_stairs_list list = {0};
   const hone_status status = cli_load_graph(cli, path, &graph);

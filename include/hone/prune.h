@@ -94,8 +94,9 @@ typedef struct hone_sparse_options {
 /* A copy of the graph in which of each four consecutive input channels, for each output and tap, the two weights of
  * least magnitude are zero: the pattern that sparse tensor cores take (NVIDIA A100 whitepaper, 2020). Channels change
  * places first where that keeps more magnitude (Pool and Yu 2021, Channel permutations for N:M sparsity), with
- * everything that shares them, so that the model computes what it did. The CPU runs such weights as dense ones. Errors:
- * INVALID (quantised already, keep), UNSUPPORTED (no layer can be), NO_MEMORY, CANCELLED. */
+ * everything that shares them, so that the model computes what it did. Kernels for such weights are rows among the
+ * dense ones (HONE_TACTIC_TWO_OF_FOUR): the tuner takes them where they were faster. Errors: INVALID (quantised
+ * already, keep), UNSUPPORTED (no layer can be), NO_MEMORY, CANCELLED. */
 HONE_API HONE_CHECKED hone_status hone_graph_sparsify(hone_context *context, const hone_graph *graph,
                                                       const hone_sparse_options *options, hone_graph **out_graph);
 
@@ -116,6 +117,10 @@ typedef struct hone_shrink_stairs {
   int count;
   int next;         /* the step that saves most time for the channels it takes; 0: none is worth it */
   const char *like; /* an earlier layer with the same shapes, whose times these are; NULL: none */
+  /* With sparsity, at full width: the time by such weights' kernel as a share of that of the fastest dense one, both
+   * as the tuner measured them. 0: not measured, and dense_why says why the layer has no such kernel. */
+  double sparse_share;
+  const char *dense_why;
 } hone_shrink_stairs;
 typedef struct hone_shrink_options {
   uint32_t struct_size;
@@ -128,6 +133,9 @@ typedef struct hone_shrink_options {
   /* Layers in 8 bits, as hone_graph_quantize() makes them, by ranges that nobody measured: times do not hang on them.
    * A model that is quantised already needs no such option, and is INVALID with it. */
   bool int8;
+  /* "2:4": layers by weights of which two of four are zero, in the order that channels have, since which two does not
+   * change times. NULL: weights as they are. INVALID: another pattern; together with int8, as there are no kernels. */
+  const char *sparsity;
 } hone_shrink_options;
 /* Measures with the tuner's own benches, all widths in one tuning, so that layers are as cold as in a network.
  * see       called once for each side of each layer.

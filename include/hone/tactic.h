@@ -122,9 +122,10 @@ enum {                             /* flags */
        HONE_TACTIC_CAPTURABLE = 2, /* its launches may be recorded and replayed */
        HONE_TACTIC_REFERENCE = 8,  /* the last resort: never timed against others when one of them accepts */
        HONE_TACTIC_DATA_DEPENDENT =
-           32,                       /* for steps whose extents are known only after running: prepare knows no types */
-       HONE_TACTIC_PLAIN_UNITS = 64, /* a device's: it multiplies in a narrow type, but not on units for matrices */
-       HONE_TACTIC_IN_PLACE = 16     /* output 0 may be the memory of any input of the same type and byte size */
+           32,                        /* for steps whose extents are known only after running: prepare knows no types */
+       HONE_TACTIC_PLAIN_UNITS = 64,  /* a device's: it multiplies in a narrow type, but not on units for matrices */
+       HONE_TACTIC_TWO_OF_FOUR = 128, /* it takes weights of which of each four two are zero, and none but such */
+       HONE_TACTIC_IN_PLACE = 16      /* output 0 may be the memory of any input of the same type and byte size */
 };
 
 typedef struct hone_tactic {

@@ -18,13 +18,15 @@
 enum { MOST_RULES = 256 };
 
 /* Up to where normalisations and factors are in the convolutions' weights, but nothing is fused: what is written must
- * be ONNX's own operators, and a rounding may come between a layer and what follows it. */
+ * be ONNX's own operators, and a rounding may come between a layer and what follows it. Transposed convolutions that
+ * are a 1x1 convolution and a shuffle are written so, since that is what bytes have kernels for. */
 static hone_status prepare(hn_quantizing *q) {
   const char *disabled[MOST_RULES] = {"fold_shapes", "plugins"}; /* views are ours, and a plug-in's operators its own */
   hn_pass_run run = {.context = q->context, .graph = q->graph, .disable = disabled, .disable_count = 2};
   for (const hn_rewrite *rule = hn_rules_conv; rule->name && run.disable_count < MOST_RULES; ++rule)
     if (rule->fuses) disabled[run.disable_count++] = rule->name;
   HN_TRY(hn_pipeline_run(&run, "fuse_conv"));
+  HN_TRY(hn_rewrite_run(&run, hn_rules_subpixel_apart, false, "subpixel_apart"));
   HN_TRY(hn_pass_fold_constants(&run));
   HN_TRY(hn_pass_eliminate_dead(&run));
   return hn_infer_graph(q->graph);

@@ -9,6 +9,7 @@
 #include "pass/passes.h"
 #include "pass/pipeline.h"
 #include "prune/rules.h"
+#include "prune/sparse.h"
 #include "tensor/attrs.h"
 #include "tune/tuning.h"
 #include <math.h>
@@ -170,8 +171,29 @@ static const char *key_of(hn_shrinking *s, const hn_node *node) {
   return key;
 }
 
+/* Two of each four weights of the layer become zero; *out_why: they do not, NULL: they did. */
+static hone_status make_two_of_four(hn_shrinking *s, hone_graph *one, const char **out_why) {
+  const hn_coupling_options open = {.open = true};
+  hn_coupling c = {0};
+  hn_sparse sparse;
+  hn_arena arena;
+  *out_why = "it has no weights of its own";
+  hn_arena_init(&arena, s->context->allocator);
+  hone_status status = hn_coupling_find(one, &open, &arena, &c);
+  const bool dense = false;
+  if (status == HONE_OK && c.layer_count == 1) {
+    status = hn_sparse_begin(&c, &dense, &arena, &sparse);
+    if (status == HONE_OK) *out_why = sparse.readers[0].why;
+    if (status == HONE_OK && !*out_why) status = hn_sparse_zero(&sparse, one, 0);
+  }
+  hn_arena_deinit(&arena);
+  return status;
+}
+
 static hone_status add_layer(hn_shrinking *s, const hn_node *node) {
   const hn_coupling_options open = {.open = true};
+  const int before = s->count;
+  const char *dense_why = NULL;
   hone_graph *one;
   hn_arena arena;
   const char *key = key_of(s, node);
@@ -185,12 +207,14 @@ static hone_status add_layer(hn_shrinking *s, const hn_node *node) {
   HN_TRY(status);
   hn_coupling c = {0};
   hn_arena_init(&arena, s->context->allocator);
-  status = hn_coupling_find(one, &open, &arena, &c);
+  if (s->options.sparsity) status = make_two_of_four(s, one, &dense_why);
+  if (status == HONE_OK) status = hn_coupling_find(one, &open, &arena, &c);
   if (status == HONE_OK && c.layer_count == 1) {
     const hn_coupled_layer *layer = &c.layers[0];
     status = add_side(s, node, &c, one, layer->outputs, false, key);
     if (status == HONE_OK && !s->options.outputs_only) status = add_side(s, node, &c, one, layer->inputs, true, key);
   }
+  for (int i = before; i < s->count; ++i) s->items[i].dense_why = dense_why;
   hn_arena_deinit(&arena);
   hn_graph_destroy(one);
   return status;
@@ -210,14 +234,39 @@ static hone_status tune(hn_shrinking *s, hn_choices **out) {
   return status;
 }
 
+static const hn_choice *choice_of(const hn_choices *choices, const hn_node *node) {
+  for (int i = 0; i < choices->count; ++i)
+    if (choices->items[i].node == node) return &choices->items[i];
+  return NULL;
+}
+
 static void take_time(hn_shrinking *s, const hn_choices *choices, const hn_node *node, hone_shrink_step *step) {
-  for (int i = 0; i < choices->count; ++i) {
-    if (choices->items[i].node != node) continue;
-    const hn_candidate *best = hn_choice_best(&choices->items[i], NULL);
-    if (!best || best->state != HN_CANDIDATE_TIMED) return;
-    step->ns = choices->items[i].cold_ns > 0 ? choices->items[i].cold_ns : hn_candidate_ns(best);
-    step->tactic = hn_arena_text(&s->arena, best->tactic->name);
+  const hn_choice *choice = choice_of(choices, node);
+  const hn_candidate *best = choice ? hn_choice_best(choice, NULL) : NULL;
+  if (!best || best->state != HN_CANDIDATE_TIMED) return;
+  step->ns = choice->cold_ns > 0 ? choice->cold_ns : hn_candidate_ns(best);
+  step->tactic = hn_arena_text(&s->arena, best->tactic->name);
+}
+
+/* What weights of two of four are worth at full width, or why nothing. */
+static void take_share(const hn_choices *choices, hn_stairs *stairs) {
+  const hn_choice *choice = choice_of(choices, stairs->nodes[0]);
+  double dense = HUGE_VAL, sparse = HUGE_VAL;
+  const char *why = "the device has no kernel for such weights of this operator";
+  for (int k = 0; choice && k < choice->candidate_count; ++k) {
+    const hn_candidate *candidate = &choice->candidates[k];
+    const bool takes = candidate->tactic->flags & HONE_TACTIC_TWO_OF_FOUR;
+    if (takes) why = candidate->reason ? candidate->reason : "it was not timed";
+    if (candidate->state != HN_CANDIDATE_TIMED) continue;
+    if (takes)
+      sparse = fmin(sparse, hn_candidate_ns(candidate));
+    else
+      dense = fmin(dense, hn_candidate_ns(candidate));
   }
+  if (sparse < HUGE_VAL && dense < HUGE_VAL)
+    stairs->sparse_share = sparse / dense;
+  else if (!stairs->dense_why)
+    stairs->dense_why = why;
 }
 
 /* All widths that were gathered. */
@@ -228,6 +277,7 @@ static hone_status measure(hn_shrinking *s) {
     hn_stairs *stairs = &s->items[s->measured];
     for (int i = 0; stairs->like < 0 && i < stairs->count; ++i)
       take_time(s, choices, stairs->nodes[i], &stairs->steps[i]);
+    if (stairs->like < 0 && s->options.sparsity) take_share(choices, stairs);
   }
   hn_choices_destroy(choices);
   hn_graph_destroy(s->widths);
@@ -307,6 +357,10 @@ static hone_status take_options(hn_shrinking *s, const hone_shrink_options *give
   const hone_build_options none = {.struct_size = sizeof none};
   const hone_build_options *build = out->build ? out->build : &none;
   HN_OPTIONS(diag, "build", build, hone_build_options, progress_user, &s->build);
+  if (out->sparsity && !hn_name_equal(out->sparsity, "2:4"))
+    return HN_FAIL(diag, HONE_INVALID, "shrink option sparsity is \"%s\"; allowed is 2:4", out->sparsity);
+  if (out->int8 && out->sparsity)
+    return HN_FAIL(diag, HONE_INVALID, "shrink options int8 and sparsity: one of them at most");
   return hn_argument_range(diag, "build option level", s->build.level, 0, 5);
 }
 
@@ -344,6 +398,8 @@ static hone_status shrink(hn_shrinking *s, hone_device *const *devices, int devi
     stairs->count = other->count;
     stairs->steps = other->steps;
     stairs->next = other->next;
+    stairs->sparse_share = other->sparse_share;
+    stairs->dense_why = other->dense_why;
   }
   if (s->count > 0) return HONE_OK;
   return HN_FAIL(&s->context->diag, HONE_UNSUPPORTED,
@@ -391,6 +447,8 @@ hone_status hone_graph_shrink(hone_context *context, const hone_graph *graph, ho
                                      .steps = stairs->steps,
                                      .count = stairs->count,
                                      .next = stairs->next,
+                                     .sparse_share = stairs->sparse_share,
+                                     .dense_why = stairs->dense_why,
                                      .like = stairs->like < 0 ? NULL : s.items[stairs->like].layer->name};
     see(user, &told);
   }

@@ -16,8 +16,10 @@ typedef struct hn_stairs {
   hone_shrink_step *steps;
   hn_node **nodes; /* of the graph that is tuned, one a step, while that is in the making */
   int next;
-  int like;        /* an earlier one with the same times; -1: its own */
-  const char *key; /* what makes two layers alike */
+  int like;            /* an earlier one with the same times; -1: its own */
+  const char *key;     /* what makes two layers alike */
+  double sparse_share; /* of the fastest dense kernel's time; 0: not measured */
+  const char *dense_why;
 } hn_stairs;
 
 typedef struct hn_shrinking {

@@ -79,6 +79,9 @@ static const hn_pass passes[] = {
     COMMON,
     {.name = "recognise", .doc = "names layers exported in pieces", .rewrites = hn_rules_recognise, .repeat = true},
     {.name = "pieces", .doc = "names pools, shuffles and norms", .rewrites = hn_rules_pieces, .repeat = true},
+    {.name = "subpixel",
+     .doc = "names transposed convolutions written as 1x1 convolutions and shuffles",
+     .rewrites = hn_rules_subpixel},
     PLUGINS, /* on layers that have got their names back */
     {.name = "attention", .doc = "names attention exported in pieces", .rewrites = hn_rules_attention, .repeat = true},
     {.name = "attention_heads",

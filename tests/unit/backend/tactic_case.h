@@ -5,9 +5,9 @@
  * inputs: words, one an input: `-` is an absent one, else DTYPE[dims]flags. A dim is a number, a letter or both
  * multiplied (4b); a letter is one random extent throughout the row: a-h 1..7, i-p 8..40, q-t 16, 32 or 48,
  * u-z 50..130. Flags: `+` elements in [0.1, 2]; `%N` integers in [-N, N); `/N` elements divided
- * by N; `*N` one element in N is a NaN, an infinity, a zero or a subnormal; `!` a constant; `=1,2,3` a constant of
- * these elements; `~1,2,3` these elements, known to infer and no constant.
- * attrs: words NAME=VALUE, lists with commas; what the row does not name gets its default. */
+ * by N; `*N` one element in N is a NaN, an infinity, a zero or a subnormal; `&` two of four elements are zero; `!` a
+ * constant; `=1,2,3` a constant of these elements; `~1,2,3` these elements, known to infer and no constant. attrs:
+ * words NAME=VALUE, lists with commas; what the row does not name gets its default. */
 #ifndef TEST_TACTIC_CASE_H
 #define TEST_TACTIC_CASE_H
 
@@ -141,6 +141,15 @@ static void know(tactic_case *c, hone_fact *fact, const hone_tensor *tensor) {
   fact->value_count = count;
 }
 
+/* Any two of four neighbours become zero, or more where both were drawn the same. */
+static void thin(tactic_case *c, hone_tensor *tensor) {
+  for (int64_t first = 0; first + 4 <= hn_elems(&tensor->type.shape); first += 4) {
+    const int64_t a = random_between(c, 0, 3), b = random_between(c, 0, 3);
+    for (int64_t k = 0; k < 4; ++k)
+      if (k != a && k != b) hn_store_real(tensor, first + k, 0);
+  }
+}
+
 static void read_input(tactic_case *c, const char **at, int i) {
   char name[16] = {0};
   size_t length = strcspn(*at, "[ ");
@@ -157,7 +166,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   tensor->bytes = hn_bytes(&tensor->type);
   tensor->data = hn_arena_alloc(&c->arena, tensor->bytes + 1, 64);
   c->in[i].type = tensor->type;
-  bool positive = false, constant = false, known = false;
+  bool positive = false, constant = false, known = false, thinned = false;
   int64_t range = 6, one_in = 0;
   double divisor = 1;
   const char *given = NULL;
@@ -165,6 +174,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
     const char flag = *(*at)++;
     if (flag == '+') positive = true;
     if (flag == '!') constant = true;
+    if (flag == '&') thinned = true;
     if (flag == '%') {
       char *end;
       range = strtoll(*at, &end, 10);
@@ -189,6 +199,7 @@ static void read_input(tactic_case *c, const char **at, int i) {
   if (!given) fill(c, tensor, positive, range);
   for (int64_t k = 0; divisor != 1 && k < hn_elems(&shape); ++k) hn_store_real(tensor, k, hn_real(tensor, k) / divisor);
   plant(c, tensor, one_in);
+  if (thinned) thin(c, tensor);
   if (constant || known) know(c, &c->in[i], tensor);
   if (!constant) c->in[i].constant = NULL;
 }

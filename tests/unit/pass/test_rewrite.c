@@ -117,6 +117,7 @@ static const struct guess {
     {.name = "d", .dtype = HONE_F32, .constant = true, .fill = POSITIVE},
     {.name = "unit", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {1, 1}},
     {.name = "none", .dtype = HONE_F32, .rank = 1, .dims = {2}, .constant = true, .fill = LISTED, .list = {0, 0}},
+    {.name = "same", .dtype = HONE_F32, .rank = 1, .dims = {4}, .constant = true, .fill = LISTED, .list = {3, 3, 3, 3}},
     {.name = "shift", .dtype = HONE_F32, .rank = 4, .dims = {1, 4, 1, 1}, .constant = true},
     {.name = "forget", .dtype = HONE_F32, .constant = true},
     {.name = "h", .dtype = HONE_F32, .rank = 2, .dims = {3, 1}},
@@ -321,6 +322,9 @@ static const struct need {
     {"view", "dims", 4, {2, 4, 5, 5}, "group_norm"},
     {"average_pool", "kernel_shape", 2, {5, 5}, "average_pool_of_all"},
     {"group_norm", "num_groups", 1, {2}, NULL},
+    {"depth_to_space", "blocksize", 1, {2}, NULL},
+    {"conv_transpose", "strides", 2, {3, 3}, "transposed_to_shuffle"},
+    {"conv_transpose", "strides", 2, {3, 3}, "biased_transposed_to_shuffle"},
     {"max_pool", "kernel_shape", 2, {5, 5}, NULL},
     {"view", "dims", 5, {2, 2, 2, 5, 5}, NULL},
     {"conv", "group", 1, {4}, "inverted_residual"},
@@ -517,6 +521,8 @@ static void test_conv(void **state) {
   (void)state;
   try_list(hn_rules_conv);
   try_list(hn_rules_conv_inputs);
+  try_list(hn_rules_subpixel);
+  try_list(hn_rules_subpixel_apart);
 }
 static void test_regions(void **state) {
   (void)state;

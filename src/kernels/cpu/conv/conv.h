@@ -106,6 +106,15 @@ void hn_conv_f32_1x1_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int6
 void hn_conv_f32_1x1_nchw8c_avx2(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 void hn_conv_f32_1x1_nchw8c_c(const hn_conv_f32 *conv, int64_t begin, int64_t end);
 
+/* The same, of weights of which of each four input channels two are not zero; groups 1, input channels a multiple of 4.
+ * "sparse" weights of an output block: for each input block the picked ones, [4 groups][2][16 out], then for each input
+ * block the places of those in their four, 16 bits an output, two a weight. */
+#define HN_CONV_F32_SPARSE_FLOATS 128
+int64_t hn_conv_f32_sparse_block_floats(int64_t in_channels);
+int hn_conv_f32_is_sparse(const float *weights, int64_t out_channels, int64_t in_channels); /* of O x I */
+void hn_conv_f32_sparse_pack_c(const float *weights, int64_t out_channels, int64_t in_channels, float *packed);
+void hn_conv_f32_sparse_nchw16c_avx512(const hn_conv_f32 *conv, int64_t begin, int64_t end);
+
 /* The pixels that a 1x1 convolution with strides and no padding reads, as the image of one without: rows [begin, end)
  * of hn_conv_f32_gather_rows(), each a row of out_width pixels of one block. Any channels; groups do not matter. */
 int64_t hn_conv_f32_gather_rows(const hn_conv_f32 *conv, int block);

@@ -105,4 +105,42 @@ typedef void hn_lanes_fn(const hn_lanes_args *args, int64_t begin, int64_t end);
 hn_lanes_fn hn_lanes_f32_avx512, hn_lanes_f32_avx2, hn_lanes_f32_c;
 hn_lanes_fn hn_lanes_bf16_avx512, hn_lanes_bf16_avx2, hn_lanes_bf16_c;
 
+/* ---- runs of channels of bytes: joins and cuts inside a block, and blocks of pixels ----
+ * Tensors are nChw64c, [image][block][pixel][64], of elements of one byte. Every block of every output is made of runs,
+ * each from one block of one input. A pixel of the inputs becomes side x side pixels of the outputs, each of them with
+ * runs of its own; joins and cuts have side 1. Channels behind the last run become zero. */
+enum { HN_RUNS_BLOCK = 64 };
+
+typedef struct {
+  int64_t input, block;    /* the block within an image of that input */
+  int32_t from, to, count; /* channels in the block, and in that of the output; count is a power of two */
+} hn_runs_run;
+
+typedef struct {
+  const hn_runs_run *runs; /* from channel 0 of the output's block on, without gaps */
+  int64_t count;
+} hn_runs_list;
+
+typedef struct {
+  int64_t output, block;
+} hn_runs_block;
+
+typedef struct {
+  const hn_runs_block *blocks; /* of one image of all outputs */
+  const hn_runs_list *lists;   /* [block][side * side] */
+  int64_t block_count, images;
+  int64_t height, width; /* of the inputs */
+  int64_t side;
+  const void *const *x;
+  void *const *y;           /* no output is an input's memory */
+  const int64_t *in_blocks; /* of one image, for each input; out_blocks for each output */
+  const int64_t *out_blocks;
+} hn_runs_args;
+
+/* Work units: what one row of one image's inputs becomes in one block; all blocks of a row before the next row. */
+static inline int64_t hn_runs_units(const hn_runs_args *a) { return a->images * a->height * a->block_count; }
+
+/* Computes the units [begin, end). */
+void hn_runs_c(const hn_runs_args *args, int64_t begin, int64_t end);
+
 #endif
