@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_expect.c - what an engine under some options would take, from a sample of its layers. */
+/* compile_expect.c - what an engine under some options would take, from the times of the layers that a run is made of.
+ */
 #include "api/compile.h"
 #include "api/engine.h"
 #include "base/arguments.h"
@@ -8,7 +9,8 @@
 #include "run/engine.h"
 #include <string.h>
 
-static const double layer_share = 1 / 3.0, time_share = 0.5;
+static const double enough =
+    0.95; /* of a run: the rest is many short layers, whose estimates move a sum by less than noise */
 
 /* The ledger of the engine as it is: what its layers take by the tuner's times, and what runs as its parts. */
 static hone_status read_like(const hone_engine *like, hn_arena *arena, hn_sampling *sampling, double *out_ns,
@@ -31,7 +33,9 @@ static hone_status read_like(const hone_engine *like, hn_arena *arena, hn_sampli
 /* The engine as it is, by the nodes of the model that its steps stand for: a step by its first one. */
 typedef struct present {
   const hn_plan *plan;
-  hn_table steps; /* [the node's name]: an hn_plan_step */
+  hn_table steps; /* [the node's name]: an hn_plan_step with a time */
+  bool untimed;   /* estimates chose all of its kernels */
+  hn_arena *arena;
   hone_expectation *made;
 } present;
 
@@ -88,6 +92,7 @@ static double same_ns(void *user, const hn_node *node, double flops) {
 static hone_status see(void *user, hn_choices *choices) {
   present *p = user;
   p->made->run_ns = choices->total_ns;
+  if (p->untimed) return hn_choices_sum_chosen(choices, p->plan, p->arena, &p->made->like_ns);
   for (int i = 0; i < choices->count && p->plan; ++i) {
     const hn_choice *choice = &choices->items[i];
     const hn_plan_step *one = NULL;
@@ -122,7 +127,7 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
   options.progress = NULL;
   options.on_span = NULL;
   hone_expectation made = {0};
-  hn_sampling sampling = {.layer_share = layer_share, .time_share = time_share};
+  hn_sampling sampling = {.enough = enough};
   present now = {.made = &made};
   const hn_build_watch watch = {.see = see, .user = &now, .unjudged = true, .sampling = &sampling};
   hone_engine *none;
@@ -135,6 +140,10 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
     sampling.now_ns = now_ns;
     if (device_count > 0 && has_same_kernels(like, devices, &options)) sampling.same_ns = same_ns;
     sampling.user = &now;
+  } else if (status == HONE_OK && like) {
+    now.plan = like->schedules->plans[0];
+    now.untimed = true;
+    now.arena = &arena;
   }
   if (status == HONE_OK)
     status = hn_engine_build_watched(context, graph, devices, device_count, &options, &watch, &none);
@@ -144,6 +153,7 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
   made.timed_layers = sampling.timed_count;
   made.timed_ns = sampling.timed_ns;
   made.likeliest_ns = sampling.likeliest_ns;
+  made.known_share = sampling.known_share;
   hn_result_give(&made, out);
   return HONE_OK;
 }
