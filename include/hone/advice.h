@@ -80,6 +80,7 @@ typedef struct hone_expectation {
   double timed_ns, likeliest_ns;   /* these, by their fastest kernels and by those that estimates would have taken */
   double joined_ns, joined_now_ns; /* layers that compute several layers of `like` at once, and those */
   double known_share; /* of a run's time, as it is estimated: layers whose times were known or were timed for this */
+  double taken_ns, joined_taken_ns; /* of `like`, layers that others can take in; those among joined_now_ns */
 } hone_expectation;
 /* Chooses kernels as hone_engine_build() does, but of the layers whose times the timing cache does not have it times
  * the longest ones alone, until 95 % of a run is known or the options' time budget is used up; the others are estimated

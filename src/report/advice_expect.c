@@ -29,11 +29,12 @@ bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expect
 }
 
 /* A layer that takes in what stands behind it keeps its kernel: what is gone is known from the profile. What computes
- * several layers at once is another kernel. */
+ * several layers at once is another kernel, with the functions that it took in. */
 bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
   if (!tells(a, e)) return false;
   hn_predict_fused(a, item);
-  put(a, item, item->saving_ns * a->scale / a->run_ns + (e->joined_now_ns - e->joined_ns) / e->like_ns);
+  const double beside = e->taken_ns > 0 ? 1 - fmin(e->joined_taken_ns / e->taken_ns, 1) : 1;
+  put(a, item, item->saving_ns * a->scale / a->run_ns * beside + (e->joined_now_ns - e->joined_ns) / e->like_ns);
   item->timed_share = fmin(e->joined_ns / e->run_ns, 1);
   return true;
 }

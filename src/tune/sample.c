@@ -140,9 +140,13 @@ static ratio *make_ratio(ratio *list, int *count, const hone_op *op) {
   return &list[(*count)++];
 }
 
+/* All of a layer that nothing was timed of: else those that were left out for their estimates would be the fastest. */
 static void scale(hn_choice *choice, double by) {
+  bool timed = false;
+  for (int c = 0; c < choice->candidate_count; ++c) timed |= choice->candidates[c].state == HN_CANDIDATE_TIMED;
   for (int c = 0; c < choice->candidate_count; ++c)
-    if (choice->candidates[c].state == HN_CANDIDATE_ESTIMATED && choice->candidates[c].reason == hn_time_used_up)
+    if (choice->candidates[c].state == HN_CANDIDATE_ESTIMATED &&
+        (!timed || choice->candidates[c].reason == hn_time_used_up))
       choice->candidates[c].estimate_ns *= by;
 }
 

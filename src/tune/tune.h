@@ -40,6 +40,10 @@ typedef struct hn_sampling {
    * estimated, the share whose times are known by now. */
   int unknown_count, timed_count;
   double known_share;
+  /* Given: an engine on the same device, or NULL. Filled in, where it has the same layers (tune/compare.c): what it
+   * takes by these times, conversions with it, and what the choices gain; 0: the times say nothing of it. */
+  const hn_plan *plan;
+  double plan_ns, gain_ns;
   double timed_ns, likeliest_ns;
   bool done; /* later rounds time nothing more */
 } hn_sampling;
@@ -75,11 +79,6 @@ double hn_choices_spread(hn_choices *choices);
 /* Adds the nodes that were chosen by measured times, and those of them whose times the timing cache had before. */
 void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known);
 void hn_choices_destroy(hn_choices *choices);
-/* What the steps of an engine of the same graph, whose kernels nothing had timed, take by the times that the choices
- * have now, conversions with them; 0: half of it has no time, or other passes made it. The arena is for scratch.
- * NO_MEMORY (tune/chosen.c). */
-hone_status hn_choices_sum_chosen(const hn_choices *choices, const hn_plan *plan, hn_arena *arena, double *out_ns);
-
 /* ---- parts, each testable alone ---- */
 /* Every (tactic, variant, format pair) of every device for every node; rejections keep their reason (tune/enumerate.c).
  */
