@@ -496,6 +496,19 @@ static void test_expected(void **state) {
       {"bf16", bf16, {.run_ns = 60, .like_ns = 50, .known_share = 1}, 0, 1}, /* nothing is won */
       {"level", untimed, {.run_ns = 48, .like_ns = 50, .known_share = 0.9}, 0.04, 0.9},
       {"level", untimed, {.run_ns = 48, .known_share = 0.9}, -1, 0},
+      /* What no layers are joined for is told by the profile: 1 ms but for a clip's arithmetic, of a run of 4 ms. */
+      {"passes", disabled, {.run_ns = 45, .like_ns = 50, .known_share = 0.9, .taken_ns = 4}, 0.98 / 4, 0},
+      {"passes",
+       disabled,
+       {.run_ns = 45,
+        .like_ns = 50,
+        .known_share = 0.9,
+        .joined_ns = 5,
+        .joined_now_ns = 7,
+        .taken_ns = 4,
+        .joined_taken_ns = 1},
+       0.75 * 0.98 / 4 + 0.04,
+       5.0 / 45},
   };
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     fixture *f = open_fixture();
