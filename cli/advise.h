@@ -34,14 +34,19 @@ typedef struct tries {
   int count;
 } tries;
 bool tries_has(const tries *t, const char *flags);
+char *tries_add(tries *t, const char *flags); /* where there is room; its words */
 /* Can the tool build the remedy? What answers several requests at a time under --throughput, 8 bits with samples. */
 bool advise_can_build(const cli_tool *cli, const hone_advice_info *info);
 /* The flags as if they stood behind those that were given: the last one of a name counts. words: room for
  * ADVISE_FLAGS bytes, which must live as long as the options do. Exit code. */
 int advise_give(cli_tool *cli, const char *flags, char *words);
-/* Times a sample of the layers that each remedy would change, of those that were not tried, and predicts by it. The
- * options are the contender's again afterwards. Exit code. */
-int advise_expect(cli_tool *cli, cli_model *model, const contender *c, const tries *tried, hone_advice *advice);
+/* Do times of the layers that the remedy would change tell what it saves? */
+bool advise_can_expect(const cli_tool *cli, const hone_advice_info *info);
+/* Times the layers that the remedy would change, and predicts by them; remedies are in another order then. The options
+ * are the contender's again afterwards. Exit code. */
+int advise_expect(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice, int index,
+                  const char *flags);
+int advise_expect_all(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice);
 
 /* Sessions of the engine, filled and warm. Exit code; closing is right after every outcome. The model's engine becomes
  * the contender's, borrowed. */

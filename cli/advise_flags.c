@@ -14,6 +14,11 @@ bool tries_has(const tries *t, const char *flags) {
   return false;
 }
 
+char *tries_add(tries *t, const char *flags) {
+  (void)snprintf(t->flags[t->count], ADVISE_FLAGS, "%s", flags);
+  return t->words[t->count++];
+}
+
 bool advise_can_build(const cli_tool *cli, const hone_advice_info *info) {
   if (!info->flags || info->removed || strlen(info->flags) >= ADVISE_FLAGS) return false;
   const bool shared = strcmp(info->kind, "batch") == 0 || strcmp(info->kind, "streams") == 0;
@@ -40,28 +45,36 @@ int advise_give(cli_tool *cli, const char *flags, char *words) {
   return takes_back ? CLI_EXIT_OK : cli_parse(cli, count, list);
 }
 
+/* What is timed for a remedy, its build needs not time again; without builds it is time that is spent for numbers. */
+static int64_t most_ms(const cli_tool *cli) { return cli_has(cli, "apply") ? 20000 : 5000; }
+
 /* On the contender's own device, where the flags ask for no other. */
 static int expect_on(cli_tool *cli, cli_model *model, const contender *c, const char *flags, hone_expectation *out,
                      hone_status *out_status) {
   if (!strstr(flags, "--threads") && !strstr(flags, "--device"))
-    return cli_expect_engine(cli, model, c->device, c->engine, out, out_status);
+    return cli_expect_engine(cli, model, c->device, c->engine, most_ms(cli), out, out_status);
   hone_device *before = cli->device;
   cli->device = NULL;
   int code = cli_open_device(cli);
   if (code == CLI_EXIT_OK) code = cli_measure_device(cli);
-  if (code == CLI_EXIT_OK) code = cli_expect_engine(cli, model, cli->device, c->engine, out, out_status);
+  if (code == CLI_EXIT_OK) code = cli_expect_engine(cli, model, cli->device, c->engine, most_ms(cli), out, out_status);
   hone_device_close(cli->device);
   cli->device = before;
   return code;
 }
 
+bool advise_can_expect(const cli_tool *cli, const hone_advice_info *info) {
+  const bool untimed = cli_int(cli, "level", 3) == 0; /* nothing to hold other times against */
+  return info->expectable && advise_can_build(cli, info) && (!untimed || strcmp(info->name, "level") == 0);
+}
+
 /* A build that fails is found out when it is tried: the profile's prediction stands until then. */
-static int expect_one(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice, int index,
-                      const char *flags, bool *out_used) {
+int advise_expect(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice, int index,
+                  const char *flags) {
   char words[ADVISE_FLAGS];
   hone_expectation expectation = HONE_SIZED(hone_expectation);
   hone_status status = HONE_OK;
-  *out_used = false;
+  bool used;
   int code = advise_give(cli, flags, words);
   if (code == CLI_EXIT_OK) code = expect_on(cli, model, c, flags, &expectation, &status);
   memcpy(cli->given, c->given, sizeof cli->given);
@@ -69,26 +82,23 @@ static int expect_one(cli_tool *cli, cli_model *model, const contender *c, hone_
   if (code != CLI_EXIT_OK) return code;
   if (status == HONE_CANCELLED || status == HONE_NO_MEMORY || status == HONE_LIMIT) return cli_fail(cli, status);
   if (status == HONE_OK)
-    status = hone_advice_expect(advice, index, &expectation, out_used, hone_context_diagnostics(cli->context));
+    status = hone_advice_expect(advice, index, &expectation, &used, hone_context_diagnostics(cli->context));
   hone_context_clear_messages(cli->context);
   return CLI_EXIT_OK;
 }
 
-int advise_expect(cli_tool *cli, cli_model *model, const contender *c, const tries *tried, hone_advice *advice) {
+int advise_expect_all(cli_tool *cli, cli_model *model, const contender *c, hone_advice *advice) {
   static tries looked; /* large for a stack */
-  const bool untimed = cli_int(cli, "level", 3) == 0;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
   looked.count = 0;
   for (int i = 0; i < hone_advice_count(advice) && looked.count < ADVISE_TRIES; ++i) {
-    if (hone_advice_item(advice, i, &info) != HONE_OK || !info.expectable || !advise_can_build(cli, &info) ||
-        tries_has(tried, info.flags) || tries_has(&looked, info.flags))
+    if (hone_advice_item(advice, i, &info) != HONE_OK || !advise_can_expect(cli, &info) ||
+        tries_has(&looked, info.flags))
       continue;
-    if (untimed && strcmp(info.name, "level") != 0) continue; /* nothing to hold other times against */
-    bool used;
-    (void)snprintf(looked.flags[looked.count++], ADVISE_FLAGS, "%s", info.flags);
-    const int code = expect_one(cli, model, c, advice, i, info.flags, &used);
+    tries_add(&looked, info.flags);
+    const int code = advise_expect(cli, model, c, advice, i, info.flags);
     if (code != CLI_EXIT_OK) return code;
-    if (used) i = -1; /* in another order now */
+    i = -1; /* in another order now */
   }
   return CLI_EXIT_OK;
 }

@@ -135,19 +135,19 @@ int contender_advise(cli_tool *cli, cli_model *model, const char *ledger, const 
   hone_session_set_profile(session, false);
   if (code == CLI_EXIT_OK) {
     end_run(&w);
-    const hone_advise_options options = {.struct_size = sizeof options,
-                                         .ledger_path = ledger,
-                                         .machine_threads = cli_has(cli, "cpus") ? 0 : usable_threads(),
-                                         .level = model->graph ? (level == 0 ? -1 : (int)level) : 0,
-                                         .waiting_ns =
-                                             w.run_ns > 0 ? w.total_ns / w.run_ns * c->run_ns * (double)c->items : 0,
-                                         .unprofiled_ns = c->run_ns * (double)c->items,
-                                         .no_replay = session_options.no_replay,
-                                         .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),
-                                         .reference_only = cli_has(cli, "reference"),
-                                         .other_device = other,
-                                         .calibrated = cli_has(cli, "calib"),
-                                         .throughput = cli_has(cli, "throughput") && c->stream_count == 1};
+    const hone_advise_options options = {
+        .struct_size = sizeof options,
+        .ledger_path = ledger,
+        .machine_threads = cli_has(cli, "cpus") ? 0 : usable_threads() / c->stream_count,
+        .level = model->graph ? (level == 0 ? -1 : (int)level) : 0,
+        .waiting_ns = w.run_ns > 0 ? w.total_ns / w.run_ns * c->run_ns * (double)c->items : 0,
+        .unprofiled_ns = c->run_ns * (double)c->items,
+        .no_replay = session_options.no_replay,
+        .disabled_passes = cli_list(cli, "disable", disabled, CLI_MAX_GIVEN),
+        .reference_only = cli_has(cli, "reference"),
+        .other_device = other,
+        .calibrated = cli_has(cli, "calib"),
+        .throughput = cli_has(cli, "throughput") && c->stream_count == 1};
     status = hone_advise(session, c->graph ? c->graph : model->graph, &options, out, diag);
     if (status != HONE_OK) code = cli_fail(cli, status);
   }

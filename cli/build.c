@@ -239,7 +239,7 @@ int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status) {
   return code;
 }
 
-int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, const hone_engine *like,
+int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, const hone_engine *like, int64_t most_ms,
                       hone_expectation *out, hone_status *out_status) {
   *out_status = HONE_OK;
   build *b = calloc(1, sizeof *b);
@@ -248,6 +248,7 @@ int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, cons
     return CLI_EXIT_NO_MEMORY;
   }
   const int code = read_options(cli, model, b);
+  if (b->options.time_budget_ms == 0 || b->options.time_budget_ms > most_ms) b->options.time_budget_ms = most_ms;
   if (code == CLI_EXIT_OK)
     *out_status = hone_engine_expect(cli->context, model->graph, &device, 1, &b->options, like, out);
   free(b);

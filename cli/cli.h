@@ -282,8 +282,9 @@ int cli_check_types(cli_tool *cli, const cli_model *model);
 int cli_build_engine(cli_tool *cli, cli_model *model);
 /* The same, but where the build itself fails, that is left to the caller, with the context's messages. */
 int cli_try_build(cli_tool *cli, cli_model *model, hone_status *out_status);
-/* What such a build would take, from a sample of its layers (hone_engine_expect); its failure is left to the caller. */
-int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, const hone_engine *like,
+/* What such a build would take, from the times of its layers, which are taken for so long at most
+ * (hone_engine_expect); its failure is left to the caller. */
+int cli_expect_engine(cli_tool *cli, cli_model *model, hone_device *device, const hone_engine *like, int64_t most_ms,
                       hone_expectation *out, hone_status *out_status);
 
 /* ---- engines as they are written (save.c) ---- */

@@ -21,7 +21,7 @@ const cli_option cli_advise_options[] = {
      .low = 1, .high = ADVISE_MOST_STREAMS},
     {"least-saving", CLI_REAL, "PERCENT",
      .doc = "with --apply: leave out what is predicted to save less of a run, which two builds of the same differ by; "
-            "default 2. What takes back a flag that was given is tried all the same",
+            "default 2",
      .high = 100},
     {"tries", CLI_INT, "N", .doc = "with --apply: at most so many remedies; default 8", .low = 1, .high = 32},
     {"duration", CLI_REAL, "S", .doc = "seconds of each profile, and of each comparison twice; default 1", .low = 0.01,
@@ -51,21 +51,41 @@ static int rank_of(const hone_advice_info *info) {
   return strncmp(info->flags, advise_without, strlen(advise_without)) == 0;
 }
 
-/* The remedy that saves the most and was not tried, among those that come first. False: none. */
-static bool choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
+/* The number of the remedy that saves the most and was not tried, among those that come first. What comes before
+ * others is looked at however little the profile makes of it. -1: none. */
+static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice, const tries *looked,
+                  hone_advice_info *out) {
   const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
-  int best = -1;
+  int best = -1, index = -1;
   for (int i = 0; i < hone_advice_count(advice); ++i) {
     if (hone_advice_item(advice, i, &info) != HONE_OK || !advise_can_build(cli, &info) ||
         tries_has(&c->tried, info.flags))
       continue;
     const int rank = rank_of(&info);
-    if (rank <= best || (rank == 0 && info.saving_ns < least_ns)) continue;
+    const bool open = rank > 0 && advise_can_expect(cli, &info) && !tries_has(looked, info.flags);
+    if (rank <= best || (!open && info.saving_ns < least_ns)) continue;
     best = rank;
+    index = i;
     *out = info;
   }
-  return best >= 0;
+  return index;
+}
+
+/* The next remedy to build, once the layers that it changes were timed: those of the others are when their turn comes.
+ */
+static int settle(cli_tool *cli, climb *c, hone_advice *advice, hone_advice_info *out, bool *out_any) {
+  static tries looked; /* large for a stack */
+  looked.count = 0;
+  for (;;) {
+    const int index = choose(cli, c, advice, &looked, out);
+    *out_any = index >= 0;
+    if (index < 0 || !advise_can_expect(cli, out) || tries_has(&looked, out->flags) || looked.count == ADVISE_TRIES)
+      return CLI_EXIT_OK;
+    (void)tries_add(&looked, out->flags);
+    const int code = advise_expect(cli, &c->model, &c->best, advice, index, out->flags);
+    if (code != CLI_EXIT_OK) return code;
+  }
 }
 
 static void remember_given(const cli_tool *cli, contender *c) {
@@ -73,10 +93,7 @@ static void remember_given(const cli_tool *cli, contender *c) {
   c->given_count = cli->given_count;
 }
 
-static int give(cli_tool *cli, tries *t, const char *flags) {
-  (void)snprintf(t->flags[t->count], ADVISE_FLAGS, "%s", flags);
-  return advise_give(cli, flags, t->words[t->count++]);
-}
+static int give(cli_tool *cli, tries *t, const char *flags) { return advise_give(cli, flags, tries_add(t, flags)); }
 
 /* The graph that the options ask for now: in 8 bits it is made once. */
 static int choose_graph(cli_tool *cli, climb *c, cli_model *made) {
@@ -152,7 +169,8 @@ static int judge(cli_tool *cli, climb *c, const hone_advice_info *info, double p
                                  .predicted_low_ns = d.a_ns * (1 - info->saving_high_ns / run_ns),
                                  .predicted_high_ns = d.a_ns * (1 - info->saving_low_ns / run_ns),
                                  .timed_nodes = built.timed_nodes,
-                                 .known_nodes = built.known_nodes};
+                                 .known_nodes = built.known_nodes,
+                                 .timed_share = info->timed_share};
   cli_note(cli, "%s: measured %.4f ms beside %.4f ms: %s", info->name, d.b_ns * 1e-6, d.a_ns * 1e-6,
            step.kept ? "kept" : why);
   code = add_step(cli, c, &step);
@@ -183,14 +201,14 @@ static int tell_failed(cli_tool *cli, const climb *c, const hone_advice_info *in
 
 /* One remedy; *out_more: there was one. The prediction is said before anything is built. */
 static int try_next(cli_tool *cli, climb *c, bool *out_more) {
-  hone_advice *advice = NULL;
+  const bool first = c->tried.count == 0; /* the report's advice is about this engine */
+  hone_advice *advice = first ? c->advice : NULL;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
   contender next = {0};
   *out_more = false;
-  int code = contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);
-  if (code == CLI_EXIT_OK) code = advise_expect(cli, &c->model, &c->best, &c->tried, advice);
-  if (code == CLI_EXIT_OK && choose(cli, c, advice, &info)) {
-    *out_more = true;
+  int code = first ? CLI_EXIT_OK : contender_advise(cli, &c->model, NULL, c->other, &c->best, &advice);
+  if (code == CLI_EXIT_OK) code = settle(cli, c, advice, &info, out_more);
+  if (code == CLI_EXIT_OK && *out_more) {
     const double now_ms = c->best.run_ns * 1e-6, items = 1e6 * (double)c->best.items;
     const double predicted_ms = now_ms - info.saving_ns / items;
     cli_note(cli, "%s: %s; predicted %.4f ms (%.4f to %.4f) instead of %.4f ms", info.name, info.flags, predicted_ms,
@@ -204,7 +222,7 @@ static int try_next(cli_tool *cli, climb *c, bool *out_more) {
     cli->given_count = c->best.given_count;
     contender_close(&next);
   }
-  hone_advice_destroy(advice);
+  if (!first) hone_advice_destroy(advice);
   return code;
 }
 
@@ -255,7 +273,8 @@ static int advise(cli_tool *cli, climb *c) {
     code = contender_advise(cli, &c->model,
                             c->model.graph ? NULL : cli_ledger_of(cli_text(cli, "model"), ledger, sizeof ledger),
                             c->other, &c->best, &c->advice);
-  if (code == CLI_EXIT_OK && c->model.graph) code = advise_expect(cli, &c->model, &c->best, &c->tried, c->advice);
+  if (code == CLI_EXIT_OK && c->model.graph && !cli_has(cli, "apply"))
+    code = advise_expect_all(cli, &c->model, &c->best, c->advice);
   c->first.run_ns = c->best.run_ns;
   if (code == CLI_EXIT_OK && cli_has(cli, "apply")) code = apply(cli, c);
   if (code != CLI_EXIT_OK) return code;

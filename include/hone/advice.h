@@ -62,25 +62,30 @@ typedef struct hone_advice_info {
    * at. */
   int timed_layers, unknown_layers;
   bool expectable; /* hone_advice_expect() tells more: a build with the flags changes what the layers take */
+  /* Of a run's time, the share of the layers whose times the saving rests on; 0: the profile and roofs told it. */
+  double timed_share;
 } hone_advice_info;
 HONE_API int hone_advice_count(const hone_advice *advice);
 /* By what they save, the most first; then what the build removed. INVALID: there is no such item. */
 HONE_API hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_info *out_info);
 HONE_API const char *hone_advice_pattern(const hone_advice *advice); /* "compute-bound"; borrowed */
 
-/* What a run of an engine under some options would take, from a sample of its layers. */
+/* What a run of an engine under some options would take, from the times of the layers that it is made of. */
 typedef struct hone_expectation {
   uint32_t struct_size;
   double run_ns;  /* of a run: its layers and the conversions between them */
-  double like_ns; /* of the engine that was given, by the same kind of times; 0: none was timed for it */
-  /* Different layers with kernels that had no time, and those of them that were timed for this, a third at most. */
+  double like_ns; /* of the engine that was given, by the same kind of times; 0: they say nothing of it */
+  /* Different layers with kernels that had no time, and those of them that were timed for this. */
   int unknown_layers, timed_layers;
   double timed_ns, likeliest_ns;   /* these, by their fastest kernels and by those that estimates would have taken */
   double joined_ns, joined_now_ns; /* layers that compute several layers of `like` at once, and those */
+  double known_share; /* of a run's time, as it is estimated: layers whose times were known or were timed for this */
+  double taken_ns, joined_taken_ns; /* of `like`, layers that others can take in; those among joined_now_ns */
 } hone_expectation;
-/* Chooses kernels as hone_engine_build() does, but times no more than a third of the layers whose times the timing
- * cache does not have, and no more than half of the run; the others are estimated by those. No engine is made, and
- * nothing that was chosen runs as a network.
+/* Chooses kernels as hone_engine_build() does, but of the layers whose times the timing cache does not have it times
+ * the longest ones alone, until 95 % of a run is known or the options' time budget is used up; the others are estimated
+ * by those. No engine is made, and nothing that was chosen runs as a network. What was timed stands in the timing
+ * cache, so that a build does not time it again.
  *
  * like      An engine of the same model, built in this process: where its fused nodes run as their parts, they do here.
  *           NULL: none.
@@ -110,6 +115,7 @@ typedef struct hone_advice_step {
   double before_ns;                           /* the best step's before it, measured in turns with this one */
   double predicted_low_ns, predicted_high_ns; /* the prediction's own interval, of this step's time */
   int timed_nodes, known_nodes; /* of its engine, as in hone_engine_summary: known ones were timed before the build */
+  double timed_share; /* that the prediction rests on, as in hone_advice_info; 0: on nothing that was timed for it */
 } hone_advice_step;
 HONE_API HONE_CHECKED hone_status hone_advice_add_step(hone_advice *advice, const hone_advice_step *step,
                                                        hone_diagnostics *diag);

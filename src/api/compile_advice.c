@@ -191,12 +191,13 @@ hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_i
                                  .saving_ns = item->saving_ns,
                                  .saving_low_ns = item->low_ns,
                                  .saving_high_ns = item->high_ns,
-                                 .timed = item->timed,
+                                 .timed = item->timed_share > 0,
                                  .applies_itself = item->row->applies_itself,
                                  .removed = item->removed,
                                  .timed_layers = item->timed_layers,
                                  .unknown_layers = item->unknown_layers,
-                                 .expectable = item->row->expect != NULL};
+                                 .expectable = item->row->expect != NULL,
+                                 .timed_share = item->timed_share};
   hn_result_give(&info, out_info);
   return HONE_OK;
 }

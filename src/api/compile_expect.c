@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_expect.c - what an engine under some options would take, from a sample of its layers. */
+/* compile_expect.c - what an engine under some options would take, from the times of the layers that a run is made of.
+ */
 #include "api/compile.h"
 #include "api/engine.h"
 #include "base/arguments.h"
@@ -8,7 +9,8 @@
 #include "run/engine.h"
 #include <string.h>
 
-static const double layer_share = 1 / 3.0, time_share = 0.5;
+static const double enough =
+    0.95; /* of a run: the rest is many short layers, whose estimates move a sum by less than noise */
 
 /* The ledger of the engine as it is: what its layers take by the tuner's times, and what runs as its parts. */
 static hone_status read_like(const hone_engine *like, hn_arena *arena, hn_sampling *sampling, double *out_ns,
@@ -31,7 +33,7 @@ static hone_status read_like(const hone_engine *like, hn_arena *arena, hn_sampli
 /* The engine as it is, by the nodes of the model that its steps stand for: a step by its first one. */
 typedef struct present {
   const hn_plan *plan;
-  hn_table steps; /* [the node's name]: an hn_plan_step */
+  hn_table steps; /* [the node's name]: an hn_plan_step with a time */
   hone_expectation *made;
 } present;
 
@@ -62,12 +64,16 @@ static double now_ns(void *user, const hn_node *node) {
 /* Layers proper: what the others beside them only work on elements of. */
 static bool is_layer(const hn_plan_step *step) { return !(step->op->traits & HONE_ELEMENTWISE); }
 
+static bool is_taken_in(const hn_plan_step *step) {
+  return !is_layer(step) || strcmp(step->op->name, "batch_norm") == 0;
+}
+
 static int layers_of(const present *p, const hn_node *node, double *out_ns, const hn_plan_step **out_one) {
   int count = 0;
   *out_ns = 0;
   for (int i = 0; i < node->origins.count; ++i) {
     const hn_plan_step *step = step_of(p, node, i);
-    if (!step || !is_layer(step) || strcmp(step->op->name, "batch_norm") == 0) continue;
+    if (!step || is_taken_in(step)) continue;
     *out_one = step;
     *out_ns += step->time_ns;
     ++count;
@@ -84,19 +90,41 @@ static double same_ns(void *user, const hn_node *node, double flops) {
   return ns;
 }
 
+/* What a node stands for, each step once: passes name a step behind several nodes that it went into. */
+static void add_joined(const present *p, const hn_node *node, bool *counted) {
+  for (int i = 0; i < node->origins.count; ++i) {
+    const hn_plan_step *step = step_of(p, node, i);
+    if (!step || counted[step - p->plan->steps]) continue;
+    counted[step - p->plan->steps] = true;
+    p->made->joined_now_ns += step->time_ns;
+    p->made->joined_taken_ns += is_taken_in(step) ? step->time_ns : 0;
+  }
+}
+
 /* The sum, and apart what computes several layers of now at once. */
 static hone_status see(void *user, hn_choices *choices) {
   present *p = user;
   p->made->run_ns = choices->total_ns;
-  for (int i = 0; i < choices->count && p->plan; ++i) {
+  if (!p->plan) return HONE_OK;
+  bool *counted = HN_NEW(&choices->arena, bool, p->plan->step_count + 1);
+  if (!counted) return HN_FAIL_MEMORY(&choices->context->diag);
+  for (int i = 0; i < p->plan->step_count; ++i) {
+    const hn_plan_step *step = &p->plan->steps[i];
+    if (step->origin_count > 0 && !step->caused_by && is_taken_in(step)) p->made->taken_ns += step->time_ns;
+  }
+  for (int i = 0; i < choices->count; ++i) {
     const hn_choice *choice = &choices->items[i];
     const hn_plan_step *one = NULL;
     double ns;
     if (!hn_choice_runs(choice) || layers_of(p, choice->node, &ns, &one) < 2) continue;
-    p->made->joined_now_ns += ns;
+    add_joined(p, choice->node, counted);
     p->made->joined_ns += choice->taken_ns;
   }
   return HONE_OK;
+}
+
+static bool runs_alike(const hone_engine *like, const hone_device *device) {
+  return device->backend == like->devices[0]->backend && device->facts.threads == like->devices[0]->facts.threads;
 }
 
 /* Do the same kernels run: as many threads, and no narrower types than before? */
@@ -122,7 +150,7 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
   options.progress = NULL;
   options.on_span = NULL;
   hone_expectation made = {0};
-  hn_sampling sampling = {.layer_share = layer_share, .time_share = time_share};
+  hn_sampling sampling = {.enough = enough};
   present now = {.made = &made};
   const hn_build_watch watch = {.see = see, .user = &now, .unjudged = true, .sampling = &sampling};
   hone_engine *none;
@@ -136,6 +164,7 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
     if (device_count > 0 && has_same_kernels(like, devices, &options)) sampling.same_ns = same_ns;
     sampling.user = &now;
   }
+  if (device_count > 0 && like && runs_alike(like, devices[0])) sampling.plan = like->schedules->plans[0];
   if (status == HONE_OK)
     status = hn_engine_build_watched(context, graph, devices, device_count, &options, &watch, &none);
   hn_arena_deinit(&arena);
@@ -144,6 +173,11 @@ hone_status hone_engine_expect(hone_context *context, const hone_graph *graph, h
   made.timed_layers = sampling.timed_count;
   made.timed_ns = sampling.timed_ns;
   made.likeliest_ns = sampling.likeliest_ns;
+  made.known_share = sampling.known_share;
+  if (sampling.plan_ns > 0) {
+    made.like_ns = sampling.plan_ns;
+    made.run_ns = sampling.plan_ns - sampling.gain_ns;
+  }
   hn_result_give(&made, out);
   return HONE_OK;
 }

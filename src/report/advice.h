@@ -88,8 +88,9 @@ struct hn_advice_item {
   double factor;                     /* what the row's prediction needs: threads, a ratio */
   hone_roof unit;                    /* of a change of types: that of the new one */
   double saving_ns, low_ns, high_ns; /* of a run; an interval by the prediction's own reckoning */
-  bool timed, removed;               /* timed: it rests on times of this very change; removed: the build did it */
-  int timed_layers, unknown_layers;  /* as in hone_advice_info */
+  bool removed;                      /* the build did it */
+  int timed_layers, unknown_layers;  /* as in hone_advice_info, */
+  double timed_share;                /* this, too */
 };
 
 /* What else is known beside the profile; zero or NULL: not known. */

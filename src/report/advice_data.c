@@ -22,10 +22,11 @@ static void put_item(hn_json_writer *w, const hn_advising *a, const hn_advice_it
   hn_json_put_real(w, "saving_high_ms", item->high_ns * 1e-6);
   hn_json_put_real(w, "saving_percent", hn_percent(item->saving_ns, a->run_ns));
   hn_json_put_text(w, "confidence", item->row->confidence);
-  hn_json_put_bool(w, "timed", item->timed);
+  hn_json_put_bool(w, "timed", item->timed_share > 0);
   hn_json_put_bool(w, "applies_itself", item->row->applies_itself);
   hn_json_put_int(w, "timed_layers", item->timed_layers);
   hn_json_put_int(w, "unknown_layers", item->unknown_layers);
+  hn_json_put_real(w, "timed_share", item->timed_share);
   hn_json_close(w, '}');
 }
 
@@ -75,6 +76,7 @@ static void put_step(hn_json_writer *w, const hone_advice_step *s) {
     hn_json_put_bool(w, "as_predicted", hn_advice_step_fits(s));
     hn_json_put_int(w, "timed_nodes", s->timed_nodes);
     hn_json_put_int(w, "known_nodes", s->known_nodes);
+    hn_json_put_real(w, "timed_share", s->timed_share);
   }
   if (s->error >= 0) hn_json_put_real(w, "error", s->error);
   hn_json_put_bool(w, "kept", s->kept);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* advice_expect.c - what remedies would save, from what a sample of the changed layers took (hone_engine_expect).
+/* advice_expect.c - what remedies would save, from what the changed layers took that a run is made of
+ * (hone_engine_expect).
  *
  * Sums of layers that were timed alone are not a run: so both engines' sums are compared, and the run changes as they
  * do. */
@@ -13,34 +14,44 @@ static void put(const hn_advising *a, hn_advice_item *item, double share) {
   item->high_ns = fmin(1.25 * saving_ns, a->run_ns);
 }
 
-/* Layers that are too large a part of a run to be in a sample leave nothing to judge the others by. */
-static bool is_blind(const hone_expectation *e) { return e->unknown_layers > 0 && e->timed_layers == 0; }
+/* Less of a run leaves too little to judge the rest by. */
+static const double least_known = 0.5;
+
+static bool tells(const hn_advising *a, const hone_expectation *e) {
+  return e->known_share >= least_known && e->like_ns > 0 && a->facts.level >= 0;
+}
 
 bool hn_expect_run(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
-  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  if (!tells(a, e)) return false;
   put(a, item, 1 - e->run_ns / e->like_ns);
+  item->timed_share = e->known_share;
   return true;
 }
 
 /* A layer that takes in what stands behind it keeps its kernel: what is gone is known from the profile. What computes
- * several layers at once is another kernel. */
+ * several layers at once is another kernel, with the functions that it took in. */
 bool hn_expect_fusions(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
-  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  if (!tells(a, e)) return false;
   hn_predict_fused(a, item);
-  put(a, item, item->saving_ns * a->scale / a->run_ns + (e->joined_now_ns - e->joined_ns) / e->like_ns);
+  const double beside = e->taken_ns > 0 ? 1 - fmin(e->joined_taken_ns / e->taken_ns, 1) : 1;
+  put(a, item, item->saving_ns * a->scale / a->run_ns * beside + (e->joined_now_ns - e->joined_ns) / e->like_ns);
+  item->timed_share = fmin(e->joined_ns / e->run_ns, 1);
   return true;
 }
 
 bool hn_expect_items(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
-  if (is_blind(e) || !(e->like_ns > 0) || a->facts.level < 0) return false;
+  if (!tells(a, e)) return false;
   put(a, item, 1 - e->run_ns / HN_MORE_ITEMS / e->like_ns);
+  item->timed_share = e->known_share;
   return true;
 }
 
-/* What the sample gains, all layers do that estimates chose. */
+/* The kernels that estimates chose are among those that were timed. */
 bool hn_expect_times(const hn_advising *a, hn_advice_item *item, const hone_expectation *e) {
-  if (!(e->likeliest_ns > 0) || e->timed_layers == 0) return false;
-  put(a, item, 1 - e->timed_ns / e->likeliest_ns);
+  (void)a;
+  if (e->known_share < least_known || !(e->like_ns > 0)) return false;
+  put(a, item, 1 - e->run_ns / e->like_ns);
+  item->timed_share = e->known_share;
   return true;
 }
 

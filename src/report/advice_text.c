@@ -26,11 +26,11 @@ static void write_item(const hn_advising *a, int number, const hn_advice_item *i
   else
     hn_text_printf(out, "%s\n",
                    strcmp(item->row->kind, HN_ADVICE_POWER) == 0 ? "energy, no time"
-                   : item->timed_layers > 0                      ? "no time, by a sample"
+                   : item->timed_share > 0                       ? "no time, as its layers were timed"
                                                                  : "nothing that shows here");
-  if (item->unknown_layers > 0)
-    hn_text_printf(out, "     by the times of %d of the %d layers that would change\n", item->timed_layers,
-                   item->unknown_layers);
+  if (item->timed_share > 0)
+    hn_text_printf(out, "     by the times of layers that are %.0f %% of a run, %d of them timed for it\n",
+                   100 * item->timed_share, item->timed_layers);
   hn_text_printf(out, "     %s\n     remedy: %s", item->finding, item->row->remedy);
   if (item->flags) hn_text_printf(out, ": %s", item->flags);
   if (!item->row->applies_itself)
@@ -87,21 +87,21 @@ static void add_step(hn_grid *grid, const hone_advice_step *s, bool first) {
   hn_grid_add(grid, "%s", s->why ? s->why : "");
 }
 
-/* How good the predictions were, and of how many kernels nothing had been timed when they were made. */
+/* How good the predictions were, and how many rest on nothing that was timed for them. */
 static void write_predictions(const hone_advice_step *steps, int count, hn_text *out) {
-  int built = 0, fit = 0, new = 0;
+  int built = 0, fit = 0, told = 0;
   for (int i = 1; i < count; ++i) {
     if (steps[i].measured_ns <= 0) continue;
     ++built;
     fit += hn_advice_step_fits(&steps[i]);
-    new += steps[i].timed_nodes > steps[i].known_nodes;
+    told += !(steps[i].timed_share > 0);
   }
   if (built > 0)
     hn_text_printf(
         out,
-        "%d of %d saved what was predicted, within 30 %% or the measured interval; %d of them run kernels that "
-        "nothing had timed before\n",
-        fit, built, new);
+        "%d of %d saved what was predicted, within 30 %% or the measured interval; nothing was timed for %d of the "
+        "predictions\n",
+        fit, built, told);
 }
 
 static void write_staircase(const hn_advising *a, const hone_advice_step *steps, int count, hn_text *out) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.c - a tuning that only looks: what the timing cache has is taken, and of the layers that it does not have a
- * few are timed. First the longest layer of each operator that counts, then the longest of all. The others follow them
- * by what they take now: by the ratio of sums, operator by operator (the ratio estimator of surveys: Cochran 1977,
- * chapter 6), which knows what is particular of a layer; where nothing is known of now, by estimates that
- * tune/calibrate.c corrects. */
+/* sample.c - a tuning that only looks: what the timing cache has is taken, and of the layers that it does not have
+ * those are timed that a run is made of. First the longest layer of each operator that counts, then the longest of all,
+ * until enough of the run is known or the time is used up. The others follow them by what they take now: by the ratio
+ * of sums, operator by operator (the ratio estimator of surveys: Cochran 1977, chapter 6), which knows what is
+ * particular of a layer; where nothing is known of now, by estimates that tune/calibrate.c corrects. */
 #include "tune/tuning.h"
 #include <math.h>
+#include <string.h>
 
 /* Shorter layers of an operator are not worth a place in the sample for its sake. */
 static const double counts = 0.03; /* of a run */
@@ -14,9 +15,9 @@ typedef struct sampling {
   hn_choices *choices;
   hn_sampling *told;
   const int *order;
-  int count, most;
-  bool *unknown, *taken; /* [place in the order] */
-  double all_ns, taken_ns;
+  int count;
+  bool *unknown; /* [place in the order] */
+  double all_ns, known_ns;
 } sampling;
 
 static hn_choice *at(const sampling *s, int place) { return &s->choices->items[s->order[place]]; }
@@ -51,42 +52,46 @@ static void tell(hn_sampling *told, const hn_choice *choice) {
   told->likeliest_ns += hn_candidate_ns(likeliest) * (1 + choice->identical_count);
 }
 
-/* Times the layer, where the shares leave room for it. */
+/* Times the layer, unless enough is known or the time is over. */
 static hone_status take(sampling *s, int place) {
   hn_tuning *tuning = s->choices->tuning;
-  const double ns = hn_choice_expected_ns(at(s, place));
-  if (!s->unknown[place] || s->taken[place] || s->told->timed_count >= s->most ||
-      s->taken_ns + ns > s->told->time_share * s->all_ns)
-    return HONE_OK;
-  s->taken[place] = true;
-  s->taken_ns += ns;
-  ++s->told->timed_count;
+  if (!s->unknown[place] || s->known_ns >= s->told->enough * s->all_ns) return HONE_OK;
   HN_TRY(hn_check_stop(s->choices->context));
   tuning->stopped = false;
+  if (hn_tuning_stopped(tuning)) return HONE_OK;
+  s->unknown[place] = false;
+  s->known_ns += hn_choice_expected_ns(at(s, place));
+  ++s->told->timed_count;
   const hone_status status = hn_choice_measure(s->choices, at(s, place));
   tuning->stopped = true;
   tell(s->told, at(s, place));
   return status;
 }
 
-static bool is_first_of_operator(const sampling *s, int place) {
+/* The order has the longest first. */
+static bool is_first_of_operator(const sampling *s, const bool *unknown, int place) {
   for (int k = 0; k < place; ++k)
-    if (s->unknown[k] && at(s, k)->node->op == at(s, place)->node->op) return false;
+    if (unknown[k] && at(s, k)->node->op == at(s, place)->node->op) return false;
   return hn_choice_expected_ns(at(s, place)) >= counts * s->all_ns;
 }
 
 static hone_status take_all(sampling *s) {
   for (int k = 0; k < s->count; ++k) {
-    s->all_ns += hn_choice_expected_ns(at(s, k));
+    const double ns = hn_choice_expected_ns(at(s, k));
     HN_TRY(hn_choice_measure(s->choices, at(s, k))); /* what is known already */
     s->unknown[k] = lacks_times(at(s, k)) && same_ns(s->told, at(s, k)) <= 0;
+    s->all_ns += ns;
+    s->known_ns += s->unknown[k] ? 0 : ns;
     s->told->unknown_count += s->unknown[k] && !s->told->done;
   }
   if (s->told->done) return HONE_OK;
-  s->most = (int)ceil(s->told->layer_share * s->told->unknown_count);
+  bool *unknown = HN_NEW(&s->choices->arena, bool, s->count + 1);
+  if (!unknown) return HN_FAIL_MEMORY(&s->choices->context->diag);
+  memcpy(unknown, s->unknown, (size_t)s->count * sizeof *unknown);
   for (int k = 0; k < s->count; ++k)
-    if (is_first_of_operator(s, k)) HN_TRY(take(s, k));
+    if (is_first_of_operator(s, unknown, k)) HN_TRY(take(s, k));
   for (int k = 0; k < s->count; ++k) HN_TRY(take(s, k));
+  if (s->choices->tuning->level->times && s->all_ns > 0) s->told->known_share = fmin(1, s->known_ns / s->all_ns);
   s->told->done = true;
   return HONE_OK;
 }
@@ -96,9 +101,8 @@ hone_status hn_choices_sample(hn_choices *choices, const int *order, int count) 
                 .told = choices->tuning->sampling,
                 .order = order,
                 .count = count,
-                .unknown = HN_NEW(&choices->arena, bool, count + 1),
-                .taken = HN_NEW(&choices->arena, bool, count + 1)};
-  if (!s.unknown || !s.taken) return HN_FAIL_MEMORY(&choices->context->diag);
+                .unknown = HN_NEW(&choices->arena, bool, count + 1)};
+  if (!s.unknown) return HN_FAIL_MEMORY(&choices->context->diag);
   choices->tuning->stopped = true;
   return take_all(&s);
 }
@@ -136,9 +140,13 @@ static ratio *make_ratio(ratio *list, int *count, const hone_op *op) {
   return &list[(*count)++];
 }
 
+/* All of a layer that nothing was timed of: else those that were left out for their estimates would be the fastest. */
 static void scale(hn_choice *choice, double by) {
+  bool timed = false;
+  for (int c = 0; c < choice->candidate_count; ++c) timed |= choice->candidates[c].state == HN_CANDIDATE_TIMED;
   for (int c = 0; c < choice->candidate_count; ++c)
-    if (choice->candidates[c].state == HN_CANDIDATE_ESTIMATED && choice->candidates[c].reason == hn_time_used_up)
+    if (choice->candidates[c].state == HN_CANDIDATE_ESTIMATED &&
+        (!timed || choice->candidates[c].reason == hn_time_used_up))
       choice->candidates[c].estimate_ns *= by;
 }
 

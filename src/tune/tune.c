@@ -307,7 +307,8 @@ static hone_status run_round(hn_choices *choices, const hn_ranges *ranges) {
   HN_TRY(hn_tune_calibrate(choices));
   if (choices->tuning->sampling) {
     HN_TRY(hn_sample_project(choices));
-    return hn_tune_assign(choices, NULL);
+    HN_TRY(hn_tune_assign(choices, NULL));
+    return choices->tuning->sampling->plan && !any_split(choices) ? hn_sample_compare(choices) : HONE_OK;
   }
   if (choices->tuning->cold_bytes > 0) HN_TRY(phase(choices, "cold", hn_tune_cold));
   return phase(choices, "choosing", hn_tune_prove);

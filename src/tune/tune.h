@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "ir/log.h"
+#include "plan/plan.h"
 #include "tensor/shape.h"
 #include "tune/choices.h"
 #include <hone/engine.h>
@@ -21,11 +22,12 @@ typedef struct hn_lock { /* what a lock says of one schedule */
   size_t length;
   int lines_before;
 } hn_lock;
-/* A tuning that only looks. Of the layers that nothing is known of, some are timed; they stand for the others, whose
- * estimates they correct (tune/sample.c). Nothing is proved, so what is chosen tells times and must not be run. */
+/* A tuning that only looks. Of the layers that nothing is known of, those are timed that a run is made of; they stand
+ * for the others, whose estimates they correct (tune/sample.c). Nothing is proved, so what is chosen tells times and
+ * must not be run. */
 typedef struct hn_sampling {
-  double layer_share, time_share; /* at most so many of those layers, and of a run's time as it is estimated */
-  const char **parts; /* fused nodes that run as their parts, NULL once one does; of others samples are tried */
+  double enough;      /* of a run's time, as it is estimated: nothing more is timed; nor after the time budget */
+  const char **parts; /* fused nodes that run as their parts, NULL once one does; of others parts are tried */
   int part_count;
   /* What computes the same now takes so long, on any scale: the layer's own size, that a sample of its operator is
    * held against. 0: nothing is known. NULL: estimates alone tell layers' sizes. */
@@ -34,8 +36,14 @@ typedef struct hn_sampling {
   double (*same_ns)(void *user, const hn_node *node, double flops);
   void *user;
   /* Filled in: different layers with candidates that had no time, and those of them that were timed now; what these
-   * take by their fastest candidates, and by those that estimates alone would have taken. */
+   * take by their fastest candidates, and by those that estimates alone would have taken; and of a run's time as it is
+   * estimated, the share whose times are known by now. */
   int unknown_count, timed_count;
+  double known_share;
+  /* Given: an engine on the same device, or NULL. Filled in, where it has the same layers (tune/compare.c): what it
+   * takes by these times, conversions with it, and what the choices gain; 0: the times say nothing of it. */
+  const hn_plan *plan;
+  double plan_ns, gain_ns;
   double timed_ns, likeliest_ns;
   bool done; /* later rounds time nothing more */
 } hn_sampling;
@@ -71,7 +79,6 @@ double hn_choices_spread(hn_choices *choices);
 /* Adds the nodes that were chosen by measured times, and those of them whose times the timing cache had before. */
 void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known);
 void hn_choices_destroy(hn_choices *choices);
-
 /* ---- parts, each testable alone ---- */
 /* Every (tactic, variant, format pair) of every device for every node; rejections keep their reason (tune/enumerate.c).
  */

@@ -169,6 +169,7 @@ double hn_choice_expected_ns(const hn_choice *choice);
 /* The same for a sample of them: order holds their numbers (tune/sample.c). */
 hone_status hn_choices_sample(hn_choices *choices, const int *order, int count);
 hone_status hn_sample_project(hn_choices *choices); /* on layers that were not in it, behind hn_tune_calibrate() */
+hone_status hn_sample_compare(hn_choices *choices); /* with the sampling's plan, once all is chosen (tune/compare.c) */
 /* choices->param_places and result_places, by the options (tune/port_places.c). */
 hone_status hn_tune_place_ports(hn_choices *choices);
 /* The storages that a fused node's inputs and outputs have around its parts. */

@@ -4,6 +4,7 @@
 #include <hone/hone.h>
 #include <math.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,15 +298,15 @@ static void test_times(void **state) {
   assert_true(d.high_ns > -10); /* eight blocks: the least and the most are the interval */
 }
 
-/* ---- samples ---- */
+/* ---- expectations ---- */
 
 static void expect(const fixture *f, const hone_build_options *build, hone_expectation *out) {
   *out = (hone_expectation){.struct_size = sizeof *out};
   require(f, hone_engine_expect(f->context, f->graph, &f->device, 1, build, f->engine, out));
 }
 
-/* Of a network that nothing is known of a third is timed; after its build nothing is left to time, and the sum is the
- * build's own. */
+/* Of a network that nothing is known of those layers are timed that it is made of, or none where nothing may be; after
+ * its build nothing is left to time, and the sum is the build's own. */
 static void test_expectation(void **state) {
   (void)state;
   fixture f;
@@ -317,9 +318,14 @@ static void test_expectation(void **state) {
   open_fixture(&f);
   require(&f, small_net_graph(f.context, false, &f.graph));
   const hone_build_options build = {.struct_size = sizeof build, .level = 1, .timing_cache_path = cache};
+  atomic_bool stop = true;
+  hone_build_options none = build;
+  none.stop_timing = &stop;
+  expect(&f, &none, &e);
+  assert_true(e.unknown_layers >= 4 && e.timed_layers == 0 && e.known_share < 0.5);
   expect(&f, &build, &e);
-  assert_true(e.unknown_layers >= 4 && e.timed_layers >= 1);
-  assert_true(e.timed_layers <= (e.unknown_layers + 2) / 3);
+  assert_true(e.unknown_layers >= 4 && e.timed_layers >= 1 && e.timed_layers <= e.unknown_layers);
+  assert_true(e.known_share >= 0.95 && e.known_share <= 1.0001);
   assert_true(e.run_ns > 0 && e.like_ns == 0);
   assert_true(e.timed_ns > 0 && e.timed_ns <= e.likeliest_ns);
   require(&f, hone_engine_build(f.context, f.graph, &f.device, 1, &build, &f.engine));
@@ -332,9 +338,31 @@ static void test_expectation(void **state) {
   close_fixture(&f);
 }
 
+/* Of an engine whose kernels estimates chose, the same times tell what it takes: no less than what times choose. */
+static void test_expectation_of_untimed(void **state) {
+  (void)state;
+  fixture f;
+  hone_expectation e;
+  open_fixture(&f);
+  require(&f, small_net_graph(f.context, false, &f.graph));
+  const hone_build_options untimed = {.struct_size = sizeof untimed, .level = -1},
+                           timed = {.struct_size = sizeof timed, .level = 2};
+  require(&f, hone_engine_build(f.context, f.graph, &f.device, 1, &untimed, &f.engine));
+  expect(&f, &timed, &e);
+  assert_true(e.timed_layers > 0 && e.run_ns > 0);
+  assert_true(e.like_ns >= e.run_ns * 0.9999 && e.like_ns < 20 * e.run_ns);
+  expect(&f, &untimed, &e);
+  assert_true(e.timed_layers == 0 && e.like_ns == 0); /* no times say anything of it */
+  close_fixture(&f);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_defects), cmocka_unit_test(test_weights),
-                                     cmocka_unit_test(test_report),  cmocka_unit_test(test_too_many_steps),
-                                     cmocka_unit_test(test_times),   cmocka_unit_test(test_expectation)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_defects),
+                                     cmocka_unit_test(test_weights),
+                                     cmocka_unit_test(test_report),
+                                     cmocka_unit_test(test_too_many_steps),
+                                     cmocka_unit_test(test_times),
+                                     cmocka_unit_test(test_expectation),
+                                     cmocka_unit_test(test_expectation_of_untimed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

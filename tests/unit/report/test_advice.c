@@ -481,6 +481,53 @@ static void test_threads_of_short_layers(void **state) {
   close_fixture(f);
 }
 
+/* The same by times of the layers that change: shares of a run, as far as enough of it is known. */
+static void test_expected(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    void (*with)(fixture *f);
+    hone_expectation e;
+    double saved, timed; /* shares of a run; saved < 0: the expectation tells nothing */
+  } rows[] = {
+      {"threads", more_threads, {.run_ns = 30, .like_ns = 50, .known_share = 0.9}, 0.4, 0.9},
+      {"threads", more_threads, {.run_ns = 30, .like_ns = 50, .known_share = 0.4}, -1, 0},
+      {"threads", more_threads, {.run_ns = 30, .known_share = 0.9}, -1, 0},
+      {"bf16", bf16, {.run_ns = 60, .like_ns = 50, .known_share = 1}, 0, 1}, /* nothing is won */
+      {"level", untimed, {.run_ns = 48, .like_ns = 50, .known_share = 0.9}, 0.04, 0.9},
+      {"level", untimed, {.run_ns = 48, .known_share = 0.9}, -1, 0},
+      /* What no layers are joined for is told by the profile: 1 ms but for a clip's arithmetic, of a run of 4 ms. */
+      {"passes", disabled, {.run_ns = 45, .like_ns = 50, .known_share = 0.9, .taken_ns = 4}, 0.98 / 4, 0},
+      {"passes",
+       disabled,
+       {.run_ns = 45,
+        .like_ns = 50,
+        .known_share = 0.9,
+        .joined_ns = 5,
+        .joined_now_ns = 7,
+        .taken_ns = 4,
+        .joined_taken_ns = 1},
+       0.75 * 0.98 / 4 + 0.04,
+       5.0 / 45},
+  };
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    fixture *f = open_fixture();
+    hn_advising *a;
+    int at = 0;
+    rows[i].with(f);
+    assert_int_equal(hn_advise(&f->profile, &f->known, &f->arena, &a), HONE_OK);
+    while (at < a->count && strcmp(a->items[at].row->name, rows[i].name) != 0) ++at;
+    if (at == a->count) fail_msg("row %zu: %s was not found", i, rows[i].name);
+    const double before_ns = a->items[at].saving_ns;
+    const bool used = hn_advice_expects(a, at, &rows[i].e);
+    if (used != (rows[i].saved >= 0)) fail_msg("row %zu: the expectation was %s", i, used ? "used" : "left");
+    for (at = 0; strcmp(a->items[at].row->name, rows[i].name) != 0; ++at) assert_true(at + 1 < a->count);
+    check_near(a->items[at].saving_ns, used ? rows[i].saved * a->run_ns : before_ns);
+    assert_float_equal(a->items[at].timed_share, rows[i].timed, 1e-9);
+    close_fixture(f);
+  }
+}
+
 static void test_order_and_json(void **state) {
   (void)state;
   fixture *f = open_fixture();
@@ -506,11 +553,11 @@ static void test_order_and_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_patterns),      cmocka_unit_test(test_run_rows),
-      cmocka_unit_test(test_parts),         cmocka_unit_test(test_ledger_rows),
-      cmocka_unit_test(test_narrow_types),  cmocka_unit_test(test_threads_of_short_layers),
-      cmocka_unit_test(test_traced),        cmocka_unit_test(test_power),
-      cmocka_unit_test(test_fused),         cmocka_unit_test(test_kernels_that_are_there),
-      cmocka_unit_test(test_order_and_json)};
+      cmocka_unit_test(test_patterns),     cmocka_unit_test(test_run_rows),
+      cmocka_unit_test(test_parts),        cmocka_unit_test(test_ledger_rows),
+      cmocka_unit_test(test_narrow_types), cmocka_unit_test(test_threads_of_short_layers),
+      cmocka_unit_test(test_traced),       cmocka_unit_test(test_power),
+      cmocka_unit_test(test_fused),        cmocka_unit_test(test_kernels_that_are_there),
+      cmocka_unit_test(test_expected),     cmocka_unit_test(test_order_and_json)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
