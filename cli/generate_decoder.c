@@ -118,7 +118,8 @@ static void read_capacity(cli_decoder *d) {
   if (wanted > 0 && wanted < d->capacity) d->capacity = wanted;
 }
 
-/* Are present caches longer than past ones, by the new tokens? Then positions must be told: they follow from no extent. */
+/* Are present caches longer than past ones, by the new tokens? Then positions must be told: they follow from no extent.
+ */
 static int find_growth(cli_decoder *d) {
   hone_port_info past = HONE_SIZED(hone_port_info), present = HONE_SIZED(hone_port_info);
   d->appends = false;
@@ -129,8 +130,9 @@ static int find_growth(cli_decoder *d) {
       d->appends = past.type.shape.rank == 4 && past.type.shape.dim[2] >= 0 && present.type.shape.rank == 4 &&
                    present.type.shape.dim[2] != past.type.shape.dim[2];
   if (!d->appends || d->positions) return CLI_EXIT_OK;
-  cli_error("the model's caches grow by each token, and it has no input position_ids: where a token stands would follow "
-            "from the extent of a cache, which stays the same when it is kept in place");
+  cli_error(
+      "the model's caches grow by each token, and it has no input position_ids: where a token stands would follow "
+      "from the extent of a cache, which stays the same when it is kept in place");
   return CLI_EXIT_UNSUPPORTED;
 }
 

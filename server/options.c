@@ -67,11 +67,12 @@ static const row rows[] = {
 };
 
 static void print_help(void) {
-  printf("hone-server - serves models over HTTP by the Open Inference Protocol, version 2\n\n"
-         "usage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n"
-         "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
-         "is served. What changes there is loaded anew while the old one serves on. NAME.config.json or NAME/config.json\n"
-         "may set max_delay_us, max_queue and max_rate for a model of its own.\n");
+  printf(
+      "hone-server - serves models over HTTP by the Open Inference Protocol, version 2\n\n"
+      "usage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n"
+      "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
+      "is served. What changes there is loaded anew while the old one serves on. NAME.config.json or NAME/config.json\n"
+      "may set max_delay_us, max_queue and max_rate for a model of its own.\n");
   const char *group = "";
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     const row *r = &rows[i];

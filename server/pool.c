@@ -139,7 +139,9 @@ bool srv_pool_submit(srv_pool *pool, srv_request *r) {
                           .inputs = r->in,
                           .input_count = m->ports.in_count,
                           .priority = r->priority,
-                          .wait_limit_us = !r->deadline_ns ? 0 : left_us > 0 ? left_us : 1,
+                          .wait_limit_us = !r->deadline_ns ? 0
+                                           : left_us > 0   ? left_us
+                                                           : 1,
                           .done = finish,
                           .user = r};
   hone_status status = hone_request_create(m->queue, &r->queued, &diag);

@@ -51,8 +51,7 @@ static hone_status try_load(srv_repository *r, srv_entry *e, const srv_file *fil
   e->file = *file;
   pthread_mutex_unlock(&r->lock);
   hone_status status = srv_load_engine(r, file, &engine);
-  if (status == HONE_OK)
-    status = srv_model_create(r->pool, file, engine, hone_context_diagnostics(r->context), &model);
+  if (status == HONE_OK) status = srv_model_create(r->pool, file, engine, hone_context_diagnostics(r->context), &model);
   if (status == HONE_OK && !srv_pool_place(r->pool, file->name, model)) {
     srv_model_release(model);
     status = HONE_NO_MEMORY;
@@ -248,8 +247,7 @@ static void *repository_main(void *argument) {
       continue;
     }
     const int64_t wait_ms = poll_ms > 0 ? poll_ms : wants_second_look(r) ? 200 : 0;
-    if (!r->scan)
-      (void)hn_cond_wait_until(&r->wake, &r->lock, wait_ms > 0 ? hn_clock_ns() + wait_ms * 1000000 : 0);
+    if (!r->scan) (void)hn_cond_wait_until(&r->wake, &r->lock, wait_ms > 0 ? hn_clock_ns() + wait_ms * 1000000 : 0);
     if (r->closing || r->tasks) continue;
     r->scan = false;
     pthread_mutex_unlock(&r->lock);

@@ -109,7 +109,7 @@ typedef struct srv_wanted {
 typedef struct srv_request {
   srv_model *model;
   hone_request *queued; /* NULL: not yet */
-  hn_arena arena; /* of all that follows */
+  hn_arena arena;       /* of all that follows */
   const char *id;
   hone_tensor *in; /* in_count; data in the body or the arena */
   srv_wanted *wanted;

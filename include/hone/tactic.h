@@ -126,10 +126,10 @@ enum {                             /* flags */
        HONE_TACTIC_DATA_DEPENDENT =
            32,                       /* for steps whose extents are known only after running: prepare knows no types */
        HONE_TACTIC_PLAIN_UNITS = 64, /* a device's: it multiplies in a narrow type, but not on units for matrices */
-       /* its states' outputs are the inputs and new rows behind them on axis 2: where they are one memory, which has room
-        * for the input's rows, launch writes the new ones alone, from row hone_launch.state_length on */
+       /* its states' outputs are the inputs and new rows behind them on axis 2: where they are one memory, which has
+        * room for the input's rows, launch writes the new ones alone, from row hone_launch.state_length on */
        HONE_TACTIC_APPENDS = 128,
-       HONE_TACTIC_IN_PLACE = 16     /* output 0 may be the memory of any input of the same type and byte size */
+       HONE_TACTIC_IN_PLACE = 16 /* output 0 may be the memory of any input of the same type and byte size */
 };
 
 typedef struct hone_tactic {

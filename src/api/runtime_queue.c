@@ -104,7 +104,9 @@ static hone_status check_port(const hone_queue *q, int i, int64_t *fixed, hone_d
   const int64_t rows = port.type.shape.rank > 0 ? port.type.shape.dim[0] : 0;
   if (rows < 2 || rows > HONE_MAX_BATCH || (i > 0 && rows != *fixed))
     return HN_FAIL(diag, HONE_INVALID, "queue option fixed_batch: the first dim of %s %s is %s", what, port.name,
-                   rows < 0 ? "free" : rows < 2 || rows > HONE_MAX_BATCH ? "not 2 to 1024" : "another number");
+                   rows < 0                            ? "free"
+                   : rows < 2 || rows > HONE_MAX_BATCH ? "not 2 to 1024"
+                                                       : "another number");
   *fixed = rows;
   return HONE_OK;
 }
@@ -328,8 +330,8 @@ hone_request *hn_queue_take(hone_batcher *b, int64_t now_ns, int64_t *out_ns) {
       if (!*out_ns || due_ns < *out_ns) *out_ns = due_ns;
       continue;
     }
-    if (best && (best->first->rank < first->rank || (best->first->rank == first->rank &&
-                                                     best->first->times.submitted_ns <= first->times.submitted_ns)))
+    if (best && (best->first->rank < first->rank ||
+                 (best->first->rank == first->rank && best->first->times.submitted_ns <= first->times.submitted_ns)))
       continue;
     best = q;
     best_plan = p;

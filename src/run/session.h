@@ -90,7 +90,7 @@ typedef struct hn_queue_samples {
 
 /* An input and the output that continues it, in one buffer. */
 typedef struct hn_state {
-  int in, out; /* port numbers */
+  int in, out;  /* port numbers */
   bool appends; /* the output is the input and new rows; one memory has room for the input's */
   hone_memory memory;
   hone_shape shape; /* that the memory is for */

@@ -113,15 +113,12 @@ static hone_call fill(item *t, int64_t rows, int seed) {
   for (int n = 0; n < MOST_ROWS * WIDTH; ++n) t->x[n] = (float)((n * 7 + seed * 13) % 29) / 29 - 0.5f;
   for (int n = 0; n < MOST_ROWS; ++n) t->i[n] = (n + seed) % 5;
   memset(t->y, 0, sizeof t->y);
-  t->in[0] = (hone_tensor){{HONE_TENSOR, HONE_F32, HONE_PLAIN, {2, {rows, WIDTH}}}, t->x,
-                           (size_t)(rows * WIDTH) * sizeof *t->x};
+  t->in[0] = (hone_tensor){
+      {HONE_TENSOR, HONE_F32, HONE_PLAIN, {2, {rows, WIDTH}}}, t->x, (size_t)(rows * WIDTH) * sizeof *t->x};
   t->in[1] = (hone_tensor){{HONE_TENSOR, HONE_I64, HONE_PLAIN, {1, {rows}}}, t->i, (size_t)rows * sizeof *t->i};
   t->out[0] = (hone_tensor){.data = t->y, .bytes = sizeof t->y};
-  return (hone_call){.struct_size = sizeof(hone_call),
-                     .inputs = t->in,
-                     .input_count = 2,
-                     .outputs = t->out,
-                     .output_count = 1};
+  return (hone_call){
+      .struct_size = sizeof(hone_call), .inputs = t->in, .input_count = 2, .outputs = t->out, .output_count = 1};
 }
 
 /* The rows that a session alone gives. */
@@ -588,9 +585,9 @@ static void test_no_allocation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_producers),  cmocka_unit_test(test_fixed),        cmocka_unit_test(test_delay),
-      cmocka_unit_test(test_full),       cmocka_unit_test(test_rate),         cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_one_is_wrong), cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_ends),
-      cmocka_unit_test(test_priorities), cmocka_unit_test(test_no_allocation)};
+      cmocka_unit_test(test_producers),    cmocka_unit_test(test_fixed),        cmocka_unit_test(test_delay),
+      cmocka_unit_test(test_full),         cmocka_unit_test(test_rate),         cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_one_is_wrong), cmocka_unit_test(test_callbacks),    cmocka_unit_test(test_ends),
+      cmocka_unit_test(test_priorities),   cmocka_unit_test(test_no_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

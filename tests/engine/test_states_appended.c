@@ -48,8 +48,8 @@ static void open_bed(bed *b, const variant *v) {
   static const char *const names[] = {"q", "k", "v"};
   hone_profile_shape shapes[4];
   for (int i = 0; i < 3; ++i)
-    shapes[i] = (hone_profile_shape){names[i], {3, {1, 1, widths[i]}}, {3, {1, 1, widths[i]}},
-                                     {3, {1, MOST, widths[i]}}, 0};
+    shapes[i] =
+        (hone_profile_shape){names[i], {3, {1, 1, widths[i]}}, {3, {1, 1, widths[i]}}, {3, {1, MOST, widths[i]}}, 0};
   shapes[3] = (hone_profile_shape){"mask", {2, {1, ROOM + 1}}, {2, {1, ROOM + 1}}, {2, {MOST, ROOM + MOST}}, 0};
   const hone_build_options build = {
       .struct_size = sizeof build, .level = -1, .shapes = shapes, .shape_count = v->masked ? 4 : 3};
@@ -62,8 +62,8 @@ static void open_bed(bed *b, const variant *v) {
   in[0] = add_input(graph, "q", HONE_F32, 3, q, token);
   in[1] = add_input(graph, "k", HONE_F32, 3, k, token);
   in[2] = add_input(graph, "v", HONE_F32, 3, k, token);
-  in[3] = v->masked ? add_input(graph, "mask", v->is_bool ? HONE_BOOL : HONE_F32, 2, (int64_t[]){-1, -1}, columns)
-                    : NULL;
+  in[3] =
+      v->masked ? add_input(graph, "mask", v->is_bool ? HONE_BOOL : HONE_F32, 2, (int64_t[]){-1, -1}, columns) : NULL;
   in[4] = add_input(graph, "past.key", HONE_F32, 4, cache, NULL);
   in[5] = add_input(graph, "past.value", HONE_F32, 4, cache, NULL);
   assert_int_equal(hone_graph_add_node(graph, "attention", "attend", in, 6, attrs, 4, out, 3), HONE_OK);
@@ -150,9 +150,9 @@ static hone_status feed(hone_session *session, const variant *v, int64_t length,
   }
   if (v->masked) put_mask(session, v, length, count);
   for (int n = 0; n < 3; ++n)
-    assert_int_equal(put(session, names[n], HONE_F32, (hone_shape){3, {1, count, (n == 0 ? HEADS : KEY_HEADS) * SIZE}},
-                         4, data[n]),
-                     HONE_OK);
+    assert_int_equal(
+        put(session, names[n], HONE_F32, (hone_shape){3, {1, count, (n == 0 ? HEADS : KEY_HEADS) * SIZE}}, 4, data[n]),
+        HONE_OK);
   assert_int_equal(hone_session_set_state_length(session, length), HONE_OK);
   return hone_session_run(session);
 }

@@ -269,8 +269,8 @@ static void present_body(void *arg, int worker, int64_t begin, int64_t end) {
 
 static void *pointer(const hone_tensor *tensors, int count, int at) { return at < count ? tensors[at].data : NULL; }
 
-/* Old keys and values lie in a cache of a session's, `past_rows` rows of which `length` are there; the new ones go behind
- * these. The mask has a column for each of its rows, then the new ones'. */
+/* Old keys and values lie in a cache of a session's, `past_rows` rows of which `length` are there; the new ones go
+ * behind these. The mask has a column for each of its rows, then the new ones'. */
 static hone_status continue_cache(hn_attention_f32 *a, const hone_launch *l) {
   const int64_t fresh = a->kv_len - a->past_len, length = l->state_length ? *l->state_length : 0;
   if (a->present_k != a->past_k || a->present_v != a->past_v)
@@ -280,9 +280,10 @@ static hone_status continue_cache(hn_attention_f32 *a, const hone_launch *l) {
                    "%lld new tokens behind %lld: the cache has room for %lld (hone_session_set_state_length)",
                    (long long)fresh, (long long)length, (long long)a->past_rows);
   if (a->mask && a->mask_columns != a->kv_len)
-    return HN_FAIL(l->diagnostics, HONE_INVALID,
-                   "the mask has %lld columns; with a cache that is kept in place it has %lld, its rows and the new ones",
-                   (long long)a->mask_columns, (long long)a->kv_len);
+    return HN_FAIL(
+        l->diagnostics, HONE_INVALID,
+        "the mask has %lld columns; with a cache that is kept in place it has %lld, its rows and the new ones",
+        (long long)a->mask_columns, (long long)a->kv_len);
   a->mask_columns = 0;
   a->mask_gap = a->past_rows - length;
   a->past_len = a->past_place = length;
