@@ -5,10 +5,9 @@
  *      with v_size floats; y: as q with v_size floats. Rows are dense, everything above them has its own step, so that
  *      [batch, length, heads * size], [batch, heads, length, size] and one tensor with q, k and v beside each other
  *      are all read where they lie.
- *   past_k, past_v  keys and values before those of k and v: of [batch][heads / group][past_rows][size], dense, the
- * first past_len rows mask  added to the scaled scores, or bools that say which keys are seen; its columns are dense,
- * its steps may be 0; keys behind its last column are not seen. Columns of new keys begin mask_gap behind those of the
- * old ones
+ *   past_k, past_v  keys and values before those of k and v: past_len rows of a head's past_rows, all heads dense
+ *   mask  added to the scaled scores, or bools that say which keys are seen; its columns are dense, its steps may be 0;
+ *      keys behind its last column are not seen. The columns of new keys begin mask_gap behind those of the old ones
  *
  * A row that sees no key gives zeros. Keys come in blocks with a running maximum and sum (Milakov and
  * Gimelshein, arXiv:1805.02867; Dao et al., arXiv:2205.14135), so that any length runs in the same scratch; up to
