@@ -152,13 +152,22 @@ static int name_ports(cli_decoder *d) {
   return code == CLI_EXIT_OK ? find_growth(d) : code;
 }
 
-static int set_shape(cli_decoder *d, int input, int64_t tokens) {
+static int set_shape(const cli_decoder *d, int input, int64_t tokens) {
   hone_port_info info = HONE_SIZED(hone_port_info);
   hone_status status = hone_engine_input(d->engine, input, &info);
   if (status != HONE_OK) return cli_fail(d->cli, status);
   const hone_shape shape = shape_for(d, &info, tokens);
   status = hone_session_set_shape(d->session, info.name, shape.rank, shape.dim);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail_session(d->cli, d->session, status);
+}
+
+/* All together: what one input's shape is alone, another's may refuse. */
+static int set_shapes(cli_decoder *d, int64_t tokens) {
+  if (d->shaped == tokens) return CLI_EXIT_OK;
+  d->shaped = tokens;
+  int code = CLI_EXIT_OK;
+  for (int i = 0; code == CLI_EXIT_OK && i < hone_engine_input_count(d->engine); ++i) code = set_shape(d, i, tokens);
+  return code;
 }
 
 static int open_session(cli_decoder *d) {
@@ -169,10 +178,8 @@ static int open_session(cli_decoder *d) {
   const hone_status status =
       hone_session_create(d->engine, &options, &d->session, hone_context_diagnostics(d->cli->context));
   if (status != HONE_OK) return cli_fail(d->cli, status);
-  for (int i = 0; i < hone_engine_input_count(d->engine); ++i) {
-    const int code = set_shape(d, i, 1);
-    if (code != CLI_EXIT_OK) return code;
-  }
+  const int code = set_shapes(d, 1);
+  if (code != CLI_EXIT_OK) return code;
   for (int i = 0; i < d->state_count; ++i) {
     hone_tensor cache;
     const hone_status got = hone_session_tensor(d->session, d->states[i].input, &cache);
@@ -260,9 +267,11 @@ static int64_t allowed(const cli_decoder *d, int64_t count) {
 int cli_decoder_feed(cli_decoder *d, const int64_t *tokens, int64_t count) {
   while (count > 0) {
     const int64_t now = count == 1 ? 1 : allowed(d, count);
+    int code = set_shapes(d, now);
+    if (code != CLI_EXIT_OK) return code;
     const hone_status status = run(d, tokens, now);
     if (status != HONE_OK) return cli_fail_session(d->cli, d->session, status);
-    const int code = cli_stop_code();
+    code = cli_stop_code();
     if (code != CLI_EXIT_OK) return code;
     tokens += now;
     count -= now;
