@@ -17,10 +17,12 @@ typedef struct cli_decoder {
   const char *ids, *mask, *positions;        /* names; NULL: it has none */
   hone_session_state states[CLI_MAX_STATES]; /* of the caches; names are the engine's */
   int state_count;
-  int64_t capacity;    /* tokens that a cache holds */
-  int64_t length;      /* tokens in the caches */
+  bool appends;     /* attention is ONNX's own: the mask has columns for all of the caches, then for the new tokens */
+  int64_t capacity; /* tokens that a cache holds */
+  int64_t length;   /* tokens in the caches */
+  int64_t shaped;   /* tokens that the inputs' shapes are for */
   int64_t state_bytes; /* of all caches */
-  int64_t *room;       /* ids, positions, mask: capacity each */
+  int64_t *room;       /* ids, positions, mask: capacity each, the mask twice that */
   const float *logits; /* of the last token; valid until the next run */
   int64_t vocabulary;
   char output_names[CLI_MAX_STATES][64];

@@ -37,14 +37,18 @@ static int find_ports(cli_decoder *d, const ports *all) {
   return CLI_EXIT_UNSUPPORTED;
 }
 
+/* Columns of the mask for so many tokens. */
+static int64_t mask_columns(const cli_decoder *d, int64_t tokens) { return d->capacity + (d->appends ? tokens : 0); }
+
 /* The shape of an input for `tokens` of one sequence. */
 static hone_shape shape_for(const cli_decoder *d, const hone_port_info *port, int64_t tokens) {
   hone_shape shape = port->type.shape;
   if (shape.rank > 0 && shape.dim[0] < 0) shape.dim[0] = 1;
   const int length = cache_rest(port->name) ? 2 : 1;
   const bool of_tokens = port->name == d->ids || port->name == d->positions;
+  const int64_t extent = of_tokens ? tokens : port->name == d->mask ? mask_columns(d, tokens) : d->capacity;
   for (int i = 1; i < shape.rank; ++i)
-    if (shape.dim[i] < 0) shape.dim[i] = i != length ? 1 : of_tokens ? tokens : d->capacity;
+    if (shape.dim[i] < 0) shape.dim[i] = i == length ? extent : 1;
   return shape;
 }
 
@@ -69,6 +73,12 @@ static void set_profiles(void *user, hone_build_options *options) {
     }
 }
 
+static void see_node(void *user, const hone_node_info *node) {
+  bool *found = user;
+  enum { PAST_KEY = 4 };
+  if (strcmp(node->op, "attention") == 0 && node->in_count > PAST_KEY && node->in[PAST_KEY]) *found = true;
+}
+
 static int build(cli_decoder *d, cli_model *model, int64_t prompt) {
   ports *all = calloc(1, sizeof *all);
   profiles *p = calloc(1, sizeof *p);
@@ -77,6 +87,7 @@ static int build(cli_decoder *d, cli_model *model, int64_t prompt) {
     all->count = cli_ports_of_graph(model->graph, all->in, CLI_MAX_INPUTS);
     *p = (profiles){.decoder = d, .all = all, .prompt = prompt};
     code = find_ports(d, all); /* the graph's names, which the engine's replace */
+    hone_graph_visit_nodes(model->graph, see_node, &d->appends);
     model->adjust = set_profiles;
     model->adjust_user = p;
     if (code == CLI_EXIT_OK) code = cli_build_engine(d->cli, model);
@@ -107,6 +118,24 @@ static void read_capacity(cli_decoder *d) {
   if (wanted > 0 && wanted < d->capacity) d->capacity = wanted;
 }
 
+/* Are present caches longer than past ones, by the new tokens? Then positions must be told: they follow from no extent.
+ */
+static int find_growth(cli_decoder *d) {
+  hone_port_info past = HONE_SIZED(hone_port_info), present = HONE_SIZED(hone_port_info);
+  d->appends = false;
+  for (int i = 0; i < hone_engine_input_count(d->engine); ++i)
+    if (hone_engine_input(d->engine, i, &past) == HONE_OK && strcmp(past.name, d->states[0].input) == 0) break;
+  for (int i = 0; i < hone_engine_output_count(d->engine); ++i)
+    if (hone_engine_output(d->engine, i, &present) == HONE_OK && strcmp(present.name, d->states[0].output) == 0)
+      d->appends = past.type.shape.rank == 4 && past.type.shape.dim[2] >= 0 && present.type.shape.rank == 4 &&
+                   present.type.shape.dim[2] != past.type.shape.dim[2];
+  if (!d->appends || d->positions) return CLI_EXIT_OK;
+  cli_error(
+      "the model's caches grow by each token, and it has no input position_ids: where a token stands would follow "
+      "from the extent of a cache, which stays the same when it is kept in place");
+  return CLI_EXIT_UNSUPPORTED;
+}
+
 static int name_ports(cli_decoder *d) {
   const hone_engine *engine = d->engine;
   ports *all = calloc(1, sizeof *all);
@@ -120,16 +149,25 @@ static int name_ports(cli_decoder *d) {
   }
   const int code = find_ports(d, all);
   free(all);
-  return code;
+  return code == CLI_EXIT_OK ? find_growth(d) : code;
 }
 
-static int set_shape(cli_decoder *d, int input, int64_t tokens) {
+static int set_shape(const cli_decoder *d, int input, int64_t tokens) {
   hone_port_info info = HONE_SIZED(hone_port_info);
   hone_status status = hone_engine_input(d->engine, input, &info);
   if (status != HONE_OK) return cli_fail(d->cli, status);
   const hone_shape shape = shape_for(d, &info, tokens);
   status = hone_session_set_shape(d->session, info.name, shape.rank, shape.dim);
   return status == HONE_OK ? CLI_EXIT_OK : cli_fail_session(d->cli, d->session, status);
+}
+
+/* All together: what one input's shape is alone, another's may refuse. */
+static int set_shapes(cli_decoder *d, int64_t tokens) {
+  if (d->shaped == tokens) return CLI_EXIT_OK;
+  d->shaped = tokens;
+  int code = CLI_EXIT_OK;
+  for (int i = 0; code == CLI_EXIT_OK && i < hone_engine_input_count(d->engine); ++i) code = set_shape(d, i, tokens);
+  return code;
 }
 
 static int open_session(cli_decoder *d) {
@@ -140,10 +178,8 @@ static int open_session(cli_decoder *d) {
   const hone_status status =
       hone_session_create(d->engine, &options, &d->session, hone_context_diagnostics(d->cli->context));
   if (status != HONE_OK) return cli_fail(d->cli, status);
-  for (int i = 0; i < hone_engine_input_count(d->engine); ++i) {
-    const int code = set_shape(d, i, 1);
-    if (code != CLI_EXIT_OK) return code;
-  }
+  const int code = set_shapes(d, 1);
+  if (code != CLI_EXIT_OK) return code;
   for (int i = 0; i < d->state_count; ++i) {
     hone_tensor cache;
     const hone_status got = hone_session_tensor(d->session, d->states[i].input, &cache);
@@ -163,7 +199,7 @@ int cli_decoder_open(cli_tool *cli, cli_model *model, int64_t prompt, int64_t ca
   code = name_ports(out);
   if (code != CLI_EXIT_OK) return code;
   read_capacity(out);
-  out->room = calloc(3 * (size_t)out->capacity + 1, sizeof *out->room);
+  out->room = calloc(4 * (size_t)out->capacity + 1, sizeof *out->room);
   if (out->room) return open_session(out);
   cli_error("out of memory");
   return CLI_EXIT_NO_MEMORY;
@@ -183,6 +219,12 @@ static hone_status put(const cli_decoder *d, const char *input, int64_t count, i
   return input ? hone_session_copy_in(d->session, input, &tensor) : HONE_OK;
 }
 
+/* Ones for the tokens in the caches, and behind these, or behind all that the caches hold, for the new ones. */
+static void fill_mask(const cli_decoder *d, int64_t count, int64_t *mask) {
+  const int64_t columns = mask_columns(d, count), fresh = d->appends ? d->capacity : d->length;
+  for (int64_t i = 0; i < columns; ++i) mask[i] = i < d->length || (i >= fresh && i < fresh + count);
+}
+
 /* One run of `count` tokens. */
 static hone_status run(cli_decoder *d, const int64_t *tokens, int64_t count) {
   int64_t *ids = d->room, *positions = ids + d->capacity, *mask = positions + d->capacity;
@@ -191,11 +233,12 @@ static hone_status run(cli_decoder *d, const int64_t *tokens, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     ids[i] = tokens[i];
     positions[i] = d->length + i;
-    mask[d->length + i] = 1;
   }
+  fill_mask(d, count, mask);
+  if (d->appends && (status = hone_session_set_state_length(d->session, d->length)) != HONE_OK) return status;
   if ((status = put(d, d->ids, count, ids)) != HONE_OK) return status;
   if ((status = put(d, d->positions, count, positions)) != HONE_OK) return status;
-  if ((status = put(d, d->mask, d->capacity, mask)) != HONE_OK) return status;
+  if ((status = put(d, d->mask, mask_columns(d, count), mask)) != HONE_OK) return status;
   if ((status = hone_session_run(d->session)) != HONE_OK) return status;
   d->length += count;
   if ((status = hone_session_tensor(d->session, "logits", &logits)) != HONE_OK) return status;
@@ -224,9 +267,11 @@ static int64_t allowed(const cli_decoder *d, int64_t count) {
 int cli_decoder_feed(cli_decoder *d, const int64_t *tokens, int64_t count) {
   while (count > 0) {
     const int64_t now = count == 1 ? 1 : allowed(d, count);
+    int code = set_shapes(d, now);
+    if (code != CLI_EXIT_OK) return code;
     const hone_status status = run(d, tokens, now);
     if (status != HONE_OK) return cli_fail_session(d->cli, d->session, status);
-    const int code = cli_stop_code();
+    code = cli_stop_code();
     if (code != CLI_EXIT_OK) return code;
     tokens += now;
     count -= now;

@@ -178,7 +178,10 @@ static enum MHD_Result send_reply(exchange *x, const char *method, const char *u
     (void)snprintf(number, sizeof number, "%zu", reply->json_length);
     MHD_add_response_header(response, "Inference-Header-Content-Length", number);
   }
-  if (reply->retry) MHD_add_response_header(response, "Retry-After", "1");
+  if (reply->retry_s > 0) {
+    (void)snprintf(number, sizeof number, "%d", reply->retry_s);
+    MHD_add_response_header(response, "Retry-After", number);
+  }
   if (reply->allow_get || reply->allow_post)
     MHD_add_response_header(response, "Allow", reply->allow_post ? "POST" : "GET, HEAD");
   if (reply->close || atomic_load(&server->pool.state) > SRV_SERVING)

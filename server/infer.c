@@ -284,6 +284,7 @@ hone_status srv_request_read(srv_request *request, const srv_options *options, c
 }
 
 void srv_request_clear(srv_request *request) {
+  hone_request_destroy(request->queued);
   free(request->reply.bytes);
   hn_arena_deinit(&request->arena);
   srv_model_release(request->model);

@@ -27,6 +27,20 @@ static bool look(const char *path, srv_file *out) {
   return true;
 }
 
+/* The model's own configuration, where there is one. */
+static void look_settings(srv_file *out, const char *folder, const char *name, const char *ending) {
+  struct stat about;
+  *out->settings = 0;
+  out->settings_size = out->settings_modified_ns = 0;
+  if (snprintf(out->settings, sizeof out->settings, "%s/%s%s", folder, name, ending) >= (int)sizeof out->settings ||
+      stat(out->settings, &about) != 0 || !S_ISREG(about.st_mode)) {
+    *out->settings = 0;
+    return;
+  }
+  out->settings_size = about.st_size;
+  out->settings_modified_ns = about.st_mtim.tv_sec * INT64_C(1000000000) + about.st_mtim.tv_nsec;
+}
+
 static bool set_name(srv_file *out, const char *name, size_t length, const char *version) {
   if (length == 0 || length >= sizeof out->name || *name == '.') return false;
   memcpy(out->name, name, length);
@@ -47,7 +61,10 @@ static void see_flat(const char *folder, const char *item, void (*see)(void *, c
       if (look(path, &better)) return;
     }
     if (snprintf(path, sizeof path, "%s/%s", folder, item) >= (int)sizeof path) return;
-    if (look(path, &file) && set_name(&file, item, length, "1")) see(user, &file);
+    if (!look(path, &file) || !set_name(&file, item, length, "1")) return;
+    look_settings(&file, folder, file.name, ".config.json");
+    see(user, &file);
+    return;
   }
 }
 
@@ -73,7 +90,9 @@ static void see_versions(const char *folder, const char *item, void (*see)(void 
     highest = version;
   }
   closedir(dir);
-  if (highest > 0) see(user, &best);
+  if (highest == 0) return;
+  look_settings(&best, path, "config.json", "");
+  see(user, &best);
 }
 
 bool srv_files_find(const char *path, void (*see)(void *, const srv_file *), void *user) {
@@ -85,6 +104,9 @@ bool srv_files_find(const char *path, void (*see)(void *, const srv_file *), voi
     const char *dot = strrchr(name, '.');
     const size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
     if (!look(path, &file) || !set_name(&file, name, length, "1")) return false;
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%.*s", name > path ? (int)(name - path - 1) : 1, name > path ? path : ".");
+    look_settings(&file, folder, file.name, ".config.json");
     see(user, &file);
     return true;
   }

@@ -19,6 +19,7 @@ srv_stats *srv_stats_of(srv_pool *pool, const char *name, const char *version) {
   srv_stats **at = &pool->stats;
   while (*at && (strcmp((*at)->name, name) != 0 || strcmp((*at)->version, version) != 0)) at = &(*at)->next;
   if (!*at && (*at = calloc(1, sizeof **at)) != NULL) {
+    (*at)->pool = pool;
     hn_copy_text((*at)->name, sizeof(*at)->name, name);
     hn_copy_text((*at)->version, sizeof(*at)->version, version);
   }
@@ -34,26 +35,25 @@ void srv_count_failure(srv_pool *pool, srv_stats *stats, srv_failure why, int64_
   pthread_mutex_unlock(&pool->lock);
 }
 
-void srv_count_run(srv_pool *pool, srv_stats *s, int64_t rows, const srv_run_times *t) {
+void srv_count_run(srv_pool *pool, srv_stats *s, const hone_batch_run *run) {
   int bucket = 0;
-  while (bucket < SRV_BATCH_BUCKETS && rows > batch_rows[bucket]) ++bucket;
+  while (bucket < SRV_BATCH_BUCKETS && run->rows > batch_rows[bucket]) ++bucket;
   pthread_mutex_lock(&pool->lock);
   ++s->executions;
-  s->inferences += rows;
+  s->inferences += run->rows;
   ++s->batch[bucket];
-  if (rows <= SRV_MAX_BATCH) {
-    ++s->runs_of[rows];
-    s->run_input_ns[rows] += t->filled_ns - t->begin_ns;
-    s->run_infer_ns[rows] += t->ran_ns - t->filled_ns;
-    s->run_output_ns[rows] += t->done_ns - t->ran_ns;
+  if (run->rows <= SRV_MAX_BATCH) {
+    ++s->runs_of[run->rows];
+    s->run_input_ns[run->rows] += run->filled_ns - run->begin_ns;
+    s->run_infer_ns[run->rows] += run->ran_ns - run->filled_ns;
   }
   pthread_mutex_unlock(&pool->lock);
 }
 
-void srv_count_success(srv_pool *pool, const srv_request *r, const srv_run_times *t) {
+void srv_count_success(srv_pool *pool, const srv_request *r, const hone_request_times *t, int64_t output_ns) {
   struct timespec now;
   srv_stats *s = r->model->stats;
-  const int64_t ns = t->done_ns - r->begin_ns;
+  const int64_t ns = hn_clock_ns() - r->begin_ns;
   int bucket = 0;
   while (bucket < SRV_DURATION_BUCKETS && (double)ns > duration_ms[bucket] * 1e6) ++bucket;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -62,10 +62,11 @@ void srv_count_success(srv_pool *pool, const srv_request *r, const srv_run_times
   ++s->duration[bucket];
   s->last_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
   s->request_ns += ns;
-  s->queue_ns += t->begin_ns - r->queued_ns;
+  s->queue_ns += t->begin_ns - t->submitted_ns;
   s->input_ns += t->filled_ns - t->begin_ns;
   s->infer_ns += t->ran_ns - t->filled_ns;
-  s->output_ns += t->done_ns - t->ran_ns;
+  s->output_ns += output_ns;
+  if (t->batch_rows <= SRV_MAX_BATCH) s->run_output_ns[t->batch_rows] += output_ns;
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -73,8 +74,11 @@ void srv_count_success(srv_pool *pool, const srv_request *r, const srv_run_times
 
 static int64_t pending_of(const srv_pool *pool, const srv_stats *s) {
   int64_t pending = 0;
-  for (int i = 0; i < pool->busy_count; ++i)
-    if (pool->busy[i]->stats == s) pending += pool->busy[i]->queued;
+  for (int i = 0; i < pool->model_count; ++i) {
+    hone_queue_stats stats = HONE_SIZED(hone_queue_stats);
+    if (pool->models[i]->stats == s && hone_queue_get_stats(pool->models[i]->queue, &stats) == HONE_OK)
+      pending += stats.waiting;
+  }
   return pending;
 }
 
@@ -177,7 +181,7 @@ void srv_metrics_write(srv_pool *pool, hn_text *out) {
                 {"hone_requests_in_flight", "Requests whose reply is not sent yet", atomic_load(&pool->in_flight)},
                 {"hone_held_bytes", "Bytes of bodies that are held", atomic_load(&pool->held_bytes)},
                 {"hone_models", "Models that are served", pool->model_count},
-                {"hone_workers", "Batches that can run at one time", pool->worker_count}};
+                {"hone_workers", "Batches that can run at one time", hone_batcher_workers(pool->batcher)}};
   for (size_t g = 0; g < HN_COUNT(gauges); ++g) {
     add_head(gauges[g].name, "gauge", gauges[g].help, out);
     hn_text_printf(out, "%s %" PRId64 "\n", gauges[g].name, gauges[g].value);

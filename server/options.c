@@ -7,12 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-typedef enum kind { FLAG, NUMBER, SIZE, TEXT } kind;
+typedef enum kind { FLAG, NUMBER, REAL, SIZE, TEXT } kind;
 typedef struct row {
   const char *name;
   kind kind;
   const char *argument, *group, *doc;
-  size_t at; /* in srv_options: an int64_t, or a const char * */
+  size_t at; /* in srv_options: an int64_t; of a REAL a double, of a TEXT a const char * */
   int64_t otherwise, low, high;
 } row;
 #define AT(field) .at = offsetof(srv_options, field)
@@ -41,6 +41,8 @@ static const row rows[] = {
      AT(max_delay_us), 0, 0, 10000000},
     {"max-queue", NUMBER, "N", "limits", "requests that wait for a model; beyond it 429", AT(max_queue), 256, 1,
      1000000},
+    {"max-rate", REAL, "N", "limits", "requests a second for a model; beyond it 429; 0: no cap", AT(max_rate), 0, 0,
+     1000000000},
     {"max-connections", NUMBER, "N", "limits", "connections at one time", AT(max_connections), 1024, 1, 1000000},
     {"max-body", SIZE, "SIZE", "limits", "of a request, in MiB or with a suffix; beyond it 413", AT(max_body),
      (int64_t)64 * MIB, 1024, (int64_t)1 << 40},
@@ -65,10 +67,12 @@ static const row rows[] = {
 };
 
 static void print_help(void) {
-  printf("hone-server - serves models over HTTP by the Open Inference Protocol, version 2\n\n"
-         "usage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n"
-         "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
-         "is served. What changes there is loaded anew while the old one serves on.\n");
+  printf(
+      "hone-server - serves models over HTTP by the Open Inference Protocol, version 2\n\n"
+      "usage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n"
+      "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
+      "is served. What changes there is loaded anew while the old one serves on. NAME.config.json or NAME/config.json\n"
+      "may set max_delay_us, max_queue and max_rate for a model of its own.\n");
   const char *group = "";
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     const row *r = &rows[i];
@@ -76,7 +80,8 @@ static void print_help(void) {
     if (strcmp(group, r->group) != 0) printf("\n%s:\n", r->group);
     group = r->group;
     (void)snprintf(left, sizeof left, "--%s %s", r->name, r->argument ? r->argument : "");
-    if (r->kind == NUMBER) (void)snprintf(value, sizeof value, "; default %lld", (long long)r->otherwise);
+    if (r->kind == NUMBER || r->kind == REAL)
+      (void)snprintf(value, sizeof value, "; default %lld", (long long)r->otherwise);
     if (r->kind == SIZE) (void)snprintf(value, sizeof value, "; default %lldM", (long long)(r->otherwise / MIB));
     printf("  %-22s %s%s\n", left, r->doc, value);
   }
@@ -86,7 +91,7 @@ static void print_help(void) {
   printf("\nexamples:\n"
          "  hone-server models\n"
          "  hone-server mobilenet.hone --port 9000 --max-delay 2000\n"
-         "  hone-server models --address 0.0.0.0 --cache engines --max-batch 16\n"
+         "  hone-server models --address 0.0.0.0 --cache engines --max-batch 16 --max-rate 200\n"
          "  curl localhost:8000/v2/models/mobilenet\n"
          "  curl localhost:8000/v2/models/mobilenet/infer --data-binary @photo.f32 \\\n"
          "      -H 'Inference-Header-Content-Length: 0' -o scores.f32\n"
@@ -122,6 +127,16 @@ static int read_number(const row *r, const char *text, int64_t *out) {
   return 0;
 }
 
+static int read_real(const row *r, const char *text, double *out) {
+  char *end;
+  errno = 0;
+  const double value = strtod(text, &end);
+  if (errno || end == text || *end || !(value >= (double)r->low && value <= (double)r->high))
+    return usage("--%s is %s; allowed: %lld to %lld", r->name, text, (long long)r->low, (long long)r->high);
+  *out = value;
+  return 0;
+}
+
 static const row *find_row(const char *name, size_t length) {
   for (size_t i = 0; i < HN_COUNT(rows); ++i)
     if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0) return &rows[i];
@@ -151,16 +166,24 @@ static int read_option(int count, char *const *arguments, int *at, srv_options *
   }
   if (!value && ++*at < count) value = arguments[*at];
   if (!value) return usage("--%s wants %s", r->name, r->argument);
+  if (r->kind == REAL) return read_real(r, value, field);
   if (r->kind != TEXT) return read_number(r, value, field);
   *(const char **)field = value;
   return 0;
+}
+
+bool srv_option_range(const char *name, double *out_low, double *out_high) {
+  const row *r = find_row(name, strlen(name));
+  *out_low = r ? (double)r->low : 0;
+  *out_high = r ? (double)r->high : 0;
+  return r && r->kind == REAL;
 }
 
 int srv_options_read(int count, char *const *arguments, srv_options *out, bool *out_done) {
   *out = (srv_options){.address = "127.0.0.1"};
   *out_done = false;
   for (size_t i = 0; i < HN_COUNT(rows); ++i)
-    if (rows[i].kind != TEXT) *(int64_t *)((char *)out + rows[i].at) = rows[i].otherwise;
+    if (rows[i].kind != TEXT && rows[i].kind != REAL) *(int64_t *)((char *)out + rows[i].at) = rows[i].otherwise;
   for (int at = 1; at < count; ++at) {
     const bool help = strcmp(arguments[at], "--help") == 0 || strcmp(arguments[at], "-h") == 0;
     if (help || strcmp(arguments[at], "--version") == 0) {

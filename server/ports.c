@@ -52,40 +52,12 @@ bool srv_ports_take(const srv_ports *m, const hone_shape *shapes) {
   return m->in_count == 0;
 }
 
-/* Rows of several requests can be put together when the first dims of all inputs and outputs are one free dim. */
-static bool has_batch_dim(const srv_ports *m, const hone_engine *engine) {
-  char batch[256], dim[256];
-  bool data_dependent = false;
-  for (int i = 0; i < m->out_count; ++i) {
-    hone_port_info info = HONE_SIZED(hone_port_info);
-    data_dependent = data_dependent || hone_engine_output(engine, i, &info) != HONE_OK || info.data_dependent;
-  }
-  if (m->in_count == 0 || data_dependent) return false;
-  for (int i = 0; i < m->in_count + m->out_count; ++i) {
-    const srv_port *port = i < m->in_count ? &m->in[i] : &m->out[i - m->in_count];
-    if (port->shape.rank < 1 || port->shape.dim[0] >= 0) return false;
-    hone_engine_dim_text(engine, port->name, 0, i == 0 ? batch : dim, sizeof dim);
-    if (i > 0 && strcmp(batch, dim) != 0) return false;
-  }
-  return true;
-}
-
-/* Batches between schedules belong to none; those of a schedule were tuned at its opt. */
 static void find_batches(srv_ports *m, const hone_engine *engine, int most) {
-  if (most < 2 || !has_batch_dim(m, engine)) return;
-  for (int s = 0; s < m->schedule_count; ++s) {
-    int64_t low = 1, high = most;
-    for (int i = 0; i < m->in_count; ++i) {
-      const hone_port_info *port = &m->schedules[s * m->in_count + i];
-      low = port->min.dim[0] > low ? port->min.dim[0] : low;
-      high = port->max.dim[0] < high ? port->max.dim[0] : high;
-    }
-    for (int64_t n = low; n <= high; ++n) m->takes[n] = true;
-    const int64_t opt = m->schedules[s * m->in_count].opt.dim[0];
-    if (high >= low && high > m->max_batch) m->max_batch = (int)high;
-    if (opt >= low && opt <= high && opt > m->preferred) m->preferred = (int)opt;
-  }
-  if (m->preferred == 0) m->preferred = m->max_batch;
+  hone_batches batches = HONE_SIZED(hone_batches);
+  if (hone_engine_batches(engine, most, &batches) != HONE_OK) return;
+  m->max_batch = batches.most;
+  m->preferred = batches.preferred;
+  for (int n = 1; n <= m->max_batch; ++n) m->takes[n] = hone_engine_takes_rows(engine, n);
 }
 
 hone_status srv_ports_read(srv_ports *m, const hone_engine *engine, int most_rows, hone_diagnostics *diag) {

@@ -6,7 +6,7 @@
 
 #include <hone/hone.h>
 
-enum { SRV_MAX_PORTS = 64, SRV_MAX_BATCH = 1024 };
+enum { SRV_MAX_PORTS = 64, SRV_MAX_BATCH = HONE_MAX_BATCH };
 
 /* ---- element types by the protocol's names (types.c) ---- */
 typedef struct srv_type {

@@ -16,7 +16,7 @@ int srv_code_of(hone_status status) {
 
 void srv_reply_text(srv_reply *reply, int code, const char *type, hn_text *text) {
   free(reply->bytes);
-  *reply = (srv_reply){.code = code, .type = type, .retry = reply->retry, .close = reply->close};
+  *reply = (srv_reply){.code = code, .type = type, .retry_s = reply->retry_s, .close = reply->close};
   char *bytes = text->failed ? NULL : malloc(text->length + 1);
   if (bytes) {
     if (text->length > 0) memcpy(bytes, text->data, text->length);
@@ -39,7 +39,7 @@ void srv_reply_error(srv_reply *reply, int code, const char *format, ...) {
   hn_text_add(&text, "{\"error\": ");
   hn_text_quoted(&text, message, strlen(message));
   hn_text_add(&text, "}\n");
-  reply->retry = code == 429 || code == 503;
+  reply->retry_s = code == 429 || code == 503;
   srv_reply_text(reply, code, "application/json", &text);
 }
 
@@ -51,21 +51,12 @@ typedef struct shown {
   bool binary;
 } shown;
 
-static hone_status look(const srv_request *request, hone_session *session, int64_t first_row, const srv_wanted *wanted,
-                        shown *out, hone_diagnostics *diag) {
+static hone_status look(const srv_request *request, hone_request *queued, const srv_wanted *wanted, shown *out,
+                        hone_diagnostics *diag) {
   out->port = &request->model->ports.out[wanted->output];
   out->binary = wanted->binary;
-  const hone_status status = hone_session_tensor(session, out->port->name, &out->tensor);
-  if (status != HONE_OK) return hone_fail(diag, status, "output \"%s\" cannot be read", out->port->name);
-  if (request->model->ports.max_batch == 0) return HONE_OK;
-  int64_t *rows = &out->tensor.type.shape.dim[0];
-  const size_t row_bytes = *rows > 0 ? out->tensor.bytes / (size_t)*rows : 0;
-  if (first_row + request->rows > *rows)
-    return hone_fail(diag, HONE_INTERNAL, "output \"%s\" has %lld rows", out->port->name, (long long)*rows);
-  out->tensor.data = (char *)out->tensor.data + (size_t)first_row * row_bytes;
-  out->tensor.bytes = (size_t)request->rows * row_bytes;
-  *rows = request->rows;
-  return HONE_OK;
+  const hone_status status = hone_request_output(queued, wanted->output, &out->tensor);
+  return status == HONE_OK ? HONE_OK : hone_fail(diag, status, "output \"%s\" cannot be read", out->port->name);
 }
 
 static void print_output(const shown *s, hn_text *out) {
@@ -104,13 +95,13 @@ static void print_head(const srv_request *request, const shown *outputs, hn_text
   hn_text_add(out, "]}");
 }
 
-hone_status srv_request_reply(srv_request *request, hone_session *session, int64_t first_row, hone_diagnostics *diag) {
+hone_status srv_request_reply(srv_request *request, hone_request *queued, hone_diagnostics *diag) {
   shown outputs[SRV_MAX_PORTS];
   hn_text head;
   size_t binary = 0;
   bool any_binary = false;
   for (int i = 0; i < request->wanted_count; ++i) {
-    HN_TRY(look(request, session, first_row, &request->wanted[i], &outputs[i], diag));
+    HN_TRY(look(request, queued, &request->wanted[i], &outputs[i], diag));
     any_binary = any_binary || outputs[i].binary;
     if (outputs[i].binary) binary += outputs[i].tensor.bytes;
   }

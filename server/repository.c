@@ -2,6 +2,7 @@
 /* repository.c - one thread that keeps the table of models like the folders: what is new or changed is loaded while the
  * old one serves on, and takes its place only when it is complete; what fails leaves the old one there. */
 #include "server.h"
+#include "base/cond.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ struct srv_task {
 
 static bool same_file(const srv_file *a, const srv_file *b) {
   return a->size == b->size && a->modified_ns == b->modified_ns && a->number == b->number &&
-         strcmp(a->path, b->path) == 0;
+         strcmp(a->path, b->path) == 0 && a->settings_size == b->settings_size &&
+         a->settings_modified_ns == b->settings_modified_ns && strcmp(a->settings, b->settings) == 0;
 }
 
 static srv_entry *find(srv_repository *r, const char *name) {
@@ -49,8 +51,7 @@ static hone_status try_load(srv_repository *r, srv_entry *e, const srv_file *fil
   e->file = *file;
   pthread_mutex_unlock(&r->lock);
   hone_status status = srv_load_engine(r, file, &engine);
-  if (status == HONE_OK)
-    status = srv_model_create(r->pool, file->name, file->version, engine, hone_context_diagnostics(r->context), &model);
+  if (status == HONE_OK) status = srv_model_create(r->pool, file, engine, hone_context_diagnostics(r->context), &model);
   if (status == HONE_OK && !srv_pool_place(r->pool, file->name, model)) {
     srv_model_release(model);
     status = HONE_NO_MEMORY;
@@ -246,7 +247,7 @@ static void *repository_main(void *argument) {
       continue;
     }
     const int64_t wait_ms = poll_ms > 0 ? poll_ms : wants_second_look(r) ? 200 : 0;
-    if (!r->scan) srv_wait_until(&r->wake, &r->lock, wait_ms > 0 ? hn_clock_ns() + wait_ms * 1000000 : 0);
+    if (!r->scan) (void)hn_cond_wait_until(&r->wake, &r->lock, wait_ms > 0 ? hn_clock_ns() + wait_ms * 1000000 : 0);
     if (r->closing || r->tasks) continue;
     r->scan = false;
     pthread_mutex_unlock(&r->lock);
@@ -263,7 +264,7 @@ hone_status srv_repository_open(srv_repository *r, srv_pool *pool) {
   const srv_options *o = pool->options;
   *r = (srv_repository){.pool = pool};
   pthread_mutex_init(&r->lock, NULL);
-  srv_cond_init(&r->wake);
+  hn_cond_init(&r->wake);
   const hone_context_options options = {.struct_size = sizeof options, .cancel = &r->cancel};
   const hone_device_options device = {.struct_size = sizeof device, .threads = (int)o->threads};
   HN_TRY(hone_context_create(&options, &r->context));

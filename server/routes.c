@@ -122,7 +122,6 @@ static void serve_config(srv_call *call) {
   hn_json_writer w;
   srv_model *m = want_model(call);
   if (!m) return;
-  const srv_pool *pool = &call->server->pool;
   hn_text_init(&text, hn_allocator_default());
   hn_json_begin(&w, &text);
   hn_json_open(&w, NULL, '{');
@@ -137,13 +136,13 @@ static void serve_config(srv_call *call) {
     hn_json_open_flat(&w, "preferred_batch_size", '[');
     hn_json_put_int(&w, NULL, m->ports.preferred);
     hn_json_close(&w, ']');
-    hn_json_put_int(&w, "max_queue_delay_microseconds", pool->options->max_delay_us);
+    hn_json_put_int(&w, "max_queue_delay_microseconds", m->settings.max_delay_us);
     hn_json_close(&w, '}');
   }
   hn_json_open(&w, "instance_group", '[');
   hn_json_open_flat(&w, NULL, '{');
   hn_json_put_text(&w, "kind", "KIND_CPU");
-  hn_json_put_int(&w, "count", pool->worker_count);
+  hn_json_put_int(&w, "count", hone_batcher_workers(call->server->pool.batcher));
   hn_json_close(&w, '}');
   hn_json_close(&w, ']');
   hn_json_close(&w, '}');

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.h - hone-server: models of a folder behind the Open Inference Protocol (version 2) over HTTP.
  *
- * request (http.c, routes.c, infer.c) -> queue of its model (queue.c) -> batch on a worker (worker.c) -> reply
- * (reply.c)
+ * request (http.c, routes.c, infer.c) -> queue of its model, and a batch on a worker (hone/queue.h) -> reply
+ * (pool.c, reply.c)
  *
- * Threads: libmicrohttpd's read and write; workers run sessions; one loads models (repository.c); one ends requests
- * that waited too long. The pool's lock guards queues, the table of models and all counters; nothing runs or loads
- * under it. Sees <hone/...>, its own files and src/base. */
+ * Threads: libmicrohttpd's read and write; the library's workers run batches and make replies; one loads models
+ * (repository.c). The pool's lock guards the table of models and all counters; nothing runs or loads under it. Sees
+ * <hone/...>, its own files and src/base. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { SRV_MAX_WORKERS = 256, SRV_NAME_ROOM = 128, SRV_MAX_PATHS = 64 };
+enum { SRV_MAX_WORKERS = HONE_MAX_THREADS, SRV_NAME_ROOM = 128, SRV_MAX_PATHS = 64 };
 
 /* ---- options (options.c) ---- */
 typedef struct srv_options {
@@ -29,13 +29,24 @@ typedef struct srv_options {
   int64_t port, http_threads, workers, threads, sessions, level, max_batch, max_delay_us, max_queue, max_connections,
       queue_timeout_ms, run_timeout_ms, idle_timeout_s, receive_timeout_s, poll_ms, lame_duck_ms, drain_ms, max_body,
       max_held, max_json;
+  double max_rate;
   int64_t control, verbose, quiet; /* flags */
 } srv_options;
 /* *out_done: the program has said what it was asked (--help). The result is an exit code. */
 int srv_options_read(int count, char *const *arguments, srv_options *out, bool *out_done);
+/* What an option allows; true: also what is no whole number. */
+bool srv_option_range(const char *name, double *out_low, double *out_high);
 int srv_exit_code(hone_status status);
 /* A line on standard error, with the time of day. */
 void srv_say(const srv_options *options, const char *format, ...) HONE_PRINTF(2, 3);
+
+/* ---- what a model may have of its own (settings.c) ---- */
+typedef struct srv_settings {
+  int64_t max_delay_us, max_queue;
+  double max_rate; /* requests a second; 0: no cap */
+} srv_settings;
+/* The options', and over them those of the file; path "": none. Errors: MALFORMED, IO, NO_MEMORY. */
+hone_status srv_settings_read(const srv_options *options, const char *path, srv_settings *out, hone_diagnostics *diag);
 
 /* ---- numbers in JSON (numbers.c) ---- */
 /* One number of JSON as an element. False: it is not one, or out of range. */
@@ -47,6 +58,7 @@ typedef enum srv_failure { SRV_REJECTED, SRV_CANCELED, SRV_BACKEND, SRV_OTHER, S
 enum { SRV_DURATION_BUCKETS = 12, SRV_BATCH_BUCKETS = 9 };
 typedef struct srv_stats {
   struct srv_stats *next;
+  struct srv_pool *pool;
   char name[SRV_NAME_ROOM], version[24];
   int64_t success, failure[SRV_FAILURES], inferences, executions, last_ms; /* since 1970 */
   int64_t request_ns, failed_ns, queue_ns, input_ns, infer_ns, output_ns;
@@ -56,24 +68,21 @@ typedef struct srv_stats {
 } srv_stats;
 
 /* ---- models (model.c) ---- */
-struct srv_request;
 typedef struct srv_model {
-  atomic_int holds; /* the table's, requests', sessions' */
-  atomic_bool retired;
+  atomic_int holds; /* the table's, requests' */
   char name[SRV_NAME_ROOM], version[24];
   hone_engine *engine;
-  hone_engine **of_worker; /* the same on each worker's device */
-  int worker_count;
+  hone_queue *queue;
   srv_ports ports;
-  srv_stats *stats;          /* of the name; never freed before the pool */
-  struct srv_request *first; /* the queue: by priority, then as they came */
-  int queued;
+  srv_settings settings;
+  srv_stats *stats; /* of the name; never freed before the pool */
 } srv_model;
 
 struct srv_pool;
+struct srv_file;
 /* Takes over the engine, also on failure. Errors: UNSUPPORTED (ports that the protocol has no words for), NO_MEMORY,
  * and what a session's creation says. */
-hone_status srv_model_create(struct srv_pool *pool, const char *name, const char *version, hone_engine *engine,
+hone_status srv_model_create(struct srv_pool *pool, const struct srv_file *file, hone_engine *engine,
                              hone_diagnostics *diag, srv_model **out);
 void srv_model_hold(srv_model *model);
 void srv_model_release(srv_model *model); /* NULL is fine */
@@ -84,7 +93,8 @@ typedef struct srv_reply {
   char *bytes;                /* malloc */
   size_t length, json_length; /* json_length: of the JSON in front of tensors; 0: all is of type */
   const char *type;
-  bool retry, close, allow_get, allow_post;
+  int retry_s; /* of Retry-After; 0: there is none */
+  bool close, allow_get, allow_post;
 } srv_reply;
 /* {"error": "..."}; a reply that is there already goes. */
 void srv_reply_error(srv_reply *reply, int code, const char *format, ...) HONE_PRINTF(3, 4);
@@ -97,16 +107,16 @@ typedef struct srv_wanted {
   bool binary;
 } srv_wanted;
 typedef struct srv_request {
-  struct srv_request *next; /* in a queue or a batch */
   srv_model *model;
-  hn_arena arena; /* of all that follows */
+  hone_request *queued; /* NULL: not yet */
+  hn_arena arena;       /* of all that follows */
   const char *id;
   hone_tensor *in; /* in_count; data in the body or the arena */
   srv_wanted *wanted;
   int wanted_count;
   int64_t rows; /* the first dim of all inputs, where the model takes batches; else 1 */
   int64_t priority;
-  int64_t begin_ns, queued_ns, deadline_ns; /* monotonic; deadline 0: none */
+  int64_t begin_ns, deadline_ns; /* monotonic; deadline 0: none */
   srv_reply reply;
   void (*done)(struct srv_request *request); /* any thread; the request may be gone when it returns */
   void *owner;
@@ -116,72 +126,40 @@ typedef struct srv_request {
 hone_status srv_request_read(srv_request *request, const srv_options *options, char *body, size_t length,
                              size_t json_length, bool raw, hone_diagnostics *diag);
 void srv_request_clear(srv_request *request);
-/* The reply with the outputs: rows from first_row on of what the session has. */
-hone_status srv_request_reply(srv_request *request, hone_session *session, int64_t first_row, hone_diagnostics *diag);
+/* The reply with the outputs of what was queued, in its done(). */
+hone_status srv_request_reply(srv_request *request, hone_request *queued, hone_diagnostics *diag);
 
-/* ---- the pool: queues, workers, sessions (queue.c, worker.c) ---- */
-typedef struct srv_session {
-  srv_model *model; /* held; NULL: free */
-  hone_session *session;
-  hone_shape shapes[SRV_MAX_PORTS];
-  int64_t used;
-} srv_session;
-typedef struct srv_worker {
-  struct srv_pool *pool;
-  int number;
-  pthread_t thread;
-  bool started;
-  hone_context *context; /* for messages */
-  hone_device *device;   /* a pool of threads of its own */
-  srv_session *sessions; /* pool->session_count */
-  int64_t uses;
-} srv_worker;
+/* ---- the pool: models and their requests (pool.c) ---- */
 typedef enum srv_state { SRV_STARTING, SRV_SERVING, SRV_LEAVING, SRV_DRAINING } srv_state;
 typedef struct srv_entry srv_entry;
 typedef struct srv_pool {
   const srv_options *options;
+  hone_batcher *batcher; /* workers, and the queues of all models */
   pthread_mutex_t lock;
-  pthread_cond_t work, timers;
-  srv_worker *workers;
-  int worker_count, session_count; /* sessions of each worker */
-  srv_model **models;              /* the table: what is served */
+  srv_model **models; /* the table: what is served */
   int model_count, model_room;
-  srv_model **busy; /* those with a queue, retired ones too */
-  int busy_count, busy_room;
   srv_stats *stats;
-  int64_t next_deadline;
-  pthread_t timer;
-  bool timer_started, closing;
   atomic_int state;        /* srv_state */
   atomic_int in_flight;    /* HTTP requests whose reply is not sent yet */
-  atomic_bool cancel;      /* ends what runs */
   atomic_llong held_bytes; /* of bodies */
   atomic_int connections;
 } srv_pool;
 hone_status srv_pool_open(srv_pool *pool, const srv_options *options, hone_context *context);
 void srv_pool_close(srv_pool *pool); /* what waits gets 503, what runs is ended, no thread is left */
 void srv_pool_free(srv_pool *pool);  /* after that */
+hone_status srv_pool_open_queue(srv_pool *pool, srv_model *model, hone_diagnostics *diag);
 /* Queues; false: the reply says why not (429, 503). */
 bool srv_pool_submit(srv_pool *pool, srv_request *request);
-/* With the lock held: a batch that is due, unlinked and in its order; NULL: none, and *out_ns is when to look again. */
-srv_request *srv_queue_take(srv_pool *pool, int64_t now_ns, int64_t *out_ns);
-void *srv_timer_main(void *pool);
-void *srv_worker_main(void *worker);
-void srv_cond_init(pthread_cond_t *cond);
-void srv_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns); /* 0: without end */
 /* Held for the caller; NULL: no such model. version "": any. */
 srv_model *srv_pool_find(srv_pool *pool, const char *name, const char *version);
-/* Puts the model into the table in place of one of its name, which is retired; NULL: only retires. */
+/* Puts the model into the table in place of one of its name, which is let go; NULL: only lets go. */
 bool srv_pool_place(srv_pool *pool, const char *name, srv_model *model);
 const char *srv_pool_nearest(srv_pool *pool, const char *name, char *room, size_t bytes); /* NULL: none is near */
 
 /* What became of a request, and of a run, for the counters. */
 void srv_count_failure(srv_pool *pool, srv_stats *stats, srv_failure why, int64_t ns);
-typedef struct srv_run_times {
-  int64_t begin_ns, filled_ns, ran_ns, done_ns;
-} srv_run_times;
-void srv_count_run(srv_pool *pool, srv_stats *stats, int64_t rows, const srv_run_times *times);
-void srv_count_success(srv_pool *pool, const srv_request *request, const srv_run_times *times);
+void srv_count_run(srv_pool *pool, srv_stats *stats, const hone_batch_run *run);
+void srv_count_success(srv_pool *pool, const srv_request *request, const hone_request_times *times, int64_t output_ns);
 srv_stats *srv_stats_of(srv_pool *pool, const char *name, const char *version); /* made when new; NULL: no memory */
 void srv_metrics_write(srv_pool *pool, hn_text *out);
 void srv_stats_write(srv_pool *pool, const char *name, hn_text *out); /* name NULL: of all */
@@ -214,8 +192,11 @@ void srv_repository_index(srv_repository *repository, bool ready_only, hn_text *
 typedef struct srv_file {
   char name[SRV_NAME_ROOM], version[24], path[4096];
   int64_t size, modified_ns, number; /* as it was seen last */
+  char settings[4096];               /* the file of its own configuration; "": none */
+  int64_t settings_size, settings_modified_ns;
 } srv_file;
-/* Calls see() with what a path holds: one file of each model, its highest version. False: it cannot be read. */
+/* Calls see() with what a path holds: one file of each model, its highest version, and its configuration's. False: it
+ * cannot be read. */
 bool srv_files_find(const char *path, void (*see)(void *user, const srv_file *file), void *user);
 /* An engine from a file: as it is, or built from a model and kept in the cache's folder. Its bytes are copied, so that
  * the file may be written over. */

@@ -15,6 +15,7 @@
 #include <hone/pool.h>
 #include <hone/prune.h>
 #include <hone/quantize.h>
+#include <hone/queue.h>
 #include <hone/recipe.h>
 #include <hone/report.h>
 #include <hone/session.h>

@@ -71,8 +71,9 @@ typedef struct hone_session_options {
    * inputs' shapes change; another shape of the input itself makes a new one. Each pair is the input and output of one
    * step whose tactic lets them be one memory (hone_tactic.states: GroupQueryAttention's past and present), in the
    * host's memory, and of the same shape in every run; else hone_session_create() or the run fails with INVALID and
-   * says why. Such ports cannot be bound; hone_session_copy_in() to the input and hone_session_tensor() of either reach
-   * the buffer. The list is copied. */
+   * says why. Of ONNX's Attention, whose present keys are the past ones and the new ones, the buffer has the input's
+   * extents, too: see hone_session_set_state_length(). Such ports cannot be bound; hone_session_copy_in() to the input
+   * and hone_session_tensor() of either reach the buffer. The list is copied. */
   const hone_session_state *states;
   int state_count;
 } hone_session_options;
@@ -104,6 +105,13 @@ HONE_API HONE_CHECKED hone_status hone_session_bind(hone_session *session, const
  * the call returns. */
 HONE_API HONE_CHECKED hone_status hone_session_copy_in(hone_session *session, const char *input,
                                                        const hone_tensor *tensor);
+/* Of states whose output is the input and new rows behind it (ONNX's Attention: past_key, present_key): how many rows
+ * they hold, 0 in the beginning. The next runs write theirs behind these, and see no others; the rest of the input's
+ * extent is room. A mask has a column for each row that there is room for and each new one, in this order: what it says
+ * of rows that are not there does not count. The output is the buffer, of the input's shape. It stays until it is
+ * called again: a run does not add to it. INVALID: negative, or the session has no states; a run for which the buffer
+ * has no room. */
+HONE_API HONE_CHECKED hone_status hone_session_set_state_length(hone_session *session, int64_t length);
 /* Runs. No allocation, except what the engine's description says of extents known only after running. After LIMIT or
  * CANCELLED the outputs hold nothing of use, and the session can run again. */
 HONE_API HONE_CHECKED hone_status hone_session_run(hone_session *session);

@@ -109,6 +109,8 @@ typedef struct hone_launch {
    * prepare and launch the device is the thread's current one. What such a tactic puts into it is recorded and replayed
    * where its row says HONE_TACTIC_CAPTURABLE; it must not wait for the stream. NULL: the host. */
   void *native_stream;
+  /* How many rows a session's states hold (hone_session_set_state_length); NULL where a session has none. */
+  const int64_t *state_length;
 } hone_launch;
 
 /* An input and the output that continues it: past keys and all keys. */
@@ -125,7 +127,10 @@ enum {                             /* flags */
            32,                        /* for steps whose extents are known only after running: prepare knows no types */
        HONE_TACTIC_PLAIN_UNITS = 64,  /* a device's: it multiplies in a narrow type, but not on units for matrices */
        HONE_TACTIC_TWO_OF_FOUR = 128, /* it takes weights of which of each four two are zero, and none but such */
-       HONE_TACTIC_IN_PLACE = 16      /* output 0 may be the memory of any input of the same type and byte size */
+       /* its states' outputs are the inputs and new rows behind them on axis 2: where they are one memory, which has
+        * room for the input's rows, launch writes the new ones alone, from row hone_launch.state_length on */
+       HONE_TACTIC_APPENDS = 256,
+       HONE_TACTIC_IN_PLACE = 16 /* output 0 may be the memory of any input of the same type and byte size */
 };
 
 typedef struct hone_tactic {

@@ -96,3 +96,12 @@ PyObject *py_fail_text(py_state *state, hone_status status, const char *format, 
   if (list && !add_message(list, text)) Py_CLEAR(list);
   return set_error(state, status, list);
 }
+
+PyObject *py_take_error(void) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return value;
+}

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 typedef struct py_state {
-  PyTypeObject *graph, *engine, *session, *binding, *profiler, *run;
+  PyTypeObject *graph, *engine, *session, *binding, *profiler, *run, *batcher;
   PyObject *make_error;               /* hone._errors.make(status, messages) */
   PyObject *on_log;                   /* hone._errors.log(level, line) */
   PyObject *empty;                    /* numpy.empty */
@@ -49,6 +49,8 @@ PyObject *py_fail(const py_context *context, hone_status status);
 PyObject *py_fail_session(py_state *state, const hone_session *session, hone_status status);
 /* The same with one message of ours. */
 PyObject *py_fail_text(py_state *state, hone_status status, const char *format, ...);
+
+PyObject *py_take_error(void); /* the exception that is set, as an object; none is set then */
 
 /* ---- plugged.c ---- */
 bool py_plugged_apply(py_context *context); /* false: an exception is set */
@@ -265,6 +267,10 @@ void py_call_end(py_call *call);
 /* ---- run.c ---- */
 extern PyType_Spec py_run_spec;
 PyObject *py_session_start(py_session *session, PyObject *args);
+
+/* ---- batcher.c ---- */
+extern PyType_Spec py_batcher_spec;
+PyObject *py_batcher_new(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* ---- binding.c ---- */
 extern PyType_Spec py_binding_spec;

@@ -23,6 +23,7 @@ static PyMethodDef functions[] = {
     {"zoo_list", py_zoo_list, METH_NOARGS, "zoo_list() -> [(name, what, inputs)]"},
     {"load_engine", PY_NAMED(py_engine_load), METH_VARARGS | METH_KEYWORDS, "load_engine(path, data, ...) -> Engine"},
     {"new_session", PY_NAMED(py_session_new), METH_VARARGS | METH_KEYWORDS, "new_session(type, engine, result)"},
+    {"new_batcher", PY_NAMED(py_batcher_new), METH_VARARGS | METH_KEYWORDS, "new_batcher(session, ...) -> Batcher"},
     {"new_profiler", PY_NAMED(py_profiler_new), METH_VARARGS | METH_KEYWORDS, "new_profiler(engine, inputs)"},
     {"report_diff", PY_NAMED(py_report_diff), METH_VARARGS | METH_KEYWORDS, "report_diff(a, b, ...) -> (str, bool)"},
     {"plugged", py_plugged, METH_NOARGS, "plugged() -> the list of plug-ins and definitions"},
@@ -55,7 +56,7 @@ static int execute(PyObject *module) {
       load_helpers(state) && py_dtypes_load(state) && add_type(module, &py_graph_spec, &state->graph) &&
       add_type(module, &py_engine_spec, &state->engine) && add_type(module, &py_session_spec, &state->session) &&
       add_type(module, &py_binding_spec, &state->binding) && add_type(module, &py_run_spec, &state->run) &&
-      add_type(module, &py_profiler_spec, &state->profiler);
+      add_type(module, &py_profiler_spec, &state->profiler) && add_type(module, &py_batcher_spec, &state->batcher);
   return ready ? 0 : -1;
 }
 
@@ -67,6 +68,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->binding);
   Py_VISIT(state->run);
   Py_VISIT(state->profiler);
+  Py_VISIT(state->batcher);
   Py_VISIT(state->make_error);
   Py_VISIT(state->on_log);
   Py_VISIT(state->plugged);
@@ -82,6 +84,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->binding);
   Py_CLEAR(state->run);
   Py_CLEAR(state->profiler);
+  Py_CLEAR(state->batcher);
   Py_CLEAR(state->make_error);
   Py_CLEAR(state->on_log);
   Py_CLEAR(state->plugged);

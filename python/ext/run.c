@@ -31,16 +31,6 @@ static void let_go(py_run *self) {
   self->session = NULL;
 }
 
-/* The exception that is set, as an object; none is set then. */
-static PyObject *take_error(void) {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
-  return value;
-}
-
 /* By the session's thread. */
 static void over(void *user, hone_status status) {
   py_run *self = user;
@@ -50,7 +40,7 @@ static void over(void *user, hone_status status) {
     result = py_call_results(self->session, self->native, &self->call);
   else
     (void)py_fail_session(self->session->state, self->native->session, status);
-  if (!result) error = take_error();
+  if (!result) error = py_take_error();
   PyObject *done = Py_NewRef(self->done);
   let_go(self); /* before done(), which may begin the next run in the same session */
   PyObject *said = PyObject_CallFunctionObjArgs(done, result ? result : Py_None, error ? error : Py_None, NULL);

@@ -10,6 +10,7 @@ docs/PYTHON.md says the rest.
 import os as _os
 
 from . import _native
+from ._batcher import Batcher
 from ._build import DeviceLike, ModelLike, ShapesLike, TimingInterrupted, build
 from ._engine import Engine, Port, Step, load
 from ._errors import (CancelledError, DeviceError, FileError, HoneError, IncompatibleError, InternalError,
@@ -27,7 +28,7 @@ __version__ = _native.version()
 _os.register_at_fork(after_in_child=_native.forked)
 
 __all__ = [
-    "Binding", "CancelledError", "DeviceError", "DeviceLike", "Diff", "Engine", "FileError", "HoneError", "IOBinding",
+    "Batcher", "Binding", "CancelledError", "DeviceError", "DeviceLike", "Diff", "Engine", "FileError", "HoneError", "IOBinding",
     "IncompatibleError", "InferenceSession", "InternalError", "InvalidError", "LimitError", "MalformedError",
     "ModelLike", "Network", "NodeArg", "Operator", "OutOfMemoryError", "Page", "Port", "Profile", "Quantized", "Run", "Session",
     "SessionOptions", "ShapesLike", "Step", "TimingInterrupted", "UnsupportedError", "Value", "build", "empty",

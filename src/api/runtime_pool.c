@@ -2,13 +2,12 @@
 /* runtime_pool.c - sessions that threads take and give back: a stack, since what ran last is still in the caches. */
 #include "base/arguments.h"
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/context.h"
 #include "device/host_unit.h"
 #include "run/session.h"
-#include <errno.h>
 #include <hone/pool.h>
 #include <string.h>
-#include <time.h>
 
 struct hone_pool {
   hn_allocator allocator;
@@ -94,12 +93,8 @@ hone_status hone_pool_create(hone_context *context, hone_engine *engine, const h
   pool->allocator = engine->allocator;
   pool->engine = engine;
   hone_engine_retain(engine);
-  pthread_condattr_t clock;
-  pthread_condattr_init(&clock);
-  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
   pthread_mutex_init(&pool->mutex, NULL);
-  pthread_cond_init(&pool->given, &clock);
-  pthread_condattr_destroy(&clock);
+  hn_cond_init(&pool->given);
   choose_numbers(pool, &options);
   pool->sessions = hn_alloc_zero(&pool->allocator, (size_t)pool->count * sizeof(hone_session *));
   pool->free = hn_alloc_zero(&pool->allocator, (size_t)pool->count * sizeof(hone_session *));
@@ -126,29 +121,12 @@ void hone_pool_destroy(hone_pool *pool) {
   hn_free(&allocator, pool, sizeof *pool);
 }
 
-static struct timespec time_in(int64_t ms) {
-  enum { SECOND_MS = 1000, MS_NS = 1000000, SECOND_NS = 1000000000 };
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  at.tv_sec += (time_t)(ms / SECOND_MS);
-  at.tv_nsec += (long)(ms % SECOND_MS * MS_NS);
-  if (at.tv_nsec >= SECOND_NS) {
-    ++at.tv_sec;
-    at.tv_nsec -= SECOND_NS;
-  }
-  return at;
-}
-
 /* With the mutex held. False: the time is over. */
 static bool wait_for_one(hone_pool *pool, int64_t wait_ms) {
   const int64_t begin_ns = hn_clock_ns();
-  const struct timespec end = time_in(wait_ms < 0 ? 0 : wait_ms);
+  const int64_t end_ns = wait_ms < 0 ? 0 : begin_ns + wait_ms * 1000000;
   ++pool->waited;
-  while (pool->free_count == 0) {
-    if (wait_ms < 0)
-      pthread_cond_wait(&pool->given, &pool->mutex);
-    else if (pthread_cond_timedwait(&pool->given, &pool->mutex, &end) == ETIMEDOUT)
-      break;
+  while (pool->free_count == 0 && hn_cond_wait_until(&pool->given, &pool->mutex, end_ns)) {
   }
   pool->waited_ns += (double)(hn_clock_ns() - begin_ns);
   return pool->free_count > 0;

@@ -159,7 +159,8 @@ static hone_status prepare_step(hone_session *session, hn_instance *instance, in
       .out = ports + step->in_count,
       .packed = step->packed_bytes ? hn_engine_weight(session->engine, plan->spaces[step->device], step->packed_offset)
                                    : NULL,
-      .diagnostics = &session->diag};
+      .diagnostics = &session->diag,
+      .state_length = session->state_count ? &session->state_length : NULL};
   if (step->kind != HN_STEP_CALL) return HONE_OK;
   hone_query query;
   state->fixed = state->data_dependent && !(step->tactic->flags & (HONE_TACTIC_REFERENCE | HONE_TACTIC_DATA_DEPENDENT));

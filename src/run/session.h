@@ -90,7 +90,8 @@ typedef struct hn_queue_samples {
 
 /* An input and the output that continues it, in one buffer. */
 typedef struct hn_state {
-  int in, out; /* port numbers */
+  int in, out;  /* port numbers */
+  bool appends; /* the output is the input and new rows; one memory has room for the input's */
   hone_memory memory;
   hone_shape shape; /* that the memory is for */
 } hn_state;
@@ -111,6 +112,7 @@ struct hone_session {
   hone_tensor *lists;                /* one an input: the session's copy of a sequence or optional */
   hn_state *states;
   int state_count;
+  int64_t state_length; /* rows of those that are appended to */
   bool shapes_changed, bindings_changed;
   hn_instance **instances;
   int instance_count, instance_capacity;
@@ -141,7 +143,7 @@ hone_status hn_instance_rebind(hone_session *session, hn_instance *instance);
 /* States (run/states.c): the option's pairs, held against all plans; their buffers for an instance, made where there is
  * none of its shapes; that of an input or output (-1: of none), or NULL. */
 hone_status hn_states_make(hone_session *session);
-hone_status hn_states_fit(hone_session *session, const hn_instance *instance);
+hone_status hn_states_fit(hone_session *session, hn_instance *instance);
 const hn_state *hn_state_of(const hone_session *session, int input, int output);
 void hn_states_drop(hone_session *session);
 int hn_port_find(const hn_plan_port *ports, int count, const char *name); /* -1: there is none */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* states.c - an input and the output that continues it in one buffer of the session's, whatever the other inputs'
  * shapes are. */
+#include "base/arguments.h"
 #include "run/session.h"
 #include "tensor/shape.h"
 
@@ -22,6 +23,13 @@ static bool continues(const hn_plan_step *step, int in, int out) {
   return false;
 }
 
+/* The step that continues the pair; NULL: none does. */
+static const hn_plan_step *writer_of(const hn_plan *plan, int in, int out) {
+  for (int s = 0; s < plan->step_count; ++s)
+    if (continues(&plan->steps[s], in, out)) return &plan->steps[s];
+  return NULL;
+}
+
 /* NULL, or why the two cannot be one memory in this plan. */
 static const char *refusal(const hn_plan *plan, int in, int out) {
   const hn_plan_tensor *from = &plan->tensors[in], *to = &plan->tensors[out];
@@ -33,15 +41,11 @@ static const char *refusal(const hn_plan *plan, int in, int out) {
   for (int t = 0; t < plan->tensor_count; ++t)
     if (plan->tensors[t].alias_of == in || plan->tensors[t].alias_of == out)
       return "another value shares the memory of one of them";
-  const hn_plan_step *writer = NULL;
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
-    if (continues(step, in, out))
-      writer = step;
-    else if (reads(step, in) || reads(step, out))
-      return "a further step reads one of them";
+    if (!continues(step, in, out) && (reads(step, in) || reads(step, out))) return "a further step reads one of them";
   }
-  return writer ? NULL : "no step's tactic continues the input in place";
+  return writer_of(plan, in, out) ? NULL : "no step's tactic continues the input in place";
 }
 
 static hone_status take(hone_session *session, const hone_session_state *given, hn_state *state) {
@@ -62,6 +66,8 @@ static hone_status take(hone_session *session, const hone_session_state *given, 
     if (why)
       return HN_FAIL(&session->diag, HONE_INVALID, "%s cannot be kept where %s lies: %s", given->output, given->input,
                      why);
+    const hn_plan_step *writer = writer_of(plan, plan->inputs[state->in].tensor, plan->outputs[state->out].tensor);
+    state->appends = writer->tactic->flags & HONE_TACTIC_APPENDS;
   }
   return HONE_OK;
 }
@@ -86,9 +92,14 @@ const hn_state *hn_state_of(const hone_session *session, int input, int output) 
 }
 
 /* Its buffer for the instance's shapes: the one that is there, or another one of zeros. */
-static hone_status fit(hone_session *session, const hn_instance *instance, hn_state *state) {
+static hone_status fit(hone_session *session, hn_instance *instance, hn_state *state) {
   const hn_plan_port *in = &instance->plan->inputs[state->in], *out = &instance->plan->outputs[state->out];
-  const hone_tensor *from = &instance->tensors[in->tensor], *to = &instance->tensors[out->tensor];
+  const hone_tensor *from = &instance->tensors[in->tensor];
+  hone_tensor *to = &instance->tensors[out->tensor];
+  if (state->appends) { /* what is there of the output are the input's rows */
+    to->type.shape = from->type.shape;
+    to->bytes = from->bytes;
+  }
   if (!hn_shape_equal(&from->type.shape, &to->type.shape))
     return HN_FAIL(&session->diag, HONE_INVALID,
                    "%s has other extents than %s, whose buffer it is: the lengths that decide them must agree",
@@ -106,9 +117,18 @@ static hone_status fit(hone_session *session, const hn_instance *instance, hn_st
   return HONE_OK;
 }
 
-hone_status hn_states_fit(hone_session *session, const hn_instance *instance) {
+hone_status hn_states_fit(hone_session *session, hn_instance *instance) {
   for (int i = 0; i < session->state_count; ++i) HN_TRY(fit(session, instance, &session->states[i]));
   return HONE_OK;
+}
+
+hone_status hone_session_set_state_length(hone_session *session, int64_t length) {
+  HN_TRY(hn_session_enter(session));
+  hone_status status = hn_argument_range(&session->diag, "length", length, 0, INT64_MAX);
+  if (status == HONE_OK && session->state_count == 0)
+    status = HN_FAIL(&session->diag, HONE_INVALID, "the session has no states");
+  if (status == HONE_OK) session->state_length = length;
+  return hn_session_leave(session, status);
 }
 
 void hn_states_drop(hone_session *session) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A small decoder of the zoo with caches: the tokens that `hone generate` makes are onnxruntime's, with f32 and with int4
-weights, with a head of its own and a tied one; drawn ones follow their seed; what cannot be is refused.
+weights, with a head of its own and a tied one; those of a decoder of ONNX's own Attention are NumPy's over whole sequences;
+drawn ones follow their seed; what cannot be is refused.
 usage: tests/models/decoder.py [--keep DIR]"""
 import argparse
 import json
@@ -11,7 +12,9 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
 import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -67,6 +70,91 @@ def compare(path, what):
     same = next((i for i, (a, b) in enumerate(zip(got["tokens"], want)) if a != b), len(got["tokens"]))
     check(got["tokens"] == want, f"{what}: {same} of {TOKENS} tokens are onnxruntime's (logits {apart:.2g} apart at least)")
     return want
+
+
+class Plain:
+    """A decoder of Attention (opset 23) with past and present keys, and what it gives by NumPy, without any cache."""
+    LAYERS, WIDTH, HEADS, KEY_HEADS, SIZE, VOCABULARY, PLACES = 2, 48, 4, 2, 12, 311, 128
+
+    def __init__(self):
+        rng = np.random.default_rng(5)
+        draw = lambda *dims: (rng.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
+        kv = self.KEY_HEADS * self.SIZE
+        self.weights = {"embedding": draw(self.VOCABULARY, self.WIDTH) * 12, "places": draw(self.PLACES, self.WIDTH) * 8,
+                        "out": draw(self.WIDTH, self.VOCABULARY)}
+        for n in range(self.LAYERS):
+            self.weights.update({f"q{n}": draw(self.WIDTH, self.WIDTH), f"k{n}": draw(self.WIDTH, kv), f"v{n}": draw(self.WIDTH, kv),
+                                 f"o{n}": draw(self.WIDTH, self.WIDTH)})
+
+    def save(self, path, masked, positions=True):
+        node, value = helper.make_node, helper.make_tensor_value_info
+        inputs = [value("input_ids", TensorProto.INT64, [1, "tokens"])]
+        outputs = [value("logits", TensorProto.FLOAT, [1, "tokens", self.VOCABULARY])]
+        nodes = [node("Gather", ["embedding", "input_ids"], ["words"])]
+        if positions:
+            inputs.append(value("position_ids", TensorProto.INT64, [1, "tokens"]))
+            nodes += [node("Gather", ["places", "position_ids"], ["at"]), node("Add", ["words", "at"], ["h0"])]
+        else:
+            nodes.append(node("Identity", ["words"], ["h0"]))
+        constants = [numpy_helper.from_array(w, name) for name, w in self.weights.items()]
+        if masked:
+            inputs.append(value("attention_mask", TensorProto.INT64, [1, "all"]))
+            constants.append(numpy_helper.from_array(np.array([1, 2], np.int64), "axes"))
+            nodes += [node("Cast", ["attention_mask"], ["seen"], to=TensorProto.BOOL), node("Unsqueeze", ["seen", "axes"], ["mask"])]
+        for n in range(self.LAYERS):
+            names = [f"past_key_values.{n}.key", f"past_key_values.{n}.value", f"present.{n}.key", f"present.{n}.value"]
+            inputs += [value(x, TensorProto.FLOAT, [1, self.KEY_HEADS, "past", self.SIZE]) for x in names[:2]]
+            outputs += [value(x, TensorProto.FLOAT, [1, self.KEY_HEADS, "together", self.SIZE]) for x in names[2:]]
+            nodes += [node("MatMul", [f"h{n}", f"{x}{n}"], [f"{x}{n}_rows"]) for x in "qkv"]
+            nodes += [node("Attention", [f"q{n}_rows", f"k{n}_rows", f"v{n}_rows", "mask" if masked else "", *names[:2]],
+                           [f"y{n}", *names[2:]], is_causal=1, q_num_heads=self.HEADS, kv_num_heads=self.KEY_HEADS),
+                      node("MatMul", [f"y{n}", f"o{n}"], [f"d{n}"]), node("Add", [f"h{n}", f"d{n}"], [f"h{n + 1}"])]
+        nodes.append(node("MatMul", [f"h{self.LAYERS}", "out"], ["logits"]))
+        graph = helper.make_graph(nodes, "plain", inputs, outputs, constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
+
+    def next(self, tokens):
+        """The likeliest next token, and how far it is from the second."""
+        w, count = self.weights, len(tokens)
+        h = w["embedding"][tokens] + w["places"][:count]
+        for n in range(self.LAYERS):
+            q = (h @ w[f"q{n}"]).reshape(count, self.HEADS, self.SIZE)
+            k, v = (np.repeat((h @ w[f"{x}{n}"]).reshape(count, self.KEY_HEADS, self.SIZE), self.HEADS // self.KEY_HEADS, 1) for x in "kv")
+            scores = np.einsum("ihd,jhd->hij", q, k) / np.sqrt(self.SIZE) + np.where(np.tri(count), 0, -np.inf)
+            p = np.exp(scores - scores.max(-1, keepdims=True))
+            p /= p.sum(-1, keepdims=True)
+            h = h + np.einsum("hij,jhd->ihd", p, v).reshape(count, -1) @ w[f"o{n}"]
+        logits = h[-1] @ w["out"]
+        best = np.sort(logits)
+        return int(np.argmax(logits)), best[-1] - best[-2]
+
+
+def plain_attention(folder):
+    model = Plain()
+    tokens, apart = list(PROMPT), np.inf
+    for _ in range(40):
+        token, gap = model.next(tokens)
+        tokens.append(token)
+        apart = min(apart, gap)
+    want = tokens[len(PROMPT):]
+    check(len(set(want)) > 5 and apart > 1e-3, f"the tokens are worth comparing: {len(set(want))} of 40, {apart:.2g} apart")
+    for masked in (False, True):
+        path, what = os.path.join(folder, "plain.onnx"), f"ONNX's Attention, {'with' if masked else 'without'} a mask"
+        model.save(path, masked)
+        got = generate(path, "--tokens", 40)
+        check(got["tokens"] == want, f"{what}: {got['tokens'][:6]} ... are {want[:6]} ...")
+        check(generate(path, "--tokens", 40, "--capacity", 90)["tokens"] == want, f"{what}, caches with more room")
+    short = tool("generate", path, "--prompt-ids", "7", "--tokens", 6, "--level", 0, "--json")
+    check(short.returncode == 0, f"a prompt of one token: exit {short.returncode}: {short.stderr[-200:]}")
+    engine = os.path.join(folder, "plain.hone")
+    caches = [f"past_key_values.{n}.{x}:1x2x60x12" for n in range(2) for x in ("key", "value")]
+    shapes = lambda length: ",".join([f"input_ids:1x{length}", f"position_ids:1x{length}", f"attention_mask:1x{60 + length}", *caches])
+    done = tool("build", path, "-o", engine, "--level", 0, "--profile", 0, "--shapes", shapes(1), "--profile", 1, "--shapes", shapes(3))
+    check(done.returncode == 0, f"an engine of two schedules: {done.stderr[-300:]}")
+    check(generate(engine, "--tokens", 40)["tokens"] == want, "a prompt in pieces of 3, 3 and 1 gives the same tokens")
+    model.save(path, True, positions=False)
+    done = tool("generate", path, "--prompt-ids", "1,2", "--tokens", 4, "--level", 0)
+    check(done.returncode == 4 and "position_ids" in done.stderr, f"no position_ids: exit {done.returncode}: {done.stderr[-200:]}")
 
 
 def sampling(path, greedy):
@@ -129,6 +217,7 @@ def main():
         sampling(path, greedy)
         engines(path, folder, greedy)
         refusals(path, folder)
+        plain_attention(folder)
     print(f"{len(problems)} problems")
     return 1 if problems else 0
 

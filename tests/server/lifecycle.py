@@ -242,6 +242,40 @@ def limits(folder):
     (folder / "slow.onnx").unlink()
 
 
+def rates(folder):
+    """A cap on requests a second, of all models and of one, whose configuration is read again when it changes."""
+    x = json.dumps({"inputs": [{"name": "x", "shape": [1, 12], "datatype": "FP32", "data": [0.0] * 12}]})
+    shutil.copy(folder / "affine.onnx", folder / "free.onnx")
+    settings = folder / "free.config.json"
+    settings.write_text('{"max_rate": 0, "max_delay_us": 1500}')
+
+    def ask(server, model):
+        return server.ask("POST", f"/v2/models/{model}/infer", x)
+
+    with Server(folder, "--max-rate", "0.25", "--poll", "50") as server:
+        codes = [ask(server, "affine")[0] for _ in range(4)]
+        status, headers, body = ask(server, "affine")[:3]
+        check(codes == [200, 429, 429, 429] and status == 429, f"a request in four seconds: {codes}, {status}")
+        check(headers.get("Retry-After") == "4" and b"0.25 requests a second" in body, f"429 says when: {headers} {body}")
+        codes = [ask(server, "free")[0] for _ in range(8)]
+        check(codes == [200] * 8, f"a model without a cap: {codes}")
+        delay = json.loads(server.get("/v2/models/free/config")[1])["dynamic_batching"]["max_queue_delay_microseconds"]
+        check(delay == 1500, f"a model's own delay: {delay}")
+        lines = [line for line in server.get("/metrics")[1].splitlines() if "REJECTED" in line and 'model="affine"' in line]
+        check(lines and lines[0].endswith(" 4"), f"refused requests are counted: {lines}")
+        for text, says in (('{"max_rate": -1}', '"max_rate" is no number from 0'), ('{"max_rates": 1}', 'did you mean "max_rate"'),
+                           ('{"max_queue": 1.5}', '"max_queue" is no whole number'), ("[1]", "no JSON object"), ("{", "free.config.json")):
+            settings.write_text(text)
+            server.wait_for(lambda s=says: any(s in e.get("reason", "") for e in server.post("/v2/repository/index", "")[1]))
+            check(ask(server, "free")[0] == 200, f"{text}: the old one serves on")
+        settings.write_text('{"max_rate": 0.5}')
+        server.wait_for(lambda: ask(server, "free")[0] == 429)
+        settings.unlink()
+        server.wait_for(lambda: ask(server, "free")[1].get("Retry-After") == "4")
+        check(server.stop() == 0, "stop after rates")
+    (folder / "free.onnx").unlink()
+
+
 def cache(folder):
     """What was built is kept, and taken when it starts again."""
     kept = folder / "cache"
@@ -258,7 +292,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         affine(folder / "affine.onnx")
-        for part in (reload, control, leave, kill, limits, cache):
+        for part in (reload, control, leave, kill, limits, rates, cache):
             part(folder)
     finish(failures, checks)
 

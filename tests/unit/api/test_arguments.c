@@ -29,6 +29,9 @@ static hone_value *value, *scratch_value, *no_value;
 static hone_engine *engine, *carrier;
 static hone_session *session, *profiled;
 static hone_pool *pool;
+static hone_batcher *batcher;
+static hone_queue *queue;
+static hone_request *request;
 static hone_advice *advice;                           /* of the profiled session */
 static const hone_session *some_session, *no_session; /* profiled, for lists */
 static hone_model *model;
@@ -112,6 +115,12 @@ static struct {
   hone_expectation expectation;
   hone_pool *pool;
   hone_pool_stats pool_stats;
+  hone_batcher *batcher;
+  hone_batches batches;
+  hone_queue *queue;
+  hone_queue_stats queue_stats;
+  hone_request *request;
+  hone_request_times request_times;
   hone_session *taken; /* stays the pool's */
   bool within;
   char text[8];
@@ -131,10 +140,16 @@ static void empty_made(void) {
   made.expectation.struct_size = sizeof made.expectation;
   made.difference.struct_size = sizeof made.difference;
   made.pool_stats.struct_size = sizeof made.pool_stats;
+  made.batches.struct_size = sizeof made.batches;
+  made.queue_stats.struct_size = sizeof made.queue_stats;
+  made.request_times.struct_size = sizeof made.request_times;
 }
 
 static void drop_made(void) {
   hone_pool_destroy(made.pool);
+  hone_request_destroy(made.request);
+  hone_queue_close(made.queue);
+  hone_batcher_destroy(made.batcher);
   hone_advice_destroy(made.advice);
   hone_session_destroy(made.session);
   hone_engine_release(made.engine);
@@ -177,6 +192,9 @@ static hone_status on_tap(void *user, const hone_tap *tap) {
 #define context_with(...) WITH(hone_context_options, __VA_ARGS__)
 #define with_size(type, bytes) (&(type){.struct_size = (bytes)}) /* to fill in */
 #define pool_with(...) WITH(hone_pool_options, __VA_ARGS__)
+#define batcher_with(...) WITH(hone_batcher_options, __VA_ARGS__)
+#define queue_with(...) WITH(hone_queue_options, __VA_ARGS__)
+#define call_with(...) WITH(hone_call, __VA_ARGS__)
 #define device_with(...) WITH(hone_device_options, __VA_ARGS__)
 #define build_with(...) WITH(hone_build_options, __VA_ARGS__)
 #define print_with(...) WITH(hone_print_options, __VA_ARGS__)
@@ -228,6 +246,10 @@ static int setup(void **state) {
       hone_engine_save(engine, engine_path, diag) != HONE_OK ||
       hone_session_create(engine, NULL, &session, diag) != HONE_OK ||
       hone_pool_create(context, engine, NULL, &pool) != HONE_OK ||
+      hone_batcher_create(context, &(hone_batcher_options){.struct_size = sizeof(hone_batcher_options), .workers = 1},
+                          &batcher) != HONE_OK ||
+      hone_queue_open(batcher, engine, NULL, &queue, diag) != HONE_OK ||
+      hone_request_create(queue, &request, diag) != HONE_OK ||
       hone_session_create(engine, &profiling, &profiled, diag) != HONE_OK || hone_session_run(profiled) != HONE_OK ||
       hone_advise(profiled, graph, NULL, &advice, diag) != HONE_OK)
     return 1;
@@ -249,6 +271,9 @@ static int teardown(void **state) {
   hone_recipe_destroy(recipe);
   hone_advice_destroy(advice);
   hone_pool_destroy(pool);
+  hone_request_destroy(request);
+  hone_queue_close(queue);
+  hone_batcher_destroy(batcher);
   hone_session_destroy(profiled);
   hone_session_destroy(session);
   hone_engine_release(carrier);
@@ -309,6 +334,7 @@ static void test_rows(void **state) {
 #include "arguments_recipe.inc"
 #include "arguments_lifecycle.inc"
 #include "arguments_planner.inc"
+#include "arguments_queue.inc"
 #include "arguments_reports.inc"
 }
 

@@ -70,7 +70,7 @@ static const char *read_cache(const hone_query *query, hn_attention_f32 *a) {
   if (wants(query, SCORES)) return "its scores are requested";
   if (hn_cpu_given(query, PAST_KEY)) {
     const hone_shape *past = &query->in[PAST_KEY].type.shape;
-    a->past_len = a->past_place = past->rank == 4 ? past->dim[2] : 0;
+    a->past_len = a->past_place = a->past_rows = past->rank == 4 ? past->dim[2] : 0;
     if (!is_cache(&query->in[PAST_KEY], a->batch, kv_heads, a->past_len, a->size) ||
         !is_cache(&query->in[PAST_VALUE], a->batch, kv_heads, a->past_len, a->v_size))
       return "the cache does not fit the new keys and values";
@@ -269,6 +269,28 @@ static void present_body(void *arg, int worker, int64_t begin, int64_t end) {
 
 static void *pointer(const hone_tensor *tensors, int count, int at) { return at < count ? tensors[at].data : NULL; }
 
+/* Old keys and values lie in a cache of a session's, `past_rows` rows of which `length` are there; the new ones go
+ * behind these. The mask has a column for each of its rows, then the new ones'. */
+static hone_status continue_cache(hn_attention_f32 *a, const hone_launch *l) {
+  const int64_t fresh = a->kv_len - a->past_len, length = l->state_length ? *l->state_length : 0;
+  if (a->present_k != a->past_k || a->present_v != a->past_v)
+    return HN_FAIL(l->diagnostics, HONE_INVALID, "keys and values are states of a session together, or not at all");
+  if (length > a->past_rows - fresh)
+    return HN_FAIL(l->diagnostics, HONE_INVALID,
+                   "%lld new tokens behind %lld: the cache has room for %lld (hone_session_set_state_length)",
+                   (long long)fresh, (long long)length, (long long)a->past_rows);
+  if (a->mask && a->mask_columns != a->kv_len)
+    return HN_FAIL(
+        l->diagnostics, HONE_INVALID,
+        "the mask has %lld columns; with a cache that is kept in place it has %lld, its rows and the new ones",
+        (long long)a->mask_columns, (long long)a->kv_len);
+  a->mask_columns = 0;
+  a->mask_gap = a->past_rows - length;
+  a->past_len = a->past_place = length;
+  a->kv_len = length + fresh;
+  return HONE_OK;
+}
+
 static hone_status launch_attention(void *planned, hone_stream *stream, const hone_launch *l) {
   job j = {.s = *(const state *)planned, .scratch = l->scratch};
   hn_attention_f32 *a = &j.s.args;
@@ -282,6 +304,7 @@ static hone_status launch_attention(void *planned, hone_stream *stream, const ho
   a->y = l->out[Y].data;
   a->present_k = pointer(l->out, l->out_count, PRESENT_KEY);
   a->present_v = pointer(l->out, l->out_count, PRESENT_VALUE);
+  if (a->past_k && (a->present_k == a->past_k || a->present_v == a->past_v)) HN_TRY(continue_cache(a, l));
   hn_pool_run(hn_stream_pool(stream), j.s.units, j.s.grain, body, &j);
   if (a->head_chunk == 0 && (a->present_k || a->present_v)) {
     const int64_t heads = a->batch * (a->heads / a->group);
@@ -305,24 +328,25 @@ static hone_status launch_qkv_attention(void *planned, hone_stream *stream, cons
   return HONE_OK;
 }
 
+#define STATES .states = {{PAST_KEY, PRESENT_KEY}, {PAST_VALUE, PRESENT_VALUE}}, .state_count = 2
 const hone_tactic hn_tactics_cpu_attention[] = {
 #ifndef HONE_NO_AVX
     {sizeof(hone_tactic), .name = "cpu.attention.f32.avx512", .version = 1, .op = "attention", .isa = HONE_ISA_AVX512,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_APPENDS, .plan = plan, .launch = launch_attention, STATES,
      .kernel = &(const row_kernel){read_attention, hn_attention_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.avx512", .version = 1, .op = "qkv_attention",
      .isa = HONE_ISA_AVX512, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_avx512}},
     {sizeof(hone_tactic), .name = "cpu.attention.f32.avx2", .version = 1, .op = "attention", .isa = HONE_ISA_AVX2,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_APPENDS, .plan = plan, .launch = launch_attention, STATES,
      .kernel = &(const row_kernel){read_attention, hn_attention_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.avx2", .version = 1, .op = "qkv_attention",
      .isa = HONE_ISA_AVX2, .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_avx2}},
     {sizeof(hone_tactic), .name = "cpu.attention.bf16.amx_bf16", .version = 2, .op = "attention",
-     .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_APPENDS, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan,
-     .launch = launch_attention, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_amx_bf16}},
+     .launch = launch_attention, STATES, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_amx_bf16}},
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.bf16.amx_bf16", .version = 2, .op = "qkv_attention",
      .isa = HONE_ISA_AMX_BF16, .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_PLAIN, HONE_BF16_PLAIN}},
@@ -330,15 +354,15 @@ const hone_tactic hn_tactics_cpu_attention[] = {
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_bf16_amx_bf16}},
 #endif
     {sizeof(hone_tactic), .name = "cpu.attention.f32.c", .version = 1, .op = "attention", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_attention,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_APPENDS, .plan = plan, .launch = launch_attention, STATES,
      .kernel = &(const row_kernel){read_attention, hn_attention_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.f32.c", .version = 1, .op = "qkv_attention", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan, .launch = launch_qkv_attention,
      .kernel = &(const row_kernel){read_qkv_attention, hn_attention_f32_c}},
     {sizeof(hone_tactic), .name = "cpu.attention.bf16.c", .version = 2, .op = "attention", .isa = HONE_ISA_C,
-     .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_APPENDS, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}}, .plan = plan,
-     .launch = launch_attention, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_c}},
+     .launch = launch_attention, STATES, .kernel = &(const row_kernel){read_attention, hn_attention_bf16_c}},
     {sizeof(hone_tactic), .name = "cpu.qkv_attention.bf16.c", .version = 2, .op = "qkv_attention", .isa = HONE_ISA_C,
      .flags = HONE_TACTIC_REPEATABLE, .compute = HONE_BF16,
      .storages = {{HONE_PLAIN, HONE_PLAIN}, {HONE_BF16_PLAIN, HONE_BF16_PLAIN}, {HONE_PLAIN, HONE_BF16_PLAIN}},

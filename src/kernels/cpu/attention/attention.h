@@ -5,9 +5,9 @@
  *      with v_size floats; y: as q with v_size floats. Rows are dense, everything above them has its own step, so that
  *      [batch, length, heads * size], [batch, heads, length, size] and one tensor with q, k and v beside each other
  *      are all read where they lie.
- *   past_k, past_v  keys and values before those of k and v: [batch][heads / group][past_len][size], dense
+ *   past_k, past_v  keys and values before those of k and v: past_len rows of a head's past_rows, all heads dense
  *   mask  added to the scaled scores, or bools that say which keys are seen; its columns are dense, its steps may be 0;
- *      keys behind its last column are not seen
+ *      keys behind its last column are not seen. The columns of new keys begin mask_gap behind those of the old ones
  *
  * A row that sees no key gives zeros. Keys come in blocks with a running maximum and sum (Milakov and
  * Gimelshein, arXiv:1805.02867; Dao et al., arXiv:2205.14135), so that any length runs in the same scratch; up to
@@ -48,12 +48,14 @@ typedef struct hn_attention_f32 {
   int64_t mask_columns;          /* 0: kv_len */
   int64_t left_seen, right_seen; /* 0: all; else keys left and right of a query's place that it sees, + 1 */
   int64_t past_len, past_place;  /* of the kv_len keys; the place of query 0 */
-  const float *past_k, *past_v;  /* or NULL */
-  const int64_t *lengths;        /* or NULL: how many keys each batch sees */
-  int32_t ends_at_length;        /* the last query is at place lengths[batch] - 1, whatever past_place says */
-  float *present_k, *present_v;  /* or NULL: where all keys and values go, laid out as the past is */
-  int32_t x_is_bf16, y_is_bf16;  /* hn_attention_bf16 alone: what q, k and v, and y, point to */
-  int64_t head_chunk;            /* > 0: few rows; heads of a unit, which divide group or are the last */
+  int64_t past_rows, mask_gap;
+  const float *past_k, *past_v; /* or NULL */
+  const int64_t *lengths;       /* or NULL: how many keys each batch sees */
+  int32_t ends_at_length;       /* the last query is at place lengths[batch] - 1, whatever past_place says */
+  float *present_k, *present_v; /* or NULL: where all keys and values go, kv_len rows a head; the past's own memory: the
+                                   new ones go behind its rows */
+  int32_t x_is_bf16, y_is_bf16; /* hn_attention_bf16 alone: what q, k and v, and y, point to */
+  int64_t head_chunk;           /* > 0: few rows; heads of a unit, which divide group or are the last */
 } hn_attention_f32;
 
 static inline int64_t hn_attention_f32_units(const hn_attention_f32 *a) {

@@ -203,7 +203,7 @@ static source rows_at(const hn_attention_f32 *a, const float *past, const float 
                       int64_t size, const unit *u, int64_t first) {
   const int64_t head = u->h / a->group;
   if (first < a->past_len)
-    return (source){(const char *)(past + ((u->b * (a->heads / a->group) + head) * a->past_len + first) * size), size,
+    return (source){(const char *)(past + ((u->b * (a->heads / a->group) + head) * a->past_rows + first) * size), size,
                     0};
   source s = {(const char *)fresh, 1, a->x_is_bf16};
   s.rows = element_of(&s, 0, u->b * steps.batch + head * steps.head + (first - a->past_len) * steps.row);

@@ -4,10 +4,11 @@
 #include "kernels/cpu/attention/attention.h"
 #include <string.h>
 
+/* Old rows, then new ones; the old ones may be there already. */
 static void join(const float *past, int64_t past_len, const float *fresh, int64_t step, int64_t fresh_len, int64_t size,
                  float *to) {
   const size_t row_bytes = (size_t)size * sizeof(float);
-  if (past_len > 0) memcpy(to, past, (size_t)past_len * row_bytes);
+  if (past_len > 0 && past != to) memcpy(to, past, (size_t)past_len * row_bytes);
   to += past_len * size;
   if (step == size)
     memcpy(to, fresh, (size_t)fresh_len * row_bytes);
@@ -15,17 +16,18 @@ static void join(const float *past, int64_t past_len, const float *fresh, int64_
     for (int64_t i = 0; i < fresh_len; ++i) memcpy(to + i * size, fresh + i * step, row_bytes);
 }
 
+static void join_head(const hn_attention_f32 *a, int64_t at, const float *past, const float *fresh,
+                      hn_attention_steps steps, int64_t size, float *present) {
+  const int64_t heads = a->heads / a->group, b = at / heads, h = at % heads;
+  const int64_t rows = present == past ? a->past_rows : a->kv_len;
+  join(past ? past + at * a->past_rows * size : NULL, a->past_len, fresh + b * steps.batch + h * steps.head, steps.row,
+       a->kv_len - a->past_len, size, present + at * rows * size);
+}
+
 void hn_attention_present_c(const hn_attention_f32 *a, int64_t begin, int64_t end) {
-  const int64_t heads = a->heads / a->group, fresh = a->kv_len - a->past_len;
   for (int64_t at = begin; at < end; ++at) {
-    const int64_t b = at / heads, h = at % heads, past = at * a->past_len;
-    if (a->present_k)
-      join(a->past_k ? a->past_k + past * a->size : NULL, a->past_len, a->k + b * a->k_step.batch + h * a->k_step.head,
-           a->k_step.row, fresh, a->size, a->present_k + at * a->kv_len * a->size);
-    if (a->present_v)
-      join(a->past_v ? a->past_v + past * a->v_size : NULL, a->past_len,
-           a->v + b * a->v_step.batch + h * a->v_step.head, a->v_step.row, fresh, a->v_size,
-           a->present_v + at * a->kv_len * a->v_size);
+    if (a->present_k) join_head(a, at, a->past_k, a->k, a->k_step, a->size, a->present_k);
+    if (a->present_v) join_head(a, at, a->past_v, a->v, a->v_step, a->v_size, a->present_v);
   }
 }
 

@@ -181,7 +181,7 @@ typedef struct source {
 static source rows_at(const hn_attention_f32 *a, const float *past, const float *fresh, hn_attention_steps steps,
                       int64_t size, int64_t b, int64_t head, int64_t first) {
   if (first < a->past_len)
-    return (source){past + ((b * (a->heads / a->group) + head) * a->past_len + first) * size, size};
+    return (source){past + ((b * (a->heads / a->group) + head) * a->past_rows + first) * size, size};
   return (source){fresh + b * steps.batch + head * steps.head + (first - a->past_len) * steps.row, steps.row};
 }
 

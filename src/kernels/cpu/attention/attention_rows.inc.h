@@ -190,7 +190,8 @@ HN_INLINE span seen_by_rows(const hn_attention_f32 *a, int64_t b, int64_t i, int
 /* Where a row's mask begins for a block of keys. */
 HN_INLINE const void *mask_at(const hn_attention_f32 *a, int64_t b, int64_t h, int64_t i, int64_t first) {
   if (!a->mask) return NULL;
-  const int64_t at = b * a->mask_step.batch + h * a->mask_step.head + i * a->mask_step.row + first;
+  const int64_t gap = first < a->past_len ? 0 : a->mask_gap;
+  const int64_t at = b * a->mask_step.batch + h * a->mask_step.head + i * a->mask_step.row + first + gap;
   return a->mask_is_bool ? (const void *)((const uint8_t *)a->mask + at) : (const void *)((const float *)a->mask + at);
 }
 
