@@ -207,6 +207,37 @@ def test_weights_that_change():
         torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
 
 
+def test_weights_that_are_replaced():
+    """Other objects, and other memory of the same object: neither counts as a change in place."""
+    module = mlp_module()
+    fast = compiled(module)
+    x = seeded(2, 8)
+    with torch.no_grad():
+        fast(x)
+        module[0].weight = torch.nn.Parameter(module[0].weight * 2)
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+        module.load_state_dict({name: value * 3 for name, value in module.state_dict().items()}, assign=True)
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+        module[2].bias.data = module[2].bias + 1
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_the_inference_mode():
+    with torch.inference_mode():
+        check(mlp_module(), seeded(2, 8))
+
+
+def test_conjugates():
+    class Real(torch.nn.Module):
+        def forward(self, x):
+            return torch.view_as_real(x.resolve_conj()) + 1
+
+    x = torch.complex(seeded(3, 4), seeded(3, 4))
+    fast = compiled(Real())
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x.conj()), Real()(x.conj()))
+
+
 # ---- what is left to PyTorch, and why ----
 
 def check_fallback(module, reason, *inputs):
