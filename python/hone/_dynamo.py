@@ -95,6 +95,8 @@ class _Inputs:
             self.sizes[number] = places[_symbol(fact)]
         if any(inputs[number].device.type != "cpu" for number in (*self.free, *self.state)):
             raise _Unfit("its tensors are not on the CPU")
+        if any(inputs[number].is_complex() for number in (*self.free, *self.state)):
+            raise _Unfit("its tensors are complex, which the exporter makes pairs of real numbers")
 
 
 class _Frozen(torch.nn.Module):  # type: ignore[misc]
@@ -216,12 +218,15 @@ class _Part:
         for index in self.kept:
             if not isinstance(results[index].meta.get("example_value"), torch.Tensor):
                 raise _Unfit(f"its result {results[index].name} is no tensor")
+            if results[index].meta["example_value"].is_complex():
+                raise _Unfit(f"its result {results[index].name} is complex, which the exporter makes pairs of real numbers")
         self.is_single = len(self.kept) == 1
         self.free_of, self.states_of = _picker(self.given.free), _picker(self.given.state)
         self.engines: list[tuple[_Entry, Session]] = []
         self.model: Optional[bytes] = None  # with free dims, from which further engines are built
         self.states: tuple[Any, ...] = ()  # that are the engines' constants; held, so that no other gets their places
         self.facts: list[int] = []  # of these
+        self.right: set[tuple[tuple[int, ...], ...]] = set()  # shapes at which an export with free dims was PyTorch's
         self.numbers: list[float] = []  # that are the engines' constants, too
         self.last: Optional[tuple[Shapes, Session]] = None  # the shapes of the last call, and what took them
         self.reason: Optional[BaseException] = None  # why PyTorch runs it
@@ -240,24 +245,42 @@ class _Part:
         model: bytes = exported.model_proto.SerializeToString()
         return model
 
-    def export_free(self, inputs: Sequence[Any]) -> Optional[bytes]:
-        """With its free dims; None where the exporter takes one of them for a constant, and from then on."""
-        try:
-            model = self.export(inputs, True)
-            fixed = [f'dim {axis} of input "{port[0]}" is {port[2][axis]} in what was exported'
-                     for port, axes in zip(open_model(model).inputs(), self.given.varying) for axis in axes
-                     if port[2] is not None and port[2][axis] >= 0]
-            if not fixed:
-                return model
-            why = fixed[0]
-        except _Unfit:
-            raise
-        except Exception as error:
-            why = _first_line(error)
+    def fix_shapes(self, why: str) -> None:
+        """From now on an engine for each shape, since an export with free dims is not to be had, or is wrong."""
+        self.engines, self.model, self.last = [], None, None
         self.given.varying = [[] for _ in self.given.varying]
         _warn(FixedShapesWarning, f"this part has free dims and cannot be exported with them, so an engine is built for each "
               f"of its shapes, {_MOST_ENGINES} at most: {why}")
-        return None
+
+    def export_free(self, inputs: Sequence[Any]) -> Optional[bytes]:
+        """With its free dims; None where the exporter takes one of them for a constant."""
+        try:
+            model = self.export(inputs, True)
+        except _Unfit:
+            raise
+        except Exception as error:
+            self.fix_shapes(_first_line(error))
+            return None
+        for port, axes in zip(open_model(model).inputs(), self.given.varying):
+            for axis in axes:
+                if port[2] is not None and port[2][axis] >= 0:
+                    self.fix_shapes(f'dim {axis} of input "{port[0]}" is {port[2][axis]} in what was exported')
+                    return None
+        return model
+
+    def is_right(self, session: Session, inputs: Sequence[Any], free: Sequence[Any], shapes: Shapes) -> bool:
+        """Are an engine's results with free dims PyTorch's at these shapes? Exporters make constants of what hangs on sizes
+        (the windows of adaptive pooling), and nothing else tells. Looked at once for each of the first shapes."""
+        key = tuple(shapes)
+        if key in self.right or len(self.right) >= _MOST_ENGINES:
+            return True
+        with torch.no_grad():
+            want = self.module(*inputs)
+            got = self.run(session, free)
+            if not all(_is_near(got[index], want[index]) for index in self.kept):
+                return False
+        self.right.add(key)
+        return True
 
     def build(self, inputs: Sequence[Any], shapes: Shapes) -> Session:
         if len(self.engines) >= _MOST_ENGINES:
@@ -281,12 +304,16 @@ class _Part:
         facts, numbers = _facts(states), [inputs[number].item() for number in self.given.numbers]
         if facts != self.facts or numbers != self.numbers:  # somebody trained, or loaded other weights
             self.engines, self.model, self.last = [], None, None
+            self.right.clear()
             self.states, self.facts, self.numbers = states, facts, numbers
         shapes: Shapes = [x.shape for x in free]
         last = self.last
         if last is not None and last[0] == shapes:
             return last[1]
         session = next((session for entry, session in self.engines if _covers(entry, shapes)), None) or self.build(inputs, shapes)
+        if self.model is not None and not self.is_right(session, inputs, free, shapes):
+            self.fix_shapes(f"its results at {', '.join(str(list(shape)) for shape in shapes)} are not PyTorch's")
+            session = self.build(inputs, shapes)
         self.last = shapes, session
         return session
 
@@ -308,12 +335,26 @@ class _Part:
         if session is None:
             left: tuple[Any, ...] = self.module(*inputs)
             return left
+        return tuple(self.run(session, free))
+
+    def run(self, session: Session, free: Sequence[Any]) -> list[Any]:
         got = session(*map(_array, free))
         tensors = map(_tensor, (got,) if self.is_single else got)
         results = list(self.results)
         for index in self.kept:
             results[index] = next(tensors)
-        return tuple(results)
+        return results
+
+
+def _is_near(got: Any, want: Any) -> bool:
+    """Of one computation, by whatever types an engine may use (a relative L2 below a tenth, nine of ten integers equal)? What a
+    wrong constant makes is far from that."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return False
+    if not want.is_floating_point():
+        return want.numel() == 0 or float((got == want).double().mean()) >= 0.9
+    want, got = (torch.nan_to_num(x.double()) for x in (want, got))
+    return bool((got - want).norm() <= 0.1 * want.norm() + 1e-6)
 
 
 def _array(x: Any) -> Any:
@@ -324,8 +365,8 @@ def _array(x: Any) -> Any:
         return x.numpy()
     except TypeError:  # bfloat16 and others that are none of NumPy's own types
         return x.detach()
-    except RuntimeError:  # it asks for gradients, or is the conjugate of its memory
-        return x.detach().resolve_conj().resolve_neg().numpy()
+    except RuntimeError:  # it asks for gradients, or is the negative of its memory
+        return x.detach().resolve_neg().numpy()
 
 
 def _tensor(array: Any) -> Any:

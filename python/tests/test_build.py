@@ -160,6 +160,7 @@ SLOW = """
     import os, signal, sys, threading, time, warnings
     import hone
     warnings.simplefilter("always")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests in the background may have it ignored
     begun = threading.Event()
     def from_a_thread(what, done, total):
         begun.set()
