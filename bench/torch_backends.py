@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_backends.py - modules of PyTorch as they are, by torch.compile's own backend, and by hone, in turns: medians, the
 outputs' largest difference, and what the first call took. PYTHONPATH has the package; tests/torch/requirements.txt.
-usage: bench/torch_backends.py [TIMING_CACHE] [SECONDS]"""
+usage: bench/torch_backends.py [TIMING_CACHE] [SECONDS] [MODULE...]"""
 import statistics
 import sys
 import time
@@ -42,13 +42,13 @@ def turns(calls, x, seconds):
     return {name: statistics.median(all_of) * 1e-6 for name, all_of in times.items()}
 
 
-def main(cache, seconds):
+def main(cache, seconds, names):
     warnings.filterwarnings("error", category=hone.torch.FallbackWarning)
     torch.manual_seed(1)
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"{'module':20} {'eager ms':>9} {'inductor':>9} {'hone':>9} {'of eager':>9} {'of induct.':>10} {'first call s, both':>20} {'difference':>11}")
     options = {"timing_cache": cache} if cache else {}
-    for name, make in MODULES.items():
+    for name, make in ((name, MODULES[name]) for name in names or MODULES):
         torch._dynamo.reset()
         module, x = make()
         module = module.eval()
@@ -63,4 +63,4 @@ def main(cache, seconds):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None, float(sys.argv[2]) if len(sys.argv) > 2 else 3)
+    main(sys.argv[1] if len(sys.argv) > 1 else None, float(sys.argv[2]) if len(sys.argv) > 2 else 3, sys.argv[3:])

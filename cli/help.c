@@ -2,6 +2,7 @@
 /* help.c - --help and --help-all, written from the rows. */
 #include "calib.h"
 #include "trace.h"
+#include "values.h"
 #include <string.h>
 
 enum { DOCS = 30 /* the column where what options do begins */ };
@@ -46,7 +47,9 @@ static const struct {
     {cli_html_options, "a page", true},
     {cli_shrink_build_options, "building", true},
     {cli_build_options, "building", false},
+    {cli_precision_options, "8 and 4 bits, types by layer", false},
     {cli_device_options, "device", false},
+    {cli_python_options, "ONNX Runtime", true},
     {cli_input_options, "inputs", true},
     {cli_recipe_options, "recipes", true},
     {cli_image_options, "images", false},

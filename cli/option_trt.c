@@ -3,12 +3,15 @@
  * carry. Each has an effect or is a "not yet" row that says what does the job here. */
 #include "cli.h"
 
-/* Types narrower than the model's, beside --fp16 and its kin: 8 bits, and types by layer. */
+/* Types narrower than the model's, beside --fp16, --bf16 and --best: 8 and 4 bits, and types by layer. */
 const cli_option cli_precision_options[] = {
-    {"int8", CLI_FLAG, .doc = "quantise a model in f32 first, as hone quantize does, by the data of --calib"},
+    {"int8", CLI_FLAG, .doc = "quantise a model in f32 first, as hone quantize does, by the data of --calib",
+     .often = true},
     {"int4", CLI_FLAG,
-     .doc = "round the weights of a model in f32 to four bits first, as hone quantize --weights int4 does"},
-    {"calib", CLI_TEXT, "FOLDER|FILE", .doc = "calibration data, or a file of ranges: hone's or trtexec's"},
+     .doc = "round the weights of a model in f32 to four bits first, as hone quantize --weights int4 does",
+     .often = true},
+    {"calib", CLI_TEXT, "FOLDER|FILE", .doc = "calibration data, or a file of ranges: hone's or trtexec's",
+     .often = true},
     {"calib-count", CLI_INT, "N", .doc = "samples to use, the first by name; default 64", .low = 1, .high = 1e6},
     {"precisionConstraints", CLI_TEXT, "none|prefer|obey",
      .doc = "whether --layerPrecisions and --layerOutputTypes are ignored, preferred or required (the default)"},
@@ -47,8 +50,7 @@ const cli_option cli_trt_build_options[] = {
     {"embed-model", CLI_FLAG,
      .doc =
          "put the model into the engine, whole (up to 2 GiB): hone build --from builds it anew where the engine does "
-         "not fit, on another machine or by another version",
-     .often = true},
+         "not fit, on another machine or by another version"},
     {"versionCompatible", CLI_FLAG, .same_as = "embed-model"},
     {"vc", CLI_FLAG, .same_as = "embed-model"},
     {"explicitBatch", CLI_FLAG, .doc = "no effect: the batch is always an axis of the inputs"},

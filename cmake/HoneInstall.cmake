@@ -13,7 +13,7 @@ if(TARGET hone)
 endif()
 # What `make install` builds: all that is installed, and nothing else.
 add_custom_target(hone_installed DEPENDS hone_shared hone_static hone_runtime_shared hone_runtime_static)
-foreach(optional hone hone_ort hone_server hone_triton hone_backend_cuda)
+foreach(optional hone hone_ort hone_server hone_server_pages hone_triton hone_backend_cuda)
   if(TARGET ${optional})
     add_dependencies(hone_installed ${optional})
   endif()

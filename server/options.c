@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - the options of hone-server as rows, their reading and --help; exit codes; what is said. */
+/* options.c - the options of hone-server as rows, their reading, --help and --man; exit codes; what is said. */
 #include "server.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -66,37 +66,86 @@ static const row rows[] = {
     {"quiet", FLAG, NULL, "other", "errors alone", AT(quiet), 0, 0, 1},
 };
 
+static const char summary[] = "serves models over HTTP by the Open Inference Protocol, version 2";
+static const char about[] =
+    "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
+    "is served. What changes there is loaded anew while the old one serves on. NAME.config.json or NAME/config.json\n"
+    "may set max_delay_us, max_queue and max_rate for a model of its own.\n";
+static const char examples[] = "  hone-server models\n"
+                               "  hone-server mobilenet.hone --port 9000 --max-delay 2000\n"
+                               "  hone-server models --address 0.0.0.0 --cache engines --max-batch 16 --max-rate 200\n"
+                               "  curl localhost:8000/v2/models/mobilenet\n"
+                               "  curl localhost:8000/v2/models/mobilenet/infer --data-binary @photo.f32 \\\n"
+                               "      -H 'Inference-Header-Content-Length: 0' -o scores.f32\n";
+static const char exit_codes[] =
+    "0 left after SIGTERM or SIGINT, 2 usage, 6 out of memory, 7 input/output, 8 device, 70 internal\n";
+
+/* "; default 8000"; "" where the explanation says it. */
+static const char *default_of(const row *r, char *out, size_t room) {
+  out[0] = 0;
+  if (r->kind == NUMBER || r->kind == REAL) (void)snprintf(out, room, "; default %lld", (long long)r->otherwise);
+  if (r->kind == SIZE) (void)snprintf(out, room, "; default %lldM", (long long)(r->otherwise / MIB));
+  return out;
+}
+
 static void print_help(void) {
-  printf(
-      "hone-server - serves models over HTTP by the Open Inference Protocol, version 2\n\n"
-      "usage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n"
-      "A folder holds NAME.hone, NAME.onnx, or NAME/VERSION/model.hone or model.onnx, of which the highest version\n"
-      "is served. What changes there is loaded anew while the old one serves on. NAME.config.json or NAME/config.json\n"
-      "may set max_delay_us, max_queue and max_rate for a model of its own.\n");
+  printf("hone-server - %s\n\nusage: hone-server [options] FOLDER|ENGINE.hone|MODEL.onnx ...\n\n%s", summary, about);
   const char *group = "";
   for (size_t i = 0; i < HN_COUNT(rows); ++i) {
     const row *r = &rows[i];
-    char left[48], value[64] = "";
+    char left[48], value[64];
     if (strcmp(group, r->group) != 0) printf("\n%s:\n", r->group);
     group = r->group;
     (void)snprintf(left, sizeof left, "--%s %s", r->name, r->argument ? r->argument : "");
-    if (r->kind == NUMBER || r->kind == REAL)
-      (void)snprintf(value, sizeof value, "; default %lld", (long long)r->otherwise);
-    if (r->kind == SIZE) (void)snprintf(value, sizeof value, "; default %lldM", (long long)(r->otherwise / MIB));
-    printf("  %-22s %s%s\n", left, r->doc, value);
+    printf("  %-22s %s%s\n", left, r->doc, default_of(r, value, sizeof value));
   }
-  printf("  %-22s %s\n  %-22s %s\n\nroutes:\n", "--help", "this text", "--version", "the version");
+  printf("  %-22s %s\n  %-22s %s\n  %-22s %s\n\nroutes:\n", "--help", "this text", "--man", "the manual's page",
+         "--version", "the version");
   for (const srv_route *route = srv_routes; route->pattern; ++route)
     if (route->doc) printf("  %-4s %-38s %s\n", route->method == SRV_GET ? "GET" : "POST", route->pattern, route->doc);
-  printf("\nexamples:\n"
-         "  hone-server models\n"
-         "  hone-server mobilenet.hone --port 9000 --max-delay 2000\n"
-         "  hone-server models --address 0.0.0.0 --cache engines --max-batch 16 --max-rate 200\n"
-         "  curl localhost:8000/v2/models/mobilenet\n"
-         "  curl localhost:8000/v2/models/mobilenet/infer --data-binary @photo.f32 \\\n"
-         "      -H 'Inference-Header-Content-Length: 0' -o scores.f32\n"
-         "\nexit codes: 0 left after SIGTERM or SIGINT, 2 usage, 6 out of memory, 7 input/output, 8 device, 70 "
-         "internal\n");
+  printf("\nexamples:\n%s\nexit codes: %s", examples, exit_codes);
+}
+
+/* As man(7) wants it: no hyphens for minus signs, and no line that begins like a request. */
+static void print_escaped(const char *text) {
+  for (const char *c = text; *c; ++c) {
+    if ((*c == '.' || *c == '\'') && (c == text || c[-1] == '\n')) fputs("\\&", stdout);
+    if (*c == '-' || *c == '\\') putchar('\\');
+    putchar(*c == '\\' ? 'e' : *c);
+  }
+}
+
+static void print_man(void) {
+  printf(".TH HONE-SERVER 1 \"\" \"hone %s\" \"User Commands\"\n.SH NAME\nhone\\-server \\- ", hone_version());
+  print_escaped(summary);
+  printf("\n.SH SYNOPSIS\n.B hone\\-server\n[options] FOLDER|ENGINE.hone|MODEL.onnx ...\n.SH DESCRIPTION\n");
+  print_escaped(about);
+  printf(".SH OPTIONS\n");
+  const char *group = "";
+  for (size_t i = 0; i < HN_COUNT(rows); ++i) {
+    const row *r = &rows[i];
+    char value[64];
+    if (strcmp(group, r->group) != 0) printf(".SS %s\n", r->group);
+    group = r->group;
+    printf(".TP\n\\fB\\-\\-");
+    print_escaped(r->name);
+    printf("\\fR \\fI%s\\fR\n", r->argument ? r->argument : "");
+    print_escaped(r->doc);
+    printf("%s\n", default_of(r, value, sizeof value));
+  }
+  printf(".SH ROUTES\n");
+  for (const srv_route *route = srv_routes; route->pattern; ++route) {
+    if (!route->doc) continue;
+    printf(".TP\n%s ", route->method == SRV_GET ? "GET" : "POST");
+    print_escaped(route->pattern);
+    putchar('\n');
+    print_escaped(route->doc);
+    putchar('\n');
+  }
+  printf(".SH EXAMPLES\n.nf\n");
+  print_escaped(examples);
+  printf(".fi\n.SH EXIT STATUS\n");
+  print_escaped(exit_codes);
 }
 
 static int usage(const char *format, ...) {
@@ -179,18 +228,26 @@ bool srv_option_range(const char *name, double *out_low, double *out_high) {
   return r && r->kind == REAL;
 }
 
+/* What is printed in the place of serving; false: the argument asks for nothing of it. */
+static bool print_asked(const char *argument) {
+  if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+    print_help();
+  else if (strcmp(argument, "--man") == 0)
+    print_man();
+  else if (strcmp(argument, "--version") == 0)
+    printf("hone-server %s\n", hone_version());
+  else
+    return false;
+  return true;
+}
+
 int srv_options_read(int count, char *const *arguments, srv_options *out, bool *out_done) {
   *out = (srv_options){.address = "127.0.0.1"};
   *out_done = false;
   for (size_t i = 0; i < HN_COUNT(rows); ++i)
     if (rows[i].kind != TEXT && rows[i].kind != REAL) *(int64_t *)((char *)out + rows[i].at) = rows[i].otherwise;
   for (int at = 1; at < count; ++at) {
-    const bool help = strcmp(arguments[at], "--help") == 0 || strcmp(arguments[at], "-h") == 0;
-    if (help || strcmp(arguments[at], "--version") == 0) {
-      if (help)
-        print_help();
-      else
-        printf("hone-server %s\n", hone_version());
+    if (print_asked(arguments[at])) {
       *out_done = true;
       return 0;
     }

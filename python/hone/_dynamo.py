@@ -12,6 +12,7 @@ backend by itself where the package is installed, and else by `import hone.torch
 from __future__ import annotations
 
 import copy
+import operator
 import warnings
 from typing import Any, Callable, Iterator, Optional, Sequence
 
@@ -22,12 +23,19 @@ from ._errors import HoneError
 from ._session import Session
 
 _MOST_ENGINES = 16  # of one graph, for shapes outside the ranges of those that are there
-Shapes = tuple[tuple[int, ...], ...]
+_place = operator.methodcaller("data_ptr")
+_version = operator.attrgetter("_version")  # how often it was changed in place
+Shapes = list[tuple[int, ...]]
 _Entry = list[tuple[list[int], list[int]]]  # of each free tensor the least and the largest shape
 
 
 class FallbackWarning(UserWarning):
     """A part of a model runs in PyTorch; the message says why."""
+
+
+class FixedShapesWarning(UserWarning):
+    """A part of a model with free dims cannot be exported with them, so that an engine is built for each shape that comes; the
+    message says why."""
 
 
 class _Unfit(Exception):
@@ -38,6 +46,21 @@ def _is_state(node: Any, x: Any) -> bool:
     """A parameter or a buffer: Dynamo hands them in as inputs."""
     return (isinstance(x, torch.nn.Parameter) or hasattr(x, "_dynamo_static_input_type")
             or "_dynamo_static_input_type" in node.meta.get("tensor_dict", {}))
+
+
+def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Those of a call's inputs that have these numbers."""
+    if len(numbers) > 1:
+        return operator.itemgetter(*numbers)
+    return lambda inputs: tuple(inputs[number] for number in numbers)
+
+
+def _facts(states: Sequence[Any]) -> list[int]:
+    """Of parameters and buffers, while they live, what is another number after they were changed or replaced."""
+    try:
+        return [*map(id, states), *map(_place, states), *map(_version, states)]
+    except RuntimeError:  # tensors of the inference mode count no changes
+        return [*map(id, states), *map(_place, states), *(0 if x.is_inference() else _version(x) for x in states)]
 
 
 def _symbol(size: Any) -> Optional[str]:
@@ -72,6 +95,8 @@ class _Inputs:
             self.sizes[number] = places[_symbol(fact)]
         if any(inputs[number].device.type != "cpu" for number in (*self.free, *self.state)):
             raise _Unfit("its tensors are not on the CPU")
+        if any(inputs[number].is_complex() for number in (*self.free, *self.state)):
+            raise _Unfit("its tensors are complex, which the exporter makes pairs of real numbers")
 
 
 class _Frozen(torch.nn.Module):  # type: ignore[misc]
@@ -193,9 +218,17 @@ class _Part:
         for index in self.kept:
             if not isinstance(results[index].meta.get("example_value"), torch.Tensor):
                 raise _Unfit(f"its result {results[index].name} is no tensor")
+            if results[index].meta["example_value"].is_complex():
+                raise _Unfit(f"its result {results[index].name} is complex, which the exporter makes pairs of real numbers")
+        self.is_single = len(self.kept) == 1
+        self.free_of, self.states_of = _picker(self.given.free), _picker(self.given.state)
         self.engines: list[tuple[_Entry, Session]] = []
         self.model: Optional[bytes] = None  # with free dims, from which further engines are built
-        self.versions: Optional[list[float]] = None
+        self.states: tuple[Any, ...] = ()  # that are the engines' constants; held, so that no other gets their places
+        self.facts: list[int] = []  # of these
+        self.right: set[tuple[tuple[int, ...], ...]] = set()  # shapes at which an export with free dims was PyTorch's
+        self.numbers: list[float] = []  # that are the engines' constants, too
+        self.last: Optional[tuple[Shapes, Session]] = None  # the shapes of the last call, and what took them
         self.reason: Optional[BaseException] = None  # why PyTorch runs it
 
     # ---- building ----
@@ -212,19 +245,49 @@ class _Part:
         model: bytes = exported.model_proto.SerializeToString()
         return model
 
+    def fix_shapes(self, why: str) -> None:
+        """From now on an engine for each shape, since an export with free dims is not to be had, or is wrong."""
+        self.engines, self.model, self.last = [], None, None
+        self.given.varying = [[] for _ in self.given.varying]
+        _warn(FixedShapesWarning, f"this part has free dims and cannot be exported with them, so an engine is built for each "
+              f"of its shapes, {_MOST_ENGINES} at most: {why}")
+
+    def export_free(self, inputs: Sequence[Any]) -> Optional[bytes]:
+        """With its free dims; None where the exporter takes one of them for a constant."""
+        try:
+            model = self.export(inputs, True)
+        except _Unfit:
+            raise
+        except Exception as error:
+            self.fix_shapes(_first_line(error))
+            return None
+        for port, axes in zip(open_model(model).inputs(), self.given.varying):
+            for axis in axes:
+                if port[2] is not None and port[2][axis] >= 0:
+                    self.fix_shapes(f'dim {axis} of input "{port[0]}" is {port[2][axis]} in what was exported')
+                    return None
+        return model
+
+    def is_right(self, session: Session, inputs: Sequence[Any], free: Sequence[Any], shapes: Shapes) -> bool:
+        """Are an engine's results with free dims PyTorch's at these shapes? Exporters make constants of what hangs on sizes
+        (the windows of adaptive pooling), and nothing else tells. Looked at once for each of the first shapes."""
+        key = tuple(shapes)
+        if key in self.right or len(self.right) >= _MOST_ENGINES:
+            return True
+        with torch.no_grad():
+            want = self.module(*inputs)
+            got = self.run(session, free)
+            if not all(_is_near(got[index], want[index]) for index in self.kept):
+                return False
+        self.right.add(key)
+        return True
+
     def build(self, inputs: Sequence[Any], shapes: Shapes) -> Session:
         if len(self.engines) >= _MOST_ENGINES:
             raise _Unfit(f"it was built for {_MOST_ENGINES} ranges of shapes, and others come")
-        model = self.model
-        if model is None and any(self.given.varying):
-            try:
-                model = self.model = self.export(inputs, True)
-            except _Unfit:
-                raise
-            except Exception:  # a size that the exporter takes for a constant: an engine for these shapes alone
-                self.given.varying = [[] for _ in self.given.varying]
-        if model is None:
-            model = self.export(inputs, False)
+        if self.model is None and any(self.given.varying):
+            self.model = self.export_free(inputs)
+        model = self.model or self.export(inputs, False)
         ports = open_model(model).inputs()
         entry: _Entry = [([2 if dim < 0 and size > 1 else size for dim, size in zip(port[2] or (), shape)],
                           [2 * size if dim < 0 else size for dim, size in zip(port[2] or (), shape)])
@@ -236,52 +299,91 @@ class _Part:
         self.engines.append((entry, session))
         return session
 
-    def session(self, inputs: Sequence[Any]) -> Session:
-        versions = [inputs[number].item() for number in self.given.numbers]
-        versions += [0 if x.is_inference() else x._version for x in (inputs[number] for number in self.given.state)]
-        if versions != self.versions:  # somebody trained, or loaded other weights
-            self.engines, self.model, self.versions = [], None, versions
-        shapes: Shapes = tuple(tuple(inputs[number].shape) for number in self.given.free)
-        for entry, session in self.engines:
-            if _covers(entry, shapes):
-                return session
-        return self.build(inputs, shapes)
+    def session(self, inputs: Sequence[Any], free: Sequence[Any]) -> Session:
+        states = self.states_of(inputs)
+        facts, numbers = _facts(states), [inputs[number].item() for number in self.given.numbers]
+        if facts != self.facts or numbers != self.numbers:  # somebody trained, or loaded other weights
+            self.engines, self.model, self.last = [], None, None
+            self.right.clear()
+            self.states, self.facts, self.numbers = states, facts, numbers
+        shapes: Shapes = [x.shape for x in free]
+        last = self.last
+        if last is not None and last[0] == shapes:
+            return last[1]
+        session = next((session for entry, session in self.engines if _covers(entry, shapes)), None) or self.build(inputs, shapes)
+        if self.model is not None and not self.is_right(session, inputs, free, shapes):
+            self.fix_shapes(f"its results at {', '.join(str(list(shape)) for shape in shapes)} are not PyTorch's")
+            session = self.build(inputs, shapes)
+        self.last = shapes, session
+        return session
 
     # ---- running ----
 
-    def session_or_none(self, inputs: Sequence[Any]) -> Optional[Session]:
+    def session_or_none(self, inputs: Sequence[Any], free: Sequence[Any]) -> Optional[Session]:
         if self.reason is None:
             try:
-                return self.session(inputs)
+                return self.session(inputs, free)
             except Exception as error:  # the exporter's are of many kinds, and none may end the program
                 self.reason = error
-                _warn(error)
+                _warn_of_fallback(error)
         return None
 
-    @torch._dynamo.disable  # type: ignore[untyped-decorator]
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
-        session = self.session_or_none(inputs)
+        """Called by what Dynamo made, which keeps its own eyes off it."""
+        free = self.free_of(inputs)
+        session = self.session_or_none(inputs, free)
         if session is None:
-            found: tuple[Any, ...] = self.module(*inputs)
-            return found
-        got = session(*(inputs[number].detach().contiguous() for number in self.given.free))
-        tensors = iter((got,) if len(self.kept) == 1 else got)
+            left: tuple[Any, ...] = self.module(*inputs)
+            return left
+        return tuple(self.run(session, free))
+
+    def run(self, session: Session, free: Sequence[Any]) -> list[Any]:
+        got = session(*map(_array, free))
+        tensors = map(_tensor, (got,) if self.is_single else got)
         results = list(self.results)
         for index in self.kept:
-            results[index] = _tensor(next(tensors))
-        return tuple(results)
+            results[index] = next(tensors)
+        return results
+
+
+def _is_near(got: Any, want: Any) -> bool:
+    """Of one computation, by whatever types an engine may use (a relative L2 below a tenth, nine of ten integers equal)? What a
+    wrong constant makes is far from that."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return False
+    if not want.is_floating_point():
+        return want.numel() == 0 or float((got == want).double().mean()) >= 0.9
+    want, got = (torch.nan_to_num(x.double()) for x in (want, got))
+    return bool((got - want).norm() <= 0.1 * want.norm() + 1e-6)
+
+
+def _array(x: Any) -> Any:
+    """The tensor's memory as NumPy's, whose buffer is taken in a fraction of the time of DLPack's capsule."""
+    if not x.is_contiguous():
+        x = x.contiguous()
+    try:
+        return x.numpy()
+    except TypeError:  # bfloat16 and others that are none of NumPy's own types
+        return x.detach()
+    except RuntimeError:  # it asks for gradients, or is the negative of its memory
+        return x.detach().resolve_neg().numpy()
 
 
 def _tensor(array: Any) -> Any:
-    """The array's memory as a tensor. bfloat16 is none of NumPy's own types."""
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
-    return torch.from_numpy(array)
+    """The array's memory as a tensor."""
+    try:
+        return torch.from_numpy(array)
+    except TypeError:  # bfloat16 and others that are none of NumPy's own types
+        return torch.from_numpy(array.view(f"int{8 * array.itemsize}")).view(getattr(torch, array.dtype.name))
 
 
-def _warn(error: BaseException) -> None:
+def _warn(kind: type[Warning], text: str) -> None:
+    warnings.warn(f"hone: {text}", kind, stacklevel=3)
+
+
+def _warn_of_fallback(error: BaseException) -> None:
     reason = str(error) if isinstance(error, (_Unfit, HoneError)) else _first_line(error)
-    warnings.warn(f"hone: this part runs in PyTorch: {reason}", FallbackWarning, stacklevel=3)
+    _warn(FallbackWarning, f"this part runs in PyTorch: {reason}")
 
 
 def _tensors(module: Any, inputs: Sequence[Any]) -> Iterator[Any]:
@@ -296,6 +398,6 @@ def compile_backend(module: Any, example_inputs: Sequence[Any], **settings: Any)
             raise _Unfit("gradients are asked for: call it under torch.no_grad()")
         return _Part(module, example_inputs, dict(settings.get("options") or {}))
     except _Unfit as reason:
-        _warn(reason)
+        _warn_of_fallback(reason)
         forward: Callable[..., Any] = module.forward
         return forward

@@ -2,9 +2,11 @@
 """Builds: their arguments, what they refuse, progress and Ctrl-C."""
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
+import types
 
 import numpy
 import onnx
@@ -158,6 +160,7 @@ SLOW = """
     import os, signal, sys, threading, time, warnings
     import hone
     warnings.simplefilter("always")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests in the background may have it ignored
     begun = threading.Event()
     def from_a_thread(what, done, total):
         begun.set()
@@ -199,3 +202,40 @@ def test_the_line_of_progress(capsys):
     assert "3 of 10" in said and "conv_1" in said and said.endswith("\r")
     with shown(None, "hone.build") as tell:  # nobody looks on
         assert tell is None
+
+
+def test_the_time_that_is_left(capsys, monkeypatch):
+    from hone import _progress
+    now = [100.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.shown(True, "hone.build") as tell:
+        # Three seconds for a tenth; then less is done than before, which is other work.
+        for seconds, done, left in ((101, 0, ""), (104, 10, "27 s left"), (104, 1, ""), (107, 2, "5 min left"), (108, 100, "")):
+            now[0] = seconds
+            tell("conv_1", done, 100)
+            said = capsys.readouterr().err
+            assert left in said if left else "left" not in said
+
+
+def test_progress_in_a_notebook(monkeypatch):
+    """IPython as a kernel has it: one output, which is changed in place and stays as the time that it took."""
+    outputs = {}
+
+    def display(data, raw, display_id, update):
+        assert raw and update == (display_id in outputs)
+        outputs[display_id] = data["text/plain"]
+
+    class Shell:
+        kernel = None
+
+    ipython, shows = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    ipython.get_ipython, shows.display = Shell, display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", shows)
+    from hone._progress import shown
+    with shown(None, "hone.build") as tell:
+        tell("conv_1", 3, 10)
+        assert "3 of 10" in str(outputs)
+        tell("conv_2", 10, 10)
+        assert "10 of 10" in str(outputs)
+    assert len(outputs) == 1 and re.fullmatch(r"hone.build: \d+\.\d s", *outputs.values())

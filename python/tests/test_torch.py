@@ -178,6 +178,24 @@ def test_fixed_shapes_that_change():
     check(mlp_module(), seeded(2, 8), dynamic=None, others=[(seeded(3, 8),), (seeded(4, 8),), (seeded(64, 8),)])
 
 
+def test_dims_that_the_export_makes_constant():
+    """Nothing is left to PyTorch, but it is said that each shape has an engine of its own: once."""
+    class Pool(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.adaptive_avg_pool2d(x, (3, 3))
+
+    module = Pool()
+    fast = compiled(module, dynamic=True)
+    with torch.no_grad(), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for size in (9, 12, 9, 21):
+            x = seeded(2, 3, size, size + 3)
+            torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+    ours = [one for one in told if issubclass(one.category, (hone.torch.FixedShapesWarning, hone.torch.FallbackWarning))]
+    assert [one.category for one in ours] == [hone.torch.FixedShapesWarning], [str(one.message) for one in ours]
+    assert "free dims" in str(ours[0].message)
+
+
 # ---- memory and weights ----
 
 def test_nothing_is_copied():
@@ -205,6 +223,33 @@ def test_weights_that_change():
         fast(x)
         module[0].weight.mul_(2)
         torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_that_are_replaced():
+    """Other objects, and other memory of the same object: neither counts as a change in place."""
+    module = mlp_module()
+    fast = compiled(module)
+    x = seeded(2, 8)
+    with torch.no_grad():
+        fast(x)
+        module[0].weight = torch.nn.Parameter(module[0].weight * 2)
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+        module.load_state_dict({name: value * 3 for name, value in module.state_dict().items()}, assign=True)
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+        module[2].bias.data = module[2].bias + 1
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_the_inference_mode():
+    with torch.inference_mode():
+        check(mlp_module(), seeded(2, 8))
+
+
+def test_negatives_of_memory():
+    """The imaginary part of a conjugate is a view whose numbers have the other sign in memory."""
+    x = torch.complex(seeded(3, 4), seeded(3, 4)).conj().imag
+    assert x.is_neg()
+    check(torch.nn.ReLU(), x.T.contiguous().T, others=[(x,)])
 
 
 # ---- what is left to PyTorch, and why ----
@@ -252,6 +297,19 @@ def test_changes_in_place():
     fast = compiled(module)
     with torch.no_grad(), pytest.warns(hone.torch.FallbackWarning, match="in place"):
         assert [float(fast(torch.ones(1))) for _ in range(3)] == [1, 2, 3]
+
+
+def test_complex_numbers():
+    class Spectrum(torch.nn.Module):
+        def forward(self, x):
+            return torch.fft.rfft(x)
+
+    class Parts(torch.nn.Module):
+        def forward(self, x):
+            return torch.view_as_real(x) + 1
+
+    check_fallback(Spectrum(), "complex", seeded(3, 8))
+    check_fallback(Parts(), "complex", torch.complex(seeded(3, 4), seeded(3, 4)))
 
 
 def test_what_cannot_be_exported():

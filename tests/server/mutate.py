@@ -4,6 +4,8 @@
 end, or close, and serve on: every 200 requests a whole one is asked, which must have the right outputs.
 usage: tests/server/mutate.py [--count N] [--seed N]"""
 import argparse
+import copy
+import errno
 import json
 import pathlib
 import random
@@ -46,7 +48,7 @@ def damage_json(rng, value):
         container, key = rng.choice(list(places(value)))
         what = rng.randint(0, 3)
         if what == 0:
-            container[key] = rng.choice(NUMBERS)
+            container[key] = copy.deepcopy(rng.choice(NUMBERS))  # lists among them are damaged in their turn
         elif what == 1 and isinstance(container, list):
             container.extend([container[key]] * rng.choice([1, 2, 100]))
         elif what == 2:
@@ -114,6 +116,9 @@ def send(port, data):
             pass
         except TimeoutError:
             return got or b"HANGS"
+        except OSError as error:  # it was reset before the end of what is sent was told
+            if error.errno != errno.ENOTCONN:
+                raise
     return got
 
 
