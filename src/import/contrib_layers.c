@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* contrib_layers.c - layers that ONNX Runtime's optimiser joins from several operators, back into those: embeddings of
- * transformers, biases with what follows them, groups that are normalised with their channels last, distances.
- * Source: the operator schemas of com.microsoft, version 1. */
+ * transformers, biases with what follows them, groups that are normalised with their channels last, distances,
+ * recurrent layers with weights of bytes. Source: the operator schemas of com.microsoft, version 1. */
 #include "import/ml.h"
 #include "tensor/shape.h"
 
@@ -191,10 +191,51 @@ static hone_status qlinear_where(hn_import_call *call) {
   return hn_import_finish(call, y);
 }
 
+/* ---- recurrent ---- */
+
+/* One number a direction, or one a direction and column: in front of [direction, row, column]. */
+static hone_status spread(hn_import_call *call, hn_value **factor) {
+  static const int64_t rows[2] = {1, 2};
+  const int rank = (*factor)->fact.type.shape.rank;
+  if (rank != 1 && rank != 2) return refuse(call, "a scale or zero point of its weights is not of rank 1 or 2");
+  return hn_ml_join(call, "unsqueeze", factor, hn_constant_int(call->importer->graph, NULL, 1, 3 - rank, rows));
+}
+
+/* Weights of bytes, [direction, inputs, gates], become reals, [direction, gates, inputs]. */
+static hone_status real_weights(hn_import_call *call, int index, int scale_index) {
+  static const int64_t swapped[3] = {0, 2, 1};
+  const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 3, .ints = swapped};
+  hn_value *w = hn_contrib_input(call, index), *scale = hn_contrib_input(call, scale_index);
+  hn_value *zero = hn_contrib_input(call, scale_index + 1);
+  if (!w || !scale) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "weights or their scale are missing");
+  HN_TRY(hn_ml_cast(call, HONE_F32, &w));
+  if (zero) {
+    HN_TRY(hn_ml_cast(call, HONE_F32, &zero));
+    HN_TRY(spread(call, &zero));
+    HN_TRY(hn_ml_join(call, "sub", &w, zero));
+  }
+  HN_TRY(spread(call, &scale));
+  HN_TRY(hn_ml_join(call, "mul", &w, scale));
+  HN_TRY(hn_import_make(call, "transpose", 1, &w, 1, &perm, &w));
+  return hn_import_set_input(call, index, w);
+}
+
+/* DynamicQuantizeLSTM: the inputs of LSTM with weights of bytes, then scale and zero point of w, those of r. How x and
+ * states are rounded is not in the schema, and hangs on how the runtime splits the batch: they stay reals here. */
+static hone_status dynamic_lstm(hn_import_call *call) {
+  enum { W = 1, R = 2, LAST = 7, W_SCALE = 8, R_SCALE = 10 };
+  HN_TRY(real_weights(call, W, W_SCALE));
+  HN_TRY(real_weights(call, R, R_SCALE));
+  call->in_count = LAST + 1;
+  while (!call->in[call->in_count - 1]) --call->in_count;
+  return HONE_OK;
+}
+
 const hn_adapter hn_contrib_layer_adapters[] = {
     {"ort_bias_add", "", bias_add},
     {"ort_bias_split_gelu", "", bias_split_gelu},
     {"ort_distances", "metric", distances},
+    {"ort_dynamic_lstm", "", dynamic_lstm},
     {"ort_embed_layer_norm", "epsilon mask_index_type", embed_layer_norm},
     {"ort_gemm_fast_gelu", "", gemm_fast_gelu},
     {"ort_group_norm", "activation channels_last epsilon groups", group_norm},

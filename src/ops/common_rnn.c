@@ -142,14 +142,17 @@ hone_status hn_infer_rnn(hone_infer *infer) {
 
 double hn_rnn_input_dot(const hn_rnn *rnn, int direction, int64_t row, int64_t at) {
   const int64_t w0 = (direction * rnn->gates * rnn->hidden + row) * rnn->input;
-  double sum = 0;
-  for (int64_t i = 0; i < rnn->input; ++i) sum += hn_real(rnn->x, at + i) * hn_real(rnn->w, w0 + i);
-  return sum;
+  return hn_dot(0, rnn->x, at, 1, rnn->w, w0, 1, rnn->input);
 }
 
 double hn_rnn_state_dot(const hn_rnn *rnn, int direction, int64_t row, const double *h) {
   const int64_t r0 = (direction * rnn->gates * rnn->hidden + row) * rnn->hidden;
   double sum = 0;
+  if (rnn->r->type.dtype == HONE_F32) { /* most of the time of a layer's reference */
+    const float *r = (const float *)rnn->r->data + r0;
+    for (int64_t i = 0; i < rnn->hidden; ++i) sum += h[i] * (double)r[i];
+    return sum;
+  }
   for (int64_t i = 0; i < rnn->hidden; ++i) sum += h[i] * hn_real(rnn->r, r0 + i);
   return sum;
 }

@@ -46,5 +46,6 @@ const hone_op hn_op_lstm = {
     .details =
         &(const hn_rnn_layer){.gates = 4, .acts = ACTS, .act_defaults = {"Sigmoid", "Tanh", "Tanh"}, .cell = cell},
     .report_class = "Recurrent",
-    .onnx = {{.name = "LSTM", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"}},
+    .onnx = {{.name = "LSTM", .first = 1, .last = HONE_LATEST, .drop = "output_sequence"},
+             {"DynamicQuantizeLSTM", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_dynamic_lstm", .alias = true}},
 };

@@ -36,6 +36,26 @@ static hn_node *take(hn_node *node, hn_block *block) {
   return first;
 }
 
+static hone_status fold_block(hn_pass_run *run, hn_block *block);
+
+/* What came of a known branch may not fit what follows it inside: then the block around fails when it is taken, as one
+ * that inference refuses. */
+static hone_status fold_blocks(hn_pass_run *run, hn_node *node) {
+  hone_diagnostics *diag = &run->graph->context->diag;
+  for (int i = 0; i < node->block_count; ++i) {
+    const int first_message = diag->count;
+    const hone_status status = fold_block(run, node->blocks[i]);
+    const bool is_refused = status == HONE_MALFORMED || status == HONE_UNSUPPORTED;
+    bool holds, failed = false;
+    if (status == HONE_OK) continue;
+    if (!is_refused || !(node->op->traits & HONE_RUNS_ONE) || node->block_count != 2) return status;
+    if (hn_fact_decides(&node->in[0]->fact, &holds) && i == !holds) return status;
+    HN_TRY(hn_branch_fail(node, i, first_message, &failed));
+    if (!failed) return status;
+  }
+  return HONE_OK;
+}
+
 /* The branch not taken need not make sense for the shapes at hand: a node is inferred only if it stays. */
 static hone_status fold_block(hn_pass_run *run, hn_block *block) {
   for (hn_node *node = block->first, *next; node; node = next) {
@@ -50,7 +70,7 @@ static hone_status fold_block(hn_pass_run *run, hn_block *block) {
       continue;
     }
     HN_TRY(hn_infer_node(run->graph, node));
-    for (int i = 0; i < node->block_count; ++i) HN_TRY(fold_block(run, node->blocks[i]));
+    HN_TRY(fold_blocks(run, node));
     if (node->block_count > 0) HN_TRY(hn_infer_node(run->graph, node));
   }
   return HONE_OK;

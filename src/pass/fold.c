@@ -112,12 +112,19 @@ hone_status hn_fold_made(hn_pass_run *run, hn_node *first, const hn_node *end) {
   return HONE_OK;
 }
 
-/* Is an extent of an output known only after running, as far as inference could tell? */
+/* Might inference have known the output's numbers, had it known what folding found since? */
+static bool is_open_number(const hone_fact *fact) {
+  int64_t count;
+  return (fact->type.dtype == HONE_BOOL || hn_dtype_is_int(fact->type.dtype)) && !is_known(fact) &&
+         hn_elems_checked(&fact->type.shape, &count) && count <= HONE_MAX_FACT_VALUES;
+}
+
+/* Is an extent of an output known only after running, or a small integer not known, as far as inference could tell? */
 static bool is_data_dependent(const hone_graph *graph, const hn_node *node) {
   for (int i = 0; i < node->out_count; ++i) {
     if (!node->out[i] || node->out[i]->fact.type.kind != HONE_TENSOR) continue;
     const hone_shape *shape = &node->out[i]->fact.type.shape;
-    if (shape->rank < 0) return true;
+    if (shape->rank < 0 || is_open_number(&node->out[i]->fact)) return true;
     for (int axis = 0; axis < shape->rank; ++axis)
       if (hn_dim_is_after_run(&graph->dims, shape->dim[axis])) return true;
   }

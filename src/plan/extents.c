@@ -28,6 +28,7 @@ static hone_status start(walk *w) {
   for (int t = 0; t < plan->tensor_count; ++t) {
     hone_fact *fact = &w->facts[t];
     fact->type = plan->tensors[t].type;
+    fact->type.dtype = plan->tensors[t].dtype; /* infer reads what a value is, not what it is held in */
     fact->type.format = HONE_PLAIN;
     (void)hn_shape_eval(&plan->dims, &fact->type.shape, w->symbols, plan->dims.symbol_count, &fact->type.shape);
     const int64_t *none;

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 16, RUN_ELEMENTS = 256 };
-
 typedef struct ready {
   hn_candidate *candidate;
   hn_prepared prepared;
@@ -53,6 +51,7 @@ struct hn_bench {
   hone_tensor *want, *got;                   /* outputs as the graph has them: reference and candidate */
   turns (*outputs)[HONE_STORAGE_COUNT];      /* made on demand */
   bool reference;                            /* errors are measured */
+  double sensitivity;                        /* -1: not measured yet */
   ready slots[HN_BENCH_SLOTS];
 };
 
@@ -189,63 +188,22 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
   return HONE_OK;
 }
 
-/* Runs [first, last) of an output whose elements are compared; the same for every candidate. */
-static void sampled_run(int64_t count, int run, hone_window *out) {
-  const int64_t last_start = count > RUN_ELEMENTS ? count - RUN_ELEMENTS : 0;
-  hn_random random = {.state = (uint64_t)run * 7919 + 17};
-  int64_t first = last_start ? (int64_t)(hn_random_u64(&random) % (uint64_t)(last_start + 1)) : 0;
-  if (run == 0) first = 0;
-  if (run == 1) first = last_start;
-  out->first = first;
-  out->last = first + RUN_ELEMENTS < count ? first + RUN_ELEMENTS : count;
-}
-
-static int run_count(int64_t count) { return count <= RUN_ELEMENTS ? 1 : RUNS; }
-
-static int compare_windows(const void *a, const void *b) {
-  const hone_window *x = a, *y = b;
-  return (x->first > y->first) - (x->first < y->first);
-}
-
-/* All runs of an output in their order, those that overlap joined: no element is computed twice. How many there are. */
-static int sampled_windows(int64_t count, int output, hone_window out[RUNS]) {
-  int kept = 0;
-  for (int run = 0; run < run_count(count); ++run) {
-    out[run] = (hone_window){.output = output};
-    sampled_run(count, run, &out[run]);
-  }
-  qsort(out, (size_t)run_count(count), sizeof *out, compare_windows);
-  for (int run = 1; run < run_count(count); ++run) {
-    if (out[run].first >= out[kept].last)
-      out[++kept] = out[run];
-    else if (out[run].last > out[kept].last)
-      out[kept].last = out[run].last;
-  }
-  return kept + 1;
-}
-
 static hone_status evaluate_samples(hn_bench *bench, hone_eval *eval) {
   hn_stop *stop = &bench->choices->context->stop;
   if (eval->op->traits & HONE_WHOLE) return hn_evaluate(eval, NULL, stop);
   const hn_pool *pool = hn_devices_pool(bench->choices->devices, bench->choices->device_count);
   for (int o = 0; o < eval->out_count; ++o) {
     const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
-    hone_window windows[RUNS];
-    if (count) HN_TRY(hn_evaluate_windows(eval, windows, sampled_windows(count, o, windows), pool, stop));
+    hone_window windows[HN_SAMPLED_RUNS];
+    if (count) HN_TRY(hn_evaluate_windows(eval, windows, hn_sampled_windows(count, o, windows), pool, stop));
   }
   return HONE_OK;
 }
 
-static hone_status make_reference(hn_bench *bench, bool reference) {
+/* The sampled elements of the node's outputs by its operator's definition. */
+static hone_status evaluate_node(hn_bench *bench, const hone_tensor *in, hone_tensor *out) {
   const hn_choice *choice = bench->choice;
   const hn_node *node = choice->node;
-  for (int o = 0; o < node->out_count; ++o) {
-    if (choice->out[o].type.kind == HONE_ABSENT || !node->out[o]) continue;
-    HN_TRY(new_room(bench, &choice->out[o].type, &bench->want[o])); /* only what is compared is ever written */
-    HN_TRY(new_room(bench, &choice->out[o].type, &bench->got[o]));
-  }
-  bench->reference = reference;
-  if (!reference) return HONE_OK;
   size_t scratch_bytes = 0;
   if (node->op->eval_scratch)
     scratch_bytes = node->op->eval_scratch(&node->attrs, choice->in, node->in_count, choice->out, node->out_count);
@@ -253,8 +211,8 @@ static hone_status make_reference(hn_bench *bench, bool reference) {
                     .attrs = &node->attrs,
                     .in_count = node->in_count,
                     .out_count = node->out_count,
-                    .in = bench->in,
-                    .out = bench->want,
+                    .in = in,
+                    .out = out,
                     .scratch = hn_arena_alloc(&bench->arena, scratch_bytes + 64, 64),
                     .diagnostics = &bench->choices->context->diag};
   if (!eval.scratch) return no_memory(bench);
@@ -263,9 +221,21 @@ static hone_status make_reference(hn_bench *bench, bool reference) {
                               .plugin = hn_plugin_of_op(bench->choices->context, node->op),
                               .kind = "eval of operator",
                               .name = node->op->name};
-  if (guarded.plugin) hn_guards_set(&guarded, bench->want, eval.scratch, scratch_bytes);
+  if (guarded.plugin) hn_guards_set(&guarded, out, eval.scratch, scratch_bytes);
   HN_TRY(evaluate_samples(bench, &eval));
-  return guarded.plugin ? hn_guards_check(&guarded, bench->want, eval.scratch, scratch_bytes) : HONE_OK;
+  return guarded.plugin ? hn_guards_check(&guarded, out, eval.scratch, scratch_bytes) : HONE_OK;
+}
+
+static hone_status make_reference(hn_bench *bench, bool reference) {
+  const hn_choice *choice = bench->choice;
+  for (int o = 0; o < choice->node->out_count; ++o) {
+    if (choice->out[o].type.kind == HONE_ABSENT || !choice->node->out[o]) continue;
+    HN_TRY(new_room(bench, &choice->out[o].type, &bench->want[o])); /* only what is compared is ever written */
+    HN_TRY(new_room(bench, &choice->out[o].type, &bench->got[o]));
+  }
+  bench->reference = reference;
+  bench->sensitivity = -1;
+  return reference ? evaluate_node(bench, bench->in, bench->want) : HONE_OK;
 }
 
 hone_status hn_bench_open(hn_choices *choices, const hn_choice *choice, uint64_t seed, bool reference, hn_bench **out) {
@@ -401,47 +371,57 @@ static void take_turn(hn_bench *bench, ready *slot) {
   }
 }
 
-/* Errors are taken over all sampled elements of all outputs together. */
-typedef struct error_sum {
-  double difference, reference;
-  bool broken;
-} error_sum;
-
-static void add_run(const hone_tensor *got, const hone_tensor *want, const hone_window *window, error_sum *sum) {
-  const bool real = hn_dtype_is_float(want->type.dtype);
-  for (int64_t i = window->first; i < window->last; ++i) {
-    if (!real) {
-      if (hn_int(got, i) != hn_int(want, i)) sum->broken = true;
-      continue;
-    }
-    const double a = hn_real(got, i), b = hn_real(want, i);
-    if (isnan(a) || isnan(b) || isinf(a) || isinf(b)) {
-      if (!((isnan(a) && isnan(b)) || a == b)) sum->broken = true;
-      continue;
-    }
-    sum->difference += (a - b) * (a - b);
-    sum->reference += b * b;
+/* Every other real of an input goes to the next float up, the others to the next one down. */
+static hone_status shaken_inputs(hn_bench *bench, hone_tensor *in) {
+  for (int i = 0; i < bench->choice->node->in_count; ++i) {
+    in[i] = bench->in[i];
+    if (!in[i].data || bench->choice->in[i].constant || in[i].type.dtype != HONE_F32) continue;
+    HN_TRY(new_room(bench, &bench->choice->in[i].type, &in[i]));
+    const float *from = bench->in[i].data;
+    for (int64_t k = 0; k < hn_elems(&in[i].type.shape); ++k)
+      ((float *)in[i].data)[k] = nextafterf(from[k], k % 2 ? HUGE_VALF : -HUGE_VALF);
   }
+  return HONE_OK;
+}
+
+hone_status hn_bench_sensitivity(hn_bench *bench, double *out) {
+  const hn_node *node = bench->choice->node;
+  *out = bench->sensitivity;
+  if (bench->sensitivity >= 0) return HONE_OK;
+  hone_tensor *in = HN_NEW(&bench->arena, hone_tensor, node->in_count + 1);
+  hn_error_sum sum = {0};
+  if (!in) return no_memory(bench);
+  HN_TRY(shaken_inputs(bench, in));
+  HN_TRY(evaluate_node(bench, in, bench->got));
+  for (int o = 0; o < node->out_count; ++o) {
+    const int64_t count = bench->want[o].data ? hn_elems(&bench->want[o].type.shape) : 0;
+    for (int run = 0; count && run < hn_sampled_runs(count); ++run) {
+      hone_window window = {.output = o};
+      hn_sampled_run(count, run, &window);
+      hn_error_add(&bench->got[o], &bench->want[o], &window, &sum);
+    }
+  }
+  *out = bench->sensitivity = hn_error_of(&sum);
+  return HONE_OK;
 }
 
 static hone_status measure_error(hn_bench *bench, ready *slot) {
   const hn_node *node = bench->choice->node;
-  error_sum sum = {0};
+  hn_error_sum sum = {0};
   for (int o = 0; o < node->out_count; ++o) {
     if (!bench->want[o].data) continue;
     const hone_tensor *made = &slot->launch.out[o];
     const bool is_plain = made->type.format == HONE_PLAIN;
     hone_tensor plain = is_plain ? *made : bench->got[o];
     const int64_t count = hn_elems(&plain.type.shape);
-    for (int run = 0; count && run < run_count(count); ++run) {
+    for (int run = 0; count && run < hn_sampled_runs(count); ++run) {
       hone_window window = {.output = o};
-      sampled_run(count, run, &window);
+      hn_sampled_run(count, run, &window);
       if (!is_plain && !hn_layout_convert_run(made, &plain, window.first, window.last)) return HONE_INTERNAL;
-      add_run(&plain, &bench->want[o], &window, &sum);
+      hn_error_add(&plain, &bench->want[o], &window, &sum);
     }
   }
-  slot->candidate->error_rel_l2 = sum.reference > 0 ? sqrt(sum.difference / sum.reference) : sqrt(sum.difference);
-  if (sum.broken) slot->candidate->error_rel_l2 = HUGE_VAL;
+  slot->candidate->error_rel_l2 = hn_error_of(&sum);
   return HONE_OK;
 }
 

@@ -145,9 +145,18 @@ static void leave_bench(measuring *m, timing *t, const char *reason) {
   if (reason) t->candidate->reason = reason;
 }
 
+/* A kernel rounds every sum: that much more than one rounding of the inputs is no mistake of its own. Long sequences of
+ * recurrent layers with large weights multiply each rounding by thousands. Beyond the most nothing is comparable. */
+static const double roundings = 32, most_sensitive = 0.1;
+
 /* Measures the error; a candidate over its bound is out, and the ledger keeps why. */
 static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slot, bool timed) {
   HN_TRY(hn_bench_prepare(bench, candidate, slot, timed));
+  if (candidate->error_rel_l2 <= candidate->error_bound) return HONE_OK;
+  double sensitivity;
+  HN_TRY(hn_bench_sensitivity(bench, &sensitivity));
+  if (sensitivity * roundings <= most_sensitive)
+    candidate->error_bound = fmax(candidate->error_bound, sensitivity * roundings);
   if (candidate->error_rel_l2 <= candidate->error_bound) return HONE_OK;
   candidate->state = HN_CANDIDATE_INEXACT;
   candidate->reason = "its measured error is over its bound";

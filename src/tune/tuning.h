@@ -128,6 +128,24 @@ hone_status hn_bench_prepare(hn_bench *bench, hn_candidate *candidate, int slot,
  * inputs back, wakes the threads and does not count. */
 hone_status hn_bench_time(hn_bench *bench, int slot, int repeat, bool warm, double *out_elapsed_ns);
 void hn_bench_drop(hn_bench *bench, int slot); /* its memory is free again */
+/* What becomes of the reference's own outputs when each real input is off by one rounding: an error of this size is the
+ * node's, not a kernel's. Evaluates the reference once more; kept. */
+hone_status hn_bench_sensitivity(hn_bench *bench, double *out);
+
+/* The runs of elements of an output that are compared, the same for every candidate (tune/error.c). */
+enum { HN_SAMPLED_RUNS = 16 };
+int hn_sampled_runs(int64_t count);
+void hn_sampled_run(int64_t count, int run, hone_window *out); /* [first, last) */
+/* All of them in their order, those that overlap joined, so that no element is computed twice. How many there are. */
+int hn_sampled_windows(int64_t count, int output, hone_window out[HN_SAMPLED_RUNS]);
+
+/* Relative L2 over several runs of elements (tune/error.c). */
+typedef struct hn_error_sum {
+  double difference, reference;
+  bool broken; /* an integer differs, or a number is NaN or infinite against another */
+} hn_error_sum;
+void hn_error_add(const hone_tensor *got, const hone_tensor *want, const hone_window *window, hn_error_sum *sum);
+double hn_error_of(const hn_error_sum *sum); /* HUGE_VAL: broken */
 enum { HN_BENCH_SLOTS = 12 };
 
 /* What converting a tensor, of this type in the graph, from one storage into another takes: nothing where the bytes

@@ -33,6 +33,15 @@ static const char nested[] =
          "  %i = if(%q, %z)\n (%y: f32[1,N]) {\n" FOUR " }\n (%w: f32[1,N]) {\n"
          "   %g = reshape(%w, %four)\n   yield %g\n }\n  yield %i\n }\n %s = mul(%r, %r)\n out %s\n}\n";
 
+/* The second branch holds one whose condition is known, which yields rank 3 there: that what follows refuses it is seen
+ * only once the inner one is folded. */
+static const char chained[] =
+    HEAD " const %axis: i64[1] = [0]\n const %one: i64[] = [1]\n const %wide: i64[] = [4]\n %r = if(%ask, %v)\n"
+         " (%x: f32[1,N]) {\n" SIX " }\n (%z: f32[1,N]) {\n %h = shape(%z)\n %n = gather(%h, %one)\n"
+         " %is = equal(%n, %wide)\n %t = if(%is, %z)\n  (%k: f32[1,N]) {\n %i = identity(%k)\n yield %i\n }\n"
+         "  (%l: f32[1,N]) {\n %u = unsqueeze(%l, %axis)\n yield %u\n }\n %y = transpose(%t) [perm=[1,0]]\n" FOUR " }\n"
+         " %s = mul(%r, %r)\n out %s\n}\n";
+
 static hone_context *context;
 static hone_device *device;
 
@@ -127,6 +136,12 @@ static void test_nested(void **state) {
   check(nested, 6, true, "its else branch does not fit the shapes: ");
 }
 
+static void test_chained(void **state) {
+  (void)state;
+  check(chained, 6, true, "its else branch does not fit the shapes: ");
+  check(chained, 4, false, "its then branch does not fit the shapes: ");
+}
+
 /* Where neither fits, the shapes are wrong, as before. */
 static void test_neither(void **state) {
   (void)state;
@@ -137,6 +152,7 @@ static void test_neither(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_else), cmocka_unit_test(test_then),
-                                     cmocka_unit_test(test_nested), cmocka_unit_test(test_neither)};
+                                     cmocka_unit_test(test_nested), cmocka_unit_test(test_chained),
+                                     cmocka_unit_test(test_neither)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

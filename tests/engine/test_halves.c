@@ -139,8 +139,74 @@ static void test_author(void **state) {
   hone_device_close(cpu);
 }
 
+enum { IMAGE = CHANNELS * SIDE * SIDE };
+
+/* Relative L2 of what the engine makes of the first images from what is wanted; keeps: that is what it makes. */
+static double distance(hone_engine *engine, int64_t batch, const float *image, float *want, bool keeps) {
+  double difference = 0, sum = 0;
+  hone_session *session;
+  hone_tensor y;
+  const hone_tensor x = {.type = hn_tensor_type(HONE_F32, 4, (int64_t[]){batch, CHANNELS, SIDE, SIDE}),
+                         .data = (void *)(uintptr_t)image,
+                         .bytes = (size_t)batch * IMAGE * sizeof *image};
+  assert_int_equal(hone_session_create(engine, NULL, &session, hone_context_diagnostics(context)), HONE_OK);
+  assert_int_equal(hone_session_copy_in(session, "x", &x), HONE_OK);
+  assert_int_equal(hone_session_run(session), HONE_OK);
+  assert_int_equal(hone_session_tensor(session, "y", &y), HONE_OK);
+  if (keeps) memcpy(want, y.data, x.bytes);
+  for (int64_t i = 0; i < batch * IMAGE; ++i) {
+    difference += pow(hn_real(&y, i) - (double)want[i], 2);
+    sum += pow((double)want[i], 2);
+  }
+  hone_session_destroy(session);
+  return sqrt(difference / sum);
+}
+
+/* A convolution that reads what another holds in bf16, of a batch that is free: the weights are f32, and so is to
+ * inference what is held. */
+static void test_held_and_free(void **state) {
+  (void)state;
+  static float image[3 * IMAGE], want[3 * IMAGE];
+  static const int64_t dims[4] = {-1, CHANNELS, SIDE, SIDE};
+  static const char *const free_batch[4] = {"N"}, *const tactics[] = {"*=cpu.conv.bf16.c"};
+  const hone_shape least = {.rank = 4, .dim = {1, CHANNELS, SIDE, SIDE}},
+                   most = {.rank = 4, .dim = {3, CHANNELS, SIDE, SIDE}};
+  const hone_profile_shape shapes[] = {{.input = "x", .min = least, .opt = most, .max = most}};
+  const hone_build_options plain = {
+      .struct_size = sizeof plain, .reference_only = true, .shape_count = 1, .shapes = shapes};
+  const hone_build_options held = {.struct_size = sizeof held,
+                                   .level = -1,
+                                   .shape_count = 1,
+                                   .shapes = shapes,
+                                   .precisions = HONE_BIT(HONE_BF16),
+                                   .tactic_count = 1,
+                                   .tactics = tactics};
+  hone_graph *graph;
+  hone_engine *engine;
+  hone_value *x;
+  hone_device *cpu;
+  assert_int_equal(hone_device_open(context, "cpu", 0, NULL, &cpu), HONE_OK);
+  assert_int_equal(hone_graph_create(context, "held", &graph), HONE_OK);
+  assert_int_equal(hone_graph_add_input(graph, "x", HONE_F32, 4, dims, free_batch, &x), HONE_OK);
+  x = convolution(graph, HONE_F32, convolution(graph, HONE_F32, x, 1), 1);
+  assert_int_equal(hone_graph_add_output(graph, "y", x), HONE_OK);
+  for (int i = 0; i < 3 * IMAGE; ++i) image[i] = cosf((float)i * 0.37f);
+  assert_int_equal(hone_engine_build(context, graph, &cpu, 1, &plain, &engine), HONE_OK);
+  assert_true(distance(engine, 3, image, want, true) == 0);
+  hone_engine_release(engine);
+  if (hone_engine_build(context, graph, &cpu, 1, &held, &engine) != HONE_OK)
+    fail_msg("%s", hone_context_message(context, 0, NULL));
+  for (int64_t batch = 3; batch > 0; --batch) {
+    const double error = distance(engine, batch, image, want, false);
+    assert_true(error > 0 && error <= 1e-2);
+  }
+  hone_engine_release(engine);
+  hone_graph_destroy(graph);
+  hone_device_close(cpu);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_author)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_author), cmocka_unit_test(test_held_and_free)};
   if (hone_context_create(NULL, &context) != HONE_OK) return 1;
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   hone_context_destroy(context);

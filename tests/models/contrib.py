@@ -225,6 +225,16 @@ def layer_cases():
     byte = lambda n: {n: (TensorProto.UINT8, [3, 4]), n + "s": np.array(0.05, np.float32), n + "z": np.array(1, np.uint8)}
     yield "qlinear_where", mixed("QLinearWhere", {"c": np.array([[True, False, True, True]]), **byte("x"), **byte("y"),
                                                   "zs": np.array(0.04, np.float32), "zz": np.array(2, np.uint8)}, ["z"])
+    # x and states of two numbers, which ONNX Runtime's own rounding leaves as they are
+    two = lambda *shape: random.integers(0, 2, shape).astype(np.float32)
+    for name, shape, kind in (("", [2], np.int8), ("_columns", [2, 24], np.uint8)):
+        middle = 0 if kind == np.int8 else 128
+        part = lambda n, rows: {n: random.integers(middle - 90, middle + 90, [2, rows, 24]).astype(kind)}
+        scale = lambda n: {n + "s": (random.random(shape) * 0.004 + 0.001).astype(np.float32),
+                           n + "z": np.full(shape, middle, kind)}
+        yield f"dynamic_lstm{name}", mixed("DynamicQuantizeLSTM", {"x": two(1, 3, 4), **part("w", 4), **part("r", 6),
+                                           "b": reals(2, 48), "n": None, "h": two(2, 3, 6), "c": (f32, [2, 3, 6]), "p": None,
+                                           **scale("w"), **scale("r")}, ["y", "yh", "yc"], direction="bidirectional", hidden_size=6)
     yield "affine", mixed("Affine", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=-0.25)
     yield "parametric_softplus", mixed("ParametricSoftplus", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=0.5)
     yield "scaled_tanh", mixed("ScaledTanh", {"x": (f32, [2, 3])}, ["y"], "", 8, alpha=1.5, beta=0.5)

@@ -374,6 +374,28 @@ static void test_known_branches(void **state) {
   bench_end(&b);
 }
 
+/* Pads that are reals at first decide what is padded once they are folded, and so the numbers read off its shape. */
+static void test_late_extents(void **state) {
+  (void)state;
+  static const char text[] =
+      "graph \"g\" opset 17 {\n in %x: f32[N,2,4,4]\n const %half: f32[8] = [0, 0, 0.5, 0.5, 0, 0, 0.5, 0.5]\n"
+      " const %two: f32[] = [2]\n const %last: i64[] = [3]\n const %first: i64[1] = [0]\n const %rest: i64[1] = [-1]\n"
+      " %f = mul(%half, %two)\n %p = cast(%f) [to=7]\n %y = pad(%x, %p)\n %r = relu(%y)\n %s = shape(%r)\n"
+      " %n = gather(%s, %last)\n %u = unsqueeze(%n, %first)\n %c = concat(%rest, %u) [axis=0]\n"
+      " %z = reshape(%r, %c)\n out %z\n}\n";
+  bench b;
+  bench_begin(&b);
+  if (hn_graph_parse(b.context, text, strlen(text), NULL, 0, &b.graph) != HONE_OK) fail_msg("%s", last_message(&b));
+  b.run = (hn_pass_run){.context = b.context, .graph = b.graph, .log = &b.log};
+  if (hn_pipeline_run(&b.run, "merge_common") != HONE_OK) fail_msg("%s", last_message(&b));
+  assert_int_equal(hn_graph_verify(b.graph), HONE_OK);
+  assert_int_equal(bench_count(&b, "gather"), 0);
+  assert_int_equal(bench_count(&b, "reshape"), 0);
+  assert_int_equal(b.graph->main->results[0]->fact.type.shape.rank, 2);
+  assert_int_equal(b.graph->main->results[0]->fact.type.shape.dim[1], 6);
+  bench_end(&b);
+}
+
 /* ---- memory ---- */
 
 static const char everything[] =
@@ -423,10 +445,10 @@ static void test_faults(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),         cmocka_unit_test(test_names),
-                                     cmocka_unit_test(test_target),        cmocka_unit_test(test_settled_log),
-                                     cmocka_unit_test(test_disabled_rule), cmocka_unit_test(test_bounds),
-                                     cmocka_unit_test(test_several_roots), cmocka_unit_test(test_faults),
-                                     cmocka_unit_test(test_blocks),        cmocka_unit_test(test_known_branches)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pages),          cmocka_unit_test(test_names),         cmocka_unit_test(test_target),
+      cmocka_unit_test(test_settled_log),    cmocka_unit_test(test_disabled_rule), cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_several_roots),  cmocka_unit_test(test_faults),        cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_known_branches), cmocka_unit_test(test_late_extents)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
