@@ -147,7 +147,7 @@ static void leave_bench(measuring *m, timing *t, const char *reason) {
 
 /* A kernel rounds every sum: that much more than one rounding of the inputs is no mistake of its own. Long sequences of
  * recurrent layers with large weights multiply each rounding by thousands. Beyond the most nothing is comparable. */
-static const double roundings = 32, most_sensitive = 0.1;
+static const double roundings = 4, most_sensitive = 0.01;
 
 /* Measures the error; a candidate over its bound is out, and the ledger keeps why. */
 static hone_status check_error(hn_bench *bench, hn_candidate *candidate, int slot, bool timed) {

@@ -38,7 +38,7 @@ static void check(const char *factor, bool is_sensitive) {
     assert_false(step->tactic->flags & HONE_TACTIC_REFERENCE);
     assert_true(step->error_rel_l2 >= 0 && step->error_rel_l2 <= step->error_bound);
     assert_int_equal(step->error_bound > 1e-5, is_sensitive);
-    assert_true(step->error_bound < 0.1);
+    assert_true(step->error_bound <= 0.01);
   }
   assert_int_equal(layers, 1);
   hone_engine_release(engine);
