@@ -36,7 +36,7 @@ static const double default_max_error =
 typedef struct climb {
   cli_model model;
   contender first, best;
-  tries tried;
+  tries tried, looked;      /* built; of the next one's rivals, those whose layers were timed */
   hone_advice *advice;      /* of the first engine: the report's */
   hone_device *other;       /* a GPU that the model was not built for; NULL: there is none */
   hone_graph *bytes;        /* the model in 8 bits; NULL: it was not tried, or was given so */
@@ -53,8 +53,7 @@ static int rank_of(const hone_advice_info *info) {
 
 /* The number of the remedy that saves the most and was not tried, among those that come first. What comes before
  * others is looked at however little the profile makes of it. -1: none. */
-static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice, const tries *looked,
-                  hone_advice_info *out) {
+static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice, hone_advice_info *out) {
   const double least_ns = cli_real(cli, "least-saving", 2) / 100 * c->best.run_ns * (double)c->best.items;
   hone_advice_info info = HONE_SIZED(hone_advice_info);
   int best = -1, index = -1;
@@ -63,7 +62,7 @@ static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice
         tries_has(&c->tried, info.flags))
       continue;
     const int rank = rank_of(&info);
-    const bool open = rank > 0 && advise_can_expect(cli, &info) && !tries_has(looked, info.flags);
+    const bool open = rank > 0 && advise_can_expect(cli, &info) && !tries_has(&c->looked, info.flags);
     if (rank <= best || (!open && info.saving_ns < least_ns)) continue;
     best = rank;
     index = i;
@@ -75,14 +74,14 @@ static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice
 /* The next remedy to build, once the layers that it changes were timed: those of the others are when their turn comes.
  */
 static int settle(cli_tool *cli, climb *c, hone_advice *advice, hone_advice_info *out, bool *out_any) {
-  static tries looked; /* large for a stack */
-  looked.count = 0;
+  c->looked.count = 0;
   for (;;) {
-    const int index = choose(cli, c, advice, &looked, out);
+    const int index = choose(cli, c, advice, out);
     *out_any = index >= 0;
-    if (index < 0 || !advise_can_expect(cli, out) || tries_has(&looked, out->flags) || looked.count == ADVISE_TRIES)
+    if (index < 0 || !advise_can_expect(cli, out) || tries_has(&c->looked, out->flags) ||
+        c->looked.count == ADVISE_TRIES)
       return CLI_EXIT_OK;
-    (void)tries_add(&looked, out->flags);
+    (void)tries_add(&c->looked, out->flags);
     const int code = advise_expect(cli, &c->model, &c->best, advice, index, out->flags);
     if (code != CLI_EXIT_OK) return code;
   }

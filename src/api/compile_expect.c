@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_expect.c - what an engine under some options would take, from the times of the layers that a run is made of.
- */
+/* compile_expect.c - what an engine under some options would take, by the layers that a run is made of. */
 #include "api/compile.h"
 #include "api/engine.h"
 #include "base/arguments.h"
@@ -9,8 +8,8 @@
 #include "run/engine.h"
 #include <string.h>
 
-static const double enough =
-    0.95; /* of a run: the rest is many short layers, whose estimates move a sum by less than noise */
+/* Of a run: the rest is many short layers, whose estimates move a sum by less than noise. */
+static const double enough = 0.95;
 
 /* The ledger of the engine as it is: what its layers take by the tuner's times, and what runs as its parts. */
 static hone_status read_like(const hone_engine *like, hn_arena *arena, hn_sampling *sampling, double *out_ns,

@@ -79,6 +79,7 @@ double hn_choices_spread(hn_choices *choices);
 /* Adds the nodes that were chosen by measured times, and those of them whose times the timing cache had before. */
 void hn_choices_add_timed(const hn_choices *choices, int *timed, int *known);
 void hn_choices_destroy(hn_choices *choices);
+
 /* ---- parts, each testable alone ---- */
 /* Every (tactic, variant, format pair) of every device for every node; rejections keep their reason (tune/enumerate.c).
  */
