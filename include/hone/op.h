@@ -149,6 +149,8 @@ enum {
   HONE_WINDOWED = 1024,
   HONE_ANY_KIND = 4096, /* takes sequences and optionals, too, and infer says of which kind outputs are */
   HONE_FAILS = 2048,    /* ends the run with its attribute message: a block that holds it never returns */
+  /* Scales and shifts channels by constants: a product in front can hold them in its weights. */
+  HONE_PER_CHANNEL = 8192,
 };
 
 typedef struct hone_op {

@@ -63,9 +63,7 @@ static double now_ns(void *user, const hn_node *node) {
 /* Layers proper: what the others beside them only work on elements of. */
 static bool is_layer(const hn_plan_step *step) { return !(step->op->traits & HONE_ELEMENTWISE); }
 
-static bool is_taken_in(const hn_plan_step *step) {
-  return !is_layer(step) || strcmp(step->op->name, "batch_norm") == 0;
-}
+static bool is_taken_in(const hn_plan_step *step) { return !is_layer(step) || (step->op->traits & HONE_PER_CHANNEL); }
 
 static int layers_of(const present *p, const hn_node *node, double *out_ns, const hn_plan_step **out_one) {
   int count = 0;

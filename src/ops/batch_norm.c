@@ -85,7 +85,7 @@ const hone_op hn_op_batch_norm = {
             {"saved_mean", 'm', 0, HONE_PORT_OPTIONAL},
             {"saved_var", 'm', 0, HONE_PORT_OPTIONAL}},
     .attr = {HONE_FLOAT_ATTR("epsilon", 1e-5f), HONE_FLOAT_ATTR("momentum", 0.9f), HONE_INT_ATTR("training_mode", 0)},
-    .traits = HONE_WINDOWED,
+    .traits = HONE_WINDOWED | HONE_PER_CHANNEL,
     .infer = infer,
     .eval = eval,
     .cost = hn_cost_norm,

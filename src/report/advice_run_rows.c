@@ -115,12 +115,8 @@ static void find_reference_only(hn_advising *a, const hn_advice_row *row) {
 /* What a product takes in where passes may fuse: it writes its output once, as it would anyway. */
 static bool is_taken_in(const hn_advising *a, const hn_profile_row *row) {
   (void)a;
-  static const char *const ops[] = {"batch_norm", "fused", NULL};
-  if (!row->step->op || row->step->kind != HN_STEP_CALL) return false;
-  if (row->step->op->traits & HONE_ELEMENTWISE) return true;
-  for (int i = 0; ops[i]; ++i)
-    if (strcmp(row->step->op->name, ops[i]) == 0) return true;
-  return false;
+  const hone_op *op = row->step->kind == HN_STEP_CALL ? row->step->op : NULL;
+  return op && ((op->traits & (HONE_ELEMENTWISE | HONE_PER_CHANNEL)) || strcmp(op->name, "fused") == 0);
 }
 
 static void find_passes(hn_advising *a, const hn_advice_row *row) {

@@ -26,7 +26,7 @@ static double arithmetic_ns(const hn_profile *p, const hn_profile_row *row) {
   for (size_t i = 0; i < HN_COUNT(functions) && roof > 0; ++i)
     if (strcmp(functions[i].op, hn_step_type(row->step)) == 0)
       return elements_of(p->in->plan, row->step) * functions[i].operations / roof * 1e9;
-  if (strcmp(hn_step_type(row->step), "batch_norm") == 0) return 0; /* weights take it in, before any run */
+  if (row->step->op && (row->step->op->traits & HONE_PER_CHANNEL)) return 0; /* weights take it in, before any run */
   return 2 * row->bound.compute_ns;
 }
 

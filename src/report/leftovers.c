@@ -80,8 +80,8 @@ static bool is_product(const hn_plan_step *step) { return step->op && hn_profile
 
 /* Groups of elementwise operators and folded normalisations are no rows with that trait. */
 static bool is_elementwise(const hn_plan_step *step) {
-  return (step->op && (step->op->traits & HONE_ELEMENTWISE)) || strcmp(hn_step_type(step), "fused") == 0 ||
-         strcmp(hn_step_type(step), "batch_norm") == 0;
+  return (step->op && (step->op->traits & (HONE_ELEMENTWISE | HONE_PER_CHANNEL))) ||
+         strcmp(hn_step_type(step), "fused") == 0;
 }
 
 static bool is_neighbour(const hn_plan_step *step, neighbour next) {
