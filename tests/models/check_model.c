@@ -2,7 +2,8 @@
 /* check_model.c - one trained model: built for the CPU, run on its test data, compared with the outputs beside it.
  * The bound is 1e-4 of relative L2, or --bound. Prints one line: name, verdict, relative L2 error, top-1, milliseconds,
  * share of the time in the reference. Exit code 0 when every output is within the bound, 1 when not, 2 when it cannot
- * be run. usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E] */
+ * be run. usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E]
+ * [--device cpu|gpu] [--f16] */
 #include "support/model_case.h"
 #include <math.h>
 #include <stdio.h>
@@ -10,13 +11,15 @@
 #include <string.h>
 
 typedef struct options {
-  const char *folder, *data;
+  const char *folder, *data, *device;
   int threads, level, runs;
+  bool f16;     /* may be held and computed in */
   double bound; /* relative L2 */
 } options;
 
 typedef struct outcome {
   double rel_l2, total_ns, reference_ns;
+  int host_steps;       /* of an engine for a GPU: run by tactics of the CPU */
   bool same_top, exact; /* exact: outputs that are no reals are equal */
   const char *slowest_reference;
   double slowest_ns;
@@ -59,11 +62,12 @@ static bool compare(const model_case *c, hone_session *session, outcome *out) {
   return c->want_count > 0;
 }
 
-static void share_out(const hone_session *session, outcome *out) {
+static void share_out(const hone_session *session, bool on_gpu, outcome *out) {
   for (int s = 0; s < hone_session_step_count(session); ++s) {
     hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) != HONE_OK) continue;
     out->total_ns += step.median_ns;
+    out->host_steps += on_gpu && step.tactic && strncmp(step.tactic, "cuda.", 5) != 0;
     if (!step.reference) continue;
     out->reference_ns += step.median_ns;
     if (step.median_ns <= out->slowest_ns) continue;
@@ -78,17 +82,20 @@ static int run(const options *o, const model_case *c, hone_session *session) {
   if (status != HONE_OK) return fail_session(o, status, session);
   outcome out = {.same_top = true, .exact = true};
   if (!compare(c, session, &out)) return fail(o, "outputs", HONE_INVALID, "they cannot be compared");
-  share_out(session, &out);
+  const bool on_gpu = strcmp(o->device, "gpu") == 0;
+  share_out(session, on_gpu, &out);
   const bool good = out.rel_l2 <= o->bound && out.exact;
   const double share = out.total_ns > 0 ? 100 * out.reference_ns / out.total_ns : 0;
   printf("%-28s %-4s  rel L2 %-9.2e  top-1 %-9s  %9.3f ms  reference %5.1f %%%s%s\n", o->folder, good ? "pass" : "FAIL",
          out.rel_l2, out.same_top ? "same" : "different", out.total_ns / 1e6, share,
          out.slowest_reference ? "  most in " : "", out.slowest_reference ? out.slowest_reference : "");
+  if (on_gpu) printf("%-28s %d steps on the host\n", "", out.host_steps);
   return good ? 0 : 1;
 }
 
 static int build_and_run(const options *o, const model_case *c, hone_device *device) {
-  const hone_build_options build = {.struct_size = sizeof build, .level = o->level};
+  const hone_build_options build = {
+      .struct_size = sizeof build, .level = o->level, .precisions = o->f16 ? HONE_BIT(HONE_F16) : 0};
   hone_engine *engine;
   hone_status status = model_case_build(c, device, &build, &engine);
   if (status != HONE_OK) return fail_context(o, "build", status, c->context);
@@ -105,7 +112,7 @@ static int build_and_run(const options *o, const model_case *c, hone_device *dev
 static int check(const options *o, hone_context *context) {
   const hone_device_options device_options = {.struct_size = sizeof device_options, .threads = o->threads};
   hone_device *device;
-  hone_status status = hone_device_open(context, "cpu", 0, &device_options, &device);
+  hone_status status = hone_device_open(context, o->device, 0, &device_options, &device);
   if (status != HONE_OK) return fail_context(o, "device", status, context);
   char model[4096], prefix[4096];
   snprintf(model, sizeof model, "%s/model.onnx", o->folder);
@@ -119,7 +126,7 @@ static int check(const options *o, hone_context *context) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.runs = 5, .bound = 1e-4};
+  options o = {.device = "cpu", .runs = 5, .bound = 1e-4};
   for (int i = 1; i < argc; ++i) {
     int *number = strcmp(argv[i], "--threads") == 0 ? &o.threads
                   : strcmp(argv[i], "--level") == 0 ? &o.level
@@ -127,6 +134,10 @@ int main(int argc, char **argv) {
                                                     : NULL;
     if (strcmp(argv[i], "--bound") == 0 && i + 1 < argc)
       o.bound = strtod(argv[++i], NULL);
+    else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+      o.device = argv[++i];
+    else if (strcmp(argv[i], "--f16") == 0)
+      o.f16 = true;
     else if (number && i + 1 < argc)
       *number = atoi(argv[++i]);
     else if (!o.folder)
@@ -136,7 +147,8 @@ int main(int argc, char **argv) {
   }
   hone_context *context;
   if (!o.data || o.runs < 1 || hone_context_create(NULL, &context) != HONE_OK) {
-    fprintf(stderr, "usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E]\n");
+    fprintf(stderr, "usage: check_model MODEL_FOLDER DATA_FOLDER [--threads N] [--level N] [--runs N] [--bound E]\n"
+                    "                   [--device cpu|gpu] [--f16]\n");
     return 2;
   }
   const int code = check(&o, context);

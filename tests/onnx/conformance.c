@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conformance.c - runs the ONNX backend tests: each in a child process, by the reference alone and by an engine tuned
  * for the CPU. |a - b| <= 1e-7 + 1e-3 |b|, NaN equals NaN, element types and shapes must be the same, strings exactly.
- * usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs N] */
+ * With --gpu by an engine for the GPU instead, chosen by estimates: opening one takes longer than most tests, so that a
+ * child runs many tests, until one of them ends it; steps that ran on the host are counted.
+ * usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs N] [--gpu] */
 #include "support/model_case.h"
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 enum { MAX_TESTS = 4096, MAX_JOBS = 16, CPU_LIMIT_S = 60, WALL_LIMIT_S = 900, MAX_REASONS = 512 };
+enum { GPU_TESTS = 48 }; /* of a child: their results fit into a pipe that nobody reads before its end */
 /* Models that cost more are not run by the reference as well: it is right, not fast. */
 static const double reference_flops_limit = 5e8;
 
@@ -42,17 +45,19 @@ typedef struct result {
   outcome outcome;
   how_run how;
   bool reference_skipped, too_exact;
+  int host_steps;      /* by tactics of the CPU, where the engine is for the GPU */
+  char host_first[64]; /* the first of those tactics */
   char text[480];
 } result;
 
 typedef struct job {
   pid_t pid;
-  int pipe, test;
+  int pipe, first, count; /* tests, one after the other */
 } job;
 
 typedef struct suite {
   const char *root, *only;
-  bool verbose;
+  bool verbose, gpu;
   int jobs, count;
   test tests[MAX_TESTS];
   result results[MAX_TESTS];
@@ -103,23 +108,33 @@ static bool compare_all(const model_case *c, hone_session *session, const char *
   return true;
 }
 
-static how_run steps_of(const hone_session *session, double *flops) {
+static void count_host_step(const char *tactic, result *r) {
+  if (strncmp(tactic, "cuda.", 5) == 0) return;
+  if (r->host_steps++ == 0) snprintf(r->host_first, sizeof r->host_first, "%s", tactic);
+}
+
+static how_run steps_of(const hone_session *session, double *flops, result *r) {
   int tuned = 0, reference = 0;
   for (int s = 0; s < hone_session_step_count(session); ++s) {
     hone_step_profile step = HONE_SIZED(hone_step_profile);
     if (hone_session_step(session, s, &step) != HONE_OK || !step.tactic) continue;
     ++*(step.reference ? &reference : &tuned);
+    count_host_step(step.tactic, r);
     *flops += step.cost.flops;
   }
   if (tuned + reference == 0) return NO_STEPS;
   return reference == 0 ? ALL_TUNED : tuned ? SOME_TUNED : REFERENCE_ONLY;
 }
 
+typedef enum how_built { BY_TIMES, BY_REFERENCE, FOR_GPU } how_built;
+
 /* Builds, runs and compares once. False: r says why not. */
-static bool run_once(const model_case *c, hone_device *device, bool reference, double *flops, result *r) {
-  const char *stage = reference ? "by the reference" : "tuned";
+static bool run_once(const model_case *c, hone_device *device, how_built how, double *flops, result *r) {
+  static const char *const stages[] = {
+      [BY_TIMES] = "tuned", [BY_REFERENCE] = "by the reference", [FOR_GPU] = "on the GPU"};
+  const char *stage = stages[how];
   const hone_build_options options = {
-      .struct_size = sizeof options, .reference_only = reference, .level = reference ? -1 : 1};
+      .struct_size = sizeof options, .reference_only = how == BY_REFERENCE, .level = how == BY_TIMES ? 1 : -1};
   hone_engine *engine;
   hone_status status = model_case_build(c, device, &options, &engine);
   if (status != HONE_OK) {
@@ -140,8 +155,8 @@ static bool run_once(const model_case *c, hone_device *device, bool reference, d
   if (status != HONE_OK) {
     set_status(r, status, stage, hone_session_message_count(session) ? hone_session_message(session, 0, NULL) : NULL);
   } else {
-    const how_run how = steps_of(session, flops);
-    if (!reference) r->how = how;
+    const how_run steps = steps_of(session, flops, r);
+    if (how != BY_REFERENCE) r->how = steps;
     same = compare_all(c, session, stage, r);
   }
   hone_session_destroy(session);
@@ -154,13 +169,17 @@ static const char *why_too_exact(const char *name) {
   return NULL;
 }
 
-static void run_case(const test *t, const model_case *c, hone_device *device, result *r) {
+static void run_case(const test *t, const model_case *c, hone_device *device, bool gpu, result *r) {
   double flops = 0;
-  if (!run_once(c, device, false, &flops, r)) return;
+  if (!run_once(c, device, gpu ? FOR_GPU : BY_TIMES, &flops, r)) return;
+  if (gpu) {
+    r->outcome = PASSED;
+    return;
+  }
   r->reference_skipped = flops > reference_flops_limit;
   r->too_exact = why_too_exact(t->name) != NULL;
   if (!r->reference_skipped) {
-    const bool same = run_once(c, device, true, &flops, r);
+    const bool same = run_once(c, device, BY_REFERENCE, &flops, r);
     if (!same && !r->too_exact) return;
     if (same && r->too_exact) {
       set(r, FAILED, "by the reference", "it is listed as too exact to agree, and agrees");
@@ -170,30 +189,43 @@ static void run_case(const test *t, const model_case *c, hone_device *device, re
   r->outcome = PASSED;
 }
 
-static void run_test(const test *t, result *r) {
-  const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
-  hone_context *context;
-  hone_device *device;
+static void run_test(const test *t, hone_context *context, hone_device *device, bool gpu, result *r) {
   model_case c;
-  if (hone_context_create(NULL, &context) != HONE_OK) return;
-  if (hone_device_open(context, "cpu", 0, &one_thread, &device) != HONE_OK) {
-    set_from_context(r, HONE_DEVICE, "cpu", context);
-    return;
-  }
   const hone_status status = model_case_open(context, t->model, t->prefix, t->flat, &c);
   if (status != HONE_OK) {
     set_from_context(r, status, "import", context);
-  } else {
-    run_case(t, &c, device, r);
-    model_case_close(&c);
+    return;
   }
-  hone_device_close(device);
+  run_case(t, &c, device, gpu, r);
+  model_case_close(&c);
+}
+
+/* The child's exit code. */
+static int run_tests(const suite *s, int first, int count, int out) {
+  const hone_device_options one_thread = {.struct_size = sizeof one_thread, .threads = 1};
+  const char *kind = s->gpu ? "gpu" : "cpu";
+  hone_context *context;
+  hone_device *device;
+  if (hone_context_create(NULL, &context) != HONE_OK) return 2;
+  const hone_status opened = hone_device_open(context, kind, 0, s->gpu ? NULL : &one_thread, &device);
+  bool good = true;
+  for (int i = first; good && i < first + count; ++i) {
+    result r = {.outcome = FAILED, .text = "no result"};
+    if (opened == HONE_OK)
+      run_test(&s->tests[i], context, device, s->gpu, &r);
+    else
+      set_from_context(&r, HONE_DEVICE, kind, context);
+    hone_context_clear_messages(context);
+    good = write(out, &r, sizeof r) == sizeof r;
+  }
+  if (opened == HONE_OK) hone_device_close(device);
   hone_context_destroy(context);
+  return good ? 0 : 2;
 }
 
 /* ---- in the parent ---- */
 
-static job start(const test *tests, int at) {
+static job start(const suite *s, int first, int count) {
   int ends[2];
   if (pipe(ends) != 0) exit(2);
   fflush(NULL);
@@ -205,50 +237,67 @@ static job start(const test *tests, int at) {
     const struct rlimit no_core = {0, 0}, cpu = {CPU_LIMIT_S, CPU_LIMIT_S + 1}; /* a busy machine is no failure */
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_CORE, &no_core);
-    result r = {.outcome = FAILED, .text = "no result"};
-    run_test(&tests[at], &r);
-    _exit(write(ends[1], &r, sizeof r) == sizeof r ? 0 : 2);
+    _exit(run_tests(s, first, count, ends[1]));
   }
   close(ends[1]);
-  return (job){.pid = pid, .pipe = ends[0], .test = at};
+  return (job){.pid = pid, .pipe = ends[0], .first = first, .count = count};
 }
 
-static void finish(suite *s, const job *j, int wait_status) {
-  result *r = &s->results[j->test];
-  const bool whole = read(j->pipe, r, sizeof *r) == sizeof *r;
+/* What ended a child whose tests did not all tell their results. */
+static void set_crashed(result *r, int wait_status) {
+  *r = (result){.outcome = CRASHED, .text = "the process ended without a result"};
+  if (!WIFSIGNALED(wait_status)) return;
+  const int number = WTERMSIG(wait_status);
+  const bool waited = number == SIGALRM, worked = number == SIGXCPU;
+  snprintf(r->text, sizeof r->text,
+           waited   ? "no end after %d s"
+           : worked ? "more than %d s of work"
+                    : "signal %d",
+           waited   ? WALL_LIMIT_S
+           : worked ? CPU_LIMIT_S
+                    : number);
+}
+
+static void tell(const suite *s, int at) {
+  const result *r = &s->results[at];
+  if (!s->verbose && r->outcome != FAILED && r->outcome != CRASHED) return;
+  printf("%-11s %s%s%s%s", outcome_names[r->outcome], s->tests[at].name, r->outcome == PASSED ? " - " : ": ",
+         r->outcome == PASSED ? how_names[r->how] : r->text, r->reference_skipped ? ", too big for the reference" : "");
+  if (s->gpu && r->host_steps > 0) printf(", %d steps on the host, the first by %s", r->host_steps, r->host_first);
+  printf("\n");
+}
+
+/* Takes the results of a child that ended: how many there are. What ended it before it had run all is one of them. */
+static int finish(suite *s, const job *j, int wait_status) {
+  int told = 0;
+  while (told < j->count && read(j->pipe, &s->results[j->first + told], sizeof(result)) == sizeof(result)) ++told;
   close(j->pipe);
-  if (WIFSIGNALED(wait_status)) {
-    r->outcome = CRASHED;
-    const int number = WTERMSIG(wait_status);
-    const bool waited = number == SIGALRM, worked = number == SIGXCPU;
-    snprintf(r->text, sizeof r->text,
-             waited   ? "no end after %d s"
-             : worked ? "more than %d s of work"
-                      : "signal %d",
-             waited   ? WALL_LIMIT_S
-             : worked ? CPU_LIMIT_S
-                      : number);
-  } else if (!whole || WEXITSTATUS(wait_status) != 0) {
-    r->outcome = CRASHED;
-    snprintf(r->text, sizeof r->text, "the process ended without a result");
-  }
-  if (s->verbose || r->outcome == FAILED || r->outcome == CRASHED)
-    printf("%-11s %s%s%s%s\n", outcome_names[r->outcome], s->tests[j->test].name, r->outcome == PASSED ? " - " : ": ",
-           r->outcome == PASSED ? how_names[r->how] : r->text,
-           r->reference_skipped ? ", too big for the reference" : "");
+  const bool bad = WIFSIGNALED(wait_status) || WEXITSTATUS(wait_status) != 0;
+  if (told < j->count)
+    set_crashed(&s->results[j->first + told++], wait_status);
+  else if (bad)
+    set_crashed(&s->results[j->first + told - 1], wait_status);
+  for (int i = 0; i < told; ++i) tell(s, j->first + i);
+  return told;
 }
 
 static void run_all(suite *s) {
   job jobs[MAX_JOBS];
+  const int most = s->gpu ? GPU_TESTS : 1;
   int running = 0, next = 0;
   while (next < s->count || running > 0) {
-    while (running < s->jobs && next < s->count) jobs[running++] = start(s->tests, next++);
+    while (running < s->jobs && next < s->count) {
+      const int count = s->count - next < most ? s->count - next : most;
+      jobs[running++] = start(s, next, count);
+      next += count;
+    }
     int status;
     const pid_t pid = wait(&status);
     for (int i = 0; i < running; ++i) {
       if (jobs[i].pid != pid) continue;
-      finish(s, &jobs[i], status);
-      jobs[i] = jobs[--running];
+      const int done = finish(s, &jobs[i], status);
+      const job rest = {.first = jobs[i].first + done, .count = jobs[i].count - done};
+      jobs[i] = rest.count > 0 ? start(s, rest.first, rest.count) : jobs[--running];
       break;
     }
   }
@@ -336,20 +385,25 @@ static void print_reasons(const suite *s) {
 static bool is_expanded(const char *name) { return strstr(name, "_expanded") != NULL; }
 
 static void print_table(const suite *s, int totals[OUTCOME_COUNT]) {
-  int by_kind[2][OUTCOME_COUNT] = {0}, by_how[2][HOW_COUNT] = {0}, skipped = 0;
+  int by_kind[2][OUTCOME_COUNT] = {0}, by_how[2][HOW_COUNT] = {0}, skipped = 0, on_host = 0, host_steps = 0;
   for (int i = 0; i < s->count; ++i) {
     const result *r = &s->results[i];
     const bool expanded = is_expanded(s->tests[i].name);
     ++totals[r->outcome];
     ++by_kind[expanded][r->outcome];
     skipped += r->reference_skipped;
+    on_host += r->host_steps > 0;
+    host_steps += r->host_steps;
     if (r->outcome == PASSED) ++by_how[expanded][r->how];
   }
   printf("\n%-22s %9s %9s\n", "", "plain", "_expanded");
   for (int o = 0; o < OUTCOME_COUNT; ++o) printf("%-22s %9d %9d\n", outcome_names[o], by_kind[0][o], by_kind[1][o]);
   printf("of those passed:\n");
   for (int h = 0; h < HOW_COUNT; ++h) printf("  %-20s %9d %9d\n", how_names[h], by_how[0][h], by_how[1][h]);
-  printf("run tuned, but too big to be run by the reference as well: %d\n", skipped);
+  if (s->gpu)
+    printf("with steps on the host: %d tests, %d steps\n", on_host, host_steps);
+  else
+    printf("run tuned, but too big to be run by the reference as well: %d\n", skipped);
 }
 
 static void print_too_exact(const suite *s) {
@@ -364,6 +418,8 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--verbose") == 0)
       s.verbose = true;
+    else if (strcmp(argv[i], "--gpu") == 0)
+      s.gpu = true;
     else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
       s.only = argv[++i];
     else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc)
@@ -372,7 +428,7 @@ int main(int argc, char **argv) {
       s.root = argv[i];
   }
   if (!s.root || s.jobs < 1 || s.jobs > MAX_JOBS) {
-    fprintf(stderr, "usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs 1..%d]\n", MAX_JOBS);
+    fprintf(stderr, "usage: conformance SUITE [--verbose] [--only PART_OF_A_NAME] [--jobs 1..%d] [--gpu]\n", MAX_JOBS);
     return 2;
   }
   static const char *const folders[] = {"node", "simple", "pytorch-converted", "pytorch-operator", "light"};
