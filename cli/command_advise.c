@@ -62,7 +62,7 @@ static int choose(const cli_tool *cli, const climb *c, const hone_advice *advice
         tries_has(&c->tried, info.flags))
       continue;
     const int rank = rank_of(&info);
-    const bool open = rank > 0 && advise_can_expect(cli, &info) && !tries_has(&c->looked, info.flags);
+    const bool open = (rank > 0 || info.unsure) && advise_can_expect(cli, &info) && !tries_has(&c->looked, info.flags);
     if (rank <= best || (!open && info.saving_ns < least_ns)) continue;
     best = rank;
     index = i;

@@ -64,6 +64,9 @@ typedef struct hone_advice_info {
   bool expectable; /* hone_advice_expect() tells more: a build with the flags changes what the layers take */
   /* Of a run's time, the share of the layers whose times the saving rests on; 0: the profile and roofs told it. */
   double timed_share;
+  /* Most of what it would change is too short for any roof to tell its time: the interval is wide, and what
+   * hone_advice_expect() tells is worth its time however little the profile makes of it. */
+  bool unsure;
 } hone_advice_info;
 HONE_API int hone_advice_count(const hone_advice *advice);
 /* By what they save, the most first; then what the build removed. INVALID: there is no such item. */

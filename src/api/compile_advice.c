@@ -197,7 +197,8 @@ hone_status hone_advice_item(const hone_advice *advice, int index, hone_advice_i
                                  .timed_layers = item->timed_layers,
                                  .unknown_layers = item->unknown_layers,
                                  .expectable = item->row->expect != NULL,
-                                 .timed_share = item->timed_share};
+                                 .timed_share = item->timed_share,
+                                 .unsure = item->unsure};
   hn_result_give(&info, out_info);
   return HONE_OK;
 }

@@ -208,7 +208,8 @@ static void drop_small(hn_advising *a) {
   int kept = 0;
   for (int i = 0; i < a->count; ++i)
     if (a->items[i].removed || strcmp(a->items[i].row->kind, HN_ADVICE_DEFECT) == 0 ||
-        strcmp(a->items[i].row->kind, HN_ADVICE_POWER) == 0 || a->items[i].saving_ns >= least_share * a->run_ns)
+        strcmp(a->items[i].row->kind, HN_ADVICE_POWER) == 0 || a->items[i].unsure ||
+        a->items[i].saving_ns >= least_share * a->run_ns)
       a->items[kept++] = a->items[i];
   a->count = kept;
 }

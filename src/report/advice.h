@@ -90,7 +90,8 @@ struct hn_advice_item {
   double saving_ns, low_ns, high_ns; /* of a run; an interval by the prediction's own reckoning */
   bool removed;                      /* the build did it */
   int timed_layers, unknown_layers;  /* as in hone_advice_info, */
-  double timed_share;                /* this, too */
+  double timed_share;                /* this, */
+  bool unsure;                       /* and this */
 };
 
 /* What else is known beside the profile; zero or NULL: not known. */

@@ -148,13 +148,18 @@ static double narrowed_ns(const hn_advising *a, const hn_profile_row *row, hone_
   return fmin(old, old - n->products * (old - beyond_ns - scaled_ns));
 }
 
+/* Layers of fixed costs keep them, or another type has kernels that compute several of them at once: no roof tells. */
 void hn_predict_precision(const hn_advising *a, hn_advice_item *item) {
-  double saving = 0;
+  double saving = 0, all = 0, fixed = 0;
   for (int i = 0; i < item->row_count; ++i) {
     const hn_profile_row *row = &a->p->rows[item->rows[i]];
     saving += fmax(0, row->median_ns - narrowed_ns(a, row, item->unit));
+    all += row->median_ns;
+    if (row->bound.kind == HN_BOUND_LATENCY) fixed += row->median_ns;
   }
   put(item, saving, 0.5, 1.33);
+  item->unsure = item->row->expect && fixed > 0.5 * all;
+  if (item->unsure) item->high_ns = fmax(item->high_ns, 0.8 * all);
 }
 
 /* ---- threads ---- */

@@ -70,14 +70,19 @@ static void find_narrow(hn_advising *a, const hn_advice_row *row, hone_dtype typ
   hn_advice_flags(a, item, "%s", flags);
 }
 
+/* f16 has three bits more: bf16 is for where it is faster. Of two types one is advised: layers that stay in f32 beside
+ * it stay so for a reason. */
+static bool prefers_f16(const hn_advising *a) {
+  return facts_of(a)->roofs[HONE_ROOF_F16] > 0.9 * facts_of(a)->roofs[HONE_ROOF_BF16];
+}
+
 static void find_bf16(hn_advising *a, const hn_advice_row *row) {
+  if (prefers_f16(a) || holds_type(a->p->in->plan, HONE_F16)) return;
   find_narrow(a, row, HONE_BF16, HONE_ROOF_BF16, "--bf16");
 }
 
-/* Beside a faster bf16 nothing is left for it: layers that stay in f32 there stay so for a reason. */
 static void find_f16(hn_advising *a, const hn_advice_row *row) {
-  if (facts_of(a)->roofs[HONE_ROOF_BF16] >= facts_of(a)->roofs[HONE_ROOF_F16] || holds_type(a->p->in->plan, HONE_BF16))
-    return;
+  if (!prefers_f16(a) || holds_type(a->p->in->plan, HONE_BF16)) return;
   find_narrow(a, row, HONE_F16, HONE_ROOF_F16, "--fp16");
 }
 

@@ -169,9 +169,13 @@ static void more_threads(fixture *f) { f->known.machine_threads = 8; }
 static void waiting(fixture *f) { f->known.waiting_ns = 3.5e6; }
 static void bf16(fixture *f) { f->facts.roofs[HONE_ROOF_BF16] = 4e11; }
 static void f16(fixture *f) { f->facts.roofs[HONE_ROOF_F16] = 4e11; }
-static void bf16_and_f16(fixture *f) {
+static void equal_halves(fixture *f) {
   bf16(f);
   f16(f);
+}
+static void faster_bf16(fixture *f) {
+  f16(f);
+  f->facts.roofs[HONE_ROOF_BF16] = 8e11;
 }
 static void int8(fixture *f) { f->facts.roofs[HONE_ROOF_INT8] = 4e11; }
 static void calibrated(fixture *f) {
@@ -267,7 +271,9 @@ static const struct {
     {"fewer-threads", waiting, nothing, "--threads 1"},
     {"streams", waiting, nothing, "--streams 2 --threads 1"},
     {"bf16", bf16, f16, "--bf16"},
-    {"fp16", f16, bf16_and_f16, "--fp16"},
+    {"bf16", faster_bf16, equal_halves, "--bf16"},
+    {"fp16", f16, faster_bf16, "--fp16"},
+    {"fp16", equal_halves, bf16, "--fp16"},
     {"int8", int8, bf16, "--int8 --calib FOLDER"},
     {"int8", calibrated, bf16, "--int8"},
     {"streams", cores_left, more_threads, "--streams 4 --threads 2"},
@@ -429,6 +435,18 @@ static void test_narrow_types(void **state) {
   close_fixture(f);
 }
 
+/* What takes its fixed costs whatever its type has no prediction, but it is not said to win nothing either. */
+static void test_layers_too_short_to_tell(void **state) {
+  (void)state;
+  fixture *f = open_fixture();
+  equal_halves(f);
+  assert_false(advise(f, "fp16")->unsure);
+  for (int s = 0; s < STEPS; ++s) f->rows[s].bound.kind = HN_BOUND_LATENCY;
+  const hn_advice_item *item = advise(f, "fp16");
+  assert_true(item->unsure && item->saving_ns == 0 && item->high_ns > 1e6);
+  close_fixture(f);
+}
+
 /* Of kernels in the type that the device can run; recurrent layers halve with their weights. */
 static void test_kernels_that_are_there(void **state) {
   (void)state;
@@ -552,12 +570,18 @@ static void test_order_and_json(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_patterns),     cmocka_unit_test(test_run_rows),
-      cmocka_unit_test(test_parts),        cmocka_unit_test(test_ledger_rows),
-      cmocka_unit_test(test_narrow_types), cmocka_unit_test(test_threads_of_short_layers),
-      cmocka_unit_test(test_traced),       cmocka_unit_test(test_power),
-      cmocka_unit_test(test_fused),        cmocka_unit_test(test_kernels_that_are_there),
-      cmocka_unit_test(test_expected),     cmocka_unit_test(test_order_and_json)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_patterns),
+                                     cmocka_unit_test(test_run_rows),
+                                     cmocka_unit_test(test_parts),
+                                     cmocka_unit_test(test_ledger_rows),
+                                     cmocka_unit_test(test_narrow_types),
+                                     cmocka_unit_test(test_layers_too_short_to_tell),
+                                     cmocka_unit_test(test_threads_of_short_layers),
+                                     cmocka_unit_test(test_traced),
+                                     cmocka_unit_test(test_power),
+                                     cmocka_unit_test(test_fused),
+                                     cmocka_unit_test(test_kernels_that_are_there),
+                                     cmocka_unit_test(test_expected),
+                                     cmocka_unit_test(test_order_and_json)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
