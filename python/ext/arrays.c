@@ -291,10 +291,14 @@ bool py_array_take_at(py_state *state, PyObject *object, const char *what, hone_
   return taken;
 }
 
+/* What gives memory back may be Python: an error that is being raised must not be there while it runs. */
 void py_array_drop(py_array *array) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
   if (array->buffer.obj) PyBuffer_Release(&array->buffer);
   Py_XDECREF(array->owner);
   if (array->managed && array->managed->deleter) array->managed->deleter(array->managed);
+  PyErr_Restore(type, value, trace);
   *array = (py_array){0};
 }
 

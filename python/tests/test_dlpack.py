@@ -38,6 +38,13 @@ def test_what_does_not_fit(mlp, x, producer, words):
         mlp(given)
 
 
+def test_an_error_survives_what_lets_memory_go(mlp, x):
+    given = Producer(x.ctypes.data, (1, 9))  # its deleter is Python, and runs while the error is raised
+    with pytest.raises(hone.InvalidError, match="x"):
+        mlp(given)
+    assert given.deleted == 1
+
+
 def test_device_io_wants_a_device(x):
     with pytest.raises(hone.InvalidError, match="device"):
         from conftest import mlp_network
