@@ -76,7 +76,7 @@ function(hone_add_kernel_objects target suffix)
         $<$<C_COMPILER_ID:GNU>:-ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops> ${hone_spared_passes})
     endif()
   else() # registers by loops take a quarter of the compiler's time there
-    target_compile_options(${target} PRIVATE $<$<C_COMPILER_ID:GNU>:-fira-region=one>)
+    target_compile_options(${target} PRIVATE $<$<C_COMPILER_ID:GNU>:-fira-region=one --param=max-combine-insns=2>)
   endif()
   list(LENGTH hone_kernels_${suffix} files)
   if(files GREATER 7)

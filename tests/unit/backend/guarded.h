@@ -17,13 +17,18 @@ typedef struct guarded {
   size_t page_bytes, bytes;
 } guarded;
 
-/* Regions that were given back, by pages: a new one costs faults of its pages, and the sweep takes a million. */
-enum { GUARDED_KEPT_PAGES = 64, GUARDED_KEPT_EACH = 24, GUARDED_PATTERN = 0xa5 };
+/* Regions that were given back, by pages: a new one costs faults of its pages, and the sweep takes a million. Those of
+ * up to 4 MB are kept, 256 MB in all. */
+enum { GUARDED_KEPT_PAGES = 1024, GUARDED_KEPT_EACH = 24, GUARDED_KEPT_ALL = 1 << 16, GUARDED_PATTERN = 0xa5 };
 static char *guarded_kept[GUARDED_KEPT_PAGES][GUARDED_KEPT_EACH];
 static int guarded_kept_count[GUARDED_KEPT_PAGES];
+static size_t guarded_kept_all;
 
 static char *guarded_pages(size_t count, size_t page) {
-  if (count < GUARDED_KEPT_PAGES && guarded_kept_count[count]) return guarded_kept[count][--guarded_kept_count[count]];
+  if (count < GUARDED_KEPT_PAGES && guarded_kept_count[count]) {
+    guarded_kept_all -= count;
+    return guarded_kept[count][--guarded_kept_count[count]];
+  }
   char *pages = mmap(NULL, (count + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(pages != MAP_FAILED);
   assert_int_equal(mprotect(pages + count * page, page, PROT_NONE), 0);
@@ -55,9 +60,11 @@ static bool guarded_is_whole(const guarded *g) {
 
 static void guarded_free(guarded *g) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), count = g->page_bytes / page - 1;
-  if (g->pages && count < GUARDED_KEPT_PAGES && guarded_kept_count[count] < GUARDED_KEPT_EACH)
+  if (g->pages && count < GUARDED_KEPT_PAGES && guarded_kept_count[count] < GUARDED_KEPT_EACH &&
+      guarded_kept_all + count <= GUARDED_KEPT_ALL) {
+    guarded_kept_all += count;
     guarded_kept[count][guarded_kept_count[count]++] = g->pages;
-  else if (g->pages)
+  } else if (g->pages)
     munmap(g->pages, g->page_bytes);
   *g = (guarded){0};
 }

@@ -33,7 +33,14 @@ typedef struct case_row {
   int outs;
 } case_row;
 
-enum { CASE_PORTS = 20, CASE_NUMBERS = 64 };
+enum { CASE_PORTS = 20, CASE_NUMBERS = 64, CASE_HELD = 8 };
+
+/* What the outputs should be where the inputs in `mask` are rounded to `dtype`. */
+typedef struct case_held {
+  hone_dtype dtype;
+  uint32_t mask;
+  hone_tensor *want;
+} case_held;
 
 typedef struct tactic_case {
   const case_row *row;
@@ -42,8 +49,9 @@ typedef struct tactic_case {
   int in_count, out_count;
   hone_fact in[CASE_PORTS], out[CASE_PORTS];
   hone_tensor in_data[CASE_PORTS], want[CASE_PORTS]; /* plain */
-  hone_tensor *want_held[2]; /* of the inputs in held_mask rounded to f16, or to bf16; NULL: not asked for yet */
-  uint32_t held_mask[2];
+  bool is_evaluated; /* want holds numbers: nobody computes them before they are asked for */
+  case_held held[CASE_HELD];
+  int held_count;
   hn_arena arena;
   hone_dims dims;
   hn_random random;
@@ -282,7 +290,7 @@ static void infer_outputs(tactic_case *c, hone_diagnostics *diag) {
   }
 }
 
-static void evaluate(tactic_case *c, const hone_tensor *in, hone_tensor *want, hone_diagnostics *diag) {
+static inline void evaluate(tactic_case *c, const hone_tensor *in, hone_tensor *want, hone_diagnostics *diag) {
   const size_t scratch_bytes =
       c->op->eval_scratch ? c->op->eval_scratch(&c->attrs, c->in, c->in_count, c->out, c->out_count) : 0;
   hone_eval eval = {.op = c->op,
@@ -310,14 +318,6 @@ static void case_draw(tactic_case *c, const case_row *row, uint64_t seed) {
   for (const char *at = row->inputs; *at; at += *at == ' ') read_input(c, &at, c->in_count++);
   read_attrs(c, &diag);
   infer_outputs(c, &diag);
-}
-
-static inline void case_make(tactic_case *c, const case_row *row, uint64_t seed) {
-  hn_diag_entry entries[4];
-  hone_diagnostics diag;
-  hn_diag_init(&diag, entries, 4);
-  case_draw(c, row, seed);
-  evaluate(c, c->in_data, c->want, &diag);
 }
 
 static void case_drop(tactic_case *c) { hn_arena_deinit(&c->arena); }

@@ -57,12 +57,36 @@ typedef struct buffers {
 
 static hone_device *devices[DEVICES]; /* of one and of two threads */
 
+/* The inputs as the storages of a run have them: one run at a time. */
+static struct {
+  void *data;
+  size_t room;
+} input_kept[CASE_PORTS];
+
+static void store_inputs(const run *r) {
+  for (int i = 0; i < r->c->in_count; ++i) {
+    if (r->in[i].type.kind == HONE_ABSENT) continue;
+    hone_tensor to = {.type = r->in[i].type, .bytes = hn_bytes(&r->in[i].type)};
+    if (to.bytes + 1 > input_kept[i].room) {
+      free(input_kept[i].data);
+      input_kept[i].room = to.bytes + 1;
+      input_kept[i].data = malloc(input_kept[i].room);
+      assert_non_null(input_kept[i].data);
+    }
+    to.data = input_kept[i].data;
+    assert_true(hn_layout_convert(&r->c->in_data[i], &to));
+  }
+}
+
+static void drop_inputs(void) {
+  for (int i = 0; i < CASE_PORTS; ++i) free(input_kept[i].data);
+}
+
 static void fill_inputs(const run *r, buffers *b) {
   for (int i = 0; i < r->c->in_count; ++i) {
     if (r->in[i].type.kind == HONE_ABSENT) continue;
     b->in[i] = guarded_new(hn_bytes(&r->in[i].type));
-    hone_tensor to = {.type = r->in[i].type, .data = b->in[i].data, .bytes = b->in[i].bytes};
-    assert_true(hn_layout_convert(&r->c->in_data[i], &to));
+    memcpy(b->in[i].data, input_kept[i].data, b->in[i].bytes);
   }
 }
 
@@ -176,37 +200,44 @@ static hone_dtype narrowest(const run *r) {
   return narrow;
 }
 
-/* What is held in a narrower type is rounded before a tactic sees it: its result is that of the rounded inputs. */
+/* The case's input as it is where it is held in a narrower type. */
+static hone_tensor rounded_input(tactic_case *c, int i, hone_dtype narrow) {
+  hone_tensor rounded = c->in_data[i], held = rounded;
+  held.type.dtype = narrow;
+  held.bytes = hn_bytes(&held.type);
+  held.data = hn_arena_alloc(&c->arena, held.bytes + 1, 64);
+  rounded.data = hn_arena_alloc(&c->arena, rounded.bytes + 1, 64);
+  assert_true(hn_layout_convert(&c->in_data[i], &held) && hn_layout_convert(&held, &rounded));
+  return rounded;
+}
+
+/* What the outputs should be. What is held in a narrower type is rounded before a tactic sees it: its result is that of
+ * the rounded inputs. */
 static const hone_tensor *wanted(tactic_case *c, const hone_fact *in, hone_dtype narrow) {
-  if (narrow == HONE_NONE) return c->want;
-  hone_tensor **known = &c->want_held[narrow == HONE_BF16];
+  hn_diag_entry entries[4];
+  hone_diagnostics diag;
+  hn_diag_init(&diag, entries, 4);
+  if (narrow == HONE_NONE) {
+    if (!c->is_evaluated) evaluate(c, c->in_data, c->want, &diag);
+    c->is_evaluated = true;
+    return c->want;
+  }
   uint32_t mask = 0;
   for (int i = 0; i < c->in_count; ++i)
     if (in[i].type.dtype != c->in[i].type.dtype) mask |= 1u << i;
-  if (*known && c->held_mask[narrow == HONE_BF16] == mask) return *known;
-  c->held_mask[narrow == HONE_BF16] = mask;
-  hn_diag_entry entries[4];
-  hone_diagnostics diag;
-  hone_tensor rounded[CASE_PORTS];
-  hn_diag_init(&diag, entries, 4);
-  *known = HN_NEW(&c->arena, hone_tensor, CASE_PORTS);
-  for (int i = 0; i < c->in_count; ++i) {
-    rounded[i] = c->in_data[i];
-    if (!(mask & 1u << i)) continue;
-    hone_tensor held = rounded[i];
-    held.type.dtype = in[i].type.dtype;
-    held.bytes = hn_bytes(&held.type);
-    held.data = hn_arena_alloc(&c->arena, held.bytes + 1, 64);
-    rounded[i].data = hn_arena_alloc(&c->arena, rounded[i].bytes + 1, 64);
-    assert_true(hn_layout_convert(&c->in_data[i], &held) && hn_layout_convert(&held, &rounded[i]));
-  }
+  for (int i = 0; i < c->held_count; ++i)
+    if (c->held[i].dtype == narrow && c->held[i].mask == mask) return c->held[i].want;
+  hone_tensor rounded[CASE_PORTS], *known = HN_NEW(&c->arena, hone_tensor, CASE_PORTS);
+  for (int i = 0; i < c->in_count; ++i)
+    rounded[i] = mask & 1u << i ? rounded_input(c, i, in[i].type.dtype) : c->in_data[i];
   for (int i = 0; i < c->out_count; ++i) {
-    (*known)[i] = c->want[i];
-    (*known)[i].data = hn_arena_alloc(&c->arena, c->want[i].bytes + 1, 64);
-    memset((*known)[i].data, 0, c->want[i].bytes);
+    known[i] = c->want[i];
+    known[i].data = hn_arena_alloc(&c->arena, c->want[i].bytes + 1, 64);
+    memset(known[i].data, 0, c->want[i].bytes);
   }
-  evaluate(c, rounded, *known, &diag);
-  return *known;
+  evaluate(c, rounded, known, &diag);
+  if (c->held_count < CASE_HELD) c->held[c->held_count++] = (case_held){narrow, mask, known};
+  return known;
 }
 
 /* One rounding of the result, where the arithmetic is in f32; a tactic that multiplies in a narrower type has its own
@@ -269,11 +300,7 @@ static void check_guards(const run *r, const buffers *b, int in_place) {
   if (!guarded_is_whole(&b->scratch)) fail_msg("%s: wrote beside its scratch", r->what);
   for (int i = 0; i < r->c->in_count; ++i) {
     if (i == in_place || r->in[i].type.kind == HONE_ABSENT) continue;
-    guarded before = guarded_new(b->in[i].bytes);
-    hone_tensor to = {.type = r->in[i].type, .data = before.data, .bytes = before.bytes};
-    assert_true(hn_layout_convert(&r->c->in_data[i], &to));
-    if (memcmp(before.data, b->in[i].data, before.bytes) != 0) fail_msg("%s: wrote into input %d", r->what, i);
-    guarded_free(&before);
+    if (memcmp(input_kept[i].data, b->in[i].data, b->in[i].bytes) != 0) fail_msg("%s: wrote into input %d", r->what, i);
   }
 }
 
@@ -338,6 +365,7 @@ static int try_format(tactic_case *c, const hone_tactic *tactic, int pair, const
   *reason = hn_tactic_plan(&asked, NULL, &needs);
   if (*reason) return 0;
   r.want = wanted(c, r.in, narrowest(&r));
+  store_inputs(&r);
   const int count = tactic->variants ? tactic->variants(&r.query, variants, MAX_VARIANTS) : 1;
   for (int v = 0; v < count; ++v) {
     if (count > 1 && one_variant(tactic) && v != (int)(c->random.state % (uint64_t)count)) continue;
@@ -415,7 +443,7 @@ static bool is_left_out(tactic_case *c, const hone_tactic *tactic, int have) {
 /* silent: only tactics and format pairs that accepted nothing yet. */
 static void sweep_case(const sweep *s, const case_row *row, int round, bool silent) {
   tactic_case c;
-  case_make(&c, row, case_seed(s, row, round));
+  case_draw(&c, row, case_seed(s, row, round));
   snprintf(c.where, sizeof c.where, "HONE_TEST_SEED=%llu HONE_TEST_ROUND=%d HONE_TEST_OP=%s",
            (unsigned long long)s->seed, round, row->op);
   for (int t = 0; devices[0]->tactics[t]; ++t) {
@@ -510,6 +538,7 @@ static int sweep_main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_every_tactic),
                                      cmocka_unit_test(test_changed_queries)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  drop_inputs();
   for (int i = 0; i < DEVICES; ++i) hn_device_release(devices[i]);
   hone_context_destroy(context);
   return failed;
