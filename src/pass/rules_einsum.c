@@ -370,9 +370,9 @@ static hone_status make_several(hn_match *match) {
 #define SIZE(axes, value) "reduce_prod(shape[" axes "](" value "))"
 #define JOINED(value, sizes) "reshape[allowzero=1](" value ", concat[axis=0](" sizes "))"
 #define FREE_PRODUCT(left, right)                                                                                      \
-  "transpose[perm=$out](reshape[allowzero=1](matmul(" JOINED("l:transpose[perm=$left](x)", left) ", "                  \
-      JOINED("r:transpose[perm=$right](y)", right) "), "                                                               \
-      "concat[axis=0](shape[end=$own](l), shape[start=$behind](r))))"
+  "transpose[perm=$out](reshape[allowzero=1](matmul(" JOINED("l:transpose[perm=$left](x)", left) ", " JOINED(          \
+      "r:transpose[perm=$right](y)", right) "), "                                                                      \
+                                            "concat[axis=0](shape[end=$own](l), shape[start=$behind](r))))"
 
 const hn_rewrite hn_rules_einsum[] = {
     {.name = "einsum_of_several",
