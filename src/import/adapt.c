@@ -151,6 +151,8 @@ const hn_adapter *hn_adapter_find(const char *name) {
   static const hn_adapter *const lists[] = {hn_contrib_adapters,
                                             hn_contrib_attention_adapters,
                                             hn_contrib_layer_adapters,
+                                            hn_contrib_part_adapters,
+                                            hn_contrib_table_adapters,
                                             hn_list_adapters,
                                             hn_ml_adapters,
                                             hn_ml_svm_adapters,

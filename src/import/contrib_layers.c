@@ -50,7 +50,7 @@ static hone_status places(hn_import_call *call, hn_value *ids, hn_value *table, 
   return in[1] && in[3] ? hn_import_make(call, "slice", 4, in, 0, NULL, out) : HONE_NO_MEMORY;
 }
 
-static hone_status embed_layer_norm(hn_import_call *call) {
+hone_status hn_contrib_embed_layer_norm(hn_import_call *call) {
   enum { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, NUMBERS };
   hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = 1e-12}, given;
   if (hn_import_take_attr(call, "epsilon", &given) && given.kind == HONE_ATTR_FLOAT) epsilon.f = given.f;
@@ -236,7 +236,7 @@ const hn_adapter hn_contrib_layer_adapters[] = {
     {"ort_bias_split_gelu", "", bias_split_gelu},
     {"ort_distances", "metric", distances},
     {"ort_dynamic_lstm", "", dynamic_lstm},
-    {"ort_embed_layer_norm", "epsilon mask_index_type", embed_layer_norm},
+    {"ort_embed_layer_norm", "epsilon mask_index_type", hn_contrib_embed_layer_norm},
     {"ort_gemm_fast_gelu", "", gemm_fast_gelu},
     {"ort_group_norm", "activation channels_last epsilon groups", group_norm},
     {"ort_qlinear_where", "", qlinear_where},
