@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small decoder of the zoo with caches: the tokens that `hone generate` makes are onnxruntime's, with f32 and with int4
 weights, with a head of its own and a tied one; those of a decoder of ONNX's own Attention are NumPy's over whole sequences;
-drawn ones follow their seed; what cannot be is refused.
+drawn ones follow their seed; a device of its own memory gives the same; what cannot be is refused.
 usage: tests/models/decoder.py [--keep DIR]"""
 import argparse
 import json
@@ -224,6 +224,14 @@ def refusals(path, folder):
         check(done.returncode == code and done.stderr.strip(), f"{what}: exit {done.returncode}, wanted {code}")
 
 
+def far_device(path, int4, greedy):
+    """A device in memory of its own (tests/plugin/far.c): caches stay with the host, the rest comes and goes."""
+    plugin = os.path.join(os.path.dirname(TOOL), "tests", "libfar.so")
+    for model, tokens in ((path, greedy), (int4, generate(int4, "--tokens", 12)["tokens"])):
+        got = generate(model, "--tokens", 12, "--plugins", plugin, "--device", "far")
+        check(got["tokens"] == tokens[:12], f"{os.path.basename(model)} on a device of its own memory: {got['tokens'][:6]} ...")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", help="a folder for the models")
@@ -243,6 +251,7 @@ def main():
         engines(path, folder, greedy)
         refusals(path, folder)
         plain_attention(folder)
+        far_device(path, int4, greedy)
     print(f"{len(problems)} problems")
     return 1 if problems else 0
 
