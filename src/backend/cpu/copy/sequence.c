@@ -119,6 +119,6 @@ const hone_tactic hn_tactics_cpu_sequence[] = {
     {sizeof(hone_tactic), .name = "cpu.reverse_sequence.any.c", .version = 1, .op = "reverse_sequence",
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_reverse_sequence, .launch = launch_reverse_sequence},
     {sizeof(hone_tactic), .name = "cpu.tensor_scatter.any.c", .version = 1, .op = "tensor_scatter",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_tensor_scatter, .launch = launch_tensor_scatter,
-     .states = {{0, 0}}, .state_count = 1},
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_tensor_scatter, .launch = launch_tensor_scatter, .states = {{0, 0}},
+     .state_count = 1},
     {0}};
