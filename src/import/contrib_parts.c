@@ -2,19 +2,8 @@
 /* contrib_parts.c - operators of ONNX Runtime's domain that are a few of ONNX's: softmax with a bias or of bytes, means
  * of bytes, Fourier transforms of reals, pooling with channels last. Source: the operator schemas of com.microsoft,
  * version 1. */
-#include "base/hash.h"
 #include "import/ml.h"
 #include "tensor/shape.h"
-
-static hone_status refuse(hn_import_call *call, const char *what) {
-  return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
-}
-
-static hone_status want(hn_import_call *call, int count) {
-  for (int i = 0; i < count; ++i)
-    if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
-  return HONE_OK;
-}
 
 /* ---- softmax ---- */
 
@@ -22,7 +11,7 @@ static hone_status want(hn_import_call *call, int count) {
 static hone_status softmax_from(hn_import_call *call, int64_t axis, hn_value **x) {
   const int rank = (*x)->fact.type.shape.rank;
   hone_attr at = {.name = "axis", .kind = HONE_ATTR_INT, .i = axis};
-  if (rank < 0 || axis < -rank || axis >= rank) return refuse(call, "its axis is none of a known rank");
+  if (rank < 0 || axis < -rank || axis >= rank) return hn_contrib_refuse(call, "its axis is none of a known rank");
   if (axis == rank - 1 || axis == -1) return hn_import_make(call, "softmax", 1, x, 1, &at, x);
   hn_value *in[2], *shape;
   HN_TRY(hn_import_make(call, "shape", 1, x, 0, NULL, &shape));
@@ -38,10 +27,10 @@ static hone_status softmax_from(hn_import_call *call, int64_t axis, hn_value **x
 static hone_status bias_softmax(hn_import_call *call) {
   const int64_t axis = hn_contrib_take_int(call, "axis", 1);
   const bool is_inner = hn_contrib_take_int(call, "is_inner_broadcast", 1) != 0;
-  HN_TRY(want(call, 2));
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *x = call->in[0];
   if (is_inner && call->in[1]->fact.type.shape.rank != x->fact.type.shape.rank)
-    return refuse(call, "its bias is spread over axes in the middle that it does not have");
+    return hn_contrib_refuse(call, "its bias is spread over axes in the middle that it does not have");
   HN_TRY(hn_ml_join(call, "add", &x, call->in[1]));
   HN_TRY(softmax_from(call, axis, &x));
   return hn_import_finish(call, x);
@@ -99,10 +88,11 @@ static hone_status real_fourier(hn_import_call *call) {
                               {.name = "onesided", .kind = HONE_ATTR_INT, .i = 1},
                               {.name = "inverse", .kind = HONE_ATTR_INT, .i = is_back}};
   const int64_t last = -1;
-  if (hn_contrib_take_int(call, "signal_ndim", 1) != 1) return refuse(call, "it transforms along several axes");
-  if (hn_contrib_take_int(call, "normalized", 0) != 0) return refuse(call, "it is normalised");
-  if (hn_contrib_take_int(call, "onesided", 1) != 1) return refuse(call, "it is two-sided");
-  HN_TRY(want(call, 1));
+  if (hn_contrib_take_int(call, "signal_ndim", 1) != 1)
+    return hn_contrib_refuse(call, "it transforms along several axes");
+  if (hn_contrib_take_int(call, "normalized", 0) != 0) return hn_contrib_refuse(call, "it is normalised");
+  if (hn_contrib_take_int(call, "onesided", 1) != 1) return hn_contrib_refuse(call, "it is two-sided");
+  HN_TRY(hn_contrib_want(call, 1));
   hn_value *x = call->in[0], *axis = hn_constant_int(call->importer->graph, NULL, 1, 1, &last);
   if (!axis) return HONE_NO_MEMORY;
   if (!is_back) HN_TRY(hn_ml_join(call, "unsqueeze", &x, axis));
@@ -115,7 +105,7 @@ static hone_status real_fourier(hn_import_call *call) {
 static hone_status complex_mul(hn_import_call *call) {
   const bool is_conjugate = hn_name_equal(call->node->op_type, "ComplexMulConj");
   const hone_attr last = {.name = "axis", .kind = HONE_ATTR_INT, .i = -1};
-  HN_TRY(want(call, 2));
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *part[2][2], *y[2];
   for (int i = 0; i < 2; ++i)
     for (int64_t k = 0; k < 2; ++k) { /* a slice keeps the axis, on which the parts are joined again */
@@ -140,35 +130,22 @@ static hone_status complex_mul(hn_import_call *call) {
 
 /* ---- others ---- */
 
-static hone_status move_channels(hn_import_call *call, bool to_front, hn_value **x) {
-  static const int64_t front[4] = {0, 3, 1, 2}, back[4] = {0, 2, 3, 1};
-  const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 4, .ints = to_front ? front : back};
-  return hn_import_make(call, "transpose", 1, x, 1, &perm, x);
-}
-
 static hone_status pool_last(hn_import_call *call) {
-  HN_TRY(want(call, 1));
+  HN_TRY(hn_contrib_want(call, 1));
   hn_value *x = call->in[0];
-  if (x->fact.type.shape.rank != 4) return refuse(call, "its input is not of rank 4");
-  HN_TRY(move_channels(call, true, &x));
+  if (x->fact.type.shape.rank != 4) return hn_contrib_refuse(call, "its input is not of rank 4");
+  HN_TRY(hn_contrib_move_channels(call, true, &x));
   HN_TRY(hn_import_make(call, "max_pool", 1, &x, call->attr_count, call->attrs, &x));
-  HN_TRY(move_channels(call, false, &x));
+  HN_TRY(hn_contrib_move_channels(call, false, &x));
   return hn_import_finish(call, x);
 }
 
 static hone_status expand_dims(hn_import_call *call) {
-  HN_TRY(want(call, 2));
+  HN_TRY(hn_contrib_want(call, 2));
   const hone_fact *axis = &call->in[1]->fact;
-  if (!axis->value || axis->value_count != 1) return refuse(call, "its axis is not a known number");
+  if (!axis->value || axis->value_count != 1) return hn_contrib_refuse(call, "its axis is not a known number");
   hn_value *axes = hn_constant_int(call->importer->graph, NULL, 1, 1, axis->value);
   return axes ? hn_import_set_input(call, 1, axes) : HONE_NO_MEMORY;
-}
-
-/* An operator that draws and has no seed gets one, by the name of what it makes: no two draw the same numbers. */
-static hone_status random(hn_import_call *call) {
-  const uint64_t hash = hn_hash_text(call->out_count > 0 ? call->out_names[0] : "");
-  const hone_attr seed = {.name = "seed", .kind = HONE_ATTR_FLOAT, .f = (double)(hash >> 40)}; /* a whole float */
-  return hn_import_find_attr(call, "seed") ? HONE_OK : hn_import_add_attr(call, &seed);
 }
 
 const hn_adapter hn_contrib_part_adapters[] = {{"ort_bias_softmax", "is_inner_broadcast", bias_softmax},
@@ -178,5 +155,4 @@ const hn_adapter hn_contrib_part_adapters[] = {{"ort_bias_softmax", "is_inner_br
                                                {"ort_qlinear_reduce_mean", "axes", qlinear_reduce_mean},
                                                {"ort_qlinear_softmax", "opset", qlinear_softmax},
                                                {"ort_real_fourier", "normalized signal_ndim", real_fourier},
-                                               {"random", "", random},
                                                {0}};

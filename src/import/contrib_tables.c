@@ -6,16 +6,6 @@
 #include "tensor/element.h"
 #include "tensor/shape.h"
 
-static hone_status refuse(hn_import_call *call, const char *what) {
-  return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
-}
-
-static hone_status want(hn_import_call *call, int count) {
-  for (int i = 0; i < count; ++i)
-    if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
-  return HONE_OK;
-}
-
 /* A tensor in the importer's arena, of zeros. */
 static hone_status new_tensor(hn_import_call *call, hone_dtype dtype, const hone_shape *shape, hone_tensor *out) {
   *out = (hone_tensor){.type = hn_tensor_type(dtype, shape->rank, shape->dim)};
@@ -49,11 +39,11 @@ static hone_status take_axis(hn_import_call *call, const char *name, int64_t oth
 
 static hone_status take_blocks(hn_import_call *call, blocks *out) {
   const int rank = call->in[DATA]->fact.type.shape.rank;
-  if (rank < 2) return refuse(call, "its table is not of rank 2 or more");
+  if (rank < 2) return hn_contrib_refuse(call, "its table is not of rank 2 or more");
   *out = (blocks){.bits = hn_contrib_take_int(call, "bits", 4), .size = hn_contrib_take_int(call, "block_size", 128)};
   HN_TRY(take_axis(call, "quantize_axis", 1, rank, &out->axis));
   HN_TRY(take_axis(call, "gather_axis", 0, rank, &out->gather_axis));
-  if (out->axis == out->gather_axis) return refuse(call, "it gathers along the axis of its blocks");
+  if (out->axis == out->gather_axis) return hn_contrib_refuse(call, "it gathers along the axis of its blocks");
   if (out->size < 16 || out->size & (out->size - 1))
     return HN_FAIL(call->importer->diag, HONE_MALFORMED, "block_size is %lld; allowed are powers of two from 16 on",
                    (long long)out->size);
@@ -66,7 +56,7 @@ static hone_status take_blocks(hn_import_call *call, blocks *out) {
 static hone_status unpack(hn_import_call *call, const blocks *b, int port, int64_t columns) {
   static const hone_dtype dtypes[] = {[2] = HONE_U2, [4] = HONE_U4, [8] = HONE_U8};
   const hone_tensor *bytes = call->in[port]->fact.constant;
-  if (!bytes) return refuse(call, "a table that is packed into bytes is not constant");
+  if (!bytes) return hn_contrib_refuse(call, "a table that is packed into bytes is not constant");
   hone_shape shape = bytes->type.shape;
   const int64_t row_bytes = shape.dim[shape.rank - 1], row_count = row_bytes ? hn_elems(&shape) / row_bytes : 0;
   hone_tensor made;
@@ -97,8 +87,8 @@ static hone_status give_middle(hn_import_call *call, const blocks *b) {
 static hone_status unpack_bytes(hn_import_call *call, const blocks *b) {
   const hone_shape *scales = &call->in[SCALES]->fact.type.shape, *data = &call->in[DATA]->fact.type.shape;
   if (!hn_shape_known(scales) || !hn_shape_known(data) || scales->rank != data->rank)
-    return refuse(call, "the shapes of its table and its scales are not known, or of different ranks");
-  if (b->axis != data->rank - 1) return refuse(call, "its blocks do not lie along the last axis");
+    return hn_contrib_refuse(call, "the shapes of its table and its scales are not known, or of different ranks");
+  if (b->axis != data->rank - 1) return hn_contrib_refuse(call, "its blocks do not lie along the last axis");
   const int64_t columns = data->dim[data->rank - 1] * 8 / b->bits, count = scales->dim[scales->rank - 1];
   HN_TRY(unpack(call, b, DATA, columns));
   return hn_contrib_input(call, ZEROS) ? unpack(call, b, ZEROS, count) : give_middle(call, b);
@@ -108,10 +98,10 @@ static hone_status unpack_bytes(hn_import_call *call, const blocks *b) {
  */
 static hone_status gather_blocks(hn_import_call *call) {
   blocks b;
-  HN_TRY(want(call, ZEROS));
+  HN_TRY(hn_contrib_want(call, ZEROS));
   HN_TRY(take_blocks(call, &b));
   const int rank = call->in[INDICES]->fact.type.shape.rank;
-  if (rank < 0) return refuse(call, "the rank of its indices is not known");
+  if (rank < 0) return hn_contrib_refuse(call, "the rank of its indices is not known");
   if (call->in[DATA]->fact.type.dtype == HONE_U8) HN_TRY(unpack_bytes(call, &b));
   const hone_attr along = {.name = "axis", .kind = HONE_ATTR_INT, .i = b.gather_axis};
   const hone_attr attrs[2] = {
@@ -141,7 +131,7 @@ static hone_status decode_bnb4(hn_import_call *call, const hone_shape *shape, in
   const hone_tensor *bytes = call->in[1]->fact.constant, *largest = call->in[2]->fact.constant;
   const int64_t count = hn_elems(shape);
   hone_tensor made;
-  if (!bytes || !largest) return refuse(call, "its weights are not constant");
+  if (!bytes || !largest) return hn_contrib_refuse(call, "its weights are not constant");
   if (bytes->type.dtype != HONE_U8 || hn_elems(&bytes->type.shape) != (count + 1) / 2 ||
       hn_elems(&largest->type.shape) != (count + size - 1) / size)
     return HN_FAIL(call->importer->diag, HONE_MALFORMED, "B and absmax are not %lld bytes and %lld numbers",
@@ -161,7 +151,7 @@ static hone_status matmul_bnb4(hn_import_call *call) {
                 size = hn_contrib_take_int(call, "block_size", 0), type = hn_contrib_take_int(call, "quant_type", 0);
   const bool is_swapped = hn_contrib_take_int(call, "transB", 1) != 0;
   (void)hn_contrib_take_int(call, "training_mode", 0);
-  HN_TRY(want(call, 3));
+  HN_TRY(hn_contrib_want(call, 3));
   if (k < 1 || k > most || n < 1 || n > most || size < 16 || size & (size - 1) || type < 0 || type > 1)
     return HN_FAIL(call->importer->diag, HONE_MALFORMED,
                    "K is %lld, N %lld, block_size %lld, quant_type %lld; allowed are 1 to 2^31, powers of two from 16 "
