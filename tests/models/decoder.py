@@ -230,6 +230,8 @@ def far_device(path, int4, greedy):
     for model, tokens in ((path, greedy), (int4, generate(int4, "--tokens", 12)["tokens"])):
         got = generate(model, "--tokens", 12, "--plugins", plugin, "--device", "far")
         check(got["tokens"] == tokens[:12], f"{os.path.basename(model)} on a device of its own memory: {got['tokens'][:6]} ...")
+    timed = tool("generate", path, "--prompt-ids", "7", "--tokens", 2, "--level", 1, "--plugins", plugin, "--device", "far", "--json")
+    check(timed.returncode == 0, f"... with timed branches, on inputs of zeros: exit {timed.returncode}: {timed.stderr[-200:]}")
 
 
 def main():
