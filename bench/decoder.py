@@ -4,9 +4,9 @@
 turns, and both beside the time that a token's bytes take to come from memory.
 
     python3 bench/decoder.py [--folder DIR] [--prompt 32] [--tokens 64] [--rounds 3] [--threads 2]
-        [--types int4:32,f32] [--layers 24 --width 1024 --heads 16 --kv-heads 4 --hidden 2816 --vocabulary 32000]
+        [--types int4:32,f32] [--device gpu] [--allow fp16] [--layers 24 --width 1024 --heads 16 --kv-heads 4 --hidden 2816 --vocabulary 32000]
 
-ONNX Runtime makes MatMulNBits of the weights. It is timed with activations as they are ("exact") and with activations
+With --device gpu hone runs there and ONNX Runtime on the CPU all the same. ONNX Runtime makes MatMulNBits of the weights. It is timed with activations as they are ("exact") and with activations
 that it may round to bytes ("bytes", accuracy level 4), which hone does not do. Its caches are in place, too: past and
 present are bound to one buffer."""
 import argparse
@@ -87,7 +87,7 @@ class Peer:
 
 def engine_of(path, options, capacity):
     """An engine with a schedule of single tokens and one of the prompt, both with caches of `capacity` tokens."""
-    out = f"{path[:-5]}_{options.prompt}_{capacity}_{options.threads}.hone"
+    out = f"{path[:-5]}_{options.prompt}_{capacity}_{options.threads}_{options.device}_{'_'.join(options.allow)}.hone"
     if os.path.exists(out):
         return out
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -100,7 +100,8 @@ def engine_of(path, options, capacity):
                                                      for i, d in enumerate(port.shape)))
         profiles += ["--profile", number, "--shapes", ",".join(shapes)]
     del session
-    tool("build", path, "-o", out, "--threads", options.threads, "--level", options.level, *profiles)
+    tool("build", path, "-o", out, "--threads", options.threads, "--device", options.device, "--level", options.level,
+         *(f"--{word}" for word in options.allow), *profiles)
     return out
 
 
@@ -113,6 +114,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--level", type=int, default=2, help="hone's tuning effort")
     parser.add_argument("--types", default="int4:32")
+    parser.add_argument("--device", default="cpu", help="hone's device")
+    parser.add_argument("--allow", nargs="*", default=[], help="types that hone may compute in: fp16, bf16")
     parser.add_argument("--prepare", action="store_true", help="make models and engines, and measure nothing")
     for name, value in zip(EXTENTS, DEFAULTS):
         parser.add_argument(f"--{name}", type=int, default=value)
@@ -131,7 +134,7 @@ def main():
         ids = {}
         for _ in range(options.rounds):
             told = json.loads(tool("generate", engine, "--prompt-ids", ",".join(map(str, prompt)), "--tokens",
-                                   options.tokens, "--threads", options.threads, "--json"))
+                                   options.tokens, "--threads", options.threads, "--device", options.device, "--json"))
             ids["hone"] = told["tokens"]
             seen["hone"].append((told["prefill_ms"], told["token_ms"]))
             for name, peer in peers.items():

@@ -15,6 +15,7 @@ typedef struct cli_decoder {
   hone_engine *engine; /* the model's */
   hone_session *session;
   const char *ids, *mask, *positions;        /* names; NULL: it has none */
+  const char *places, *lengths;              /* where new rows begin in the caches, and how many then are there */
   hone_session_state states[CLI_MAX_STATES]; /* of the caches; names are the engine's */
   int state_count;
   bool appends;     /* attention is ONNX's own: the mask has columns for all of the caches, then for the new tokens */

@@ -24,6 +24,8 @@ static int find_ports(cli_decoder *d, const ports *all) {
     if (strcmp(name, "input_ids") == 0) d->ids = name;
     if (strcmp(name, "attention_mask") == 0) d->mask = name;
     if (strcmp(name, "position_ids") == 0) d->positions = name;
+    if (strcmp(name, "write_indices") == 0) d->places = name;
+    if (strcmp(name, "nonpad_kv_seqlen") == 0) d->lengths = name;
     if (!rest) continue;
     if (d->state_count == CLI_MAX_STATES || strlen(rest) + sizeof "present" > sizeof d->output_names[0])
       return cli_usage_error(d->cli, "%s: more than %d caches, or too long a name", name, CLI_MAX_STATES);
@@ -194,7 +196,7 @@ int cli_decoder_open(cli_tool *cli, cli_model *model, int64_t prompt, int64_t ca
   int code = model->engine ? CLI_EXIT_OK : build(out, model, prompt);
   if (code != CLI_EXIT_OK) return code;
   out->engine = model->engine;
-  out->ids = out->mask = out->positions = NULL;
+  out->ids = out->mask = out->positions = out->places = out->lengths = NULL;
   out->state_count = 0;
   code = name_ports(out);
   if (code != CLI_EXIT_OK) return code;
@@ -219,6 +221,14 @@ static hone_status put(const cli_decoder *d, const char *input, int64_t count, i
   return input ? hone_session_copy_in(d->session, input, &tensor) : HONE_OK;
 }
 
+/* One number of the sequence. */
+static hone_status put_one(const cli_decoder *d, const char *input, int64_t value) {
+  const hone_tensor tensor = {.type = {.kind = HONE_TENSOR, .dtype = HONE_I64, .shape = {.rank = 1, .dim = {1}}},
+                              .data = &value,
+                              .bytes = sizeof value};
+  return input ? hone_session_copy_in(d->session, input, &tensor) : HONE_OK;
+}
+
 /* Ones for the tokens in the caches, and behind these, or behind all that the caches hold, for the new ones. */
 static void fill_mask(const cli_decoder *d, int64_t count, int64_t *mask) {
   const int64_t columns = mask_columns(d, count), fresh = d->appends ? d->capacity : d->length;
@@ -239,6 +249,8 @@ static hone_status run(cli_decoder *d, const int64_t *tokens, int64_t count) {
   if ((status = put(d, d->ids, count, ids)) != HONE_OK) return status;
   if ((status = put(d, d->positions, count, positions)) != HONE_OK) return status;
   if ((status = put(d, d->mask, mask_columns(d, count), mask)) != HONE_OK) return status;
+  if ((status = put_one(d, d->places, d->length)) != HONE_OK) return status;
+  if ((status = put_one(d, d->lengths, d->length + count)) != HONE_OK) return status;
   if ((status = hone_session_run(d->session)) != HONE_OK) return status;
   d->length += count;
   if ((status = hone_session_tensor(d->session, "logits", &logits)) != HONE_OK) return status;

@@ -34,8 +34,9 @@ typedef struct hone_fact {
 enum {
   HONE_PORT_OPTIONAL = 1,
   HONE_PORT_VARIADIC = 2,
-  HONE_PORT_PARAM = 4, /* weights: never converted as a step */
-  HONE_PORT_AS_OUT = 8 /* laid out as the output, whatever the other inputs are: residuals */
+  HONE_PORT_PARAM = 4,   /* weights: never converted as a step */
+  HONE_PORT_AS_OUT = 8,  /* laid out as the output, whatever the other inputs are: residuals */
+  HONE_PORT_LENGTHS = 16 /* one whole number a sequence: how many of its rows in input 0 count */
 };
 
 /* Ports with the same letter have the same dtype; letter 0 binds nothing. A row's port list ends at name NULL.

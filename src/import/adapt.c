@@ -2,6 +2,7 @@
 /* adapt.c - what the lists of an ONNX row cannot say: forms of operators that later opsets gave up. One row each at the
  * end; an adapter changes the call before its node is made, or makes nodes itself. Source: the ONNX operator
  * specifications of the opsets named. */
+#include "base/hash.h"
 #include "import/importer.h"
 #include "import/ml.h"
 #include <inttypes.h>
@@ -108,6 +109,13 @@ static hone_status legacy_cast(hn_import_call *call) {
   return HN_FAIL(call->importer->diag, HONE_MALFORMED, "attribute to is \"%s\", which is not an element type", to->s);
 }
 
+/* An operator that draws and has no seed gets one, by the name of what it makes: no two draw the same numbers. */
+static hone_status give_seed(hn_import_call *call) {
+  const uint64_t hash = hn_hash_text(call->out_count > 0 ? call->out_names[0] : "");
+  const hone_attr seed = {.name = "seed", .kind = HONE_ATTR_FLOAT, .f = (double)(hash >> 40)}; /* a whole float */
+  return hn_import_find_attr(call, "seed") ? HONE_OK : hn_import_add_attr(call, &seed);
+}
+
 /* The approximation is an operator of its own here. */
 static hone_status gelu(hn_import_call *call) {
   hone_attr attr;
@@ -142,6 +150,7 @@ static const hn_adapter adapters[] = {
     {"legacy_cast", "", legacy_cast},
     {"legacy_softmax", "axis", legacy_softmax},
     {"many_inputs", "", many_inputs},
+    {"random", "", give_seed},
 };
 
 const hn_adapter *hn_adapter_find(const char *name) {
@@ -151,6 +160,8 @@ const hn_adapter *hn_adapter_find(const char *name) {
   static const hn_adapter *const lists[] = {hn_contrib_adapters,
                                             hn_contrib_attention_adapters,
                                             hn_contrib_layer_adapters,
+                                            hn_contrib_part_adapters,
+                                            hn_contrib_table_adapters,
                                             hn_list_adapters,
                                             hn_ml_adapters,
                                             hn_ml_svm_adapters,

@@ -8,11 +8,11 @@ hn_value *hn_contrib_input(const hn_import_call *call, int index) {
   return index < call->in_count ? call->in[index] : NULL;
 }
 
-static hone_status refuse(hn_import_call *call, const char *what) {
+hone_status hn_contrib_refuse(hn_import_call *call, const char *what) {
   return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
 }
 
-static hone_status want_inputs(hn_import_call *call, int count) {
+hone_status hn_contrib_want(hn_import_call *call, int count) {
   for (int i = 0; i < count; ++i)
     if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
   return HONE_OK;
@@ -20,7 +20,7 @@ static hone_status want_inputs(hn_import_call *call, int count) {
 
 static hone_status refuse_outputs(hn_import_call *call, int from, int to) {
   for (int i = from; i < call->out_count && i <= to; ++i)
-    if (*call->out_names[i]) return refuse(call, "an output that only training or decoding needs is wanted");
+    if (*call->out_names[i]) return hn_contrib_refuse(call, "an output that only training or decoding needs is wanted");
   return HONE_OK;
 }
 
@@ -53,7 +53,7 @@ static hone_status finish(hn_import_call *call, hn_value *value) {
 static hone_status skip_norm(hn_import_call *call) {
   const bool is_rms = hn_name_equal(call->op->name, "rms_norm");
   const hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = take_real(call, "epsilon", 1e-12)};
-  HN_TRY(want_inputs(call, 3));
+  HN_TRY(hn_contrib_want(call, 3));
   HN_TRY(refuse_outputs(call, 1, 2));
   hn_value *sum = hn_contrib_input(call, 0), *bias = hn_contrib_input(call, is_rms ? 3 : 4), *y;
   HN_TRY(combine(call, "add", &sum, hn_contrib_input(call, 1)));
@@ -68,7 +68,7 @@ static hone_status skip_norm(hn_import_call *call) {
 
 /* BiasGelu and FastGelu: x and a bias, which the second may lack. */
 static hone_status bias_gelu(hn_import_call *call) {
-  HN_TRY(want_inputs(call, 1));
+  HN_TRY(hn_contrib_want(call, 1));
   hn_value *x = hn_contrib_input(call, 0), *bias = hn_contrib_input(call, 1);
   if (bias) HN_TRY(combine(call, "add", &x, bias));
   HN_TRY(hn_import_make(call, call->op->name, 1, &x, 0, NULL, &x));
@@ -122,8 +122,9 @@ static hone_status fused_conv(hn_import_call *call) {
   int64_t count = 0;
   if (hn_import_take_attr(call, "activation_params", &given) && given.kind == HONE_ATTR_FLOATS)
     for (; count < given.count && count < 2; ++count) params[count] = given.floats[count];
-  if (hn_name_equal(activation, "Clip") && count < 2) return refuse(call, "the bounds of its activation are missing");
-  HN_TRY(want_inputs(call, 2));
+  if (hn_name_equal(activation, "Clip") && count < 2)
+    return hn_contrib_refuse(call, "the bounds of its activation are missing");
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *y, *summand = hn_contrib_input(call, 3);
   HN_TRY(hn_import_make(call, "conv", hn_contrib_input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
   if (summand) HN_TRY(combine(call, "add", &y, summand));
@@ -136,8 +137,8 @@ static hone_status fused_gemm(hn_import_call *call) {
   const double alpha = take_real(call, "activation_alpha", default_of(activation, 0));
   const double beta = take_real(call, "activation_beta", default_of(activation, 1));
   (void)take_real(call, "activation_gamma", 0); /* of activations that are not fused */
-  if (hn_name_equal(activation, "Clip")) return refuse(call, "it clips");
-  HN_TRY(want_inputs(call, 2));
+  if (hn_name_equal(activation, "Clip")) return hn_contrib_refuse(call, "it clips");
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *y;
   HN_TRY(hn_import_make(call, "gemm", hn_contrib_input(call, 2) ? 3 : 2, call->in, call->attr_count, call->attrs, &y));
   HN_TRY(activate(call, activation, alpha, beta, &y));
@@ -149,7 +150,7 @@ static hone_status fused_gemm(hn_import_call *call) {
 static hone_status swap_last(hn_import_call *call, hn_value **x) {
   const int rank = (*x)->fact.type.shape.rank;
   int64_t perm[HONE_MAX_RANK];
-  if (rank < 0) return refuse(call, "it transposes a value of unknown rank");
+  if (rank < 0) return hn_contrib_refuse(call, "it transposes a value of unknown rank");
   if (rank < 2) return HONE_OK; /* a vector is what it is */
   for (int i = 0; i < rank; ++i) perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
   const hone_attr order = {.name = "perm", .kind = HONE_ATTR_INTS, .count = rank, .ints = perm};
@@ -160,8 +161,8 @@ static hone_status fused_matmul(hn_import_call *call) {
   const double alpha = take_real(call, "alpha", 1);
   const bool swaps[2] = {hn_contrib_take_int(call, "transA", 0) != 0, hn_contrib_take_int(call, "transB", 0) != 0};
   if (hn_contrib_take_int(call, "transBatchA", 0) || hn_contrib_take_int(call, "transBatchB", 0))
-    return refuse(call, "it transposes the batch");
-  HN_TRY(want_inputs(call, 2));
+    return hn_contrib_refuse(call, "it transposes the batch");
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *in[2] = {hn_contrib_input(call, 0), hn_contrib_input(call, 1)}, *y;
   for (int i = 0; i < 2; ++i)
     if (swaps[i]) HN_TRY(swap_last(call, &in[i]));
@@ -183,7 +184,7 @@ static hone_status give_zero(hn_import_call *call, int index, const hn_value *li
 }
 
 static hone_status want_planes(hn_import_call *call) {
-  return hn_contrib_take_int(call, "channels_last", 0) ? refuse(call, "its channels come last") : HONE_OK;
+  return hn_contrib_take_int(call, "channels_last", 0) ? hn_contrib_refuse(call, "its channels come last") : HONE_OK;
 }
 
 /* QLinearAdd, QLinearMul: a and b with scale and zero point, those of the result. */
@@ -229,7 +230,7 @@ static hone_status qlinear_concat(hn_import_call *call) {
   enum { Y_SCALE, Y_ZERO, PARTS, EACH = 3 };
   if (call->in_count < PARTS + EACH || (call->in_count - PARTS) % EACH != 0)
     return HN_FAIL(call->importer->diag, HONE_MALFORMED, "%d inputs are no parts of three", call->in_count);
-  HN_TRY(want_inputs(call, call->in_count));
+  HN_TRY(hn_contrib_want(call, call->in_count));
   const int count = (call->in_count - PARTS) / EACH;
   hn_value **parts = HN_NEW(&call->importer->arena, hn_value *, count), *y;
   if (!parts) return HN_FAIL_MEMORY(call->importer->diag);
@@ -246,7 +247,8 @@ static hone_status want_one(hn_import_call *call, int index) {
   const hn_value *value = hn_contrib_input(call, index);
   const hone_shape *shape = value ? &value->fact.type.shape : NULL;
   const bool is_one = !shape || shape->rank == 0 || (shape->rank == 1 && shape->dim[0] == 1);
-  return is_one || shape->rank < 0 ? HONE_OK : refuse(call, "the rows of its first matrix have scales of their own");
+  return is_one || shape->rank < 0 ? HONE_OK
+                                   : hn_contrib_refuse(call, "the rows of its first matrix have scales of their own");
 }
 
 /* f32(product) * (a_scale * b_scale) + bias, each step rounded. */
@@ -264,7 +266,7 @@ static hone_status scaled_product(hn_import_call *call, hn_value *product, hn_va
 /* MatMulIntegerToFloat: a, b, their scales, zero points and a bias. */
 static hone_status matmul_to_float(hn_import_call *call) {
   enum { A, B, A_SCALE, B_SCALE, A_ZERO, B_ZERO, BIAS };
-  HN_TRY(want_inputs(call, A_ZERO));
+  HN_TRY(hn_contrib_want(call, A_ZERO));
   HN_TRY(want_one(call, A_SCALE));
   HN_TRY(want_one(call, A_ZERO));
   hn_value *in[4] = {call->in[A], call->in[B], hn_contrib_input(call, A_ZERO), hn_contrib_input(call, B_ZERO)},
@@ -276,7 +278,7 @@ static hone_status matmul_to_float(hn_import_call *call) {
 /* DynamicQuantizeMatMul: a in f32, which is quantised over its own range; b, its scale and zero point, a bias. */
 static hone_status dynamic_matmul(hn_import_call *call) {
   enum { A, B, B_SCALE, B_ZERO, BIAS, OUTS = 3 };
-  HN_TRY(want_inputs(call, B_ZERO));
+  HN_TRY(hn_contrib_want(call, B_ZERO));
   const hn_node_spec spec = {.op = hn_op_find(call->importer->context->ops, "dynamic_quantize_linear"),
                              .in_count = 1,
                              .in = call->in,
@@ -284,7 +286,7 @@ static hone_status dynamic_matmul(hn_import_call *call) {
                              .origins = call->origins};
   hn_node *a;
   hn_value *product;
-  if (!spec.op) return refuse(call, "it needs the operator dynamic_quantize_linear, which is missing");
+  if (!spec.op) return hn_contrib_refuse(call, "it needs the operator dynamic_quantize_linear, which is missing");
   HN_TRY(hn_node_create(call->scope->block, &spec, &a));
   hn_value *in[4] = {a->out[0], call->in[B], a->out[2], hn_contrib_input(call, B_ZERO)};
   HN_TRY(hn_import_make(call, "matmul_integer", 4, in, 0, NULL, &product));
@@ -302,7 +304,7 @@ static hone_status qgemm(hn_import_call *call) {
   enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, BIAS, Y_SCALE, Y_ZERO };
   const double alpha = take_real(call, "alpha", 1);
   const bool swaps[2] = {hn_contrib_take_int(call, "transA", 0) != 0, hn_contrib_take_int(call, "transB", 0) != 0};
-  HN_TRY(want_inputs(call, BIAS));
+  HN_TRY(hn_contrib_want(call, BIAS));
   HN_TRY(want_one(call, A_SCALE));
   HN_TRY(want_one(call, A_ZERO));
   hn_value *a = call->in[A], *b = call->in[B], *bias = hn_contrib_input(call, BIAS), *a_scale = call->in[A_SCALE], *y;

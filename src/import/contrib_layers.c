@@ -5,16 +5,6 @@
 #include "import/ml.h"
 #include "tensor/shape.h"
 
-static hone_status refuse(hn_import_call *call, const char *what) {
-  return HN_FAIL(call->importer->diag, HONE_UNSUPPORTED, "%s", what);
-}
-
-static hone_status want(hn_import_call *call, int count) {
-  for (int i = 0; i < count; ++i)
-    if (!hn_contrib_input(call, i)) return HN_FAIL(call->importer->diag, HONE_MALFORMED, "input %d is missing", i);
-  return HONE_OK;
-}
-
 static hn_value *one_int(hn_import_call *call, int64_t item) {
   return hn_constant_int(call->importer->graph, NULL, 1, 1, &item);
 }
@@ -50,7 +40,7 @@ static hone_status places(hn_import_call *call, hn_value *ids, hn_value *table, 
   return in[1] && in[3] ? hn_import_make(call, "slice", 4, in, 0, NULL, out) : HONE_NO_MEMORY;
 }
 
-static hone_status embed_layer_norm(hn_import_call *call) {
+hone_status hn_contrib_embed_layer_norm(hn_import_call *call) {
   enum { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, NUMBERS };
   hone_attr epsilon = {.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = 1e-12}, given;
   if (hn_import_take_attr(call, "epsilon", &given) && given.kind == HONE_ATTR_FLOAT) epsilon.f = given.f;
@@ -78,7 +68,7 @@ static hone_status embed_layer_norm(hn_import_call *call) {
 /* ---- biases ---- */
 
 static hone_status bias_add(hn_import_call *call) {
-  HN_TRY(want(call, 3));
+  HN_TRY(hn_contrib_want(call, 3));
   hn_value *y = call->in[0];
   HN_TRY(hn_ml_join(call, "add", &y, call->in[1]));
   HN_TRY(hn_ml_join(call, "add", &y, call->in[2]));
@@ -88,12 +78,13 @@ static hone_status bias_add(hn_import_call *call) {
 /* The left half times the gelu of the right one. */
 static hone_status bias_split_gelu(hn_import_call *call) {
   const hone_attr last = {.name = "axis", .kind = HONE_ATTR_INT, .i = -1};
-  HN_TRY(want(call, 2));
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *y = call->in[0], *half[2];
   HN_TRY(hn_ml_join(call, "add", &y, call->in[1]));
   const hone_shape *shape = &y->fact.type.shape;
   const int64_t width = shape->rank > 0 ? shape->dim[shape->rank - 1] : HONE_SYMBOL_BASE;
-  if (HONE_SYMBOLIC(width) || width % 2) return refuse(call, "its last axis has no two halves of known width");
+  if (HONE_SYMBOLIC(width) || width % 2)
+    return hn_contrib_refuse(call, "its last axis has no two halves of known width");
   for (int64_t i = 0; i < 2; ++i) {
     hn_value *in[4] = {y, one_int(call, i * width / 2), one_int(call, (i + 1) * width / 2), one_int(call, last.i)};
     if (!in[1] || !in[2] || !in[3]) return HONE_NO_MEMORY;
@@ -105,7 +96,7 @@ static hone_status bias_split_gelu(hn_import_call *call) {
 }
 
 static hone_status gemm_fast_gelu(hn_import_call *call) {
-  HN_TRY(want(call, 2));
+  HN_TRY(hn_contrib_want(call, 2));
   hn_value *y = call->in[0];
   HN_TRY(hn_ml_join(call, "matmul", &y, call->in[1]));
   if (hn_contrib_input(call, 2)) HN_TRY(hn_ml_join(call, "add", &y, call->in[2]));
@@ -115,7 +106,7 @@ static hone_status gemm_fast_gelu(hn_import_call *call) {
 
 /* ---- groups of channels that come last ---- */
 
-static hone_status move_channels(hn_import_call *call, bool to_front, hn_value **x) {
+hone_status hn_contrib_move_channels(hn_import_call *call, bool to_front, hn_value **x) {
   static const int64_t front[4] = {0, 3, 1, 2}, back[4] = {0, 2, 3, 1};
   const hone_attr perm = {.name = "perm", .kind = HONE_ATTR_INTS, .count = 4, .ints = to_front ? front : back};
   return hn_import_make(call, "transpose", 1, x, 1, &perm, x);
@@ -130,20 +121,20 @@ static hone_status group_norm(hn_import_call *call) {
   hone_attr attrs[2] = {{.name = "epsilon", .kind = HONE_ATTR_FLOAT, .f = 1e-5}, {0}}, given;
   if (hn_import_take_attr(call, "epsilon", &given) && given.kind == HONE_ATTR_FLOAT) attrs[0].f = given.f;
   attrs[1] = (hone_attr){.name = "num_groups", .kind = HONE_ATTR_INT, .i = hn_contrib_take_int(call, "groups", 0)};
-  HN_TRY(want(call, is_skip ? 4 : 3));
+  HN_TRY(hn_contrib_want(call, is_skip ? 4 : 3));
   hn_value *x = call->in[X];
   if (is_skip) {
     const hone_shape *skip = &call->in[SKIP]->fact.type.shape;
-    if (skip->rank != 4) return refuse(call, "what is skipped is not of rank 4");
+    if (skip->rank != 4) return hn_contrib_refuse(call, "what is skipped is not of rank 4");
     if (hn_contrib_input(call, BIAS)) HN_TRY(hn_ml_join(call, "add", &x, call->in[BIAS]));
     HN_TRY(hn_ml_join(call, "add", &x, call->in[SKIP]));
     if (is_wanted(call, 1)) call->out[1] = x;
   }
-  if (x->fact.type.shape.rank != 4) return refuse(call, "its input is not of rank 4");
-  if (moves) HN_TRY(move_channels(call, true, &x));
+  if (x->fact.type.shape.rank != 4) return hn_contrib_refuse(call, "its input is not of rank 4");
+  if (moves) HN_TRY(hn_contrib_move_channels(call, true, &x));
   hn_value *in[3] = {x, call->in[GAMMA], call->in[BETA]};
   HN_TRY(hn_import_make(call, "group_norm", 3, in, 2, attrs, &x));
-  if (moves) HN_TRY(move_channels(call, false, &x));
+  if (moves) HN_TRY(hn_contrib_move_channels(call, false, &x));
   if (is_swish) HN_TRY(hn_ml_apply(call, "swish", &x));
   return hn_import_finish(call, x);
 }
@@ -157,14 +148,15 @@ static hone_status distances(hn_import_call *call) {
   hone_attr metric;
   const bool is_given = hn_import_take_attr(call, "metric", &metric) && metric.kind == HONE_ATTR_STRING;
   const bool is_square = !is_given || hn_name_equal(metric.s, "sqeuclidean");
-  if (!is_square && !hn_name_equal(metric.s, "euclidean")) return refuse(call, "its metric is not Euclidean");
-  HN_TRY(want(call, 2));
+  if (!is_square && !hn_name_equal(metric.s, "euclidean"))
+    return hn_contrib_refuse(call, "its metric is not Euclidean");
+  HN_TRY(hn_contrib_want(call, 2));
   const hone_dtype dtype = call->in[0]->fact.type.dtype;
   hn_value *squares[2] = {NULL, NULL}, *turned, *y = call->in[0];
   for (int i = 0; i < 2; ++i) {
     hn_value *in[2] = {call->in[i], one_int(call, 1)};
     if (!in[1]) return HONE_NO_MEMORY;
-    if (in[0]->fact.type.shape.rank != 2) return refuse(call, "its inputs are not matrices");
+    if (in[0]->fact.type.shape.rank != 2) return hn_contrib_refuse(call, "its inputs are not matrices");
     HN_TRY(hn_import_make(call, "reduce_sum_square", 2, in, 0, NULL, &squares[i]));
   }
   HN_TRY(hn_import_make(call, "transpose", 1, &call->in[1], 1, &perm, &turned));
@@ -181,7 +173,7 @@ static hone_status distances(hn_import_call *call) {
 /* QLinearWhere: condition, both sides with scale and zero point, those of the result. */
 static hone_status qlinear_where(hn_import_call *call) {
   enum { CONDITION, X, Y = 4, Z_SCALE = 7, Z_ZERO, INPUTS, EACH = 3 };
-  HN_TRY(want(call, INPUTS));
+  HN_TRY(hn_contrib_want(call, INPUTS));
   hn_value *in[3] = {call->in[CONDITION]}, *y;
   HN_TRY(hn_import_make(call, "dequantize_linear", EACH, call->in + X, 0, NULL, &in[1]));
   HN_TRY(hn_import_make(call, "dequantize_linear", EACH, call->in + Y, 0, NULL, &in[2]));
@@ -197,7 +189,8 @@ static hone_status qlinear_where(hn_import_call *call) {
 static hone_status spread(hn_import_call *call, hn_value **factor) {
   static const int64_t rows[2] = {1, 2};
   const int rank = (*factor)->fact.type.shape.rank;
-  if (rank != 1 && rank != 2) return refuse(call, "a scale or zero point of its weights is not of rank 1 or 2");
+  if (rank != 1 && rank != 2)
+    return hn_contrib_refuse(call, "a scale or zero point of its weights is not of rank 1 or 2");
   return hn_ml_join(call, "unsqueeze", factor, hn_constant_int(call->importer->graph, NULL, 1, 3 - rank, rows));
 }
 
@@ -236,7 +229,7 @@ const hn_adapter hn_contrib_layer_adapters[] = {
     {"ort_bias_split_gelu", "", bias_split_gelu},
     {"ort_distances", "metric", distances},
     {"ort_dynamic_lstm", "", dynamic_lstm},
-    {"ort_embed_layer_norm", "epsilon mask_index_type", embed_layer_norm},
+    {"ort_embed_layer_norm", "epsilon mask_index_type", hn_contrib_embed_layer_norm},
     {"ort_gemm_fast_gelu", "", gemm_fast_gelu},
     {"ort_group_norm", "activation channels_last epsilon groups", group_norm},
     {"ort_qlinear_where", "", qlinear_where},

@@ -149,10 +149,15 @@ typedef struct hn_adapter {
 } hn_adapter;
 hn_value *hn_contrib_input(const hn_import_call *call, int index);                      /* contrib.c; NULL: not given */
 int64_t hn_contrib_take_int(hn_import_call *call, const char *name, int64_t otherwise); /* the attribute goes */
-hone_status hn_import_matmul_nbits(hn_import_call *call);                               /* contrib_nbits.c */
+hone_status hn_contrib_refuse(hn_import_call *call, const char *what);                  /* UNSUPPORTED */
+hone_status hn_contrib_want(hn_import_call *call, int count); /* MALFORMED names the first missing input */
+hone_status hn_contrib_move_channels(hn_import_call *call, bool to_front, hn_value **x); /* of 4, from or to the end */
+hone_status hn_import_matmul_nbits(hn_import_call *call);                                /* contrib_nbits.c */
+hone_status hn_contrib_embed_layer_norm(hn_import_call *call);                           /* contrib_layers.c */
 extern const hn_adapter hn_contrib_adapters[]; /* contrib.c; ends with name NULL */
-extern const hn_adapter hn_contrib_attention_adapters[], hn_contrib_layer_adapters[]; /* contrib_*.c */
-extern const hn_adapter hn_list_adapters[];                                           /* lists.c */
-const hn_adapter *hn_adapter_find(const char *name);                                  /* NULL: none of that name */
+extern const hn_adapter hn_contrib_attention_adapters[], hn_contrib_layer_adapters[], hn_contrib_part_adapters[],
+    hn_contrib_table_adapters[];                     /* contrib_*.c */
+extern const hn_adapter hn_list_adapters[];          /* lists.c */
+const hn_adapter *hn_adapter_find(const char *name); /* NULL: none of that name */
 
 #endif

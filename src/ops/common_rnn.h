@@ -14,7 +14,7 @@
   {"x", 't', HONE_TYPES_FLOAT, 0}, {"w", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},                                      \
       {"r", 't', HONE_TYPES_FLOAT, HONE_PORT_PARAM},                                                                   \
       {"b", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL | HONE_PORT_PARAM},                                              \
-      {"sequence_lens", 0, HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL}, {                                                  \
+      {"sequence_lens", 0, HONE_BIT(HONE_I32), HONE_PORT_OPTIONAL | HONE_PORT_LENGTHS}, {                              \
     "initial_h", 't', HONE_TYPES_FLOAT, HONE_PORT_OPTIONAL                                                             \
   }
 

@@ -114,5 +114,7 @@ const hone_op hn_op_dft = {
     .eval = eval,
     .cost = hn_cost_transform,
     .onnx = {{.name = "DFT", .first = 20, .last = HONE_LATEST},
-             {.name = "DFT", .first = 17, .last = 19, .to_input = "axis=2", .set = "default_axis=1"}},
+             {.name = "DFT", .first = 17, .last = 19, .to_input = "axis=2", .set = "default_axis=1"},
+             {"Rfft", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_real_fourier", .alias = true},
+             {"Irfft", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_real_fourier", .alias = true}},
 };

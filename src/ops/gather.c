@@ -66,5 +66,6 @@ const hone_op hn_op_gather = {
     .cost = hn_cost_select,
     .report_class = "Data movement",
     .onnx = {{"Gather", 1, HONE_LATEST},
-             {"ArrayFeatureExtractor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_array_features", .alias = true}},
+             {"ArrayFeatureExtractor", 1, HONE_LATEST, "ai.onnx.ml", .adapt = "ml_array_features", .alias = true},
+             {"GatherBlockQuantized", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_gather_blocks", .alias = true}},
 };

@@ -89,5 +89,6 @@ const hone_op hn_op_layer_norm = {
     .onnx = {{.name = "LayerNormalization", .first = 17, .last = HONE_LATEST},
              {"SkipLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_skip_norm", .alias = true},
              {"EmbedLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_embed_layer_norm",
-              .alias = true}},
+              .alias = true},
+             {"QEmbedLayerNormalization", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_embed_bytes", .alias = true}},
 };

@@ -42,5 +42,6 @@ const hone_op hn_op_matmul = {
     .report_class = "Matrix product",
     .onnx = {{.name = "MatMul", .first = 1, .last = HONE_LATEST},
              {"FusedMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true},
+             {"MatMulBnb4", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_matmul_bnb4", .alias = true},
              {"TransposeMatMul", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_fused_matmul", .alias = true}},
 };

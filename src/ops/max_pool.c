@@ -64,5 +64,6 @@ const hone_op hn_op_max_pool = {
     .eval = eval,
     .cost = hn_cost_pool,
     .report_class = "Pooling",
-    .onnx = {{.name = "MaxPool", .first = 1, .last = HONE_LATEST}},
+    .onnx = {{.name = "MaxPool", .first = 1, .last = HONE_LATEST},
+             {"NhwcMaxPool", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_pool_last", .alias = true}},
 };

@@ -10,5 +10,7 @@ const hone_op hn_op_reduce_mean = {
     .doc = "the mean of the elements along some axes",
     .in = {{"data", 'T', HONE_TYPES_NUMBER}, HN_REDUCE_AXES},
     .details = &(const hn_reduction){.real = hn_reduce_add, .finish = finish},
-    .onnx = {{"ReduceMean", 1, 17, .to_input = "axes=1"}, {"ReduceMean", 18, HONE_LATEST}},
+    .onnx = {{"ReduceMean", 1, 17, .to_input = "axes=1"},
+             {"ReduceMean", 18, HONE_LATEST},
+             {"QLinearReduceMean", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_reduce_mean", .alias = true}},
 };

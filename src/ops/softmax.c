@@ -16,5 +16,7 @@ const hone_op hn_op_softmax = {
     .details = &(const bool){false},
     .report_class = "Softmax",
     .onnx = {{.name = "Softmax", .first = 13, .last = HONE_LATEST},
-             {.name = "Softmax", .first = 1, .last = 12, .adapt = "legacy_softmax"}},
+             {.name = "Softmax", .first = 1, .last = 12, .adapt = "legacy_softmax"},
+             {"BiasSoftmax", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_bias_softmax", .alias = true},
+             {"QLinearSoftmax", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_qlinear_softmax", .alias = true}},
 };

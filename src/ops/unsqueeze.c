@@ -37,5 +37,7 @@ const hone_op hn_op_unsqueeze = {
     .infer = infer,
     .eval = hn_eval_same_bytes,
     .cost = hn_cost_copy,
-    .onnx = {{"Unsqueeze", 1, 12, .to_input = "axes=1"}, {"Unsqueeze", 13, HONE_LATEST}},
+    .onnx = {{"Unsqueeze", 1, 12, .to_input = "axes=1"},
+             {"Unsqueeze", 13, HONE_LATEST},
+             {"ExpandDims", 1, HONE_LATEST, "com.microsoft", .adapt = "ort_expand_dims", .alias = true}},
 };

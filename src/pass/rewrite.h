@@ -15,7 +15,7 @@
 #include "ir/notation.h"
 #include "pass/pipeline.h"
 
-enum { HN_MATCH_NODES = 24, HN_MATCH_BINDINGS = 32, HN_MATCH_ROOTS = 4, HN_MATCH_ATTRS = 4 };
+enum { HN_MATCH_NODES = 24, HN_MATCH_BINDINGS = 32, HN_MATCH_ROOTS = 4, HN_MATCH_ATTRS = 8 };
 
 /* A match: what the names in find are bound to. */
 typedef struct hn_match {

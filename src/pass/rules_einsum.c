@@ -195,6 +195,29 @@ static hone_status make_matrices(hn_match *match) {
   return hn_bind_ints(match, "shape", rank, dim);
 }
 
+/* The same where several extents are not known: shapes are put together of the inputs' own. */
+static const char *when_free(const hn_match *match, bool has_batch) {
+  product p;
+  HN_TRY_REASON(read_product(match, &p));
+  return p.summed.count > 0 && !is_plain_product(&p) && (p.batch.count > 0) == has_batch ? NULL : "";
+}
+static const char *when_free_matrix(const hn_match *match) { return when_free(match, false); }
+static const char *when_free_matrices(const hn_match *match) { return when_free(match, true); }
+
+static hone_status bind_count(hn_match *match, const char *name, int count) {
+  return hn_bind_attr(match, &(hone_attr){.name = name, .kind = HONE_ATTR_INT, .i = count});
+}
+
+/* $own: axes of x in front of those that are summed; $behind: of y up to the end of these. */
+static hone_status make_free(hn_match *match) {
+  product p;
+  if (read_product(match, &p)) return HONE_INTERNAL;
+  HN_TRY(bind_perms(match, &p));
+  HN_TRY(bind_count(match, "batch", p.batch.count));
+  HN_TRY(bind_count(match, "own", p.batch.count + p.left.count));
+  return bind_count(match, "behind", p.batch.count + p.summed.count);
+}
+
 /* ---- products of elements ---- */
 
 static const char *when_mul(const hn_match *match) {
@@ -343,6 +366,14 @@ static hone_status make_several(hn_match *match) {
   return bind_text(match, "rest", &rest);
 }
 
+/* The extents of some axes of a value multiplied, and the product of two permuted inputs as matrices of such sizes. */
+#define SIZE(axes, value) "reduce_prod(shape[" axes "](" value "))"
+#define JOINED(value, sizes) "reshape[allowzero=1](" value ", concat[axis=0](" sizes "))"
+#define FREE_PRODUCT(left, right)                                                                                      \
+  "transpose[perm=$out](reshape[allowzero=1](matmul(" JOINED("l:transpose[perm=$left](x)", left) ", " JOINED(          \
+      "r:transpose[perm=$right](y)", right) "), "                                                                      \
+                                            "concat[axis=0](shape[end=$own](l), shape[start=$behind](r))))"
+
 const hn_rewrite hn_rules_einsum[] = {
     {.name = "einsum_of_several",
      .find = "einsum(x, y, more...)",
@@ -388,4 +419,19 @@ const hn_rewrite hn_rules_einsum[] = {
      .when = when_matrices,
      .make = make_matrices,
      .why = "a product of matrices, with axes joined"},
+    {.name = "einsum_as_free_matrix",
+     .find = "einsum(x, y)",
+     .put = FREE_PRODUCT(SIZE("end=$own", "l") ", " SIZE("start=$own", "l"),
+                         SIZE("end=$behind", "r") ", " SIZE("start=$behind", "r")),
+     .when = when_free_matrix,
+     .make = make_free,
+     .why = "a product of matrices, with axes joined whose extents a run tells"},
+    {.name = "einsum_as_free_matrices",
+     .find = "einsum(x, y)",
+     .put = FREE_PRODUCT(
+         SIZE("end=$batch", "l") ", " SIZE("start=$batch, end=$own", "l") ", " SIZE("start=$own", "l"),
+         SIZE("end=$batch", "r") ", " SIZE("start=$batch, end=$behind", "r") ", " SIZE("start=$behind", "r")),
+     .when = when_free_matrices,
+     .make = make_free,
+     .why = "products of matrices, with axes joined whose extents a run tells"},
     {0}};

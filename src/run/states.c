@@ -41,11 +41,14 @@ static const char *refusal(const hn_plan *plan, int in, int out) {
   for (int t = 0; t < plan->tensor_count; ++t)
     if (plan->tensors[t].alias_of == in || plan->tensors[t].alias_of == out)
       return "another value shares the memory of one of them";
+  const hn_plan_step *writer = writer_of(plan, in, out);
   for (int s = 0; s < plan->step_count; ++s) {
     const hn_plan_step *step = &plan->steps[s];
-    if (!continues(step, in, out) && (reads(step, in) || reads(step, out))) return "a further step reads one of them";
+    const bool grows = writer && writer->tactic->flags & HONE_TACTIC_APPENDS; /* then it is not all of the output */
+    if (!continues(step, in, out) && (reads(step, in) || (grows && reads(step, out))))
+      return "a further step reads one of them";
   }
-  return writer_of(plan, in, out) ? NULL : "no step's tactic continues the input in place";
+  return writer ? NULL : "no step's tactic continues the input in place";
 }
 
 static hone_status take(hone_session *session, const hone_session_state *given, hn_state *state) {

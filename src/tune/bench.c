@@ -8,6 +8,7 @@
  * places. */
 #include "base/pool.h"
 #include "base/random.h"
+#include "ops/ports.h"
 #include "tensor/element.h"
 #include "tensor/shape.h"
 #include "tensor/storage.h"
@@ -75,6 +76,14 @@ static void fill_random(hone_tensor *tensor, int64_t first, int64_t end, const h
     else
       hn_store_int(tensor, i, 0); /* wide integers are mostly indices and shapes */
   }
+}
+
+/* Lengths that leave nothing out: zeros, as other whole numbers get, would be sequences without a step. */
+static void fill_lengths(hone_tensor *lengths, const hone_shape *x) {
+  const int64_t count = hn_elems(&lengths->type.shape);
+  int64_t rows = 1;
+  for (int i = 0; i + 1 < x->rank; ++i) rows *= x->dim[i];
+  for (int64_t i = 0; i < count; ++i) hn_store_int(lengths, i, rows / count);
 }
 
 /* Drawing takes longer than everything else that is done to a large tensor: behind the first ones, numbers come again.
@@ -182,6 +191,9 @@ static hone_status make_inputs(hn_bench *bench, uint64_t seed) {
     } else {
       HN_TRY(new_tensor(bench, &fact->type, &bench->in[i]));
       HN_TRY(fill(bench, &bench->in[i], fact, &random));
+      const hone_port *port = hn_port_at(choice->node->op->in, i);
+      if (port && port->flags & HONE_PORT_LENGTHS && !fact->value)
+        fill_lengths(&bench->in[i], &choice->in[0].type.shape);
     }
     bench->stored[i][HONE_PLAIN] = bench->in[i];
   }

@@ -247,6 +247,51 @@ def layer_cases():
     yield "dynamic_slice", mixed("DynamicSlice", {"x": (f32, [5, 6]), "s": np.array([1, 0]), "e": np.array([4, -1])}, ["y"], "", 8)
 
 
+def table_cases():
+    random = np.random.default_rng(9)
+    reals = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    f32, i64, u8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UINT8
+    ids = np.array([[3, 0, 8], [8, 5, 1]], np.int64)
+    for bits, columns, block, zeros in ((4, 64, 16, True), (4, 64, 32, False), (8, 32, 16, True), (2, 64, 32, False), (8, 48, 16, False)):
+        blocks = columns // block
+        table = {"d": random.integers(0, 256, [9, columns * bits // 8]).astype(np.uint8), "i": (i64, [2, 3]),
+                 "s": np.abs(reals(9, blocks)) * 0.1}
+        if zeros:
+            table["z"] = random.integers(0, 256, [9, -(-blocks * bits // 8)]).astype(np.uint8)
+        yield f"gather_blocks_{bits}_{block}_{zeros}", mixed("GatherBlockQuantized", table, ["y"], bits=bits, block_size=block,
+                                                             quantize_axis=-1, gather_axis=0)
+    for name, dtype, low in (("i4", TensorProto.INT4, -8), ("u4", TensorProto.UINT4, 0)):
+        model = mixed("GatherBlockQuantized", {"d": reals(1), "i": ids, "s": np.abs(reals(9, 2)), "z": reals(1)}, ["y"],
+                      quantize_axis=1, gather_axis=0, block_size=16)
+        for constant, shape in (("d", [9, 32]), ("z", [9, 2])):
+            [old] = [c for c in model.graph.initializer if c.name == constant]
+            old.CopyFrom(helper.make_tensor(constant, dtype, shape, random.integers(low, low + 16, shape).flatten()))
+        model.opset_import[0].version = 21
+        model.ir_version = 10
+        yield f"gather_blocks_{name}", model
+    for kind in (0, 1):
+        for n, k, block in ((24, 64, 16), (17, 33, 32)):
+            weights = {"x": (f32, [3, k]), "b": random.integers(0, 256, (n * k + 1) // 2).astype(np.uint8),
+                       "m": np.abs(reals(-(-n * k // block)))}
+            yield f"bnb4_{kind}_{n}", mixed("MatMulBnb4", weights, ["y"], K=k, N=n, block_size=block, quant_type=kind)
+    tables = {"ids": (TensorProto.INT32, [2, 5]), "seg": (TensorProto.INT32, [2, 5]),
+              **{n: random.integers(0, 256, shape).astype(np.uint8)
+                 for n, shape in (("words", [9, 16]), ("places", [7, 16]), ("segments", [2, 16]), ("g", [16]), ("b", [16]))},
+              "mask": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], np.int32),
+              **{f"s{i}": np.array(0.01 * (i + 1), np.float32) for i in range(5)},
+              **{f"z{i}": np.array(100 + i, np.uint8) for i in range(5)}}
+    yield "embed_bytes", mixed("QEmbedLayerNormalization", tables, ["y", "m"])
+    scales = lambda zero: {"s": np.array(0.05, np.float32), "z": np.array(120, np.uint8), "ys": np.array(1 / 256, np.float32),
+                           "yz": np.array(zero, np.uint8)}
+    for axis, version in ((-1, 17), (1, 11)):
+        model = mixed("QLinearSoftmax", {"x": (u8, [2, 3, 12]), **scales(0)}, ["y"], axis=axis)
+        model.graph.node[0].attribute.append(helper.make_attribute("opset", version))
+        yield f"qlinear_softmax_{version}", model
+    yield "inverse", mixed("Inverse", {"x": (f32, [2, 5, 5])}, ["y"])
+    yield "expand_dims", mixed("ExpandDims", {"x": (f32, [2, 3]), "a": np.array(-1, np.int32)}, ["y"])
+    yield "pool_last", mixed("NhwcMaxPool", {"x": (u8, [1, 7, 6, 3])}, ["y"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 0])
+
+
 # Layers that ONNX Runtime has for GPUs alone: what they say, in operators that it has here.
 def gpu_layers():
     f32 = TensorProto.FLOAT
@@ -274,6 +319,29 @@ def gpu_layers():
             make("Transpose", ["u"], ["v"], perm=[0, 2, 3, 1]), make("Sigmoid", ["v"], ["w"]), make("Mul", ["v", "w"], ["y"])]
     image = {"x": (f32, [2, 3, 4, 8]), "g": reals(8), "b": reals(8)}
     front = dict(perm=[0, 3, 1, 2])
+    yield pair("bias_softmax", "BiasSoftmax", {"x": (f32, [2, 3, 4, 5]), "b": (f32, [2, 1, 1, 5])},
+               [make("Add", ["x", "b"], ["t"]), make("Softmax", ["t"], ["y"], axis=-1)], axis=3, is_inner_broadcast=1)
+    yield pair("rfft", "Rfft", {"x": (f32, [2, 3, 10])},
+               [make("Constant", [], ["a"], value_ints=[-1]), make("Unsqueeze", ["x", "a"], ["t"]),
+                make("Constant", [], ["d"], value_int=2), make("DFT", ["t", "", "d"], ["y"], onesided=1)],
+               signal_ndim=1, normalized=0, onesided=1)
+    name, model, want = pair("irfft", "Rfft", {"x": (f32, [2, 3, 10])}, [make("Identity", ["x"], ["y"])], signal_ndim=1)
+    model.graph.node[0].output[0] = "spectrum"
+    model.graph.node.append(make("Irfft", ["spectrum"], ["y"], domain="com.microsoft", signal_ndim=1))
+    yield name, model, want
+    bytes_of = {"x": (TensorProto.UINT8, [2, 3, 5, 4]), "s": np.array(0.1, np.float32), "z": np.array(9, np.uint8),
+                "t": np.array(0.05, np.float32), "u": np.array(3, np.uint8)}
+    yield pair("qlinear_reduce_mean", "QLinearReduceMean", bytes_of,
+               [make("DequantizeLinear", ["x", "s", "z"], ["a"]), make("Constant", [], ["d"], value_ints=[2, 3]),
+                make("ReduceMean", ["a", "d"], ["b"], keepdims=0), make("QuantizeLinear", ["b", "t", "u"], ["y"])],
+               axes=[2, 3], keepdims=0)
+    parts = [make("Split", ["x"], ["a", "b"], axis=-1, num_outputs=2), make("Split", ["w"], ["c", "d"], axis=-1, num_outputs=2),
+             *(make("Mul", [m, n], [m + n]) for m, n in ("ac", "bd", "bc", "ad"))]
+    pairs = {"x": (f32, [2, 3, 2]), "w": (f32, [2, 3, 2])}
+    yield pair("complex_mul", "ComplexMul", pairs, [*parts, make("Sub", ["ac", "bd"], ["r"]), make("Add", ["bc", "ad"], ["i"]),
+                                                    make("Concat", ["r", "i"], ["y"], axis=-1)])
+    yield pair("complex_mul_conj", "ComplexMulConj", pairs, [*parts, make("Add", ["ac", "bd"], ["r"]), make("Sub", ["bc", "ad"], ["i"]),
+                                                             make("Concat", ["r", "i"], ["y"], axis=-1)])
     yield pair("group_norm", "GroupNorm", image, [make("Transpose", ["x"], ["t"], **front), *norm], groups=2, epsilon=1e-3,
                activation=1)
     yield pair("skip_group_norm", "SkipGroupNorm", {**image, "s": (f32, [2, 3, 4, 8]), "c": reals(8)},
@@ -336,7 +404,7 @@ def main():
             onnx.save(model, paths[-1])
             likes[paths[-1]] = os.path.join(where, name + "_parts.onnx")
             onnx.save(want, likes[paths[-1]])
-        for name, model in itertools.chain(cases(), attention_cases(), layer_cases()):
+        for name, model in itertools.chain(cases(), attention_cases(), layer_cases(), table_cases()):
             paths.append(os.path.join(where, name + ".onnx"))
             onnx.save(model, paths[-1])
         for name in NETWORKS:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small decoder of the zoo with caches: the tokens that `hone generate` makes are onnxruntime's, with f32 and with int4
 weights, with a head of its own and a tied one; those of a decoder of ONNX's own Attention are NumPy's over whole sequences;
-drawn ones follow their seed; what cannot be is refused.
+drawn ones follow their seed; a device of its own memory gives the same; what cannot be is refused.
 usage: tests/models/decoder.py [--keep DIR]"""
 import argparse
 import json
@@ -86,7 +86,7 @@ class Plain:
             self.weights.update({f"q{n}": draw(self.WIDTH, self.WIDTH), f"k{n}": draw(self.WIDTH, kv), f"v{n}": draw(self.WIDTH, kv),
                                  f"o{n}": draw(self.WIDTH, self.WIDTH)})
 
-    def save(self, path, masked, positions=True):
+    def save(self, path, masked, positions=True, scatters=False):
         node, value = helper.make_node, helper.make_tensor_value_info
         inputs = [value("input_ids", TensorProto.INT64, [1, "tokens"])]
         outputs = [value("logits", TensorProto.FLOAT, [1, "tokens", self.VOCABULARY])]
@@ -101,17 +101,37 @@ class Plain:
             inputs.append(value("attention_mask", TensorProto.INT64, [1, "all"]))
             constants.append(numpy_helper.from_array(np.array([1, 2], np.int64), "axes"))
             nodes += [node("Cast", ["attention_mask"], ["seen"], to=TensorProto.BOOL), node("Unsqueeze", ["seen", "axes"], ["mask"])]
+        if scatters:
+            inputs += [value(x, TensorProto.INT64, [1]) for x in ("write_indices", "nonpad_kv_seqlen")]
         for n in range(self.LAYERS):
             names = [f"past_key_values.{n}.key", f"past_key_values.{n}.value", f"present.{n}.key", f"present.{n}.value"]
             inputs += [value(x, TensorProto.FLOAT, [1, self.KEY_HEADS, "past", self.SIZE]) for x in names[:2]]
-            outputs += [value(x, TensorProto.FLOAT, [1, self.KEY_HEADS, "together", self.SIZE]) for x in names[2:]]
+            outputs += [value(x, TensorProto.FLOAT, [1, self.KEY_HEADS, "past" if scatters else "together", self.SIZE]) for x in names[2:]]
             nodes += [node("MatMul", [f"h{n}", f"{x}{n}"], [f"{x}{n}_rows"]) for x in "qkv"]
-            nodes += [node("Attention", [f"q{n}_rows", f"k{n}_rows", f"v{n}_rows", "mask" if masked else "", *names[:2]],
-                           [f"y{n}", *names[2:]], is_causal=1, q_num_heads=self.HEADS, kv_num_heads=self.KEY_HEADS),
-                      node("MatMul", [f"y{n}", f"o{n}"], [f"d{n}"]), node("Add", [f"h{n}", f"d{n}"], [f"h{n + 1}"])]
+            if scatters:
+                nodes += self.scattered(n, names, constants)
+            else:
+                nodes += [node("Attention", [f"q{n}_rows", f"k{n}_rows", f"v{n}_rows", "mask" if masked else "", *names[:2]],
+                           [f"y{n}", *names[2:]], is_causal=1, q_num_heads=self.HEADS, kv_num_heads=self.KEY_HEADS)]
+            nodes += [node("MatMul", [f"y{n}", f"o{n}"], [f"d{n}"]), node("Add", [f"h{n}", f"d{n}"], [f"h{n + 1}"])]
         nodes.append(node("MatMul", [f"h{self.LAYERS}", "out"], ["logits"]))
         graph = helper.make_graph(nodes, "plain", inputs, outputs, constants)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24 if scatters else 23)], ir_version=10), path)
+
+    def scattered(self, n, names, constants):
+        """Caches that TensorScatter writes and Attention reads, up to as many rows as are there."""
+        node = helper.make_node
+        made = []
+        for x, heads in (("q", self.HEADS), ("k", self.KEY_HEADS), ("v", self.KEY_HEADS)):
+            constants.append(numpy_helper.from_array(np.array([0, 0, heads, self.SIZE], np.int64), f"{x}{n}_shape"))
+            made += [node("Reshape", [f"{x}{n}_rows", f"{x}{n}_shape"], [f"{x}{n}_split"]),
+                     node("Transpose", [f"{x}{n}_split"], [f"{x}{n}_heads"], perm=[0, 2, 1, 3])]
+        made += [node("TensorScatter", [past, f"{x}{n}_heads", "write_indices"], [present], axis=2)
+                 for x, past, present in zip("kv", names[:2], names[2:])]
+        constants.append(numpy_helper.from_array(np.array([0, 0, -1], np.int64), f"joined{n}"))
+        return made + [node("Attention", [f"q{n}_heads", *names[2:], "", "", "", "nonpad_kv_seqlen"], [f"y{n}_heads"], is_causal=1),
+                       node("Transpose", [f"y{n}_heads"], [f"y{n}_split"], perm=[0, 2, 1, 3]),
+                       node("Reshape", [f"y{n}_split", f"joined{n}"], [f"y{n}"])]
 
     def next(self, tokens):
         """The likeliest next token, and how far it is from the second."""
@@ -144,6 +164,11 @@ def plain_attention(folder):
         got = generate(path, "--tokens", 40)
         check(got["tokens"] == want, f"{what}: {got['tokens'][:6]} ... are {want[:6]} ...")
         check(generate(path, "--tokens", 40, "--capacity", 90)["tokens"] == want, f"{what}, caches with more room")
+    scattered = os.path.join(folder, "scattered.onnx")
+    model.save(scattered, False, scatters=True)
+    for extra in ((), ("--capacity", 90)):
+        got = generate(scattered, "--tokens", 40, *extra)
+        check(got["tokens"] == want, f"TensorScatter and Attention {extra}: {got['tokens'][:6]} ... are {want[:6]} ...")
     short = tool("generate", path, "--prompt-ids", "7", "--tokens", 6, "--level", 0, "--json")
     check(short.returncode == 0, f"a prompt of one token: exit {short.returncode}: {short.stderr[-200:]}")
     engine = os.path.join(folder, "plain.hone")
@@ -199,6 +224,16 @@ def refusals(path, folder):
         check(done.returncode == code and done.stderr.strip(), f"{what}: exit {done.returncode}, wanted {code}")
 
 
+def far_device(path, int4, greedy):
+    """A device in memory of its own (tests/plugin/far.c): caches stay with the host, the rest comes and goes."""
+    plugin = os.path.join(os.path.dirname(TOOL), "tests", "libfar.so")
+    for model, tokens in ((path, greedy), (int4, generate(int4, "--tokens", 12)["tokens"])):
+        got = generate(model, "--tokens", 12, "--plugins", plugin, "--device", "far")
+        check(got["tokens"] == tokens[:12], f"{os.path.basename(model)} on a device of its own memory: {got['tokens'][:6]} ...")
+    timed = tool("generate", path, "--prompt-ids", "7", "--tokens", 2, "--level", 1, "--plugins", plugin, "--device", "far", "--json")
+    check(timed.returncode == 0, f"... with timed branches, on inputs of zeros: exit {timed.returncode}: {timed.stderr[-200:]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", help="a folder for the models")
@@ -218,6 +253,7 @@ def main():
         engines(path, folder, greedy)
         refusals(path, folder)
         plain_attention(folder)
+        far_device(path, int4, greedy)
     print(f"{len(problems)} problems")
     return 1 if problems else 0
 

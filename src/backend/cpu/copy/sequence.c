@@ -100,7 +100,7 @@ static const char *plan_tensor_scatter(const hone_query *query, void *memory, ho
 
 static hone_status launch_tensor_scatter(void *state, hone_stream *stream, const hone_launch *l) {
   const update *u = state;
-  hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
+  if (l->in[0].data != l->out[0].data) hn_cpu_copy_bytes(stream, l->in[0].data, l->out[0].data, l->out[0].bytes);
   const size_t run = (size_t)u->to.inner * u->element_bytes;
   for (int64_t outer = 0; outer < u->from.outer && u->to.axis > 0; ++outer) {
     const int64_t place = u->has_places ? ((const int64_t *)l->in[2].data)[outer / u->per_batch] : 0;
@@ -119,5 +119,6 @@ const hone_tactic hn_tactics_cpu_sequence[] = {
     {sizeof(hone_tactic), .name = "cpu.reverse_sequence.any.c", .version = 1, .op = "reverse_sequence",
      .flags = HONE_TACTIC_REPEATABLE, .plan = plan_reverse_sequence, .launch = launch_reverse_sequence},
     {sizeof(hone_tactic), .name = "cpu.tensor_scatter.any.c", .version = 1, .op = "tensor_scatter",
-     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_tensor_scatter, .launch = launch_tensor_scatter},
+     .flags = HONE_TACTIC_REPEATABLE, .plan = plan_tensor_scatter, .launch = launch_tensor_scatter, .states = {{0, 0}},
+     .state_count = 1},
     {0}};

@@ -71,6 +71,10 @@ static const char *read_shapes(const hone_query *query, hn_cpu_rnn *r) {
       (r->given[HN_RNN_INITIAL_C] && !has_shape(&in[HN_RNN_INITIAL_C], 3, outer, inner, h, 0)) ||
       (r->given[HN_RNN_PEEPHOLE] && !has_shape(&in[HN_RNN_PEEPHOLE], 2, d, 3 * h, 0, 0)))
     return "the inputs are not plain f32 of shapes that fit together";
+  const hone_fact *lengths = &in[HN_RNN_LENGTHS];
+  if (r->given[HN_RNN_LENGTHS] &&
+      (!hn_cpu_is(lengths, HONE_I32, HONE_PLAIN) || lengths->type.shape.rank != 1 || lengths->type.shape.dim[0] != n))
+    return "its lengths are not one i32 for each sequence";
   const hone_fact *out = query->out;
   const int64_t y0 = r->batch_first ? n : t, y1 = r->batch_first ? t : d, y2 = r->batch_first ? d : n;
   if ((r->wants[0] && !has_shape(&out[0], 4, y0, y1, y2, h)) ||
@@ -110,7 +114,6 @@ const char *hn_cpu_rnn_read(const hone_query *query, hn_cpu_rnn *r) {
   if (query->out_count < 1 || query->out_count > most_out) return "it has another number of outputs";
   for (int i = 0; i < query->in_count; ++i) r->given[i] = hn_cpu_given(query, i);
   for (int i = 0; i < query->out_count; ++i) r->wants[i] = query->out[i].type.kind != HONE_ABSENT;
-  if (r->given[HN_RNN_LENGTHS]) return "its sequences have lengths of their own";
   const uint32_t constants = query->constant_mask;
   if (!(constants >> HN_RNN_W & 1) || !(constants >> HN_RNN_R & 1) ||
       (r->given[HN_RNN_B] && !(constants >> HN_RNN_B & 1)))
@@ -230,8 +233,9 @@ const char *hn_cpu_rnn_plan(const hone_query *query, void *memory, hone_needs *n
   r->splits_steps = r->units == 1 && r->rows <= HN_GEMM_F32_DIRECT_ROWS && step_ns > ns_per_split;
   r->recur = (hn_gemm_f32){.m = r->rows, .n = state_gates(r) * h, .k = h, .a_row_stride = h, .a_column_stride = 1};
   hn_gemm_f32_choose(&r->recur, r->cell->gemm->panel, hn_cpu_l2_bytes(facts));
-  r->unit_floats =
-      hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
+  r->kept_floats = r->given[HN_RNN_LENGTHS] ? hn_cpu_whole_lines(2 * r->rows * h) : 0;
+  r->unit_floats = hn_cpu_whole_lines(r->rows * h * (r->gates + 3)) + r->kept_floats +
+                   hn_cpu_whole_lines(hn_gemm_f32_scratch_floats(&r->recur));
   needs->state = sizeof *r;
   needs->scratch =
       (size_t)(r->directions * r->gates_floats + r->project_floats + r->units * r->unit_floats) * sizeof(float);
@@ -277,6 +281,7 @@ typedef struct job {
   hn_stop *stop;
   const float *x_gates;
   float *units;
+  hn_cpu_rnn_lengths lengths;
 } job;
 
 void hn_cpu_rnn_copy_state(const hn_cpu_rnn *r, int64_t direction, int64_t first, int64_t count, float *tensor,
@@ -290,12 +295,59 @@ void hn_cpu_rnn_copy_state(const hn_cpu_rnn *r, int64_t direction, int64_t first
   }
 }
 
-static void store_step(const hn_cpu_rnn *r, const hn_cpu_rnn_unit *u, int64_t time, int64_t first, float *y) {
+hone_status hn_cpu_rnn_read_lengths(const hn_cpu_rnn *r, const hone_launch *l, hn_cpu_rnn_lengths *out) {
+  *out = (hn_cpu_rnn_lengths){.longest = r->time};
+  if (!r->given[HN_RNN_LENGTHS]) return HONE_OK;
+  out->of = l->in[HN_RNN_LENGTHS].data;
+  out->longest = 0;
+  for (int64_t i = 0; i < r->batch; ++i) {
+    if (out->of[i] < 0 || out->of[i] > r->time)
+      return HN_FAIL(l->diagnostics, HONE_MALFORMED, "sequence_lens[%lld] is %d, expected 0 to %lld", (long long)i,
+                     (int)out->of[i], (long long)r->time);
+    out->longest = hn_cpu_greater(out->longest, out->of[i]);
+  }
+  return HONE_OK;
+}
+
+int64_t hn_cpu_rnn_rows_at(const hn_cpu_rnn_lengths *lengths, int64_t first, int64_t count, int64_t time) {
+  while (count > 0 && hn_cpu_rnn_is_behind(lengths, first + count - 1, time)) --count;
+  return count;
+}
+
+int64_t hn_cpu_rnn_y_at(const hn_cpu_rnn *r, int64_t time, int64_t direction, int64_t sequence) {
+  return r->hidden * (r->batch_first ? (sequence * r->time + time) * r->directions + direction
+                                     : (time * r->directions + direction) * r->batch + sequence);
+}
+
+void hn_cpu_rnn_clear_rest(const hn_cpu_rnn *r, const hn_cpu_rnn_lengths *lengths, size_t element, void *y) {
+  const int64_t rest = r->time - lengths->longest, step = r->directions * r->hidden; /* of a sequence */
+  const int64_t runs = r->batch_first ? r->batch : 1, run = r->batch_first ? rest * step : rest * step * r->batch;
+  if (!r->wants[0] || !y || rest == 0) return;
+  for (int64_t i = 0; i < runs; ++i)
+    memset((char *)y + (size_t)hn_cpu_rnn_y_at(r, lengths->longest, 0, i) * element, 0, (size_t)run * element);
+}
+
+static void store_step(const job *j, const hn_cpu_rnn_unit *u, int64_t time, int64_t first, int64_t count, float *y) {
+  const hn_cpu_rnn *r = u->rnn;
+  const size_t bytes = (size_t)r->hidden * sizeof *y;
+  for (int64_t i = 0; i < count; ++i) {
+    float *to = y + hn_cpu_rnn_y_at(r, time, u->direction, first + i);
+    if (hn_cpu_rnn_is_behind(&j->lengths, first + i, time))
+      memset(to, 0, bytes);
+    else
+      memcpy(to, u->h + i * r->hidden, bytes);
+  }
+}
+
+/* The states of sequences that a step does not concern, put aside and brought back. */
+static void keep_ended(const job *j, const hn_cpu_rnn_unit *u, int64_t time, int64_t first, bool brings_back) {
+  const int64_t h = u->rnn->hidden, all = u->rnn->rows * h;
+  const size_t bytes = (size_t)h * sizeof(float);
   for (int64_t i = 0; i < u->rows; ++i) {
-    const int64_t batch = first + i;
-    const int64_t at = r->batch_first ? (batch * r->time + time) * r->directions + u->direction
-                                      : (time * r->directions + u->direction) * r->batch + batch;
-    memcpy(y + at * r->hidden, u->h + i * r->hidden, (size_t)r->hidden * sizeof(float));
+    if (!hn_cpu_rnn_is_behind(&j->lengths, first + i, time)) continue;
+    float *state = u->h + i * h, *cell = u->c + i * h, *kept = u->kept + i * h;
+    memcpy(brings_back ? state : kept, brings_back ? kept : state, bytes);
+    memcpy(brings_back ? cell : kept + all, brings_back ? kept + all : cell, bytes);
   }
 }
 
@@ -316,7 +368,8 @@ static void run_unit(const job *j, int64_t number) {
   u.c = u.h + r->rows * r->hidden;
   u.z = u.c + r->rows * r->hidden;
   u.gates = u.z + r->rows * r->hidden;
-  u.scratch = u.h + hn_cpu_whole_lines(r->rows * r->hidden * (r->gates + 3));
+  u.kept = u.h + hn_cpu_whole_lines(r->rows * r->hidden * (r->gates + 3));
+  u.scratch = u.kept + r->kept_floats;
   memset(u.h, 0, (size_t)(2 * r->rows * r->hidden) * sizeof(float));
   if (r->given[HN_RNN_INITIAL_H])
     hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->in[HN_RNN_INITIAL_H].data, u.h, false);
@@ -325,11 +378,17 @@ static void run_unit(const job *j, int64_t number) {
   const bool is_backwards = r->is_reverse || u.direction == 1;
   const int64_t steps_a_look = steps_between_looks(r);
   const float *x_gates = j->x_gates + u.direction * r->gates_floats;
-  for (int64_t step = 0; step < r->time && !(step % steps_a_look == 0 && hn_stop_now(j->stop)); ++step) {
-    const int64_t time = is_backwards ? r->time - 1 - step : step;
-    r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
-    if (r->wants[0] && l->out[0].data) store_step(r, &u, time, first, l->out[0].data);
+  const int64_t all = u.rows, steps = j->lengths.longest;
+  for (int64_t step = 0; step < steps && !(step % steps_a_look == 0 && hn_stop_now(j->stop)); ++step) {
+    const int64_t time = is_backwards ? steps - 1 - step : step;
+    u.rows = hn_cpu_rnn_rows_at(&j->lengths, first, all, time);
+    keep_ended(j, &u, time, first, false);
+    if (u.rows > 0)
+      r->cell->step(&u, x_gates + (r->batch_first ? first * r->time + time : time * r->batch + first) * n);
+    keep_ended(j, &u, time, first, true);
+    if (r->wants[0] && l->out[0].data) store_step(j, &u, time, first, all, l->out[0].data);
   }
+  u.rows = all;
   if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[1].data, u.h, true);
   if (r->wants[2] && l->out[2].data) hn_cpu_rnn_copy_state(r, u.direction, first, u.rows, l->out[2].data, u.c, true);
 }
@@ -364,8 +423,10 @@ hone_status hn_cpu_rnn_launch(void *state, hone_stream *stream, const hone_launc
   const hn_cpu_rnn *r = state;
   hn_pool *pool = hn_stream_pool(stream);
   float *x_gates = launch->scratch, *project = x_gates + r->directions * r->gates_floats;
-  hn_cpu_rnn_project(r, stream, launch, x_gates);
   job j = {.rnn = r, .launch = launch, .x_gates = x_gates, .units = project + r->project_floats, .stop = pool->stop};
+  HN_TRY(hn_cpu_rnn_read_lengths(r, launch, &j.lengths));
+  hn_cpu_rnn_project(r, stream, launch, x_gates);
+  hn_cpu_rnn_clear_rest(r, &j.lengths, sizeof(float), launch->out[0].data);
   if (r->splits_steps) j.pool = pool;
   if (r->splits_steps)
     run_unit(&j, 0);

@@ -48,6 +48,7 @@ typedef struct hn_cpu_rnn {
   int64_t rows, chunks, units, grain; /* rows of the batch in a unit */
   bool splits_steps;                  /* one unit, so large that its products are worth several threads */
   int64_t gates_floats, project_floats, unit_floats;
+  int64_t kept_floats; /* of a unit: room for the states of sequences that have ended; 0: they have no lengths */
   bool given[HN_RNN_PORTS], wants[HN_RNN_OUTPUTS];
 } hn_cpu_rnn;
 
@@ -57,7 +58,7 @@ struct hn_cpu_rnn_unit {
   hn_pool *pool; /* NULL: alone */
   int64_t direction, rows;
   const float *packed, *peephole; /* of the direction */
-  float *h, *c, *z, *gates, *scratch;
+  float *h, *c, *z, *gates, *scratch, *kept;
 };
 
 /* c[rows x n] = a[rows x hidden] times packed columns, plus bias and residual where given. */
@@ -73,6 +74,24 @@ void hn_cpu_rnn_plan_project(hn_cpu_rnn *rnn, const hone_facts *facts);
 void hn_cpu_rnn_project(const hn_cpu_rnn *rnn, hone_stream *stream, const hone_launch *launch, float *x_gates);
 void hn_cpu_rnn_copy_state(const hn_cpu_rnn *rnn, int64_t direction, int64_t first, int64_t count, float *tensor,
                            float *rows, bool to_tensor);
+
+/* How long each sequence of the batch is. In time steps behind its end, which a backward direction meets first, a
+ * sequence keeps its state and gives zeros; no step of any is at `longest` or later. */
+typedef struct hn_cpu_rnn_lengths {
+  const int32_t *of; /* NULL: all are `longest` */
+  int64_t longest;
+} hn_cpu_rnn_lengths;
+static inline bool hn_cpu_rnn_is_behind(const hn_cpu_rnn_lengths *lengths, int64_t sequence, int64_t time) {
+  return lengths->of && time >= lengths->of[sequence];
+}
+/* Reads a launch's lengths. MALFORMED: one is not of 0 to the time steps that there are. */
+hone_status hn_cpu_rnn_read_lengths(const hn_cpu_rnn *rnn, const hone_launch *launch, hn_cpu_rnn_lengths *out);
+/* Sequences of [first, first + count) up to the last that a step at `time` concerns. */
+int64_t hn_cpu_rnn_rows_at(const hn_cpu_rnn_lengths *lengths, int64_t first, int64_t count, int64_t time);
+/* Where [time, direction, sequence, :] begins in y, in elements. */
+int64_t hn_cpu_rnn_y_at(const hn_cpu_rnn *rnn, int64_t time, int64_t direction, int64_t sequence);
+/* Zeros in y behind the longest sequence, where no step comes. */
+void hn_cpu_rnn_clear_rest(const hn_cpu_rnn *rnn, const hn_cpu_rnn_lengths *lengths, size_t element, void *y);
 
 /* Of the rows; pack is all files'. */
 enum { HN_RNN_PACKED = 1 << HN_RNN_W | 1 << HN_RNN_R | 1 << HN_RNN_B };

@@ -18,7 +18,7 @@ typedef struct state {
   hn_gemm_f64 project, recur;                                          /* no pointers */
   int64_t r_at, candidate_at, x_bias_at, h_bias_at, direction_doubles; /* packed, as hn_cpu_rnn has them */
   int64_t chunk, chunks, project_grain, grain;                         /* rows of the inputs' product */
-  int64_t gates_doubles, unit_doubles, worker_doubles;
+  int64_t gates_doubles, unit_doubles, worker_doubles, kept_doubles;
 } state;
 
 static int64_t packed_doubles(const state *s, int64_t k, int64_t n) {
@@ -60,7 +60,8 @@ static const char *plan(const hone_query *query, void *memory, hone_needs *needs
   s->grain = hn_cpu_grain(r->directions, (double)r->directions * 2 * (double)rows * (double)n * (double)h);
   s->gates_doubles = hn_cpu_whole_lines_f64(rows * n);
   s->worker_doubles = hn_cpu_whole_lines_f64(s->project.block_rows * r->input);
-  s->unit_doubles = hn_cpu_whole_lines_f64(r->batch * h * (r->gates + 3) + s->recur.block_rows * h);
+  s->kept_doubles = r->given[HN_RNN_LENGTHS] ? 2 * r->batch * h : 0;
+  s->unit_doubles = hn_cpu_whole_lines_f64(r->batch * h * (r->gates + 3) + s->recur.block_rows * h + s->kept_doubles);
   needs->state = sizeof *s;
   needs->packed = (size_t)(r->directions * s->direction_doubles) * sizeof(double);
   needs->scratch =
@@ -101,7 +102,7 @@ static hone_status pack(const hone_query *query, void *memory) {
 typedef struct unit {
   const state *s;
   const double *packed, *peephole;
-  double *h, *c, *z, *gates, *scratch;
+  double *h, *c, *z, *gates, *scratch, *kept;
 } unit;
 
 /* gates' columns [column, column + n) = a times packed columns, plus bias, plus residual where given. */
@@ -170,6 +171,7 @@ typedef struct job {
   const hone_launch *launch;
   double *x_gates, *units, *workers;
   int64_t direction; /* of the product of the inputs */
+  hn_cpu_rnn_lengths lengths;
   hn_stop *stop;
 } job;
 
@@ -182,6 +184,30 @@ static void copy_state(const hn_cpu_rnn *r, int64_t direction, double *tensor, d
   }
 }
 
+/* The states of sequences that a step does not concern, put aside and brought back. */
+static void keep_ended(const job *j, const unit *u, int64_t time, bool brings_back) {
+  const int64_t h = j->s->rnn.hidden, batch = j->s->rnn.batch;
+  const size_t bytes = (size_t)h * sizeof(double);
+  for (int64_t i = 0; j->lengths.of && i < batch; ++i) {
+    if (!hn_cpu_rnn_is_behind(&j->lengths, i, time)) continue;
+    double *h_row = u->h + i * h, *c_row = u->c + i * h, *kept = u->kept + i * h;
+    memcpy(brings_back ? h_row : kept, brings_back ? kept : h_row, bytes);
+    memcpy(brings_back ? c_row : kept + batch * h, brings_back ? kept + batch * h : c_row, bytes);
+  }
+}
+
+static void store_step(const job *j, const unit *u, int64_t direction, int64_t time, double *y) {
+  const hn_cpu_rnn *r = &j->s->rnn;
+  const size_t bytes = (size_t)r->hidden * sizeof *y;
+  for (int64_t i = 0; i < r->batch; ++i) {
+    double *to = y + hn_cpu_rnn_y_at(r, time, direction, i);
+    if (hn_cpu_rnn_is_behind(&j->lengths, i, time))
+      memset(to, 0, bytes);
+    else
+      memcpy(to, u->h + i * r->hidden, bytes);
+  }
+}
+
 static void run_direction(const job *j, int64_t direction) {
   const state *s = j->s;
   const hn_cpu_rnn *r = &s->rnn;
@@ -190,6 +216,7 @@ static void run_direction(const job *j, int64_t direction) {
   unit u = {.s = s, .packed = (const double *)l->packed + direction * s->direction_doubles};
   u.h = j->units + direction * s->unit_doubles;
   u.c = u.h + size, u.z = u.c + size, u.gates = u.z + size, u.scratch = u.gates + r->gates * size;
+  u.kept = u.scratch + s->recur.block_rows * h;
   if (r->given[HN_RNN_PEEPHOLE]) u.peephole = (const double *)l->in[HN_RNN_PEEPHOLE].data + direction * 3 * h;
   memset(u.h, 0, (size_t)(2 * size) * sizeof *u.h);
   if (r->given[HN_RNN_INITIAL_H]) copy_state(r, direction, l->in[HN_RNN_INITIAL_H].data, u.h, false);
@@ -197,16 +224,14 @@ static void run_direction(const job *j, int64_t direction) {
   const bool is_backwards = r->is_reverse || direction == 1;
   const double *x_gates = j->x_gates + direction * s->gates_doubles;
   double *y = r->wants[0] ? l->out[0].data : NULL;
-  for (int64_t step = 0; step < r->time && !hn_stop_now(j->stop); ++step) {
-    const int64_t time = is_backwards ? r->time - 1 - step : step;
+  for (int64_t step = 0; step < j->lengths.longest && !hn_stop_now(j->stop); ++step) {
+    const int64_t time = is_backwards ? j->lengths.longest - 1 - step : step;
     const double *x = x_gates + (r->batch_first ? time : time * r->batch) * n;
     const int64_t x_stride = r->batch_first ? r->time * n : n;
+    keep_ended(j, &u, time, false);
     (s->row->cell.kind == HN_RNN_LSTM ? step_lstm : step_gru)(&u, x, x_stride);
-    for (int64_t i = 0; y && i < r->batch; ++i) {
-      const int64_t at = r->batch_first ? (i * r->time + time) * r->directions + direction
-                                        : (time * r->directions + direction) * r->batch + i;
-      memcpy(y + at * h, u.h + i * h, (size_t)h * sizeof *y);
-    }
+    keep_ended(j, &u, time, true);
+    if (y) store_step(j, &u, direction, time, y);
   }
   if (r->wants[1] && l->out[1].data) copy_state(r, direction, l->out[1].data, u.h, true);
   if (r->wants[2] && l->out[2].data) copy_state(r, direction, l->out[2].data, u.c, true);
@@ -237,6 +262,8 @@ static hone_status launch(void *memory, hone_stream *stream, const hone_launch *
   job j = {.s = s, .launch = launch, .x_gates = launch->scratch, .stop = pool->stop};
   j.units = j.x_gates + s->rnn.directions * s->gates_doubles;
   j.workers = j.units + s->rnn.directions * s->unit_doubles;
+  HN_TRY(hn_cpu_rnn_read_lengths(&s->rnn, launch, &j.lengths));
+  hn_cpu_rnn_clear_rest(&s->rnn, &j.lengths, sizeof(double), launch->out[0].data);
   for (; j.direction < s->rnn.directions; ++j.direction)
     hn_pool_run(pool, s->chunks, s->project_grain, project_body, &j);
   hn_pool_run(pool, s->rnn.directions, s->grain, body, &j);

@@ -61,6 +61,7 @@ typedef struct job {
   const float *x_gates;
   float *states; /* of each direction: h and c at even steps, h and c at odd ones, z, reset */
   float *own;    /* the same for a member that goes on alone */
+  hn_cpu_rnn_lengths lengths;
   bool ended_alone;
   hn_stop *stop;
   atomic_int_fast64_t ends_after; /* the step at whose meetings all members leave: the stop said so */
@@ -70,13 +71,16 @@ enum { STEPS_A_LOOK = 64 };
 
 static bool is_stopped(const job *j, int64_t step) { return step % STEPS_A_LOOK == 0 && hn_stop_now(j->stop); }
 
+static int64_t time_of(const job *j, int64_t direction, int64_t step) {
+  const bool is_backwards = j->steps->rnn.is_reverse || direction == 1;
+  return is_backwards ? j->lengths.longest - 1 - step : step;
+}
+
 /* All that a step of one direction reads and writes. */
 static hn_rnn_step describe(const job *j, float *all_states, int64_t direction, int64_t step) {
   const steps *s = j->steps;
   const hn_cpu_rnn *r = &s->rnn;
-  const int64_t n = r->gates * r->hidden, h = r->hidden;
-  const bool is_backwards = r->is_reverse || direction == 1;
-  const int64_t time = is_backwards ? r->time - 1 - step : step;
+  const int64_t n = r->gates * r->hidden, h = r->hidden, time = time_of(j, direction, step);
   const float *packed = (const float *)j->launch->packed + direction * r->direction_floats;
   float *states = all_states + direction * s->direction_floats;
   float *now = states + (step & 1) * 2 * s->state_floats, *next = states + (~step & 1) * 2 * s->state_floats;
@@ -88,7 +92,7 @@ static hn_rnn_step describe(const job *j, float *all_states, int64_t direction, 
                    .c = next + s->state_floats,
                    .z = states + 4 * s->state_floats,
                    .reset = states + 5 * s->state_floats,
-                   .rows = r->batch,
+                   .rows = hn_cpu_rnn_rows_at(&j->lengths, 0, r->batch, time),
                    .hidden = h,
                    .x_stride = n * (r->batch_first ? r->time : 1),
                    .clip = r->clip,
@@ -100,8 +104,7 @@ static hn_rnn_step describe(const job *j, float *all_states, int64_t direction, 
   if (r->given[HN_RNN_PEEPHOLE])
     d.peephole = (const float *)j->launch->in[HN_RNN_PEEPHOLE].data + direction * 3 * r->hidden;
   if (r->wants[0] && j->launch->out[0].data) {
-    const int64_t slot = time * r->directions + direction;
-    d.y = (float *)j->launch->out[0].data + (r->batch_first ? slot : slot * r->batch) * h;
+    d.y = (float *)j->launch->out[0].data + hn_cpu_rnn_y_at(r, time, direction, 0);
     d.y_stride = h * (r->batch_first ? r->time * r->directions : 1);
   }
   return d;
@@ -114,6 +117,18 @@ typedef struct share {
   bool stores; /* into y */
 } share;
 
+/* Units [begin, end) of sequences that the step does not concern: their states go on, and y is zero there. */
+static void carry_ended(const job *j, const hn_rnn_step *d, int64_t time, int64_t begin, int64_t end) {
+  const size_t bytes = (size_t)(end - begin) * sizeof(float);
+  const int64_t batch = j->steps->rnn.batch;
+  for (int64_t i = 0; j->lengths.of && i < batch; ++i) {
+    if (!hn_cpu_rnn_is_behind(&j->lengths, i, time)) continue;
+    memcpy(d->h + i * d->hidden + begin, d->carried + i * d->hidden + begin, bytes);
+    memcpy(d->c + i * d->hidden + begin, d->c_prev + i * d->hidden + begin, bytes);
+    if (d->y) memset(d->y + i * d->y_stride + begin, 0, bytes);
+  }
+}
+
 static void run_share(const job *j, const share *part, int64_t step, bool is_second) {
   const steps *s = j->steps;
   for (int64_t direction = part->begin / s->tiles; direction * s->tiles < part->end; ++direction) {
@@ -124,8 +139,11 @@ static void run_share(const job *j, const share *part, int64_t step, bool is_sec
       d.packed = (const float *)d.packed + s->rnn.candidate_at - s->rnn.r_at;
       d.h_prev = d.reset;
     }
-    (is_second ? s->second : s->first)(&d, hn_cpu_greater(part->begin, base) - base,
-                                       hn_cpu_lesser(part->end - base, s->tiles));
+    const int64_t begin = hn_cpu_greater(part->begin, base) - base, end = hn_cpu_lesser(part->end - base, s->tiles);
+    if (d.rows > 0) (is_second ? s->second : s->first)(&d, begin, end);
+    if (is_second || !s->second)
+      carry_ended(j, &d, time_of(j, direction, step), begin * s->rnn.cell->lanes,
+                  hn_cpu_lesser(end * s->rnn.cell->lanes, d.hidden));
   }
 }
 
@@ -138,7 +156,7 @@ static void go_on_alone(job *j, int64_t step, bool others_store) {
   for (int64_t d = 0; d < s->rnn.directions; ++d)
     memcpy(j->own + d * s->direction_floats + at, j->states + d * s->direction_floats + at,
            (size_t)(2 * s->state_floats) * sizeof(float));
-  for (; step < s->rnn.time && !is_stopped(j, step); ++step, all.stores = true) {
+  for (; step < j->lengths.longest && !is_stopped(j, step); ++step, all.stores = true) {
     run_share(j, &all, step, false);
     if (s->second) run_share(j, &all, step, true);
   }
@@ -158,7 +176,7 @@ static void member(void *arg, hn_team *team, int number, int members) {
   const int64_t all = s->rnn.directions * s->tiles;
   const share part = {j->states, all * number / members, all * (number + 1) / members, true};
   const bool shares = s->rnn.directions % members != 0;
-  for (int64_t step = 0; step < s->rnn.time; ++step) {
+  for (int64_t step = 0; step < j->lengths.longest; ++step) {
     if ((number == 0 || !shares) && is_stopped(j, step)) {
       if (!shares) return;
       atomic_store_explicit(&j->ends_after, step, memory_order_relaxed); /* the meeting orders it */
@@ -175,8 +193,10 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   const steps *s = state;
   const hn_cpu_rnn *r = &s->rnn;
   float *x_gates = l->scratch;
-  hn_cpu_rnn_project(r, stream, l, x_gates);
   job j = {.steps = s, .launch = l, .x_gates = x_gates, .stop = hn_stream_pool(stream)->stop};
+  HN_TRY(hn_cpu_rnn_read_lengths(r, l, &j.lengths));
+  hn_cpu_rnn_project(r, stream, l, x_gates);
+  hn_cpu_rnn_clear_rest(r, &j.lengths, sizeof(float), l->out[0].data);
   atomic_init(&j.ends_after, INT64_MAX);
   j.states = x_gates + r->directions * r->gates_floats + r->project_floats;
   j.own = j.states + r->directions * s->direction_floats;
@@ -189,7 +209,8 @@ static hone_status launch(void *state, hone_stream *stream, const hone_launch *l
   }
   hn_team_run(hn_stream_pool(stream), s->most, s->patience_ns, member, &j);
   for (int64_t d = 0; d < r->directions; ++d) {
-    float *h = (j.ended_alone ? j.own : j.states) + d * s->direction_floats + (r->time & 1) * 2 * s->state_floats;
+    float *h =
+        (j.ended_alone ? j.own : j.states) + d * s->direction_floats + (j.lengths.longest & 1) * 2 * s->state_floats;
     float *c = h + s->state_floats;
     if (r->wants[1] && l->out[1].data) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->out[1].data, h, true);
     if (r->wants[2] && l->out[2].data) hn_cpu_rnn_copy_state(r, d, 0, r->batch, l->out[2].data, c, true);
