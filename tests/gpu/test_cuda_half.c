@@ -2,7 +2,7 @@
 /* test_cuda_half.c - the CUDA backend in f16, bf16 and tf32 (label gpu; skipped, in words, where there is none): each case is
  * built with the type allowed and everything timed once, so that each tactic and variant that takes it is held against
  * the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed.
- * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_PART=2/8: every eighth case, from the third on, so that several
+ * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_TYPE=tf32: of this type alone. HONE_TEST_PART=2/8: every eighth case, from the third on, so that several
  * programs side by side share the cases. */
 #include "support/gpu_case.h"
 #include <unistd.h>
@@ -119,7 +119,9 @@ static bool is_wanted(const op_case *c, size_t number) {
 }
 
 static void try_all(hone_dtype dtype) {
+  const char *only = getenv("HONE_TEST_TYPE");
   int failed = 0;
+  if (only && strcmp(only, hone_dtype_name(dtype)) != 0) skip();
   tally t = {.of_tf32 = dtype == HONE_TF32};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
     if (is_wanted(&cases[k], k)) failed += !try_case(&cases[k], k, dtype, &t);
