@@ -11,9 +11,10 @@ static hone_dtype read_dtype(const char *text, size_t length) {
   static const struct {
     const char *name;
     hone_dtype dtype;
-  } rows[] = {{"fp32", HONE_F32},     {"fp16", HONE_F16},  {"bf16", HONE_BF16}, {"fp64", HONE_F64}, {"int8", HONE_I8},
-              {"int16", HONE_I16},    {"int32", HONE_I32}, {"int64", HONE_I64}, {"uint8", HONE_U8}, {"bool", HONE_BOOL},
-              {"fp8", HONE_F8E4M3FN}, {"int4", HONE_I4},   {"fp4", HONE_F4E2M1}, {"tf32", HONE_TF32}};
+  } rows[] = {{"fp32", HONE_F32},   {"fp16", HONE_F16},  {"bf16", HONE_BF16},    {"fp64", HONE_F64},
+              {"int8", HONE_I8},    {"int16", HONE_I16}, {"int32", HONE_I32},    {"int64", HONE_I64},
+              {"uint8", HONE_U8},   {"bool", HONE_BOOL}, {"fp8", HONE_F8E4M3FN}, {"int4", HONE_I4},
+              {"fp4", HONE_F4E2M1}, {"tf32", HONE_TF32}};
   char name[32];
   if (length >= sizeof name) return HONE_NONE;
   memcpy(name, text, length);
@@ -133,7 +134,8 @@ static int read_specs(layer_check *check) {
       for (const char *type = colon + 1; type < end;) {
         const size_t length = strcspn(type, "+,");
         if (read_dtype(type, length) == HONE_NONE)
-          return cli_usage_error(check->cli, "--%s: there is no type %.*s; types: fp32, fp16, bf16, tf32, int32, int64, int8",
+          return cli_usage_error(check->cli,
+                                 "--%s: there is no type %.*s; types: fp32, fp16, bf16, tf32, int32, int64, int8",
                                  check->option, (int)length, type);
         type += length + 1;
       }

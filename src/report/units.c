@@ -20,7 +20,8 @@ static bool on_host(const hn_plan *plan, const hn_plan_step *step) {
 static bool multiplies_narrow(const hn_plan *plan) {
   for (int s = 0; s < plan->step_count; ++s) {
     const hone_tactic *tactic = plan->steps[s].kind == HN_STEP_CALL ? plan->steps[s].tactic : NULL;
-    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16 || tactic->compute == HONE_TF32)) return true;
+    if (tactic && (tactic->compute == HONE_F16 || tactic->compute == HONE_BF16 || tactic->compute == HONE_TF32))
+      return true;
   }
   return false;
 }

@@ -284,8 +284,8 @@ static void test_arithmetic(void **state) {
   two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &bounded));
   assert_int_equal(computing_in(bounded, HONE_TF32), 0);
   const hone_layer_type type = {.node = "*", .compute = HONE_TF32, .preferred = true};
-  options = (hone_build_options){
-      .struct_size = sizeof options, .level = 2, .layer_types = &type, .layer_type_count = 1};
+  options =
+      (hone_build_options){.struct_size = sizeof options, .level = 2, .layer_types = &type, .layer_type_count = 1};
   two_devices_check(hone_engine_build(two_devices_context, graph, &far, 1, &options, &one));
   assert_int_equal(computing_in(one, HONE_TF32), 2);
   const hone_layer_type held = {.node = "*", .output = HONE_TF32};
@@ -315,8 +315,8 @@ static void test_bounds(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_file),
-                                     cmocka_unit_test(test_looking), cmocka_unit_test(test_author), cmocka_unit_test(test_arithmetic),
-                                     cmocka_unit_test(test_bounds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains),     cmocka_unit_test(test_file),
+                                     cmocka_unit_test(test_looking),    cmocka_unit_test(test_author),
+                                     cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_bounds)};
   return cmocka_run_group_tests(tests, two_devices_set_up, two_devices_tear_down);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_half.c - the CUDA backend in f16, bf16 and tf32 (label gpu; skipped, in words, where there is none): each case is
- * built with the type allowed and everything timed once, so that each tactic and variant that takes it is held against
- * the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed.
- * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_TYPE=tf32: of this type alone. HONE_TEST_PART=2/8: every eighth case, from the third on, so that several
- * programs side by side share the cases. */
+/* test_cuda_half.c - the CUDA backend in f16, bf16 and tf32 (label gpu; skipped, in words, where there is none): each
+ * case is built with the type allowed and everything timed once, so that each tactic and variant that takes it is held
+ * against the reference by the build; none may be over its bound. What is chosen is run, plainly and replayed.
+ * HONE_TEST_CASES=OP: of this operator alone. HONE_TEST_TYPE=tf32: of this type alone. HONE_TEST_PART=2/8: every eighth
+ * case, from the third on, so that several programs side by side share the cases. */
 #include "support/gpu_case.h"
 #include <unistd.h>
 
@@ -86,7 +86,8 @@ static bool try_case(const op_case *c, size_t number, hone_dtype dtype, tally *t
   static double got[GPU_CASE_MAX_OUT], plain[GPU_CASE_MAX_OUT], want[GPU_CASE_MAX_OUT];
   tally own;
   hone_engine *slow, *engine = build_case(c, number, dtype, false, &own);
-  if (own.held == 0 && has_rows(c, dtype)) { /* what our kernels lack ran on the reference, as a host's step: the libraries have it */
+  if (own.held == 0 &&
+      has_rows(c, dtype)) { /* what our kernels lack ran on the reference, as a host's step: the libraries have it */
     hone_engine_release(engine);
     engine = build_case(c, number, dtype, true, &own);
   }
@@ -97,7 +98,8 @@ static bool try_case(const op_case *c, size_t number, hone_dtype dtype, tally *t
   assert_int_equal(gpu_run(&bed, slow, false, want, NULL, NULL), count);
   const double error = gpu_distance(got, want, count), bound = dtype == HONE_BF16 ? 3.2e-2 : 4e-3;
   const bool same = memcmp(got, plain, (size_t)count * sizeof *got) == 0;
-  const bool good = (own.held > 0 || !has_rows(c, dtype)) && own.inexact == 0 && same && (error < bound || largest(want, count) == 0);
+  const bool good =
+      (own.held > 0 || !has_rows(c, dtype)) && own.inexact == 0 && same && (error < bound || largest(want, count) == 0);
   if (!good)
     print_error("case %zu, %s %s in %s: %d candidates in halves, %d inexact, error %.3g, replay %s\n", number, c->op,
                 c->in[0], hone_dtype_name(dtype), own.held, own.inexact, error, same ? "same" : "differs");

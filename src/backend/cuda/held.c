@@ -17,7 +17,8 @@ hone_dtype hn_cuda_image_held(const hone_query *query, const hone_fact *fact) {
 
 const char *hn_cuda_image_of(const hone_fact *fact, hone_dtype held, hn_cuda_image *out) {
   const hone_shape *shape = &fact->type.shape;
-  if (fact->type.kind != HONE_TENSOR || fact->type.dtype != held || !(is_half(held) || is_byte(held) || held == HONE_F32))
+  if (fact->type.kind != HONE_TENSOR || fact->type.dtype != held ||
+      !(is_half(held) || is_byte(held) || held == HONE_F32))
     return "it is of another type";
   if (shape->rank < 3 || shape->rank > 4) return "it has not one or two axes";
   for (int i = 0; i < shape->rank; ++i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_tensor.c - convolutions of images with their channels last on tensor cores, in f16, bf16 or tf32 with f32 sums: any
- * window, one group or groups of 8 n channels. The weights are packed as rows of taps, each of all channels. */
+/* conv_tensor.c - convolutions of images with their channels last on tensor cores, in f16, bf16 or tf32 with f32 sums:
+ * any window, one group or groups of 8 n channels. The weights are packed as rows of taps, each of all channels. */
 #include "backend/cuda/conv/images.h"
 
 enum { X, W, BIAS, RESIDUAL };
@@ -86,28 +86,23 @@ const hone_tactic hn_tactics_cuda_conv_tensor[] = {
      .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
      .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.conv.tf32.tensor", .isa = HN_CUDA_SM80, .compute = HONE_TF32,
-     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES},
-     .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_STAGES}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.conv.tf32.first", .isa = HN_CUDA_SM80, .compute = HONE_TF32,
-     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_FIRST},
-     .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_FIRST}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.conv.tf32.cluster", .isa = HN_CUDA_SM90, .compute = HONE_TF32,
-     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER},
-     .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_CLUSTER}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.conv.tf32.bulk", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
-     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK},
-     .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_BULK}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.conv.tf32.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
-     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
-     .version = 1, .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .storages = {{HONE_NHWC, HONE_NHWC}}, .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING}, .version = 1,
+     .op = "conv", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {0}};

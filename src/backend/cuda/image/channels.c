@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.c - concat, split and slice along the channels of images in halves, f32 or bytes with their channels last, and
- * shuffles of them, also of planes: one launch for all parts. */
+/* channels.c - concat, split and slice along the channels of images in halves, f32 or bytes with their channels last,
+ * and shuffles of them, also of planes: one launch for all parts. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256 };
@@ -61,9 +61,7 @@ static const char *plan(const hone_query *query, int ins, int first, int groups,
   if (of_planes(query))
     out->kernel = held == HONE_F32 ? HN_CUDA_channel_planes_32 : HN_CUDA_channel_planes_16;
   else
-    out->kernel = of_bytes           ? HN_CUDA_channels_8
-                  : held == HONE_F32 ? HN_CUDA_channels_32
-                                     : HN_CUDA_channels_16;
+    out->kernel = of_bytes ? HN_CUDA_channels_8 : held == HONE_F32 ? HN_CUDA_channels_32 : HN_CUDA_channels_16;
   if (groups < 1 || a->total % groups) return "the groups do not divide the channels";
   return first < 0 || first + a->out_begin[a->outs] > a->total ? "more channels than there are" : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depthwise.c - convolutions of one channel a group over images in halves or f32 with their channels last. Packed are the
- * weights, a row of channels for each tap, and the bias (kernels/cuda/image/depthwise.cu). */
+/* depthwise.c - convolutions of one channel a group over images in halves or f32 with their channels last. Packed are
+ * the weights, a row of channels for each tap, and the bias (kernels/cuda/image/depthwise.cu). */
 #include "backend/cuda/image/image.h"
 #include <string.h>
 
@@ -59,8 +59,9 @@ static const char *check(const hone_query *query) {
 
 /* The kernel that is made for these windows and as many pixels a thread, else none. */
 static hn_cuda_builtin own_kernel(const hn_cuda_window *w, hone_dtype held, int tile) {
-  const bool own = held != HONE_F32 && w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) && w->stride_h == w->stride_w &&
-                   (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 && w->dilation_w == 1;
+  const bool own = held != HONE_F32 && w->kernel_h == w->kernel_w && (w->kernel_h == 3 || w->kernel_h == 5) &&
+                   w->stride_h == w->stride_w && (w->stride_w == 1 || w->stride_w == 2) && w->dilation_h == 1 &&
+                   w->dilation_w == 1;
   return own ? kernels[held == HONE_BF16][w->kernel_w == 5][w->stride_w - 1][tile] : HN_CUDA_BUILTIN_COUNT;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_pool.c - pools over images in halves or f32 with their channels last: windows, and whole images, which reduce_mean and
- * reduce_max over the spatial axes are, too. */
+/* image_pool.c - pools over images in halves or f32 with their channels last: windows, and whole images, which
+ * reduce_mean and reduce_max over the spatial axes are, too. */
 #include "backend/cuda/image/image.h"
 
 enum { THREADS = 256, GROUP = 64 /* channels of a block */, LEAST_PIXELS = 32 /* of a part */ };
@@ -120,34 +120,36 @@ static hone_status launch_whole(void *state_memory, hone_stream *stream, const h
                                arguments);
 }
 
-static const row_kernel max_windows = {.run = {HN_CUDA_max_pool_last_f16, HN_CUDA_max_pool_last_bf16, HN_CUDA_max_pool_last_f32}};
-static const row_kernel mean_windows = {.run = {HN_CUDA_average_pool_last_f16, HN_CUDA_average_pool_last_bf16, HN_CUDA_average_pool_last_f32}};
+static const row_kernel max_windows = {
+    .run = {HN_CUDA_max_pool_last_f16, HN_CUDA_max_pool_last_bf16, HN_CUDA_max_pool_last_f32}};
+static const row_kernel mean_windows = {
+    .run = {HN_CUDA_average_pool_last_f16, HN_CUDA_average_pool_last_bf16, HN_CUDA_average_pool_last_f32}};
 static const row_kernel max_whole = {.run = {HN_CUDA_global_max_f16, HN_CUDA_global_max_bf16, HN_CUDA_global_max_f32}};
 static const row_kernel mean_whole = {.run = {HN_CUDA_global_sum_f16, HN_CUDA_global_sum_bf16, HN_CUDA_global_sum_f32}};
 
 const hone_tactic hn_tactics_cuda_image_pool[] = {
     {sizeof(hone_tactic), .name = "cuda.max_pool.nhwc", .version = 1, .op = "max_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_windows,
-     .launch = launch_windows, .kernel = &max_windows},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_windows, .launch = launch_windows, .kernel = &max_windows},
     {sizeof(hone_tactic), .name = "cuda.average_pool.nhwc", .version = 1, .op = "average_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_windows,
-     .launch = launch_windows, .kernel = &mean_windows},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_windows, .launch = launch_windows, .kernel = &mean_windows},
     {sizeof(hone_tactic), .name = "cuda.global_max_pool.nhwc", .version = 1, .op = "global_max_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &max_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &max_whole},
     {sizeof(hone_tactic), .name = "cuda.global_average_pool.nhwc", .version = 1, .op = "global_average_pool",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &mean_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &mean_whole},
     {sizeof(hone_tactic), .name = "cuda.reduce_mean.nhwc", .version = 1, .op = "reduce_mean",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &mean_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &mean_whole},
     {sizeof(hone_tactic), .name = "cuda.reduce_max.nhwc", .version = 1, .op = "reduce_max",
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}}, .plan = plan_whole,
-     .launch = launch_whole, .kernel = &max_whole},
+     .storages = {{HONE_F16_NHWC, HONE_F16_NHWC}, {HONE_BF16_NHWC, HONE_BF16_NHWC}, {HONE_NHWC, HONE_NHWC}},
+     .plan = plan_whole, .launch = launch_whole, .kernel = &max_whole},
     {0}};

@@ -104,8 +104,7 @@ const hone_tactic hn_tactics_cuda_linear_tensor[] = {
      .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
      .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {sizeof(hone_tactic), .name = "cuda.linear.tf32.lasting", .isa = HN_CUDA_SM90A, .compute = HONE_TF32,
-     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING},
-     .version = 1, .op = "linear", .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE,
-     .pack_mask = 1 << W | 1 << BIAS, .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack,
-     .launch = hn_cuda_tensor_launch},
+     .kernel = &(const hn_cuda_tensor_way){HN_CUDA_TENSOR_LASTING}, .version = 1, .op = "linear",
+     .flags = HONE_TACTIC_REPEATABLE | HONE_TACTIC_CAPTURABLE, .pack_mask = 1 << W | 1 << BIAS,
+     .variants = hn_cuda_tensor_variants, .plan = plan, .pack = pack, .launch = hn_cuda_tensor_launch},
     {0}};

@@ -118,56 +118,64 @@ static const tile bulk_tiles[] = {
      32,
      6,
      160,
-     {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6, HN_CUDA_bulk_tf32_64_32_6},
+     {HN_CUDA_bulk_f16_64_32_6, HN_CUDA_bulk_bf16_64_32_6, HN_CUDA_bulk_u8_64_32_6, HN_CUDA_bulk_i8_64_32_6,
+      HN_CUDA_bulk_tf32_64_32_6},
      0,
      0},
     {64,
      64,
      5,
      160,
-     {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5, HN_CUDA_bulk_tf32_64_64_5},
+     {HN_CUDA_bulk_f16_64_64_5, HN_CUDA_bulk_bf16_64_64_5, HN_CUDA_bulk_u8_64_64_5, HN_CUDA_bulk_i8_64_64_5,
+      HN_CUDA_bulk_tf32_64_64_5},
      0,
      0},
     {64,
      64,
      10,
      160,
-     {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10, HN_CUDA_bulk_tf32_64_64_10},
+     {HN_CUDA_bulk_f16_64_64_10, HN_CUDA_bulk_bf16_64_64_10, HN_CUDA_bulk_u8_64_64_10, HN_CUDA_bulk_i8_64_64_10,
+      HN_CUDA_bulk_tf32_64_64_10},
      0,
      0},
     {64,
      128,
      4,
      160,
-     {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4, HN_CUDA_bulk_tf32_64_128_4},
+     {HN_CUDA_bulk_f16_64_128_4, HN_CUDA_bulk_bf16_64_128_4, HN_CUDA_bulk_u8_64_128_4, HN_CUDA_bulk_i8_64_128_4,
+      HN_CUDA_bulk_tf32_64_128_4},
      0,
      0},
     {128,
      64,
      4,
      288,
-     {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4, HN_CUDA_bulk_tf32_128_64_4},
+     {HN_CUDA_bulk_f16_128_64_4, HN_CUDA_bulk_bf16_128_64_4, HN_CUDA_bulk_u8_128_64_4, HN_CUDA_bulk_i8_128_64_4,
+      HN_CUDA_bulk_tf32_128_64_4},
      0,
      0},
     {128,
      128,
      3,
      288,
-     {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3, HN_CUDA_bulk_tf32_128_128_3},
+     {HN_CUDA_bulk_f16_128_128_3, HN_CUDA_bulk_bf16_128_128_3, HN_CUDA_bulk_u8_128_128_3, HN_CUDA_bulk_i8_128_128_3,
+      HN_CUDA_bulk_tf32_128_128_3},
      0,
      0},
     {128,
      128,
      6,
      288,
-     {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6, HN_CUDA_bulk_tf32_128_128_6},
+     {HN_CUDA_bulk_f16_128_128_6, HN_CUDA_bulk_bf16_128_128_6, HN_CUDA_bulk_u8_128_128_6, HN_CUDA_bulk_i8_128_128_6,
+      HN_CUDA_bulk_tf32_128_128_6},
      0,
      0},
     {128,
      256,
      4,
      288,
-     {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4, HN_CUDA_bulk_tf32_128_256_4},
+     {HN_CUDA_bulk_f16_128_256_4, HN_CUDA_bulk_bf16_128_256_4, HN_CUDA_bulk_u8_128_256_4, HN_CUDA_bulk_i8_128_256_4,
+      HN_CUDA_bulk_tf32_128_256_4},
      0,
      0},
 };
@@ -264,9 +272,7 @@ static choices choices_of(const hone_query *query) {
 }
 
 static hn_cuda_tensor_type type_of(hone_dtype compute) {
-  return compute == HONE_TF32   ? HN_CUDA_TENSOR_TF32
-         : compute == HONE_BF16 ? HN_CUDA_TENSOR_BF16
-                                : HN_CUDA_TENSOR_F16;
+  return compute == HONE_TF32 ? HN_CUDA_TENSOR_TF32 : compute == HONE_BF16 ? HN_CUDA_TENSOR_BF16 : HN_CUDA_TENSOR_F16;
 }
 
 const char *hn_cuda_tensor_begin(const hone_query *query, hn_cuda_tensor_plan *p) {
@@ -521,7 +527,8 @@ static hone_status launch_lasting(const hn_cuda_tensor_plan *p, hone_stream *str
   if (!map_image(p, api, o->x, &maps.x) ||
       !map_rows(p, api, type, o->w, a->blocks * p->row, weight_rows(p), p->row, p->box_rows, &maps.w) ||
       !map_rows(p, api, stored, o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.y) ||
-      !map_rows(p, api, stored, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS, &maps.residual))
+      !map_rows(p, api, stored, adds ? o->residual : o->y, a->out_pitch, a->m, p->box_columns, BOX_ROWS,
+                &maps.residual))
     return HONE_DEVICE;
   void *arguments[] = {&maps, (void *)(uintptr_t)&o->bias, &adds, (void *)(uintptr_t)a};
   return hn_cuda_launch_shaped(stream, p->kernel, &shape, arguments);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor.h - convolutions and products in halves, tf32 or bytes on tensor cores (kernels/cuda/tensor): which tile, and how
- * many blocks share one along k. Both are parameters of a tactic: they are measured, and do not change from run to run.
+/* tensor.h - convolutions and products in halves, tf32 or bytes on tensor cores (kernels/cuda/tensor): which tile, and
+ * how many blocks share one along k. Both are parameters of a tactic: they are measured, and do not change from run to
+ * run.
  */
 #ifndef HN_BACKEND_CUDA_TENSOR_H
 #define HN_BACKEND_CUDA_TENSOR_H

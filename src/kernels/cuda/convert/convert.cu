@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convert.cu - f32 to halves and back, plain or with the channels last; f32 and bytes as they are. A thread has eight
- * channels of a pixel (sixteen bytes where the type stays), so that neighbours read neighbouring pixels of a plane, or write them; of a plain
- * tensor, eight elements. */
+ * channels of a pixel (sixteen bytes where the type stays), so that neighbours read neighbouring pixels of a plane, or
+ * write them; of a plain tensor, eight elements. */
 #include "kernels/cuda/half.cuh"
 
 #define THREADS 256

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wgmma.cuh - tensor cores of 9.0 by warpgroups (sm_90a): c[64 x N] += a[64 x 16] * b[N x 16]' of halves,
- * twice as deep of bytes, half as deep of tf32 (rounded by the copies), both in shared memory, and what feeds them: barriers that count bytes, and copies of tensors'
- * boxes. Rows lie mixed over 128 bytes, eight rows a group of 1,024, or over 64. Source: PTX ISA 9.0 (wgmma, matrix
- * descriptors, mbarrier, cp.async.bulk.tensor).
+ * twice as deep of bytes, half as deep of tf32 (rounded by the copies), both in shared memory, and what feeds them:
+ * barriers that count bytes, and copies of tensors' boxes. Rows lie mixed over 128 bytes, eight rows a group of 1,024,
+ * or over 64. Source: PTX ISA 9.0 (wgmma, matrix descriptors, mbarrier, cp.async.bulk.tensor).
  */
 #ifndef HN_KERNELS_CUDA_WGMMA_CUH
 #define HN_KERNELS_CUDA_WGMMA_CUH
