@@ -293,10 +293,9 @@ static void test_round_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_histogram), cmocka_unit_test(test_not_finite),  cmocka_unit_test(test_scales),
-      cmocka_unit_test(test_mse),       cmocka_unit_test(test_percentile),  cmocka_unit_test(test_entropy),
-      cmocka_unit_test(test_wall),      cmocka_unit_test(test_constant),    cmocka_unit_test(test_names),
-      cmocka_unit_test(test_tap_sums),  cmocka_unit_test(test_round_floats),
-      cmocka_unit_test(test_floats)};
+      cmocka_unit_test(test_histogram), cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_mse),       cmocka_unit_test(test_percentile),   cmocka_unit_test(test_entropy),
+      cmocka_unit_test(test_wall),      cmocka_unit_test(test_constant),     cmocka_unit_test(test_names),
+      cmocka_unit_test(test_tap_sums),  cmocka_unit_test(test_round_floats), cmocka_unit_test(test_floats)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
